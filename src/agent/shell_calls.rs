@@ -215,7 +215,7 @@ mod tests {
             "checkpoint -C undo status",
             "checkpoint --base restore list",
             "checkpoint workflow next",
-            "checkpoint workflow delete x",
+            "checkpoint workflow end x",
             "checkpoint workflow rewind plan -n",
             "checkpoint phase done undo",
             "checkpoint restore @ --dry-run",

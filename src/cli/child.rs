@@ -103,8 +103,8 @@ impl Children<'_> {
         }
         let (git, dir) = (arguments[0], dir.display());
         Err(Error::unexpected(format!(
-            "git {git} failed in {dir}, see its message; the checkpoint of these phases exists, and changes may be \
-             staged in the project; fix that, then 'checkpoint workflow mini-commit --project-git' again"
+            "git {git} failed in {dir}, see its message; the phase is done, and changes may be staged in the project; \
+             the next 'checkpoint phase done --project-git' commits them"
         )))
     }
 

@@ -9,15 +9,12 @@ use crate::ops::maintain::orphans::OrphansOutcome;
 use crate::ops::restore::restore_options::{DatabaseFate, RestoreOutcome};
 use crate::ops::warning::Warning;
 use crate::view::answer::Done;
-use crate::workflow::rules::advice::Advice;
 
 pub const DONE: u8 = 0;
 pub const FAILED: u8 = 1;
 /// `diff --exit-code` found differences. With it, failures are `FAILED_TO_COMPARE`.
 pub const DIFFERENT: u8 = 1;
 pub const FAILED_TO_COMPARE: u8 = 128;
-/// `workflow next --id` at the end of a run. With it, failures are `FAILED_TO_COMPARE`.
-pub const AT_THE_END: u8 = 1;
 pub const USAGE: u8 = 2;
 pub const NO_SUCH: u8 = 3;
 pub const REFUSED: u8 = 4;
@@ -116,15 +113,6 @@ pub fn transferred<A>((answer, warnings): (A, Vec<Warning>)) -> Done<A> {
     Done {
         exit: if is_partial { PARTIAL } else { DONE },
         ..Done::new(answer, warnings)
-    }
-}
-
-/// Of `workflow next --id`: whether there is a phase to name.
-pub fn of_next(advice: &Advice) -> u8 {
-    match (&advice.phase, advice.action) {
-        (Some(_), _) => DONE,
-        (None, "complete") => AT_THE_END,
-        (None, _) => REFUSED,
     }
 }
 

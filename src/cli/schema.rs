@@ -31,6 +31,7 @@ use crate::view::document::{self, JsonSchema, Serialize};
 use crate::view::envelope::{self, envelope};
 use crate::view::workflow::answers as runs;
 use crate::view::{copies, create, diff, doctor, restore, rewind, setup, show, undo};
+use crate::workflow::engine::run_lifecycle::EndOutcome;
 use crate::workflow::profiles::pipeline_schema::PIPELINE_SCHEMA;
 
 /// Documents whose formats other programs prescribe.
@@ -132,26 +133,20 @@ const RUN_ANSWERS: &[(&str, Schema)] = &answers! {
     "task.reset" runs::StepAnswer,
     "task.start" runs::StepAnswer,
     "workflow" (),
-    "workflow.abandon" runs::RunStepAnswer,
-    "workflow.archive" runs::EndAnswer,
-    "workflow.cleanup" runs::EndAnswer,
-    "workflow.delete" runs::EndAnswer,
+    "workflow.check" runs::CheckAnswer,
+    "workflow.cleanup" EndOutcome,
+    "workflow.end" EndOutcome,
     "workflow.export" runs::DocumentAnswer,
     "workflow.import" runs::RunStepAnswer,
     "workflow.init" runs::RunStepAnswer,
-    "workflow.interrupt" runs::RunStepAnswer,
-    "workflow.lint" runs::LintAnswer,
     "workflow.list" runs::RunListAnswer,
-    "workflow.mini_commit" runs::MiniCommitAnswer,
     "workflow.next" runs::NextAnswer,
     "workflow.note" runs::RunStepAnswer,
     "workflow.recover" runs::RecoverAnswer,
     "workflow.resume" runs::ResumeAnswer,
     "workflow.rewind" runs::RewindAnswer,
-    "workflow.set" runs::RunStepAnswer,
     "workflow.show" runs::RunShowAnswer,
     "workflow.status" runs::RunStatusAnswer,
-    "workflow.validate" runs::RunStatusAnswer,
 };
 
 fn all() -> impl Iterator<Item = &'static (&'static str, Schema)> {

@@ -74,14 +74,14 @@ fn steps_back_from_where_the_directory_stands_are_counted_there() {
     assert_eq!(short("latest"), ids[2]);
     sandbox.run(&["pin", "@"]).success().stdout_has(&ids[1]);
     sandbox.run(&["show", "@~2"]).code(3);
-    // An undo stands on what was saved before the restore, which no other word names.
+    // What an undo goes back to is named by the checkpoint that holds the same.
     sandbox.undo().success();
-    let safety = sandbox
+    let row = sandbox
         .listed()
         .into_iter()
         .find(|row| row["is_current"] == true);
-    assert_eq!(safety.expect("a row")["kind"], "safety");
-    assert_eq!(short("@~1"), ids[2]);
+    assert_eq!(row.expect("a row")["short"], ids[2].as_str());
+    assert_eq!((short("@"), short("@~1")), (ids[2].clone(), ids[1].clone()));
     sandbox.run(&["diff"]).success().stdout_is("");
 }
 

@@ -119,8 +119,8 @@ fn with_a_run(sandbox: &Sandbox, words: &[String]) {
             let _ = run("task add parser");
             let _ = run("task start parser");
         }
-        ("workflow", Some("set")) => drop(run("workflow set owner=bob")),
-        ("workflow", Some("cleanup")) => drop(run("workflow abandon")),
+        ("workflow", Some("note")) => drop(run("workflow note --set owner=bob")),
+        ("workflow", Some("cleanup")) => drop(run("workflow end --abandon")),
         _ => {}
     }
 }

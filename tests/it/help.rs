@@ -211,7 +211,7 @@ fn a_group_without_a_command_names_its_commands() {
     }
     let short = sandbox.run(&["workflow", "-h"]).success().stdout;
     let long = sandbox.run(&["workflow", "--help"]).success().stdout;
-    for command in ["cleanup", "mini-commit", "validate"] {
+    for command in ["cleanup", "check", "end"] {
         assert!(!short.contains(&format!("  {command}")) && long.contains(&format!("  {command}")));
     }
 }

@@ -38,7 +38,7 @@ const SENTENCES: &[(&str, &[&str])] = &[
     ),
     (
         "add --yes to confirm",
-        &["create", "workflow mini-commit", "workflow delete"],
+        &["create", "phase done", "workflow end"],
     ),
     ("leave this --db out", &["create"]),
     (
@@ -270,8 +270,8 @@ fn what_can_be_looked_at_before_is_known() {
     }
     for line in [
         "create",
-        "workflow mini-commit",
-        "workflow delete x --purge",
+        "phase done --project-git",
+        "workflow end x --purge",
         "workflow resume",
         "pin x",
     ] {
@@ -339,7 +339,7 @@ fn what_a_failure_advises_can_be_done() {
         check(&at_home.run(&words).code(4), command);
     }
     let cases: [(&str, &[&str], u8); 16] = [
-        ("workflow delete", &["--purge"], 4),
+        ("workflow end", &["--purge"], 4),
         ("workflow rewind", &["one", "--both"], 4),
         ("workflow rewind", &["nope", "--state"], 3),
         ("workflow show", &["nope"], 3),

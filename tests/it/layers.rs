@@ -46,7 +46,10 @@ const LAYERS: [(&str, &[&str]); 12] = [
 const DOORS: [(&str, &[&str]); 35] = [
     ("anyhow", &["error", "store", "worktree"]),
     ("chrono", &["base/time", "view/"]),
-    ("clap", &["cli/"]),
+    (
+        "clap",
+        &["cli/", "workflow/engine/", "workflow/rules/change/"],
+    ),
     (
         "clap_complete",
         &["cli/commands/completions", "cli/completion"],
@@ -93,7 +96,10 @@ const DOORS: [(&str, &[&str]); 35] = [
             "base/read_regular",
         ],
     ),
-    ("schemars", &["base/json", "model/json", "view/document"]),
+    (
+        "schemars",
+        &["base/json", "model/json", "view/document", "workflow/"],
+    ),
     (
         "serde",
         &[
@@ -103,9 +109,7 @@ const DOORS: [(&str, &[&str]); 35] = [
             "error/problem",
             "base/json",
             "model/json",
-            "workflow/rules",
-            "workflow/profiles",
-            "workflow/plan",
+            "workflow/",
         ],
     ),
     (

@@ -194,7 +194,7 @@ fn directories_are_0700_and_files_0600_under_every_umask() {
             "workflow init --id run --phase p",
             "phase start",
             "phase done",
-            "workflow archive",
+            "workflow end",
             "prune --keep 1 --yes",
         ] {
             sandbox.write("a", umask);

@@ -75,7 +75,7 @@ fn an_unfinished_workflow_shows_its_phase() {
     assert!(line.ends_with(" ago, in plan\n"), "{line}");
     let brief = || fed(&sandbox, &["status", "--brief"], b"");
     assert!(brief().ends_with(", in plan\n"), "{}", brief());
-    sandbox.run(&["workflow", "abandon"]).success();
+    sandbox.run(&["workflow", "end", "--abandon"]).success();
     assert!(!brief().contains("in plan"), "{}", brief());
 }
 

@@ -160,7 +160,7 @@ fn a_checkpoint_of_the_registry_by_hand() {
         stands["phases"][1]["status"], "in_progress",
         "it was said to be the current one"
     );
-    sandbox.step(&["workflow", "set", "a=1"]);
+    sandbox.step(&["workflow", "note", "--set", "a=1"]);
     assert_eq!(sandbox.json_of(&path)["schema_note"], "x");
     sandbox.edit(&path, |file| {
         file["completed_phases"] = json!([1, 2]);

@@ -74,7 +74,10 @@ fn keys(run: &Run) -> Vec<String> {
 }
 
 fn raw(sandbox: &Sandbox) -> String {
-    sandbox.run(&["workflow", "show", "--raw"]).success().stdout
+    sandbox
+        .run(&["workflow", "export", "--format", "state"])
+        .success()
+        .stdout
 }
 
 /// The status of all runs, archived ones after the others.

@@ -117,7 +117,7 @@ fn the_registry_names_the_project_in_its_id_and_its_state() {
         sandbox.json_of(&path)["workflow_state"],
         json!({"project_name": "my_proj_x"})
     );
-    sandbox.step(&["workflow", "set", "plan_path=p.md"]);
+    sandbox.step(&["workflow", "note", "--set", "plan_path=p.md"]);
     let state = json!({"project_name": "my_proj_x", "plan_path": "p.md"});
     assert_eq!(sandbox.json_of(&path)["workflow_state"], state);
     // Scripts save and load by that name.

@@ -61,7 +61,7 @@ fn a_file_that_was_removed_by_hand_is_asked_about_and_never_written_again_unaske
         sandbox.remove(&path);
         for args in [
             &["phase", "done"][..],
-            &["workflow", "set", "a=1"],
+            &["workflow", "note", "--set", "a=1"],
             &["workflow", "resume"],
         ] {
             let run = sandbox.run(&[args, &["--json"]].concat()).code(4);
@@ -178,7 +178,7 @@ fn who_removes_the_file_and_begins_anew_or_gives_up_has_ended_the_run() {
         };
         sandbox
             .remove(&path)
-            .run(&["workflow", "abandon"])
+            .run(&["workflow", "end", "--abandon"])
             .success();
         assert_eq!(
             status_of(&sandbox, begun.data()["id"].as_str().unwrap()),
@@ -323,13 +323,13 @@ fn an_init_puts_aside_what_the_registry_keeps_no_longer() {
 fn nothing_of_a_run_stays_that_is_dropped_with_all_it_has() {
     for (sandbox, path) in runs() {
         sandbox.step(&["phase", "fail", "--error", "x", "--final"]);
-        sandbox.run(&["workflow", "archive", "t_p"]).success();
+        sandbox.run(&["workflow", "end", "t_p"]).success();
         sandbox.write(
             "memory/state/.archive/t_p_20261122_100000_and_more/x",
             "another's",
         );
         let purged = sandbox
-            .run(&["workflow", "delete", "t_p", "--purge", "--yes"])
+            .run(&["workflow", "end", "t_p", "--purge", "--yes"])
             .success();
         purged.stdout_has("t_p_20261122_100000");
         let kept = |folder: &str| {
@@ -416,7 +416,7 @@ fn the_same_task_is_begun_once() {
     init(&plain, &["--phase", "a"]);
     plain.run(&["workflow", "init", "--phase", "a"]).code(4);
     init(&plain, &["--phase", "b"]);
-    plain.run(&["workflow", "abandon"]).success();
+    plain.run(&["workflow", "end", "--abandon"]).success();
     init(&plain, &["--phase", "b"]);
 }
 
@@ -463,9 +463,9 @@ fn init_names_the_line_that_keeps_a_state_file_out_of_git() {
         shell.args(["-c", command]).current_dir("/");
         Run::of(shell).success();
         git.run(&["check-ignore", path, "x.log"]).success();
-        sandbox.run(&["workflow", "abandon"]).success();
+        sandbox.run(&["workflow", "end", "--abandon"]).success();
         assert_eq!(begin(profile, profile), [json!(null); 0]);
-        sandbox.run(&["workflow", "abandon"]).success();
+        sandbox.run(&["workflow", "end", "--abandon"]).success();
     }
 }
 

@@ -41,7 +41,7 @@ fn a_list_of_tasks_of_another_run_is_named_and_can_be_settled() {
         let text = tasks_of("OTHER");
         sandbox.write(EXECUTION, &text);
         sandbox
-            .run(&["workflow", "validate"])
+            .run(&["workflow", "check"])
             .code(6)
             .stderr_has("it belongs to run 'OTHER', not to 'wf-42'");
         for args in [
@@ -107,7 +107,7 @@ fn an_edit_by_which_a_list_of_tasks_names_another_run_is_no_edit_of_this_one() {
         .success()
         .stderr_has("it belongs to run 'wf-43'")
         .stdout_has("running");
-    sandbox.run(&["workflow", "validate"]).code(6);
+    sandbox.run(&["workflow", "check"]).code(6);
 }
 
 #[test]
@@ -143,7 +143,7 @@ fn whatever_shows_a_run_says_that_a_file_of_it_is_damaged() {
     for args in [
         &["task", "list"][..],
         &["workflow", "show"],
-        &["workflow", "show", "--raw"],
+        &["workflow", "export", "--format", "state"],
         &["workflow", "export"],
     ] {
         sandbox
@@ -224,7 +224,7 @@ fn what_stands_in_the_place_of_a_state_file_and_is_none_can_be_put_aside() {
                 if sandbox.exists(PHASES) {
                     assert_eq!(
                         sandbox
-                            .run(&["workflow", "abandon", "--json"])
+                            .run(&["workflow", "end", "--abandon", "--json"])
                             .success()
                             .warning_codes(),
                         [""; 0]
@@ -296,7 +296,7 @@ fn a_file_that_comes_back_under_the_id_of_a_run_that_was_put_aside_is_the_one_th
     sandbox
         .run(&["workflow", "resume", "--choose", "n"])
         .success();
-    sandbox.run(&["workflow", "abandon"]).success();
+    sandbox.run(&["workflow", "end", "--abandon"]).success();
     sandbox.write(PHASES, &text);
     let run = sandbox.run(&["workflow", "resume", "wf-42"]).code(4);
     run.stderr_has("Detected interrupted workflow: wf-42 (started ");
@@ -366,7 +366,7 @@ fn what_others_keep_in_a_file_of_a_run_keeps_its_value_and_its_digits() {
         sandbox.read(EXECUTION)
     );
     sandbox
-        .run(&["workflow", "show", "--raw"])
+        .run(&["workflow", "export", "--format", "state"])
         .success()
         .stdout_has("18446744073709551617");
 }

@@ -91,7 +91,7 @@ fn five_phases_by_commands() {
         "complete",
         &[&four[..], &["REFLECTION"]].concat(),
     );
-    sandbox.run(&["workflow", "validate"]).success();
+    sandbox.run(&["workflow", "check"]).success();
 }
 
 fn tasks(sandbox: &Sandbox) {
@@ -236,10 +236,10 @@ fn a_checkpoint_of_the_registry_by_commands() {
     assert_eq!(counts(&sandbox, &path), json!(["in_progress", 1, []]));
     sandbox.step(&[
         "workflow",
-        "set",
-        "project_name=auth_system",
-        "research_results=[1,2]",
-        "artifact_registry.plan=p.md",
+        "note",
+        "--set=project_name=auth_system",
+        "--set=research_results=[1,2]",
+        "--set=artifact_registry.plan=p.md",
     ]);
     let state = json!({"project_name": "auth_system", "research_results": [1, 2], "artifact_registry": {"plan": "p.md"}});
     assert_eq!(sandbox.json_of(&path)["workflow_state"], state);

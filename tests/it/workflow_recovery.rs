@@ -150,10 +150,7 @@ fn a_task_that_is_complete_without_its_output_is_no_basis_to_go_on() {
         if let Some(says) = says {
             sandbox.write(OUTPUT, says);
         }
-        let data = sandbox
-            .run(&["workflow", "validate", "--json"])
-            .code(6)
-            .data();
+        let data = sandbox.run(&["workflow", "check", "--json"]).code(6).data();
         let finding = &data["errors"][0];
         assert_eq!(
             (&finding["code"], &finding["place"]),
@@ -184,7 +181,7 @@ fn a_task_that_is_complete_without_its_output_is_no_basis_to_go_on() {
     for says in [r#"{"status":"passed"}"#, r#"{"status":"done"}"#, "{}"] {
         let sandbox = with_task(&json!({"id": "t1", "status": "complete", "output": OUTPUT}));
         sandbox.write(OUTPUT, says);
-        sandbox.run(&["workflow", "validate"]).success();
+        sandbox.run(&["workflow", "check"]).success();
     }
 }
 
@@ -201,7 +198,7 @@ fn an_output_is_found_by_its_absolute_path_and_one_elsewhere_is_left_to_its_owne
     sandbox
         .write(EXECUTION, tasks.to_string())
         .write(OUTPUT, r#"{"status":"success"}"#);
-    sandbox.run(&["workflow", "validate"]).success();
+    sandbox.run(&["workflow", "check"]).success();
     let answer = sandbox
         .run(&["workflow", "recover", "--json"])
         .success()
@@ -237,7 +234,7 @@ fn an_output_is_found_behind_dots_and_one_elsewhere_is_not_called_gone() {
             .replace("memory/reports/demand.json", output);
         sandbox.write(PHASES, document);
         let data = sandbox
-            .run(&["workflow", "validate", "--json"])
+            .run(&["workflow", "check", "--json"])
             .success()
             .data();
         let is_told = |finding: &Value| finding["code"] == code;
@@ -274,7 +271,7 @@ fn a_phase_with_open_tasks_is_not_done() {
         .stderr_has("--force");
     sandbox.run(&["phase", "done", "--force"]).success();
     let data = sandbox
-        .run(&["workflow", "validate", "--json"])
+        .run(&["workflow", "check", "--json"])
         .success()
         .data();
     assert_eq!(
@@ -308,7 +305,7 @@ fn what_was_cut_off_counts_one_attempt_more_and_its_next_start_none() {
     let attempts = |words: &[&str]| sandbox.step(words)["tasks"][0]["attempts"].clone();
     assert_eq!(attempts(&["task", "start", "t1"]), 1);
     assert_eq!(attempts(&["workflow", "resume", "--choose", "y"]), 2);
-    assert_eq!(attempts(&["task", "reset", "t1", "--cut-off"]), 2);
+    assert_eq!(attempts(&["task", "reset", "t1"]), 2);
     assert_eq!(attempts(&["task", "start", "t1"]), 2);
     assert_eq!(attempts(&["workflow", "recover"]), 3);
     assert_eq!(attempts(&["task", "start", "t1"]), 3);
@@ -331,7 +328,7 @@ fn what_is_malformed_is_not_called_missing() {
         }
         sandbox.run(&["phase", "done"]).code(4).stderr_has(words);
         let data = sandbox
-            .run(&["workflow", "validate", "--json"])
+            .run(&["workflow", "check", "--json"])
             .success()
             .data();
         let is_told = data["remarks"]

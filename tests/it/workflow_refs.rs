@@ -15,7 +15,7 @@ fn with_runs() -> Sandbox {
         sandbox
             .run(&["workflow", "note", "--decision", id, "-w", id])
             .success();
-        sandbox.run(&["workflow", "abandon", id]).success();
+        sandbox.run(&["workflow", "end", "--abandon", id]).success();
     }
     sandbox
         .run(&[
@@ -83,7 +83,9 @@ fn nothing_is_pruned_that_a_lost_ref_named() {
 #[test]
 fn a_run_that_was_removed_does_not_come_back() {
     let sandbox = with_runs();
-    sandbox.run(&["workflow", "abandon", "w"]).success();
+    sandbox
+        .run(&["workflow", "end", "--abandon", "w"])
+        .success();
     sandbox.write("f", "2").create("two");
     sandbox.run(&["workflow", "status"]).code(3);
     sandbox.run(&["verify", "--full"]).success();

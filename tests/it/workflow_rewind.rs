@@ -65,7 +65,10 @@ fn own(sandbox: &Sandbox) -> Tree {
 
 /// The state without times and the count of resumes, which a rewind keeps.
 fn state(sandbox: &Sandbox) -> Value {
-    let raw = sandbox.run(&["workflow", "show", "--raw"]).success().stdout;
+    let raw = sandbox
+        .run(&["workflow", "export", "--format", "state"])
+        .success()
+        .stdout;
     let mut state: Value = serde_json::from_str(&raw).unwrap();
     strip(&mut state);
     state
@@ -97,7 +100,9 @@ fn ruin(sandbox: &Sandbox) {
     sandbox
         .run(&["workflow", "note", "--decision", "a bad one"])
         .success();
-    sandbox.run(&["workflow", "set", "key=1"]).success();
+    sandbox
+        .run(&["workflow", "note", "--set", "key=1"])
+        .success();
     sandbox
         .run(&["workflow", "resume", "--choose", "y"])
         .success();
@@ -139,7 +144,7 @@ fn both_are_as_they_were_and_an_undo_brings_the_files_back() {
     sandbox.undo().success();
     assert_eq!(own(&sandbox), ruined);
     assert_eq!((state(&sandbox), profile_bytes(&sandbox)), (before, kept));
-    sandbox.run(&["workflow", "validate"]).success();
+    sandbox.run(&["workflow", "check"]).success();
     sandbox.run(&["phase", "start", "two"]).success();
 }
 

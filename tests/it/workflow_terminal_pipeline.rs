@@ -196,7 +196,10 @@ fn a_pick_that_cannot_begin_changes_nothing() {
     sandbox.run(&["workflow", "status"]).success();
     let before = (
         sandbox.read(FILE),
-        sandbox.run(&["workflow", "show", "--raw"]).success().stdout,
+        sandbox
+            .run(&["workflow", "export", "--format", "state"])
+            .success()
+            .stdout,
     );
     for typed in [
         "write-tests\\n",
@@ -219,7 +222,10 @@ fn a_pick_that_cannot_begin_changes_nothing() {
         assert!([3, 4].contains(&run.code), "{typed}\n{run}");
         let after = (
             sandbox.read(FILE),
-            sandbox.run(&["workflow", "show", "--raw"]).success().stdout,
+            sandbox
+                .run(&["workflow", "export", "--format", "state"])
+                .success()
+                .stdout,
         );
         assert_eq!(after, before, "{typed}");
     }

@@ -93,7 +93,10 @@ fn a_program_is_told_all_that_a_person_would_be_told() {
 fn a_run_that_is_not_sound_is_gone_on_with_only_where_that_is_said() {
     let sandbox = unsound();
     for answer in ["y", "pick:VERIFICATION"] {
-        let before = sandbox.run(&["workflow", "show", "--raw"]).success().stdout;
+        let before = sandbox
+            .run(&["workflow", "export", "--format", "state"])
+            .success()
+            .stdout;
         let run = sandbox
             .run(&["workflow", "resume", "--choose", answer, "--json"])
             .code(4);
@@ -102,7 +105,12 @@ fn a_run_that_is_not_sound_is_gone_on_with_only_where_that_is_said() {
             codes(&run.json()["error"]["detail"]["errors"]),
             ["out_of_order"]
         );
-        assert_eq!(sandbox.run(&["workflow", "show", "--raw"]).stdout, before);
+        assert_eq!(
+            sandbox
+                .run(&["workflow", "export", "--format", "state"])
+                .stdout,
+            before
+        );
     }
     sandbox
         .run(&["workflow", "resume", "--choose", "y"])
@@ -221,12 +229,7 @@ fn a_write_that_was_cut_off_is_a_question_and_no_dead_end() {
     let sandbox = with(&document());
     let before = sandbox.read(PHASES);
     assert_eq!(
-        codes(
-            &sandbox
-                .run(&["workflow", "validate", "--json"])
-                .code(6)
-                .data()["errors"]
-        ),
+        codes(&sandbox.run(&["workflow", "check", "--json"]).code(6).data()["errors"]),
         ["interrupted_write"]
     );
     sandbox
@@ -249,11 +252,11 @@ fn a_write_that_was_cut_off_is_a_question_and_no_dead_end() {
         .run(&["workflow", "resume", "--choose", "y", "--anyway"])
         .success();
     assert_eq!(sandbox.json_of(PHASES)["interruption_safe"], true);
-    sandbox.run(&["workflow", "validate"]).success();
+    sandbox.run(&["workflow", "check"]).success();
     let sandbox = with(&document());
     sandbox.run(&["workflow", "status"]).success();
     sandbox.edit(PHASES, |file| file["interruption_safe"] = true.into());
-    sandbox.run(&["workflow", "validate"]).success();
+    sandbox.run(&["workflow", "check"]).success();
     let sandbox = with(&document());
     sandbox
         .run(&["workflow", "resume", "--choose", "n"])
@@ -270,14 +273,11 @@ fn a_phase_that_is_complete_and_in_progress_contradicts_itself() {
     );
     let sandbox = with(&document);
     sandbox.write("memory/reports/demand.json", "{}");
-    let data = sandbox
-        .run(&["workflow", "validate", "--json"])
-        .code(6)
-        .data();
+    let data = sandbox.run(&["workflow", "check", "--json"]).code(6).data();
     assert_eq!(codes(&data["errors"])[0], "done_and_under_way");
     document["completed_phases"] = json!([]);
     sandbox.write(PHASES, document.to_string());
-    sandbox.run(&["workflow", "validate"]).success();
+    sandbox.run(&["workflow", "check"]).success();
     assert_eq!(
         sandbox.json_of(PHASES)["completed_phases"],
         json!([]),
@@ -406,9 +406,8 @@ fn each_command_of_workflows_says_what_it_does() {
     let help = Sandbox::new().run(&["workflow", "--help"]).success().stdout;
     assert!(!help.contains("Which run"), "{help}");
     for (command, words) in [
-        ("validate", "Check the plan,"),
-        ("lint", "Suggest phases"),
-        ("archive", "Archive a run as it is"),
+        ("check", "Check the plan,"),
+        ("end", "End a run and archive it"),
     ] {
         let line = help
             .lines()
@@ -458,7 +457,7 @@ fn a_phase_that_is_named_before_its_turn_is_found_whatever_word_stands_beside_it
         let mut document = phases(current, &[]);
         document["phase_status"] = status.into();
         let sandbox = with(&document);
-        let run = sandbox.run(&["workflow", "validate", "--json"]).code(6);
+        let run = sandbox.run(&["workflow", "check", "--json"]).code(6);
         assert_eq!(
             codes(&run.data()["errors"]),
             ["out_of_order"],
@@ -487,7 +486,7 @@ fn a_phase_that_is_named_before_its_turn_is_found_whatever_word_stands_beside_it
         document["phase_status"] = status.into();
         let sandbox = with(&document);
         sandbox.write("memory/reports/demand.json", "{}");
-        sandbox.run(&["workflow", "validate"]).success();
+        sandbox.run(&["workflow", "check"]).success();
     }
 }
 
@@ -507,7 +506,7 @@ fn a_last_change_before_the_beginning_is_told_of_the_field_that_says_it() {
     ] {
         let sandbox = Sandbox::new();
         sandbox.write(path, document.to_string()).at(AT);
-        let run = sandbox.run(&["workflow", "validate", "--json"]).code(6);
+        let run = sandbox.run(&["workflow", "check", "--json"]).code(6);
         let errors = run.data()["errors"].clone();
         assert_eq!(
             (codes(&errors), &errors[0]["place"]),
@@ -517,7 +516,7 @@ fn a_last_change_before_the_beginning_is_told_of_the_field_that_says_it() {
         sandbox
             .run(&["workflow", "resume", "--choose", answer, "--anyway"])
             .success();
-        sandbox.run(&["workflow", "validate"]).success();
+        sandbox.run(&["workflow", "check"]).success();
     }
 }
 
@@ -537,11 +536,7 @@ fn with_done(current: &str) -> Sandbox {
 #[test]
 fn a_phase_that_is_none_of_the_five_is_found_and_does_not_end_the_run() {
     let sandbox = with_done("IMPLEMENTATON");
-    let errors = sandbox
-        .run(&["workflow", "validate", "--json"])
-        .code(6)
-        .data()["errors"]
-        .clone();
+    let errors = sandbox.run(&["workflow", "check", "--json"]).code(6).data()["errors"].clone();
     assert_eq!(
         (codes(&errors), &errors[0]["place"]),
         (vec!["unknown_phase"], &json!("phases.IMPLEMENTATON"))
@@ -563,7 +558,7 @@ fn a_phase_that_is_none_of_the_five_is_found_and_does_not_end_the_run() {
         (&json!("in_progress"), &json!("IMPLEMENTATION"))
     );
     sandbox
-        .run(&["workflow", "validate"])
+        .run(&["workflow", "check"])
         .code(6)
         .stderr_has("IMPLEMENTATON");
 }
@@ -571,11 +566,11 @@ fn a_phase_that_is_none_of_the_five_is_found_and_does_not_end_the_run() {
 #[test]
 fn a_name_that_is_mended_or_skipped_leaves_nothing_behind() {
     let sandbox = with_done("IMPLEMENTATON");
-    sandbox.run(&["workflow", "validate"]).code(6);
+    sandbox.run(&["workflow", "check"]).code(6);
     sandbox.edit(PHASES, |file| {
         file["current_phase"] = "IMPLEMENTATION".into();
     });
-    sandbox.run(&["workflow", "validate"]).success();
+    sandbox.run(&["workflow", "check"]).success();
     let stands = sandbox.stands();
     assert_eq!(
         (
@@ -586,13 +581,13 @@ fn a_name_that_is_mended_or_skipped_leaves_nothing_behind() {
     );
     let sandbox = with_done("IMPLEMENTATON");
     sandbox.run(&["phase", "skip", "IMPLEMENTATON"]).success();
-    sandbox.run(&["workflow", "validate"]).success();
+    sandbox.run(&["workflow", "check"]).success();
     assert_eq!(sandbox.json_of(PHASES)["current_phase"], "IMPLEMENTATION");
     let sandbox = with_done("IMPLEMENTATON");
     sandbox
         .run(&["workflow", "resume", "--choose", "n"])
         .success();
-    sandbox.run(&["workflow", "validate"]).success();
+    sandbox.run(&["workflow", "check"]).success();
     assert_eq!(sandbox.stands()["phases"].as_array().unwrap().len(), 5);
 }
 
@@ -606,7 +601,7 @@ fn a_phase_is_known_in_small_letters_and_stays_written_in_them() {
         sandbox.write(output, "{}");
     }
     let written = sandbox.read(PHASES);
-    sandbox.run(&["workflow", "validate"]).success();
+    sandbox.run(&["workflow", "check"]).success();
     assert_eq!(sandbox.read(PHASES), written);
     let stands = sandbox.stands();
     assert_eq!(
@@ -645,12 +640,12 @@ fn the_phases_of_a_plan_of_ones_own_are_known_in_the_file_of_the_five() {
         .at(AT)
         .step(&[&["workflow", "init", "--id", "w"], &plan[..]].concat());
     sandbox.step(&["phase", "start"]);
-    sandbox.run(&["workflow", "validate"]).success();
+    sandbox.run(&["workflow", "check"]).success();
     sandbox.edit(PHASES, |file| file["current_phase"] = "bild".into());
     sandbox
-        .run(&["workflow", "validate"])
+        .run(&["workflow", "check"])
         .code(6)
         .stderr_has("'bild', which is none of build, Ship;");
     sandbox.edit(PHASES, |file| file["current_phase"] = "BUILD".into());
-    sandbox.run(&["workflow", "validate"]).success();
+    sandbox.run(&["workflow", "check"]).success();
 }

@@ -73,17 +73,6 @@ fn under_a_hold_a_phase_is_recorded_and_its_checkpoint_left_out() {
         (sandbox.stands()["status"].clone(), reasons(&sandbox)),
         ("complete".into(), Vec::new())
     );
-    // An explicit request is refused as usual, and works as soon as it can.
-    assert_eq!(
-        sandbox
-            .run(&["workflow", "mini-commit", "--json"])
-            .code(4)
-            .error_code(),
-        "held"
-    );
-    sandbox.run(&["release", "wave-1"]).success();
-    sandbox.run(&["workflow", "mini-commit"]).success();
-    assert_eq!(reasons(&sandbox), ["checkpoint: phases 1-3 complete"]);
 }
 
 #[test]
@@ -141,13 +130,16 @@ fn the_third_phase_has_its_checkpoint_although_the_run_ends_with_it() {
         let run = sandbox.run(&["phase", "done", "--json"]).success();
         assert_eq!(run.warning_codes(), [""; 0]);
     }
-    let shown = sandbox.run(&["workflow", "show", "--raw"]).success().stdout;
+    let shown = sandbox
+        .run(&["workflow", "export", "--format", "state"])
+        .success()
+        .stdout;
     let state: Value = serde_json::from_str(&shown).unwrap();
     assert_eq!(state["mini_commits"][0]["completed"], 3);
     assert_eq!(state["status"], "complete");
 }
 
-/// A project with its own repository, in which a pipeline has finished three phases.
+/// A project with its own repository, in which a pipeline is about to finish its third phase.
 fn committed() -> Option<(Sandbox, Git)> {
     let sandbox = Sandbox::bare();
     let git = Git::find(sandbox.root())?;
@@ -169,8 +161,20 @@ fn committed() -> Option<(Sandbox, Git)> {
         &sandbox,
         &[&["--profile", "pipeline"], &phases[..]].concat(),
     );
-    through(&sandbox, 1..=3);
+    through(&sandbox, 1..=2);
+    sandbox.run(&["phase", "start", "p3"]).success();
+    sandbox.write("src/3", "x");
     Some((sandbox, git))
+}
+
+/// The commits of the run in the project.
+fn recorded(sandbox: &Sandbox) -> Vec<Value> {
+    let shown = sandbox
+        .run(&["workflow", "export", "--format", "state"])
+        .success();
+    let state: Value = serde_json::from_str(&shown.stdout).unwrap();
+    let made = state["mini_commits"].as_array().unwrap().iter();
+    made.map(|one| one["commit"].clone()).collect()
 }
 
 fn through(sandbox: &Sandbox, phases: std::ops::RangeInclusive<usize>) {
@@ -185,69 +189,44 @@ fn through(sandbox: &Sandbox, phases: std::ops::RangeInclusive<usize>) {
     }
 }
 
+const COMMIT: [&str; 5] = ["phase", "done", "--project-git", "--yes", "--json"];
+
 #[test]
-fn the_commit_in_the_project_is_due_although_the_pipeline_made_its_checkpoint() {
+fn the_third_phase_with_project_git_is_committed_after_consent() {
     let Some((sandbox, git)) = committed() else {
         return;
     };
     let before = reasons(&sandbox);
-    assert_eq!(
-        before
-            .iter()
-            .filter(|reason| *reason == "checkpoint: phases 1-3 complete")
-            .count(),
-        1
-    );
-    // Without consent no commit is made.
-    sandbox
-        .run(&["workflow", "mini-commit", "--project-git"])
-        .code(4);
+    // Without consent the phase goes on.
+    sandbox.run(&["phase", "done", "--project-git"]).code(4);
     assert_eq!(reasons(&sandbox), before);
     git.run(&["log"]).code(128);
-    let made = sandbox
-        .run(&[
-            "workflow",
-            "mini-commit",
-            "--project-git",
-            "--yes",
-            "--json",
-        ])
-        .success()
-        .data();
-    assert_eq!(made["commit"], git.output(&["rev-parse", "HEAD"]));
-    assert_eq!(
-        reasons(&sandbox),
-        before,
-        "the checkpoint of these phases is there already"
-    );
+    let made = sandbox.run(&COMMIT).success().data();
+    assert_eq!(made["phase"]["status"], "complete");
+    assert_eq!(recorded(&sandbox), [git.output(&["rev-parse", "HEAD"])]);
+    let named = "checkpoint: phases 1-3 complete";
+    let count = reasons(&sandbox)
+        .iter()
+        .filter(|reason| *reason == named)
+        .count();
+    assert_eq!(count, 1);
     let message = git.output(&["log", "--format=%B"]);
     let expected = "checkpoint: phases 1-3 complete\n\nCompleted:\n- Phase 1: Part 1\n- Phase 2: Part 2\n- Phase 3: Part 3\n\n\
         Remaining: 4 phases\n\nCo-Authored-By: Claude <noreply@anthropic.com>";
     assert_eq!(message.trim(), expected);
-    let again = sandbox
-        .run(&[
-            "workflow",
-            "mini-commit",
-            "--project-git",
-            "--yes",
-            "--json",
-        ])
-        .success()
-        .data();
+    for id in ["p4", "p5", "p6"] {
+        sandbox.run(&["phase", "start", id]).success();
+        sandbox.run(&COMMIT).success();
+    }
+    let subjects = git.output(&["log", "--format=%s"]);
     assert_eq!(
-        (&again["due"], &again["commit"]),
-        (&false.into(), &Value::Null)
+        subjects.trim(),
+        "checkpoint: phases 4-6 complete\ncheckpoint: phases 1-3 complete"
     );
-    through(&sandbox, 4..=6);
-    sandbox
-        .run(&["workflow", "mini-commit", "--project-git", "--yes"])
-        .success()
-        .stdout_has("phases 4-6 complete");
-    assert_eq!(git.output(&["rev-list", "--count", "HEAD"]), "2");
 }
 
 #[test]
-fn a_commit_that_the_project_refuses_stays_due_and_the_checkpoint_stands() {
+fn a_commit_that_the_project_refuses_stays_due_and_the_phase_is_done() {
     let Some((sandbox, git)) = committed() else {
         return;
     };
@@ -255,29 +234,17 @@ fn a_commit_that_the_project_refuses_stays_due_and_the_checkpoint_stands() {
         .write(".git/hooks/pre-commit", "#!/bin/sh\nexit 1\n")
         .chmod(".git/hooks/pre-commit", 0o755);
     sandbox
-        .run(&["workflow", "mini-commit", "--project-git", "--yes"])
+        .run(&COMMIT[..4])
         .code(1)
-        .stderr_has("git commit failed in ");
-    let told = sandbox
-        .run(&["workflow", "mini-commit", "--project-git", "--yes"])
-        .code(1);
-    told.stderr_has("the checkpoint of these phases exists, and changes may be staged")
-        .stderr_has("--project-git' again");
+        .stderr_has("git commit failed in ")
+        .stderr_has("the phase is done, and changes may be staged")
+        .stderr_has("the next 'checkpoint phase done --project-git' commits them");
     sandbox.remove(".git/hooks/pre-commit");
-    sandbox
-        .run(&["workflow", "mini-commit", "--project-git", "--yes"])
-        .success()
-        .stdout_has("phases 1-3 complete");
-    assert_eq!(git.output(&["rev-list", "--count", "HEAD"]), "1");
+    sandbox.run(&["phase", "start", "p4"]).success();
+    sandbox.run(&COMMIT).success();
+    let subjects = git.output(&["log", "--format=%s"]);
+    assert_eq!(subjects.trim(), "checkpoint: phases 1-3 complete");
 }
-
-const COMMIT: [&str; 5] = [
-    "workflow",
-    "mini-commit",
-    "--project-git",
-    "--yes",
-    "--json",
-];
 
 #[test]
 fn the_environment_sends_the_commit_into_no_other_repository() {
@@ -294,8 +261,8 @@ fn the_environment_sends_the_commit_into_no_other_repository() {
         .env("GIT_DIR", &other)
         .env("GIT_INDEX_FILE", other.join("index"))
         .env("GIT_WORK_TREE", sandbox.path(".."));
-    let made = sandbox.run(&COMMIT).success().data();
-    assert_eq!(made["commit"], git.output(&["rev-parse", "HEAD"]));
+    sandbox.run(&COMMIT).success();
+    assert_eq!(recorded(&sandbox), [git.output(&["rev-parse", "HEAD"])]);
     victim.run(&["log"]).code(128);
 }
 
@@ -312,7 +279,7 @@ fn a_repository_above_is_not_the_projects() {
     };
     above.run(&["log"]).code(128);
     assert_eq!(above.output(&["ls-files"]), "", "nothing was staged");
-    sandbox.run(&["workflow", "mini-commit"]).success();
+    sandbox.run(&["phase", "done"]).success();
 }
 
 #[test]
@@ -351,12 +318,12 @@ fn what_the_phases_committed_themselves_is_noted_as_their_commit() {
     let Some((sandbox, git)) = committed() else {
         return;
     };
+    sandbox.write(".gitignore", ".claude/");
     git.run(&["add", "-A"]).success();
     git.run(&["commit", "-q", "-m", "own"]).success();
-    let made = sandbox.run(&COMMIT).success().data();
-    assert_eq!(made["commit"], git.output(&["rev-parse", "HEAD"]));
+    sandbox.run(&COMMIT).success();
+    assert_eq!(recorded(&sandbox), [git.output(&["rev-parse", "HEAD"])]);
     assert_eq!(git.output(&["log", "--format=%s"]), "own");
-    assert_eq!(sandbox.run(&COMMIT).success().data()["due"], false);
 }
 
 #[test]

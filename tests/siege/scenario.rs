@@ -98,7 +98,7 @@ pub const SCENARIOS: [Scenario; 31] = [
     run_of_phases(
         "task done",
         companions::at_work,
-        &["task", "done", "second", "--output", "d1/text"],
+        &["task", "done", "second"],
     ),
     run_of_phases(
         "rewind",

@@ -24,7 +24,7 @@ use crate::ops::session;
 use crate::store::small_files::hook_log;
 use crate::workflow::engine::runs::{Run, Runs};
 use crate::workflow::engine::step::{StepOptions, step};
-use crate::workflow::rules::change::Change;
+use crate::workflow::rules::change::{Change, Note};
 
 /// How an event is worked on.
 #[derive(Clone, Copy, Debug)]
@@ -284,10 +284,11 @@ fn interrupt_run(context: &Context, event: &AgentEvent) -> Result<()> {
         expect: None,
         actor: Some(event.agent.into_str().to_owned()),
     };
-    let change = Change::Interrupt {
-        reason: text::cause(event, context.settings.agents.prompts),
+    let note = Note {
+        interrupted: Some(text::cause(event, context.settings.agents.prompts)),
+        ..Note::default()
     };
-    step(context, &options, &mut |_| Ok(change.clone())).map(|_| ())
+    step(context, &options, &Change::Note(note)).map(drop)
 }
 
 /// Tells what was made, to the user only if nothing could be.

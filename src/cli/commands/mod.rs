@@ -49,8 +49,6 @@ pub mod stores;
 pub mod undo;
 pub mod verify;
 pub mod workflow;
-pub mod workflow_documents;
-pub mod workflow_report;
 pub mod workflow_resume;
 
 /// Makes the enums of the commands, their grammar and their dispatch from one list.

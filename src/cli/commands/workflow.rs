@@ -1,34 +1,30 @@
-//! `workflow`: the list of its commands, and those that begin, change and end a run.
+//! `workflow`: begins, shows, changes and ends runs. `resume` and `recover` ask, and are beside it.
 
 use std::path::PathBuf;
 
 use clap::Subcommand;
 
-use crate::base::time;
+use crate::base::text::escape;
 use crate::cli::command_context::{CommandContext, answer, print_answer};
 use crate::cli::commands::lists;
-use crate::cli::commands::phase::{RunArgs, StepArgs, print_step};
+use crate::cli::commands::phase::print_step;
 use crate::cli::commands::select_args::PlanArgs;
-use crate::cli::commands::workflow_documents::{self, ExportArgs, ImportArgs};
-use crate::cli::commands::workflow_report::{
-    self, NextArgs, WorkflowListArgs, WorkflowShowArgs, WorkflowStatusArgs,
-};
-use crate::cli::commands::workflow_resume::{self, RecoverArgs, ResumeArgs};
+use crate::cli::commands::workflow_resume::{self, RecoverArgs};
 use crate::cli::exit_code;
 use crate::cli::run::{Properties, RunCommand};
 use crate::error::sentence::CommandWords;
 use crate::error::{Error, Result};
 use crate::ops::context::Context;
-use crate::ops::restore::restore_options::CommonOptions;
-use crate::view::workflow::{json as runs_json, outcomes as workflow_view};
+use crate::view::words::Output;
+use crate::view::workflow::{findings, json as runs_json, listing, outcomes as workflow_view};
+use crate::workflow::engine::import_export::{self, ExportOptions, ImportOptions};
 use crate::workflow::engine::init_run::{self, InitOptions};
-use crate::workflow::engine::make_mini_commit::{CommitInProject, mini_commit};
 use crate::workflow::engine::report;
+use crate::workflow::engine::resume_questions::ResumeOptions;
 use crate::workflow::engine::rewind::{self, RewindOptions};
-use crate::workflow::engine::run_lifecycle::{self, CleanupOptions, EndOutcome};
-use crate::workflow::engine::step::step;
-use crate::workflow::rules::change::{Change, value_of};
-use crate::workflow::rules::mini_commit::project_commit_due;
+use crate::workflow::engine::run_lifecycle::{self, CleanupOptions, EndMode, EndOutcome};
+use crate::workflow::engine::step::{StepOptions, step};
+use crate::workflow::rules::change::{Change, Note};
 
 /// Record a run of phases, and resume it after an interruption
 ///
@@ -43,185 +39,86 @@ pub struct WorkflowArgs {
 #[derive(Clone, Debug, Subcommand, strum::IntoStaticStr)]
 #[strum(const_into_str, prefix = "workflow.", serialize_all = "snake_case")]
 pub enum WorkflowCommand {
-    Init(InitArgs),
-    Status(WorkflowStatusArgs),
-    Next(NextArgs),
-    Resume(ResumeArgs),
-    Rewind(RewindArgs),
-    Note(NoteArgs),
-    List(WorkflowListArgs),
-    Show(WorkflowShowArgs),
-    #[command(hide = true)]
-    Set(SetArgs),
+    Init(InitOptions),
+    /// Show the state of a run, and what changed since
+    Status {
+        #[command(flatten)]
+        run: RunArgs,
+        /// State file of another program to show, without recording it
+        #[arg(long, value_name = "PATH", conflicts_with = "workflow")]
+        file: Option<PathBuf>,
+    },
+    /// Show what to do next
+    Next {
+        #[command(flatten)]
+        run: RunArgs,
+        /// Show all phases that may start side by side
+        #[arg(long)]
+        parallel: bool,
+    },
+    Resume(ResumeOptions),
+    Rewind(RewindOptions),
+    /// Record what a new session should know
+    Note {
+        #[command(flatten)]
+        note: Note,
+        #[command(flatten)]
+        step: StepOptions,
+    },
+    /// List the runs, newest first
+    List {
+        /// Only runs of this type
+        #[arg(long = "type", value_name = "TYPE")]
+        kind: Option<String>,
+        /// Also list archived runs
+        #[arg(long)]
+        all: bool,
+    },
+    /// Show a run and its history
+    Show {
+        #[command(flatten)]
+        run: RunArgs,
+        /// Maximum number of transitions
+        #[arg(short = 'n', long, value_name = "N")]
+        limit: Option<usize>,
+    },
     /// Check the plan, order, times, tasks and outputs of a run
     #[command(hide = true)]
-    Validate(RunArgs),
-    /// Suggest phases of a plan that should come earlier
-    #[command(hide = true)]
-    Lint(RunArgs),
+    Check {
+        #[command(flatten)]
+        run: RunArgs,
+    },
     #[command(hide = true)]
     Recover(RecoverArgs),
+    /// End a run and archive it; it stays readable
     #[command(hide = true)]
-    Interrupt(InterruptArgs),
+    End {
+        #[command(flatten)]
+        run: RunArgs,
+        #[command(flatten)]
+        mode: EndMode,
+    },
     #[command(hide = true)]
-    MiniCommit(MiniCommitArgs),
-    /// Archive a run as it is
+    Cleanup(CleanupOptions),
     #[command(hide = true)]
-    Archive(RunArgs),
+    Import(ImportOptions),
     #[command(hide = true)]
-    Abandon(AbandonArgs),
-    #[command(hide = true)]
-    Delete(WorkflowDeleteArgs),
-    #[command(hide = true)]
-    Cleanup(CleanupArgs),
-    #[command(hide = true)]
-    Import(ImportArgs),
-    #[command(hide = true)]
-    Export(ExportArgs),
+    Export(ExportOptions),
 }
 
-/// Start a run
-#[derive(Clone, Debug, clap::Args)]
-pub struct InitArgs {
-    /// Type of the run, such as implement
-    #[arg(long = "type", value_name = "TYPE")]
-    pub kind: Option<String>,
-    /// Project of the run [default: the name of the directory]
-    #[arg(long, value_name = "NAME")]
-    pub project: Option<String>,
-    /// Goal of the run, in one line
-    #[arg(long, value_name = "TEXT")]
-    pub description: Option<String>,
-    /// Profiles whose files also hold the run: phases, pipeline or registry
-    #[arg(long, value_name = "PROFILE,…")]
-    pub profile: Vec<String>,
-    /// Built-in plan: dotagent
-    #[arg(long, value_name = "NAME")]
-    pub preset: Option<String>,
-    /// Plan as JSON: a file, or - for stdin
-    #[arg(long, value_name = "FILE")]
-    pub plan: Option<PathBuf>,
-    /// Phase, its name and the phases on which it depends (repeatable)
-    #[arg(long = "phase", value_name = "ID[:NAME[:ID,…]]")]
-    pub phases: Vec<String>,
-    /// Branch of the work [default: that of HEAD]
-    #[arg(long, value_name = "BRANCH")]
-    pub branch: Option<String>,
-    /// Id of the run [default: <type>_<project>_<time>]
-    #[arg(long, value_name = "ID")]
-    pub id: Option<String>,
-    /// Actor to record [default: the source, as in create]
-    #[arg(long, value_name = "NAME")]
-    pub actor: Option<String>,
+// No doc comment: the commands have their own descriptions.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct RunArgs {
+    /// Run: its id or the beginning of it, its project, type or description [default: the newest
+    /// open one]
+    #[arg(value_name = "WORKFLOW")]
+    pub workflow: Option<String>,
 }
 
-/// Take files, state or both back to right before a phase
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is a flag of its own on the command line"
-)]
-#[derive(Clone, Debug, clap::Args)]
-pub struct RewindArgs {
-    /// Phase; with --state also a revision
-    #[arg(value_name = "PHASE")]
-    pub to: String,
-    /// Rewind the files, as 'checkpoint restore' would
-    #[arg(long, conflicts_with_all = ["state", "both"])]
-    pub files: bool,
-    /// Rewind the state of the run
-    #[arg(long, conflicts_with = "both")]
-    pub state: bool,
-    /// Rewind files and state
-    #[arg(long)]
-    pub both: bool,
-    /// Only show what would be done
-    #[arg(short = 'n', long)]
-    pub dry_run: bool,
-    #[command(flatten)]
-    pub step: StepArgs,
-}
-
-/// Set keys of the run, or of its free state
-#[derive(Clone, Debug, clap::Args)]
-pub struct SetArgs {
-    /// Key with JSON or plain text; null removes the key
-    #[arg(value_name = "KEY=VALUE", required = true)]
-    pub pairs: Vec<String>,
-    #[command(flatten)]
-    pub step: StepArgs,
-}
-
-/// Record decisions and files that a new session should know
-#[derive(Clone, Debug, clap::Args)]
-pub struct NoteArgs {
-    /// Decision (repeatable)
-    #[arg(long, value_name = "TEXT")]
-    pub decision: Vec<String>,
-    /// File made or changed (repeatable)
-    #[arg(long, value_name = "PATH")]
-    pub file: Vec<String>,
-    /// Branch of the work
-    #[arg(long, value_name = "BRANCH")]
-    pub branch: Option<String>,
-    #[command(flatten)]
-    pub step: StepArgs,
-}
-
-/// Record that the run was interrupted
-#[derive(Clone, Debug, clap::Args)]
-pub struct InterruptArgs {
-    /// Reason, in a word or two
-    #[arg(long, value_name = "TEXT", default_value = "interrupted")]
-    pub reason: String,
-    #[command(flatten)]
-    pub step: StepArgs,
-}
-
-/// Make the checkpoint that is due after every third phase
-#[derive(Clone, Debug, clap::Args)]
-pub struct MiniCommitArgs {
-    /// Also commit everything in the project's own repository
-    #[arg(long)]
-    pub project_git: bool,
-    #[command(flatten)]
-    pub step: StepArgs,
-}
-
-/// End a run and archive it
-#[derive(Clone, Debug, clap::Args)]
-pub struct AbandonArgs {
-    #[command(flatten)]
-    pub run: RunArgs,
-    /// Reason
-    #[arg(long, value_name = "TEXT", default_value = "")]
-    pub reason: String,
-}
-
-/// Archive a run and remove its files; it stays readable
-#[derive(Clone, Debug, clap::Args)]
-pub struct WorkflowDeleteArgs {
-    #[command(flatten)]
-    pub run: RunArgs,
-    /// Drop it with all its transitions and its archived files
-    #[arg(long)]
-    pub purge: bool,
-}
-
-/// Archive old runs, and clean up those that failed long ago
-#[derive(Clone, Debug, clap::Args)]
-pub struct CleanupArgs {
-    /// Age at which an untouched open run is archived
-    #[arg(long, value_name = "TIME", default_value = "7d")]
-    pub max_age: String,
-    /// Age at which a failed or abandoned run is cleaned up
-    #[arg(long, value_name = "TIME", default_value = "30d")]
-    pub failed_max_age: String,
-    /// Number of folders to keep in memory/state/.archive
-    #[arg(long, value_name = "N", default_value_t = 5)]
-    pub keep_archives: usize,
-    /// Only show what would be done
-    #[arg(short = 'n', long)]
-    pub dry_run: bool,
+impl RunArgs {
+    fn name(&self) -> Option<&str> {
+        self.workflow.as_deref()
+    }
 }
 
 impl RunCommand for WorkflowArgs {
@@ -234,10 +131,6 @@ impl RunCommand for WorkflowArgs {
         Properties {
             name: Some(self.command.into_str()),
             has_dry_run,
-            failure_code: match &self.command {
-                Of::Next(args) if args.id => exit_code::FAILED_TO_COMPARE,
-                _ => exit_code::FAILED,
-            },
             may_take_long: true,
             ..Properties::USUAL
         }
@@ -250,226 +143,162 @@ impl RunCommand for WorkflowArgs {
 
 fn run(context: &Context, cmd: &CommandContext<'_>, command: WorkflowCommand) -> Result<u8> {
     let name = command.into_str();
+    let content = |path: Option<&PathBuf>| path.map(|path| lists::content(path)).transpose();
     match command {
-        WorkflowCommand::Init(args) => init(context, cmd, args),
-        WorkflowCommand::Status(args) => workflow_report::status(context, cmd, &args),
-        WorkflowCommand::List(args) => workflow_report::list(context, cmd, &args),
-        WorkflowCommand::Show(args) => workflow_report::show(context, cmd, &args),
-        WorkflowCommand::Next(args) => workflow_report::next(context, cmd, &args),
-        WorkflowCommand::Resume(args) => workflow_resume::resume(context, cmd, &args),
+        WorkflowCommand::Init(options) => {
+            let plan = content(options.plan.as_ref())?;
+            let begun = init_run::init(context, &options, plan.as_deref())?;
+            Ok(print_step(cmd, name, &begun))
+        }
+        WorkflowCommand::Status { run, file } => {
+            let status = match content(file.as_ref())? {
+                Some(document) => import_export::status_of_document(context, &document)?,
+                None => report::status(context, run.name(), true)?,
+            };
+            answer(
+                cmd,
+                || runs_json::status(&status),
+                || workflow_view::status(&status, context.now_ms, cmd.printer.for_a_person()),
+                &status.warnings,
+            )
+        }
+        WorkflowCommand::Next { run, parallel } => {
+            let status = report::status(context, run.name(), false)?;
+            answer(
+                cmd,
+                || runs_json::next(&status, parallel),
+                || workflow_view::next(&status, parallel),
+                &status.warnings,
+            )
+        }
+        WorkflowCommand::Resume(options) => workflow_resume::resume(context, cmd, options),
+        WorkflowCommand::Rewind(options) => rewind(context, cmd, options),
+        WorkflowCommand::Note {
+            note,
+            step: options,
+        } => {
+            let outcome = step(context, &options, &Change::Note(note))?;
+            Ok(print_step(cmd, name, &outcome))
+        }
+        WorkflowCommand::List { kind, all } => {
+            let listed = report::list(context, kind.as_deref(), all)?;
+            answer(
+                cmd,
+                || runs_json::list(&listed),
+                || listing::list(&listed, cmd.printer.for_a_person()),
+                &listed.warnings,
+            )
+        }
+        WorkflowCommand::Show { run, limit } => {
+            let shown = report::show(context, run.name(), limit)?;
+            answer(
+                cmd,
+                || runs_json::show(&shown),
+                || listing::show(&shown, cmd.printer.for_a_person()),
+                &shown.warnings,
+            )
+        }
+        WorkflowCommand::Check { run } => check(context, cmd, run.name()),
         WorkflowCommand::Recover(args) => workflow_resume::recover(context, cmd, &args),
-        WorkflowCommand::Rewind(args) => rewind(context, cmd, &args),
-        WorkflowCommand::Set(args) => set(context, cmd, &args),
-        WorkflowCommand::Note(args) => note(context, cmd, args),
-        WorkflowCommand::Interrupt(args) => interrupt(context, cmd, args),
-        WorkflowCommand::Validate(args) => workflow_report::validate(context, cmd, &args),
-        WorkflowCommand::Lint(args) => workflow_report::lint(context, cmd, &args),
-        WorkflowCommand::MiniCommit(args) => mini(context, cmd, &args),
-        WorkflowCommand::Archive(args) => archive(context, cmd, name, &args),
-        WorkflowCommand::Abandon(args) => abandon(context, cmd, &args),
-        WorkflowCommand::Delete(args) => delete(context, cmd, &args),
-        WorkflowCommand::Cleanup(args) => cleanup(context, cmd, &args),
-        WorkflowCommand::Import(args) => workflow_documents::import(context, cmd, &args),
-        WorkflowCommand::Export(args) => workflow_documents::export(context, cmd, &args),
+        WorkflowCommand::End { run, mode } => {
+            if mode.purge && !cmd.global.yes {
+                let what = "drop a workflow with all its transitions, for good".to_owned();
+                let question = format!("{what}? [y/N] ");
+                cmd.prompt.ask(&context.interrupt, what, &question)?;
+            }
+            ended(cmd, name, &run_lifecycle::end(context, run.name(), mode)?)
+        }
+        WorkflowCommand::Cleanup(options) => {
+            ended(cmd, name, &run_lifecycle::cleanup(context, options)?)
+        }
+        WorkflowCommand::Import(options) => {
+            let document = lists::content(&options.file)?;
+            let imported = import_export::import(context, &options, &document)?;
+            Ok(print_step(cmd, name, &imported))
+        }
+        WorkflowCommand::Export(options) => export(context, cmd, &options),
     }
 }
 
-fn init(context: &Context, cmd: &CommandContext<'_>, args: InitArgs) -> Result<u8> {
-    let plan = args.plan.as_deref().map(lists::content).transpose()?;
-    let options = InitOptions {
-        id: args.id,
-        kind: args.kind,
-        project: args.project,
-        description: args.description,
-        profiles: args.profile,
-        preset: args.preset,
-        plan,
-        phases: args.phases,
-        branch: args.branch,
-        actor: args.actor,
-    };
-    Ok(print_step(
-        cmd,
-        "workflow.init",
-        &init_run::init(context, &options)?,
-    ))
-}
-
-fn set(context: &Context, cmd: &CommandContext<'_>, args: &SetArgs) -> Result<u8> {
-    let pair = |text: &String| {
-        let what = || Error::Usage {
-            what: format!("'{text}' is not KEY=VALUE"),
-        };
-        let (key, value) = text.split_once('=').ok_or_else(what)?;
-        // Other text than JSON is taken as is, to spare the user a second level of quotes.
-        Ok((key.to_owned(), value_of(value)))
-    };
-    let pairs = args.pairs.iter().map(pair).collect::<Result<Vec<_>>>()?;
-    let outcome = step(context, &(&args.step).into(), &mut |_| {
-        Ok(Change::Set(pairs.clone()))
-    })?;
-    Ok(print_step(cmd, "workflow.set", &outcome))
-}
-
-fn note(context: &Context, cmd: &CommandContext<'_>, args: NoteArgs) -> Result<u8> {
-    let change = Change::Note {
-        decisions: args.decision,
-        files: args.file,
-        branch: args.branch,
-    };
-    let outcome = step(context, &(&args.step).into(), &mut |_| Ok(change.clone()))?;
-    Ok(print_step(cmd, "workflow.note", &outcome))
-}
-
-fn interrupt(context: &Context, cmd: &CommandContext<'_>, args: InterruptArgs) -> Result<u8> {
-    let change = Change::Interrupt {
-        reason: args.reason,
-    };
-    let outcome = step(context, &(&args.step).into(), &mut |_| Ok(change.clone()))?;
-    Ok(print_step(cmd, "workflow.interrupt", &outcome))
-}
-
-fn rewind(context: &Context, cmd: &CommandContext<'_>, args: &RewindArgs) -> Result<u8> {
-    if !(args.files || args.state || args.both) {
+fn rewind(context: &Context, cmd: &CommandContext<'_>, mut options: RewindOptions) -> Result<u8> {
+    options.yes = cmd.global.yes;
+    if !(options.files || options.state || options.both) {
         return Err(Error::Usage {
             what: "choose what to rewind: --files, --state or --both".to_owned(),
         });
     }
-    if !args.state && !args.dry_run {
+    if !options.state && !options.dry_run {
         // The files go back without a plan that was shown.
         PlanArgs::default()
             .resolve(context, cmd, false)
             .map_err(|_| {
-                let before = format!("pre-{}", args.to);
+                let before = format!("pre-{}", options.to);
                 let command = CommandWords::new(["restore", &before, "--dry-run"]);
                 Error::PlanNeeded { command }
             })?;
     }
-    let common = CommonOptions {
-        yes: cmd.global.yes,
-        dry_run: args.dry_run,
-        ..CommonOptions::default()
-    };
-    let options = RewindOptions {
-        step: (&args.step).into(),
-        to: args.to.clone(),
-        files: args.files || args.both,
-        state: args.state || args.both,
-        common,
-    };
     let mut agree = |what: String| {
         let question = format!("{what}? [y/N] ");
         cmd.prompt.ask(&context.interrupt, what, &question)
     };
-    let outcome = rewind::rewind(
+    let mut outcome = rewind::rewind(
         context,
         &options,
         &mut |proposal| cmd.consent(context, proposal),
         &mut agree,
     )?;
-    let mut warnings = outcome.warnings.clone();
-    warnings.extend(
-        outcome
-            .files
-            .iter()
-            .flat_map(|files| files.warnings.clone()),
-    );
-    warnings.extend(
-        outcome
-            .state
-            .iter()
-            .flat_map(|state| state.warnings.clone()),
-    );
+    let files = outcome.files.iter_mut().map(|files| &mut files.warnings);
+    let state = outcome.state.iter_mut().map(|state| &mut state.warnings);
+    let more: Vec<_> = files.chain(state).flat_map(std::mem::take).collect();
+    outcome.warnings.extend(more);
     answer(
         cmd,
-        || runs_json::rewind(&outcome, exit_code::DONE),
+        || runs_json::rewind(&outcome),
         || workflow_view::rewind(&outcome),
-        &warnings,
+        &outcome.warnings,
     )
 }
 
-fn mini(context: &Context, cmd: &CommandContext<'_>, args: &MiniCommitArgs) -> Result<u8> {
-    let status = report::status(context, args.step.workflow.as_deref(), false)?;
-    // Asked first, so that nothing has been changed if the answer is no.
-    if args.project_git && !cmd.global.yes && project_commit_due(&status.run.workflow).is_some() {
-        let what = "commit everything in the project's own repository".to_owned();
-        cmd.prompt
-            .ask(&context.interrupt, what.clone(), &format!("{what}? [y/N] "))?;
-    }
-    let children = cmd.children(context);
-    let commit = |message: &str| {
-        let _shield = context.interrupt.shield();
-        children.commit_all(message, context.root.path())
-    };
-    let commit: Option<&CommitInProject<'_>> = if args.project_git {
-        Some(&commit)
+/// Errors in a run count as damage in the exit code.
+fn check(context: &Context, cmd: &CommandContext<'_>, named: Option<&str>) -> Result<u8> {
+    let checked = report::check(context, named)?;
+    let status = &checked.status;
+    let is_sound = status.report.errors.is_empty() && status.conflicts.is_empty();
+    let (word, code) = if is_sound {
+        ("valid", exit_code::DONE)
     } else {
-        None
+        ("not valid", exit_code::DAMAGED)
     };
-    let outcome = mini_commit(context, &(&args.step).into(), &status.run, commit)?;
-    let warnings = outcome
-        .step
-        .as_ref()
-        .map(|step| step.warnings.clone())
-        .unwrap_or_default();
-    answer(
-        cmd,
-        || runs_json::mini_commit(&outcome),
-        || workflow_view::mini_commit(&outcome),
-        &warnings,
-    )
-}
-
-fn archive(context: &Context, cmd: &CommandContext<'_>, name: &str, args: &RunArgs) -> Result<u8> {
-    Ok(ended(
-        cmd,
-        name,
-        &run_lifecycle::archive(context, &args.step())?,
-    ))
-}
-
-fn abandon(context: &Context, cmd: &CommandContext<'_>, args: &AbandonArgs) -> Result<u8> {
-    let outcome = run_lifecycle::abandon(context, &args.run.step(), &args.reason)?;
-    Ok(print_step(cmd, "workflow.abandon", &outcome))
-}
-
-fn delete(context: &Context, cmd: &CommandContext<'_>, args: &WorkflowDeleteArgs) -> Result<u8> {
-    if args.purge && !cmd.global.yes {
-        let what = "drop a workflow with all its transitions, for good".to_owned();
-        cmd.prompt
-            .ask(&context.interrupt, what.clone(), &format!("{what}? [y/N] "))?;
-    }
-    Ok(ended(
-        cmd,
-        "workflow.delete",
-        &run_lifecycle::delete(context, &args.run.step(), args.purge)?,
-    ))
-}
-
-fn cleanup(context: &Context, cmd: &CommandContext<'_>, args: &CleanupArgs) -> Result<u8> {
-    let options = CleanupOptions {
-        max_age_ms: parse_span("--max-age", &args.max_age)?,
-        failed_max_age_ms: parse_span("--failed-max-age", &args.failed_max_age)?,
-        keep_archives: args.keep_archives,
-        dry_run: args.dry_run,
+    let words = || Output {
+        result: format!("{} is {word}\n", escape(status.run.workflow.named())),
+        talk: findings::remarks(status) + &findings::order(&checked.order),
     };
-    Ok(ended(
-        cmd,
-        "workflow.cleanup",
-        &run_lifecycle::cleanup(context, options)?,
-    ))
-}
-
-fn parse_span(option: &'static str, typed: &str) -> Result<i64> {
-    time::parse_span(typed).ok_or_else(|| Error::bad_span(option, typed))
-}
-
-fn ended(cmd: &CommandContext<'_>, name: &str, outcome: &EndOutcome) -> u8 {
     print_answer(
+        cmd,
+        || runs_json::check(&checked, code),
+        words,
+        &status.warnings,
+    );
+    Ok(code)
+}
+
+fn export(context: &Context, cmd: &CommandContext<'_>, options: &ExportOptions) -> Result<u8> {
+    let exported = import_export::export(context, options)?;
+    if cmd.printer.json {
+        cmd.printer.result(&runs_json::document(&exported));
+    } else {
+        cmd.printer.data(&exported.text);
+    }
+    cmd.printer.talk(&findings::conflicts(&exported.conflicts));
+    cmd.warn(&exported.warnings);
+    Ok(exit_code::DONE)
+}
+
+fn ended(cmd: &CommandContext<'_>, name: &str, outcome: &EndOutcome) -> Result<u8> {
+    answer(
         cmd,
         || runs_json::ended(name, outcome),
         || workflow_view::ended(outcome),
         &outcome.warnings,
-    );
-    exit_code::DONE
+    )
 }

@@ -1,7 +1,6 @@
 //! `workflow resume` and `workflow recover`: the commands that ask.
 
 use crate::cli::command_context::{CommandContext, answer};
-use crate::cli::commands::phase::RunArgs;
 use crate::cli::exit_code;
 use crate::error::{Error, Result};
 use crate::ops::context::Context;
@@ -17,22 +16,6 @@ use crate::workflow::engine::step::StepOptions;
 use crate::workflow::profiles::dispatch;
 use crate::workflow::rules::profile::Profile;
 
-/// Show the state of a run, ask, and resume it
-///
-/// Without a terminal it asks nothing: it shows the same, exits with 4 and names the answers. A run
-/// with errors is resumed only with --anyway.
-#[derive(Clone, Debug, clap::Args)]
-pub struct ResumeArgs {
-    #[command(flatten)]
-    pub run: RunArgs,
-    /// Answer: y, n, restart, abandon or pick:ID; with registry r, s, v or d
-    #[arg(long, value_name = "ANSWER")]
-    pub choose: Option<String>,
-    /// Resume even if 'workflow validate' finds errors
-    #[arg(long)]
-    pub anyway: bool,
-}
-
 /// Repair a run after an interruption, or settle an unreadable state file
 #[derive(Clone, Debug, clap::Args)]
 pub struct RecoverArgs {
@@ -47,17 +30,16 @@ pub struct RecoverArgs {
     pub dry_run: bool,
 }
 
-pub fn resume(context: &Context, cmd: &CommandContext<'_>, args: &ResumeArgs) -> Result<u8> {
-    if cmd.prompt.may_ask && args.choose.is_none() && settle_first(context, cmd, args.run.name())? {
+pub fn resume(
+    context: &Context,
+    cmd: &CommandContext<'_>,
+    mut options: ResumeOptions,
+) -> Result<u8> {
+    options.yes = cmd.global.yes;
+    let asks = options.choose.is_none();
+    if cmd.prompt.may_ask && asks && settle_first(context, cmd, options.run.as_deref())? {
         return Ok(exit_code::DONE);
     }
-    let choose = args.choose.clone();
-    let options = ResumeOptions {
-        step: args.run.step(),
-        choose,
-        anyway: args.anyway,
-        yes: cmd.global.yes,
-    };
     let mut told = None;
     let mut ask = |question: &Question<'_>| {
         if cmd.prompt.may_ask && !matches!(question, Question::Refused(_)) {
@@ -82,7 +64,7 @@ pub fn resume(context: &Context, cmd: &CommandContext<'_>, args: &ResumeArgs) ->
         }
         other => other,
     })?;
-    let words = || workflow_view::resume(&outcome, args.choose.is_none(), context.now_ms);
+    let words = || workflow_view::resume(&outcome, asks, context.now_ms);
     answer(
         cmd,
         || runs_json::resume(&outcome),

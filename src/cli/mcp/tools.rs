@@ -446,7 +446,8 @@ fn restore(given: &Arguments) -> Result<Vec<OsString>> {
 
 fn of_run(command: &str, given: &Arguments) -> Vec<OsString> {
     let mut words = vec!["workflow".into(), command.into()];
-    option(&mut words, "workflow", given.text("id"));
+    let id = given.text("id").into_iter();
+    words.extend(id.flat_map(|id| ["--".into(), id.into()]));
     words
 }
 

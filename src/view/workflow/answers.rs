@@ -5,13 +5,16 @@ use serde_json::Value;
 use crate::model::json::{ChangeJson, CheckpointRef, Dropped, TimeText};
 use crate::view::document::{JsonSchema, Serialize};
 use crate::view::workflow::run_json::{PhaseJson, RunJson, TaskJson};
+use crate::workflow::engine::runs::LostRun;
+use crate::workflow::rules::event::Event;
+use crate::workflow::rules::finding::Finding;
 
 /// A run after a transition.
 #[derive(Serialize, JsonSchema)]
 pub struct RunStepAnswer {
     #[serde(flatten)]
     pub run: RunJson,
-    pub event: EventJson,
+    pub event: Event,
     /// What the checkpoints of this step pushed out.
     pub dropped: Vec<Dropped>,
 }
@@ -20,31 +23,15 @@ pub struct RunStepAnswer {
 #[derive(Serialize, JsonSchema)]
 pub struct StepAnswer {
     pub workflow: String,
-    pub revision: Option<String>,
+    pub revision: String,
     /// Status of the run.
     pub status: String,
-    pub event: EventJson,
+    pub event: Event,
     /// What the checkpoints of this step pushed out.
     pub dropped: Vec<Dropped>,
     /// The phase concerned; of a task the one that it is part of.
     pub phase: Option<PhaseJson>,
     pub task: Option<TaskJson>,
-    /// The whole run; null without `--full`.
-    pub run: Option<RunJson>,
-}
-
-/// One entry of the log of a run.
-#[derive(Serialize, JsonSchema)]
-pub struct EventJson {
-    /// Two or three words, such as `phase done`.
-    pub verb: String,
-    pub phase_id: Option<String>,
-    pub task_id: Option<String>,
-    pub actor: String,
-    pub session: Option<String>,
-    /// Ids of the checkpoints that it made or needs.
-    pub checkpoint_ids: Vec<String>,
-    pub note: Option<String>,
 }
 
 /// What to do next.
@@ -61,16 +48,8 @@ pub struct AdviceJson {
 #[derive(Serialize, JsonSchema)]
 pub struct ReportJson {
     pub valid: bool,
-    pub errors: Vec<FindingJson>,
-    pub remarks: Vec<FindingJson>,
-}
-
-/// One finding, with its place in the run or document.
-#[derive(Serialize, JsonSchema)]
-pub struct FindingJson {
-    pub code: &'static str,
-    pub place: String,
-    pub what: String,
+    pub errors: Vec<Finding>,
+    pub remarks: Vec<Finding>,
 }
 
 /// A state file that cannot be imported.
@@ -143,7 +122,7 @@ pub struct NextAnswer {
 #[derive(Serialize, JsonSchema)]
 pub struct RunListAnswer {
     pub workflows: Vec<RunRow>,
-    pub damaged: Vec<LostRunJson>,
+    pub damaged: Vec<LostRun>,
     pub troubles: Vec<TroubleJson>,
 }
 
@@ -166,13 +145,6 @@ pub struct RunRow {
     pub revision: String,
 }
 
-/// A run that cannot be read.
-#[derive(Serialize, JsonSchema)]
-pub struct LostRunJson {
-    pub id: String,
-    pub why: String,
-}
-
 /// A run and its log.
 #[derive(Serialize, JsonSchema)]
 pub struct RunShowAnswer {
@@ -189,16 +161,19 @@ pub struct RunShowAnswer {
 #[derive(Serialize, JsonSchema)]
 pub struct LogRow {
     #[serde(flatten)]
-    pub event: EventJson,
+    pub event: Event,
     pub revision: String,
     pub time: TimeText,
 }
 
-/// What `workflow lint` suggests.
+/// What a check of a run found.
 #[derive(Serialize, JsonSchema)]
-pub struct LintAnswer {
+pub struct CheckAnswer {
     pub id: String,
-    pub findings: Vec<FindingJson>,
+    #[serde(flatten)]
+    pub seen: StatusParts,
+    /// Phases that should come earlier.
+    pub order: Vec<Finding>,
 }
 
 /// A run that was resumed.
@@ -246,26 +221,6 @@ pub struct RewoundFiles {
     pub restored_from: CheckpointRef,
     pub safety: Option<CheckpointRef>,
     pub changes: Vec<ChangeJson>,
-}
-
-/// Runs that were ended, and the files that went with them.
-#[derive(Serialize, JsonSchema)]
-pub struct EndAnswer {
-    pub archived: Vec<String>,
-    pub purged: Vec<String>,
-    pub removed_folders: Vec<String>,
-    pub removed_files: Vec<String>,
-    pub dry_run: bool,
-}
-
-/// The commit that was due.
-#[derive(Serialize, JsonSchema)]
-pub struct MiniCommitAnswer {
-    pub due: bool,
-    pub message: Option<String>,
-    pub checkpoint_id: Option<String>,
-    /// Id of the commit in the project.
-    pub commit: Option<String>,
 }
 
 /// A document of a run, as another program reads it.

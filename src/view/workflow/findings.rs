@@ -43,3 +43,11 @@ pub fn findings(status: &Status) -> String {
     }
     talk
 }
+
+/// Lists phases of a plan that should come earlier.
+pub fn order(found: &[Finding]) -> String {
+    found
+        .iter()
+        .map(|one| format!("order: {}\n", finding(one)))
+        .collect()
+}

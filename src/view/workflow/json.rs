@@ -5,43 +5,38 @@ use serde_json::Value;
 use crate::base::json::parse;
 use crate::base::text::escape_line;
 use crate::model::json::{ChangeJson, CheckpointRef, TimeText, dropped};
-use crate::model::state::object_id::ObjectId;
 use crate::ops::restore::restore_options::RestoreOutcome;
 use crate::ops::warning::Warning;
 use crate::view::envelope::envelope;
 use crate::view::place::{placed, placed_command};
 use crate::view::restore;
 use crate::view::workflow::answers::{
-    AdviceJson, DocumentAnswer, DriftJson, EndAnswer, EventJson, FindingJson, LintAnswer, LogRow,
-    LostRunJson, MiniCommitAnswer, NextAnswer, RecoverAnswer, ReportJson, ResumeAnswer,
-    RewindAnswer, RewoundFiles, RunListAnswer, RunRow, RunShowAnswer, RunStatusAnswer,
-    RunStepAnswer, StatusParts, StepAnswer, TaskListAnswer, TroubleJson, Undecided,
+    AdviceJson, CheckAnswer, DocumentAnswer, DriftJson, LogRow, NextAnswer, RecoverAnswer,
+    ReportJson, ResumeAnswer, RewindAnswer, RewoundFiles, RunListAnswer, RunRow, RunShowAnswer,
+    RunStatusAnswer, RunStepAnswer, StatusParts, StepAnswer, TaskListAnswer, TroubleJson,
+    Undecided,
 };
 use crate::view::workflow::questions;
 use crate::view::workflow::run_json::{PhaseJson, RunJson, TaskJson};
 use crate::workflow::documents::conflict::Conflict;
 use crate::workflow::documents::drift::FileDrift;
 use crate::workflow::engine::import_export::Exported;
-use crate::workflow::engine::make_mini_commit::MiniOutcome;
 use crate::workflow::engine::repair_run::ConflictOutcome;
-use crate::workflow::engine::report::{Listed, Shown, Status};
+use crate::workflow::engine::report::{Checked, Listed, Shown, Status};
 use crate::workflow::engine::resume::ResumeOutcome;
 use crate::workflow::engine::rewind::RewindOutcome;
 use crate::workflow::engine::run_lifecycle::EndOutcome;
 use crate::workflow::engine::runs::Run;
 use crate::workflow::engine::transition::StepOutcome;
 use crate::workflow::rules::advice::Advice;
-use crate::workflow::rules::event::Event;
-use crate::workflow::rules::finding::Finding;
 
-/// Answers with the phase or task that was changed, or with `full` with the run too.
-pub fn step(command: &str, outcome: &StepOutcome, exit: u8, full: bool) -> String {
-    let run = RunJson::new(&outcome.run);
-    let event = event(&outcome.event);
+/// Answers with the run, or with the phase or task that was changed.
+pub fn step(command: &str, outcome: &StepOutcome, exit: u8) -> String {
+    let event = outcome.event.clone();
     let dropped = dropped(&outcome.evicted);
     if command.starts_with("workflow.") {
         let data = RunStepAnswer {
-            run,
+            run: RunJson::new(&outcome.run),
             event,
             dropped,
         };
@@ -55,23 +50,32 @@ pub fn step(command: &str, outcome: &StepOutcome, exit: u8, full: bool) -> Strin
     let phase = phase.and_then(|id| workflow.phases.iter().find(|phase| phase.id == *id));
     let data = StepAnswer {
         workflow: workflow.id.clone(),
-        revision: run.revision.clone(),
+        revision: outcome.run.tip.to_hex(),
         status: workflow.word().to_owned(),
         event,
         dropped,
         phase: phase.map(|phase| PhaseJson::new(workflow, phase)),
         task: task.map(TaskJson::new),
-        run: full.then_some(run),
     };
     envelope(command, exit, &data, &outcome.warnings)
 }
 
-pub fn status(command: &str, status: &Status, exit: u8) -> String {
+pub fn status(status: &Status) -> String {
     let data = RunStatusAnswer {
         run: RunJson::new(&status.run),
         seen: seen(status),
     };
-    envelope(command, exit, &data, &status.warnings)
+    envelope("workflow.status", 0, &data, &status.warnings)
+}
+
+pub fn check(checked: &Checked, exit: u8) -> String {
+    let status = &checked.status;
+    let data = CheckAnswer {
+        id: status.run.workflow.id.clone(),
+        seen: seen(status),
+        order: checked.order.clone(),
+    };
+    envelope("workflow.check", exit, &data, &status.warnings)
 }
 
 fn seen(status: &Status) -> StatusParts {
@@ -99,7 +103,7 @@ pub fn undecided(status: &Status) -> Value {
     serde_json::to_value(question).unwrap_or_default()
 }
 
-pub fn next(status: &Status, parallel: bool, exit: u8) -> String {
+pub fn next(status: &Status, parallel: bool) -> String {
     let workflow = &status.run.workflow;
     let ready = || workflow.ready().into_iter();
     let data = NextAnswer {
@@ -113,17 +117,13 @@ pub fn next(status: &Status, parallel: bool, exit: u8) -> String {
                 .collect()
         }),
     };
-    envelope("workflow.next", exit, &data, &status.warnings)
+    envelope("workflow.next", 0, &data, &status.warnings)
 }
 
 pub fn list(listed: &Listed) -> String {
-    let lost = listed.lost.iter().map(|lost| LostRunJson {
-        id: lost.id.clone(),
-        why: lost.why.clone(),
-    });
     let data = RunListAnswer {
         workflows: listed.runs.iter().map(brief).collect(),
-        damaged: lost.collect(),
+        damaged: listed.lost.clone(),
         troubles: troubles(&listed.conflicts),
     };
     envelope("workflow.list", 0, &data, &listed.warnings)
@@ -131,7 +131,7 @@ pub fn list(listed: &Listed) -> String {
 
 pub fn show(shown: &Shown) -> String {
     let log = shown.log.iter().map(|logged| LogRow {
-        event: event(&logged.event),
+        event: logged.event.clone(),
         revision: logged.revision.clone(),
         time: TimeText::new(logged.time_ms),
     });
@@ -142,14 +142,6 @@ pub fn show(shown: &Shown) -> String {
         troubles: troubles(&shown.conflicts),
     };
     envelope("workflow.show", 0, &data, &shown.warnings)
-}
-
-pub fn lint(found: &Run, findings: &[Finding], exit: u8) -> String {
-    let data = LintAnswer {
-        id: found.id().to_owned(),
-        findings: findings.iter().map(finding).collect(),
-    };
-    envelope("workflow.lint", exit, &data, &[])
 }
 
 pub fn resume(outcome: &ResumeOutcome) -> String {
@@ -190,7 +182,7 @@ pub fn settled(path: &str, outcome: &ConflictOutcome) -> String {
     envelope("workflow.recover", 0, &data, &outcome.warnings)
 }
 
-pub fn rewind(outcome: &RewindOutcome, exit: u8) -> String {
+pub fn rewind(outcome: &RewindOutcome) -> String {
     let data = RewindAnswer {
         run: RunJson::new(&outcome.run),
         to_phase_id: outcome.to.clone(),
@@ -198,7 +190,7 @@ pub fn rewind(outcome: &RewindOutcome, exit: u8) -> String {
         state_rewound: outcome.state.is_some(),
         rewound: outcome.files.as_ref().map(rewound),
     };
-    envelope("workflow.rewind", exit, &data, &outcome.warnings)
+    envelope("workflow.rewind", 0, &data, &outcome.warnings)
 }
 
 fn rewound(files: &RestoreOutcome) -> RewoundFiles {
@@ -210,26 +202,7 @@ fn rewound(files: &RestoreOutcome) -> RewoundFiles {
 }
 
 pub fn ended(command: &str, outcome: &EndOutcome) -> String {
-    let data = EndAnswer {
-        archived: outcome.archived.clone(),
-        purged: outcome.purged.clone(),
-        removed_folders: outcome.removed_folders.clone(),
-        removed_files: outcome.removed_files.clone(),
-        dry_run: outcome.dry_run,
-    };
-    envelope(command, 0, &data, &outcome.warnings)
-}
-
-pub fn mini_commit(outcome: &MiniOutcome) -> String {
-    let data = MiniCommitAnswer {
-        due: outcome.message.is_some(),
-        message: outcome.message.clone(),
-        checkpoint_id: outcome.checkpoint.map(ObjectId::to_hex),
-        commit: outcome.commit.clone(),
-    };
-    let step = outcome.step.as_ref();
-    let warnings = step.map(|step| &*step.warnings).unwrap_or_default();
-    envelope("workflow.mini_commit", 0, &data, warnings)
+    envelope(command, 0, outcome, &outcome.warnings)
 }
 
 /// Returns the exported document.
@@ -274,18 +247,6 @@ fn brief(run: &Run) -> RunRow {
     }
 }
 
-fn event(event: &Event) -> EventJson {
-    EventJson {
-        verb: event.verb.clone(),
-        phase_id: event.phase.clone(),
-        task_id: event.task.clone(),
-        actor: event.actor.clone(),
-        session: event.session.clone(),
-        checkpoint_ids: event.checkpoints.clone(),
-        note: event.note.clone(),
-    }
-}
-
 fn advice(advice: &Advice) -> AdviceJson {
     let command = advice.command.clone().map(placed_command);
     AdviceJson {
@@ -300,16 +261,8 @@ fn report(status: &Status) -> ReportJson {
     let report = &status.report;
     ReportJson {
         valid: report.errors.is_empty(),
-        errors: report.errors.iter().map(finding).collect(),
-        remarks: report.remarks.iter().map(finding).collect(),
-    }
-}
-
-fn finding(finding: &Finding) -> FindingJson {
-    FindingJson {
-        code: finding.code,
-        place: finding.place.clone(),
-        what: finding.what.clone(),
+        errors: report.errors.clone(),
+        remarks: report.remarks.clone(),
     }
 }
 

@@ -1,15 +1,13 @@
-//! Lists of runs, log entries, differences, findings and tasks.
+//! Lists of runs, log entries and tasks.
 
 use crate::base::text::{escape, escape_line};
 use crate::base::time;
 use crate::view::columns::aligned;
 use crate::view::words::Output;
-use crate::view::workflow::findings::{conflicts, finding};
+use crate::view::workflow::findings::conflicts;
 use crate::view::workflow::summary;
 use crate::workflow::engine::report::{Listed, Shown, Status};
-use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::phase::Task;
-use crate::workflow::rules::workflow::Workflow;
 
 /// Times are local at a terminal, else UTC.
 pub fn list(listed: &Listed, for_a_person: bool) -> Output {
@@ -128,24 +126,4 @@ pub fn tasks(status: &Status, only: Option<&str>) -> Output {
         result: aligned(&rows, &[]),
         talk,
     }
-}
-
-/// Formats what `lint` found, or that it found nothing.
-pub fn linted(workflow: &Workflow, found: &[Finding]) -> Output {
-    let talk = if found.is_empty() {
-        format!("no findings in workflow {}\n", escape(workflow.named()))
-    } else {
-        String::new()
-    };
-    Output {
-        result: findings(found),
-        talk,
-    }
-}
-
-pub fn findings(findings: &[Finding]) -> String {
-    findings
-        .iter()
-        .map(|found| format!("{}\n", finding(found)))
-        .collect()
 }

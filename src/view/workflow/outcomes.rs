@@ -5,7 +5,6 @@ use crate::base::time::{self, rfc3339_seconds};
 use crate::view::words::{Output, evicted};
 use crate::view::workflow::findings::{findings, remarks};
 use crate::view::workflow::{questions, summary};
-use crate::workflow::engine::make_mini_commit::MiniOutcome;
 use crate::workflow::engine::repair_run::{ConflictOutcome, Take};
 use crate::workflow::engine::report::Status;
 use crate::workflow::engine::resume::{ResumeAction, ResumeOutcome};
@@ -120,15 +119,6 @@ pub fn next(status: &Status, parallel: bool) -> Output {
         .unwrap_or_default();
     Output {
         result: format!("{phase}{}\n", escape_line(&status.advice.words)),
-        talk: remarks(status),
-    }
-}
-
-/// Prints the id of the next phase alone, for scripts.
-pub fn next_id(status: &Status) -> Output {
-    let id = status.advice.phase.as_ref();
-    Output {
-        result: id.map(|id| format!("{}\n", escape(id))).unwrap_or_default(),
         talk: remarks(status),
     }
 }
@@ -304,27 +294,5 @@ pub fn ended(outcome: &EndOutcome) -> Output {
     Output {
         result,
         talk: String::new(),
-    }
-}
-
-pub fn mini_commit(outcome: &MiniOutcome) -> Output {
-    let Some(message) = &outcome.message else {
-        return Output {
-            result: String::new(),
-            talk: "no checkpoint is due: one is made after every third phase\n".to_owned(),
-        };
-    };
-    let made = outcome
-        .checkpoint
-        .map(|id| format!("checkpoint {}\n", id.short()))
-        .unwrap_or_default();
-    let commit = outcome
-        .commit
-        .as_ref()
-        .map(|sha| format!("commit {sha}\n"))
-        .unwrap_or_default();
-    Output {
-        result: format!("{}\n", message.trim_end()),
-        talk: format!("{made}{commit}"),
     }
 }

@@ -1,5 +1,7 @@
 //! `workflow import` and `workflow export`: converts between runs and documents of other programs.
 
+use std::path::PathBuf;
+
 use serde_json::{Map, Value, json};
 
 use crate::base::cut_list::and_more;
@@ -36,37 +38,41 @@ use crate::workflow::words::run_error::RunError;
 /// Maximum number of runs in a message.
 const LISTED_RUNS: usize = 10;
 
-#[derive(Clone, Debug, Default)]
+/// Make a run from a document of another program
+#[derive(Clone, Debug, clap::Args)]
 pub struct ImportOptions {
-    pub bytes: Vec<u8>,
-    /// Format of the document; detected if not given.
+    /// Document: a file, or - for stdin
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Format of the document [default: detected]
+    #[arg(long, value_name = "PROFILE")]
     pub profile: Option<String>,
-    /// Type of the run, for a document that names none.
+    /// Type of the run, for a document that names none
+    #[arg(long = "type", value_name = "TYPE")]
     pub kind: Option<String>,
+    /// Project of the run, for a document that names none
+    #[arg(long, value_name = "NAME")]
     pub project: Option<String>,
-    /// Keep the run in the files of its profile from now on.
+    /// Keep it in the files of its format from now on
+    #[arg(long)]
     pub keep_files: bool,
-    pub actor: Option<String>,
 }
 
 /// Makes a run from a document, or updates the run that the document describes.
 ///
 /// # Errors
 /// The format is unknown, or the document is invalid; every finding is reported.
-pub fn import(context: &Context, options: &ImportOptions) -> Result<StepOutcome> {
-    let value = parsed(&options.bytes)?;
+pub fn import(context: &Context, options: &ImportOptions, bytes: &[u8]) -> Result<StepOutcome> {
+    let value = parsed(bytes)?;
     if value.get("phases").is_some_and(Value::is_array)
         && dispatch::profile_of_document(&value).is_none()
     {
-        let options = options.clone();
         let of_plan = InitOptions {
-            kind: options.kind,
-            project: options.project,
-            plan: Some(options.bytes),
-            actor: options.actor,
+            kind: options.kind.clone(),
+            project: options.project.clone(),
             ..InitOptions::default()
         };
-        return init_run::init(context, &of_plan);
+        return init_run::init(context, &of_plan, Some(bytes));
     }
     let (value, bare) = match (&options.kind, dispatch::profile_of_document(&value)) {
         (Some(kind), None) => (
@@ -104,13 +110,7 @@ fn record(
     let store = open_usable(context, false)?;
     let mut session = session::begin(context, &store)?;
     import_edits::import(context, &mut session)?;
-    let who = actor(
-        context,
-        &StepOptions {
-            actor: options.actor.clone(),
-            ..StepOptions::default()
-        },
-    );
+    let who = actor(context, &StepOptions::default());
     let event = Event {
         note: Some(profile.into_str().to_owned()),
         ..Event::new("import", &who)
@@ -262,13 +262,21 @@ fn malformed(findings: &[Finding]) -> WorkflowProblem {
 }
 
 /// Options of an export.
-#[derive(Clone, Debug, Default)]
+/// Write a run as a document of another program
+#[derive(Clone, Debug, Default, clap::Args)]
 pub struct ExportOptions {
+    /// Run [default: the newest open one]
+    #[arg(value_name = "WORKFLOW")]
     pub run: Option<String>,
+    /// Format: phases, pipeline, registry, plan or state [default: its own]
+    #[arg(long, value_name = "FORMAT")]
+    pub format: Option<String>,
+    /// Newest run of this type
+    #[arg(long = "type", value_name = "TYPE")]
     pub kind: Option<String>,
+    /// Newest run of this project
+    #[arg(long, value_name = "NAME")]
     pub project: Option<String>,
-    /// A profile, `plan` or `state`.
-    pub form: Option<String>,
 }
 
 #[derive(Debug)]
@@ -328,11 +336,11 @@ fn text_of(context: &Context, store: &Store, options: &ExportOptions) -> Result<
             .keys()
             .find_map(|path| dispatch::profile_of_path(path))
     });
-    let form = options
-        .form
+    let format = options
+        .format
         .clone()
         .or_else(|| own.map(|profile| profile.into_str().to_owned()));
-    match form.as_deref().unwrap_or("state") {
+    match format.as_deref().unwrap_or("state") {
         "state" => Ok(workflow.to_json()),
         "plan" => Ok(find_documents::render(&plan::to_document(workflow))),
         word => {

@@ -1,5 +1,7 @@
 //! `workflow init`: begins a run from a plan, a preset or arguments.
 
+use std::path::PathBuf;
+
 use serde_json::Value;
 
 use crate::base::json::parse;
@@ -30,28 +32,41 @@ use crate::worktree::git::git_head;
 
 const USUAL_KIND: &str = "workflow";
 
-#[derive(Clone, Debug, Default)]
+/// Start a run
+#[derive(Clone, Debug, Default, clap::Args)]
 pub struct InitOptions {
-    pub id: Option<String>,
+    /// Type of the run, such as implement
+    #[arg(long = "type", value_name = "TYPE")]
     pub kind: Option<String>,
+    /// Project of the run [default: the name of the directory]
+    #[arg(long, value_name = "NAME")]
     pub project: Option<String>,
+    /// Goal of the run, in one line
+    #[arg(long, value_name = "TEXT")]
     pub description: Option<String>,
+    /// Profiles whose files also hold the run: phases, pipeline or registry
+    #[arg(long = "profile", value_name = "PROFILE,…")]
     pub profiles: Vec<String>,
+    /// Built-in plan: dotagent
+    #[arg(long, value_name = "NAME")]
     pub preset: Option<String>,
-    /// The bytes of a plan document.
-    pub plan: Option<Vec<u8>>,
-    /// `ID[:NAME[:DEPENDENCY,…]]`.
+    /// Plan as JSON: a file, or - for stdin
+    #[arg(long, value_name = "FILE")]
+    pub plan: Option<PathBuf>,
+    /// Phase, its name and the phases on which it depends (repeatable)
+    #[arg(long = "phase", value_name = "ID[:NAME[:ID,…]]")]
     pub phases: Vec<String>,
-    pub branch: Option<String>,
-    pub actor: Option<String>,
+    /// Id of the run [default: <type>_<project>_<time>]
+    #[arg(long, value_name = "ID")]
+    pub id: Option<String>,
 }
 
-/// Begins a run.
+/// Begins a run; `plan` is the document of its plan.
 ///
 /// # Errors
 /// The plan is invalid, or an open run occupies a file that this one needs.
-pub fn init(context: &Context, options: &InitOptions) -> Result<StepOutcome> {
-    let mut workflow = planned(context, options)?;
+pub fn init(context: &Context, options: &InitOptions, plan: Option<&[u8]>) -> Result<StepOutcome> {
+    let mut workflow = planned(context, options, plan)?;
     if !context.root.exists() {
         return Err(Error::RootMissing {
             root: context.root.path().to_path_buf(),
@@ -87,13 +102,7 @@ pub fn init(context: &Context, options: &InitOptions) -> Result<StepOutcome> {
         }
         make_room(context, &mut session, *profile, &workflow)?;
     }
-    let actor = step::actor(
-        context,
-        &StepOptions {
-            actor: options.actor.clone(),
-            ..StepOptions::default()
-        },
-    );
+    let actor = step::actor(context, &StepOptions::default());
     // A plan may mark all its phases as complete.
     import_edits::end_if_settled(&mut workflow, context.now_ms);
     let event = Event {
@@ -169,21 +178,20 @@ fn in_way(run: &Run, error: impl FnOnce(String) -> RunError) -> Error {
         .into()
 }
 
-fn planned(context: &Context, options: &InitOptions) -> Result<Workflow> {
+fn planned(context: &Context, options: &InitOptions, plan: Option<&[u8]>) -> Result<Workflow> {
     let root = context.root.path();
     let named = root
         .file_name()
         .map(|name| name.to_string_lossy().into_owned())
         .unwrap_or_default();
-    let plan = options.plan.as_ref().map(|bytes| parse(bytes)).transpose();
-    let mut plan = plan.map_err(InputError::PlanText)?;
+    let mut plan = plan.map(parse).transpose().map_err(InputError::PlanText)?;
     let mut said = |key, given: &Option<String>| field_of_run(plan.as_mut(), key, given.as_ref());
     let project = said("project", &options.project).unwrap_or(named);
     let preset = || options.preset.clone();
     let kind = said("type", &options.kind).or_else(preset);
     let kind = kind.unwrap_or_else(|| USUAL_KIND.to_owned());
     let description = said("description", &options.description);
-    let branch = said("branch", &options.branch);
+    let branch = said("branch", &None);
     let id = options
         .id
         .clone()

@@ -12,13 +12,13 @@ use crate::store::refs::commit_reader::read_checkpoint;
 use crate::store::repository::Store;
 use crate::store::trees::tree_memo::TreeMemo;
 use crate::workflow::documents::import_edits;
-use crate::workflow::engine::make_mini_commit::{self, MiniOutcome};
+use crate::workflow::engine::make_mini_commit;
 use crate::workflow::engine::observe::observe;
 use crate::workflow::engine::run_checkpoint::{RunCheckpoint, snapshot};
 use crate::workflow::engine::runs::Run;
 use crate::workflow::engine::step::{StepOptions, actor, choose, with_run};
 use crate::workflow::engine::transition::{StepOutcome, change_run};
-use crate::workflow::rules::change::{Change, Finish, Start, phases};
+use crate::workflow::rules::change::{Change, Finish, PhaseChange, Start, phases};
 use crate::workflow::rules::profile::Profile;
 use crate::workflow::rules::recover;
 use crate::workflow::rules::status::PhaseStatus;
@@ -34,41 +34,16 @@ const SHORT_SHA: usize = 7;
 /// Maximum number of new files recorded for one phase; more would not help a new session.
 const MOST_NEW_FILES: usize = 50;
 
-#[derive(Clone, Debug, Default)]
-pub struct StartOptions {
-    pub step: StepOptions,
-    pub phase: Option<String>,
-    pub force: bool,
-    /// Make no checkpoint.
-    pub no_snapshot: bool,
-}
-
-#[derive(Clone, Debug, Default)]
-pub struct DoneOptions {
-    pub step: StepOptions,
-    pub phase: Option<String>,
-    pub commit: Option<String>,
-    pub files: Vec<String>,
-    pub decisions: Vec<String>,
-    pub force: bool,
-    pub no_snapshot: bool,
-}
-
 /// Makes the checkpoint `pre-<phase>`, then begins the phase. No checkpoint is made beside a
 /// running phase, because it would hold half of that phase's work.
 ///
 /// # Errors
 /// The rules forbid it, or the files cannot be captured; then nothing is changed.
-pub fn start(context: &Context, options: &StartOptions) -> Result<StepOutcome> {
-    with_run(context, &options.step, |session, run| {
-        let mut begin = Start {
-            phase: options.phase.clone(),
-            force: options.force,
-            ..Start::default()
-        };
+pub fn start(context: &Context, options: &StepOptions, begin: &Start) -> Result<StepOutcome> {
+    with_run(context, options, |session, run| {
+        let change = |begin: Start| Change::Phase(PhaseChange::Start(begin));
         // Check the rules before any checkpoint is made.
-        run.workflow
-            .after(&Change::StartPhase(begin.clone()), context.now_ms)?;
+        run.workflow.after(&change(begin.clone()), context.now_ms)?;
         let id = phases::to_start(&run.workflow, begin.phase.as_deref())?;
         let reason = format!("pre-{id}");
         let beside = run
@@ -76,24 +51,19 @@ pub fn start(context: &Context, options: &StartOptions) -> Result<StepOutcome> {
             .running()
             .find(|other| other.id != id && other.status == PhaseStatus::InProgress);
         let made = match beside {
-            Some(other) if !options.no_snapshot => {
-                left_out(reason, phase_under_way(&escape(&other.id)))
-            }
-            _ => phase_checkpoint(
-                context,
-                session,
-                run,
-                &reason,
-                options.no_snapshot,
-                DedupPolicy::Never,
-            )?,
+            _ if begin.no_snapshot => RunCheckpoint::default(),
+            Some(other) => left_out(reason, phase_under_way(&escape(&other.id))),
+            None => phase_checkpoint(context, session, run, &reason, DedupPolicy::Never)?,
         };
-        begin.before = made.id.map(ObjectId::to_hex);
-        begin.phase = Some(id);
-        begin.head = git_head::read(context.root.path()).and_then(|head| head.commit);
-        let actor = actor(context, &options.step);
-        let run = reread(context, session, &options.step, run)?;
-        let mut outcome = change_run(context, session, &run, &Change::StartPhase(begin), &actor)?;
+        let begin = Start {
+            phase: Some(id),
+            before: made.id.map(ObjectId::to_hex),
+            head: git_head::read(context.root.path()).and_then(|head| head.commit),
+            ..begin.clone()
+        };
+        let run = reread(context, session, options, run)?;
+        let actor = actor(context, options);
+        let mut outcome = change_run(context, session, &run, &change(begin), &actor)?;
         outcome.warnings.extend(made.warnings);
         outcome.evicted = made.evicted;
         Ok(outcome)
@@ -104,34 +74,33 @@ pub fn start(context: &Context, options: &StartOptions) -> Result<StepOutcome> {
 ///
 /// # Errors
 /// The rules forbid it; the phase then stays under way.
-pub fn done(context: &Context, options: &DoneOptions) -> Result<StepOutcome> {
-    with_run(context, &options.step, |session, run| {
-        let mut finish = finish(context, options, &run.workflow)?;
+pub fn done(context: &Context, options: &StepOptions, typed: &Finish) -> Result<StepOutcome> {
+    with_run(context, options, |session, run| {
+        let change = |finish: Finish| Change::Phase(PhaseChange::Done(finish));
+        let mut finish = observed(context, typed, &run.workflow)?;
         run.workflow
-            .after(&Change::FinishPhase(finish.clone()), context.now_ms)?;
+            .after(&change(finish.clone()), context.now_ms)?;
         let reason = format!("post-{}", finish.phase.as_deref().unwrap_or_default());
-        let made = phase_checkpoint(
-            context,
-            session,
-            run,
-            &reason,
-            options.no_snapshot,
-            DedupPolicy::Always,
-        )?;
+        let made = if finish.no_snapshot {
+            RunCheckpoint::default()
+        } else {
+            phase_checkpoint(context, session, run, &reason, DedupPolicy::Always)?
+        };
         finish.after = made.id.map(ObjectId::to_hex);
         let mut warnings = made.warnings;
-        if finish.files.is_empty() && run.workflow.profiles.contains(&Profile::Pipeline) {
+        let is_pipeline = run.workflow.profiles.contains(&Profile::Pipeline);
+        if finish.files.is_empty() && is_pipeline {
             match new_files(session.locked.store(), &run.workflow, &finish) {
                 Ok(files) => finish.files = files,
                 Err(why) => warnings.push(Warning::bookkeeping(NOTING_NEW_FILES)(why)),
             }
         }
-        let actor = actor(context, &options.step);
-        let run = reread(context, session, &options.step, run)?;
-        let mut outcome = change_run(context, session, &run, &Change::FinishPhase(finish), &actor)?;
+        let run = reread(context, session, options, run)?;
+        let actor = actor(context, options);
+        let mut outcome = change_run(context, session, &run, &change(finish), &actor)?;
         outcome.warnings.extend(warnings);
         outcome.evicted = made.evicted;
-        if outcome.run.workflow.profiles.contains(&Profile::Pipeline) && !options.no_snapshot {
+        if is_pipeline && !typed.no_snapshot {
             add_mini_commit(context, session, &actor, &mut outcome);
         }
         Ok(outcome)
@@ -146,10 +115,8 @@ fn add_mini_commit(
     actor: &str,
     outcome: &mut StepOutcome,
 ) {
-    match make_mini_commit::in_shadow(context, session, &outcome.run, actor) {
-        Ok(Some(MiniOutcome {
-            step: Some(step), ..
-        })) => {
+    match make_mini_commit::make_checkpoint(context, session, &outcome.run, actor) {
+        Ok(Some(step)) => {
             outcome.run = step.run;
             outcome.warnings.extend(step.warnings);
             outcome.evicted.extend(step.evicted);
@@ -184,12 +151,8 @@ fn phase_checkpoint(
     session: &mut Session<'_>,
     run: &Run,
     reason: &str,
-    is_off: bool,
     dedup: DedupPolicy,
 ) -> Result<RunCheckpoint> {
-    if is_off {
-        return Ok(RunCheckpoint::default());
-    }
     match snapshot(context, session, &run.workflow, reason, dedup) {
         Err(Error::Held { hold, .. }) => {
             Ok(left_out(reason.to_owned(), hold.in_words(context.now_ms)))
@@ -233,8 +196,9 @@ fn new_files(store: &Store, workflow: &Workflow, finish: &Finish) -> Result<Vec<
     Ok(files)
 }
 
-fn finish(context: &Context, options: &DoneOptions, workflow: &Workflow) -> Result<Finish> {
-    let id = phases::under_way_id(workflow, options.phase.as_deref())?;
+/// Adds what is seen of the files to what was typed.
+fn observed(context: &Context, typed: &Finish, workflow: &Workflow) -> Result<Finish> {
+    let id = phases::under_way_id(workflow, typed.phase.as_deref())?;
     let observations = observe(context, workflow)?;
     let phase = workflow.phase(&id);
     let head = git_head::read(context.root.path()).and_then(|head| head.commit);
@@ -250,14 +214,11 @@ fn finish(context: &Context, options: &DoneOptions, workflow: &Workflow) -> Resu
         task_flaws: phase
             .map(|phase| recover::task_flaws(workflow, phase, &observations))
             .unwrap_or_default(),
-        commit_sha: options
-            .commit
+        commit_sha: typed
+            .commit_sha
             .clone()
             .or_else(|| moved.map(|head| head.chars().take(SHORT_SHA).collect())),
-        files: options.files.clone(),
-        decisions: options.decisions.clone(),
-        force: options.force,
         phase: Some(id),
-        after: None,
+        ..typed.clone()
     })
 }

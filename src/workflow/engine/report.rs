@@ -217,15 +217,18 @@ pub fn show(context: &Context, named: Option<&str>, limit: Option<usize>) -> Res
     })
 }
 
-/// Returns findings about the order of the plan.
-///
+/// A run and what a check of it found.
+#[derive(Debug)]
+pub struct Checked {
+    pub status: Status,
+    /// Phases that should come earlier.
+    pub order: Vec<Finding>,
+}
+
 /// # Errors
 /// There is no such run.
-pub fn lint(context: &Context, named: Option<&str>) -> Result<(Run, Vec<Finding>)> {
-    let Imported {
-        store, conflicts, ..
-    } = open_imported(context)?;
-    let run = pick(&store, named, &conflicts)?;
-    let findings = plan::lint(&run.workflow);
-    Ok((run, findings))
+pub fn check(context: &Context, named: Option<&str>) -> Result<Checked> {
+    let status = status(context, named, false)?;
+    let order = plan::lint(&status.run.workflow);
+    Ok(Checked { status, order })
 }

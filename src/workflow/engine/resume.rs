@@ -8,7 +8,7 @@ use crate::ops::warning::Warning;
 use crate::workflow::documents::import_edits;
 use crate::workflow::engine::init_run::start_fresh;
 use crate::workflow::engine::observe::observe;
-use crate::workflow::engine::phase_transitions::{self, StartOptions};
+use crate::workflow::engine::phase_transitions;
 use crate::workflow::engine::repair_run::{Repaired, repair_chosen};
 use crate::workflow::engine::report::{self, Status};
 use crate::workflow::engine::resume_questions::{Ask, ResumeOptions, decide};
@@ -16,7 +16,7 @@ use crate::workflow::engine::runs::Run;
 use crate::workflow::engine::step::{StepOptions, actor, choose};
 use crate::workflow::engine::transition::{StepOutcome, abandon_run, change_run};
 use crate::workflow::rules::advice::{self, Advice};
-use crate::workflow::rules::change::{Change, Start};
+use crate::workflow::rules::change::{Change, PhaseChange, Start};
 use crate::workflow::rules::choices::Chosen;
 use crate::workflow::rules::observation::Observations;
 use crate::workflow::rules::workflow::Workflow;
@@ -54,7 +54,7 @@ pub fn resume(
     options: &ResumeOptions,
     ask: &mut Ask<'_>,
 ) -> Result<ResumeOutcome> {
-    let status = report::status(context, options.step.run.as_deref(), true)?;
+    let status = report::status(context, options.run.as_deref(), true)?;
     check_open(&status)?;
     match decide(&status, options, ask)? {
         Chosen::View => Ok(ResumeOutcome {
@@ -66,7 +66,7 @@ pub fn resume(
             before: status,
         }),
         chosen => {
-            let (done, repaired) = act(context, &options.step, &status, chosen)?;
+            let (done, repaired) = act(context, &status, chosen)?;
             outcome(context, status, done, repaired)
         }
     }
@@ -98,15 +98,10 @@ fn check_open(status: &Status) -> Result<()> {
 }
 
 /// Does what was chosen, under the lock and only if the run is still as it was shown.
-fn act(
-    context: &Context,
-    options: &StepOptions,
-    shown: &Status,
-    chosen: Chosen,
-) -> Result<(ResumeAction, Repaired)> {
+fn act(context: &Context, shown: &Status, chosen: Chosen) -> Result<(ResumeAction, Repaired)> {
     let of_run = StepOptions {
         run: Some(shown.run.workflow.id.clone()),
-        ..options.clone()
+        ..StepOptions::default()
     };
     let store = import_edits::require_store(context)?;
     let mut session = session::begin(context, &store)?;
@@ -124,7 +119,7 @@ fn act(
             check_pick(&run.workflow, &id, context.now_ms)?;
             let run = reset_running(context, &mut session, run, &actor)?;
             drop(session);
-            let outcome = start_picked(context, of_run, &run, id)?;
+            let outcome = start_picked(context, &of_run, &run, &id)?;
             (ResumeAction::Picked, unrepaired(outcome))
         }
         Chosen::StartFresh => {
@@ -193,17 +188,14 @@ fn go_on(context: &Context, session: &mut Session<'_>, run: Run, actor: &str) ->
 
 /// Checks that the phase can begin once the running ones are pending again, before any change.
 fn check_pick(workflow: &Workflow, id: &str, now_ms: i64) -> Result<()> {
-    let running = workflow.running().map(|phase| Change::Reset {
+    let running = workflow.running().map(|phase| PhaseChange::Reset {
         phase: phase.id.clone(),
     });
-    let begin = Change::StartPhase(Start {
-        phase: Some(id.to_owned()),
-        ..Start::default()
-    });
+    let begin = PhaseChange::Start(start(id));
     let started = running
         .chain([begin])
         .try_fold(workflow.clone(), |state, change| {
-            state.after(&change, now_ms)
+            state.after(&Change::Phase(change), now_ms)
         });
     started.map(drop).map_err(|problem| {
         problem
@@ -226,27 +218,27 @@ fn reset_running(
         .map(|phase| phase.id.clone())
         .collect();
     for phase in running {
-        run = change_run(context, session, &run, &Change::Reset { phase }, actor)?.run;
+        let change = Change::Phase(PhaseChange::Reset { phase });
+        run = change_run(context, session, &run, &change, actor)?.run;
     }
     Ok(run)
 }
 
 fn start_picked(
     context: &Context,
-    step: StepOptions,
+    options: &StepOptions,
     run: &Run,
-    id: String,
+    id: &str,
 ) -> Result<StepOutcome> {
-    let options = StartOptions {
-        step: StepOptions {
-            expect: None,
-            ..step
-        },
-        phase: Some(id),
-        ..StartOptions::default()
-    };
-    phase_transitions::start(context, &options).map_err(|error| match error {
+    phase_transitions::start(context, options, &start(id)).map_err(|error| match error {
         Error::Workflow(problem) => problem.with_state(&run.workflow).into(),
         other => other,
     })
+}
+
+fn start(id: &str) -> Start {
+    Start {
+        phase: Some(id.to_owned()),
+        ..Start::default()
+    }
 }

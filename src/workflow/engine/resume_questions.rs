@@ -5,7 +5,6 @@ use crate::error::problem::{Choice, WorkflowProblem};
 use crate::error::{Error, Result};
 use crate::workflow::documents::conflict::in_words;
 use crate::workflow::engine::report::Status;
-use crate::workflow::engine::step::StepOptions;
 use crate::workflow::rules::choices::{self, Chosen, PICK};
 use crate::workflow::rules::phase::Phase;
 use crate::workflow::rules::workflow::Workflow;
@@ -15,14 +14,23 @@ use crate::workflow::words::run_error::RunError;
 /// Maximum number of choices in a hint.
 const LISTED_CHOICES: usize = 5;
 
-#[derive(Clone, Debug, Default)]
+/// Show the state of a run, ask, and resume it
+///
+/// Without a terminal it asks nothing: it shows the same, exits with 4 and names the answers. A run
+/// with errors is resumed only with --anyway.
+#[derive(Clone, Debug, Default, clap::Args)]
 pub struct ResumeOptions {
-    pub step: StepOptions,
-    /// The answer to the first question.
+    /// Run [default: the newest open one]
+    #[arg(value_name = "WORKFLOW")]
+    pub run: Option<String>,
+    /// Answer: y, n, restart, abandon or pick:ID; with registry r, s, v or d
+    #[arg(long, value_name = "ANSWER")]
     pub choose: Option<String>,
-    /// Resume the run even if it is not valid.
+    /// Resume even if 'workflow check' finds errors
+    #[arg(long)]
     pub anyway: bool,
     /// Skip questions that only ask for confirmation.
+    #[arg(skip)]
     pub yes: bool,
 }
 

@@ -21,14 +21,34 @@ use crate::workflow::rules::workflow::Workflow;
 use crate::workflow::words::reasons::{REMOVING_FAILED, take_back};
 use crate::workflow::words::run_error::RunError;
 
-#[derive(Clone, Debug, Default)]
+/// Take files, state or both back to right before a phase
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of its own on the command line"
+)]
+#[derive(Clone, Debug, Default, clap::Args)]
 pub struct RewindOptions {
-    pub step: StepOptions,
-    /// A phase; with the state alone also a revision.
+    /// Phase; with --state also a revision
+    #[arg(value_name = "PHASE")]
     pub to: String,
+    /// Rewind the files, as 'checkpoint restore' would
+    #[arg(long, conflicts_with_all = ["state", "both"])]
     pub files: bool,
+    /// Rewind the state of the run
+    #[arg(long, conflicts_with = "both")]
     pub state: bool,
-    pub common: CommonOptions,
+    /// Rewind files and state
+    #[arg(long)]
+    pub both: bool,
+    /// Only show what would be done
+    #[arg(short = 'n', long)]
+    pub dry_run: bool,
+    /// Run [default: the newest open one]
+    #[arg(short = 'w', long = "workflow", value_name = "WORKFLOW")]
+    pub run: Option<String>,
+    /// Ask for no consent.
+    #[arg(skip)]
+    pub yes: bool,
 }
 
 #[derive(Debug)]
@@ -63,23 +83,23 @@ pub fn rewind(
     let Imported {
         store, warnings, ..
     } = report::open_imported(context)?;
-    let run = Runs::pick_live(&store, options.step.run.as_deref())?;
+    let run = Runs::pick_live(&store, options.run.as_deref())?;
     let goal = goal(&store, &run, options)?;
     let mut outcome = RewindOutcome {
         run,
         to: options.to.clone(),
         files: None,
         state: None,
-        takes_state: options.state,
-        dry_run: options.common.dry_run,
+        takes_state: options.state || options.both,
+        dry_run: options.dry_run,
         warnings,
     };
-    if options.files {
+    if options.files || options.both {
         outcome.files = Some(files(context, options, &goal, consent)?);
-    } else if !options.common.yes && !options.common.dry_run {
+    } else if !options.yes && !options.dry_run {
         agree(take_back(outcome.run.workflow.named(), &options.to))?;
     }
-    if options.state && !options.common.dry_run {
+    if outcome.takes_state && !options.dry_run {
         let made = state(context, options, &outcome.run, goal)?;
         outcome.run = made.run.clone();
         outcome.state = Some(made);
@@ -99,7 +119,11 @@ fn files(
         .ok_or_else(|| RunError::NoCheckpoint { phase: phase() })?;
     let restore_options = RestoreOptions {
         words: TypedWords::of_checkpoint(checkpoint.to_hex()),
-        common: options.common.clone(),
+        common: CommonOptions {
+            yes: options.yes,
+            dry_run: options.dry_run,
+            ..CommonOptions::default()
+        },
         ..RestoreOptions::default()
     };
     restore(context, &restore_options, consent).map_err(|error| match error {
@@ -126,7 +150,7 @@ fn state(context: &Context, options: &RewindOptions, run: &Run, goal: Goal) -> R
     let event = Event {
         phase: Some(options.to.clone()),
         note: Some(goal.revision.short()),
-        ..Event::new("rewind", &actor(context, &options.step))
+        ..Event::new("rewind", &actor(context, &StepOptions::default()))
     };
     let mut outcome = transition::record(context, &mut session, Some(run.tip), next, event)?;
     if !run.workflow.status.is_open()

@@ -1,7 +1,7 @@
 //! Abandons, archives, deletes and cleans up runs. An archived run can always be read.
 
-use crate::base::time::DAY_MS;
-use crate::error::Result;
+use crate::base::time::{self, DAY_MS};
+use crate::error::{Error, Result};
 use crate::ops::context::Context;
 use crate::ops::session::{self, Session};
 use crate::ops::warning::Warning;
@@ -13,7 +13,7 @@ use crate::workflow::documents::leftovers::{self, USUAL_ARCHIVES, drop_old_archi
 use crate::workflow::documents::write_documents;
 use crate::workflow::engine::runs::{Run, Runs};
 use crate::workflow::engine::step::{StepOptions, actor, choose};
-use crate::workflow::engine::transition::{StepOutcome, abandon_run};
+use crate::workflow::engine::transition::abandon_run;
 use crate::workflow::profiles::{dispatch, phases, pipeline, registry};
 use crate::workflow::rules::profile::Profile;
 use crate::workflow::rules::status::RunStatus;
@@ -23,32 +23,27 @@ use crate::worktree::files::state_file;
 use crate::worktree::tree_handle::WorkTree;
 
 /// Default age in milliseconds at which a cleanup archives open runs.
-pub const USUAL_MAX_AGE_MS: i64 = 7 * DAY_MS;
+const USUAL_MAX_AGE_MS: i64 = 7 * DAY_MS;
 /// The same for failed and abandoned runs.
-pub const USUAL_FAILED_MAX_AGE_MS: i64 = 30 * DAY_MS;
+const FAILED_MAX_AGE_MS: i64 = 30 * DAY_MS;
 
-/// Abandons a run and archives it.
-///
-/// # Errors
-/// There is no such run, or it has ended already.
-pub fn abandon(context: &Context, options: &StepOptions, reason: &str) -> Result<StepOutcome> {
-    let store = import_edits::require_store(context)?;
-    let mut session = session::begin(context, &store)?;
-    let mut conflicts = import_edits::import(context, &mut session)?;
-    // Abandoning the run is a valid answer to its missing file.
-    conflicts.retain(|conflict| !conflict.is_gone());
-    let run = choose(&store, options, &conflicts)?;
-    abandon_run(
-        context,
-        &mut session,
-        &run,
-        reason,
-        &actor(context, options),
-    )
+/// How a run ends. Without any of these it is archived as it is, with its files.
+#[derive(Clone, Copy, Debug, Default, clap::Args)]
+#[group(id = "mode", multiple = false)]
+pub struct EndMode {
+    /// Record that it was given up
+    #[arg(long)]
+    pub abandon: bool,
+    /// Remove its files; the archive keeps the run
+    #[arg(long)]
+    pub delete: bool,
+    /// Drop it with all its transitions and its archived files
+    #[arg(long)]
+    pub purge: bool,
 }
 
-/// Outcome of `archive`, `delete` or `cleanup`.
-#[derive(Debug, Default)]
+/// Runs that were ended, and the files that went with them.
+#[derive(Debug, Default, serde::Serialize, schemars::JsonSchema)]
 pub struct EndOutcome {
     /// Names under which runs were archived.
     pub archived: Vec<String>,
@@ -59,61 +54,58 @@ pub struct EndOutcome {
     /// Expired files of failed runs.
     pub removed_files: Vec<String>,
     pub dry_run: bool,
+    #[serde(skip)]
     pub warnings: Vec<Warning>,
 }
 
-/// Archives a run in any state, with its files.
+/// Ends a run in any state.
 ///
 /// # Errors
-/// There is no such run.
-pub fn archive(context: &Context, options: &StepOptions) -> Result<EndOutcome> {
+/// There is no such run; with `abandon`, it has ended already.
+pub fn end(context: &Context, named: Option<&str>, mode: EndMode) -> Result<EndOutcome> {
     let store = import_edits::require_store(context)?;
     let mut session = session::begin(context, &store)?;
-    import_edits::import(context, &mut session)?;
-    let run = Runs::pick_live(&store, options.run.as_deref())?;
-    put_files_aside(context, &mut session, &run.workflow, false)?;
-    let name = session
-        .locked
-        .archive_workflow(&run.workflow.id, &run.workflow.id)?;
-    let removed_folders = drop_old_archives(context, &session, USUAL_ARCHIVES, false)?;
-    let warnings = std::mem::take(&mut session.warnings);
-    Ok(EndOutcome {
-        archived: name.into_iter().collect(),
-        removed_folders,
-        warnings,
-        ..EndOutcome::default()
-    })
-}
-
-/// Archives a run, or with `purge` drops it with its transitions; removes its files in the project.
-///
-/// # Errors
-/// There is no such run.
-pub fn delete(context: &Context, options: &StepOptions, purge: bool) -> Result<EndOutcome> {
-    let store = import_edits::require_store(context)?;
-    let mut session = session::begin(context, &store)?;
-    import_edits::import(context, &mut session)?;
-    let named = options.run.as_deref();
-    let run = if purge {
+    let mut conflicts = import_edits::import(context, &mut session)?;
+    let mut outcome = EndOutcome::default();
+    if mode.abandon {
+        // Abandoning the run is a valid answer to its missing file.
+        conflicts.retain(|conflict| !conflict.is_gone());
+        let options = StepOptions {
+            run: named.map(str::to_owned),
+            ..StepOptions::default()
+        };
+        let run = choose(&store, &options, &conflicts)?;
+        let actor = actor(context, &options);
+        let step = abandon_run(context, &mut session, &run, "", &actor)?;
+        outcome.archived.extend(step.run.archived_as);
+        outcome.warnings = step.warnings;
+        return Ok(outcome);
+    }
+    let run = if mode.purge {
         Runs::all(&store)?.pick(named)?.clone()
     } else {
         Runs::pick_live(&store, named)?
     };
-    let mut outcome = EndOutcome::default();
-    if run.is_live() {
-        remove_files(context, &mut session, &run.workflow)?;
-    }
-    leftovers::remove_failed(context, &run.workflow)?;
-    let name = run.id().to_owned();
-    if purge {
-        outcome.removed_folders = leftovers::remove_archives(context, &run.workflow.id)?;
-        forget_notes(&session, &run.workflow.id)?;
-        session.locked.delete_workflow(&name, !run.is_live())?;
-        outcome.purged.push(name);
+    let (id, name) = (&run.workflow.id, run.id());
+    if mode.delete || mode.purge {
+        if run.is_live() {
+            remove_files(context, &mut session, &run.workflow)?;
+        }
+        leftovers::remove_failed(context, &run.workflow)?;
     } else {
-        outcome
-            .archived
-            .extend(session.locked.archive_workflow(&name, &name)?);
+        put_files_aside(context, &mut session, &run.workflow, false)?;
+    }
+    if mode.purge {
+        outcome.removed_folders = leftovers::remove_archives(context, id)?;
+        forget_notes(&session, id)?;
+        session.locked.delete_workflow(name, !run.is_live())?;
+        outcome.purged.push(name.to_owned());
+    } else {
+        let archived = session.locked.archive_workflow(name, name)?;
+        outcome.archived.extend(archived);
+    }
+    if !mode.delete && !mode.purge {
+        outcome.removed_folders = drop_old_archives(context, &session, USUAL_ARCHIVES, false)?;
     }
     outcome.warnings = std::mem::take(&mut session.warnings);
     Ok(outcome)
@@ -134,12 +126,19 @@ fn forget_notes(session: &Session<'_>, id: &str) -> Result<()> {
         .write_projected(&forgotten.collect::<Vec<_>>())
 }
 
-#[derive(Clone, Copy, Debug)]
+/// Archive old runs, and clean up those that failed long ago
+#[derive(Clone, Copy, Debug, clap::Args)]
 pub struct CleanupOptions {
+    /// Age at which an untouched open run is archived
+    #[arg(long = "max-age", value_name = "TIME", default_value = "7d", value_parser = span)]
     pub max_age_ms: i64,
-    pub failed_max_age_ms: i64,
-    pub keep_archives: usize,
+    /// Only show what would be done
+    #[arg(short = 'n', long)]
     pub dry_run: bool,
+}
+
+fn span(typed: &str) -> std::result::Result<i64, Error> {
+    time::parse_span(typed).ok_or_else(|| Error::bad_span("--max-age", typed))
 }
 
 /// Archives runs complete or idle for too long, and removes all but the newest archive folders.
@@ -160,23 +159,23 @@ pub fn cleanup(context: &Context, options: CleanupOptions) -> Result<EndOutcome>
     outcome.warnings = warnings;
     let mut session = session::begin(context, &store)?;
     for run in Runs::live(&store)?.runs {
-        if !is_old(&run.workflow, options, context.now_ms) {
+        if !is_old(&run.workflow, options.max_age_ms, context.now_ms) {
             continue;
         }
-        let id = run.workflow.id.clone();
+        let id = &run.workflow.id;
         if options.dry_run {
-            outcome.archived.push(id);
+            outcome.archived.push(id.clone());
         } else {
             put_files_aside(context, &mut session, &run.workflow, true)?;
             outcome
                 .archived
-                .extend(session.locked.archive_workflow(&id, &id)?);
+                .extend(session.locked.archive_workflow(id, id)?);
         }
     }
     outcome.removed_files =
-        leftovers::drop_failed(context, &store, options.failed_max_age_ms, options.dry_run)?;
+        leftovers::drop_failed(context, &store, FAILED_MAX_AGE_MS, options.dry_run)?;
     outcome.removed_folders =
-        drop_old_archives(context, &session, options.keep_archives, options.dry_run)?;
+        drop_old_archives(context, &session, USUAL_ARCHIVES, options.dry_run)?;
     Ok(outcome)
 }
 
@@ -188,17 +187,11 @@ pub fn expire(context: &Context, session: &mut Session<'_>) {
 }
 
 fn expire_registry(context: &Context, session: &mut Session<'_>) -> Result<()> {
-    let options = CleanupOptions {
-        max_age_ms: USUAL_MAX_AGE_MS,
-        failed_max_age_ms: USUAL_FAILED_MAX_AGE_MS,
-        keep_archives: USUAL_ARCHIVES,
-        dry_run: false,
-    };
     for run in Runs::live(session.locked.store())?.runs {
         let workflow = &run.workflow;
         let is_of_registry = workflow.profiles.contains(&Profile::Registry)
             && workflow.status != RunStatus::Complete;
-        if is_of_registry && is_old(workflow, options, context.now_ms) {
+        if is_of_registry && is_old(workflow, USUAL_MAX_AGE_MS, context.now_ms) {
             put_files_aside(context, session, workflow, true)?;
             session
                 .locked
@@ -211,12 +204,8 @@ fn expire_registry(context: &Context, session: &mut Session<'_>) -> Result<()> {
             session.warnings.push(expired.into());
         }
     }
-    let removed = leftovers::drop_failed(
-        context,
-        session.locked.store(),
-        USUAL_FAILED_MAX_AGE_MS,
-        false,
-    )?;
+    let removed =
+        leftovers::drop_failed(context, session.locked.store(), FAILED_MAX_AGE_MS, false)?;
     session.warnings.extend(
         removed
             .into_iter()
@@ -225,12 +214,12 @@ fn expire_registry(context: &Context, session: &mut Session<'_>) -> Result<()> {
     Ok(())
 }
 
-fn is_old(workflow: &Workflow, options: CleanupOptions, now_ms: i64) -> bool {
+fn is_old(workflow: &Workflow, max_age_ms: i64, now_ms: i64) -> bool {
     let age_ms = now_ms.saturating_sub(workflow.updated_ms);
     match workflow.status {
         RunStatus::Complete => true,
-        RunStatus::Open => age_ms > options.max_age_ms,
-        RunStatus::Failed | RunStatus::Abandoned => age_ms > options.failed_max_age_ms,
+        RunStatus::Open => age_ms > max_age_ms,
+        RunStatus::Failed | RunStatus::Abandoned => age_ms > FAILED_MAX_AGE_MS,
     }
 }
 

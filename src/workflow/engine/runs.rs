@@ -19,7 +19,7 @@ pub struct Run {
 }
 
 /// A run that cannot be read.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, schemars::JsonSchema)]
 pub struct LostRun {
     pub id: String,
     pub why: String,

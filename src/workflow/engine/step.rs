@@ -10,30 +10,30 @@ use crate::workflow::documents::import_edits::{self, Conflict};
 use crate::workflow::engine::runs::{Run, Runs};
 use crate::workflow::engine::transition::{StepOutcome, change_run};
 use crate::workflow::rules::change::Change;
-use crate::workflow::rules::workflow::Workflow;
 use crate::workflow::words::run_error::RunError;
 
 /// Which run is meant, and who acts.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, clap::Args)]
 pub struct StepOptions {
+    /// Run [default: the newest open one]
+    #[arg(short = 'w', long = "workflow", value_name = "WORKFLOW", global = true)]
     pub run: Option<String>,
-    /// Revision that the caller saw, or a prefix of it; any other one is a conflict.
+    /// Revision at which the run must be, or the beginning of it; refuse otherwise
+    #[arg(long, value_name = "REVISION", global = true)]
+    #[arg(value_parser = clap::builder::NonEmptyStringValueParser::new())]
     pub expect: Option<String>,
+    /// Actor to record, for the tools over MCP [default: the source, as in create]
+    #[arg(long, value_name = "NAME", global = true, hide = true)]
     pub actor: Option<String>,
 }
 
-/// Makes one transition. `decide` is called under the lock, with the current state.
+/// Makes one transition.
 ///
 /// # Errors
 /// There is no such run, the rules forbid it, another process was first, or a file is malformed.
-pub fn step(
-    context: &Context,
-    options: &StepOptions,
-    decide: &mut dyn FnMut(&Workflow) -> Result<Change>,
-) -> Result<StepOutcome> {
+pub fn step(context: &Context, options: &StepOptions, change: &Change) -> Result<StepOutcome> {
     with_run(context, options, |session, run| {
-        let change = decide(&run.workflow)?;
-        change_run(context, session, run, &change, &actor(context, options))
+        change_run(context, session, run, change, &actor(context, options))
     })
 }
 
@@ -69,20 +69,7 @@ pub fn choose(store: &Store, options: &StepOptions, conflicts: &[Conflict]) -> R
         }
         picked => picked?,
     };
-    if let Some(expected) = options
-        .expect
-        .as_ref()
-        .filter(|expected| !run.tip.to_hex().starts_with(expected.as_str()))
-    {
-        let error = RunError::NotAtExpected {
-            run: run.workflow.named().to_owned(),
-            at: run.tip.short(),
-            expected: expected.clone(),
-        };
-        return Err(WorkflowProblem::from(error)
-            .with_state(&run.workflow)
-            .into());
-    }
+    check_expected(options, &run)?;
     match conflicts
         .iter()
         .find(|conflict| conflict.concerns(&run.workflow))
@@ -92,14 +79,33 @@ pub fn choose(store: &Store, options: &StepOptions, conflicts: &[Conflict]) -> R
     }
 }
 
+/// Checks that the run is at the revision that the caller expects.
+///
+/// # Errors
+/// It is at another one.
+pub fn check_expected(options: &StepOptions, run: &Run) -> Result<()> {
+    let Some(expected) = options.expect.as_deref() else {
+        return Ok(());
+    };
+    if run.tip.to_hex().starts_with(expected) {
+        return Ok(());
+    }
+    let error = RunError::NotAtExpected {
+        run: run.workflow.named().to_owned(),
+        at: run.tip.short(),
+        expected: expected.to_owned(),
+    };
+    Err(WorkflowProblem::from(error)
+        .with_state(&run.workflow)
+        .into())
+}
+
 /// Returns the actor: as given, else from the environment, else `cli`.
 pub fn actor(context: &Context, options: &StepOptions) -> String {
-    let told = options
-        .actor
-        .as_deref()
-        .or(context.environment.source.as_deref())
-        .map(str::trim);
-    told.filter(|told| !told.is_empty())
+    let source = context.environment.source.as_deref();
+    let named = options.actor.as_deref().or(source).map(str::trim);
+    named
+        .filter(|name| !name.is_empty())
         .unwrap_or("cli")
         .to_owned()
 }

@@ -1,21 +1,27 @@
 //! Log entries of transitions, written to and read from commit messages.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::base::text::{escape, percent_decode, percent_encode};
 use crate::base::time::utc_seconds;
-use crate::workflow::rules::change::{Change, Finish, Start};
+use crate::workflow::rules::change::{Change, PhaseChange, TaskChange};
 use crate::workflow::rules::workflow::Workflow;
 
 /// One entry of the log.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Event {
     /// Two or three words, such as `phase done`.
     pub verb: String,
+    #[serde(rename = "phase_id")]
     pub phase: Option<String>,
+    #[serde(rename = "task_id")]
     pub task: Option<String>,
     /// Name of the actor, as given by the caller.
     pub actor: String,
     pub session: Option<String>,
     /// Checkpoints that the transition made or needs.
+    #[serde(rename = "checkpoint_ids")]
     pub checkpoints: Vec<String>,
     /// Additional short text.
     pub note: Option<String>,
@@ -33,57 +39,56 @@ impl Event {
     /// Describes a change. `before` is the state that it applies to, which tells the phase if none
     /// is named.
     pub fn of(change: &Change, before: &Workflow, actor: &str) -> Self {
-        let mut event = Self::new(verb(change), actor);
-        let current = || before.current().map(|phase| phase.id.clone());
+        let mut event = Self::new(&change.verb(), actor);
+        let current = |named: &Option<String>| {
+            named
+                .clone()
+                .or_else(|| before.current().map(|phase| phase.id.clone()))
+        };
+        let unless_empty = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
         match change {
-            Change::StartPhase(Start { phase, before, .. }) => {
-                event.phase.clone_from(phase);
-                event.checkpoints = before.iter().cloned().collect();
+            Change::Phase(change) => match change {
+                PhaseChange::Start(start) => {
+                    event.phase.clone_from(&start.phase);
+                    event.checkpoints = start.before.iter().cloned().collect();
+                }
+                PhaseChange::Done(finish) => {
+                    event.phase = current(&finish.phase);
+                    event.checkpoints = finish.after.iter().cloned().collect();
+                }
+                PhaseChange::Progress { phase, text: note }
+                | PhaseChange::Fail {
+                    phase, error: note, ..
+                } => (event.phase, event.note) = (current(phase), Some(note.clone())),
+                PhaseChange::Approve { phase } => event.phase = current(phase),
+                PhaseChange::Skip { phase, reason } => {
+                    (event.phase, event.note) = (Some(phase.clone()), unless_empty(reason));
+                }
+                PhaseChange::Await { phase } | PhaseChange::Reset { phase } => {
+                    event.phase = Some(phase.clone());
+                }
+            },
+            Change::Task(change) => match change {
+                TaskChange::Add { id, .. }
+                | TaskChange::Start { id, .. }
+                | TaskChange::Done { id, .. }
+                | TaskChange::Reset { id, .. } => event.task = Some(id.clone()),
+                TaskChange::Fail { id, error } => {
+                    (event.task, event.note) = (Some(id.clone()), Some(error.clone()));
+                }
+            },
+            Change::Note(note) => {
+                let keys: Vec<&str> = note.set.iter().map(|(key, _)| key.as_str()).collect();
+                event.note = note
+                    .interrupted
+                    .clone()
+                    .or_else(|| unless_empty(&keys.join(", ")));
             }
-            Change::FinishPhase(Finish { phase, after, .. }) => {
-                event.phase = phase.clone().or_else(current);
-                event.checkpoints = after.iter().cloned().collect();
-            }
-            Change::Progress { phase, text } => {
-                event.phase = phase.clone().or_else(current);
-                event.note = Some(text.clone());
-            }
-            Change::FailPhase { phase, error, .. } => {
-                event.phase = phase.clone().or_else(current);
-                event.note = Some(error.clone());
-            }
-            Change::ApprovePhase { phase } => event.phase = phase.clone().or_else(current),
-            Change::SkipPhase { phase, reason } => {
-                event.phase = Some(phase.clone());
-                event.note = (!reason.is_empty()).then(|| reason.clone());
-            }
-            Change::AwaitApproval { phase } | Change::Reset { phase } => {
-                event.phase = Some(phase.clone());
-            }
-            Change::AddTask { id, .. }
-            | Change::StartTask { id, .. }
-            | Change::FinishTask { id, .. }
-            | Change::ResetTask { id, .. } => event.task = Some(id.clone()),
-            Change::FailTask { id, error } => {
-                event.task = Some(id.clone());
-                event.note = Some(error.clone());
-            }
-            Change::Set(pairs) => {
-                event.note = Some(
-                    pairs
-                        .iter()
-                        .map(|(key, _)| key.as_str())
-                        .collect::<Vec<_>>()
-                        .join(", "),
-                );
-            }
-            Change::Interrupt { reason } | Change::Abandon { reason } => {
-                event.note = (!reason.is_empty()).then(|| reason.clone());
-            }
+            Change::Abandon { reason } => event.note = unless_empty(reason),
             Change::MiniCommit(made) => {
                 event.checkpoints = made.checkpoint.iter().cloned().collect();
             }
-            Change::Note { .. } | Change::Resume => {}
+            Change::Resume => {}
         }
         event
     }
@@ -152,31 +157,6 @@ impl Event {
 
 fn coded(text: &str) -> String {
     percent_encode(text.as_bytes())
-}
-
-/// Returns the words for a change in the log.
-fn verb(change: &Change) -> &'static str {
-    match change {
-        Change::StartPhase(_) => "phase start",
-        Change::Progress { .. } => "phase progress",
-        Change::FinishPhase(_) => "phase done",
-        Change::FailPhase { .. } => "phase fail",
-        Change::SkipPhase { .. } => "phase skip",
-        Change::ApprovePhase { .. } => "phase approve",
-        Change::AwaitApproval { .. } => "phase await",
-        Change::Reset { .. } => "phase put back",
-        Change::AddTask { .. } => "task add",
-        Change::StartTask { .. } => "task start",
-        Change::FinishTask { .. } => "task done",
-        Change::FailTask { .. } => "task fail",
-        Change::ResetTask { .. } => "task reset",
-        Change::Set(_) => "set",
-        Change::Note { .. } => "note",
-        Change::Interrupt { .. } => "interrupt",
-        Change::Resume => "resume",
-        Change::Abandon { .. } => "abandon",
-        Change::MiniCommit(_) => "mini-commit",
-    }
 }
 
 #[cfg(test)]

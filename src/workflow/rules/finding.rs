@@ -1,7 +1,10 @@
 //! Findings: errors in a run or in a document of a run.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 /// One error in a document or a run, with its place.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Finding {
     /// Stable code in JSON.
     pub code: &'static str,

@@ -10,25 +10,24 @@ pub const EVERY: usize = 3;
 /// Returns the phases that the checkpoint due now covers, numbered from 1 in order of completion;
 /// missed ones are included.
 pub fn mini_commit_due(workflow: &Workflow) -> Option<RangeInclusive<usize>> {
-    due_after(workflow, workflow.mini_commits.iter())
+    due_after(workflow.completed().count(), workflow.mini_commits.iter())
 }
 
-/// As [`mini_commit_due`], for the commit in the project's own repository.
-pub fn project_commit_due(workflow: &Workflow) -> Option<RangeInclusive<usize>> {
+/// As [`mini_commit_due`], for the commit in the project's own repository, once `more` phases are
+/// done.
+pub fn project_commit_due(workflow: &Workflow, more: usize) -> Option<RangeInclusive<usize>> {
+    let committed = workflow.mini_commits.iter();
     due_after(
-        workflow,
-        workflow
-            .mini_commits
-            .iter()
-            .filter(|made| made.commit.is_some()),
+        workflow.completed().count() + more,
+        committed.filter(|made| made.commit.is_some()),
     )
 }
 
 fn due_after<'w>(
-    workflow: &Workflow,
+    completed: usize,
     made: impl Iterator<Item = &'w MiniCommit>,
 ) -> Option<RangeInclusive<usize>> {
-    let last = workflow.completed().count() / EVERY * EVERY;
+    let last = completed / EVERY * EVERY;
     let made = made.map(|made| made.completed).max().unwrap_or_default();
     (last > made).then(|| made + 1..=last)
 }
@@ -110,7 +109,7 @@ mod tests {
             commit: None,
         });
         assert_eq!(
-            (mini_commit_due(&workflow), project_commit_due(&workflow)),
+            (mini_commit_due(&workflow), project_commit_due(&workflow, 0)),
             (None, Some(1..=6))
         );
         workflow.mini_commits.push(MiniCommit {
@@ -118,7 +117,7 @@ mod tests {
             checkpoint: None,
             commit: Some("a".into()),
         });
-        assert_eq!(project_commit_due(&workflow), Some(4..=6));
+        assert_eq!(project_commit_due(&workflow, 0), Some(4..=6));
     }
 
     #[test]

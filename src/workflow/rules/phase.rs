@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::workflow::rules::profile::EXECUTION_FILE;
 use crate::workflow::rules::status::{PhaseStatus, TaskStatus};
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Phase {
     pub id: String,
     pub name: String,
@@ -89,24 +89,7 @@ impl Phase {
         Self {
             id: id.to_owned(),
             name: name.to_owned(),
-            status: PhaseStatus::Pending,
-            is_unplanned: false,
-            dependencies: Vec::new(),
-            class: None,
-            writes: Vec::new(),
-            commits: false,
-            requires_approval: false,
-            approved_ms: None,
-            started_ms: None,
-            completed_ms: None,
-            progress: None,
-            commit_sha: None,
-            head: None,
-            outputs: Vec::new(),
-            attempts: 0,
-            last_error: None,
-            before: None,
-            after: None,
+            ..Self::default()
         }
     }
 
@@ -148,7 +131,7 @@ impl Phase {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Task {
     pub id: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -179,16 +162,7 @@ impl Task {
     pub fn new(id: &str) -> Self {
         Self {
             id: id.to_owned(),
-            name: None,
-            phase: None,
-            status: TaskStatus::Pending,
-            attempts: 0,
-            is_next_counted: false,
-            started_ms: None,
-            completed_ms: None,
-            output: None,
-            agent: None,
-            note: None,
+            ..Self::default()
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Repairs after an interruption, judged by the files on disk.
 
-use crate::workflow::rules::change::{Change, Finish};
+use crate::workflow::rules::change::{Change, Finish, PhaseChange, TaskChange};
 use crate::workflow::rules::observation::{Observations, ObservedFile};
 use crate::workflow::rules::phase::{Phase, Task};
 use crate::workflow::rules::status::{PhaseStatus, TaskStatus};
@@ -53,16 +53,15 @@ fn of_task(task: &Task, observations: &Observations) -> Repair {
             Some((path, TaskStatus::Complete)) => (
                 path,
                 "complete",
-                Change::FinishTask {
+                TaskChange::Done {
                     id: id.clone(),
-                    output: None,
                     note: None,
                 },
             ),
             Some((path, TaskStatus::Failed)) => (
                 path,
                 "failed",
-                Change::FailTask {
+                TaskChange::Fail {
                     id: id.clone(),
                     error: as_output_says(path),
                 },
@@ -74,7 +73,7 @@ fn of_task(task: &Task, observations: &Observations) -> Repair {
         path: path.clone(),
         status,
     };
-    Repair::new(&reason, change)
+    Repair::new(&reason, Change::Task(change))
 }
 
 fn cut_off(task: &Task, seen: Option<(&String, &ObservedFile)>) -> Repair {
@@ -95,11 +94,11 @@ fn cut_off(task: &Task, seen: Option<(&String, &ObservedFile)>) -> Repair {
         why,
         attempt: task.attempts + u32::from(!task.is_next_counted),
     };
-    let change = Change::ResetTask {
+    let change = TaskChange::Reset {
         id: task.id.clone(),
         cut_off: true,
     };
-    Repair::new(&reason, change)
+    Repair::new(&reason, Change::Task(change))
 }
 
 fn of_phase(workflow: &Workflow, phase: &Phase, observations: &Observations) -> Option<Repair> {
@@ -126,17 +125,21 @@ fn of_phase(workflow: &Workflow, phase: &Phase, observations: &Observations) -> 
             present: present(phase, observations),
             ..Finish::default()
         };
-        return Some(Repair::new(&reason, Change::FinishPhase(finish)));
+        return Some(Repair::new(
+            &reason,
+            Change::Phase(PhaseChange::Done(finish)),
+        ));
     }
     let drafts = phase
         .outputs
         .iter()
         .any(|output| !output.required && usable(&output.path));
     (phase.lacks_approval() && drafts).then(|| {
-        let change = Change::AwaitApproval {
+        let change = PhaseChange::Await {
             phase: phase.id.clone(),
         };
-        Repair::new(&RepairReason::CutOffAtApproval(phase.id.clone()), change)
+        let reason = RepairReason::CutOffAtApproval(phase.id.clone());
+        Repair::new(&reason, Change::Phase(change))
     })
 }
 
@@ -291,7 +294,7 @@ mod tests {
         ]);
         assert!(matches!(
             repairs(&workflow, &both)[0].change,
-            Change::FinishPhase(_)
+            Change::Phase(PhaseChange::Done(_))
         ));
     }
 }

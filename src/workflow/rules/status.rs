@@ -3,9 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 /// Stored status of a run. All other progress is derived from its phases.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunStatus {
+    #[default]
     Open,
     Complete,
     Failed,
@@ -18,10 +19,12 @@ impl RunStatus {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[derive(strum::IntoStaticStr)]
 #[strum(const_into_str, serialize_all = "snake_case")]
 pub enum PhaseStatus {
+    #[default]
     Pending,
     InProgress,
     AwaitingApproval,
@@ -58,10 +61,12 @@ impl PhaseStatus {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[derive(strum::IntoStaticStr)]
 #[strum(const_into_str, serialize_all = "snake_case")]
 pub enum TaskStatus {
+    #[default]
     Pending,
     Running,
     Complete,

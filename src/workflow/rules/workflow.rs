@@ -16,7 +16,7 @@ use crate::workflow::words::reasons::newer_schema;
 pub const SCHEMA: u32 = 1;
 
 /// State of a run. Times are milliseconds since 1970; checkpoints and commits are 40 hex digits.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Workflow {
     pub schema: u32,
     /// `<type>_<project>_<YYYYMMDD_HHMMSS>` by default.
@@ -98,21 +98,9 @@ impl Workflow {
             id,
             kind,
             project,
-            description: String::new(),
-            profiles: Vec::new(),
-            status: RunStatus::Open,
             created_ms: now_ms,
             updated_ms: now_ms,
-            finished_ms: None,
-            resume_count: 0,
-            interrupted: None,
-            phases: Vec::new(),
-            tasks: Vec::new(),
-            context: Notes::default(),
-            state: Map::new(),
-            last_error: None,
-            mini_commits: Vec::new(),
-            documents: BTreeMap::new(),
+            ..Self::default()
         }
     }
 

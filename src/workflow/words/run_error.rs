@@ -174,7 +174,7 @@ pub enum RunError {
     #[error("the project has no repository to commit to: {why}; nothing was changed")]
     #[strum(
         serialize = "no_commit",
-        message = "'checkpoint workflow mini-commit' makes the checkpoint alone"
+        message = "'checkpoint phase done' ends the phase without it"
     )]
     NoRepository { why: String },
 
@@ -260,7 +260,7 @@ pub fn names_ready(run: &str) -> Sentence {
 /// The next step where another run is open.
 fn goes_on(run: &str) -> Sentence {
     Sentence::new(
-        "'checkpoint workflow resume {}' continues it, 'checkpoint workflow abandon {}' ends it",
+        "'checkpoint workflow resume {}' continues it, 'checkpoint workflow end {} --abandon' ends it",
         &[&run, &run],
     )
 }
@@ -293,7 +293,7 @@ impl RunError {
     fn next_step(&self) -> Option<Sentence> {
         Some(match self {
             Self::Archived { run } => Sentence::new(
-                "'checkpoint workflow show {}' shows it, 'checkpoint workflow delete {} --purge' drops it, and ",
+                "'checkpoint workflow show {}' shows it, 'checkpoint workflow end {} --purge' drops it, and ",
                 &[run, run],
             )
             .then_sentence(starts_from_plan(run)),

@@ -19,13 +19,17 @@ impl Play for Sandbox {
     #[track_caller]
     fn step(&self, args: &[&str]) -> Value {
         let is_step = matches!(args[0], "phase" | "task") && args[1] != "list";
-        let is_nested = is_step || args[..2] == ["workflow", "recover"];
-        let full: &[&str] = if is_step { &["--full"] } else { &[] };
-        let data = self
-            .run(&[args, full, &["--json"]].concat())
-            .success()
-            .data();
-        if is_nested { data["run"].clone() } else { data }
+        let data = self.run(&[args, &["--json"]].concat()).success().data();
+        if is_step {
+            let id = data["workflow"].as_str().unwrap();
+            let status = ["workflow", "status", id, "--json"];
+            return self.run(&status).success().data();
+        }
+        if args[..2] == ["workflow", "recover"] {
+            data["run"].clone()
+        } else {
+            data
+        }
     }
 
     #[track_caller]

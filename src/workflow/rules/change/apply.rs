@@ -27,51 +27,19 @@ impl Workflow {
 
     fn apply(&mut self, change: &Change, now_ms: i64) -> Result<(), RunError> {
         self.check_open(change)?;
-        if !matches!(change, Change::Interrupt { .. }) {
-            self.interrupted = None;
-        }
+        self.interrupted = None;
         match change {
-            Change::StartPhase(start) => phases::start(self, start, now_ms),
-            Change::Progress { phase, text } => phases::progress(self, phase.as_deref(), text),
-            Change::FinishPhase(finish) => phases::finish(self, finish, now_ms),
-            Change::FailPhase {
-                phase,
-                error,
-                is_final,
-            } => {
-                phases::fail(self, phase.as_deref(), error)?;
-                if *is_final {
-                    self.end(RunStatus::Failed, now_ms);
-                }
-                Ok(())
-            }
-            Change::SkipPhase { phase, reason } => phases::skip(self, phase, reason, now_ms),
-            Change::ApprovePhase { phase } => phases::approve(self, phase.as_deref(), now_ms),
-            Change::AwaitApproval { phase } => phases::await_approval(self, phase),
-            Change::Reset { phase } => phases::reset(self, phase),
-            Change::AddTask { .. }
-            | Change::StartTask { .. }
-            | Change::FinishTask { .. }
-            | Change::FailTask { .. }
-            | Change::ResetTask { .. } => tasks::apply(self, change, now_ms),
-            Change::Set(pairs) => pairs
-                .iter()
-                .try_for_each(|(key, value)| settings::set(self, key, value)),
-            Change::Note {
-                decisions,
-                files,
-                branch,
-            } => {
-                self.note(decisions, files);
-                self.context.branch = branch.clone().or(self.context.branch.take());
-                Ok(())
-            }
-            Change::Interrupt { reason } => {
-                self.interrupted = Some(Interruption {
-                    reason: reason.clone(),
+            Change::Phase(change) => phases::apply(self, change, now_ms),
+            Change::Task(change) => tasks::apply(self, change, now_ms),
+            Change::Note(note) => {
+                self.note(&note.decisions, &note.files);
+                self.interrupted = note.interrupted.clone().map(|reason| Interruption {
+                    reason,
                     at_ms: now_ms,
                 });
-                Ok(())
+                note.set
+                    .iter()
+                    .try_for_each(|(key, value)| settings::set(self, key, value))
             }
             Change::Resume => {
                 self.resume_count += 1;

@@ -7,9 +7,8 @@ pub mod phases;
 mod settings;
 mod tasks;
 
-pub use kinds::Change;
+pub use kinds::{Change, Note, PhaseChange, TaskChange};
 pub use phases::{Finish, Start};
-pub use settings::value_of;
 
 #[cfg(test)]
 mod tests;

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::workflow::rules::advice::approve_command;
+use crate::workflow::rules::change::kinds::PhaseChange;
 use crate::workflow::rules::derived::may_run_in_parallel;
 use crate::workflow::rules::phase::Phase;
 use crate::workflow::rules::status::{PhaseStatus, RunStatus, TaskStatus};
@@ -11,41 +12,111 @@ use crate::workflow::words::flaw::OutputFlaw;
 use crate::workflow::words::next_step::phase_command;
 use crate::workflow::words::run_error::{RunError, approves, ends, shows_state, starts};
 
-#[derive(Clone, Debug, Default)]
+/// Start a phase, with a checkpoint of the files before it
+#[derive(Clone, Debug, Default, clap::Args)]
 pub struct Start {
-    /// `None` for the next phase.
+    /// Phase [default: the next one]
+    #[arg(value_name = "PHASE")]
     pub phase: Option<String>,
-    /// Ignore dependencies and shared files.
+    /// Start it despite open dependencies or shared files
+    #[arg(long)]
     pub force: bool,
+    /// Make no checkpoint
+    #[arg(long)]
+    pub no_snapshot: bool,
     /// Checkpoint of the files before the phase.
+    #[arg(skip)]
     pub before: Option<String>,
     /// Commit id of the project's HEAD.
+    #[arg(skip)]
     pub head: Option<String>,
 }
 
-#[derive(Clone, Debug, Default)]
+/// End a phase, with a checkpoint of the files after it
+///
+/// In the profile 'pipeline' every third phase is followed by a checkpoint of its own.
+#[derive(Clone, Debug, Default, clap::Args)]
 pub struct Finish {
-    /// `None` for the phase under way.
+    /// Phase [default: the only one under way]
+    #[arg(value_name = "PHASE")]
     pub phase: Option<String>,
+    /// Commit made in the phase [default: HEAD, if it moved]
+    #[arg(long = "commit", value_name = "SHA")]
     pub commit_sha: Option<String>,
-    /// Files that the phase made or changed much.
+    /// File made or changed in the phase (repeatable)
+    #[arg(long = "file", value_name = "PATH")]
     pub files: Vec<String>,
+    /// Decision made in the phase (repeatable)
+    #[arg(long = "decision", value_name = "TEXT")]
     pub decisions: Vec<String>,
+    /// End it despite missing outputs and open tasks
+    #[arg(long)]
+    pub force: bool,
+    /// Make no checkpoint
+    #[arg(long)]
+    pub no_snapshot: bool,
+    /// After every third phase, also commit everything in the project's own repository
+    #[arg(long)]
+    pub project_git: bool,
     /// Checkpoint of the files after the phase.
+    #[arg(skip)]
     pub after: Option<String>,
     /// Outputs that are present, with the SHA-256 of files.
+    #[arg(skip)]
     pub present: Vec<(String, Option<String>)>,
     /// Outputs that are not usable, with the reason.
+    #[arg(skip)]
     pub flaws: Vec<(String, OutputFlaw)>,
     /// Findings about outputs of completed tasks.
+    #[arg(skip)]
     pub task_flaws: Vec<String>,
-    /// Ignore missing outputs and open tasks.
-    pub force: bool,
+}
+
+/// # Errors
+/// There is no such phase, or its state does not allow the change.
+pub fn apply(workflow: &mut Workflow, change: &PhaseChange, now_ms: i64) -> Result<(), RunError> {
+    match change {
+        PhaseChange::Start(begin) => start(workflow, begin, now_ms),
+        PhaseChange::Progress { phase, text } => {
+            let phase = under_way(workflow, phase.as_deref(), "progress")?;
+            phase.progress = Some(text.clone());
+            Ok(())
+        }
+        PhaseChange::Done(end) => finish(workflow, end, now_ms),
+        PhaseChange::Fail {
+            phase,
+            error,
+            is_final,
+        } => {
+            let phase = under_way(workflow, phase.as_deref(), "fail")?;
+            phase.status = PhaseStatus::Failed;
+            phase.last_error = Some(error.clone());
+            workflow.last_error = Some(Value::from(error.as_str()));
+            if *is_final {
+                workflow.end(RunStatus::Failed, now_ms);
+            }
+            Ok(())
+        }
+        PhaseChange::Skip { phase, reason } => skip(workflow, phase, reason, now_ms),
+        PhaseChange::Approve { phase } => approve(workflow, phase.as_deref(), now_ms),
+        PhaseChange::Await { phase } => {
+            under_way(workflow, Some(phase), "approve")?.status = PhaseStatus::AwaitingApproval;
+            Ok(())
+        }
+        PhaseChange::Reset { phase } => {
+            let known = known(workflow, phase)?;
+            if !known.status.is_under_way() {
+                return Err(wrong_state(workflow, known, "put back"));
+            }
+            find(workflow, phase)?.status = PhaseStatus::Pending;
+            Ok(())
+        }
+    }
 }
 
 /// # Errors
 /// There is no such phase, it has begun, or a dependency is not settled.
-pub fn start(workflow: &mut Workflow, start: &Start, now_ms: i64) -> Result<(), RunError> {
+fn start(workflow: &mut Workflow, start: &Start, now_ms: i64) -> Result<(), RunError> {
     let id = to_start(workflow, start.phase.as_deref())?;
     check_start(workflow, &id, start.force)?;
     let phase = find(workflow, &id)?;
@@ -94,7 +165,7 @@ pub fn to_start(workflow: &Workflow, named: Option<&str>) -> Result<String, RunE
 
 /// # Errors
 /// The phase has begun, or a dependency is not settled.
-pub fn check_start(workflow: &Workflow, id: &str, force: bool) -> Result<(), RunError> {
+fn check_start(workflow: &Workflow, id: &str, force: bool) -> Result<(), RunError> {
     let phase = known(workflow, id)?;
     if !matches!(phase.status, PhaseStatus::Pending | PhaseStatus::Failed) {
         return Err(wrong_state(workflow, phase, "start"));
@@ -126,19 +197,11 @@ pub fn check_start(workflow: &Workflow, id: &str, force: bool) -> Result<(), Run
     })
 }
 
-/// # Errors
-/// No such phase is under way.
-pub fn progress(workflow: &mut Workflow, named: Option<&str>, text: &str) -> Result<(), RunError> {
-    let phase = under_way(workflow, named, "progress")?;
-    phase.progress = Some(text.to_owned());
-    Ok(())
-}
-
 /// Completes a phase, or makes it wait for a required approval.
 ///
 /// # Errors
 /// No such phase is under way, a required output is missing, or a task is open.
-pub fn finish(workflow: &mut Workflow, finish: &Finish, now_ms: i64) -> Result<(), RunError> {
+fn finish(workflow: &mut Workflow, finish: &Finish, now_ms: i64) -> Result<(), RunError> {
     let id = under_way(workflow, finish.phase.as_deref(), "done")?
         .id
         .clone();
@@ -206,18 +269,8 @@ fn check_finish(workflow: &Workflow, id: &str, finish: &Finish) -> Result<(), Ru
 }
 
 /// # Errors
-/// No such phase is under way.
-pub fn fail(workflow: &mut Workflow, named: Option<&str>, error: &str) -> Result<(), RunError> {
-    let phase = under_way(workflow, named, "fail")?;
-    phase.status = PhaseStatus::Failed;
-    phase.last_error = Some(error.to_owned());
-    workflow.last_error = Some(Value::from(error));
-    Ok(())
-}
-
-/// # Errors
 /// There is no such phase, or it is settled.
-pub fn skip(workflow: &mut Workflow, id: &str, reason: &str, now_ms: i64) -> Result<(), RunError> {
+fn skip(workflow: &mut Workflow, id: &str, reason: &str, now_ms: i64) -> Result<(), RunError> {
     let stands = known(workflow, id)?;
     if stands.status.is_settled() {
         return Err(wrong_state(workflow, stands, "skip"));
@@ -236,7 +289,7 @@ pub fn skip(workflow: &mut Workflow, id: &str, reason: &str, now_ms: i64) -> Res
 ///
 /// # Errors
 /// The phase has not begun, or is approved already.
-pub fn approve(workflow: &mut Workflow, named: Option<&str>, now_ms: i64) -> Result<(), RunError> {
+fn approve(workflow: &mut Workflow, named: Option<&str>, now_ms: i64) -> Result<(), RunError> {
     let phase = under_way(workflow, named, "approve")?;
     if phase.approved_ms.is_some() {
         return Err(RunError::AlreadyApproved(phase.id.clone()));
@@ -264,24 +317,6 @@ pub fn approve(workflow: &mut Workflow, named: Option<&str>, now_ms: i64) -> Res
         }
     }
     end_if_settled(workflow, now_ms);
-    Ok(())
-}
-
-/// # Errors
-/// The phase is not under way.
-pub fn await_approval(workflow: &mut Workflow, id: &str) -> Result<(), RunError> {
-    under_way(workflow, Some(id), "approve")?.status = PhaseStatus::AwaitingApproval;
-    Ok(())
-}
-
-/// # Errors
-/// The phase is not under way.
-pub fn reset(workflow: &mut Workflow, id: &str) -> Result<(), RunError> {
-    let stands = known(workflow, id)?;
-    if !stands.status.is_under_way() {
-        return Err(wrong_state(workflow, stands, "put back"));
-    }
-    find(workflow, id)?.status = PhaseStatus::Pending;
     Ok(())
 }
 

@@ -2,7 +2,6 @@
 
 use serde_json::{Map, Value};
 
-use crate::base::json::parse;
 use crate::workflow::rules::workflow::Workflow;
 use crate::workflow::words::run_error::RunError;
 
@@ -57,9 +56,4 @@ fn object_at<'m>(map: &'m mut Map<String, Value>, key: &str) -> Option<&'m mut M
     map.entry(key)
         .or_insert_with(|| Value::Object(Map::new()))
         .as_object_mut()
-}
-
-/// Parses a value from the command line: JSON, else text.
-pub fn value_of(typed: &str) -> Value {
-    parse(typed.as_bytes()).unwrap_or_else(|_| Value::from(typed))
 }

@@ -1,6 +1,6 @@
 //! Transitions of tasks.
 
-use crate::workflow::rules::change::kinds::Change;
+use crate::workflow::rules::change::kinds::TaskChange;
 use crate::workflow::rules::phase::Task;
 use crate::workflow::rules::status::TaskStatus;
 use crate::workflow::rules::workflow::Workflow;
@@ -8,64 +8,52 @@ use crate::workflow::words::run_error::RunError;
 
 /// # Errors
 /// There is no such task, it exists already, or its status does not allow the change.
-pub fn apply(workflow: &mut Workflow, change: &Change, now_ms: i64) -> Result<(), RunError> {
+pub fn apply(workflow: &mut Workflow, change: &TaskChange, now_ms: i64) -> Result<(), RunError> {
     match change {
-        Change::AddTask {
+        TaskChange::Add {
             id,
             name,
             phase,
             output,
-            agent,
         } => {
+            let current = || workflow.current().map(|phase| phase.id.clone());
             let task = Task {
                 name: name.clone(),
-                phase: phase
-                    .clone()
-                    .or_else(|| workflow.current().map(|phase| phase.id.clone())),
+                phase: phase.clone().or_else(current),
                 output: output.clone(),
-                agent: agent.clone(),
                 ..Task::new(id)
             };
-            add(workflow, task)
+            return add(workflow, task);
         }
-        Change::StartTask { id, agent } => {
-            let task = in_state(
-                workflow,
-                id,
-                &[TaskStatus::Pending, TaskStatus::Failed],
-                "start",
-            )?;
+        TaskChange::Start { id, agent } => {
+            let from = [TaskStatus::Pending, TaskStatus::Failed];
+            let task = in_state(workflow, id, &from, "start")?;
             task.status = TaskStatus::Running;
             task.attempts += u32::from(!std::mem::take(&mut task.is_next_counted));
             (task.started_ms, task.completed_ms) = (Some(now_ms), None);
             task.agent = agent.clone().or(task.agent.take());
-            Ok(())
         }
-        Change::FinishTask { id, output, note } => {
+        TaskChange::Done { id, note } => {
             let task = in_state(workflow, id, &[TaskStatus::Running], "done")?;
             task.status = TaskStatus::Complete;
             task.completed_ms = Some(now_ms);
-            task.output = output.clone().or(task.output.take());
             task.note = note.clone().or(task.note.take());
-            Ok(())
         }
-        Change::FailTask { id, error } => {
+        TaskChange::Fail { id, error } => {
             let task = in_state(workflow, id, &[TaskStatus::Running], "fail")?;
             task.status = TaskStatus::Failed;
             task.completed_ms = Some(now_ms);
             task.note = Some(error.clone());
-            Ok(())
         }
-        Change::ResetTask { id, cut_off } => {
+        TaskChange::Reset { id, cut_off } => {
             let task = find(workflow, id)?;
             task.status = TaskStatus::Pending;
             task.attempts += u32::from(*cut_off && !task.is_next_counted);
             task.is_next_counted |= cut_off;
             (task.started_ms, task.completed_ms) = (None, None);
-            Ok(())
         }
-        _ => Ok(()),
     }
+    Ok(())
 }
 
 fn add(workflow: &mut Workflow, task: Task) -> Result<(), RunError> {

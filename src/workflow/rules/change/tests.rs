@@ -15,17 +15,17 @@ fn line() -> Workflow {
 }
 
 fn start(id: &str) -> Change {
-    Change::StartPhase(Start {
+    Change::Phase(PhaseChange::Start(Start {
         phase: Some(id.into()),
         ..Start::default()
-    })
+    }))
 }
 
 fn finish(id: &str) -> Change {
-    Change::FinishPhase(Finish {
+    Change::Phase(PhaseChange::Done(Finish {
         phase: Some(id.into()),
         ..Finish::default()
-    })
+    }))
 }
 
 fn all(workflow: Workflow, changes: &[Change]) -> Result<Workflow, &'static str> {
@@ -62,10 +62,10 @@ fn phases_are_done_one_after_the_other_and_each_only_once() {
         ),
         (vec![start("three")], "no_such_phase"),
         (
-            vec![Change::Progress {
+            vec![Change::Phase(PhaseChange::Progress {
                 phase: None,
                 text: "x".into(),
-            }],
+            })],
             "nothing_under_way",
         ),
         (
@@ -85,8 +85,8 @@ fn phases_are_done_one_after_the_other_and_each_only_once() {
 #[test]
 fn without_a_name_the_only_one_that_can_be_meant_is() {
     let (start, finish) = (
-        Change::StartPhase(Start::default()),
-        Change::FinishPhase(Finish::default()),
+        Change::Phase(PhaseChange::Start(Start::default())),
+        Change::Phase(PhaseChange::Done(Finish::default())),
     );
     let done = all(line(), &[start.clone(), finish.clone(), start, finish]).unwrap();
     assert_eq!(done.status, RunStatus::Complete);
@@ -94,11 +94,11 @@ fn without_a_name_the_only_one_that_can_be_meant_is() {
 
 #[test]
 fn a_phase_that_failed_is_started_again_and_counts() {
-    let fail = Change::FailPhase {
+    let fail = Change::Phase(PhaseChange::Fail {
         phase: None,
         error: "no network".into(),
         is_final: false,
-    };
+    });
     let failed = all(line(), &[start("one"), fail]).unwrap();
     assert_eq!(
         (failed.word(), &failed.last_error),
@@ -128,10 +128,10 @@ fn a_required_output_is_waited_for() {
     let present = vec![("a.json".to_owned(), Some("ab".to_owned()))];
     let done = begun
         .after(
-            &Change::FinishPhase(Finish {
+            &Change::Phase(PhaseChange::Done(Finish {
                 present,
                 ..Finish::default()
-            }),
+            })),
             9,
         )
         .unwrap();
@@ -148,9 +148,9 @@ fn an_approval_is_waited_for_and_nothing_is_done_twice() {
         all(waiting.clone(), &[start("two")]).map(|_| ()),
         Err("dependencies_unmet")
     );
-    let approve = Change::ApprovePhase {
+    let approve = Change::Phase(PhaseChange::Approve {
         phase: Some("one".into()),
-    };
+    });
     let approved = all(waiting, std::slice::from_ref(&approve)).unwrap();
     assert_eq!(approved.phases[0].status, PhaseStatus::Complete);
     assert_eq!(
@@ -162,21 +162,20 @@ fn an_approval_is_waited_for_and_nothing_is_done_twice() {
 #[test]
 fn tasks_run_and_those_that_were_cut_off_count_as_tried() {
     let task = |id: &str| id.to_owned();
-    let add = Change::AddTask {
+    let add = Change::Task(TaskChange::Add {
         id: task("t"),
         name: None,
         phase: None,
         output: None,
-        agent: None,
-    };
-    let run = Change::StartTask {
+    });
+    let run = Change::Task(TaskChange::Start {
         id: task("t"),
         agent: None,
-    };
-    let cut = Change::ResetTask {
+    });
+    let cut = Change::Task(TaskChange::Reset {
         id: task("t"),
         cut_off: true,
-    };
+    });
     let back = all(line(), &[start("one"), add.clone(), run.clone(), cut]).unwrap();
     assert_eq!(
         (back.tasks[0].attempts, back.tasks[0].status),
@@ -184,11 +183,10 @@ fn tasks_run_and_those_that_were_cut_off_count_as_tried() {
     );
     assert_eq!(back.tasks[0].phase.as_deref(), Some("one"));
     assert_eq!(all(back.clone(), &[add]).map(|_| ()), Err("task_exists"));
-    let done = Change::FinishTask {
+    let done = Change::Task(TaskChange::Done {
         id: task("t"),
-        output: Some("o".into()),
         note: None,
-    };
+    });
     assert_eq!(
         all(back.clone(), std::slice::from_ref(&done)).map(|_| ()),
         Err("invalid_transition")
@@ -201,7 +199,12 @@ fn tasks_run_and_those_that_were_cut_off_count_as_tried() {
 
 #[test]
 fn keys_are_set_deep_and_taken_away() {
-    let set = |key: &str, value: Value| Change::Set(vec![(key.into(), value)]);
+    let set = |key: &str, value: Value| {
+        Change::Note(Note {
+            set: vec![(key.into(), value)],
+            ..Note::default()
+        })
+    };
     let one = all(
         line(),
         &[
@@ -227,9 +230,10 @@ fn keys_are_set_deep_and_taken_away() {
 
 #[test]
 fn an_interruption_ends_with_whatever_comes_next() {
-    let cut = Change::Interrupt {
-        reason: "rate limit".into(),
-    };
+    let cut = Change::Note(Note {
+        interrupted: Some("rate limit".into()),
+        ..Note::default()
+    });
     let cut_off = all(line(), &[start("one"), cut]).unwrap();
     assert_eq!(cut_off.word(), "interrupted");
     let on = all(cut_off, &[Change::Resume]).unwrap();
