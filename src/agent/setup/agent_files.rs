@@ -90,18 +90,16 @@ pub fn of_agent(
         (_, _, true) => "project",
     };
     let (folder, top) = (places.folder(agent), &places.top);
-    let all = ["plugin", "settings", wanted, "any"];
-    let mut layouts = all
-        .iter()
-        .filter_map(|place| agent.layout.get_key_value(*place));
-    let layout = agent.layout.get(wanted).or_else(|| agent.layout.get("any"));
-    let layout = layout.ok_or_else(|| Error::unexpected("a layout is not in the table"))?;
+    let of_place = |place: &str| agent.layout.get(place).or(agent.layout.get("any"));
+    let layout = of_place(wanted).ok_or_else(|| Error::unexpected("no such layout"))?;
     let files = files(name, agent, layout, &folder, top, program)?;
-    let other = layouts.find(|(place, _)| *place != wanted && name == AgentName::Claude);
-    let mut extra = match other {
-        Some((_, other)) => self::files(name, agent, other, &folder, top, program)?,
-        None => Vec::new(),
-    };
+    let mut extra = Vec::new();
+    for other in ["plugin", "settings"]
+        .into_iter()
+        .filter_map(|place| agent.layout.get(place))
+    {
+        extra.extend(self::files(name, agent, other, &folder, top, program)?);
+    }
     extra.retain(|extra| !files.iter().any(|file| file.path == extra.path));
     Ok(AgentFiles {
         files,

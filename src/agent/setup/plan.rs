@@ -292,7 +292,7 @@ fn remove(plan: &mut AgentPlan, file: &AgentFile) {
                 .put_into(Some(copy))
                 .is_ok_and(|with| with == found)
         };
-        text_of(copy).is_some_and(|copy| copy == found || with(&copy))
+        text_of(copy).is_some_and(|copy| (copy == found && left == found) || with(&copy))
     });
     if copy.is_none() && left == found {
         return;

@@ -1,4 +1,7 @@
-//! Our server in TOML. Text is only put in or cut out, so that all other bytes stay as they are.
+//! Our server in TOML. Text is only put in or cut out, so that all other bytes stay as they are; what
+//! the new text says is compared with what the old one said.
+
+use std::ops::Range;
 
 use serde_json::Value;
 use toml::Spanned;
@@ -9,7 +12,7 @@ use crate::agent::setup::settings_json::{self, NAME, of_another};
 
 const SERVERS: &str = "mcp_servers";
 const HEADER: &str = "[mcp_servers.checkpoint]";
-const BOM: &str = "\u{feff}";
+const BOM: char = '\u{feff}';
 
 /// Puts our server into a text. One that is there keeps what its user changed, but calls this program.
 ///
@@ -17,7 +20,7 @@ const BOM: &str = "\u{feff}";
 /// It is no TOML, names another server so, or keeps its servers where none can be added.
 pub fn put_into(text: &str, program: &str) -> Result<String, SettingsFlaw> {
     let quoted = Value::from(program).to_string();
-    let new = match Found::read(text)? {
+    let new = match parse(text)?.get(SERVERS).and_then(|all| all.get(NAME)) {
         None => {
             let newline = newline_of(text);
             let gap = match text {
@@ -29,16 +32,19 @@ pub fn put_into(text: &str, program: &str) -> Result<String, SettingsFlaw> {
             let lines = [HEADER, &command, "args = [\"mcp\"]", ""];
             format!("{text}{gap}{}", lines.join(newline))
         }
-        Some(found) if found.program()? == program => return Ok(text.to_owned()),
         Some(found) => {
-            let (start, end) = found.command;
-            [&text[..start], &quoted, &text[end..]].concat()
+            let called = settings_json::called_program(found).ok_or_else(|| of_another(SERVERS))?;
+            if called == program {
+                return Ok(text.to_owned());
+            }
+            let (_, command) = places(text).ok_or_else(unusual)?;
+            [&text[..command.start], &quoted, &text[command.end..]].concat()
         }
     };
-    match Found::read(&new) {
-        Ok(Some(found)) if found.program()? == program && is_same_but_ours(text, &new) => Ok(new),
-        _ => Err(unusual()),
-    }
+    let is_right = called_program(&new).as_deref() == Some(program);
+    (is_right && is_same_but_ours(text, &new))
+        .then_some(new)
+        .ok_or_else(unusual)
 }
 
 /// Cuts our server out of a text.
@@ -46,29 +52,32 @@ pub fn put_into(text: &str, program: &str) -> Result<String, SettingsFlaw> {
 /// # Errors
 /// It is no TOML, or ours is no section of its own.
 pub fn take_out_of(text: &str) -> Result<String, SettingsFlaw> {
-    let found = Found::read(text)?.filter(|found| found.program.is_some());
-    let Some(found) = found else {
+    parse(text)?;
+    if called_program(text).is_none() {
         return Ok(text.to_owned());
-    };
-    let (start, end) = found.section;
-    let end = text[end..]
-        .find('\n')
-        .map_or(text.len(), |line| end + line + 1);
-    let before = &text[..start];
+    }
+    let (section, _) = places(text).ok_or_else(unusual)?;
+    let line = text[section.end..].find('\n');
+    let end = line.map_or(text.len(), |line| section.end + line + 1);
+    let before = &text[..section.start];
     let blank = ["\r\n", "\n"].into_iter().find(|newline| {
         let above = before.strip_suffix(newline);
         above.is_some_and(|above| above.is_empty() || above.ends_with('\n'))
     });
     let before = blank.map_or(before, |newline| &before[..before.len() - newline.len()]);
     let left = format!("{before}{}", &text[end..]);
-    match Found::read(&left) {
-        Ok(None) if is_same_but_ours(text, &left) => Ok(left),
-        _ => Err(unusual()),
-    }
+    is_same_but_ours(text, &left)
+        .then_some(left)
+        .ok_or_else(unusual)
 }
 
 pub fn called_program(text: &str) -> Option<String> {
-    Found::read(text).ok()??.program
+    settings_json::called_program(&parse(text).ok()?[SERVERS][NAME]).map(str::to_owned)
+}
+
+fn parse(text: &str) -> Result<Value, SettingsFlaw> {
+    let parsed = toml::from_str(text.trim_start_matches(BOM));
+    parsed.map_err(|why: toml::de::Error| SettingsFlaw::unreadable(why.message()))
 }
 
 fn unusual() -> SettingsFlaw {
@@ -80,80 +89,34 @@ fn unusual() -> SettingsFlaw {
 /// Whether two texts say the same but for our server.
 fn is_same_but_ours(one: &str, other: &str) -> bool {
     let without = |text: &str| {
-        let mut root: toml::Table = toml::from_str(text.trim_start_matches(BOM)).ok()?;
-        if let Some(servers) = root.get_mut(SERVERS).and_then(toml::Value::as_table_mut) {
+        let mut root = parse(text).ok()?;
+        let servers = root.get_mut(SERVERS).and_then(Value::as_object_mut);
+        let is_empty = servers.is_some_and(|servers| {
             servers.remove(NAME);
-            if servers.is_empty() {
-                root.remove(SERVERS);
-            }
+            servers.is_empty()
+        });
+        if let (true, Some(root)) = (is_empty, root.as_object_mut()) {
+            root.remove(SERVERS);
         }
         Some(root)
     };
     without(one) == without(other)
 }
 
-/// Our server in a text, and where it stands.
-struct Found {
-    /// The program that it calls; `None` if it is another server.
-    program: Option<String>,
-    command: (usize, usize),
-    section: (usize, usize),
-}
-
-impl Found {
-    /// Returns our server; `None` if there is none of our name.
-    fn read(text: &str) -> Result<Option<Self>, SettingsFlaw> {
-        let mark = if text.starts_with(BOM) { BOM.len() } else { 0 };
-        let root = DeTable::parse(&text[mark..]);
-        let root = root.map_err(|why| SettingsFlaw::unreadable(why.message()))?;
-        let Some(servers) = root.get_ref().get(SERVERS) else {
-            return Ok(None);
-        };
-        let Some(servers) = servers.get_ref().as_table() else {
-            return Err(SettingsFlaw::new(format!("its {SERVERS} are no table")));
-        };
-        let Some(found) = servers.get(NAME) else {
-            return Ok(None);
-        };
-        let value = json_of(found.get_ref());
-        let command = found.get_ref().get("command").map_or(0..0, Spanned::span);
-        Ok(Some(Self {
-            program: settings_json::called_program(&value).map(str::to_owned),
-            command: (command.start + mark, command.end + mark),
-            section: (found.span().start + mark, end_of(found) + mark),
-        }))
-    }
-
-    fn program(&self) -> Result<&str, SettingsFlaw> {
-        self.program.as_deref().ok_or_else(|| of_another(SERVERS))
-    }
+/// Returns where our server stands, and where its command does.
+fn places(text: &str) -> Option<(Range<usize>, Range<usize>)> {
+    let plain = text.trim_start_matches(BOM);
+    let mark = text.len() - plain.len();
+    let root = DeTable::parse(plain).ok()?;
+    let found = root.get_ref().get(SERVERS)?.get_ref().get(NAME)?;
+    let command = found.get_ref().get("command")?.span();
+    let section = found.span().start + mark..end_of(found) + mark;
+    Some((section, command.start + mark..command.end + mark))
 }
 
 /// Returns where the last value of a table ends.
 fn end_of(value: &Spanned<DeValue<'_>>) -> usize {
-    let inner = value
-        .get_ref()
-        .as_table()
-        .into_iter()
-        .flat_map(DeTable::values);
-    inner
-        .map(end_of)
-        .chain([value.span().end])
-        .max()
-        .unwrap_or_default()
-}
-
-/// Returns what of a value tells which program it calls.
-fn json_of(value: &DeValue<'_>) -> Value {
-    match value {
-        DeValue::String(text) => Value::from(&**text),
-        DeValue::Array(list) => list.iter().map(|one| json_of(one.get_ref())).collect(),
-        DeValue::Table(table) => {
-            let entries = table.iter();
-            let entries =
-                entries.map(|(key, one)| (key.get_ref().to_string(), json_of(one.get_ref())));
-            Value::Object(entries.collect())
-        }
-        _ => Value::Null,
-    }
+    let inner = value.get_ref().as_table();
+    let inner = inner.into_iter().flat_map(DeTable::values).map(end_of);
+    inner.chain([value.span().end]).max().unwrap_or_default()
 }
