@@ -59,7 +59,7 @@ pub fn handle(context: &Context, event: &AgentEvent, options: &HookOptions<'_>) 
             Err(error) => Handled::done(&format!("failed: {error}")),
         };
     }
-    if is_of_the_system(context) {
+    if is_no_project(context) {
         return Handled::done("a directory of the system, or of settings");
     }
     let worked = if options.first {
@@ -125,9 +125,9 @@ fn is_system(root: &Path) -> bool {
 }
 
 /// Whether a root is a directory of the system, or one of the user's settings: no project.
-fn is_of_the_system(context: &Context) -> bool {
+fn is_no_project(context: &Context) -> bool {
     let root = context.root.path();
-    let is_of_kernel = ["/proc", "/sys", "/dev"]
+    let is_virtual = ["/proc", "/sys", "/dev"]
         .iter()
         .any(|top| root.starts_with(top));
     let is_own = root.join(".git").exists() || !matches!(context.find_store(), Ok(None));
@@ -135,7 +135,7 @@ fn is_of_the_system(context: &Context) -> bool {
     let home = context.environment.home.as_deref();
     let is_settings = home.is_some_and(|home| root.parent() == Some(home))
         && (name.as_encoded_bytes().starts_with(b".") || name == "AppData");
-    is_of_kernel || (!is_own && (is_system(root) || is_settings))
+    is_virtual || (!is_own && (is_system(root) || is_settings))
 }
 
 /// Makes the first checkpoint of a directory that has none of the whole of it.
