@@ -73,8 +73,8 @@ fn verb(words: &[&str]) -> Option<&'static str> {
         }
     };
     let mut first = next()?;
-    let is_of_workflow = first == "workflow";
-    if is_of_workflow {
+    let is_workflow = first == "workflow";
+    if is_workflow {
         first = next().filter(|second| second == "rewind")?;
     }
     let verb = VERBS.into_iter().find(|verb| *verb == first)?;
@@ -82,7 +82,7 @@ fn verb(words: &[&str]) -> Option<&'static str> {
         // What is in quotes, or comes out of another command, may be no option.
         let is_harmless = match word.trim_end_matches(QUOTE) {
             "--dry-run" | "--help" | "-h" => true,
-            "-n" => is_of_workflow,
+            "-n" => is_workflow,
             "--list" => verb == "undo" || verb == "redo",
             "--" | "(" => break,
             _ => false,

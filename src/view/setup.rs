@@ -10,7 +10,7 @@ use crate::view::format::count;
 use crate::view::words::{self, Output, without_numbers};
 
 /// Summarizes what the plans would do; `None` if that is nothing.
-pub fn stake<'p>(plans: impl Iterator<Item = &'p AgentPlan>, removes: bool) -> Option<String> {
+pub fn summary<'p>(plans: impl Iterator<Item = &'p AgentPlan>, removes: bool) -> Option<String> {
     let (mut files, mut agents) = (0, Vec::<&str>::new());
     for plan in plans {
         files += plan.changes.len();

@@ -196,8 +196,8 @@ fn moment_of(name: &str) -> Option<Moment> {
 
 /// Returns a prompt without what Gemini CLI puts before it: the line that we told the session.
 fn without_context(prompt: &str) -> &str {
-    let told = prompt.strip_prefix("<hook_context>");
-    let rest = told.and_then(|told| told.split_once("</hook_context>"));
+    let context = prompt.strip_prefix("<hook_context>");
+    let rest = context.and_then(|context| context.split_once("</hook_context>"));
     rest.map_or(prompt, |(_, rest)| rest.trim_start())
 }
 
@@ -244,7 +244,7 @@ fn recognize(document: &Value, name: Option<&str>) -> AgentName {
             return agent;
         }
     }
-    let is_of_gemini = |name| matches!(name, "PreCompress" | "BeforeModel" | "Notification");
+    let is_gemini_event = |name| matches!(name, "PreCompress" | "BeforeModel" | "Notification");
     if has("conversation_id") || has("cursor_version") {
         AgentName::Cursor
     } else if has("hookName") && has("taskId") {
@@ -253,7 +253,7 @@ fn recognize(document: &Value, name: Option<&str>) -> AgentName {
         AgentName::Windsurf
     } else if has("turn_id") || (has("model") && has("permission_mode") && !has("prompt_id")) {
         AgentName::Codex
-    } else if name.starts_with("Before") || name.starts_with("After") || is_of_gemini(name) {
+    } else if name.starts_with("Before") || name.starts_with("After") || is_gemini_event(name) {
         AgentName::Gemini
     } else if has("sessionId") || has("toolName") {
         AgentName::Copilot

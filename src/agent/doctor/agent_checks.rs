@@ -66,7 +66,7 @@ pub fn examine(
         };
         let again = CommandWords::new(["setup", name.into_str(), "--project"]);
         let of_project = checked(&project, again)?;
-        let is_of_project = of_project.is_some();
+        let is_in_project = of_project.is_some();
         outcome.checks.extend(of_project.map(|check| HealthCheck {
             what: format!("for this project: {}", check.what),
             ..check
@@ -78,7 +78,7 @@ pub fn examine(
                     .checks
                     .extend(trust(&places.folder(agents.get(name)?)));
             }
-        } else if !is_of_project && places.has(agents.get(name)?) {
+        } else if !is_in_project && places.has(agents.get(name)?) {
             let lacks = if name.has_hooks() {
                 "has no hooks of ours"
             } else {

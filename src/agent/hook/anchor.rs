@@ -44,8 +44,8 @@ pub fn work(
     marks: &Marks<'_>,
 ) -> Result<Anchor> {
     let mut notes = notes_of(session);
-    let is_of_subagent = event.agent_id.is_some();
-    if is_of_subagent && !matches!(event.moment, Moment::SubagentStart | Moment::SubagentEnd) {
+    let is_within_subagent = event.agent_id.is_some();
+    if is_within_subagent && !matches!(event.moment, Moment::SubagentStart | Moment::SubagentEnd) {
         return Ok(Anchor::Nothing("within a subagent"));
     }
     let agent = event.agent.into_str();

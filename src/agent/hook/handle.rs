@@ -156,7 +156,7 @@ fn is_system(root: &Path) -> bool {
 /// the user's settings. One with a repository or a store of its own is a project all the same.
 pub fn unsuited(context: &Context) -> Option<&'static str> {
     let root = context.root.path();
-    let is_of_kernel = ["/proc", "/sys", "/dev"]
+    let is_virtual = ["/proc", "/sys", "/dev"]
         .iter()
         .any(|top| root.starts_with(top) && !root.starts_with("/dev/shm"));
     let is_own = || root.join(".git").exists() || !matches!(context.find_store(), Ok(None));
@@ -177,7 +177,7 @@ pub fn unsuited(context: &Context) -> Option<&'static str> {
         (is_settings, "a directory of settings"),
         (is_git_dir(), "a repository's own data"),
     ];
-    if is_of_kernel {
+    if is_virtual {
         return Some(unowned[0].1);
     }
     let found = unowned.into_iter().find(|(is_one, _)| *is_one);

@@ -131,7 +131,7 @@ impl JsonEdit {
     /// Reads a text.
     ///
     /// # Errors
-    /// It is no JSON object, or a key stands twice in an object.
+    /// It is no JSON object, or a key is in an object twice.
     pub fn read(text: &str) -> Result<Self, SettingsFlaw> {
         let (has_bom, text) = match text.strip_prefix(BOM) {
             Some(rest) => (true, rest),
@@ -376,7 +376,7 @@ fn span_of(node: &Node<'_>) -> Result<Span, SettingsFlaw> {
                 let mut child = span_of(&one.value)?;
                 let key = one.name.as_str().to_owned();
                 if map.insert(key.clone(), child.value.clone()).is_some() {
-                    let why = format!("the key \"{key}\" stands twice in it");
+                    let why = format!("the key \"{key}\" is in it twice");
                     return Err(SettingsFlaw::new(why));
                 }
                 (child.start, child.key) = (one.range.start, Some(key));

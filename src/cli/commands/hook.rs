@@ -151,9 +151,9 @@ fn respond(
     let mark = Beginning::of(&environment::temporary_dir(), &base, &event);
     for place in places(global, &event, &environment, mark.as_ref()) {
         let left = limit.saturating_sub(LAST_PART + started.elapsed());
-        let said = respond_in(global, args, &event, &place, mark.as_ref(), left, interrupt);
-        whole.message = whole.message.or(said.message);
-        whole.context = whole.context.or(said.context);
+        let answer = respond_in(global, args, &event, &place, mark.as_ref(), left, interrupt);
+        whole.message = whole.message.or(answer.message);
+        whole.context = whole.context.or(answer.context);
     }
     answer::render(&event, &whole)
 }

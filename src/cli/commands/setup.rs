@@ -206,10 +206,10 @@ impl SetupArgs {
         top: &Path,
     ) -> Result<Vec<AgentPlan>> {
         let changing = plans.iter().filter(|plan| !plan.changes.is_empty());
-        let stake = setup_view::stake(changing, self.remove);
+        let summary = setup_view::summary(changing, self.remove);
         // Whoever names a new folder has agreed to it.
         let is_agreed = cmd.global.yes || self.into.is_some();
-        if let (Some(what), false, false) = (&stake, is_agreed, cmd.prompt.may_ask) {
+        if let (Some(what), false, false) = (&summary, is_agreed, cmd.prompt.may_ask) {
             return Err(Error::ConsentNeeded {
                 what: what.clone(),
                 can_look: false,
@@ -219,8 +219,8 @@ impl SetupArgs {
         for plan in plans {
             let agreed = plan.changes.is_empty() || is_agreed || {
                 let question = setup_view::question(&plan, self.remove);
-                let stake = stake.clone().unwrap_or_default();
-                match cmd.prompt.ask(interrupt, stake, &question) {
+                let summary = summary.clone().unwrap_or_default();
+                match cmd.prompt.ask(interrupt, summary, &question) {
                     Err(Error::Declined) => false,
                     answer => answer.map(|()| true)?,
                 }
@@ -260,14 +260,14 @@ fn carry_out_one(plan: AgentPlan, top: &Path, again: CommandWords) -> AgentPlan 
     };
     outcome.failure = outcome.failure.map(|cause| Error::StoppedAfter {
         done,
-        hint: Some(way_on(&cause, again)),
+        hint: Some(next_step(&cause, again)),
         cause: Box::new(cause),
     });
     outcome
 }
 
 /// Returns what lets settings be written, and the command that goes on then.
-fn way_on(cause: &Error, again: CommandWords) -> Sentence {
+fn next_step(cause: &Error, again: CommandWords) -> Sentence {
     let kind = match cause {
         Error::Io { source, .. } => source.kind(),
         _ => ErrorKind::Other,
