@@ -1,6 +1,6 @@
 //! Parts that the answers of several commands share: one shape for each thing.
 
-use crate::base::time::rfc3339;
+pub use crate::base::time::json::TimeText;
 use crate::model::checkpoint::alias;
 use crate::model::checkpoint::record::{Checkpoint, CheckpointId, CheckpointKind};
 use crate::model::checkpoint::retention::Evicted;
@@ -14,18 +14,6 @@ use crate::model::state::rel_path::RelPath;
 use crate::model::state::scope::ScopePart;
 use crate::ops::capture::left_out::LeftOut;
 use crate::view::document::{JsonSchema, Serialize};
-
-/// A moment in UTC, with milliseconds.
-#[derive(Clone, Serialize, JsonSchema)]
-#[serde(transparent)]
-#[schemars(extend("pattern" = r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$"))]
-pub struct TimeText(String);
-
-impl TimeText {
-    pub fn new(time_ms: i64) -> Self {
-        Self(rfc3339(time_ms))
-    }
-}
 
 /// A checkpoint, wherever one is named.
 #[derive(Clone, Serialize, JsonSchema)]

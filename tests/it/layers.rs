@@ -96,11 +96,15 @@ const DOORS: [(&str, &[&str]); 36] = [
             "base/read_regular",
         ],
     ),
-    ("schemars", &["view/document", "workflow/"]),
+    (
+        "schemars",
+        &["base/time/json", "view/document", "workflow/"],
+    ),
     (
         "serde",
         &[
             "agent/",
+            "base/time/json",
             "cli/mcp/",
             "config",
             "error/problem",
