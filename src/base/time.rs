@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use chrono::{DateTime, Datelike as _, Local, NaiveDateTime, SecondsFormat, Timelike as _, Utc};
 
+pub mod json;
 mod typed;
 
 pub use typed::{PAST_FORMS, SPAN_FORMS, TypedTime, parse_past, parse_span, parse_time};

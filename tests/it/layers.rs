@@ -104,6 +104,7 @@ const DOORS: [(&str, &[&str]); 35] = [
         "serde",
         &[
             "agent/",
+            "base/time/json",
             "cli/mcp/",
             "config",
             "error/problem",

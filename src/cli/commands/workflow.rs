@@ -180,24 +180,8 @@ fn run(context: &Context, cmd: &CommandContext<'_>, command: WorkflowCommand) ->
             let outcome = step(context, &options, &Change::Note(note))?;
             Ok(print_step(cmd, name, &outcome))
         }
-        WorkflowCommand::List { kind, all } => {
-            let listed = report::list(context, kind.as_deref(), all)?;
-            answer(
-                cmd,
-                || runs_json::list(&listed),
-                || listing::list(&listed, cmd.printer.for_a_person()),
-                &listed.warnings,
-            )
-        }
-        WorkflowCommand::Show { run, limit } => {
-            let shown = report::show(context, run.name(), limit)?;
-            answer(
-                cmd,
-                || runs_json::show(&shown),
-                || listing::show(&shown, cmd.printer.for_a_person()),
-                &shown.warnings,
-            )
-        }
+        WorkflowCommand::List { kind, all } => list(context, cmd, kind.as_deref(), all),
+        WorkflowCommand::Show { run, limit } => show(context, cmd, run.name(), limit),
         WorkflowCommand::Check { run } => check(context, cmd, run.name()),
         WorkflowCommand::Recover(args) => workflow_resume::recover(context, cmd, &args),
         WorkflowCommand::End { run, mode } => {
@@ -218,6 +202,31 @@ fn run(context: &Context, cmd: &CommandContext<'_>, command: WorkflowCommand) ->
         }
         WorkflowCommand::Export(options) => export(context, cmd, &options),
     }
+}
+
+fn list(context: &Context, cmd: &CommandContext<'_>, kind: Option<&str>, all: bool) -> Result<u8> {
+    let listed = report::list(context, kind, all)?;
+    answer(
+        cmd,
+        || runs_json::list(&listed),
+        || listing::list(&listed, cmd.printer.for_a_person()),
+        &listed.warnings,
+    )
+}
+
+fn show(
+    context: &Context,
+    cmd: &CommandContext<'_>,
+    named: Option<&str>,
+    limit: Option<usize>,
+) -> Result<u8> {
+    let shown = report::show(context, named, limit)?;
+    answer(
+        cmd,
+        || runs_json::show(&shown),
+        || listing::show(&shown, cmd.printer.for_a_person()),
+        &shown.warnings,
+    )
 }
 
 fn rewind(context: &Context, cmd: &CommandContext<'_>, mut options: RewindOptions) -> Result<u8> {

@@ -4,10 +4,11 @@ use serde_json::Value;
 
 use crate::model::json::{ChangeJson, CheckpointRef, Dropped, TimeText};
 use crate::view::document::{JsonSchema, Serialize};
-use crate::view::workflow::run_json::{PhaseJson, RunJson, TaskJson};
+use crate::view::workflow::run_json::{PhaseJson, RunJson};
 use crate::workflow::engine::runs::LostRun;
 use crate::workflow::rules::event::Event;
 use crate::workflow::rules::finding::Finding;
+use crate::workflow::rules::phase::Task;
 
 /// A run after a transition.
 #[derive(Serialize, JsonSchema)]
@@ -31,7 +32,7 @@ pub struct StepAnswer {
     pub dropped: Vec<Dropped>,
     /// The phase concerned; of a task the one that it is part of.
     pub phase: Option<PhaseJson>,
-    pub task: Option<TaskJson>,
+    pub task: Option<Task>,
 }
 
 /// What to do next.
@@ -234,6 +235,6 @@ pub struct DocumentAnswer {
 #[derive(Serialize, JsonSchema)]
 pub struct TaskListAnswer {
     pub id: String,
-    pub tasks: Vec<TaskJson>,
+    pub tasks: Vec<Task>,
     pub troubles: Vec<TroubleJson>,
 }

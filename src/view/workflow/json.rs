@@ -17,7 +17,7 @@ use crate::view::workflow::answers::{
     Undecided,
 };
 use crate::view::workflow::questions;
-use crate::view::workflow::run_json::{PhaseJson, RunJson, TaskJson};
+use crate::view::workflow::run_json::{PhaseJson, RunJson};
 use crate::workflow::documents::conflict::Conflict;
 use crate::workflow::documents::drift::FileDrift;
 use crate::workflow::engine::import_export::Exported;
@@ -55,7 +55,7 @@ pub fn step(command: &str, outcome: &StepOutcome, exit: u8) -> String {
         event,
         dropped,
         phase: phase.map(|phase| PhaseJson::new(workflow, phase)),
-        task: task.map(TaskJson::new),
+        task: task.cloned(),
     };
     envelope(command, exit, &data, &outcome.warnings)
 }
@@ -222,7 +222,7 @@ pub fn tasks(status: &Status, only: Option<&str>) -> String {
         .filter(|task| only.is_none_or(|phase| task.phase.as_deref() == Some(phase)));
     let data = TaskListAnswer {
         id: workflow.id.clone(),
-        tasks: tasks.map(TaskJson::new).collect(),
+        tasks: tasks.cloned().collect(),
         troubles: troubles(&status.conflicts),
     };
     envelope("task.list", 0, &data, &status.warnings)

@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::model::json::TimeText;
 use crate::view::document::{JsonSchema, Serialize};
 use crate::workflow::engine::runs::Run;
-use crate::workflow::rules::phase::{Phase, PhaseOutput, Task};
+use crate::workflow::rules::phase::{Phase, Task};
 use crate::workflow::rules::workflow::{Interruption, Workflow};
 
 /// A run as it stands.
@@ -23,7 +23,7 @@ pub struct RunJson {
     updated_at: TimeText,
     finished_at: Option<TimeText>,
     resume_count: u64,
-    interrupted: Option<InterruptionJson>,
+    interrupted: Option<Interruption>,
     /// Id of the phase that is under way.
     current: Option<String>,
     completed: Vec<String>,
@@ -31,7 +31,7 @@ pub struct RunJson {
     ready: Vec<String>,
     percent: usize,
     phases: Vec<PhaseJson>,
-    tasks: Vec<TaskJson>,
+    tasks: Vec<Task>,
     branch: Option<String>,
     key_decisions: Vec<String>,
     file_paths: Vec<String>,
@@ -44,59 +44,14 @@ pub struct RunJson {
     archived_as: Option<String>,
 }
 
-/// When and why a run was interrupted.
-#[derive(Serialize, JsonSchema)]
-struct InterruptionJson {
-    reason: String,
-    interrupted_at: TimeText,
-}
-
-/// A phase of a run.
+/// A phase of a run, and its place in the plan.
 #[derive(Serialize, JsonSchema)]
 pub struct PhaseJson {
     number: Option<usize>,
-    id: String,
-    name: String,
-    status: &'static str,
-    dependencies: Vec<String>,
     /// Dependencies that are not complete.
     unmet: Vec<String>,
-    writes: Vec<String>,
-    commits: bool,
-    requires_approval: bool,
-    approved_at: Option<TimeText>,
-    started_at: Option<TimeText>,
-    completed_at: Option<TimeText>,
-    progress: Option<String>,
-    commit_sha: Option<String>,
-    attempts: u32,
-    last_error: Option<String>,
-    outputs: Vec<OutputJson>,
-    /// Id of the checkpoint before it.
-    before_id: Option<String>,
-    after_id: Option<String>,
-}
-
-/// A file that a phase has to write.
-#[derive(Serialize, JsonSchema)]
-struct OutputJson {
-    file: String,
-    required: bool,
-}
-
-/// A part of a phase.
-#[derive(Serialize, JsonSchema)]
-pub struct TaskJson {
-    id: String,
-    name: Option<String>,
-    phase_id: Option<String>,
-    status: &'static str,
-    attempts: u32,
-    started_at: Option<TimeText>,
-    completed_at: Option<TimeText>,
-    output: Option<String>,
-    agent: Option<String>,
-    note: Option<String>,
+    #[serde(flatten)]
+    phase: Phase,
 }
 
 impl RunJson {
@@ -114,10 +69,6 @@ impl RunJson {
             phases.map(|phase| phase.id.clone()).collect::<Vec<_>>()
         };
         let phases = workflow.phases.iter();
-        let interrupted = |cut: &Interruption| InterruptionJson {
-            reason: cut.reason.clone(),
-            interrupted_at: TimeText::new(cut.at_ms),
-        };
         Self {
             id: workflow.id.clone(),
             kind: workflow.kind.clone(),
@@ -129,7 +80,7 @@ impl RunJson {
             updated_at: TimeText::new(workflow.updated_ms),
             finished_at: workflow.finished_ms.map(TimeText::new),
             resume_count: workflow.resume_count,
-            interrupted: workflow.interrupted.as_ref().map(interrupted),
+            interrupted: workflow.interrupted.clone(),
             current: workflow.current().map(|phase| phase.id.clone()),
             completed: ids(&mut workflow.completed()),
             remaining: ids(&mut workflow.remaining()),
@@ -138,7 +89,7 @@ impl RunJson {
             phases: phases
                 .map(|phase| PhaseJson::new(workflow, phase))
                 .collect(),
-            tasks: workflow.tasks.iter().map(TaskJson::new).collect(),
+            tasks: workflow.tasks.clone(),
             branch: workflow.context.branch.clone(),
             key_decisions: workflow.context.key_decisions.clone(),
             file_paths: workflow.context.file_paths.clone(),
@@ -152,47 +103,10 @@ impl RunJson {
 
 impl PhaseJson {
     pub fn new(workflow: &Workflow, phase: &Phase) -> Self {
-        let output = |output: &PhaseOutput| OutputJson {
-            file: output.path.clone(),
-            required: output.required,
-        };
         Self {
             number: workflow.number_of(&phase.id),
-            id: phase.id.clone(),
-            name: phase.name.clone(),
-            status: phase.status.into_str(),
-            dependencies: phase.dependencies.clone(),
             unmet: workflow.unmet(phase),
-            writes: phase.writes.clone(),
-            commits: phase.commits,
-            requires_approval: phase.requires_approval,
-            approved_at: phase.approved_ms.map(TimeText::new),
-            started_at: phase.started_ms.map(TimeText::new),
-            completed_at: phase.completed_ms.map(TimeText::new),
-            progress: phase.progress.clone(),
-            commit_sha: phase.commit_sha.clone(),
-            attempts: phase.attempts,
-            last_error: phase.last_error.clone(),
-            outputs: phase.outputs.iter().map(output).collect(),
-            before_id: phase.before.clone(),
-            after_id: phase.after.clone(),
-        }
-    }
-}
-
-impl TaskJson {
-    pub fn new(task: &Task) -> Self {
-        Self {
-            id: task.id.clone(),
-            name: task.name.clone(),
-            phase_id: task.phase.clone(),
-            status: task.status.into_str(),
-            attempts: task.attempts,
-            started_at: task.started_ms.map(TimeText::new),
-            completed_at: task.completed_ms.map(TimeText::new),
-            output: task.output.clone(),
-            agent: task.agent.clone(),
-            note: task.note.clone(),
+            phase: phase.clone(),
         }
     }
 }

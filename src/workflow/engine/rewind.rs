@@ -22,10 +22,7 @@ use crate::workflow::words::reasons::{REMOVING_FAILED, take_back};
 use crate::workflow::words::run_error::RunError;
 
 /// Take files, state or both back to right before a phase
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is a flag of its own on the command line"
-)]
+#[expect(clippy::struct_excessive_bools, reason = "one for each flag")]
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct RewindOptions {
     /// Phase; with --state also a revision

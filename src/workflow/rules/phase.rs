@@ -1,73 +1,70 @@
 //! A phase of a plan, and its tasks, each the work of one agent.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::base::time::json::{TimeText, maybe};
 use crate::workflow::rules::profile::EXECUTION_FILE;
 use crate::workflow::rules::status::{PhaseStatus, TaskStatus};
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// A phase of a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
 pub struct Phase {
     pub id: String,
     pub name: String,
+    #[schemars(with = "String")]
     pub status: PhaseStatus,
     /// A file names the phase, but neither the plan nor the format of the file knows it.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_unplanned: bool,
     /// Ids of the phases that must be settled before it.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dependencies: Vec<String>,
     /// Class of its output; `None` if the plan gives none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
     pub class: Option<Class>,
     /// Patterns of the files that it writes; unknown if empty.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub writes: Vec<String>,
     /// The phase commits in the project's own repository.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub commits: bool,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub requires_approval: bool,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "approved_at", with = "maybe")]
+    #[schemars(with = "Option<TimeText>")]
     pub approved_ms: Option<i64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "started_at", with = "maybe")]
+    #[schemars(with = "Option<TimeText>")]
     pub started_ms: Option<i64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "completed_at", with = "maybe")]
+    #[schemars(with = "Option<TimeText>")]
     pub completed_ms: Option<i64>,
     /// Note on the progress.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub progress: Option<String>,
     /// Commit id in the project's own repository.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit_sha: Option<String>,
     /// Commit id of the project's HEAD at the start.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head: Option<String>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outputs: Vec<PhaseOutput>,
     /// Number of starts.
-    #[serde(default)]
     pub attempts: u32,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_error: Option<String>,
     /// Checkpoint of the files before the phase.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "before_id")]
     pub before: Option<String>,
     /// Checkpoint of the files after the phase.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "after_id")]
     pub after: Option<String>,
 }
 
 /// A file that a phase produces.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
 pub struct PhaseOutput {
     /// Relative to the root. `*` in the last component is a wildcard; a trailing slash means a
     /// non-empty directory.
+    #[serde(rename = "file")]
     pub path: String,
     /// The phase is not complete without it.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub required: bool,
     /// SHA-256 of the content when the phase was completed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
 }
 
@@ -131,30 +128,29 @@ impl Phase {
     }
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// A part of a phase.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
 pub struct Task {
     pub id: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "phase_id")]
     pub phase: Option<String>,
+    #[schemars(with = "String")]
     pub status: TaskStatus,
     /// Number of starts; includes the next one if `is_next_counted`.
-    #[serde(default)]
     pub attempts: u32,
     /// `attempts` includes the next start.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_next_counted: bool,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "started_at", with = "maybe")]
+    #[schemars(with = "Option<TimeText>")]
     pub started_ms: Option<i64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "completed_at", with = "maybe")]
+    #[schemars(with = "Option<TimeText>")]
     pub completed_ms: Option<i64>,
     /// Path of the file that the task writes, relative to the root.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
 

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::base::json::parse;
 use crate::base::malformed::Malformed;
+use crate::base::time::json::{TimeText, always, maybe};
 use crate::workflow::rules::phase::{Phase, Task};
 use crate::workflow::rules::profile::{PHASE_FILE, Profile};
 use crate::workflow::rules::status::RunStatus;
@@ -15,7 +17,7 @@ use crate::workflow::words::reasons::newer_schema;
 /// Newest known value of `schema`; a larger one is rejected.
 pub const SCHEMA: u32 = 1;
 
-/// State of a run. Times are milliseconds since 1970; checkpoints and commits are 40 hex digits.
+/// State of a run. Times are milliseconds since 1970 here, and text as stored; checkpoints and commits are 40 hex digits.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Workflow {
     pub schema: u32,
@@ -30,9 +32,11 @@ pub struct Workflow {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub profiles: Vec<Profile>,
     pub status: RunStatus,
+    #[serde(rename = "created_at", with = "always")]
     pub created_ms: i64,
+    #[serde(rename = "updated_at", with = "always")]
     pub updated_ms: i64,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, rename = "finished_at", with = "maybe")]
     pub finished_ms: Option<i64>,
     #[serde(default)]
     pub resume_count: u64,
@@ -60,9 +64,12 @@ pub struct Workflow {
     pub documents: BTreeMap<String, Value>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// When and why a run was interrupted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Interruption {
     pub reason: String,
+    #[serde(rename = "interrupted_at", with = "always")]
+    #[schemars(with = "TimeText")]
     pub at_ms: i64,
 }
 

@@ -3,8 +3,10 @@
 use clap::Subcommand;
 use serde_json::Value;
 
-use crate::workflow::rules::change::phases::{Finish, Start};
+use crate::base::json::parse;
+use crate::error::{Error, Result};
 use crate::workflow::rules::workflow::MiniCommit;
+use crate::workflow::words::flaw::OutputFlaw;
 
 /// One transition of a run.
 #[derive(Clone, Debug)]
@@ -85,6 +87,66 @@ pub enum PhaseChange {
     },
 }
 
+/// Start a phase, with a checkpoint of the files before it
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct Start {
+    /// Phase [default: the next one]
+    #[arg(value_name = "PHASE")]
+    pub phase: Option<String>,
+    /// Start it despite open dependencies or shared files
+    #[arg(long)]
+    pub force: bool,
+    /// Make no checkpoint
+    #[arg(long)]
+    pub no_snapshot: bool,
+    /// Checkpoint of the files before the phase.
+    #[arg(skip)]
+    pub before: Option<String>,
+    /// Commit id of the project's HEAD.
+    #[arg(skip)]
+    pub head: Option<String>,
+}
+
+/// End a phase, with a checkpoint of the files after it
+///
+/// In the profile 'pipeline' every third phase is followed by a checkpoint of its own.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct Finish {
+    /// Phase [default: the only one under way]
+    #[arg(value_name = "PHASE")]
+    pub phase: Option<String>,
+    /// Commit made in the phase [default: HEAD, if it moved]
+    #[arg(long = "commit", value_name = "SHA")]
+    pub commit_sha: Option<String>,
+    /// File made or changed in the phase (repeatable)
+    #[arg(long = "file", value_name = "PATH")]
+    pub files: Vec<String>,
+    /// Decision made in the phase (repeatable)
+    #[arg(long = "decision", value_name = "TEXT")]
+    pub decisions: Vec<String>,
+    /// End it despite missing outputs and open tasks
+    #[arg(long)]
+    pub force: bool,
+    /// Make no checkpoint
+    #[arg(long)]
+    pub no_snapshot: bool,
+    /// After every third phase, also commit everything in the project's own repository
+    #[arg(long)]
+    pub project_git: bool,
+    /// Checkpoint of the files after the phase.
+    #[arg(skip)]
+    pub after: Option<String>,
+    /// Outputs that are present, with the SHA-256 of files.
+    #[arg(skip)]
+    pub present: Vec<(String, Option<String>)>,
+    /// Outputs that are not usable, with the reason.
+    #[arg(skip)]
+    pub flaws: Vec<(String, OutputFlaw)>,
+    /// Findings about outputs of completed tasks.
+    #[arg(skip)]
+    pub task_flaws: Vec<String>,
+}
+
 #[derive(Clone, Debug, Subcommand, strum::IntoStaticStr)]
 #[strum(const_into_str, prefix = "task.", serialize_all = "snake_case")]
 pub enum TaskChange {
@@ -162,10 +224,10 @@ pub struct Note {
 
 /// Reads `KEY=VALUE`. Other text than JSON is taken as is, to spare the user a second level of
 /// quotes.
-fn pair(typed: &str) -> Result<(String, Value), String> {
-    let (key, value) = typed
-        .split_once('=')
-        .ok_or_else(|| format!("'{typed}' is not KEY=VALUE"))?;
-    let value = crate::base::json::parse(value.as_bytes()).unwrap_or_else(|_| Value::from(value));
+fn pair(typed: &str) -> Result<(String, Value)> {
+    let (key, value) = typed.split_once('=').ok_or_else(|| Error::Usage {
+        what: format!("'{typed}' is not KEY=VALUE"),
+    })?;
+    let value = parse(value.as_bytes()).unwrap_or_else(|_| Value::from(value));
     Ok((key.to_owned(), value))
 }

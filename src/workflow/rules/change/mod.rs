@@ -7,8 +7,7 @@ pub mod phases;
 mod settings;
 mod tasks;
 
-pub use kinds::{Change, Note, PhaseChange, TaskChange};
-pub use phases::{Finish, Start};
+pub use kinds::{Change, Finish, Note, PhaseChange, Start, TaskChange};
 
 #[cfg(test)]
 mod tests;

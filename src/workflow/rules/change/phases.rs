@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::workflow::rules::advice::approve_command;
-use crate::workflow::rules::change::kinds::PhaseChange;
+use crate::workflow::rules::change::kinds::{Finish, PhaseChange, Start};
 use crate::workflow::rules::derived::may_run_in_parallel;
 use crate::workflow::rules::phase::Phase;
 use crate::workflow::rules::status::{PhaseStatus, RunStatus, TaskStatus};
@@ -11,66 +11,6 @@ use crate::workflow::rules::workflow::Workflow;
 use crate::workflow::words::flaw::OutputFlaw;
 use crate::workflow::words::next_step::phase_command;
 use crate::workflow::words::run_error::{RunError, approves, ends, shows_state, starts};
-
-/// Start a phase, with a checkpoint of the files before it
-#[derive(Clone, Debug, Default, clap::Args)]
-pub struct Start {
-    /// Phase [default: the next one]
-    #[arg(value_name = "PHASE")]
-    pub phase: Option<String>,
-    /// Start it despite open dependencies or shared files
-    #[arg(long)]
-    pub force: bool,
-    /// Make no checkpoint
-    #[arg(long)]
-    pub no_snapshot: bool,
-    /// Checkpoint of the files before the phase.
-    #[arg(skip)]
-    pub before: Option<String>,
-    /// Commit id of the project's HEAD.
-    #[arg(skip)]
-    pub head: Option<String>,
-}
-
-/// End a phase, with a checkpoint of the files after it
-///
-/// In the profile 'pipeline' every third phase is followed by a checkpoint of its own.
-#[derive(Clone, Debug, Default, clap::Args)]
-pub struct Finish {
-    /// Phase [default: the only one under way]
-    #[arg(value_name = "PHASE")]
-    pub phase: Option<String>,
-    /// Commit made in the phase [default: HEAD, if it moved]
-    #[arg(long = "commit", value_name = "SHA")]
-    pub commit_sha: Option<String>,
-    /// File made or changed in the phase (repeatable)
-    #[arg(long = "file", value_name = "PATH")]
-    pub files: Vec<String>,
-    /// Decision made in the phase (repeatable)
-    #[arg(long = "decision", value_name = "TEXT")]
-    pub decisions: Vec<String>,
-    /// End it despite missing outputs and open tasks
-    #[arg(long)]
-    pub force: bool,
-    /// Make no checkpoint
-    #[arg(long)]
-    pub no_snapshot: bool,
-    /// After every third phase, also commit everything in the project's own repository
-    #[arg(long)]
-    pub project_git: bool,
-    /// Checkpoint of the files after the phase.
-    #[arg(skip)]
-    pub after: Option<String>,
-    /// Outputs that are present, with the SHA-256 of files.
-    #[arg(skip)]
-    pub present: Vec<(String, Option<String>)>,
-    /// Outputs that are not usable, with the reason.
-    #[arg(skip)]
-    pub flaws: Vec<(String, OutputFlaw)>,
-    /// Findings about outputs of completed tasks.
-    #[arg(skip)]
-    pub task_flaws: Vec<String>,
-}
 
 /// # Errors
 /// There is no such phase, or its state does not allow the change.
