@@ -109,33 +109,28 @@ pub fn config(options: ConfigOptions) -> ConfigOutcome {
 }
 
 fn of_files(settings: &Settings) -> [(&'static str, SettingValue); 19] {
-    let (keep, number) = (settings.keep, |number: usize| {
-        SettingValue::Number(number as u64)
-    });
+    let (keep, agents) = (settings.keep, settings.agents);
+    let number = |number: usize| SettingValue::Number(number as u64);
     let bytes = |limit: Option<u64>| limit.map_or(SettingValue::Off, SettingValue::Bytes);
-    let files = if settings.max_files == 0 {
-        SettingValue::Off
-    } else {
-        SettingValue::Number(settings.max_files)
+    let duration = |ms: i64| SettingValue::Milliseconds(ms.unsigned_abs());
+    let text = |word: &str| SettingValue::Text(word.to_owned());
+    let files = match settings.max_files {
+        0 => SettingValue::Off,
+        files => SettingValue::Number(files),
     };
+    let databases = settings.databases.keys().cloned().collect();
     [
         ("keep", number(keep.last)),
         ("keep_hourly", number(keep.hourly)),
         ("keep_daily", number(keep.daily)),
         ("keep_weekly", number(keep.weekly)),
         ("keep_monthly", number(keep.monthly)),
-        (
-            "keep_within",
-            SettingValue::Milliseconds(keep.within_ms.unsigned_abs()),
-        ),
+        ("keep_within", duration(keep.within_ms)),
         ("keep_auto", number(keep.auto)),
         ("max_store_size", bytes(settings.max_store_size_bytes)),
         ("max_files", files),
         ("max_file_size", bytes(settings.max_file_size_bytes)),
-        (
-            "dedup_window",
-            SettingValue::Milliseconds(settings.dedup_window_ms.unsigned_abs()),
-        ),
+        ("dedup_window", duration(settings.dedup_window_ms)),
         ("exclude", SettingValue::List(settings.excludes.clone())),
         (
             "sensitive_allow",
@@ -143,21 +138,9 @@ fn of_files(settings: &Settings) -> [(&'static str, SettingValue); 19] {
         ),
         ("auto_prune", SettingValue::Switch(settings.auto_prune)),
         ("audit", SettingValue::Switch(settings.audit)),
-        (
-            "prompts",
-            SettingValue::Text(settings.agents.prompts.into_str().to_owned()),
-        ),
-        (
-            "auto",
-            SettingValue::Text(settings.agents.auto.into_str().to_owned()),
-        ),
-        (
-            "agent_restore",
-            SettingValue::Text(settings.agents.agent_restore.into_str().to_owned()),
-        ),
-        (
-            "database",
-            SettingValue::List(settings.databases.keys().cloned().collect()),
-        ),
+        ("prompts", text(agents.prompts.into_str())),
+        ("auto", text(agents.auto.into_str())),
+        ("agent_restore", text(agents.agent_restore.into_str())),
+        ("database", SettingValue::List(databases)),
     ]
 }
