@@ -49,7 +49,7 @@ fn slow_work_shows_how_far_it_is_and_clears_it_away() {
         run.stdout.contains("reading ") && run.stdout.contains(" %, "),
         "{run}"
     );
-    assert!(run.stdout.contains(" s left"), "no time is foretold\n{run}");
+    assert!(run.stdout.contains("s left"), "no time is foretold\n{run}");
     let shown = screen(&run.stdout);
     assert_eq!(shown.len(), 1, "more than the last line stays: {shown:?}");
     assert!(
