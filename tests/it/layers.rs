@@ -52,7 +52,6 @@ const DOORS: [(&str, &[&str]); 36] = [
         &["cli/commands/completions", "cli/completion"],
     ),
     ("clap_mangen", &["cli/commands/man"]),
-    ("crossterm", &["cli/terminal/keyboard"]),
     ("directories", &["config"]),
     ("ctrlc", &["cli/signals"]),
     ("flate2", &["store/objects/deflate"]),
@@ -79,6 +78,7 @@ const DOORS: [(&str, &[&str]); 36] = [
         "memchr",
         &["ops/browse/find/text_search", "worktree/rules/secrets"],
     ),
+    ("ratatui", &["cli/terminal/keyboard", "cli/terminal/picker"]),
     ("rmcp", &["cli/mcp/"]),
     ("rusqlite", &["worktree/sqlite"]),
     (
