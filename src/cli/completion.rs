@@ -43,7 +43,7 @@ pub fn answer(shell: &str, words: Vec<OsString>) -> Option<String> {
     };
     let mut whole = parse::command().mut_subcommands(by_its_name);
     let line = Arc::new(TypedLine {
-        before: positionals(&whole, words.get(1..at).unwrap_or_default()),
+        before: positionals(words.get(..at).unwrap_or_default()),
         words: words.clone(),
         quoting,
     });
@@ -89,7 +89,7 @@ enum Quoting {
 /// The line that is completed.
 struct TypedLine {
     words: Vec<OsString>,
-    /// Words before the completed one that are no options, their values or names of commands.
+    /// Words between that of the command and the completed one that are no options.
     before: Vec<OsString>,
     quoting: Quoting,
 }
@@ -258,35 +258,12 @@ impl TypedLine {
     }
 }
 
-/// Returns the words that are no options, values of options or names of commands.
-fn positionals(whole: &Command, words: &[OsString]) -> Vec<OsString> {
-    let (mut command, mut found, mut is_escaped) = (whole, Vec::new(), false);
-    let mut words = words.iter();
-    while let Some(word) = words.next() {
-        let text = word.to_string_lossy();
-        let takes_value = |is_it: &dyn Fn(&Arg) -> bool| {
-            let args = command.get_arguments().chain(whole.get_arguments());
-            args.filter(|arg| is_it(arg))
-                .any(|arg| arg.get_action().takes_values())
-        };
-        if is_escaped || !text.starts_with('-') || text == "-" {
-            match command.find_subcommand(&*text) {
-                Some(below) if found.is_empty() && !is_escaped => command = below,
-                _ => found.push(word.clone()),
-            }
-        } else if text == "--" {
-            is_escaped = true;
-        } else if let Some(long) = text.strip_prefix("--") {
-            if !long.contains('=') && takes_value(&|arg| arg.get_long() == Some(long)) {
-                words.next();
-            }
-        } else if takes_value(&|arg| {
-            arg.get_short().is_some() && arg.get_short() == text.chars().last()
-        }) {
-            words.next();
-        }
-    }
-    found
+/// Returns the words behind that of the command that are no options.
+fn positionals(words: &[OsString]) -> Vec<OsString> {
+    let command = parse::command_at(words).unwrap_or(words.len());
+    let typed = words.iter().skip(command + 1);
+    let is_option = |word: &&OsString| word.as_encoded_bytes().starts_with(b"-");
+    typed.filter(|word| !is_option(word)).cloned().collect()
 }
 
 /// Completes `SEL:PATH` behind the colon.

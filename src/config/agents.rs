@@ -1,11 +1,13 @@
 //! The settings for agents, which only the user's own file may set.
 
-use strum::{EnumString, IntoStaticStr};
+use serde::Deserialize;
+use strum::IntoStaticStr;
 
-use crate::config::file::{ConfigFile, ConfigProblem};
+use crate::config::file::ConfigProblem;
 
 /// What agents may do, and what is recorded of them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
 pub struct AgentSettings {
     pub prompts: PromptWords,
     pub auto: AutoCheckpoints,
@@ -13,7 +15,8 @@ pub struct AgentSettings {
 }
 
 /// What an agent needs for a restore or a deletion, beside `--yes`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, EnumString, IntoStaticStr)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, IntoStaticStr)]
+#[serde(rename_all = "lowercase")]
 #[strum(const_into_str, serialize_all = "lowercase")]
 pub enum AgentConsent {
     #[default]
@@ -23,7 +26,8 @@ pub enum AgentConsent {
 }
 
 /// How much of a prompt is recorded.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, EnumString, IntoStaticStr)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, IntoStaticStr)]
+#[serde(rename_all = "lowercase")]
 #[strum(const_into_str, serialize_all = "lowercase")]
 pub enum PromptWords {
     /// Its first line.
@@ -34,7 +38,8 @@ pub enum PromptWords {
 }
 
 /// When hooks make checkpoints.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, EnumString, IntoStaticStr)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, IntoStaticStr)]
+#[serde(rename_all = "lowercase")]
 #[strum(const_into_str, serialize_all = "lowercase")]
 pub enum AutoCheckpoints {
     #[default]
@@ -54,34 +59,5 @@ impl AgentSettings {
         if may_say("prompts") {
             self.prompts = PromptWords::Off;
         }
-    }
-
-    /// Takes their values, and tells which keys have one.
-    pub fn read(&mut self, file: &mut ConfigFile) -> Vec<&'static str> {
-        let prompts = file.value(
-            "prompts",
-            |word: String| word.parse().ok(),
-            "must be \"line\", \"full\" or \"off\"",
-        );
-        let auto = file.value(
-            "auto",
-            |word: String| word.parse().ok(),
-            "must be \"all\", \"prompts\" or \"off\"",
-        );
-        let consent = file.value(
-            "agent_restore",
-            |word: String| word.parse().ok(),
-            "must be \"yes\" or \"plan\"",
-        );
-        let keys = [
-            ("agent_restore", consent.is_some()),
-            ("prompts", prompts.is_some()),
-            ("auto", auto.is_some()),
-        ];
-        self.prompts = prompts.unwrap_or(self.prompts);
-        self.auto = auto.unwrap_or(self.auto);
-        self.agent_restore = consent.unwrap_or(self.agent_restore);
-        let given = keys.into_iter().filter(|(_, is_given)| *is_given);
-        given.map(|(key, _)| key).collect()
     }
 }

@@ -2,10 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
-
-/// Error text for a table that [`checked`] refuses.
-pub const COMPLAINT: &str = "has an empty name or an empty command in it";
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
 
 /// Command lines for the shell, run in the root.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -17,13 +15,18 @@ pub struct DatabaseCommands {
     pub restore: String,
 }
 
-/// Returns the tables; `None` if a name or command is empty.
-pub fn checked(
-    found: BTreeMap<String, DatabaseCommands>,
-) -> Option<BTreeMap<String, DatabaseCommands>> {
-    let is_said = |text: &String| !text.trim().is_empty();
-    let is_whole = |(name, commands): (&String, &DatabaseCommands)| {
-        is_said(name) && is_said(&commands.dump) && is_said(&commands.restore)
-    };
-    found.iter().all(is_whole).then_some(found)
+/// Reads tables by name, none of which has an empty name or command.
+pub fn named<'de, D: Deserializer<'de>>(
+    from: D,
+) -> Result<BTreeMap<String, DatabaseCommands>, D::Error> {
+    let found = BTreeMap::<String, DatabaseCommands>::deserialize(from)?;
+    let has_empty = found.iter().any(|(name, commands)| {
+        [name, &commands.dump, &commands.restore]
+            .iter()
+            .any(|text| text.trim().is_empty())
+    });
+    if has_empty {
+        return Err(D::Error::custom("it has an empty name or an empty command"));
+    }
+    Ok(found)
 }

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use toml::de::DeTable;
 
-use crate::config::settings::{all_keys, problems_of};
+use crate::config::file::all_keys;
+use crate::config::settings::problems_of;
 use crate::error::{Error, Result};
 
 /// Returns the text with the value set, and the value as it is written there: quotes may be left
@@ -14,10 +15,7 @@ use crate::error::{Error, Result};
 /// The key is none that is set in one line, or the value is bad. The text has an error that leaves
 /// the effect open.
 pub fn set(file: &Path, text: &str, key: &str, typed: &str) -> Result<(String, String)> {
-    let keys: Vec<&str> = all_keys()
-        .into_iter()
-        .filter(|key| *key != "database")
-        .collect();
+    let keys: Vec<&str> = all_keys().filter(|key| *key != "database").collect();
     if !keys.contains(&key) {
         return Err(Error::Usage {
             what: format!("'{key}' is no key; those are {}", keys.join(", ")),

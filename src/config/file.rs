@@ -3,16 +3,22 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use toml::de::DeTable;
 
 use crate::base::read_regular;
-use crate::base::text::edit_distance;
-use crate::base::time::parse_span;
+use crate::base::text::{edit_distance, escape};
+use crate::config::keep::KEEP;
 use crate::error::Error;
 
 /// Key of the patterns that a file leaves out.
 pub const EXCLUDE: &str = "exclude";
+/// Keys of the user's own file alone.
+const USER_KEYS: &str = "agent_restore audit auto auto_prune database dedup_window max_file_size \
+    max_files max_store_size prompts sensitive_allow";
+/// Keys that a project may set too: it may exclude more and keep more, nothing else.
+const PROJECT_KEYS: &str = "exclude keep keep_auto keep_daily keep_hourly keep_monthly keep_weekly \
+    keep_within";
 /// Keys without which more is recorded or allowed.
 const PROTECTING: [&str; 6] = [
     "agent_restore",
@@ -27,66 +33,90 @@ const MOST_SLIPS: usize = 2;
 /// Upper bound on the size of a configuration file, in bytes; a larger file is refused.
 const LARGEST_CONFIG_BYTES: u64 = 1 << 20;
 
+/// Returns the keys of the user's own file.
+pub fn all_keys() -> impl Iterator<Item = &'static str> {
+    USER_KEYS.split(' ').chain(project_keys())
+}
+
+pub fn project_keys() -> impl Iterator<Item = &'static str> {
+    PROJECT_KEYS.split(' ')
+}
+
 /// The known keys of a file, and the problems with them.
 #[derive(Debug)]
 pub struct ConfigFile {
     path: PathBuf,
     table: toml::Table,
     pub problems: Vec<ConfigProblem>,
+    pub remarks: Vec<Remark>,
     /// Whether a key that is unknown may have been meant to say what to keep.
     pub doubts_keep: bool,
 }
 
 impl ConfigFile {
-    pub fn remark(&self, text: String) -> Remark {
-        Remark {
-            file: self.path.clone(),
-            text,
+    /// Reads the values of a structure; those that cannot be read become problems, one by one.
+    pub fn values<T: DeserializeOwned + Default>(&mut self) -> T {
+        let (path, problems) = (&self.path, &mut self.problems);
+        self.table.retain(|key, value| {
+            let alone = toml::Table::from_iter([(key.to_owned(), value.clone())]);
+            let problem = alone.try_into::<T>().err().map(|e| ConfigProblem {
+                key: all_keys().find(|known| *known == key),
+                ..bad(path, &format!("{key}: {}", first_line(&e)))
+            });
+            let is_good = problem.is_none();
+            problems.extend(problem);
+            is_good
+        });
+        self.table.clone().try_into().unwrap_or_default()
+    }
+
+    /// Returns the keys that are left, of which each has a good value once they were read.
+    pub fn keys(&self) -> impl Iterator<Item = &'static str> {
+        all_keys().filter(|key| self.table.contains_key(*key))
+    }
+
+    fn note_unknown(&mut self, key: &str, value: &toml::Value, known: &[&'static str]) {
+        let meant = nearest_key(key, known);
+        let is_users = all_keys().any(|users| users == key);
+        // Settings under a head, or patterns under a name that we do not know.
+        let has_more = value.is_table() || (value.is_array() && meant.is_none());
+        self.doubts_keep |= meant.is_some_and(|meant| meant.starts_with(KEEP));
+        let text = if is_users {
+            format!("'{key}' is only allowed in the user's own configuration, and was ignored")
+        } else {
+            let nearest = known.iter().min_by_key(|known| edit_distance(key, known));
+            let nearest = nearest.copied().unwrap_or_default();
+            format!("unknown key '{}'; did you mean '{nearest}'?", escape(key))
+        };
+        if (has_more && !is_users) || meant.is_some_and(|meant| PROTECTING.contains(&meant)) {
+            self.problems.push(ConfigProblem {
+                key: meant,
+                ..bad(&self.path, &text)
+            });
+        } else {
+            let file = self.path.clone();
+            self.remarks.push(Remark { file, text });
         }
     }
 
-    /// Takes a value, if present and valid; `complaint` is reported after the key if `check`
-    /// returns `None`.
-    pub fn value<'de, T: Deserialize<'de>, U>(
-        &mut self,
-        key: &'static str,
-        check: impl FnOnce(T) -> Option<U>,
-        complaint: &str,
-    ) -> Option<U> {
-        let taken = match self.table.remove(key)?.try_into::<T>() {
-            Ok(found) => check(found).ok_or_else(|| format!("{key} {complaint}")),
-            Err(e) => Err(format!("{key}: {}", first_line(&e))),
-        };
-        taken
-            .map_err(|what| {
-                self.problems.push(ConfigProblem {
-                    key: Some(key),
-                    ..bad(&self.path, &what)
-                });
-            })
-            .ok()
-    }
-
-    /// Takes the patterns to exclude. What can match nothing is reported, and the others count.
-    pub fn excludes(&mut self) -> Option<Vec<String>> {
-        let found = match self.table.remove(EXCLUDE)? {
-            toml::Value::Array(found) => found,
-            other => vec![other],
+    /// Drops patterns that can match nothing; the others count.
+    fn check_excludes(&mut self) {
+        let found = match self.table.remove(EXCLUDE) {
+            None => return,
+            Some(toml::Value::Array(found)) => found,
+            Some(other) => vec![other],
         };
         let (good, bad_ones): (Vec<_>, Vec<_>) = found.into_iter().partition(is_pattern);
         if let Some(one) = bad_ones.first() {
-            let shown = one
-                .as_str()
-                .map_or(one.type_str().to_owned(), |text| format!("'{text}'"));
+            let shown = one.as_str().unwrap_or(one.type_str());
             let what =
-                format!("{EXCLUDE}: {shown} is no pattern as in .gitignore, such as 'private/'");
+                format!("{EXCLUDE}: '{shown}' is no pattern as in .gitignore, such as 'private/'");
             self.problems.push(ConfigProblem {
                 key: Some(EXCLUDE),
                 ..bad(&self.path, &what)
             });
         }
-        let text = |one: toml::Value| one.as_str().map(str::to_owned);
-        Some(good.into_iter().filter_map(text).collect())
+        self.table.insert(EXCLUDE.to_owned(), good.into());
     }
 }
 
@@ -102,17 +132,11 @@ fn is_pattern(value: &toml::Value) -> bool {
 }
 
 /// Reads a file; `None` if it does not exist. Keys not in `known` become remarks, or problems where
-/// they may have been meant to protect something; `user_keys` are those allowed at least in the
-/// user's own file. Of a file that is not TOML, only readable excludes are taken.
+/// they may have been meant to protect something. Of a file that is not TOML, only readable excludes are taken.
 ///
 /// # Errors
 /// The file cannot be read.
-pub fn read(
-    path: &Path,
-    known: &[&'static str],
-    user_keys: &[&str],
-    remarks: &mut Vec<Remark>,
-) -> Result<Option<ConfigFile>, ConfigProblem> {
+pub fn read(path: &Path, known: &[&'static str]) -> Result<Option<ConfigFile>, ConfigProblem> {
     let text = match read_regular::read_linked(path, LARGEST_CONFIG_BYTES) {
         Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             let is_link = |path: &Path| path.is_symlink() && !path.exists();
@@ -125,54 +149,33 @@ pub fn read(
         read => read.and_then(|bytes| String::from_utf8(bytes).map_err(std::io::Error::other)),
     };
     let text = text.map_err(|e| bad(path, &format!("it cannot be read: {e}")))?;
-    Ok(Some(parse(path, &text, known, user_keys, remarks)))
+    Ok(Some(parse(path, &text, known)))
 }
 
 /// As [`read`], of a text.
-pub fn parse(
-    path: &Path,
-    text: &str,
-    known: &[&'static str],
-    user_keys: &[&str],
-    remarks: &mut Vec<Remark>,
-) -> ConfigFile {
-    let (mut table, mut problems) = match text.parse::<toml::Table>() {
+pub fn parse(path: &Path, text: &str, known: &[&'static str]) -> ConfigFile {
+    let (table, problems) = match text.parse::<toml::Table>() {
         Ok(table) => (table, Vec::new()),
         Err(e) => (
             readable_excludes(text),
             vec![bad(path, &with_line(text, &e))],
         ),
     };
-    let is_unknown = |key: &&String| !known.contains(&key.as_str());
-    let unknown: Vec<String> = table.keys().filter(is_unknown).cloned().collect();
-    let mut doubts_keep = false;
-    for key in unknown {
-        let value = table.remove(&key);
-        let meant = nearest_key(&key, known);
-        // Settings under a head, or patterns under a name that we do not know.
-        let has_more =
-            value.is_some_and(|value| value.is_table() || (value.is_array() && meant.is_none()));
-        let what = about_unknown(&key, known, user_keys);
-        doubts_keep |= meant.is_some_and(|meant| meant.starts_with("keep"));
-        let is_foreign = has_more && !user_keys.contains(&key.as_str());
-        if is_foreign || meant.is_some_and(|meant| PROTECTING.contains(&meant)) {
-            problems.push(ConfigProblem {
-                key: meant,
-                ..bad(path, &what)
-            });
-        } else {
-            remarks.push(Remark {
-                file: path.to_path_buf(),
-                text: what,
-            });
-        }
-    }
-    ConfigFile {
+    let (table, unknown): (toml::Table, toml::Table) = table
+        .into_iter()
+        .partition(|(key, _)| known.contains(&key.as_str()));
+    let mut file = ConfigFile {
         path: path.to_path_buf(),
         table,
         problems,
-        doubts_keep,
+        remarks: Vec::new(),
+        doubts_keep: false,
+    };
+    for (key, value) in unknown {
+        file.note_unknown(&key, &value, known);
     }
+    file.check_excludes();
+    file
 }
 
 /// Returns the excludes of a text that is not TOML, as far as they can be told.
@@ -200,21 +203,6 @@ fn nearest_key(key: &str, known: &[&'static str]) -> Option<&'static str> {
     known.iter().find(is_meant).copied()
 }
 
-fn about_unknown(key: &str, known: &[&str], user_keys: &[&str]) -> String {
-    if user_keys.contains(&key) {
-        return format!("'{key}' is only allowed in the user's own configuration, and was ignored");
-    }
-    let nearest = known
-        .iter()
-        .min_by_key(|known| edit_distance(key, known))
-        .copied()
-        .unwrap_or_default();
-    format!(
-        "unknown key '{}'; did you mean '{nearest}'?",
-        crate::base::text::escape(key)
-    )
-}
-
 /// Puts the number of the line that cannot be read before what is wrong with it.
 fn with_line(text: &str, e: &toml::de::Error) -> String {
     let before = e.span().and_then(|span| text.get(..span.start));
@@ -235,49 +223,6 @@ fn bad(file: &Path, what: &str) -> ConfigProblem {
         key: None,
         what: what.to_owned(),
     }
-}
-
-/// A number, or a number with its unit.
-#[derive(Debug, Deserialize)]
-#[serde(untagged)]
-pub enum Amount {
-    Number(u64),
-    Text(String),
-}
-
-impl Amount {
-    pub fn milliseconds(&self) -> Option<i64> {
-        match self {
-            Self::Number(seconds) => i64::try_from(*seconds).ok()?.checked_mul(1000),
-            Self::Text(text) => parse_span(text),
-        }
-    }
-
-    pub fn bytes(&self) -> Option<u64> {
-        match self {
-            Self::Number(bytes) => Some(*bytes),
-            Self::Text(text) => parse_size(text),
-        }
-    }
-}
-
-/// Parses a number of bytes: `4096`, `64 KiB`, `10MB`, `1 GiB`.
-pub fn parse_size(text: &str) -> Option<u64> {
-    let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-    let number: u64 = text[..digits].parse().ok()?;
-    let factor: u64 = match text[digits..].trim().to_ascii_lowercase().as_str() {
-        "" | "b" => 1,
-        "k" | "kib" => 1 << 10,
-        "m" | "mib" => 1 << 20,
-        "g" | "gib" => 1 << 30,
-        "t" | "tib" => 1 << 40,
-        "kb" => 1000,
-        "mb" => 1_000_000,
-        "gb" => 1_000_000_000,
-        "tb" => 1_000_000_000_000,
-        _ => return None,
-    };
-    number.checked_mul(factor)
 }
 
 /// A problem in a file.
@@ -306,7 +251,7 @@ impl ConfigProblem {
 
     /// Whether it may be about which checkpoints to keep.
     pub fn is_of_keep(&self) -> bool {
-        self.key.is_none_or(|key| key.starts_with("keep"))
+        self.key.is_none_or(|key| key.starts_with(KEEP))
     }
 
     pub fn error(self) -> Error {

@@ -2,39 +2,53 @@
 //! in rising order.
 
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
 
 use crate::base::read_regular;
 use crate::config::agents::AgentSettings;
+use crate::config::amount;
 use crate::config::databases::{self, DatabaseCommands};
 use crate::config::environment::{Environment, Origin};
-use crate::config::file::{self, Amount, ConfigFile, ConfigProblem, Remark};
-use crate::config::keep;
+use crate::config::file::{self, ConfigFile, ConfigProblem, EXCLUDE, Remark};
+use crate::config::keep::KeepKeys;
 use crate::error::Result;
-use crate::model::checkpoint::keep_policy::{Policy, PolicyChange};
+use crate::model::checkpoint::keep_policy::Policy;
 
-/// The effective settings after all files were read.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The effective settings after all files were read, and the values of one file.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default)]
 pub struct Settings {
     /// Which checkpoints to keep.
+    #[serde(skip)]
     pub keep: Policy,
+    #[serde(rename = "dedup_window", deserialize_with = "amount::duration")]
     pub dedup_window_ms: i64,
     /// Number of files above which nothing is captured; 0 is no limit.
     pub max_files: u64,
+    #[serde(rename = "max_file_size", deserialize_with = "amount::bytes")]
     pub max_file_size_bytes: Option<u64>,
     /// Size on disk above which old checkpoints are evicted.
+    #[serde(rename = "max_store_size", deserialize_with = "amount::limit")]
     pub max_store_size_bytes: Option<u64>,
+    #[serde(rename = "exclude")]
     pub excludes: Vec<String>,
     pub sensitive_allow: Vec<String>,
     pub auto_prune: bool,
     /// Whether each `create` adds a line to the logs in the working directory.
     pub audit: bool,
+    #[serde(flatten)]
     pub agents: AgentSettings,
     /// Databases that are not files, by name.
+    #[serde(rename = "database", deserialize_with = "databases::named")]
     pub databases: BTreeMap<String, DatabaseCommands>,
     /// Problems in files that did not stop the command.
+    #[serde(skip)]
     pub remarks: Vec<Remark>,
     /// A setting that cannot be read and may say that something is not to be recorded.
+    #[serde(skip)]
     pub unread: Option<ConfigProblem>,
 }
 
@@ -61,16 +75,6 @@ impl Default for Settings {
 /// The files in which each key was found; a missing key has its default.
 pub type Origins = BTreeMap<&'static str, Vec<Origin>>;
 
-/// Effect of a value in a file on the earlier one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum FoundFile {
-    Replaces,
-    Adds,
-}
-
-/// Called for each key that a file sets.
-type Note<'n> = dyn FnMut(&'static str, FoundFile) + 'n;
-
 /// A path where a configuration file may be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigPath {
@@ -87,33 +91,6 @@ pub struct LoadedSettings {
     /// Problems in the user's own file: those settings keep their earlier values.
     pub problems: Vec<ConfigProblem>,
 }
-
-/// Keys of the user's file beside those of a project.
-const USER_KEYS: [&str; 11] = [
-    "agent_restore",
-    "audit",
-    "auto",
-    "auto_prune",
-    "database",
-    "dedup_window",
-    "max_file_size",
-    "max_files",
-    "max_store_size",
-    "prompts",
-    "sensitive_allow",
-];
-/// Keys that a project may set: it may exclude more and keep more, nothing else.
-const PROJECT_KEYS: [&str; 9] = [
-    "exclude",
-    "keep",
-    "keep_auto",
-    "keep_daily",
-    "keep_hourly",
-    "keep_last",
-    "keep_monthly",
-    "keep_weekly",
-    "keep_within",
-];
 
 /// Whether a command goes on despite problems in the user's own file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -153,85 +130,106 @@ pub fn load(root: &Path, environment: &Environment, own: OwnFile) -> Result<Sett
 pub fn load_all(root: &Path, environment: &Environment) -> LoadedSettings {
     let mut loaded = LoadedSettings::default();
     if let Some(dir) = &environment.config_dir {
-        let path = dir.join("config.toml");
-        let origin = Origin::UserFile(path.clone());
-        loaded.read(&path, &all_keys(), &origin, Settings::take_user);
+        loaded.add_user_file(&dir.join("config.toml"));
     }
     let path = root.join(".checkpoint.toml");
     // A root that cannot be entered is refused as such.
-    let is_closed = |e: &std::io::Error| e.kind() == std::io::ErrorKind::PermissionDenied;
-    if read_regular::lstat(&path).is_err_and(|e| is_closed(&e)) {
-        return loaded;
+    let is_closed = |e: std::io::Error| e.kind() == ErrorKind::PermissionDenied;
+    if !read_regular::lstat(&path).is_err_and(is_closed) {
+        loaded.add_project_file(&path);
     }
-    let origin = Origin::ProjectFile(path.clone());
-    loaded.read(&path, &PROJECT_KEYS, &origin, Settings::take_project);
     loaded
 }
 
-/// Returns the keys of the user's own file.
-pub fn all_keys() -> Vec<&'static str> {
-    [&USER_KEYS[..], &PROJECT_KEYS].concat()
-}
-
 /// Returns what is wrong in a text for the user's own file.
-pub fn problems_of(file: &Path, text: &str) -> Vec<ConfigProblem> {
-    let mut settings = Settings::default();
-    let keys = all_keys();
-    let mut found = file::parse(file, text, &keys, &keys, &mut settings.remarks);
-    settings.take_user(&mut found, &mut |_, _| {});
-    found.problems
+pub fn problems_of(path: &Path, text: &str) -> Vec<ConfigProblem> {
+    let mut file = file::parse(path, text, &file::all_keys().collect::<Vec<_>>());
+    LoadedSettings::default().take_user(&mut file, path);
+    file.problems
 }
 
 impl LoadedSettings {
-    fn read(
-        &mut self,
-        path: &Path,
-        known: &[&'static str],
-        origin: &Origin,
-        take: fn(&mut Settings, &mut ConfigFile, &mut Note<'_>),
-    ) {
-        let read = file::read(path, known, &all_keys(), &mut self.settings.remarks);
+    fn add_user_file(&mut self, path: &Path) {
+        if let Some(mut file) = self.read(path, &file::all_keys().collect::<Vec<_>>()) {
+            self.take_user(&mut file, path);
+            self.problems.append(&mut file.problems);
+        }
+    }
+
+    fn take_user(&mut self, file: &mut ConfigFile, path: &Path) {
+        let keep = file.values::<KeepKeys>().change();
+        self.settings = file.values();
+        self.settings.keep = if file.doubts_keep {
+            Policy::EVERYTHING
+        } else {
+            self.settings.keep.changed(&keep)
+        };
+        self.settings.remarks.append(&mut file.remarks);
+        let origin = || vec![Origin::UserFile(path.to_path_buf())];
+        self.origins = file.keys().map(|key| (key, origin())).collect();
+    }
+
+    /// A project can only exclude more and keep more, and a restore must not fail because of its file.
+    fn add_project_file(&mut self, path: &Path) {
+        let before = self.problems.len();
+        if let Some(mut file) = self.read(path, &file::project_keys().collect::<Vec<_>>()) {
+            self.take_project(&mut file, path);
+            self.problems.append(&mut file.problems);
+        }
+        let problems = self.problems.split_off(before);
+        // The file may have raised the number to keep: an error in it must evict nothing.
+        if problems.iter().any(ConfigProblem::is_of_keep) {
+            self.settings.keep = Policy::EVERYTHING;
+        }
+        self.settings.unread = problems.iter().find(|bad| bad.is_of_capture()).cloned();
+        let remarks = problems.into_iter().map(|bad| match bad.key {
+            None => bad.remark("no checkpoint is made until then, and nothing is evicted"),
+            Some(EXCLUDE) => bad.remark("no checkpoint is made until then"),
+            Some(_) => bad.remark("ignored, and nothing is evicted"),
+        });
+        self.settings.remarks.extend(remarks);
+    }
+
+    fn take_project(&mut self, file: &mut ConfigFile, path: &Path) {
+        let settings = &mut self.settings;
+        let change = file.values::<KeepKeys>().change();
+        settings.excludes.extend(file.values::<Settings>().excludes);
+        settings.remarks.append(&mut file.remarks);
+        let keep = settings.keep.raised(&change);
+        let raises = keep != settings.keep || keep == settings.keep.changed(&change);
+        settings.keep = if file.doubts_keep {
+            Policy::EVERYTHING
+        } else {
+            keep
+        };
+        for key in file.keys() {
+            let origin = Origin::ProjectFile(path.to_path_buf());
+            if key == EXCLUDE {
+                self.origins.entry(key).or_default().push(origin);
+            } else if raises {
+                self.origins.insert(key, vec![origin]);
+            }
+        }
+        // A key that raises nothing has no effect.
+        let ignored = file.keys().find(|key| *key != EXCLUDE && !raises);
+        settings.remarks.extend(ignored.map(|key| Remark {
+            file: path.to_path_buf(),
+            text: format!(
+                "'{key}' keeps less than is configured, and was ignored: a project can only keep more"
+            ),
+        }));
+    }
+
+    fn read(&mut self, path: &Path, known: &[&'static str]) -> Option<ConfigFile> {
+        let read = file::read(path, known);
         self.files.push(ConfigPath {
             path: path.to_path_buf(),
             found: !matches!(read, Ok(None)),
         });
-        let mut problems = Vec::new();
-        match read {
-            Ok(None) => {}
-            Err(problem) => problems.push(problem),
-            Ok(Some(mut found)) => {
-                let mut note = |key, how: FoundFile| {
-                    let origins = self.origins.entry(key).or_default();
-                    if how == FoundFile::Replaces {
-                        origins.clear();
-                    }
-                    origins.push(origin.clone());
-                };
-                take(&mut self.settings, &mut found, &mut note);
-                problems.append(&mut found.problems);
-                if found.doubts_keep {
-                    self.settings.keep = Policy::EVERYTHING;
-                }
-            }
-        }
-        if let Origin::ProjectFile(_) = origin {
-            // The file may have raised the number to keep: an error in it must evict nothing.
-            if problems.iter().any(ConfigProblem::is_of_keep) {
-                self.settings.keep = Policy::EVERYTHING;
-            }
-            // A project can only exclude more and keep more, and a restore must not fail because of
-            // its file.
-            let of_capture = problems.iter().find(|bad| bad.is_of_capture());
-            self.settings.unread = self.settings.unread.take().or_else(|| of_capture.cloned());
-            let remarks = problems.into_iter().map(|bad| match bad.key {
-                None => bad.remark("no checkpoint is made until then, and nothing is evicted"),
-                Some(file::EXCLUDE) => bad.remark("no checkpoint is made until then"),
-                Some(_) => bad.remark("ignored, and nothing is evicted"),
-            });
-            self.settings.remarks.extend(remarks);
-        } else {
-            self.problems.append(&mut problems);
-        }
+        read.unwrap_or_else(|problem| {
+            self.problems.push(problem);
+            None
+        })
     }
 }
 
@@ -240,116 +238,6 @@ impl Settings {
     /// A setting cannot be read, so that more could be recorded than the user wants.
     pub fn require_readable(&self) -> Result<()> {
         self.unread.clone().map_or(Ok(()), |bad| Err(bad.error()))
-    }
-
-    fn take_user(&mut self, file: &mut ConfigFile, note: &mut Note<'_>) {
-        add(&mut self.excludes, file.excludes(), file::EXCLUDE, note);
-        add(
-            &mut self.sensitive_allow,
-            file.value("sensitive_allow", Some, ""),
-            "sensitive_allow",
-            note,
-        );
-        self.take_keep(file, note, Policy::changed);
-        let window = file.value(
-            "dedup_window",
-            |found: Amount| found.milliseconds(),
-            "is not a duration such as 30m",
-        );
-        set(&mut self.dedup_window_ms, window, "dedup_window", note);
-        set(
-            &mut self.max_files,
-            file.value("max_files", Some, ""),
-            "max_files",
-            note,
-        );
-        let size = |found: Amount| found.bytes().map(Some);
-        set(
-            &mut self.max_file_size_bytes,
-            file.value("max_file_size", size, "is not a size such as 500M"),
-            "max_file_size",
-            note,
-        );
-        let size = |found: Amount| {
-            found
-                .bytes()
-                .map(|bytes| Some(bytes).filter(|bytes| *bytes > 0))
-        };
-        set(
-            &mut self.max_store_size_bytes,
-            file.value("max_store_size", size, "is not a size such as 500M"),
-            "max_store_size",
-            note,
-        );
-        set(
-            &mut self.audit,
-            file.value("audit", Some, ""),
-            "audit",
-            note,
-        );
-        set(
-            &mut self.auto_prune,
-            file.value("auto_prune", Some, ""),
-            "auto_prune",
-            note,
-        );
-        for key in self.agents.read(file) {
-            note(key, FoundFile::Replaces);
-        }
-        set(
-            &mut self.databases,
-            file.value("database", databases::checked, databases::COMPLAINT),
-            "database",
-            note,
-        );
-    }
-
-    fn take_project(&mut self, file: &mut ConfigFile, note: &mut Note<'_>) {
-        add(&mut self.excludes, file.excludes(), file::EXCLUDE, note);
-        self.take_keep(file, note, Policy::raised);
-    }
-
-    fn take_keep(
-        &mut self,
-        file: &mut ConfigFile,
-        note: &mut Note<'_>,
-        by: fn(Policy, &PolicyChange) -> Policy,
-    ) {
-        let (change, keys) = keep::read(file);
-        let keep = by(self.keep, &change);
-        // A key of a project that raises nothing has no effect.
-        let has_effect = keep != self.keep || keep == self.keep.changed(&change);
-        if !has_effect {
-            self.remarks.extend(keys.first().map(|key| {
-                file.remark(format!(
-                    "'{key}' keeps less than is configured, and was ignored: a project can only keep more"
-                ))
-            }));
-        }
-        for key in keys.into_iter().filter(|_| has_effect) {
-            note(key, FoundFile::Replaces);
-        }
-        self.keep = keep;
-    }
-}
-
-fn set<T>(place: &mut T, found: Option<T>, key: &'static str, note: &mut Note<'_>) {
-    if let Some(found) = found {
-        *place = found;
-        note(key, FoundFile::Replaces);
-    }
-}
-
-/// Appends a list: the lists of several files add up.
-fn add(
-    place: &mut Vec<String>,
-    found: Option<Vec<String>>,
-    key: &'static str,
-    note: &mut Note<'_>,
-) {
-    if let Some(found) = found {
-        place.extend(found);
-        note(key, FoundFile::Adds);
     }
 }
 

@@ -1,149 +1,67 @@
-//! `diff --stat`: one line per path with a graph, sized for 80 columns as in git.
+//! `diff --stat`: one line per path with a graph, in 80 columns.
 
 use crate::base::quoting::quoted;
 use crate::ops::browse::diff::file_diff::FileDiff;
+use crate::ops::browse::diff::version::SeenFile;
+use crate::view::columns::padded;
 use crate::view::format::Paint;
 
-const COLUMNS: usize = 80;
-
-/// Widths of the columns, in characters.
-struct Measures {
-    name: usize,
-    number: usize,
-    graph: usize,
-    /// Maximum number of changed lines in one file.
-    most: usize,
-}
+/// Maximum width of a name.
+const NAME_COLUMNS: usize = 48;
+/// Maximum number of signs in a line.
+const GRAPH_COLUMNS: usize = 20;
 
 pub fn render(files: &[FileDiff], paint: Paint) -> String {
-    if files.is_empty() {
+    let Some(most) = files.iter().map(changed).max() else {
         return String::new();
-    }
+    };
     let names: Vec<String> = files
         .iter()
-        .map(|file| quoted("", file.path.as_bytes()))
+        .map(|file| shortened(&quoted("", file.path.as_bytes())))
         .collect();
-    let measures = Measures::of(files, &names);
-    let mut text: String = files
-        .iter()
-        .zip(&names)
-        .map(|(file, name)| line(file, name, &measures, paint))
-        .collect();
-    text.push_str(&summary(files));
-    text
+    let width = names.iter().map(String::len).max().unwrap_or_default();
+    let has_binary = files.iter().any(|file| file.is_binary);
+    let digits = most.to_string().len().max(if has_binary { 3 } else { 1 });
+    let line = |(file, name): (&FileDiff, &String)| {
+        let change = change(file, most, digits, paint);
+        format!(" {} | {change}\n", padded(name, width, false))
+    };
+    let lines: String = files.iter().zip(&names).map(line).collect();
+    lines + &summary(files)
 }
 
-impl Measures {
-    /// Follows git's `show_stats`: names and graph as wide as needed, else as five to three.
-    fn of(files: &[FileDiff], names: &[String]) -> Self {
-        let longest = names.iter().map(String::len).max().unwrap_or_default();
-        let most = files.iter().map(changed).max().unwrap_or_default();
-        let mut number = digits(most);
-        let mut bytes_width = 0;
-        for file in files.iter().filter(|file| file.is_binary) {
-            let (before, after) = sizes(file);
-            bytes_width = bytes_width.max(14 + digits(before) + digits(after));
-            number = number.max(3);
-        }
-        let width = COLUMNS.max(16 + 6 + number);
-        let mut name = longest;
-        let mut graph = if most + 4 > bytes_width {
-            most
-        } else {
-            bytes_width - 4
-        };
-        if name + number + 6 + graph > width {
-            graph = graph.min((width * 3 / 8).saturating_sub(number + 6).max(6));
-            if name > width - number - 6 - graph {
-                name = width - number - 6 - graph;
-            } else {
-                graph = width - number - 6 - name;
-            }
-        }
-        Self {
-            name,
-            number,
-            graph,
-            most,
-        }
-    }
-
-    /// Scales a number of lines to graph characters; at least one unless zero.
-    fn scaled(&self, lines: usize) -> usize {
-        if lines == 0 {
-            0
-        } else {
-            1 + lines * (self.graph - 1) / self.most
-        }
-    }
-
-    fn signs(&self, added: usize, deleted: usize) -> (usize, usize) {
-        if self.graph > self.most {
-            return (added, deleted);
-        }
-        let both = usize::from(added > 0 && deleted > 0);
-        let total = self.scaled(added + deleted).max(2 * both);
-        if added < deleted {
-            let plus = self.scaled(added);
-            (plus, total - plus)
-        } else {
-            let minus = self.scaled(deleted);
-            (total - minus, minus)
-        }
-    }
-}
-
-fn line(file: &FileDiff, name: &str, measures: &Measures, paint: Paint) -> String {
-    let Measures {
-        name: width,
-        number,
-        ..
-    } = *measures;
-    let name = shortened(name, width);
+/// Formats the number of changed lines with their graph, or the sizes of a binary file.
+fn change(file: &FileDiff, most: usize, digits: usize, paint: Paint) -> String {
     if file.is_binary {
-        let (before, after) = sizes(file);
-        let same = before == 0 && after == 0;
-        let (before, after) = (
-            paint.red(&before.to_string()),
-            paint.green(&after.to_string()),
+        let [before, after] = [file.before, file.after].map(size);
+        return format!(
+            "Bin {} -> {} bytes",
+            paint.red(&before),
+            paint.green(&after)
         );
-        let sizes = if same {
-            String::new()
-        } else {
-            format!(" {before} -> {after} bytes")
-        };
-        return format!(" {name:<width$} | {:>number$}{sizes}\n", "Bin");
     }
     let (added, deleted) = file.counts.unwrap_or_default();
-    let (plus, minus) = measures.signs(added, deleted);
-    let graph = [(plus, "+"), (minus, "-")].map(|(times, sign)| sign.repeat(times));
-    let painted = [
-        if plus == 0 {
-            String::new()
-        } else {
-            paint.green(&graph[0])
-        },
-        if minus == 0 {
-            String::new()
-        } else {
-            paint.red(&graph[1])
-        },
-    ];
-    let gap = if added + deleted > 0 { " " } else { "" };
-    format!(
-        " {name:<width$} | {:>number$}{gap}{}{}\n",
-        added + deleted,
-        painted[0],
-        painted[1]
-    )
+    // At least one sign unless zero.
+    let signs = |lines: usize, sign: &str| {
+        sign.repeat((lines * GRAPH_COLUMNS.min(most)).div_ceil(most.max(1)))
+    };
+    let graph = match (added, deleted) {
+        (0, 0) => String::new(),
+        (_, 0) => paint.green(&signs(added, "+")),
+        (0, _) => paint.red(&signs(deleted, "-")),
+        _ => paint.green(&signs(added, "+")) + &paint.red(&signs(deleted, "-")),
+    };
+    format!("{:>digits$} {graph}", added + deleted)
+        .trim_end()
+        .to_owned()
 }
 
 /// Cuts a long name at the front, at a `/` if possible. Quoted names are ASCII.
-fn shortened(name: &str, width: usize) -> String {
-    if name.len() <= width {
+fn shortened(name: &str) -> String {
+    if name.len() <= NAME_COLUMNS {
         return name.to_owned();
     }
-    let end = &name[name.len() - width.saturating_sub(3)..];
+    let end = &name[name.len() - (NAME_COLUMNS - 3)..];
     format!("...{}", end.find('/').map_or(end, |at| &end[at..]))
 }
 
@@ -167,18 +85,6 @@ fn changed(file: &FileDiff) -> usize {
     file.counts.map_or(0, |(added, deleted)| added + deleted)
 }
 
-/// Returns the sizes in bytes before and after; zero if the contents are equal.
-fn sizes(file: &FileDiff) -> (usize, usize) {
-    let [before, after] = [file.before, file.after];
-    if before.map(|seen| seen.id) == after.map(|seen| seen.id) {
-        return (0, 0);
-    }
-    let size = |side: Option<crate::ops::browse::diff::version::SeenFile>| {
-        usize::try_from(side.map_or(0, |seen| seen.size_bytes)).unwrap_or(usize::MAX)
-    };
-    (size(before), size(after))
-}
-
-fn digits(number: usize) -> usize {
-    number.to_string().len()
+fn size(side: Option<SeenFile>) -> String {
+    side.map_or(0, |seen| seen.size_bytes).to_string()
 }

@@ -22,63 +22,25 @@ pub struct Screen {
 
 /// Marks the row that the directory was last set to, as git marks the current branch.
 const MARK: &str = "*";
-/// Maximum part of the screen for a source.
-const SOURCE_PART: usize = 6;
 
-/// Columns of a row, as they are shown.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Column {
-    Id,
-    Time,
-    Age,
-    Changes,
-    Files,
-    Size,
-    Reason,
-    Source,
-    Note,
-}
+/// Maximum width of a source.
+const SOURCE_COLUMNS: usize = 12;
 
-impl Column {
-    const ALL: [Self; 9] = [
-        Self::Id,
-        Self::Time,
-        Self::Age,
-        Self::Changes,
-        Self::Files,
-        Self::Size,
-        Self::Reason,
-        Self::Source,
-        Self::Note,
-    ];
-    /// Those that are left out on a narrow screen, each unless reasons still have this much room.
-    const DISPENSABLE: [(Self, usize); 6] = [
-        (Self::Size, 60),
-        (Self::Files, 50),
-        (Self::Source, 32),
-        (Self::Age, 24),
-        (Self::Changes, 20),
-        (Self::Note, 8),
-    ];
-
-    fn title(self) -> &'static str {
-        match self {
-            Self::Id => "ID",
-            Self::Time => "TIME",
-            Self::Age => "AGE",
-            Self::Changes => "CHANGES",
-            Self::Files => "FILES",
-            Self::Size => "SIZE",
-            Self::Reason => "REASON",
-            Self::Source => "SOURCE",
-            Self::Note => "NOTE",
-        }
-    }
-
-    fn is_number(self) -> bool {
-        matches!(self, Self::Age | Self::Files | Self::Size)
-    }
-}
+/// Place of the reason, which gets what the other columns leave.
+const REASON: usize = 6;
+const SOURCE: usize = 7;
+/// Title of each column, whether it holds numbers, and the narrowest screen that shows it.
+const COLUMNS: [(&str, bool, usize); 9] = [
+    ("ID", false, 0),
+    ("TIME", false, 0),
+    ("AGE", true, 60),
+    ("CHANGES", false, 0),
+    ("FILES", true, 100),
+    ("SIZE", true, 100),
+    ("REASON", false, 0),
+    ("SOURCE", false, 70),
+    ("NOTE", false, 50),
+];
 
 /// One checkpoint of the table.
 struct Row {
@@ -86,40 +48,29 @@ struct Row {
     is_marked: bool,
     is_restore: bool,
     cells: [String; 9],
-    /// End of the reason that is shown also where the reason is cut off.
-    ending: &'static str,
-}
-
-impl Row {
-    fn cell(&self, column: Column) -> &str {
-        &self.cells[column as usize]
-    }
-
-    /// The cell in as many columns as there are for it.
-    fn fitted(&self, column: Column, room: usize) -> String {
-        let cell = self.cell(column);
-        match (column, cell.strip_suffix(self.ending)) {
-            (Column::Reason, Some(begin)) if width(cell) > room => {
-                let begin = cut(begin, room.saturating_sub(width(self.ending)));
-                cut(&format!("{begin}{}", self.ending), room)
-            }
-            _ => cut(cell, room),
-        }
-    }
 }
 
 /// Renders one line per checkpoint, below the day that it was made on, then the damaged ones. No
 /// line is wider than the screen.
 pub fn render(outcome: &ListOutcome, screen: Screen) -> String {
     let rows = rows(outcome, screen);
-    let columns = fitting(&rows, screen.columns);
+    let widths = widths(&rows, screen.columns);
     let paint = screen.paint;
+    let line = |lead: &str, cells: &[String; 9], color: fn(Paint, &str) -> String| {
+        let shown = cells.iter().zip(COLUMNS).zip(widths).enumerate();
+        let shown = shown.filter(|(_, (_, width))| *width > 0);
+        let shown = shown.map(|(at, ((cell, (_, is_number, _)), width))| {
+            let cell = padded(&cut(cell, width), width, is_number);
+            if at == 0 { color(paint, &cell) } else { cell }
+        });
+        let cells: Vec<String> = shown.collect();
+        format!("{lead} {}", cells.join("  ")).trim_end().to_owned()
+    };
     let mut text = String::new();
     if !rows.is_empty() {
-        let titles = columns
-            .iter()
-            .map(|(column, room)| padded(column.title(), *room, column.is_number()));
-        text = painted_line("  ", titles, |line| paint.faint(line));
+        let titles = COLUMNS.map(|(title, ..)| title.to_owned());
+        let titles = line(" ", &titles, |_, title| title.to_owned());
+        text = format!("{}\n", paint.faint(&titles));
     }
     let mut day = "";
     for row in &rows {
@@ -127,23 +78,13 @@ pub fn render(outcome: &ListOutcome, screen: Screen) -> String {
             day = &row.day;
             text.push_str(&format!("{}\n", paint.bold(day)));
         }
-        let cells = columns.iter().map(|(column, room)| {
-            let cell = row.fitted(*column, *room);
-            let cell = padded(&cell, *room, column.is_number());
-            match column {
-                Column::Id if !row.is_restore => paint.yellow(&cell),
-                _ => cell,
-            }
-        });
         let lead = if row.is_marked { MARK } else { " " };
-        let line = painted_line(&format!("{lead} "), cells, |line| {
-            if row.is_restore {
-                paint.faint(line)
-            } else {
-                line.to_owned()
-            }
+        text.push_str(&if row.is_restore {
+            paint.faint(&line(lead, &row.cells, |_, id| id.to_owned()))
+        } else {
+            line(lead, &row.cells, Paint::yellow)
         });
-        text.push_str(&line);
+        text.push('\n');
     }
     for lost in &outcome.damaged {
         let shown = format!("  {}  damaged: {}", lost.id.short(), escape(&lost.why));
@@ -153,13 +94,26 @@ pub fn render(outcome: &ListOutcome, screen: Screen) -> String {
     text
 }
 
-fn painted_line(
-    lead: &str,
-    cells: impl Iterator<Item = String>,
-    paint: impl Fn(&str) -> String,
-) -> String {
-    let line = format!("{lead}{}", cells.collect::<Vec<_>>().join("  "));
-    format!("{}\n", paint(line.trim_end()))
+/// The width of each column; 0 for one that is empty or has no room.
+fn widths(rows: &[Row], screen: usize) -> [usize; 9] {
+    let mut widths = std::array::from_fn(|at| {
+        let (title, _, from) = COLUMNS[at];
+        let cells = rows.iter().map(|row| width(&row.cells[at]));
+        let most = if at == SOURCE { SOURCE_COLUMNS } else { screen };
+        match cells.max().unwrap_or_default() {
+            0 => 0,
+            _ if screen < from => 0,
+            widest => widest.max(title.len()).min(most),
+        }
+    });
+    let wanted = std::mem::take(&mut widths[REASON]);
+    let others: usize = widths
+        .iter()
+        .filter(|width| **width > 0)
+        .map(|width| width + 2)
+        .sum();
+    widths[REASON] = screen.saturating_sub(others + 2).min(wanted);
+    widths
 }
 
 /// Says below the table what it leaves out, and where the directory stands unless at the newest.
@@ -265,7 +219,6 @@ fn rows(outcome: &ListOutcome, screen: Screen) -> Vec<Row> {
             },
             is_marked: marked == Some(checkpoint.id),
             is_restore: checkpoint.is_safety(),
-            ending: story.map_or("", |(story, _)| ending(story)),
             cells: [
                 checkpoint.id.short(),
                 clock.to_owned(),
@@ -278,7 +231,7 @@ fn rows(outcome: &ListOutcome, screen: Screen) -> Vec<Row> {
                     |(story, reason)| story_words(story, reason.as_deref()),
                 ),
                 escape(source),
-                notes(checkpoint, now_ms),
+                notes(checkpoint, story.map(|(story, _)| story), now_ms),
             ],
         }
     };
@@ -295,31 +248,17 @@ pub fn change_words(counts: ChangeCounts) -> String {
     format!("+{added} ~{changed} -{deleted}")
 }
 
-/// Formats `restored to f76ff8f6 (wave 1), undone`.
-pub fn story_words(story: &RestoreStory, reason: Option<&str>) -> String {
+/// Formats `restored to f76ff8f6 (wave 1)`.
+fn story_words(story: &RestoreStory, reason: Option<&str>) -> String {
     let (what, target) = story_parts(story, reason);
     let done = match story.verb {
-        Verb::Restore => format!("restored {what}{target}"),
-        verb => {
-            let done = match verb {
-                Verb::Undo => "undid",
-                Verb::Redo => "redid",
-                _ => "finished",
-            };
-            let of = if what.is_empty() { "" } else { "of " };
-            format!("{done} the restore {of}{what}{target}")
-        }
+        Verb::Restore => return format!("restored {what}{target}"),
+        Verb::Undo => "undid",
+        Verb::Redo => "redid",
+        Verb::Resume => "finished",
     };
-    done + ending(story)
-}
-
-/// What became of a restore, undo or redo.
-fn ending(story: &RestoreStory) -> &'static str {
-    match (story.is_taken_back, story.verb) {
-        (false, _) => "",
-        (true, Verb::Undo) => ", redone",
-        (true, _) => ", undone",
-    }
+    let of = if what.is_empty() { "" } else { "of " };
+    format!("{done} the restore {of}{what}{target}")
 }
 
 /// Formats the state that the safety checkpoint holds: `the state before the restore to f76ff8f6
@@ -349,48 +288,10 @@ fn story_parts(story: &RestoreStory, reason: Option<&str>) -> (String, String) {
     }
 }
 
-/// The columns that fit on the screen, with their widths.
-fn fitting(rows: &[Row], screen: usize) -> Vec<(Column, usize)> {
-    let widest = |column: Column| {
-        let cells = rows.iter().map(|row| width(row.cell(column)));
-        let widest = cells.max().unwrap_or_default();
-        let widest = match column {
-            Column::Source => widest.min((screen / SOURCE_PART).max(column.title().len())),
-            _ => widest,
-        };
-        // A column without any content is not shown.
-        if widest == 0 {
-            0
-        } else {
-            widest.max(column.title().len())
-        }
-    };
-    let mut columns: Vec<(Column, usize)> = Column::ALL
-        .into_iter()
-        .map(|column| (column, widest(column)))
-        .filter(|(_, widest)| *widest > 0)
-        .collect();
-    let others = |columns: &[(Column, usize)]| -> usize {
-        let reason = |column: Column| column == Column::Reason;
-        columns
-            .iter()
-            .map(|(column, room)| 2 + if reason(*column) { 0 } else { *room })
-            .sum()
-    };
-    let wanted = widest(Column::Reason);
-    for (dispensable, room) in Column::DISPENSABLE {
-        if others(&columns) + wanted.min(room) > screen {
-            columns.retain(|(column, _)| *column != dispensable);
-        }
-    }
-    let room = screen.saturating_sub(others(&columns)).min(wanted);
-    for (_, width) in columns.iter_mut().filter(|(c, _)| *c == Column::Reason) {
-        *width = room;
-    }
-    columns
-}
-
-fn notes(checkpoint: &Checkpoint, now_ms: i64) -> String {
+fn notes(checkpoint: &Checkpoint, story: Option<&RestoreStory>, now_ms: i64) -> String {
+    let taken_back = story
+        .filter(|story| story.is_taken_back)
+        .map(|story| story.verb);
     let expiry = match checkpoint.record.terms.expiry {
         Some(Expiry::At(end_ms)) if end_ms <= now_ms => "expired".to_owned(),
         Some(Expiry::At(end_ms)) => format!("expires in {}", age(now_ms, end_ms)),
@@ -398,6 +299,8 @@ fn notes(checkpoint: &Checkpoint, now_ms: i64) -> String {
         None => String::new(),
     };
     let notes = [
+        (taken_back == Some(Verb::Undo), "redone"),
+        (taken_back.is_some_and(|verb| verb != Verb::Undo), "undone"),
         (checkpoint.is_partial(), "partial"),
         (checkpoint.is_scoped(), "scoped"),
         (checkpoint.pinned, "pinned"),

@@ -498,13 +498,14 @@ fn on_a_terminal_a_prompt_is_chosen_from_the_list() {
         sandbox.write("a", format!("after {number}"));
     }
     let line = "stty rows 12 cols 120; $checkpoint rewind";
-    let keys = [("before which prompt", "\\033[B"), ("  write  a", "\\r")];
+    // The plan of the second is shown in a moment.
+    let keys = [("which", "\\033[B"), ("write", "'; sleep 1; printf '\\r")];
     let Some(run) = dialogue(&sandbox, line, &keys) else {
         return;
     };
     run.success();
     assert_eq!(sandbox.read("a"), "1");
-    let left = dialogue(&sandbox, line, &[("before which prompt", "\\033")]);
+    let left = dialogue(&sandbox, line, &[("which", "\\033")]);
     left.expect("a terminal").code(4);
 }
 

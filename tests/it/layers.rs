@@ -55,7 +55,6 @@ const DOORS: [(&str, &[&str]); 35] = [
         &["cli/commands/completions", "cli/completion"],
     ),
     ("clap_mangen", &["cli/commands/man"]),
-    ("crossterm", &["cli/terminal/keyboard"]),
     ("directories", &["config"]),
     ("ctrlc", &["cli/signals"]),
     ("flate2", &["store/objects/deflate"]),
@@ -82,6 +81,7 @@ const DOORS: [(&str, &[&str]); 35] = [
         "memchr",
         &["ops/browse/find/text_search", "worktree/rules/secrets"],
     ),
+    ("ratatui", &["cli/terminal/keyboard", "cli/terminal/picker"]),
     ("rmcp", &["cli/mcp/"]),
     ("rusqlite", &["worktree/sqlite"]),
     (

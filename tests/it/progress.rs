@@ -49,7 +49,7 @@ fn slow_work_shows_how_far_it_is_and_clears_it_away() {
         run.stdout.contains("reading ") && run.stdout.contains(" %, "),
         "{run}"
     );
-    assert!(run.stdout.contains(" s left"), "no time is foretold\n{run}");
+    assert!(run.stdout.contains("s left"), "no time is foretold\n{run}");
     let shown = screen(&run.stdout);
     assert_eq!(shown.len(), 1, "more than the last line stays: {shown:?}");
     assert!(
@@ -141,7 +141,7 @@ fn nothing_is_shown_where_no_terminal_can_show_it() {
 /// Interrupts a command once it shows this word, and checks what the terminal shows afterwards.
 fn interrupt_at(sandbox: &Sandbox, word: &str, command: &str, state: &str) {
     let line = format!(
-        "{command} & until grep -q {word} $typescript; do sleep 0.05; done; \
+        "{command} & until grep -qs {word} $typescript; do sleep 0.05; done; \
          kill -INT $(pgrep -P $!); wait $!; echo code $?"
     );
     let Some(run) = at_a_terminal(sandbox, &line) else {

@@ -102,18 +102,6 @@ fn rules_of_time_in_the_configuration_hold_for_every_create() {
 }
 
 #[test]
-fn keep_last_is_another_name_of_keep() {
-    let sandbox = four_days();
-    sandbox
-        .run(&["prune", "--keep-last", "6", "--yes"])
-        .success();
-    assert_eq!(reasons(&sandbox).len(), 6);
-    sandbox.user_config("keep_last = 3\n");
-    sandbox.run(&["prune"]).success();
-    assert_eq!(reasons(&sandbox).len(), 3);
-}
-
-#[test]
 fn what_a_project_says_of_time_only_keeps_more() {
     let sandbox = four_days();
     sandbox.user_config("keep = 1\nkeep_daily = 3\n");

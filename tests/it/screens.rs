@@ -143,12 +143,12 @@ const COUNTED: [(usize, &str); 2] = [
     (
         60,
         "
-  ID        TIME   CHANGES   REASON                   NOTE
+  ID        TIME   AGE  CHANGES   REASON              NOTE
 Today
-  id-third  11:00  +0 ~1 -0  wave 2
-* id-2nd-_  10:00  +1 ~1 -1  波形: 表の幅 🎈          pinned
+  id-third  11:00  1 h  +0 ~1 -0  wave 2
+* id-2nd-_  10:00  2 h  +1 ~1 -1  波形: 表の幅 🎈     pinned
 Yesterday
-  id-first  09:00  +3 ~0 -0  first draft of the par…
+  id-first  09:00  1 d  +3 ~0 -0  first draft of th…
 3 checkpoints; 3 restores: 'checkpoint list --restores'
 * you are here
 ",
@@ -156,12 +156,12 @@ Yesterday
     (
         120,
         "
-  ID        TIME   AGE  CHANGES   FILES  REASON                                                           SOURCE  NOTE
+  ID        TIME   AGE  CHANGES   FILES  SIZE  REASON                                                     SOURCE  NOTE
 Today
-  id-third  11:00  1 h  +0 ~1 -0      3  wave 2                                                           test
-* id-2nd-_  10:00  2 h  +1 ~1 -1      3  波形: 表の幅 🎈                                                  test    pinned
+  id-third  11:00  1 h  +0 ~1 -0      3   5 B  wave 2                                                     test
+* id-2nd-_  10:00  2 h  +1 ~1 -1      3   4 B  波形: 表の幅 🎈                                            test    pinned
 Yesterday
-  id-first  09:00  1 d  +3 ~0 -0      3  first draft of the parser, with the tests that Anna asked for …  test
+  id-first  09:00  1 d  +3 ~0 -0      3   3 B  first draft of the parser, with the tests that Anna aske…  test
 3 checkpoints; 3 restores: 'checkpoint list --restores'
 * you are here
 ",
@@ -192,7 +192,7 @@ const TOLD: [(usize, &str); 2] = [
 Today
   id-again  11:30  29 min  restored to id-2nd-_ (波形: 表の幅 …
   id-undo-  11:30  29 min  undid the restore to id-2nd-_ (波形:…
-  id-once-  11:30  30 min  restored to id-2nd-_ (波形: …, undone
+  id-once-  11:30  30 min  restored to id-2nd-_ (波形: 表の幅 …           undone
   id-third  11:00     1 h  wave 2                                 test
 * id-2nd-_  10:00     2 h  波形: 表の幅 🎈                        test    pinned
 Yesterday
@@ -208,7 +208,7 @@ Yesterday
 Today
   id-again  11:30  29 min      3   5 B  restored to id-2nd-_ (波形: 表の幅 🎈)
   id-undo-  11:30  29 min      3   4 B  undid the restore to id-2nd-_ (波形: 表の幅 🎈)
-  id-once-  11:30  30 min      3   5 B  restored to id-2nd-_ (波形: 表の幅 🎈), undone
+  id-once-  11:30  30 min      3   5 B  restored to id-2nd-_ (波形: 表の幅 🎈)                                    undone
   id-third  11:00     1 h      3   5 B  wave 2                                                            test
 * id-2nd-_  10:00     2 h      3   4 B  波形: 表の幅 🎈                                                   test    pinned
 Yesterday

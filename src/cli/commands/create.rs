@@ -12,17 +12,18 @@ use strum::VariantArray as _;
 use crate::base::shell_word::shell_word;
 use crate::cli::command_context::CommandContext;
 use crate::cli::commands::lists;
-use crate::cli::commands::prune::KeepArgs;
 use crate::cli::contract::{ContractArgs, Words};
 use crate::cli::exit_code;
 use crate::cli::run::{Properties, RunCommand};
 use crate::cli::terminal::printer;
 use crate::error::sentence::{CommandWords, Sentence};
 use crate::error::{Error, Result};
+use crate::model::checkpoint::keep_policy::PolicyChange;
 use crate::model::checkpoint::terms::CheckpointType;
 use crate::ops::context::Context;
 use crate::ops::contract::audit::{self, AuditEnd};
 use crate::ops::contract::create_contract as contract_op;
+use crate::ops::create::apply_retention::KeepOptions;
 use crate::ops::create::command as create_op;
 use crate::ops::create::gate::GateOptions;
 use crate::ops::create::options::{CreateOptions, DedupPolicy, TermsOptions};
@@ -37,10 +38,6 @@ use crate::view::{create, words};
 ///
 /// Prints the id of the checkpoint, and nothing else, on stdout.
 #[derive(Debug, clap::Args)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is a flag of its own on the command line"
-)]
 pub struct CreateArgs {
     /// Reason, as with --reason
     #[arg(value_name = "REASON", conflicts_with = "reason")]
@@ -93,17 +90,15 @@ pub struct CreateArgs {
     /// Time after which a prune may drop it: 24h, a time, or never (as good as a pin)
     #[arg(long, value_name = "WHEN", help_heading = "Limits")]
     pub expires: Option<String>,
-    #[command(flatten, next_help_heading = "Limits")]
-    pub keep: KeepArgs,
+    /// Number of last checkpoints to keep [default: as configured]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Limits")]
+    pub keep: Option<u32>,
     /// Number of files above which nothing is recorded; 0 is no limit [default: as configured]
     #[arg(long, value_name = "N", help_heading = "Limits")]
     pub max_files: Option<u64>,
     /// Check the number of files only once for this session id [default: `CLAUDE_CODE_SESSION_ID`]
     #[arg(long, value_name = "ID", help_heading = "Limits")]
     pub session: Option<String>,
-    /// Check the number of files again in this session
-    #[arg(long, help_heading = "Limits")]
-    pub recount: bool,
     /// Also record files that look like secrets, all or those that match a pattern
     #[arg(long, value_name = "GLOB", num_args = 0..=1, require_equals = true, default_missing_value = "*", help_heading = "What is recorded")]
     pub include_sensitive: Vec<String>,
@@ -231,13 +226,18 @@ impl CreateArgs {
             dedup: DedupPolicy::default(),
             reason: args.reason,
             source: args.source,
-            keep: args.keep.agreed(),
+            keep: KeepOptions {
+                change: PolicyChange {
+                    last: args.keep.map(|last| last as usize),
+                    ..PolicyChange::default()
+                },
+                ..KeepOptions::default()
+            },
             is_automatic: false,
             origin: None,
             gate: GateOptions {
                 max_files: args.max_files,
                 session: args.session,
-                recount: args.recount,
             },
             force: args.force,
             include_sensitive: args.include_sensitive,

@@ -31,7 +31,7 @@ pub struct PruneArgs {
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
 pub struct KeepArgs {
     /// Number of last checkpoints to keep [default: as configured]
-    #[arg(long, visible_alias = "keep-last", value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub keep: Option<u32>,
     /// Also keep the last checkpoint of each of the last N hours that have one
     #[arg(long, value_name = "N", hide_short_help = true)]
@@ -72,7 +72,7 @@ impl KeepArgs {
     }
 
     /// Takes what was typed as consent to what it drops.
-    pub fn agreed(self) -> KeepOptions {
+    fn agreed(self) -> KeepOptions {
         KeepOptions {
             change: self.change(),
             ..KeepOptions::default()

@@ -278,7 +278,7 @@ async fn tell_progress(request: &Request, running: &RunningWork, started: Instan
         return;
     };
     let figures = running.progress.figures();
-    let text = progress_view::line(figures, figures, Duration::ZERO);
+    let text = progress_view::line(figures);
     // The figures begin anew with each phase of the work, and progress must only grow.
     let note = ProgressNotificationParam::new(token, started.elapsed().as_secs_f64());
     let _ = request.peer.notify_progress(note.with_message(text)).await;

@@ -1,53 +1,32 @@
 //! The whole terminal for a while: keys as they are typed, and a screen that is drawn at once. The
 //! terminal is as before when this ends, also by a panic.
 
-use std::io::{self, ErrorKind, IsTerminal as _, Write as _, stderr, stdin};
+use std::io::{self, ErrorKind, IsTerminal as _, Stderr, Write as _, stderr, stdin};
 use std::sync::Once;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crossterm::cursor::{Hide, MoveTo, Show};
-use crossterm::event::{self, Event, KeyCode, KeyEventKind, KeyModifiers};
-use crossterm::terminal::{
-    Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+use ratatui::crossterm::cursor::{Hide, Show};
+use ratatui::crossterm::event::{self, Event, KeyEvent, KeyEventKind};
+use ratatui::crossterm::execute;
+use ratatui::crossterm::terminal::{
+    Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode,
+    enable_raw_mode, is_raw_mode_enabled,
 };
-use crossterm::{execute, queue};
+use ratatui::prelude::{CrosstermBackend, Frame, Rect, Terminal};
+use ratatui::{TerminalOptions, Viewport};
 
 use crate::base::interrupt::{Interrupt, Shield};
 use crate::cli::terminal::printer;
 use crate::cli::terminal::progress::{self, Hidden};
-use crate::view::format::Paint;
-use crate::view::terminal::harmless;
-
-/// A key that was typed, or another reason to draw.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Key {
-    Char(char),
-    /// Moves by this number of lines.
-    Move(isize),
-    First,
-    Last,
-    Backspace,
-    ClearAll,
-    Enter,
-    Tab,
-    Right,
-    Leave,
-    Interrupt,
-    Other,
-}
-
-/// Lines that a page key moves by.
-const PAGE_LINES: isize = 10;
 
 /// What ended sooner was no pager that somebody closed.
 const READING_TIME: Duration = Duration::from_millis(400);
 
 /// Terminal in raw mode with a screen of its own, until dropped.
 pub struct FullScreen {
-    paint: Paint,
-    drawn: Vec<String>,
+    terminal: Terminal<CrosstermBackend<Stderr>>,
     keys: Keys,
     _shield: Shield,
     _hidden: Hidden,
@@ -56,7 +35,7 @@ pub struct FullScreen {
 impl FullScreen {
     /// # Errors
     /// The terminal refuses.
-    pub fn open(interrupt: &Interrupt, paint: Paint) -> io::Result<Self> {
+    pub fn open(interrupt: &Interrupt) -> io::Result<Self> {
         static AT_PANIC: Once = Once::new();
         AT_PANIC.call_once(|| {
             let next = std::panic::take_hook();
@@ -66,8 +45,7 @@ impl FullScreen {
             }));
         });
         let screen = Self {
-            paint,
-            drawn: Vec::new(),
+            terminal: terminal()?,
             keys: Keys::start()?,
             _shield: interrupt.shield(),
             _hidden: progress::hide(),
@@ -90,37 +68,29 @@ impl FullScreen {
             stderr().write_all(b"(any key: back)")?;
             while self.key(Duration::from_secs(1))?.is_none() {}
         }
-        self.drawn.clear();
+        self.terminal = terminal()?;
         enter()
     }
 
-    /// Draws all lines of the screen, unless they are there already.
-    ///
     /// # Errors
     /// The terminal is gone.
-    pub fn draw(&mut self, lines: Vec<String>) -> io::Result<()> {
-        if lines == self.drawn {
-            return Ok(());
+    pub fn draw(&mut self, draw: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
+        if self.terminal.get_frame().area() != area() {
+            execute!(stderr(), Clear(ClearType::All))?;
+            self.terminal = terminal()?;
         }
-        let mut out = stderr().lock();
-        for (row, line) in lines.iter().enumerate() {
-            let row = u16::try_from(row).unwrap_or(u16::MAX);
-            queue!(out, MoveTo(0, row))?;
-            out.write_all(harmless(line, self.paint).as_bytes())?;
-            queue!(out, Clear(ClearType::UntilNewLine))?;
-        }
-        queue!(out, Clear(ClearType::FromCursorDown))?;
-        self.drawn = lines;
-        out.flush()
+        self.terminal.draw(draw).map(|_| ())
     }
 
     /// Waits for a key; `None` if none was typed in this time.
     ///
     /// # Errors
     /// The terminal is gone.
-    pub fn key(&mut self, wait: Duration) -> io::Result<Option<Key>> {
+    pub fn key(&mut self, wait: Duration) -> io::Result<Option<KeyEvent>> {
         let event = self.keys.next(wait)?;
-        Ok(event.map(key_of))
+        Ok(event
+            .and_then(|event| event.as_key_event())
+            .filter(|key| key.kind != KeyEventKind::Release))
     }
 }
 
@@ -167,6 +137,22 @@ impl Drop for FullScreen {
     }
 }
 
+/// A screen on which nothing is drawn yet.
+fn terminal() -> io::Result<Terminal<CrosstermBackend<Stderr>>> {
+    let viewport = Viewport::Fixed(area());
+    Terminal::with_options(
+        CrosstermBackend::new(stderr()),
+        TerminalOptions { viewport },
+    )
+}
+
+/// The whole terminal; one that knows no size has the usual one.
+fn area() -> Rect {
+    let (columns, rows) = printer::size_of(&stderr());
+    let short = |length: usize| u16::try_from(length).unwrap_or(u16::MAX);
+    Rect::new(0, 0, short(columns), short(rows))
+}
+
 /// Forgets what was typed for a screen that is gone, so that it answers no question after it.
 pub fn forget_typed() {
     // Without raw mode, a line that has no end yet would stay.
@@ -185,44 +171,8 @@ fn enter() -> io::Result<()> {
 }
 
 fn leave() {
-    if crossterm::terminal::is_raw_mode_enabled().unwrap_or(false) {
+    if is_raw_mode_enabled().unwrap_or(false) {
         let _ = execute!(stderr(), Show, LeaveAlternateScreen);
         let _ = disable_raw_mode();
     }
-}
-
-fn key_of(event: Event) -> Key {
-    let Event::Key(key) = event else {
-        return Key::Other;
-    };
-    if key.kind == KeyEventKind::Release {
-        return Key::Other;
-    }
-    let with_control = key.modifiers.contains(KeyModifiers::CONTROL);
-    match key.code {
-        KeyCode::Char('c') if with_control => Key::Interrupt,
-        KeyCode::Char('d') if with_control => Key::Leave,
-        KeyCode::Char('u') if with_control => Key::ClearAll,
-        KeyCode::Char('h') if with_control => Key::Backspace,
-        KeyCode::Char('p' | 'k') if with_control => Key::Move(-1),
-        KeyCode::Char('n' | 'j') if with_control => Key::Move(1),
-        KeyCode::Char(typed) if !with_control => Key::Char(typed),
-        KeyCode::Up => Key::Move(-1),
-        KeyCode::Down => Key::Move(1),
-        KeyCode::PageUp => Key::Move(-PAGE_LINES),
-        KeyCode::PageDown => Key::Move(PAGE_LINES),
-        KeyCode::Right => Key::Right,
-        KeyCode::Home => Key::First,
-        KeyCode::End => Key::Last,
-        KeyCode::Backspace => Key::Backspace,
-        KeyCode::Enter => Key::Enter,
-        KeyCode::Tab => Key::Tab,
-        KeyCode::Esc => Key::Leave,
-        _ => Key::Other,
-    }
-}
-
-/// Columns and rows of the terminal.
-pub fn size() -> (usize, usize) {
-    printer::size_of(&stderr())
 }

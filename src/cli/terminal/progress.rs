@@ -51,8 +51,8 @@ struct ProgressLine {
 /// The visible line.
 struct VisibleLine {
     bar: ProgressBar,
-    /// The first figures of this phase, and their time.
-    first: (Figures, Instant),
+    /// Phase, and how much there is to do in it.
+    work: Option<(WorkPhase, u64)>,
     /// Keeps a signal from ending the process before the line is cleared: [`ProgressLine::obey`].
     _shield: Shield,
 }
@@ -162,25 +162,28 @@ impl ProgressLine {
         if figures.phase == WorkPhase::Idle {
             self.clear();
         } else if self.drawn.is_some() || (now >= self.quiet_until && self.last != Some(figures)) {
-            self.draw(figures, now);
+            self.draw(figures);
         }
     }
 
-    fn draw(&mut self, figures: Figures, now: Instant) {
+    fn draw(&mut self, figures: Figures) {
         let drawn = self.drawn.get_or_insert_with(|| VisibleLine {
-            bar: ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr())
-                .with_style(style()),
-            first: (figures, now),
+            bar: ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr()),
+            work: None,
             _shield: self.interrupt.shield(),
         });
-        if !is_same_work(drawn.first.0, figures) {
-            drawn.first = (figures, now);
+        let (done, in_all) = progress_view::share_done(figures);
+        let work = Some((figures.phase, in_all));
+        if drawn.work != work || done < drawn.bar.position() {
+            drawn.work = work;
+            drawn.bar.reset();
+            drawn.bar.set_style(style(in_all > 0));
+            drawn.bar.set_length(in_all);
         }
-        let (first, since) = drawn.first;
-        let elapsed = now.saturating_duration_since(since);
+        drawn.bar.set_position(done);
         drawn.bar.set_message(match figures.phase {
             WorkPhase::Waiting => progress_view::waiting(&self.progress.holder(), figures.files),
-            _ => progress_view::line(figures, first, elapsed),
+            _ => progress_view::line(figures),
         });
         self.last = Some(figures);
     }
@@ -219,13 +222,12 @@ impl ProgressLine {
     }
 }
 
-/// Whether both figures belong to the same piece of work.
-fn is_same_work(first: Figures, now: Figures) -> bool {
-    let what = |figures: Figures| (figures.phase, figures.files_in_all, figures.bytes_in_all);
-    what(first) == what(now) && first.files <= now.files && first.bytes <= now.bytes
-}
-
-/// One line, cut off at the width of the terminal.
-fn style() -> ProgressStyle {
-    ProgressStyle::with_template("{wide_msg}").unwrap_or_else(|_| ProgressStyle::default_spinner())
+/// One line, cut off at the width of the terminal where no end is known.
+fn style(has_end: bool) -> ProgressStyle {
+    let template = if has_end {
+        "{msg}, {eta} left"
+    } else {
+        "{wide_msg}"
+    };
+    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_spinner())
 }

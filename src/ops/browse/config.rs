@@ -150,41 +150,38 @@ pub fn config(
 }
 
 fn of_files(settings: &Settings) -> [(&'static str, SettingValue); 19] {
-    let keep = settings.keep;
+    let (keep, agents) = (settings.keep, settings.agents);
     let number = |number: usize| SettingValue::Number(number as u64);
-    let time = |ms: i64| SettingValue::Milliseconds(ms.unsigned_abs());
-    let list = |list: &[String]| SettingValue::List(list.to_vec());
-    let word = |word: &str| SettingValue::Text(word.to_owned());
     let bytes = |limit: Option<u64>| limit.map_or(SettingValue::Off, SettingValue::Bytes);
+    let duration = |ms: i64| SettingValue::Milliseconds(ms.unsigned_abs());
+    let text = |word: &str| SettingValue::Text(word.to_owned());
     let files = match settings.max_files {
         0 => SettingValue::Off,
-        limit => SettingValue::Number(limit),
+        files => SettingValue::Number(files),
     };
+    let databases = settings.databases.keys().cloned().collect();
     [
         ("keep", number(keep.last)),
         ("keep_hourly", number(keep.hourly)),
         ("keep_daily", number(keep.daily)),
         ("keep_weekly", number(keep.weekly)),
         ("keep_monthly", number(keep.monthly)),
-        ("keep_within", time(keep.within_ms)),
+        ("keep_within", duration(keep.within_ms)),
         ("keep_auto", number(keep.auto)),
         ("max_store_size", bytes(settings.max_store_size_bytes)),
         ("max_files", files),
         ("max_file_size", bytes(settings.max_file_size_bytes)),
-        ("dedup_window", time(settings.dedup_window_ms)),
-        ("exclude", list(&settings.excludes)),
-        ("sensitive_allow", list(&settings.sensitive_allow)),
+        ("dedup_window", duration(settings.dedup_window_ms)),
+        ("exclude", SettingValue::List(settings.excludes.clone())),
+        (
+            "sensitive_allow",
+            SettingValue::List(settings.sensitive_allow.clone()),
+        ),
         ("auto_prune", SettingValue::Switch(settings.auto_prune)),
         ("audit", SettingValue::Switch(settings.audit)),
-        ("prompts", word(settings.agents.prompts.into_str())),
-        ("auto", word(settings.agents.auto.into_str())),
-        (
-            "agent_restore",
-            word(settings.agents.agent_restore.into_str()),
-        ),
-        (
-            "database",
-            SettingValue::List(settings.databases.keys().cloned().collect()),
-        ),
+        ("prompts", text(agents.prompts.into_str())),
+        ("auto", text(agents.auto.into_str())),
+        ("agent_restore", text(agents.agent_restore.into_str())),
+        ("database", SettingValue::List(databases)),
     ]
 }

@@ -10,8 +10,6 @@ use crate::store::small_files::size_gate::{self, GateKey};
 pub struct GateOptions {
     pub max_files: Option<u64>,
     pub session: Option<String>,
-    /// Count again, ignoring the decision remembered for this session.
-    pub recount: bool,
 }
 
 /// The size gate for this call.
@@ -41,7 +39,7 @@ impl Gate {
                 rules,
             }
         });
-        let remembered = key.as_ref().filter(|_| !options.recount && !force);
+        let remembered = key.as_ref().filter(|_| !force);
         let remembered = remembered.and_then(|key| size_gate::recall(store.layout(), key));
         Self {
             limit,

@@ -73,6 +73,8 @@ impl Cells {
         }
         if width == 2 {
             line[column + 1] = HALF;
+        } else if let Some(rest) = line.get_mut(column + 1).filter(|next| **next == HALF) {
+            *rest = ' ';
         }
         self.column += width;
     }
