@@ -143,15 +143,15 @@ impl RunCommand for WorkflowArgs {
 
 fn run(context: &Context, cmd: &CommandContext<'_>, command: WorkflowCommand) -> Result<u8> {
     let name = command.into_str();
-    let content = |path: Option<&PathBuf>| path.map(|path| lists::content(path)).transpose();
+    let document_in = |path: Option<&PathBuf>| path.map(|path| lists::content(path)).transpose();
     match command {
         WorkflowCommand::Init(options) => {
-            let plan = content(options.plan.as_ref())?;
+            let plan = document_in(options.plan.as_ref())?;
             let begun = init_run::init(context, &options, plan.as_deref())?;
             Ok(print_step(cmd, name, &begun))
         }
         WorkflowCommand::Status { run, file } => {
-            let status = match content(file.as_ref())? {
+            let status = match document_in(file.as_ref())? {
                 Some(document) => import_export::status_of_document(context, &document)?,
                 None => report::status(context, run.name(), true)?,
             };
