@@ -139,8 +139,11 @@ fn is_pattern(value: &toml::Value) -> bool {
 pub fn read(path: &Path, known: &[&'static str]) -> Result<Option<ConfigFile>, ConfigProblem> {
     let text = match read_regular::read_linked(path, LARGEST_CONFIG_BYTES) {
         Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-            let is_link = |path: &Path| path.is_symlink() && !path.exists();
-            return if path.ancestors().any(is_link) {
+            // The user's folder too may be a link to nothing; a project's is there.
+            let mut found = path.ancestors().filter_map(|at| at.symlink_metadata().ok());
+            let is_users = known.contains(&"auto");
+            let mut is_link = || found.next().is_some_and(|nearest| nearest.is_symlink());
+            return if path.is_symlink() || (is_users && is_link()) {
                 Err(bad(path, "it is a link to nothing"))
             } else {
                 Ok(None)

@@ -28,7 +28,7 @@ const CALLS_PER_IGNORED_DIRECTORY: usize = 8;
 /// Limits for commands that only read the store.
 const CALLS_FOR_VERSION: usize = 120;
 const CALLS_FOR_LIST: usize = 250;
-const CALLS_FOR_STATUS: usize = 263;
+const CALLS_FOR_STATUS: usize = 270;
 const CALLS_PER_CHECKPOINT: usize = 24;
 const PACKS_PER_CHECKPOINT: usize = 1;
 /// Limit for a create that merges eight or more small packs, and so reads earlier trees.

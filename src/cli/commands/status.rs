@@ -59,19 +59,15 @@ impl Command for StatusArgs {
     }
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<Done<StatusAnswer>> {
-        let mut outcome = status(context, self.brief)?;
+        let (mut outcome, store) = status(context, self.brief)?;
         let warnings = std::mem::take(&mut outcome.warnings);
         let left_out = outcome.left_out.as_ref();
-        let shows_runs = outcome.exists && !cmd.printer.json;
+        let store = store.filter(|_| !cmd.printer.json);
         let answer = StatusAnswer {
             left_out: left_out
                 .filter(|_| cmd.global.verbose)
                 .map(|left_out| LeftOutJson::new(left_out, true)),
-            open_runs: if shows_runs {
-                report::open_runs(context)?
-            } else {
-                Vec::new()
-            },
+            open_runs: store.as_ref().map_or(Ok(Vec::new()), report::open_runs)?,
             outcome,
             is_brief: self.brief,
         };

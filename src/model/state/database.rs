@@ -6,7 +6,7 @@ use std::fmt;
 use crate::base::text::{escape, percent_decode, percent_encode};
 use crate::model::restore_plan::RestoreScope;
 use crate::model::state::object_id::ObjectId;
-use crate::model::state::rel_path::RelPath;
+use crate::model::state::rel_path::{RelPath, is_dot_git};
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, strum::IntoStaticStr)]
 #[strum(const_into_str, serialize_all = "snake_case")]
@@ -113,7 +113,7 @@ pub fn from_entry(name: &[u8], content: ObjectId) -> Option<(Database, Held)> {
     let path = |encoded| {
         let path = RelPath::new(&percent_decode(encoded)?)
             .ok()
-            .filter(|path| !path.is_root())?;
+            .filter(|path| !path.is_root() && !path.components().any(is_dot_git))?;
         Some(Database::File(path))
     };
     if let Some(encoded) = name.strip_prefix(FILE) {
@@ -150,6 +150,9 @@ mod tests {
             "file:",
             "file:../x",
             "file:%2Fx",
+            "file:.git%2Fhooks%2Fpost-commit",
+            "file:sub%2F.GIT%2Fx.db",
+            "absent:.git",
             "absent:%zz",
             "named:%ff",
             "other:x",

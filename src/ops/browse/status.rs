@@ -92,7 +92,8 @@ pub struct PendingRestore {
     pub safety: CheckpointRef,
 }
 
-pub fn status(context: &Context, brief: bool) -> Result<StatusOutcome> {
+/// Returns the state, and the store if there is one.
+pub fn status(context: &Context, brief: bool) -> Result<(StatusOutcome, Option<Store>)> {
     let dir = context.store_dir()?;
     let layout = crate::store::layout::Layout::new(dir.clone());
     let mut outcome = StatusOutcome {
@@ -123,8 +124,9 @@ pub fn status(context: &Context, brief: bool) -> Result<StatusOutcome> {
         warnings: Vec::new(),
     };
     outcome.kept_copies = damaged_copies_of(&outcome.store)?;
-    if let Some(store) = context.find_store()? {
-        describe_store(context, &store, brief, &mut outcome)?;
+    let store = context.find_store()?;
+    if let Some(store) = &store {
+        describe_store(context, store, brief, &mut outcome)?;
     } else {
         let moved = if brief {
             moved::find_moved_stores(context, &mut |_| Ok(false))?
@@ -135,7 +137,7 @@ pub fn status(context: &Context, brief: bool) -> Result<StatusOutcome> {
         let remarks = context.settings.remarks.iter();
         outcome.warnings.extend(remarks.map(Warning::from));
     }
-    Ok(outcome)
+    Ok((outcome, store))
 }
 
 fn describe_store(

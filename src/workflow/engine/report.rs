@@ -164,11 +164,8 @@ pub fn list(context: &Context, kind: Option<&str>, all: bool) -> Result<Listed> 
 ///
 /// # Errors
 /// The refs cannot be read.
-pub fn open_runs(context: &Context) -> Result<Vec<Run>> {
-    let Some(store) = context.find_store()? else {
-        return Ok(Vec::new());
-    };
-    let mut runs = Runs::live(&store)?.runs;
+pub fn open_runs(store: &Store) -> Result<Vec<Run>> {
+    let mut runs = Runs::live(store)?.runs;
     runs.retain(|run| run.workflow.status.is_open());
     Ok(runs)
 }
