@@ -140,9 +140,9 @@ pub fn read(path: &Path, known: &[&'static str]) -> Result<Option<ConfigFile>, C
     let text = match read_regular::read_linked(path, LARGEST_CONFIG_BYTES) {
         Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             // The user's folder too may be a link to nothing; a project's is there.
-            let mut found = path.ancestors().filter_map(|at| at.symlink_metadata().ok());
+            let mut there = path.ancestors().filter(|at| at.symlink_metadata().is_ok());
             let is_users = known.contains(&"auto");
-            let mut is_link = || found.next().is_some_and(|nearest| nearest.is_symlink());
+            let mut is_link = || there.next().is_some_and(|nearest| !nearest.exists());
             return if path.is_symlink() || (is_users && is_link()) {
                 Err(bad(path, "it is a link to nothing"))
             } else {
