@@ -1,7 +1,7 @@
 //! The pages of `checkpoint help TOPIC`.
 
 /// Topics and pages, in the order in which a newcomer needs them. None has the name of a command.
-const TOPICS: [(&str, &str); 14] = [
+const TOPICS: [(&str, &str); 12] = [
     ("selectors", include_str!("../docs/selectors.md")),
     ("history", include_str!("../docs/history.md")),
     ("recovery", include_str!("../docs/recovery.md")),
@@ -10,8 +10,6 @@ const TOPICS: [(&str, &str); 14] = [
         include_str!("../docs/what-is-captured.md"),
     ),
     ("scoped", include_str!("../docs/scoped.md")),
-    ("databases", include_str!("../docs/databases.md")),
-    ("guarding", include_str!("../docs/guarding.md")),
     ("workflows", include_str!("../docs/workflows.md")),
     ("agents", include_str!("../docs/agents.md")),
     ("json", include_str!("../docs/json.md")),
