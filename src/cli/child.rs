@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use crate::base::interrupt::{Interrupt, Interrupted};
 use crate::base::mutex::lock;
 use crate::cli::terminal::progress;
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::model::command_end::CommandEnd;
 use crate::ops::context::{FedCommand, GitCommand, GitEnd};
 
@@ -65,9 +65,9 @@ impl Children<'_> {
     /// # Errors
     /// As [`Self::shell`].
     pub fn program(&self, words: &[OsString], dir: &Path, ceiling: &Path) -> Result<CommandEnd> {
-        let (program, arguments) = words.split_first().ok_or_else(|| Error::Usage {
-            what: "no command".into(),
-        })?;
+        let (program, arguments) = words
+            .split_first()
+            .ok_or_else(|| Error::usage("no command"))?;
         let mut command = Command::new(program);
         command
             .args(arguments)
@@ -235,7 +235,7 @@ pub fn git(interrupt: &Interrupt, asked: &GitCommand<'_>) -> Result<GitEnd> {
     let mut command = remote_git(asked, may_ask);
     let started = Instant::now();
     let mut child = command.spawn().map_err(|why| match why.kind() {
-        std::io::ErrorKind::NotFound => Error::GitMissing,
+        std::io::ErrorKind::NotFound => Error::git_missing(),
         _ => Error::io("start", Path::new("git"))(why),
     })?;
     let watched = child.stdin.take();
@@ -252,14 +252,18 @@ pub fn git(interrupt: &Interrupt, asked: &GitCommand<'_>) -> Result<GitEnd> {
         // A watcher that was killed with git needs no word.
         let _ = watched.write_all(b"\n");
         if status.code() == Some(NO_PROGRAM) {
-            return Err(Error::GitMissing);
+            return Err(Error::git_missing());
         }
     }
     let [stdout, stderr] =
         [stdout, stderr].map(|pipe| pipe.as_ref().map(gathered).unwrap_or_default());
     interrupt.check()?;
     if started.elapsed() >= asked.limit && !status.success() {
-        return Err(Error::GitTooSlow { limit: asked.limit });
+        return Err(Error::new(
+            Code::GIT_TOO_SLOW,
+            format!("git did not end within {} s", asked.limit.as_secs()),
+        )
+        .advise("nothing was changed here; '--timeout SECONDS' gives it more time"));
     }
     Ok(GitEnd {
         is_success: status.success(),

@@ -162,8 +162,7 @@ impl CommandContext<'_> {
     /// Asks a question; `summary` is what would be done, for a refusal.
     pub fn ask(&self, context: &Context, summary: &str, question: &str) -> Result<()> {
         let question = format!("{question} [y/N] ");
-        self.prompt
-            .ask(&context.interrupt, summary.to_owned(), &question)
+        self.prompt.ask(&context.interrupt, summary, &question)
     }
 
     pub fn consent(&self, context: &Context, proposal: &Proposal<'_>) -> Result<()> {

@@ -15,7 +15,7 @@ use crate::cli::terminal::progress::{self, Showing};
 use crate::cli::terminal::prompt::Prompt;
 use crate::cli::{completion, contract, environment, exit_code, signals};
 use crate::config::environment::Environment;
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::ops::context::Context;
 use crate::ops::find_root::Place;
 use crate::ops::maintain::{moved, room};
@@ -156,7 +156,7 @@ impl Invocation<'_> {
             }
         };
         let code = code.unwrap_or_else(|error| {
-            if matches!(error, Error::Usage { .. }) {
+            if error.code == Code::USAGE {
                 place::set_help_of(parse::help_of(self.args));
             }
             let contract = properties.contract;
@@ -202,7 +202,7 @@ fn report(
     contract: Option<&(ContractDocument, ContractForm)>,
     warnings: &[Warning],
 ) -> u8 {
-    let code = match exit_code::of_error(error) {
+    let code = match error.code.exit {
         exit_code::FAILED => failed,
         code => code,
     };
@@ -234,9 +234,7 @@ fn refuse(args: &[OsString], refusal: &ParseRefusal) -> u8 {
     let command = command.as_deref();
     let meant = refusal.meant.as_ref();
     place::set_help_of(meant.map_or(help_of.clone(), |meant| format!("checkpoint {meant}")));
-    let error = Error::Usage {
-        what: refusal.text.clone(),
-    };
+    let error = Error::usage(refusal.text.clone());
     let command = command.unwrap_or("usage");
     let contract = contract::asked_for(command, args)
         .map(|form| (contract::refused(command, args, &error), form));

@@ -147,9 +147,7 @@ pub fn now_ms() -> Result<i64> {
     };
     let typed = || Some(time::parse_time(&fixed, 0)?.start_ms);
     let number = fixed.parse().ok().or_else(typed);
-    number.ok_or_else(|| Error::Usage {
-        what: format!("CHECKPOINT_NOW '{fixed}' is not a valid time"),
-    })
+    number.ok_or_else(|| Error::usage(format!("CHECKPOINT_NOW '{fixed}' is not a valid time")))
 }
 
 /// Makes a path absolute, by the current directory.

@@ -1,7 +1,5 @@
 //! Exit codes of failures and outcomes.
 
-use crate::error::Error;
-use crate::error::problem::Grade;
 use crate::ops::browse::diff::compare::DiffOutcome;
 use crate::ops::create::copies::Copies;
 use crate::ops::create::outcome::{CreateOutcome, Skipped};
@@ -21,75 +19,6 @@ pub const REFUSED: u8 = 4;
 pub const PARTIAL: u8 = 5;
 pub const DAMAGED: u8 = 6;
 pub const BUSY: u8 = 7;
-/// Added to the number of the signal that interrupted the work.
-const SIGNALLED: i32 = 128;
-
-pub fn of_error(error: &Error) -> u8 {
-    match error {
-        Error::Usage { .. }
-        | Error::UnclearWords { .. }
-        | Error::BadTime { .. }
-        | Error::NoFileNamed { .. } => USAGE,
-        Error::NoSuchCheckpoint { .. }
-        | Error::EvictedMeanwhile { .. }
-        | Error::AmbiguousCheckpoint { .. }
-        | Error::NoSuchPath { .. }
-        | Error::PathNotCheckpoint { .. }
-        | Error::CheckpointNotPath { .. }
-        | Error::IsDirectory { .. }
-        | Error::NoStore { .. }
-        | Error::BundleNeeds { .. }
-        | Error::StoreGone { .. }
-        | Error::NothingToTakeBack { .. }
-        | Error::NothingFound { .. }
-        | Error::NoSuchHold { .. }
-        | Error::RootMissing { .. }
-        | Error::RootIsFile { .. } => NO_SUCH,
-        Error::AmbiguousStore { .. }
-        | Error::UnsafeRoot { .. }
-        | Error::BadDestination { .. }
-        | Error::ConsentNeeded { .. }
-        | Error::PlanNeeded { .. }
-        | Error::PlanMoved { .. }
-        | Error::PlanNotKnown { .. }
-        | Error::DirNotAllowed { .. }
-        | Error::Declined
-        | Error::Conflict { .. }
-        | Error::DotGitPath { .. }
-        | Error::LinkedPath { .. }
-        | Error::WorkflowFile { .. }
-        | Error::RestorePending { .. }
-        | Error::RestoreNeverBegan { .. }
-        | Error::Pinned { .. }
-        | Error::Held { .. }
-        | Error::SeveralHolds { .. }
-        | Error::Unguarded { .. }
-        | Error::NothingHeld { .. }
-        | Error::NotRecorded { .. }
-        | Error::RelinkRefused { .. }
-        | Error::RemoteNameTaken { .. }
-        | Error::NotOwn { .. }
-        | Error::DatabaseNotHeld { .. }
-        | Error::ChangedMeanwhile { .. } => REFUSED,
-        Error::Damaged { .. }
-        | Error::BadBundle { .. }
-        | Error::DamageFound { .. }
-        | Error::StoreUnusable { .. }
-        | Error::StoreTooNew { .. } => DAMAGED,
-        Error::Workflow(problem) => match problem.grade {
-            Grade::NoSuch => NO_SUCH,
-            Grade::Refused => REFUSED,
-            Grade::Damaged => DAMAGED,
-        },
-        Error::Busy { .. } => BUSY,
-        Error::StoppedAfter { cause, .. } => of_error(cause),
-        Error::Interrupted { signal } | Error::InterruptedLate { signal, .. } => {
-            u8::try_from(SIGNALLED + signal).unwrap_or(FAILED)
-        }
-        // What no caller branches on.
-        _ => FAILED,
-    }
-}
 
 /// Partial if a checkpoint was made but lacks files or copies.
 pub fn of_create(outcome: &CreateOutcome) -> u8 {
@@ -150,55 +79,9 @@ pub fn of_diff(outcome: &DiffOutcome, asked: bool) -> u8 {
 
 /// Partial if some stores were removed; if none was, the highest code of the causes.
 pub fn of_orphans(outcome: &OrphansOutcome) -> u8 {
-    match outcome.failures.iter().map(of_error).max() {
+    match outcome.failures.iter().map(|error| error.code.exit).max() {
         None => DONE,
         Some(cause) if outcome.removed.is_empty() => cause,
         Some(_) => PARTIAL,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::error::Instead;
-
-    #[test]
-    fn each_failure_has_the_code_that_the_readme_names() {
-        let expected = [
-            (
-                Error::Usage {
-                    what: String::new(),
-                },
-                2,
-            ),
-            (
-                Error::NoStore {
-                    root: "/".into(),
-                    instead: Instead::Create,
-                },
-                3,
-            ),
-            (Error::Declined, 4),
-            (
-                Error::Damaged {
-                    what: String::new(),
-                    why: String::new(),
-                },
-                6,
-            ),
-            (
-                Error::Busy {
-                    holder: String::new(),
-                    waited: std::time::Duration::ZERO,
-                },
-                7,
-            ),
-            (Error::NoBase { home: None }, 1),
-            (Error::Interrupted { signal: 2 }, 130),
-            (Error::Interrupted { signal: 15 }, 143),
-        ];
-        for (error, code) in expected {
-            assert_eq!(of_error(&error), code, "{error:?}");
-        }
     }
 }

@@ -17,9 +17,10 @@ use crate::error::{Error, Result};
 pub fn set(file: &Path, text: &str, key: &str, typed: &str) -> Result<(String, String)> {
     let keys: Vec<&str> = all_keys().filter(|key| *key != "database").collect();
     if !keys.contains(&key) {
-        return Err(Error::Usage {
-            what: format!("'{key}' is no key; those are {}", keys.join(", ")),
-        });
+        return Err(Error::usage(format!(
+            "'{key}' is no key; those are {}",
+            keys.join(", ")
+        )));
     }
     let quoted = format!("\"{}\"", typed.replace('\\', "\\\\").replace('"', "\\\""));
     let listed = format!("[{quoted}]");
@@ -37,9 +38,9 @@ pub fn set(file: &Path, text: &str, key: &str, typed: &str) -> Result<(String, S
             found => complaint = complaint.or(found),
         }
     }
-    Err(Error::Usage {
-        what: complaint.map_or(format!("'{typed}' is no value of {key}"), |bad| bad.what),
-    })
+    Err(Error::usage(
+        complaint.map_or(format!("'{typed}' is no value of {key}"), |bad| bad.what),
+    ))
 }
 
 fn put(file: &Path, text: &str, key: &str, value: &str) -> Result<String> {

@@ -106,21 +106,19 @@ impl Origin {
 /// There is none, or a variable names a relative path, which each directory would take for another.
 pub fn base(flag: Option<&Path>, environment: &Environment) -> Result<PathBuf> {
     match base_and_origin(flag, environment) {
-        Some((base, Origin::Environment(variable))) if !base.is_absolute() => Err(Error::Usage {
-            what: format!(
+        Some((base, Origin::Environment(variable))) if !base.is_absolute() => {
+            Err(Error::usage(format!(
                 "{variable} is '{}', not an absolute path",
                 escape_path(&base)
-            ),
-        }),
+            )))
+        }
         Some((base, _)) => Ok(base),
         None => Err(no_base(environment)),
     }
 }
 
 pub fn no_base(environment: &Environment) -> Error {
-    Error::NoBase {
-        home: environment.relative_home.clone(),
-    }
+    Error::no_base(environment.relative_home.as_deref())
 }
 
 /// Returns the base with its origin; `None` if there is none.
@@ -162,6 +160,7 @@ pub fn platform_config_dir() -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Code;
 
     #[test]
     fn the_base_is_the_first_that_is_named() {
@@ -183,9 +182,9 @@ mod tests {
             ..less
         };
         assert_eq!(base(None, &least).unwrap(), Path::new("/h/.claude"));
-        assert!(matches!(
-            base(None, &Environment::default()),
-            Err(Error::NoBase { home: None })
-        ));
+        assert_eq!(
+            base(None, &Environment::default()).unwrap_err().code,
+            Code::NO_BASE
+        );
     }
 }

@@ -9,7 +9,7 @@ use toml::de::DeTable;
 use crate::base::read_regular;
 use crate::base::text::{edit_distance, escape};
 use crate::config::keep::KEEP;
-use crate::error::Error;
+use crate::error::{Code, Error};
 
 /// Key of the patterns that a file leaves out.
 pub const EXCLUDE: &str = "exclude";
@@ -258,10 +258,11 @@ impl ConfigProblem {
     }
 
     pub fn error(self) -> Error {
-        Error::BadConfig {
-            file: self.file,
-            what: self.what,
-        }
+        Error::new(
+            Code::BAD_CONFIG,
+            format!("{}: {}", self.file.display(), self.what),
+        )
+        .advise("fix or remove that line")
     }
 
     pub(super) fn remark(self, but: &str) -> Remark {

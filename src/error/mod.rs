@@ -1,11 +1,11 @@
-//! The failures that a caller branches on, each with message, code and next step; all others carry
-//! a cause.
+//! The one type of failures, with a table of codes; commands in its sentences are words.
 
-mod hint;
-mod kinds;
-pub mod problem;
+mod code;
+mod constructors;
+mod failure;
 pub mod sentence;
 mod words;
 
-pub use kinds::{Error, Result};
-pub use words::{Instead, Obstacle, StoreFlaw};
+pub use code::Code;
+pub use failure::{Choice, Error, Failure, More, Result, RunDetails};
+pub use words::{Instead, Obstacle, StoreFlaw, behind_link};

@@ -1,6 +1,6 @@
 //! Words for what the model tells in codes, shared by failures, warnings and views.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::base::shell_word::shell_word;
 use crate::base::text::escape;
@@ -183,26 +183,6 @@ pub(super) fn alternatives(candidates: &[Candidate]) -> String {
         .map(shown)
         .collect::<Vec<_>>()
         .join(" or ")
-}
-
-pub(super) fn no_home(relative: Option<&Path>) -> String {
-    relative.map_or_else(
-        || "HOME is not set".to_owned(),
-        |home| {
-            format!(
-                "HOME is '{}', which is not an absolute path",
-                home.display()
-            )
-        },
-    )
-}
-
-pub(super) fn content(entries: &[String]) -> String {
-    if entries.is_empty() {
-        "nothing".to_owned()
-    } else {
-        entries.join(", ")
-    }
 }
 
 /// Returns the name to use instead of one that leads through a symlink.

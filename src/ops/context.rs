@@ -11,7 +11,7 @@ use crate::base::mutex::lock;
 use crate::base::progress::Progress;
 use crate::config::environment::Environment;
 use crate::config::settings::Settings;
-use crate::error::{Error, Instead, Result};
+use crate::error::{Code, Error, Instead, More, Result};
 use crate::model::command_end::CommandEnd;
 use crate::model::state::object_id::ObjectId;
 use crate::ops::find_root::{Place, RootSearch};
@@ -161,7 +161,7 @@ impl Context {
     pub fn no_store(&self) -> Error {
         let root = self.root.path().to_path_buf();
         if !self.root.exists() {
-            return Error::RootMissing { root };
+            return Error::root_missing(&root);
         }
         let home = self.environment.home.as_deref();
         let is_refused = || self.root.danger(&self.base, home).is_some();
@@ -170,7 +170,7 @@ impl Context {
             _ if is_refused() => Instead::OtherRoot,
             _ => Instead::Create,
         };
-        Error::NoStore { root, instead }
+        Error::no_store(&root, &instead)
     }
 
     /// Device and inode of every store under the base; no checkpoint holds these. Collected only if
@@ -208,7 +208,19 @@ pub fn locate_store(base: &Path, at: &Root) -> Result<PathBuf> {
     match found.as_slice() {
         [] => Ok(place),
         [one] => Ok(one.clone()),
-        _ => Err(Error::AmbiguousStore { candidates: found }),
+        _ => {
+            let shown: Vec<String> = found
+                .iter()
+                .map(|path| path.display().to_string())
+                .collect();
+            let what = format!(
+                "several stores belong to this directory: {}",
+                shown.join(", ")
+            );
+            Err(Error::new(Code::AMBIGUOUS_STORE, what)
+                .advise("move all but one of them away")
+                .more(More::Stores(found)))
+        }
     }
 }
 

@@ -45,7 +45,7 @@ impl RootSearch<'_> {
         let above_git = above_git(found.as_deref().unwrap_or(&place.dir)).map(Path::to_path_buf);
         if place.is_exact && above_git.is_some() {
             let path = escape_path(&place.dir);
-            return Err(Error::DotGitPath { path });
+            return Err(Error::dot_git_path(&path));
         }
         let dir = above_git.as_deref().unwrap_or(&place.dir);
         let start = above_git.clone().or(found).filter(|_| !place.is_exact);

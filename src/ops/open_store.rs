@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::base::text::escape_path;
 use crate::error::sentence::Sentence;
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::ops::context::Context;
 use crate::ops::maintain::repair::salvage_unusable;
 use crate::ops::warning::Warning;
@@ -21,7 +21,7 @@ use crate::store::repository::{Store, check_exclusion_list};
 /// be read.
 pub fn open_usable(context: &Context, force: bool) -> Result<Store> {
     let store = match open_store(context, force) {
-        Err(Error::StoreUnusable { .. }) => {
+        Err(error) if error.code == Code::STORE_UNUSABLE => {
             check_exclusion_list(&Layout::new(context.store_dir()?))?;
             let _shield = context.interrupt.shield();
             if let Some(salvaged) =
@@ -44,9 +44,13 @@ fn refuse_base_out_of_nothing(base: &Path) -> Result<()> {
     let is_missing =
         |path: &Path| matches!(path.symlink_metadata(), Err(e) if e.kind() == ErrorKind::NotFound);
     if is_missing(base) && base.parent().is_some_and(is_missing) {
-        return Err(Error::NoPlaceForBase {
-            base: base.to_path_buf(),
-        });
+        let above = base.parent().unwrap_or(base).display();
+        let what = format!(
+            "the base {} cannot be made: {above} does not exist",
+            base.display()
+        );
+        return Err(Error::new(Code::NO_PLACE_FOR_BASE, what)
+            .advise("CHECKPOINT_HOME or --base names another place; nothing was made"));
     }
     Ok(())
 }
@@ -79,14 +83,12 @@ pub fn refuse_below_top(context: &Context, hint: &'static str) -> Result<()> {
         return Ok(());
     };
     let top_bytes = top.as_os_str().as_encoded_bytes();
-    Err(Error::UnclearWords {
-        what: format!(
-            "{} is a part of the repository {}",
-            escape_path(root),
-            escape_path(&top)
-        ),
-        hint: Sentence::new(hint, &[&top_bytes]),
-    })
+    Err(Error::usage(format!(
+        "{} is a part of the repository {}",
+        escape_path(root),
+        escape_path(&top)
+    ))
+    .next(Sentence::new(hint, &[&top_bytes])))
 }
 
 /// Opens or creates the store unless the root is unsafe. `force` is needed only once: the store
@@ -102,10 +104,7 @@ fn open_store(context: &Context, force: bool) -> Result<Store> {
     let known = Store::open(dir.clone())?.and_then(|store| store.description().ok()?);
     refuse_base_out_of_nothing(&context.base)?;
     if !force && !known.as_ref().is_some_and(|description| description.forced) {
-        return Err(Error::UnsafeRoot {
-            root: root.path().to_path_buf(),
-            why,
-        });
+        return Err(Error::unsafe_root(root.path(), &why));
     }
     let store = Store::open_or_create(dir, &context.description(true))?;
     if known.is_some_and(|description| !description.forced) {

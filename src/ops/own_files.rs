@@ -1,7 +1,7 @@
 //! Files in the project that we or other programs write for workflows: never captured, never
 //! changed by a restore.
 
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::snapshot::Snapshot;
 use crate::ops::warning::Warning;
@@ -62,12 +62,17 @@ impl OwnFiles {
     /// Refuses paths that name one of these files: a restore is not the way to change them.
     ///
     /// # Errors
-    /// [`Error::WorkflowFile`]
+    /// `workflow_file`
     pub fn refuse(&self, named: &[RelPath]) -> Result<()> {
         match named.iter().find(|path| self.covers(path)) {
-            Some(path) => Err(Error::WorkflowFile {
-                path: path.to_string(),
-            }),
+            Some(path) => Err(Error::new(
+                Code::WORKFLOW_FILE,
+                format!("'{path}' belongs to a workflow, and a restore leaves it alone"),
+            )
+            .advise(
+                "'checkpoint workflow rewind PHASE --both' takes a workflow back, and its files \
+                 with it",
+            )),
             None => Ok(()),
         }
     }

@@ -1,11 +1,10 @@
 //! Locks the store for a change, reports what was recovered and clears leftovers of killed processes.
 
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::model::checkpoint::line::Line;
 use crate::model::state::object_id::ObjectId;
 use crate::ops::context::Context;
 use crate::ops::warning::Warning;
-use crate::store::files::atomic_file;
 use crate::store::lifecycle::description::Description;
 use crate::store::locked::LockedStore;
 use crate::store::refs::inventory::Inventory;
@@ -42,11 +41,14 @@ impl Pending {
 
     /// Returns the failure of a command that has to wait for the end of this restore.
     pub fn refusal(&self) -> Error {
-        Error::RestorePending {
-            target: self.target(),
-            safety: self.safety(),
-            can_resume: matches!(self, Self::Known(_)),
-        }
+        let (target, safety) = (self.target().short(), self.safety().short());
+        let what = format!("a restore to {target} (safety checkpoint {safety}) was interrupted");
+        Error::new(Code::RESTORE_PENDING, what).advise(match self {
+            Self::Known(_) => {
+                "'checkpoint restore --resume' finishes it, 'checkpoint undo' takes it back"
+            }
+            Self::Unreadable { .. } => "'checkpoint undo' takes it back",
+        })
     }
 
     pub fn warning(&self) -> Warning {
@@ -150,7 +152,7 @@ pub fn describe(
         .is_some_and(|known| known.root == described.root);
     match locked.write_description(&described) {
         // Device and inode can wait until there is space, and must not block what frees it.
-        Err(Error::Io { source, .. }) if is_hint && atomic_file::is_full(&source) => Ok(known),
+        Err(error) if is_hint && error.is_full() => Ok(known),
         written => written.map(|()| known),
     }
 }

@@ -62,7 +62,7 @@ const LONGEST_LOCK_PAUSE: Duration = Duration::from_millis(50);
 /// file is still at `path`.
 ///
 /// # Errors
-/// [`Error::Busy`] with the name of the present holder; `NotFound` if the store is gone; failures
+/// `busy` with the name of the present holder; `NotFound` if the store is gone; failures
 /// of the system.
 pub fn acquire(path: &Path, wait: impl Into<LockWait>, holder: Option<&str>) -> Result<LockGuard> {
     let wait = wait.into();
@@ -115,10 +115,7 @@ fn wait_for(file: &mut File, path: &Path, started: Instant, wait: &LockWait) -> 
                 pause = (pause * 2).min(LONGEST_LOCK_PAUSE);
             }
             Err(TryLockError::WouldBlock) => {
-                return Err(Error::Busy {
-                    holder: read_holder(file),
-                    waited,
-                });
+                return Err(Error::busy(&read_holder(file), waited));
             }
             Err(TryLockError::Error(e)) => return Err(Error::io("lock", path)(e)),
         }
@@ -152,7 +149,7 @@ pub fn is_held(path: &Path) -> bool {
 fn open(path: &Path) -> Result<File> {
     match atomic_file::create_private(path) {
         Ok(_) => {}
-        Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::AlreadyExists => {}
+        Err(error) if error.io_kind() == Some(std::io::ErrorKind::AlreadyExists) => {}
         Err(e) => return Err(e),
     }
     OpenOptions::new()
@@ -184,19 +181,18 @@ fn read_holder(file: &mut File) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Code;
 
     #[test]
     fn a_second_holder_waits_and_is_told_who_has_it() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("lock");
         let held = acquire(&path, Duration::ZERO, Some("process 7 (create)")).unwrap();
-        match acquire(&path, Duration::from_millis(20), Some("other")) {
-            Err(Error::Busy { holder, waited }) => {
-                assert_eq!(holder, "process 7 (create)");
-                assert!(waited >= Duration::from_millis(20));
-            }
-            other => panic!("{other:?}"),
-        }
+        let asked = Instant::now();
+        let error = acquire(&path, Duration::from_millis(20), Some("other")).unwrap_err();
+        assert!(asked.elapsed() >= Duration::from_millis(20));
+        assert_eq!(error.code, Code::BUSY);
+        assert!(error.what.contains("process 7 (create)"), "{}", error.what);
         drop(held);
         acquire(&path, Duration::ZERO, Some("other")).unwrap();
     }
@@ -214,7 +210,7 @@ mod tests {
             let new = acquire(&path, Duration::ZERO, Some("new")).unwrap();
             drop(old);
             match waiting.join().unwrap() {
-                Err(Error::Busy { holder, .. }) => assert_eq!(holder, "new"),
+                Err(error) => assert!(error.what.contains("in use by new;"), "{error}"),
                 other => panic!("{other:?}"),
             }
             drop(new);
@@ -236,7 +232,10 @@ mod tests {
             atomic_file::rename(&store, &dir.path().join("gone")).unwrap();
             drop(held);
             assert!(
-                matches!(waiting.join().unwrap(), Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound)
+                waiting
+                    .join()
+                    .unwrap()
+                    .is_err_and(|error| error.io_kind() == Some(std::io::ErrorKind::NotFound))
             );
         });
     }

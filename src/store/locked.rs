@@ -2,7 +2,7 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::model::checkpoint::hold::Hold;
 use crate::model::checkpoint::message;
 use crate::model::checkpoint::record::{CheckpointId, DamagedCheckpoint};
@@ -219,7 +219,7 @@ impl<'s> LockedStore<'s> {
     pub(super) fn remove_refs(&self, ids: &[ObjectId]) -> Result<()> {
         let layout = self.store.layout();
         match ref_files::remove(layout, &refs_of(ids)) {
-            Err(Error::Io { source, .. }) if atomic_file::is_full(&source) => {
+            Err(error) if error.is_full() => {
                 // This process has it open, which would keep its room after the removal.
                 atomic_file::shrink(&layout.packed_commits(), &[])?;
                 atomic_file::remove_if_there(&layout.packed_commits())?;
@@ -251,10 +251,8 @@ impl<'s> LockedStore<'s> {
     pub fn reword(&mut self, id: ObjectId, reason: &str) -> Result<()> {
         let layout = self.store.layout();
         self.inventory.read_older();
-        let mut rewords = rewords::read(layout).map_err(|why| Error::Damaged {
-            what: "the file of later reasons".to_owned(),
-            why: why.to_string(),
-        })?;
+        let mut rewords = rewords::read(layout)
+            .map_err(|why| Error::damaged("the file of later reasons", why))?;
         rewords.retain(|id, _| self.inventory.knows(*id));
         rewords.insert(id, reason.to_owned());
         // Without the seal the next writer compares every row, if this process dies before it
@@ -435,25 +433,22 @@ fn refs_of(ids: &[ObjectId]) -> Vec<(Family, ObjectId)> {
 /// Refuses commits of a newer format, which this program could misread and destroy.
 fn refuse_newer_commits(layout: &Layout, inventory: &Inventory) -> Result<()> {
     match inventory.newest_format {
-        found if found > message::CHECKPOINT_FORMAT => Err(Error::StoreTooNew {
-            store: layout.dir().to_path_buf(),
+        found if found > message::CHECKPOINT_FORMAT => Err(Error::store_too_new(
+            layout.dir(),
             found,
-            supported: message::CHECKPOINT_FORMAT,
-        }),
+            message::CHECKPOINT_FORMAT,
+        )),
         _ => Ok(()),
     }
 }
 
 /// Reports a missing store as gone: it was there when it was opened.
 fn store_gone(layout: &Layout, cause: Error) -> Error {
-    match cause {
-        Error::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
-            Error::StoreGone {
-                store: layout.dir().to_path_buf(),
-            }
-        }
-        other => other,
+    if cause.io_kind() != Some(std::io::ErrorKind::NotFound) {
+        return cause;
     }
+    let what = format!("the store {} was removed meanwhile", layout.dir().display());
+    Error::new(Code::STORE_GONE, what).advise("'checkpoint create' makes a new one")
 }
 
 /// Refuses a store of a newer format, of which not even the lock may be touched.
@@ -461,11 +456,7 @@ fn refuse_newer(layout: &Layout) -> Result<()> {
     match description::format_of(layout) {
         Some(found) if found > description::STORE_FORMAT => {
             let supported = description::STORE_FORMAT;
-            Err(Error::StoreTooNew {
-                store: layout.dir().to_path_buf(),
-                found,
-                supported,
-            })
+            Err(Error::store_too_new(layout.dir(), found, supported))
         }
         _ => Ok(()),
     }

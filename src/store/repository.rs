@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::error::sentence::Sentence;
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::model::checkpoint::hold::Hold;
 use crate::model::checkpoint::record::Checkpoint;
 use crate::model::default_rules::DEFAULT_STORE_LIST;
@@ -205,16 +205,17 @@ impl Store {
     /// Returns the error for an unreadable part of a checkpoint.
     pub fn damage(&self, checkpoint: ObjectId, why: impl Display) -> Error {
         if let Some((remote, _)) = self.fetched_with(checkpoint) {
-            return Error::DamageFound {
-                what: format!(
+            return Error::new(
+                Code::DAMAGED,
+                format!(
                     "checkpoint {} of the remote {remote} is damaged: {why}",
                     checkpoint.short()
                 ),
-                hint: Sentence::new(
-                    "'checkpoint fetch {} --refetch' brings it again",
-                    &[&remote],
-                ),
-            };
+            )
+            .next(Sentence::new(
+                "'checkpoint fetch {} --refetch' brings it again",
+                &[&remote],
+            ));
         }
         inventory::damage_or_eviction(&self.layout, checkpoint, why.to_string())
     }
@@ -288,7 +289,7 @@ fn make(layout: &Layout, description: &Description) -> Result<()> {
     };
     for _ in 1..MAKE_TRIES {
         match attempt() {
-            Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) if error.io_kind() == Some(std::io::ErrorKind::NotFound) => {}
             done => return done,
         }
     }

@@ -3,9 +3,8 @@
 use serde_json::Value;
 
 use crate::base::text::escape_line;
-use crate::error::Error;
-use crate::error::problem::Choice;
 use crate::error::sentence::Sentence;
+use crate::error::{Choice, Error, More};
 use crate::model::checkpoint::mismatch::Candidate;
 use crate::model::json::{CheckpointRef, PathReason};
 use crate::view::contract::ContractDocument;
@@ -66,7 +65,7 @@ impl ErrorJson {
     pub fn new(error: &Error, contract: Option<&ContractDocument>) -> Self {
         let hint = words::hint(error);
         let mut failed = Self {
-            code: error.code().to_owned(),
+            code: error.code.name.to_owned(),
             message: escape_line(&words::message(error)),
             command: hint.as_ref().and_then(Sentence::to_run),
             hint: hint.map(|hint| hint.to_string()),
@@ -78,36 +77,35 @@ impl ErrorJson {
             detail: None,
             contract: contract.map(|contract| contract.value.clone()),
         };
-        match error {
-            Error::NoSuchCheckpoint { why, .. } if why.candidates().is_empty() => {}
-            Error::AmbiguousCheckpoint { .. } | Error::NoSuchCheckpoint { .. } => {
-                failed.candidates = Some(error.candidates().iter().map(candidate).collect());
+        match &error.more {
+            More::Candidates(candidates) => {
+                failed.candidates = Some(candidates.iter().map(candidate).collect());
             }
-            Error::AmbiguousStore { candidates } => {
-                let shown = candidates.iter().map(|path| path.display().to_string());
+            More::Stores(stores) => {
+                let shown = stores.iter().map(|path| path.display().to_string());
                 failed.store_dirs = Some(shown.collect());
             }
-            Error::Conflict { obstacles, .. } | Error::ChangedMeanwhile { obstacles } => {
+            More::Paths(obstacles) => {
                 let named = obstacles
                     .iter()
                     .map(|one| PathReason::plain(&one.path, one.why.clone()));
                 failed.paths = Some(named.collect());
             }
-            Error::Workflow(problem) => {
+            More::Run(details) => {
                 let options: Vec<OptionJson> =
-                    problem.options.iter().map(OptionJson::new).collect();
+                    details.options.iter().map(OptionJson::new).collect();
                 // Of several answers none is the next command: the user chooses.
                 let is_answer = |one: &OptionJson| one.command == failed.command;
                 if options.len() > 1 && options.iter().any(is_answer) {
                     failed.command = None;
                 }
                 failed.options = (!options.is_empty()).then_some(options);
-                let state = problem.state.as_deref();
-                let state = state.and_then(|state| serde_json::from_value(state.clone()).ok());
+                let state = details.state.clone();
+                let state = state.and_then(|state| serde_json::from_value(state).ok());
                 failed.run = state.as_ref().map(RunJson::of_state);
-                failed.detail = problem.detail.as_deref().cloned();
+                failed.detail.clone_from(&details.detail);
             }
-            _ => {}
+            More::Nothing | More::Why(_) | More::NoStoreYet | More::File { .. } => {}
         }
         failed
     }

@@ -107,6 +107,10 @@ impl PickerChoice {
 }
 
 /// What is known of the changes that a restore would make.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "one exists for each checkpoint that was looked at"
+)]
 pub enum Preview {
     /// Nothing is looked for.
     Unknown,

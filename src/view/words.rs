@@ -1,11 +1,10 @@
 //! Text shared by many commands: output, failures, warnings.
 
 use crate::base::text::escape_line;
-use crate::error::Error;
 use crate::error::sentence::{CommandWords, Sentence};
+use crate::error::{Code, Error};
 use crate::model::checkpoint::retention::{Evicted, EvictionReason};
 use crate::model::state::rel_path::RelPath;
-use crate::ops::capture::scope_checks::is_named_as_secret;
 use crate::ops::warning::Warning;
 use crate::ops::warning::warning_words::thousands;
 use crate::view::format::Paint;
@@ -20,9 +19,9 @@ pub struct Output {
 
 /// Returns what failed; of a signal, what it left.
 pub fn message(error: &Error) -> String {
-    match error {
-        Error::Interrupted { .. } => format!("interrupted{}", left_by_a_signal(place::command())),
-        other => without_numbers(&other.to_string()),
+    match error.signal() {
+        Some(_) => format!("interrupted{}", left_by_a_signal(place::command())),
+        None => without_numbers(&error.what),
     }
 }
 
@@ -49,32 +48,26 @@ fn left_by_a_signal(command: &str) -> &'static str {
 
 /// Returns the next step as it is printed and as JSON has it.
 pub fn hint(error: &Error) -> Option<Sentence> {
-    match error {
-        Error::Usage { .. } => {
+    match &error.next {
+        None if error.code == Code::USAGE => {
             let line = place::help_of();
             let words = line.split(' ').skip(1).chain(["--help"]);
             let help = CommandWords::new(words);
             Some(Sentence::text("see ").then_command(help))
         }
-        Error::NoSuchPath { path, .. } if is_named_as_secret(path) => Some(Sentence::new(
-            "it looks like a secret, which is left out; \
-             'checkpoint create --include-sensitive={}' records it",
-            &[path],
-        )),
-        other => other.hint().map(placed_sentence),
+        next => next.clone().map(placed_sentence),
     }
 }
 
 /// Formats a failure, in one line but for what git says: what, which path or id, what to do next.
 pub fn error(error: &Error, paint: Paint) -> String {
     let message = message(error);
-    let what = match error {
+    let what = if error.code == Code::REMOTE_FAILED {
         // Git's own lines, which are escaped.
-        Error::RemoteFailed { .. } => {
-            let lines = message.lines().map(|line| escape_line(line.trim_end()));
-            lines.collect::<Vec<_>>().join("\n  ")
-        }
-        _ => escape_line(&message),
+        let lines = message.lines().map(|line| escape_line(line.trim_end()));
+        lines.collect::<Vec<_>>().join("\n  ")
+    } else {
+        escape_line(&message)
     };
     let line = match hint(error) {
         Some(advice) if what.contains('\n') => format!("{what}\n{advice}"),

@@ -21,12 +21,9 @@ impl Destination {
     /// an existing parent.
     ///
     /// # Errors
-    /// [`Error::BadDestination`] if the path is no directory, is not empty, or cannot be made.
+    /// `bad_destination` if the path is no directory, is not empty, or cannot be made.
     pub fn resolve(typed: &Path) -> Result<Self> {
-        let refuse = |why: &str| Error::BadDestination {
-            dir: typed.to_path_buf(),
-            why: why.to_owned(),
-        };
+        let refuse = |why: &str| Error::bad_destination(typed, why.to_owned());
         match typed.symlink_metadata() {
             Ok(_) => {}
             Err(e) if e.kind() == ErrorKind::NotFound => return Self::new_one(typed),
@@ -57,10 +54,7 @@ impl Destination {
     }
 
     fn new_one(typed: &Path) -> Result<Self> {
-        let missing = || Error::BadDestination {
-            dir: typed.to_path_buf(),
-            why: "its parent is missing".into(),
-        };
+        let missing = || Error::bad_destination(typed, "its parent is missing");
         Ok(Self {
             path: root::in_canonical_parent(typed).ok_or_else(missing)?,
             exists: false,
@@ -74,13 +68,10 @@ impl Destination {
     /// Returns whether it lies inside the root, where the next checkpoint would capture it.
     ///
     /// # Errors
-    /// [`Error::BadDestination`] for the root itself, an existing directory in it, and any path in
+    /// `bad_destination` for the root itself, an existing directory in it, and any path in
     /// a `.git`, under the base or in a store.
     pub fn check_location(&self, root: &Root, base: &Path) -> Result<bool> {
-        let refuse = |why: &str| Error::BadDestination {
-            dir: self.path.clone(),
-            why: why.to_owned(),
-        };
+        let refuse = |why: &str| Error::bad_destination(&self.path, why.to_owned());
         let is = |place: &Path, other: &Path| {
             place == other
                 || root::identity(place).is_some_and(|found| root::identity(other) == Some(found))
@@ -117,16 +108,13 @@ impl Destination {
     /// Finds what [`Self::claim`] would be refused.
     ///
     /// # Errors
-    /// [`Error::BadDestination`] if nothing can be written there.
+    /// `bad_destination` if nothing can be written there.
     pub fn check_writable(&self) -> Result<()> {
         let above = self.path.parent().filter(|_| !self.exists);
         let place = above.unwrap_or(&self.path);
         let dir = Dir::open_root(place).map_err(Error::io("open", place))?;
         dir.refusal_to_write().map_or(Ok(()), |why| {
-            Err(Error::BadDestination {
-                dir: self.path.clone(),
-                why: sys::reason(&why),
-            })
+            Err(Error::bad_destination(&self.path, sys::reason(&why)))
         })
     }
 
@@ -139,10 +127,7 @@ impl Destination {
             let work = WorkTree::open(&self.path)?;
             let items = work.root().list().map_err(Error::io("read", &self.path))?;
             if !items.is_empty() {
-                return Err(Error::BadDestination {
-                    dir: self.path.clone(),
-                    why: "it is not empty".into(),
-                });
+                return Err(Error::bad_destination(&self.path, "it is not empty"));
             }
             return Ok(Claimed { work, made: None });
         }

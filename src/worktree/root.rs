@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::base::windows::verbatim::usual_path;
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::model::state::rel_path::RelPath;
 
 /// A root by its canonical path, existing or gone.
@@ -38,9 +38,11 @@ impl Root {
             Ok(path) => {
                 let found = identity(&path);
                 if !path.is_dir() {
-                    return Err(Error::RootIsFile {
-                        root: dir.to_path_buf(),
-                    });
+                    return Err(Error::new(
+                        Code::ROOT_MISSING,
+                        format!("{} is a file, not a directory", dir.display()),
+                    )
+                    .advise("name a directory with -C"));
                 }
                 let same = |logical: &&Path| {
                     logical.is_absolute() && *logical != path && identity(logical) == found
@@ -58,9 +60,7 @@ impl Root {
     }
 
     fn of_gone(dir: &Path) -> Result<Self> {
-        let missing = || Error::RootMissing {
-            root: dir.to_path_buf(),
-        };
+        let missing = || Error::root_missing(dir);
         Ok(Self {
             path: in_canonical_parent(dir).ok_or_else(missing)?,
             logical: None,

@@ -39,13 +39,9 @@ impl WorkTree {
     fn of(path: &Path, opened: io::Result<Dir>) -> Result<Self> {
         let root = opened.map_err(|error| {
             if sys::is_absent(&error) {
-                Error::RootMissing { root: path.into() }
+                Error::root_missing(path)
             } else {
-                Error::TreeIo {
-                    action: "read",
-                    path: path.to_path_buf(),
-                    source: error,
-                }
+                Error::tree_io("read", path, error)
             }
         })?;
         let stat = root.stat().map_err(Error::io("look at", path))?;
@@ -131,9 +127,7 @@ impl WorkTree {
         let now = Dir::open_root(&self.path).and_then(|dir| dir.stat());
         match now {
             Ok(now) if sys::is_same_place(&now, &self.stat) => Ok(()),
-            _ => Err(Error::RootMissing {
-                root: self.path.clone(),
-            }),
+            _ => Err(Error::root_missing(&self.path)),
         }
     }
 
@@ -151,11 +145,7 @@ impl WorkTree {
 
     /// Makes the error of a failed action at a path.
     pub fn io(&self, action: &'static str, path: &RelPath, source: std::io::Error) -> Error {
-        Error::TreeIo {
-            action,
-            path: self.shown(path),
-            source,
-        }
+        Error::tree_io(action, &self.shown(path), source)
     }
 }
 
@@ -218,6 +208,7 @@ pub fn in_writable_root<T>(work: &WorkTree, act: impl Fn() -> io::Result<T>) -> 
 )]
 mod tests {
     use super::*;
+    use crate::error::Code;
 
     fn path(text: &str) -> RelPath {
         RelPath::new(text.as_bytes()).unwrap()
@@ -260,14 +251,14 @@ mod tests {
         let work = WorkTree::open(&root).unwrap();
         assert!(work.check_still_there().is_ok());
         std::fs::rename(&root, temp.path().join("moved")).unwrap();
-        assert!(matches!(
-            work.check_still_there(),
-            Err(Error::RootMissing { .. })
-        ));
+        assert!(
+            work.check_still_there()
+                .is_err_and(|error| error.code == Code::ROOT_MISSING)
+        );
         std::fs::create_dir(&root).unwrap();
-        assert!(matches!(
-            work.check_still_there(),
-            Err(Error::RootMissing { .. })
-        ));
+        assert!(
+            work.check_still_there()
+                .is_err_and(|error| error.code == Code::ROOT_MISSING)
+        );
     }
 }

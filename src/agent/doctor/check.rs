@@ -57,7 +57,7 @@ impl HealthCheck {
     pub fn of_error(subject: &str, error: &Error) -> Self {
         Self {
             state: HealthState::Problem,
-            remedy: error.hint(),
+            remedy: error.next.clone(),
             ..Self::good(subject, error.to_string())
         }
     }

@@ -85,10 +85,7 @@ fn writable(place: &Path) -> HealthCheck {
     match try_out(place) {
         Ok(()) => HealthCheck::good("writing", format!("{} can be written", escape_path(place))),
         // The name of the file that was tried says nothing.
-        Err(Error::Io { source, .. }) => {
-            HealthCheck::of_error("writing", &Error::io("write", place)(source))
-        }
-        Err(why) => HealthCheck::of_error("writing", &why),
+        Err(why) => HealthCheck::of_error("writing", &why.renamed("write", place)),
     }
 }
 

@@ -12,7 +12,7 @@ use crate::agent::hook::{start, text};
 use crate::agent::shell_calls::asks_consent;
 use crate::base::time::utc_seconds;
 use crate::config::agents::AutoCheckpoints;
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::model::session::provenance::Moment;
 use crate::ops::context::Context;
 use crate::ops::contract::audit;
@@ -82,7 +82,7 @@ pub fn unopened(
     dir: &Path,
     error: &Error,
 ) -> HookAnswer {
-    let is_new = Marks::of(options.temporary, dir, event).is_new(error.into());
+    let is_new = Marks::of(options.temporary, dir, event).is_new(error.code.name);
     not_made(is_new, &(options.words)(error)).answer
 }
 
@@ -227,7 +227,7 @@ fn begin_session(
             return Ok(Handled::done("no store"));
         };
         let root = context.root.path().to_path_buf();
-        return Err(Error::UnsafeRoot { root, why });
+        return Err(Error::unsafe_root(&root, &why));
     };
     let noted = session::begin(context, &store).and_then(|session| {
         anchor::note_start(context, &session, event, &options.marks(context, event))
@@ -236,8 +236,8 @@ fn begin_session(
     handled.answer.context = start::line(context, &store);
     match noted {
         // The process that holds the lock heals the store too.
-        Ok(()) | Err(Error::Busy { .. }) => Ok(handled),
-        Err(error) => Err(error),
+        Err(error) if error.code != Code::BUSY => Err(error),
+        _ => Ok(handled),
     }
 }
 
@@ -325,17 +325,18 @@ fn failed(
     options: &HookOptions<'_>,
     error: &Error,
 ) -> Handled {
-    let what = match error {
-        Error::Interrupted { .. } => "it took longer than a hook may".to_owned(),
-        other => (options.words)(other),
+    let what = if error.code == Code::INTERRUPTED {
+        "it took longer than a hook may".to_owned()
+    } else {
+        (options.words)(error)
     };
     // During a hold, only a prompt must not pass unsaved without a word.
-    let is_held = matches!(error, Error::Held { .. }) && event.moment != Moment::Prompt;
-    if is_held || matches!(error, Error::RootMissing { .. }) {
+    let is_held = error.code == Code::HELD && event.moment != Moment::Prompt;
+    if is_held || error.code == Code::ROOT_MISSING {
         return Handled::done(&what);
     }
     let marks = options.marks(context, event);
-    let is_new = marks.is_new(error.into());
+    let is_new = marks.is_new(error.code.name);
     if !is_passing(error) || !is_users_prompt(context, event, options) {
         return not_made(is_new, &what);
     }
@@ -355,17 +356,16 @@ fn not_made(is_new: bool, what: &str) -> Handled {
 
 /// Whether a failure says nothing of the next prompt, so that each prompt lost by it is told.
 fn is_passing(error: &Error) -> bool {
-    match error {
-        Error::Busy { .. } | Error::Interrupted { .. } => true,
-        Error::Io { source, .. } => matches!(
-            source.kind(),
-            ErrorKind::PermissionDenied
-                | ErrorKind::QuotaExceeded
-                | ErrorKind::ReadOnlyFilesystem
-                | ErrorKind::StorageFull
-        ),
-        _ => false,
-    }
+    [Code::BUSY, Code::INTERRUPTED].contains(&error.code)
+        || matches!(
+            error.io_kind(),
+            Some(
+                ErrorKind::PermissionDenied
+                    | ErrorKind::QuotaExceeded
+                    | ErrorKind::ReadOnlyFilesystem
+                    | ErrorKind::StorageFull
+            )
+        )
 }
 
 /// Whether an event is a prompt that is to be recorded.

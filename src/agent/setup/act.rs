@@ -102,9 +102,9 @@ fn apply(change: &SettingsChange, top: &Path) -> Result<()> {
 
 /// Returns why a file could not be written, without its path.
 fn cause(error: &Error) -> String {
-    match error {
-        Error::Io { source, .. } => source.to_string(),
-        other => other.to_string(),
+    match error.io_failure() {
+        Some((_, source)) => source.to_string(),
+        None => error.to_string(),
     }
 }
 
@@ -151,10 +151,7 @@ pub fn write_settings(path: &Path, text: &str) -> Result<()> {
 
 /// Writes a file through a link, whole or not at all. A failure names it, not the temporary file.
 fn write(path: &Path, text: &str, mode: Mode<'_>) -> Result<()> {
-    write_through(path, text, mode).map_err(|why| match why {
-        Error::Io { source, .. } => Error::io("write", path)(source),
-        other => other,
-    })
+    write_through(path, text, mode).map_err(|why| why.renamed("write", path))
 }
 
 fn write_through(path: &Path, text: &str, mode: Mode<'_>) -> Result<()> {

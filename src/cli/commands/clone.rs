@@ -14,7 +14,7 @@ use crate::cli::{environment, signals};
 use crate::config::environment::Environment;
 use crate::config::settings::OwnFile;
 use crate::error::sentence::Sentence;
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::ops::find_root::Place;
 use crate::ops::transfer::clone::{self as clone_op, CloneOutcome};
 use crate::view::answer::{Out, Text, outln};
@@ -42,24 +42,20 @@ impl RunAnywhere for CloneArgs {
         // As with `remote add`, a URL that is a path does not begin at -C.
         let here = environment::absolute(Path::new("."))?;
         let named = self.directory.clone().or_else(|| last_part(&self.url));
-        let directory = above.join(named.ok_or_else(|| Error::Usage {
-            what: "the URL names no directory; give one".to_owned(),
-        })?);
+        let directory =
+            above.join(named.ok_or_else(|| Error::usage("the URL names no directory; give one"))?);
         let (dir, is_exact) = (directory.clone(), true);
         let place = Place { dir, is_exact };
         let own_file = OwnFile::MayBeBad;
-        let is_made = make(&directory).map_err(|refused| {
+        let is_made = make(&directory).map_err(|mut refused| {
             let environment = environment.clone();
             let context = command_context::open(&place, cmd.global, environment, "clone", own_file);
             let is_begun =
                 context.is_ok_and(|context| clone_op::is_begun(&context, &self.url, &here));
-            match refused {
-                Error::BadDestination { dir, why } if is_begun => Error::BadDestination {
-                    why: format!("{why}; {}", goes_on(&dir)),
-                    dir,
-                },
-                other => other,
+            if is_begun && refused.code == Code::BAD_DESTINATION {
+                refused.what = format!("{}; {}", refused.what, goes_on(&directory));
             }
+            refused
         })?;
         let done = self.into_directory(cmd, &place, environment, &here);
         if done.is_err() && is_made {
@@ -112,10 +108,7 @@ fn goes_on(directory: &Path) -> Sentence {
 
 /// Makes the directory; returns whether it is new.
 fn make(directory: &Path) -> Result<bool> {
-    let refuse = |why: &str| Error::BadDestination {
-        dir: directory.to_path_buf(),
-        why: why.to_owned(),
-    };
+    let refuse = |why: &str| Error::bad_destination(directory, why.to_owned());
     match clone_op::is_free(directory) {
         Ok(true) => Ok(false),
         Ok(false) => Err(refuse("it is not empty")),

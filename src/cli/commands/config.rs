@@ -85,7 +85,7 @@ impl RunAnywhere for ConfigArgs {
         let (variables, flags) = (environment::variables(), flags(global, &environment));
         let (outcome, warnings) = config(&root, base, &environment, variables, flags);
         let failure = outcome.failures.first();
-        let code = failure.map_or(exit_code::DONE, exit_code::of_error);
+        let code = failure.map_or(exit_code::DONE, |error| error.code.exit);
         let printer = cmd.printer;
         if printer.json {
             printer.result(&partial(name, code, &outcome, &warnings, failure));

@@ -17,7 +17,7 @@ use crate::cli::exit_code;
 use crate::cli::run::{Properties, RunCommand};
 use crate::cli::terminal::printer;
 use crate::error::sentence::{CommandWords, Sentence};
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::model::checkpoint::keep_policy::PolicyChange;
 use crate::model::checkpoint::terms::CheckpointType;
 use crate::ops::context::Context;
@@ -150,14 +150,12 @@ impl CreateArgs {
         });
         if let Some(word) = behind_option {
             let again = [b"create", b"-m".as_slice(), word, b"--include-sensitive"];
-            return Err(Error::UnclearWords {
-                what: format!(
-                    "{0} after --include-sensitive is ambiguous: a pattern needs '=' \
+            return Err(Error::usage(format!(
+                "{0} after --include-sensitive is ambiguous: a pattern needs '=' \
                      (--include-sensitive={0}), a reason -m",
-                    shell_word(word)
-                ),
-                hint: Sentence::command(CommandWords::new(again)),
-            });
+                shell_word(word)
+            ))
+            .next(Sentence::command(CommandWords::new(again))));
         }
         let is_there = |word: &&OsString| here.join(word).symlink_metadata().is_ok();
         if let Some(path) = words.iter().filter(|word| !word.is_empty()).find(is_there) {
@@ -172,32 +170,26 @@ impl CreateArgs {
                 &[&word],
             );
             return Err(if is_inside {
-                Error::UnclearWords {
-                    what: format!("{path} is a path in this directory"),
-                    hint: everything.then_sentence(Sentence::new(
+                Error::usage(format!("{path} is a path in this directory")).next(
+                    everything.then_sentence(Sentence::new(
                         ", 'checkpoint create --scope {}' only that path",
                         &[&word],
                     )),
-                }
+                )
             } else {
-                Error::UnclearWords {
-                    what: format!("{path} is a path outside this directory"),
-                    hint: everything,
-                }
+                Error::usage(format!("{path} is a path outside this directory")).next(everything)
             });
         }
         let text = words.join(OsStr::new(" "));
-        let text = text.into_string().map_err(|_| Error::Usage {
-            what: "the reason is not UTF-8".to_owned(),
-        })?;
+        let text = text
+            .into_string()
+            .map_err(|_| Error::usage("the reason is not UTF-8"))?;
         match words.len() {
             0 => {}
             1 => self.reason = Some(text),
             _ => {
-                return Err(Error::UnclearWords {
-                    what: "a reason of several words needs quotes".to_owned(),
-                    hint: Sentence::command(CommandWords::new(["create", &*text])),
-                });
+                return Err(Error::usage("a reason of several words needs quotes")
+                    .next(Sentence::command(CommandWords::new(["create", &*text]))));
             }
         }
         Ok(())
@@ -264,17 +256,16 @@ impl RunCommand for CreateArgs {
         let mut made = false;
         let ended = create(context, cmd, self, &mut made);
         // No log in a refused or missing root.
-        let has_place = !matches!(
-            ended,
-            Err(Error::UnsafeRoot { .. } | Error::RootMissing { .. })
-        );
+        let has_place = !ended
+            .as_ref()
+            .is_err_and(|error| [Code::UNSAFE_ROOT, Code::ROOT_MISSING].contains(&error.code));
         if context.settings.audit && has_place {
             note(
                 context,
                 cmd,
                 ended
                     .as_ref()
-                    .map_or_else(exit_code::of_error, |code| *code),
+                    .map_or_else(|error| error.code.exit, |code| *code),
                 made,
             );
         }
@@ -305,8 +296,14 @@ fn create(
             .then(|| contract(context, cmd, outcome, has_reason))
             .transpose();
         let missing = required && outcome.checkpoint.is_none();
-        let missing = missing.then(|| Error::NotRecorded {
-            disabled: outcome.skipped == Some(Skipped::Disabled),
+        let missing = missing.then(|| {
+            Error::new(Code::NOT_RECORDED, "no checkpoint holds the present state").advise(
+                if outcome.skipped == Some(Skipped::Disabled) {
+                    "CHECKPOINT_DISABLE is set"
+                } else {
+                    "--max-files N raises the limit, an exclude leaves folders out"
+                },
+            )
         });
         code = document.and_then(|document| {
             print_outcome(
@@ -343,7 +340,7 @@ fn print_outcome(
     // A new checkpoint that cannot be read back is damaged.
     let is_proven = contract.is_none_or(ContractDocument::is_proven);
     let code = match missing {
-        Some(missing) => exit_code::of_error(missing),
+        Some(missing) => missing.code.exit,
         None if is_proven => exit_code::of_create(outcome),
         None => exit_code::DAMAGED,
     };

@@ -49,9 +49,9 @@ impl Command for ExportBundleArgs {
             } else {
                 "a terminal"
             };
-            return Err(Error::Usage {
-                what: format!("the bundle cannot go to standard output together with {reader}"),
-            });
+            return Err(Error::usage(format!(
+                "the bundle cannot go to standard output together with {reader}"
+            )));
         }
         let options = ExportBundleOptions {
             selectors: self.selectors,

@@ -47,11 +47,11 @@ fn text(words: &[String], whole: &Grammar) -> Result<String> {
         _ => None,
     };
     page.or_else(|| grammar::help_of(whole, words))
-        .ok_or_else(|| Error::Usage {
-            what: format!(
+        .ok_or_else(|| {
+            Error::usage(format!(
                 "'{}' is neither a command nor a topic; the topics: {}",
                 words.join(" "),
                 topics::names().join(", ")
-            ),
+            ))
         })
 }

@@ -27,7 +27,7 @@ use crate::cli::terminal::printer;
 use crate::cli::{environment, exit_code, parse, signals};
 use crate::config::environment::{Environment, base};
 use crate::config::settings::OwnFile;
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::model::session::provenance::Moment;
 use crate::ops::find_root::Place;
 use crate::ops::warning::Warning;
@@ -237,12 +237,13 @@ fn respond_in(
     let mut context = match opened {
         Ok(context) if context.root.exists() => context,
         // A directory that is gone gets nothing, and only the user's next prompt would miss it.
-        Ok(_) | Err(Error::RootMissing { .. }) if event.moment != Moment::Prompt => {
+        Ok(_) if event.moment != Moment::Prompt => return HookAnswer::default(),
+        Err(error) if error.code == Code::ROOT_MISSING && event.moment != Moment::Prompt => {
             return HookAnswer::default();
         }
         Ok(context) => {
             let root = context.root.path().to_path_buf();
-            let error = Error::RootMissing { root };
+            let error = Error::root_missing(&root);
             return handle::unopened(event, &options, &place.dir, &error);
         }
         Err(error) => return handle::unopened(event, &options, &place.dir, &error),

@@ -45,9 +45,7 @@ impl Command for ImportBundleArgs {
             let file = File::open(&self.file).map_err(Error::io("open", &self.file))?;
             Box::new(BufReader::with_capacity(READ_BYTES, file))
         } else if stdin().is_terminal() {
-            return Err(Error::Usage {
-                what: "standard input is a terminal, not a bundle".to_owned(),
-            });
+            return Err(Error::usage("standard input is a terminal, not a bundle"));
         } else {
             Box::new(BufReader::with_capacity(READ_BYTES, stdin()))
         };

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::base::text::escape_path;
 use crate::error::sentence::Sentence;
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 
 /// Expands each list in place. Items end with a newline, or with NUL if the list contains one.
 ///
@@ -22,9 +22,7 @@ pub fn expand(typed: &[OsString]) -> Result<Vec<Vec<u8>>> {
         }
     }
     if all.is_empty() && !typed.is_empty() {
-        return Err(Error::Usage {
-            what: "the list names no path".to_owned(),
-        });
+        return Err(Error::usage("the list names no path"));
     }
     Ok(all)
 }
@@ -41,13 +39,14 @@ pub fn is_list(word: &[u8]) -> bool {
 pub fn content(file: &Path) -> Result<Vec<u8>> {
     if file != Path::new("-") {
         return std::fs::read(file).map_err(|cause| match cause.kind() {
-            ErrorKind::NotFound => Error::NothingFound {
-                what: format!("{} does not exist", escape_path(file)),
-                hint: Sentence::text(
-                    "nothing was changed; the name is relative to the current directory, not to -C, \
+            ErrorKind::NotFound => Error::new(
+                Code::NOTHING_FOUND,
+                format!("{} does not exist", escape_path(file)),
+            )
+            .next(Sentence::text(
+                "nothing was changed; the name is relative to the current directory, not to -C, \
                      and a path that begins with @ is typed with ./ before it",
-                ),
-            },
+            )),
             _ => Error::io("read", file)(cause),
         });
     }
@@ -59,9 +58,7 @@ pub fn content(file: &Path) -> Result<Vec<u8>> {
 
 fn file_named(item: &OsString) -> Result<&Path> {
     let name = item.to_str().and_then(|item| item.strip_prefix('@'));
-    let name = name.ok_or_else(|| Error::Usage {
-        what: "the name of a list of paths is not UTF-8".to_owned(),
-    })?;
+    let name = name.ok_or_else(|| Error::usage("the name of a list of paths is not UTF-8"))?;
     Ok(Path::new(name))
 }
 

@@ -44,8 +44,8 @@ impl RunAnywhere for ManArgs {
                 .words
                 .iter()
                 .try_fold(whole, |at, word| below(&at, word));
-            page(found.ok_or_else(|| Error::Usage {
-                what: format!("there is no command '{}'", self.words.join(" ")),
+            page(found.ok_or_else(|| {
+                Error::usage(format!("there is no command '{}'", self.words.join(" ")))
             })?)?
         };
         print(cmd, "man", &text);

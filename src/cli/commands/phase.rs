@@ -79,7 +79,7 @@ fn done(
     if commits && !cmd.global.yes {
         let what = "commit everything in the project's own repository".to_owned();
         let question = format!("{what}? [y/N] ");
-        cmd.prompt.ask(&context.interrupt, what, &question)?;
+        cmd.prompt.ask(&context.interrupt, &what, &question)?;
     }
     let mut outcome = phase_transitions::done(context, options, finish)?;
     if commits {

@@ -181,9 +181,9 @@ fn choose(
     writes_here: bool,
 ) -> Result<(String, PickedItem)> {
     if !may_choose(cmd) {
-        return Err(Error::Usage {
-            what: "no checkpoint is named: 'checkpoint list' shows them".to_owned(),
-        });
+        return Err(Error::usage(
+            "no checkpoint is named: 'checkpoint list' shows them",
+        ));
     }
     let listed = ListOptions {
         tells: true,
@@ -296,9 +296,10 @@ fn print_checked(
     let _shield = context.interrupt.shield();
     let ended = match cmd.children(context).shell(&command, dir) {
         Ok(ended) => Some(ended),
-        Err(Error::Interrupted { signal }) => {
+        Err(error) if error.signal().is_some() => {
+            let signal = error.signal().unwrap_or_default();
             let (done, hint) = (restore::check_done(&outcome), restore::way_back(&outcome));
-            return Err(Error::InterruptedLate { signal, done, hint });
+            return Err(Error::interrupted_late(signal, &done, hint));
         }
         Err(error) => {
             cmd.printer

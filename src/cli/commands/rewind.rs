@@ -50,9 +50,7 @@ impl RunCommand for PromptRewindArgs {
         let number = chosen.as_ref().map(|(number, _)| *number);
         let Some(number) = self.prompt.or(number) else {
             if self.common.contract.contract {
-                return Err(Error::Usage {
-                    what: "--contract needs N, the number of a prompt".to_owned(),
-                });
+                return Err(Error::usage("--contract needs N, the number of a prompt"));
             }
             print_answer(
                 cmd,

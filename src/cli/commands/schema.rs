@@ -6,7 +6,7 @@ use crate::cli::run::RunAnywhere;
 use crate::cli::schema;
 use crate::config::environment::Environment;
 use crate::error::sentence::Sentence;
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 
 /// Print the JSON Schema of a document
 #[derive(Debug, clap::Args)]
@@ -28,9 +28,12 @@ impl RunAnywhere for SchemaArgs {
             });
             return Ok(exit_code::DONE);
         };
-        let text = schema::text(name).ok_or_else(|| Error::NothingFound {
-            what: format!("there is no schema named '{name}'"),
-            hint: Sentence::new("'checkpoint schema' lists them", &[]),
+        let text = schema::text(name).ok_or_else(|| {
+            Error::new(
+                Code::NOTHING_FOUND,
+                format!("there is no schema named '{name}'"),
+            )
+            .next(Sentence::new("'checkpoint schema' lists them", &[]))
         })?;
         if cmd.printer.json {
             cmd.printer.result(&schema::json(Some(&text)));

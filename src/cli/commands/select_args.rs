@@ -65,7 +65,7 @@ impl PlanArgs {
         let must = context.settings.agents.agent_restore == AgentConsent::Plan;
         if self.digest.is_none() && is_agent && must && !dry_run {
             let command = showing_plan(cmd);
-            return Err(Error::PlanNeeded { command });
+            return Err(Error::plan_needed(command));
         }
         Ok(self.digest.clone())
     }

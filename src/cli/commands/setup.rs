@@ -18,7 +18,7 @@ use crate::cli::run::RunAnywhere;
 use crate::cli::{environment, exit_code, signals};
 use crate::config::environment::Environment;
 use crate::error::sentence::{CommandWords, Sentence};
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::ops::find_root::exactly;
 use crate::view::format::count;
 use crate::view::setup::{self as setup_view, SetupForm};
@@ -141,10 +141,9 @@ impl SetupArgs {
     /// Plans the plugin for Claude Code in a folder of its own.
     fn plugin(&self, table: &Agents, folder: &Path, program: &str) -> Result<AgentPlan> {
         if self.agents != ["claude"] {
-            return Err(Error::Usage {
-                what: "--into writes the plugin for Claude Code: type setup claude --into DIR"
-                    .to_owned(),
-            });
+            return Err(Error::usage(
+                "--into writes the plugin for Claude Code: type setup claude --into DIR",
+            ));
         }
         let dir = environment::absolute(folder)?;
         let is_free = match std::fs::read_dir(&dir) {
@@ -153,7 +152,7 @@ impl SetupArgs {
         };
         if !is_free {
             let why = "it is not empty".to_owned();
-            return Err(Error::BadDestination { dir, why });
+            return Err(Error::bad_destination(&dir, why));
         }
         plan::plugin(table, &dir, program)
     }
@@ -175,12 +174,10 @@ impl SetupArgs {
         let is_here = |agent: &AgentName| table.get(*agent).is_ok_and(|agent| places.has(agent));
         let found: Vec<AgentName> = all.filter(is_here).collect();
         if found.is_empty() {
-            return Err(Error::Usage {
-                what: format!(
-                    "no agent has settings here; name one of {}",
-                    agent_names().collect::<Vec<_>>().join(", ")
-                ),
-            });
+            return Err(Error::usage(format!(
+                "no agent has settings here; name one of {}",
+                agent_names().collect::<Vec<_>>().join(", ")
+            )));
         }
         Ok(found)
     }
@@ -210,18 +207,15 @@ impl SetupArgs {
         // Whoever names a new folder has agreed to it.
         let is_agreed = cmd.global.yes || self.into.is_some();
         if let (Some(what), false, false) = (&summary, is_agreed, cmd.prompt.may_ask) {
-            return Err(Error::ConsentNeeded {
-                what: what.clone(),
-                can_look: false,
-            });
+            return Err(Error::consent_needed(what, false));
         }
         let mut outcomes = Vec::new();
         for plan in plans {
             let agreed = plan.changes.is_empty() || is_agreed || {
                 let question = setup_view::question(&plan, self.remove);
                 let summary = summary.clone().unwrap_or_default();
-                match cmd.prompt.ask(interrupt, summary, &question) {
-                    Err(Error::Declined) => false,
+                match cmd.prompt.ask(interrupt, &summary, &question) {
+                    Err(error) if error.code == Code::DECLINED => false,
                     answer => answer.map(|()| true)?,
                 }
             };
@@ -236,7 +230,7 @@ impl SetupArgs {
         }
         let is_refused = |outcome: &AgentPlan| outcome.progress == SetupProgress::Declined;
         if !outcomes.is_empty() && outcomes.iter().all(is_refused) {
-            return Err(Error::Declined);
+            return Err(Error::declined());
         }
         Ok(outcomes)
     }
@@ -258,21 +252,16 @@ fn carry_out_one(plan: AgentPlan, top: &Path, again: CommandWords) -> AgentPlan 
             format!("of {agent}, {done} done and {failed} not:")
         }
     };
-    outcome.failure = outcome.failure.map(|cause| Error::StoppedAfter {
-        done,
-        hint: Some(next_step(&cause, again)),
-        cause: Box::new(cause),
+    outcome.failure = outcome.failure.map(|cause| {
+        let next = next_step(&cause, again);
+        cause.after(&done, Some(next))
     });
     outcome
 }
 
 /// Returns what lets settings be written, and the command that goes on then.
 fn next_step(cause: &Error, again: CommandWords) -> Sentence {
-    let kind = match cause {
-        Error::Io { source, .. } => source.kind(),
-        _ => ErrorKind::Other,
-    };
-    let condition = match kind {
+    let condition = match cause.io_kind().unwrap_or(ErrorKind::Other) {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "free some space on that disk, then ",
         ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
             "this user or sandbox may not write there; once it may, "
@@ -293,12 +282,10 @@ pub fn program(cmd: &CommandContext<'_>) -> Result<String> {
     let found = found.ok_or_else(|| Error::unexpected("the path of this program is not known"))?;
     let is_plain = |path: &&str| !path.contains(char::is_control) && is_our_name(path);
     let path = found.to_str().filter(is_plain).map(str::to_owned);
-    path.ok_or_else(|| Error::Usage {
-        what: format!(
+    path.ok_or_else(|| Error::usage(format!(
             "agents call this program by its path, which must be plain text and end in checkpoint; it is {}",
             escape_path(&found)
-        ),
-    })
+        )))
 }
 
 /// Returns the program as it is written into the plugin: a path as an absolute one, as the plugin is
@@ -314,7 +301,9 @@ fn named_program(typed: &str) -> Result<String> {
         path.to_str().map(str::to_owned)
     };
     let is_plain = |path: &String| is_our_name(path) && !path.contains(char::is_control);
-    path.filter(is_plain).ok_or_else(|| Error::Usage {
-        what: format!("--program must end in checkpoint, and '{typed}' does not"),
+    path.filter(is_plain).ok_or_else(|| {
+        Error::usage(format!(
+            "--program must end in checkpoint, and '{typed}' does not"
+        ))
     })
 }

@@ -5,7 +5,7 @@ use crate::cli::commands::restore::{CommonArgs, print_restored};
 use crate::cli::exit_code;
 use crate::cli::run::{Properties, RunCommand};
 use crate::error::sentence::Sentence;
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::ops::browse::undo_steps::undo_steps;
 use crate::ops::context::Context;
 use crate::ops::restore::commands as restore_op;
@@ -95,36 +95,33 @@ fn stopped_after(done: u32, steps: u32, so_far: Option<&RestoreOutcome>, cause: 
         return cause;
     }
     let left = steps - done;
-    let hint = match &cause {
-        Error::ConsentNeeded { .. } => Some(Sentence::new(
+    let hint = if cause.code == Code::CONSENT_NEEDED {
+        let left = left.to_string();
+        Some(Sentence::new(
             "'checkpoint undo {} --yes' goes on",
-            &[&left.to_string()],
-        )),
-        other => other.hint(),
+            &[&left],
+        ))
+    } else {
+        cause.next.clone()
     };
-    Error::StoppedAfter {
-        done: format!("{done} of {steps} steps undone, and then"),
-        hint,
-        cause: Box::new(cause),
-    }
+    cause.after(&format!("{done} of {steps} steps undone, and then"), hint)
 }
 
 impl UndoArgs {
     /// Refuses several steps of which some are not there, before the first one is taken.
     fn refuse_too_many(&self, context: &Context, steps: usize) -> Result<()> {
         if self.common.dry_run {
-            return Err(Error::Usage {
-                what: "--dry-run shows one step; 'checkpoint undo --list' lists all".to_owned(),
-            });
+            return Err(Error::usage(
+                "--dry-run shows one step; 'checkpoint undo --list' lists all",
+            ));
         }
         let known = undo_steps(context)?.undo.len();
         if steps > known {
-            return Err(Error::NothingFound {
-                what: format!(
-                    "{steps} restores cannot be undone, only {known}; nothing was changed"
-                ),
-                hint: Sentence::new("'checkpoint undo --list' lists them", &[]),
-            });
+            return Err(Error::new(
+                Code::NOTHING_FOUND,
+                format!("{steps} restores cannot be undone, only {known}; nothing was changed"),
+            )
+            .next(Sentence::new("'checkpoint undo --list' lists them", &[])));
         }
         Ok(())
     }

@@ -5,7 +5,7 @@ use crate::cli::command_context::CommandContext;
 use crate::cli::exit_code;
 use crate::cli::run::{Command, Properties};
 use crate::error::sentence::Sentence;
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::ops::context::Context;
 use crate::ops::maintain::repair::RepairOutcome;
 use crate::ops::maintain::verify::{
@@ -38,7 +38,9 @@ impl Command for VerifyArgs {
         let warnings = std::mem::take(&mut outcome.warnings);
         let error = (!outcome.is_whole()).then(|| failure(&outcome));
         Ok(Done {
-            exit: error.as_ref().map_or(exit_code::DONE, exit_code::of_error),
+            exit: error
+                .as_ref()
+                .map_or(exit_code::DONE, |error| error.code.exit),
             error,
             ..Done::new(outcome, warnings)
         })
@@ -76,24 +78,26 @@ fn failure(outcome: &VerifyOutcome) -> Error {
     let report = &outcome.report;
     let repaired = outcome.repaired.as_ref();
     match repaired.and_then(|repaired| repaired.salvaged.as_ref()) {
-        Some(salvaged) if report.is_whole() => Error::DamageFound {
-            what: format!("{} could not be repaired", lost(salvaged)),
-            hint: Sentence::text(format!(
-                "what is left is in {}",
-                escape_path(&salvaged.kept_as)
-            )),
-        },
-        _ if repaired.is_some() => Error::DamageFound {
-            what: format!("{} and cannot be repaired", damage(report)),
-            hint: Sentence::new(
-                "'checkpoint restore ID PATH' restores what is left, 'checkpoint delete ID' deletes it",
-                &[],
-            ),
-        },
-        _ => Error::DamageFound {
-            what: damage(report),
-            hint: Sentence::new("'checkpoint verify --repair' repairs what it can", &[]),
-        },
+        Some(salvaged) if report.is_whole() => Error::new(
+            Code::DAMAGED,
+            format!("{} could not be repaired", lost(salvaged)),
+        )
+        .next(Sentence::text(format!(
+            "what is left is in {}",
+            escape_path(&salvaged.kept_as)
+        ))),
+        _ if repaired.is_some() => Error::new(
+            Code::DAMAGED,
+            format!("{} and cannot be repaired", damage(report)),
+        )
+        .next(Sentence::new(
+            "'checkpoint restore ID PATH' restores what is left, 'checkpoint delete ID' deletes it",
+            &[],
+        )),
+        _ => Error::new(Code::DAMAGED, damage(report)).next(Sentence::new(
+            "'checkpoint verify --repair' repairs what it can",
+            &[],
+        )),
     }
 }
 

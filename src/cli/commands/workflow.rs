@@ -188,7 +188,7 @@ fn run(context: &Context, cmd: &CommandContext<'_>, command: WorkflowCommand) ->
             if mode.purge && !cmd.global.yes {
                 let what = "drop a workflow with all its transitions, for good".to_owned();
                 let question = format!("{what}? [y/N] ");
-                cmd.prompt.ask(&context.interrupt, what, &question)?;
+                cmd.prompt.ask(&context.interrupt, &what, &question)?;
             }
             ended(cmd, name, &run_lifecycle::end(context, run.name(), mode)?)
         }
@@ -232,9 +232,9 @@ fn show(
 fn rewind(context: &Context, cmd: &CommandContext<'_>, mut options: RewindOptions) -> Result<u8> {
     options.yes = cmd.global.yes;
     if !(options.files || options.state || options.both) {
-        return Err(Error::Usage {
-            what: "choose what to rewind: --files, --state or --both".to_owned(),
-        });
+        return Err(Error::usage(
+            "choose what to rewind: --files, --state or --both",
+        ));
     }
     if !options.state && !options.dry_run {
         // The files go back without a plan that was shown.
@@ -243,12 +243,12 @@ fn rewind(context: &Context, cmd: &CommandContext<'_>, mut options: RewindOption
             .map_err(|_| {
                 let before = format!("pre-{}", options.to);
                 let command = CommandWords::new(["restore", &before, "--dry-run"]);
-                Error::PlanNeeded { command }
+                Error::plan_needed(command)
             })?;
     }
     let mut agree = |what: String| {
         let question = format!("{what}? [y/N] ");
-        cmd.prompt.ask(&context.interrupt, what, &question)
+        cmd.prompt.ask(&context.interrupt, &what, &question)
     };
     let mut outcome = rewind::rewind(
         context,

@@ -2,7 +2,7 @@
 
 use crate::cli::command_context::{CommandContext, answer};
 use crate::cli::exit_code;
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::ops::context::Context;
 use crate::view::workflow::{json as runs_json, outcomes as workflow_view, questions};
 use crate::workflow::documents::conflict::{Conflict, ConflictKind};
@@ -51,18 +51,17 @@ pub fn resume(
         if let Question::Resume(status) | Question::Unsound(status) | Question::Refused(status) =
             question
         {
-            told = Some(Box::new(runs_json::undecided(status)));
+            told = Some(runs_json::undecided(status));
         }
         cmd.printer
             .talk(&questions::without_terminal(question, context.now_ms));
         Ok(None)
     };
-    let outcome = op::resume(context, &options, &mut ask).map_err(|error| match error {
-        Error::Workflow(mut problem) if problem.detail.is_none() => {
-            problem.detail = told;
-            Error::Workflow(problem)
+    let outcome = op::resume(context, &options, &mut ask).map_err(|mut error| {
+        if error.is_of_run() && error.run_details().detail.is_none() {
+            error.run_details().detail = told;
         }
-        other => other,
+        error
     })?;
     let words = || workflow_view::resume(&outcome, asks, context.now_ms);
     answer(
@@ -96,7 +95,7 @@ fn settle_first(context: &Context, cmd: &CommandContext<'_>, named: Option<&str>
         }
         match settle(context, cmd, conflict, false) {
             Ok(Take::None | Take::Copy) if is_in_way => return Ok(true),
-            Err(Error::Declined) if !is_in_way => {}
+            Err(error) if error.code == Code::DECLINED && !is_in_way => {}
             settled => drop(settled?),
         }
     }
@@ -120,9 +119,7 @@ pub fn recover(context: &Context, cmd: &CommandContext<'_>, args: &RecoverArgs) 
         let named = conflict
             .map(|conflict| conflict.path)
             .or_else(|| args.what.clone());
-        let path = named.ok_or_else(|| Error::Usage {
-            what: "--take needs the path of a file".to_owned(),
-        })?;
+        let path = named.ok_or_else(|| Error::usage("--take needs the path of a file"))?;
         let side = match word.as_str() {
             "file" => Take::File,
             "state" => Take::State,
@@ -164,8 +161,7 @@ fn settle(
         .as_deref()
         .map(|id| report::status(context, Some(id), false))
         .transpose()?;
-    let problem =
-        || Error::from(conflict.problem(status.as_ref().map(|status| &status.run.workflow)));
+    let problem = || conflict.problem(status.as_ref().map(|status| &status.run.workflow));
     let shown = questions::conflict(conflict);
     let answer = if dry_run {
         None
@@ -176,7 +172,7 @@ fn settle(
         cmd.printer.talk(&format!("{}\n", shown.trim_end()));
         return Err(problem());
     };
-    let side = side(conflict, &answer).ok_or(Error::Declined)?;
+    let side = side(conflict, &answer).ok_or(Error::declined())?;
     settled(context, cmd, &conflict.path, side)?;
     Ok(side)
 }

@@ -52,7 +52,7 @@ impl AllowedDirs {
         };
         let dir = self.usual.join(typed);
         // What lies outside is not even told to be missing.
-        let outside = |_| Error::DirNotAllowed { dir: dir.clone() };
+        let outside = |_| Error::dir_not_allowed(&dir);
         let found = exactly(&dir).map_err(outside)?;
         self.check(found.path())?;
         Ok(found.path().to_path_buf())
@@ -64,8 +64,6 @@ impl AllowedDirs {
         if dir == self.usual || self.tops.iter().any(|top| dir.starts_with(top)) {
             return Ok(());
         }
-        Err(Error::DirNotAllowed {
-            dir: dir.to_path_buf(),
-        })
+        Err(Error::dir_not_allowed(dir))
     }
 }

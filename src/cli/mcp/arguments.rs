@@ -100,7 +100,7 @@ impl Arguments {
 }
 
 pub fn usage(what: String) -> Error {
-    Error::Usage { what }
+    Error::usage(what)
 }
 
 /// Returns a whole number; JSON Schema counts `1.0` as one.

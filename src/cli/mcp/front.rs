@@ -15,7 +15,7 @@ use crate::cli::mcp::plans::{Plans, ShownPlan};
 use crate::cli::mcp::tools::{MOST_BYTES, ToolEffect, ToolSpec, USUAL_RESULTS};
 use crate::cli::{entry, exit_code};
 use crate::config::environment::Environment;
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::view::envelope;
 use crate::view::error_json::ErrorJson;
 use crate::view::place::{self, PlaceWords};
@@ -333,10 +333,10 @@ impl Front {
 pub fn refused(tool: &ToolSpec, error: &Error) -> ToolAnswer {
     place::adopt(PlaceWords::default());
     let name = tool.answers.first().copied().unwrap_or_default();
-    let code = exit_code::of_error(error);
+    let code = error.code.exit;
     let text = envelope::failure(name, code, ErrorJson::new(error, None), &[]);
     let mut document = serde_json::from_str(&text).unwrap_or_default();
-    if matches!(error, Error::Usage { .. }) {
+    if error.code == Code::USAGE {
         advise(
             &mut document,
             "the input schema of the tool names its arguments",

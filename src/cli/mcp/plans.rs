@@ -46,10 +46,7 @@ impl Plans {
     /// # Errors
     /// It was not shown by this server, is used or too old, or is of another directory.
     pub fn find(&self, digest: &str, dir: Option<&Path>) -> Result<ShownPlan> {
-        let refused = |why| Error::PlanNotKnown {
-            plan: digest.to_owned(),
-            why,
-        };
+        let refused = |why| Error::plan_not_known(digest, why);
         let plans = lock(&self.0);
         let plan = plans.get(digest);
         let plan = plan.ok_or_else(|| refused("was not shown by this server, or is used"))?;
@@ -69,10 +66,9 @@ impl Plans {
     pub fn take(&self, digest: &str, dir: Option<&Path>) -> Result<ShownPlan> {
         let plan = self.find(digest, dir)?;
         let is_first = lock(&self.0).remove(digest).is_some();
-        is_first.then_some(plan).ok_or_else(|| Error::PlanNotKnown {
-            plan: digest.to_owned(),
-            why: "is used",
-        })
+        is_first
+            .then_some(plan)
+            .ok_or_else(|| Error::plan_not_known(digest, "is used"))
     }
 }
 

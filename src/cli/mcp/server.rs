@@ -178,7 +178,7 @@ impl Server {
         match self.agreed(&call, &digest, &plan.stake, &request).await? {
             Agreement::Given => {}
             Agreement::Refused => {
-                return Ok(result_of(front::refused(tool, &Error::Declined)).into());
+                return Ok(result_of(front::refused(tool, &Error::declined())).into());
             }
             Agreement::ToAsk(question) => return Ok((*question).into()),
         }

@@ -14,7 +14,7 @@ use ratatui::widgets::{Block, Borders, List, ListState, Paragraph};
 use crate::base::interrupt::Interrupt;
 use crate::base::text::escape;
 use crate::cli::terminal::keyboard::FullScreen;
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::model::restore_plan::RestorePlan;
 use crate::model::state::object_id::ObjectId;
 use crate::view::format::Paint;
@@ -144,7 +144,7 @@ impl<'c> Picker<'c> {
     fn next_preview(&mut self) -> Option<(ObjectId, Interrupt)> {
         while let Ok((id, preview)) = self.receiver.try_recv() {
             self.computing = None;
-            if !matches!(preview, Preview::Failed(Error::Interrupted { .. })) {
+            if !matches!(&preview, Preview::Failed(error) if error.code == Code::INTERRUPTED) {
                 self.previews.insert(id, preview);
             }
         }
@@ -288,8 +288,8 @@ impl<'c> Picker<'c> {
     fn take(&mut self, key: KeyEvent) -> Result<Option<PickedItem>> {
         match (key.code, key.modifiers.contains(KeyModifiers::CONTROL)) {
             (KeyCode::Enter, _) => return Ok(self.chosen()),
-            (KeyCode::Esc, _) | (KeyCode::Char('d'), true) => return Err(Error::Declined),
-            (KeyCode::Char('c'), true) => return Err(Error::Interrupted { signal: SIGINT }),
+            (KeyCode::Esc, _) | (KeyCode::Char('d'), true) => return Err(Error::declined()),
+            (KeyCode::Char('c'), true) => return Err(Error::interrupted(SIGINT)),
             (KeyCode::Up, _) | (KeyCode::Char('p' | 'k'), true) => self.move_by(-1),
             (KeyCode::Down, _) | (KeyCode::Char('n' | 'j'), true) => self.move_by(1),
             (KeyCode::PageUp, _) => self.move_by(-PAGE_LINES),

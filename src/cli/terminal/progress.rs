@@ -214,7 +214,7 @@ impl ProgressLine {
             let said = if HAS_ANSWERED.load(Ordering::Relaxed) {
                 words::interrupted(self.paint)
             } else {
-                words::error(&Error::Interrupted { signal }, self.paint)
+                words::error(&Error::interrupted(signal), self.paint)
             };
             (self.print_output)(&said, self.paint);
             signals::end_by(signal);

@@ -43,26 +43,23 @@ impl Prompt {
             return Ok(());
         }
         let question = plan::question(proposal, self.paint);
-        self.ask(interrupt, plan::stake(proposal), &question)
+        self.ask(interrupt, &plan::stake(proposal), &question)
     }
 
     /// Asks one question. `what` summarizes what would be done.
     ///
     /// # Errors
     /// The user cannot be asked, a signal came instead, or the answer was not yes.
-    pub fn ask(&self, interrupt: &Interrupt, what: String, question: &str) -> Result<()> {
+    pub fn ask(&self, interrupt: &Interrupt, what: &str, question: &str) -> Result<()> {
         if !self.may_ask {
-            return Err(Error::ConsentNeeded {
-                what,
-                can_look: self.can_look,
-            });
+            return Err(Error::consent_needed(what, self.can_look));
         }
         let _hidden = progress::hide();
         let _shield = interrupt.shield();
         printer::to_stderr(question, self.paint);
         let answer = answer(interrupt).inspect_err(|_| printer::to_stderr("\n", self.paint))?;
         let yes = matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes");
-        if yes { Ok(()) } else { Err(Error::Declined) }
+        if yes { Ok(()) } else { Err(Error::declined()) }
     }
 
     /// Asks for a line of text; `None` if the user cannot be asked.
@@ -79,7 +76,7 @@ impl Prompt {
         let answer = answer(interrupt).and_then(|line| {
             // Not even a line break: the input has ended.
             if line.is_empty() {
-                Err(Error::Declined)
+                Err(Error::declined())
             } else {
                 Ok(Some(line))
             }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::model::checkpoint::bisection::{BisectVerdict, Bisection};
 use crate::model::checkpoint::record::Checkpoint;
 use crate::model::command_end::CommandEnd;
@@ -120,14 +120,14 @@ fn row(all: &[Checkpoint], good: &Checkpoint, bad: &Checkpoint) -> Result<Vec<Ch
             good.id.short(),
             bad.id.short()
         );
-        return Err(Error::Usage { what });
+        return Err(Error::usage(what));
     }
     if let Some(scoped) = [good, bad].into_iter().find(|end| end.is_scoped()) {
         let what = format!(
             "{} holds only a part of the directory; name a checkpoint of all of it",
             scoped.id.short()
         );
-        return Err(Error::Usage { what });
+        return Err(Error::usage(what));
     }
     let between = all
         .iter()
@@ -179,7 +179,7 @@ impl BisectRun<'_> {
                         format!("the command cannot test {short} ({name}): it ended with {how}")
                     }
                 };
-                return Err(Error::Usage { what });
+                return Err(Error::usage(what));
             }
         }
         let mut bisection = Bisection::new(row.len());
@@ -206,7 +206,7 @@ impl BisectRun<'_> {
                 self.note(checkpoint, verdict, Some(ended), progress);
                 Ok(verdict)
             }
-            Err(error @ (Error::Damaged { .. } | Error::EvictedMeanwhile { .. })) => {
+            Err(error) if [Code::DAMAGED, Code::EVICTED_MEANWHILE].contains(&error.code) => {
                 self.warnings.push(Warning::PassedOver {
                     id: checkpoint.id,
                     why: error.to_string(),

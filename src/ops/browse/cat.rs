@@ -3,7 +3,8 @@
 use std::io::{ErrorKind, Write};
 
 use crate::base::text::escape_bytes;
-use crate::error::{Error, Result};
+use crate::error::sentence::Sentence;
+use crate::error::{Code, Error, Result};
 use crate::model::checkpoint::mismatch::Mismatch;
 use crate::model::checkpoint::record::Checkpoint;
 use crate::model::json::{JsonSchema, Octal, Serialize};
@@ -11,6 +12,7 @@ use crate::model::state::database::Held;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::ops::browse::list::reader_warnings;
+use crate::ops::capture::scope_checks::no_such_path;
 use crate::ops::context::Context;
 use crate::ops::restore::restore_paths;
 use crate::ops::select::checkpoint::{current, find};
@@ -123,15 +125,26 @@ fn locate(context: &Context, store: &Store, inventory: &Inventory, what: &[u8]) 
     }
     let whole = match current(context, inventory) {
         Ok(current) if !what.is_empty() => find_entry(context, store, current, what),
-        Ok(_) => Err(Error::Usage {
-            what: "the word is empty: name a file, SEL:PATH".to_owned(),
-        }),
+        Ok(_) => Err(Error::usage("the word is empty: name a file, SEL:PATH")),
         Err(error) => Err(error),
     };
-    if matches!(whole, Ok(_) | Err(Error::IsDirectory { .. })) {
+    if whole
+        .as_ref()
+        .err()
+        .is_none_or(|error| error.code == Code::IS_A_DIRECTORY)
+    {
         return whole;
     }
-    let no_file = |checkpoint: Checkpoint| Error::NoFileNamed { id: checkpoint.id };
+    let no_file = |checkpoint: Checkpoint| {
+        Error::usage(format!(
+            "{} is a checkpoint: name one of its files, SEL:PATH",
+            checkpoint.id.short()
+        ))
+        .next(Sentence::new(
+            "'checkpoint ls {}' lists them",
+            &[&checkpoint.id.short()],
+        ))
+    };
     let is_checkpoint = name(context, inventory, what).ok().map(no_file);
     let explained = wrong_path.or(wrong_selector).or(is_checkpoint);
     explained.map_or(whole, Err)
@@ -140,10 +153,10 @@ fn locate(context: &Context, store: &Store, inventory: &Inventory, what: &[u8]) 
 fn name(context: &Context, inventory: &Inventory, selector: &[u8]) -> Result<Checkpoint> {
     match std::str::from_utf8(selector) {
         Ok(selector) => find(context, inventory, selector),
-        Err(_) => Err(Error::NoSuchCheckpoint {
-            query: escape_bytes(selector),
-            why: Mismatch::of(&escape_bytes(selector), &inventory.checkpoints),
-        }),
+        Err(_) => Err(Error::no_such_checkpoint(
+            &escape_bytes(selector),
+            &Mismatch::of(&escape_bytes(selector), &inventory.checkpoints),
+        )),
     }
 }
 
@@ -202,10 +215,7 @@ fn find_in_trees(
     } else {
         ""
     };
-    let missing = || Error::NoSuchPath {
-        checkpoint: checkpoint.id,
-        path: format!("{path}{slash}"),
-    };
+    let missing = || no_such_path(checkpoint.id, &format!("{path}{slash}"));
     let mut names = path.components().peekable();
     let mut tree = read(checkpoint.tree)?;
     while let Some(name) = names.next() {
@@ -264,11 +274,14 @@ fn is_directory(checkpoint: &Checkpoint, path: &RelPath, mut entries: Vec<String
         entries.truncate(ENTRIES_SHOWN);
         entries.push(format!("and {more} more"));
     }
-    Error::IsDirectory {
-        checkpoint: checkpoint.id,
-        path: path.to_string(),
-        entries,
-    }
+    let content = if entries.is_empty() {
+        "nothing".to_owned()
+    } else {
+        entries.join(", ")
+    };
+    let short = checkpoint.id.short();
+    let what = format!("'{path}' is a directory in checkpoint {short}; it holds {content}");
+    Error::new(Code::IS_A_DIRECTORY, what).advise("name one of its files")
 }
 
 /// Returns the blob of the typed database under the path that was typed; `None` if the path names

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use crate::base::text::escape;
 use crate::error::sentence::Sentence;
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::model::checkpoint::baseline;
 use crate::model::checkpoint::line::Line;
 use crate::model::checkpoint::record::{Checkpoint, CheckpointKind, Coverage, DamagedCheckpoint};
@@ -144,13 +144,17 @@ fn in_session(
 
 /// Returns the failure of a session that is not known.
 pub fn no_session(typed: &str) -> Error {
-    Error::NothingFound {
-        what: format!(
+    Error::new(
+        Code::NOTHING_FOUND,
+        format!(
             "no session of an agent is known here as '{}'",
             escape(typed)
         ),
-        hint: Sentence::new("'checkpoint list' shows all checkpoints", &[]),
-    }
+    )
+    .next(Sentence::new(
+        "'checkpoint list' shows all checkpoints",
+        &[],
+    ))
 }
 
 impl ListOptions {

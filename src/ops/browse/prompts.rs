@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 
 use crate::base::text::escape;
 use crate::error::sentence::{CommandWords, Sentence};
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::model::checkpoint::baseline;
 use crate::model::checkpoint::record::Checkpoint;
 use crate::model::difference::ChangeCounts;
@@ -53,9 +53,9 @@ pub fn prompts(context: &Context, session: Option<&str>) -> Result<PromptsOutcom
     let timeline = Timeline::of(context, &inventory);
     let found = match session {
         Some(typed) => timeline.session(typed).ok_or_else(|| no_session(typed))?,
-        None => timeline.newest().ok_or_else(|| Error::NothingFound {
-            what: "no agent session recorded here".to_owned(),
-            hint: Sentence::new("'checkpoint setup' sets an agent up", &[]),
+        None => timeline.newest().ok_or_else(|| {
+            Error::new(Code::NOTHING_FOUND, "no agent session recorded here")
+                .next(Sentence::new("'checkpoint setup' sets an agent up", &[]))
         })?,
     };
     let line = &inventory.checkpoints;
@@ -108,18 +108,22 @@ pub fn prompts(context: &Context, session: Option<&str>) -> Result<PromptsOutcom
 pub fn before(known: &PromptsOutcome, number: u32) -> Result<(&ListedPrompt, ObjectId)> {
     let mut prompts = known.prompts.iter();
     let Some(prompt) = prompts.find(|prompt| prompt.note.number == number) else {
-        return Err(Error::NothingFound {
-            what: format!("this session has no prompt {number}"),
-            hint: Sentence::new("'checkpoint rewind' lists the prompts", &[]),
-        });
+        return Err(Error::new(
+            Code::NOTHING_FOUND,
+            format!("this session has no prompt {number}"),
+        )
+        .next(Sentence::new("'checkpoint rewind' lists the prompts", &[])));
     };
     let before = prompt.before.as_ref().map(|before| (prompt, before.id));
-    before.ok_or_else(|| Error::NothingFound {
-        what: match prompt.note.checkpoint {
-            None => format!("nothing was recorded before prompt {number}"),
-            Some(_) => format!("no checkpoint is kept of the state before prompt {number}"),
-        },
-        hint: earlier(known, number),
+    before.ok_or_else(|| {
+        Error::new(
+            Code::NOTHING_FOUND,
+            match prompt.note.checkpoint {
+                None => format!("nothing was recorded before prompt {number}"),
+                Some(_) => format!("no checkpoint is kept of the state before prompt {number}"),
+            },
+        )
+        .next(earlier(known, number))
     })
 }
 

@@ -4,10 +4,11 @@ use std::fmt::Display;
 
 use crate::base::cut_list::first_of;
 use crate::error::sentence::Sentence;
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::model::checkpoint::terms::CheckpointType;
 use crate::model::state::entry::WhyNot;
 use crate::model::state::listing::Listing;
+use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::scope::Scope;
 use crate::ops::context::Context;
@@ -18,7 +19,27 @@ use crate::worktree::rules::may_be_secret;
 const NAMED_PATHS: usize = 3;
 
 /// Whether the name of this path makes it a secret, perhaps depending on its content.
-pub fn is_named_as_secret(path: &str) -> bool {
+/// A path that a checkpoint does not hold, in the words of the user.
+pub fn no_such_path(checkpoint: ObjectId, path: &str) -> Error {
+    let short = checkpoint.short();
+    let error = Error::new(
+        Code::NO_SUCH_PATH,
+        format!("checkpoint {short} does not hold '{path}'"),
+    );
+    error.next(if is_named_as_secret(path) {
+        Sentence::new(
+            "it looks like a secret, which is left out; 'checkpoint create \
+             --include-sensitive={}' records it",
+            &[&path],
+        )
+    } else if path.contains(['*', '?', '[']) {
+        Sentence::text("PATHs are literal; give a pattern with --glob")
+    } else {
+        Sentence::new("'checkpoint ls {}' lists what it holds", &[&short])
+    })
+}
+
+fn is_named_as_secret(path: &str) -> bool {
     let (dir, name) = path.rsplit_once('/').unwrap_or(("", path));
     let dir_name = dir.rsplit('/').next().unwrap_or_default();
     may_be_secret(dir_name.as_bytes(), name.as_bytes())
@@ -35,17 +56,20 @@ pub fn check_each_part(scope: &Scope, found: &Listing) -> Result<()> {
     let shown = missed.shown();
     let mut secrets = uncaptured(found, &paths, |why| matches!(why, WhyNot::Secret(_)));
     Err(match secrets.find(|secret| missed.covers(secret)) {
-        Some(secret) => Error::NothingFound {
-            what: format!("scope '{shown}' matches only secrets, such as {secret}"),
-            hint: Sentence::text("--include-sensitive captures them"),
-        },
-        None => Error::NothingFound {
-            what: format!("scope '{shown}' matches nothing that may be captured"),
-            hint: Sentence::new(
-                "a scope is a path or a pattern below the root; 'checkpoint status -v' lists what rules leave out",
-                &[],
-            ),
-        },
+        Some(secret) => Error::new(
+            Code::NOTHING_FOUND,
+            format!("scope '{shown}' matches only secrets, such as {secret}"),
+        )
+        .next(Sentence::text("--include-sensitive captures them")),
+        None => Error::new(
+            Code::NOTHING_FOUND,
+            format!("scope '{shown}' matches nothing that may be captured"),
+        )
+        .next(Sentence::new(
+            "a scope is a path or a pattern below the root; 'checkpoint status -v' lists what \
+             rules leave out",
+            &[],
+        )),
     })
 }
 
@@ -63,9 +87,10 @@ pub fn check_something_is_held(part: &Listing) -> Result<()> {
     if lost.is_empty() {
         return Ok(());
     }
-    Err(Error::NothingHeld {
-        why: format!("nothing in the scope can be captured: {}", named(&lost)),
-    })
+    Err(Error::nothing_held(format!(
+        "nothing in the scope can be captured: {}",
+        named(&lost)
+    )))
 }
 
 /// Whether something is held at a path, or known to exist there.
@@ -116,9 +141,8 @@ pub fn check_git_holds_all(
     if checkpoint_type != Some(CheckpointType::GitStash) {
         return Ok(());
     }
-    let refuse = |why: String| Error::Usage {
-        what: format!("type git_stash takes only tracked files: {why}"),
-    };
+    let refuse =
+        |why: String| Error::usage(format!("type git_stash takes only tracked files: {why}"));
     let tracked = find_index::load(context.root.path()).map_err(|why| refuse(why.to_string()))?;
     let paths = part.dirs.iter().zip(part.paths());
     let all = paths.flat_map(|(dir, path)| dir.files.iter().map(move |file| path.join(file.name)));

@@ -5,7 +5,7 @@ use crate::base::json::{JsonSchema, Serialize};
 use crate::base::time::{self, MINUTE_MS, age};
 use crate::config::environment;
 use crate::error::sentence::{CommandWords, Sentence};
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::model::checkpoint::alias;
 use crate::model::checkpoint::record::Checkpoint;
 use crate::model::state::rel_path::RelPath;
@@ -60,7 +60,7 @@ struct GuardedPath {
 }
 
 /// # Errors
-/// [`Error::Unguarded`] if there is none, with the command that makes one.
+/// `unguarded` if there is none, with the command that makes one.
 ///
 /// `scope` and `max_age` are as typed; without a scope it is the whole directory. `exact`: what is
 /// there now must be held.
@@ -79,9 +79,7 @@ pub fn guard(
         exact,
     };
     if !context.root.exists() {
-        return Err(Error::RootMissing {
-            root: context.root.path().to_path_buf(),
-        });
+        return Err(Error::root_missing(context.root.path()));
     }
     let Some(mut store) = context.find_store()? else {
         return Err(of_none(
@@ -178,11 +176,13 @@ fn fault(
     match lacks(context, store, checkpoint, wanted.scope.as_ref()) {
         Ok(None) => {}
         Ok(Some(what)) => return Ok(Some(format!("({id}) does not hold {what}"))),
-        Err(Error::Damaged { why, .. }) => return Ok(Some(format!("({id}) is damaged: {why}"))),
-        Err(Error::EvictedMeanwhile { .. }) => {
+        Err(error) if error.code == Code::EVICTED_MEANWHILE => {
             return Ok(Some(format!("({id}) was evicted meanwhile")));
         }
-        Err(other) => return Err(other),
+        Err(error) => match error.why().filter(|_| error.code == Code::DAMAGED) {
+            Some(why) => return Ok(Some(format!("({id}) is damaged: {why}"))),
+            None => return Err(error),
+        },
     }
     let report = check_with_retries(context, store, Some(&checkpoint.id.into()), false)?;
     let broken = report
@@ -219,10 +219,10 @@ fn part_named(context: &Context, part: &ScopePart) -> String {
 /// Builds the error with a command that works as printed, or with the reason if none would.
 fn unguarded(context: &Context, wanted: &GuardedPath, what: String) -> Error {
     let Some(parts) = wanted.scope.as_ref().map(Scope::parts) else {
-        return Error::Unguarded {
+        return Error::unguarded(
             what,
-            command: Some(CommandWords::new(command(context, "create", None))),
-        };
+            Some(CommandWords::new(command(context, "create", None))),
+        );
     };
     let scope = capturable(context, parts);
     let create = command(context, "create", Some(&scope));
@@ -231,10 +231,7 @@ fn unguarded(context: &Context, wanted: &GuardedPath, what: String) -> Error {
         Err(why) => return why,
     };
     let Some(refusal) = &found.refusal else {
-        return Error::Unguarded {
-            what,
-            command: Some(CommandWords::new(create)),
-        };
+        return Error::unguarded(what, Some(CommandWords::new(create)));
     };
     let secret: Vec<String> = scope
         .parts()
@@ -248,16 +245,16 @@ fn unguarded(context: &Context, wanted: &GuardedPath, what: String) -> Error {
         let allowed = secret
             .iter()
             .map(|pattern| format!("--include-sensitive={pattern}").into());
-        return Error::Unguarded {
+        return Error::unguarded(
             what,
-            command: Some(CommandWords::new(create.into_iter().chain(allowed))),
-        };
+            Some(CommandWords::new(create.into_iter().chain(allowed))),
+        );
     }
     let what = format!("{what}; {refusal}");
-    Error::Unguarded {
+    Error::unguarded(
         what,
-        command: by_names(context, parts, &found.left_out).map(|(command, _)| command),
-    }
+        by_names(context, parts, &found.left_out).map(|(command, _)| command),
+    )
 }
 
 /// Returns the glob that lets a part of a scope through if it is a secret.
@@ -345,10 +342,7 @@ fn matches_nothing(
             part.shown(),
             named(context, &path)
         );
-        return Error::Unguarded {
-            what,
-            command: Some(command),
-        };
+        return Error::unguarded(what, Some(command));
     }
     let parts = parts.iter();
     let instead = |one: &ScopePart| {
@@ -359,13 +353,18 @@ fn matches_nothing(
         }
     };
     let above = capturable(context, &parts.map(instead).collect::<Vec<_>>());
-    Error::NothingFound {
-        what: format!(
+    Error::new(
+        Code::NOTHING_FOUND,
+        format!(
             "'{}' {matches} {held_by}; what is yet to be made is guarded by its directory",
             part_named(context, part)
         ),
-        hint: Sentence::command(CommandWords::new(command(context, "guard", Some(&above)))),
-    }
+    )
+    .next(Sentence::command(CommandWords::new(command(
+        context,
+        "guard",
+        Some(&above),
+    ))))
 }
 
 /// Returns the words of the command that makes or asks for what is missing, usable from any

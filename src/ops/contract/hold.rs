@@ -1,8 +1,10 @@
 //! `hold` and `release`: while a hold stands, only safety checkpoints are made.
 
 use crate::base::json::{JsonSchema, Serialize};
+use crate::base::text::escape;
 use crate::base::time;
-use crate::error::{Error, Result};
+use crate::error::sentence::{CommandWords, Sentence};
+use crate::error::{Code, Error, More, Result};
 use crate::model::checkpoint::hold::{Hold, LONGEST_MS, USUAL_MS, check_name};
 use crate::ops::context::Context;
 use crate::ops::session::{self, Session};
@@ -31,9 +33,8 @@ pub fn hold(
     name: String,
     span: Option<&str>,
 ) -> Result<(HoldOutcome, Vec<Warning>)> {
-    check_name(&name).map_err(|why| Error::Usage {
-        what: format!("'{name}' is not a valid name of a hold: {why}"),
-    })?;
+    check_name(&name)
+        .map_err(|why| Error::usage(format!("'{name}' is not a valid name of a hold: {why}")))?;
     let span_ms = span.map_or(Ok(USUAL_MS), parse_span)?;
     let store = context.require_store()?;
     let mut session = session::begin(context, &store)?;
@@ -57,9 +58,9 @@ fn parse_span(typed: &str) -> Result<i64> {
     if (1..=LONGEST_MS).contains(&span_ms) {
         return Ok(span_ms);
     }
-    Err(Error::Usage {
-        what: format!("--for is '{typed}'; a hold lasts at least 1ms and at most 24h"),
-    })
+    Err(Error::usage(format!(
+        "--for is '{typed}'; a hold lasts at least 1ms and at most 24h"
+    )))
 }
 
 /// Releases a hold; without a name, the only one.
@@ -68,9 +69,11 @@ pub fn release(context: &Context, name: Option<&str>) -> Result<(ReleaseOutcome,
     let mut session = session::begin(context, &store)?;
     let mut holds = active_holds(context, &store, &mut session.warnings);
     if name.is_none() && holds.len() > 1 {
-        return Err(Error::SeveralHolds {
-            names: holds.into_iter().map(|hold| hold.name).collect(),
-        });
+        return Err(Error::new(
+            Code::SEVERAL_HOLDS,
+            format!("several holds are active: {}", names(&holds)),
+        )
+        .advise("name the one to release"));
     }
     let at = held_at(&holds, name)?;
     let hold = at.map(|at| holds.remove(at));
@@ -87,11 +90,23 @@ fn held_at(holds: &[Hold], name: Option<&str>) -> Result<Option<usize>> {
         .position(|hold| name.is_none_or(|name| hold.name == name));
     match name.filter(|_| at.is_none()) {
         None => Ok(at),
-        Some(name) => Err(Error::NoSuchHold {
-            name: name.to_owned(),
-            active: holds.iter().map(|hold| hold.name.clone()).collect(),
-        }),
+        Some(name) => {
+            let error = Error::new(
+                Code::NO_SUCH_HOLD,
+                format!("there is no hold '{}'", escape(name)),
+            );
+            Err(error.next(Sentence::text(if holds.is_empty() {
+                "no hold is active".to_owned()
+            } else {
+                format!("active: {}", names(holds))
+            })))
+        }
     }
+}
+
+fn names(holds: &[Hold]) -> String {
+    let names: Vec<String> = holds.iter().map(|hold| escape(&hold.name)).collect();
+    names.join(", ")
 }
 
 /// Returns the holds that have not ended. An unreadable file counts as none, with a warning.
@@ -125,10 +140,18 @@ pub fn check_none_active(context: &Context, session: &mut Session<'_>) -> Result
     let others = holds.len().saturating_sub(1);
     let last = holds.into_iter().max_by_key(|hold| hold.end_ms);
     last.map_or(Ok(()), |hold| {
-        Err(Error::Held {
-            hold,
-            others,
-            now_ms: context.now_ms,
-        })
+        let more = if others > 0 {
+            format!(", and {others} more")
+        } else {
+            String::new()
+        };
+        let words = hold.in_words(context.now_ms);
+        let error = Error::new(Code::HELD, format!("no checkpoint was made: {words}{more}"));
+        Err(error
+            .next(Sentence::command(CommandWords::new([
+                "release",
+                &*hold.name,
+            ])))
+            .more(More::Why(words)))
     })
 }

@@ -1,6 +1,6 @@
 //! `create`: captures the working directory and records it.
 
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::model::default_rules::IGNORE_FILE;
 use crate::model::state::entry::WhyNot;
 use crate::ops::capture::gather::gather;
@@ -40,7 +40,7 @@ pub fn create(
     match attempt() {
         // Another process removed the store while we waited for the lock: this is the first
         // checkpoint of a new one.
-        Err(Error::StoreGone { .. }) => attempt(),
+        Err(error) if error.code == Code::STORE_GONE => attempt(),
         other => other,
     }
 }
@@ -179,9 +179,9 @@ fn refuse_unread_rules(captured: &Captured) -> Result<()> {
         path.name() == IGNORE_FILE && matches!(entry.why, WhyNot::Unreadable(_))
     });
     unread.map_or(Ok(()), |(path, _)| {
-        Err(Error::NothingHeld {
-            why: format!("{path} cannot be read, and what it leaves out would be recorded"),
-        })
+        Err(Error::nothing_held(format!(
+            "{path} cannot be read, and what it leaves out would be recorded"
+        )))
     })
 }
 

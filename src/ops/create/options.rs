@@ -107,9 +107,9 @@ pub fn resolve(
         && (options.terms.checkpoint_type != Some(CheckpointType::FileBackup)
             || options.terms.scope.is_none())
     {
-        return Err(Error::Usage {
-            what: "--copies needs --type file_backup and a --scope".to_owned(),
-        });
+        return Err(Error::usage(
+            "--copies needs --type file_backup and a --scope",
+        ));
     }
     let reason = checked_text(options.reason.as_deref(), "manual", "reason")?;
     if !options.is_automatic {
@@ -131,9 +131,7 @@ pub fn resolve(
     }
     context.settings.require_readable()?;
     if !context.root.exists() {
-        return Err(Error::RootMissing {
-            root: context.root.path().to_path_buf(),
-        });
+        return Err(Error::root_missing(context.root.path()));
     }
     let (mut terms, databases, state_document) = resolve_terms(context, &options.terms)?;
     terms.is_automatic = options.is_automatic;
@@ -209,14 +207,12 @@ fn resolve_terms(
 pub fn checked_text(given: Option<&str>, default: &str, what: &str) -> Result<String> {
     let text = given.unwrap_or(default).trim();
     if text.is_empty() {
-        return Err(Error::Usage {
-            what: format!("the {what} is empty"),
-        });
+        return Err(Error::usage(format!("the {what} is empty")));
     }
     if text.len() > LONGEST_TEXT {
-        return Err(Error::Usage {
-            what: format!("the {what} is longer than {LONGEST_TEXT} bytes"),
-        });
+        return Err(Error::usage(format!(
+            "the {what} is longer than {LONGEST_TEXT} bytes"
+        )));
     }
     Ok(text.to_owned())
 }
@@ -237,9 +233,9 @@ pub fn check_names_nothing_else(context: &Context, reason: &str) -> Result<()> {
         _ => return Ok(()),
     };
     let reason = escape(reason);
-    Err(Error::Usage {
-        what: format!("'{reason}' names {what} and cannot be a reason"),
-    })
+    Err(Error::usage(format!(
+        "'{reason}' names {what} and cannot be a reason"
+    )))
 }
 
 /// Refuses a type without what it needs.
@@ -259,11 +255,11 @@ fn check_type_has_its_content(
         }
         _ => return Ok(()),
     };
-    Err(Error::Usage { what })
+    Err(Error::usage(what))
 }
 
 fn parse_state_document(options: &TermsOptions) -> Result<Option<StateDocument>> {
-    let usage = |what| Error::Usage { what };
+    let usage = |what| Error::usage(what);
     let whole = options
         .state_file
         .as_ref()
@@ -289,11 +285,8 @@ pub fn parse_scope(root: &Root, typed: &[Vec<u8>]) -> Result<Scope> {
 /// Takes a name with glob marks literally if it exists on disk.
 fn parse_part(root: &Root, typed: &[u8]) -> Result<ScopePart> {
     let typed = &*restore_paths::with_slashes(typed);
-    let literal = restore_paths::parse(root, &[typed.to_vec()]).and_then(|mut paths| {
-        paths.pop().ok_or_else(|| Error::Usage {
-            what: "a scope is empty".to_owned(),
-        })
-    });
+    let literal = restore_paths::parse(root, &[typed.to_vec()])
+        .and_then(|mut paths| paths.pop().ok_or_else(|| Error::usage("a scope is empty")));
     if !has_marks(typed) {
         return literal.map(ScopePart::path);
     }
@@ -302,9 +295,8 @@ fn parse_part(root: &Root, typed: &[u8]) -> Result<ScopePart> {
     {
         return Ok(ScopePart::path(path.clone()));
     }
-    ScopePart::glob(&restore_paths::pattern(root, typed)).ok_or_else(|| Error::Usage {
-        what: format!("scope '{}' can match nothing", escape_bytes(typed)),
-    })
+    ScopePart::glob(&restore_paths::pattern(root, typed))
+        .ok_or_else(|| Error::usage(format!("scope '{}' can match nothing", escape_bytes(typed))))
 }
 
 /// Examples of expiries, for messages.
@@ -314,18 +306,12 @@ fn parse_expiry(typed: &str, now_ms: i64) -> Result<Expiry> {
     if typed == "never" {
         return Ok(Expiry::Never);
     }
-    let wrong = |why: &str| Error::Usage {
-        what: format!("--expires '{typed}' {why}"),
-    };
+    let wrong = |why: &str| Error::usage(format!("--expires '{typed}' {why}"));
     let end_ms = match (time::parse_span(typed), time::parse_time(typed, now_ms)) {
         (Some(span_ms), _) => now_ms.saturating_add(span_ms),
         (None, Some(time)) => time.start_ms,
         (None, None) => {
-            return Err(Error::BadTime {
-                option: "--expires",
-                typed: typed.to_owned(),
-                forms: EXPIRY_FORMS,
-            });
+            return Err(Error::bad_time_of("--expires", typed, EXPIRY_FORMS));
         }
     };
     if end_ms <= now_ms {

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::model::state::database::{Database, Databases, Held};
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
@@ -52,10 +52,11 @@ pub fn back_up_all(
     let mut all = Databases::new();
     for database in wanted {
         let refused = |why| {
-            Err(Error::DatabaseNotTaken {
-                database: database.to_string(),
-                why,
-            })
+            Err(Error::new(
+                Code::DATABASE_NOT_TAKEN,
+                format!("database {database} was not captured: {why}"),
+            )
+            .advise("nothing was recorded; fix that, or leave this --db out"))
         };
         let held = match back_up(context, &scratch, database, Purpose::Savepoint, pack) {
             Ok(DatabaseBackup {

@@ -5,7 +5,7 @@ use std::io::{Read as _, Seek as _, SeekFrom};
 
 use crate::base::text::escape_bytes;
 use crate::config::databases::DatabaseCommands;
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::ops::context::{Context, FedCommand};
 use crate::store::files::atomic_file;
 use crate::store::files::scratch::Scratch;
@@ -89,7 +89,7 @@ pub fn run(
                 ended.in_words()
             )))
         }
-        Err(stop @ Error::Interrupted { .. }) => Err(stop.into()),
+        Err(stop) if stop.code == Code::INTERRUPTED => Err(stop.into()),
         Err(error) => Err(DatabaseFailure::Refused(error.to_string())),
     }
 }

@@ -4,7 +4,7 @@ use std::io::Read as _;
 
 use crate::base::text::escape_bytes;
 use crate::error::sentence::Sentence;
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::model::state::database::Database;
 use crate::model::state::rel_path::RelPath;
 use crate::ops::context::Context;
@@ -35,20 +35,18 @@ fn parse_one(context: &Context, typed: &[u8]) -> Result<Database> {
         return Ok(Database::Named(name.to_owned()));
     }
     let shown = escape_bytes(typed);
-    let wrong = |why: &str| Error::Usage {
-        what: format!("database '{shown}' {why}"),
-    };
+    let wrong = |why: &str| Error::usage(format!("database '{shown}' {why}"));
     let path = match restore_paths::parse(&context.root, &[typed.to_vec()]) {
         Ok(paths) => paths
             .into_iter()
             .next()
             .filter(|path| !path.is_root())
             .ok_or_else(|| wrong("is a directory"))?,
-        Err(Error::DotGitPath { .. }) => return Err(wrong("is at or below a .git")),
-        Err(Error::Usage { what }) => {
-            return Err(Error::Usage {
-                what: what.replacen("PATH", "database", 1),
-            });
+        Err(error) if error.code == Code::DOT_GIT_PATH => {
+            return Err(wrong("is at or below a .git"));
+        }
+        Err(error) if error.code == Code::USAGE => {
+            return Err(Error::usage(error.what.replacen("PATH", "database", 1)));
         }
         Err(other) => return Err(other),
     };
@@ -70,10 +68,7 @@ fn check_file(context: &Context, path: &RelPath, wrong: &dyn Fn(&str) -> Error) 
             "there is no database '{path}': neither a file nor a name in your configuration"
         );
         let hint = "--db takes a SQLite file in the directory, or a NAME of [database.NAME]; links are not followed";
-        return Err(Error::NothingFound {
-            what,
-            hint: Sentence::text(hint),
-        });
+        return Err(Error::new(Code::NOTHING_FOUND, what).next(Sentence::text(hint)));
     };
     match sys::kind_of(&stat) {
         ItemKind::File => {}

@@ -4,7 +4,7 @@
 use std::fs::File;
 use std::path::PathBuf;
 
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::model::state::database::{Database, Databases, Held};
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
@@ -100,10 +100,14 @@ impl DatabaseRestore {
                     DatabaseItem::failed(database, why)
                 }
                 Err(DatabaseFailure::Refused(why)) => {
-                    return Err(Error::DatabaseNotHeld {
-                        database: database.to_string(),
-                        why,
-                    });
+                    return Err(Error::new(
+                        Code::DATABASE_NOT_HELD,
+                        format!("the present state of database {database} cannot be saved: {why}"),
+                    )
+                    .advise(
+                        "nothing was changed; fix that, or restore PATHs without it; a SQLite \
+                         file that is moved away is created again",
+                    ));
                 }
                 Err(DatabaseFailure::Other(error)) => return Err(error),
             };

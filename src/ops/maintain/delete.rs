@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use crate::error::{Error, Result};
+use crate::error::sentence::Sentence;
+use crate::error::{Code, Error, Result};
 use crate::model::checkpoint::mismatch::Candidate;
 use crate::model::checkpoint::record::{CheckpointId, CheckpointKind, DamagedCheckpoint};
 use crate::model::json::{self, CheckpointRef, Dropped, JsonSchema, Serialize, published_as};
@@ -92,9 +93,9 @@ impl DeleteOutcome {
     /// Refuses what is not the plan that was shown.
     ///
     /// # Errors
-    /// [`Error::PlanMoved`]
+    /// `consent_needed`
     pub fn check_plan(&self, shown: Option<&String>) -> Result<()> {
-        shown.map_or(Ok(()), |shown| refuse_other_plan(shown, self.digest()))
+        shown.map_or(Ok(()), |shown| refuse_other_plan(shown, &self.digest()))
     }
 
     fn digest(&self) -> String {
@@ -251,10 +252,7 @@ fn resolve(context: &Context, inventory: &Inventory, selector: &str) -> Result<T
                 made: None,
             });
             let candidates = whole.map(Candidate::of).chain(lost);
-            Err(Error::AmbiguousCheckpoint {
-                query: selector.to_owned(),
-                candidates: candidates.collect(),
-            })
+            Err(Error::ambiguous_checkpoint(selector, candidates.collect()))
         }
     }
 }
@@ -270,7 +268,14 @@ fn refuse_protected(
         .filter_map(|to_delete| to_delete.id.commit())
     {
         if ref_files::is_pinned(store.layout(), id)? {
-            return Err(Error::Pinned { id });
+            return Err(Error::new(
+                Code::PINNED,
+                format!("checkpoint {} is pinned; nothing was deleted", id.short()),
+            )
+            .next(Sentence::new(
+                "'checkpoint unpin {}' removes the pin",
+                &[&id.short()],
+            )));
         }
         if let Some(pending) =
             pending.filter(|pending| [pending.target(), pending.safety()].contains(&id))
@@ -289,10 +294,10 @@ pub fn refuse_damage(session: &mut Session<'_>) -> Result<()> {
         damaged.id.commit().is_some() || session.locked.has_lost_all()
     };
     match session.locked.inventory().damaged.iter().find(in_the_way) {
-        Some(damaged) => Err(Error::Damaged {
-            what: format!("checkpoint {}", damaged.id.short()),
-            why: format!("{}; nothing is pruned while that is so", damaged.why),
-        }),
+        Some(damaged) => Err(Error::damaged(
+            format!("checkpoint {}", damaged.id.short()),
+            format!("{}; nothing is pruned while that is so", damaged.why),
+        )),
         None => Ok(()),
     }
 }

@@ -117,11 +117,7 @@ fn read(dir: &Path) -> Option<Inventory> {
 /// Refuses a store of a newer format, and without `--force` one that a restore still needs.
 fn refuse(layout: &Layout, options: &DeleteOptions, checkpoints: &Line) -> Result<()> {
     if let Some(found) = format_of(layout).filter(|found| *found > STORE_FORMAT) {
-        return Err(Error::StoreTooNew {
-            store: layout.dir().to_path_buf(),
-            found,
-            supported: STORE_FORMAT,
-        });
+        return Err(Error::store_too_new(layout.dir(), found, STORE_FORMAT));
     }
     if layout.journal().symlink_metadata().is_err() {
         return Ok(());
@@ -141,10 +137,7 @@ fn refuse(layout: &Layout, options: &DeleteOptions, checkpoints: &Line) -> Resul
         None if unreadable => {
             let why =
                 "an interrupted restore may need this store; --force deletes it anyway".to_owned();
-            Err(Error::Damaged {
-                what: "the journal of an interrupted restore".into(),
-                why,
-            })
+            Err(Error::damaged("the journal of an interrupted restore", why))
         }
         None => Ok(()),
     }

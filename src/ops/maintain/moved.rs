@@ -5,7 +5,7 @@ use std::time::UNIX_EPOCH;
 
 use crate::base::json::{JsonSchema, Serialize};
 use crate::base::threads;
-use crate::error::{Error, Instead, Result};
+use crate::error::{Code, Error, Instead, More, Result};
 use crate::model::checkpoint::record::Checkpoint;
 use crate::model::state::object_id::ObjectId;
 use crate::ops::capture::effective_rules::effective_rules;
@@ -54,12 +54,9 @@ impl Moved {
 
 /// Adds to a failure for want of a store that the directory was moved, if it was.
 pub fn named_in(context: &Context, error: Error) -> Error {
-    let lacks_store = match &error {
-        Error::NoStore { instead, .. } => *instead == Instead::Create,
-        Error::Workflow(problem) => problem.code == "no_workflow",
-        Error::Unguarded { .. } => true,
-        _ => false,
-    };
+    let lacks_store = matches!(error.more, More::NoStoreYet)
+        || error.code == Code::UNGUARDED
+        || error.code.name == "no_workflow";
     if !lacks_store || !matches!(context.find_store(), Ok(None)) {
         return error;
     }
@@ -67,12 +64,11 @@ pub fn named_in(context: &Context, error: Error) -> Error {
     for moved in &found {
         context.pending_warnings.add(moved.warning());
     }
-    match (error, found.into_iter().next()) {
-        (Error::NoStore { root, .. }, Some(moved)) => Error::NoStore {
-            root,
-            instead: Instead::Former(moved.old_root),
-        },
-        (error, _) => error,
+    match found.into_iter().next() {
+        Some(moved) if matches!(error.more, More::NoStoreYet) => {
+            Error::no_store(context.root.path(), &Instead::Former(moved.old_root))
+        }
+        _ => error,
     }
 }
 

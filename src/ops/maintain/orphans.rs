@@ -84,11 +84,7 @@ fn remove(context: &Context, orphan: &KnownStore) -> Result<()> {
     if let Some(found) =
         format_of(&Layout::new(orphan.store.clone())).filter(|found| *found > STORE_FORMAT)
     {
-        return Err(Error::StoreTooNew {
-            store: orphan.store.clone(),
-            found,
-            supported: STORE_FORMAT,
-        });
+        return Err(Error::store_too_new(&orphan.store, found, STORE_FORMAT));
     }
     let still = |now: KnownStore| now.kept_copy || now.root_state == RootState::Gone;
     if !stores::read_store(orphan.store.clone()).is_some_and(still) {

@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use crate::error::{Error, Instead, Result};
+use crate::error::{Code, Error, Instead, Result};
 use crate::model::checkpoint::record::Checkpoint;
 use crate::model::json::{self, JsonSchema, Serialize};
 use crate::ops::context::Context;
@@ -83,8 +83,8 @@ pub fn relink(
     let mut tries = 1;
     loop {
         match attempt(context, options, consent) {
-            Err(Error::Io { source, .. })
-                if source.kind() == ErrorKind::DirectoryNotEmpty && tries < MOVE_TRIES =>
+            Err(error)
+                if error.io_kind() == Some(ErrorKind::DirectoryNotEmpty) && tries < MOVE_TRIES =>
             {
                 tries += 1;
             }
@@ -100,9 +100,7 @@ fn attempt(
 ) -> Result<Relinked> {
     let root = context.root.path();
     let Some(my_identity) = context.root.identity() else {
-        return Err(Error::RootMissing {
-            root: root.to_path_buf(),
-        });
+        return Err(Error::root_missing(root));
     };
     let here = context.find_store()?;
     let moved = find(context, options, here.as_ref().map(Store::dir))?;
@@ -184,10 +182,7 @@ fn carry_out(
     outcome: &RelinkOutcome,
     here: Option<&Store>,
 ) -> Result<Vec<Warning>> {
-    let gone = || Error::NoStore {
-        root: moved.old_root.clone(),
-        instead: Instead::OtherStore,
-    };
+    let gone = || Error::no_store(&moved.old_root, &Instead::OtherStore);
     let old = Store::open(moved.store.clone())?.ok_or_else(gone)?;
     let locked = old.lock(context.lock_wait(), &context.holder)?;
     let identity = context.identity().unwrap_or_default();
@@ -244,10 +239,7 @@ fn find(context: &Context, options: &RelinkOptions, here: Option<&Path>) -> Resu
         found.retain(|place| here != Some(place));
     }
     let [store] = found.as_slice() else {
-        return Err(Error::NoStore {
-            root: resolved,
-            instead: Instead::OtherStore,
-        });
+        return Err(Error::no_store(&resolved, &Instead::OtherStore));
     };
     let store = store.clone();
     if let Some(moved) = moved::find_without_capture(context)?
@@ -312,5 +304,6 @@ fn inventory_of(store: &Path) -> Result<Inventory> {
 }
 
 fn refused(why: String) -> Error {
-    Error::RelinkRefused { why }
+    Error::new(Code::RELINK_REFUSED, why)
+        .advise("nothing was changed; 'checkpoint list --all' shows every store")
 }

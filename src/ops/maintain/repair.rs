@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::model::checkpoint::record::CheckpointId;
 use crate::model::json::{self, JsonSchema, Serialize};
 use crate::ops::context::Context;
@@ -66,7 +66,7 @@ pub fn repair(context: &Context) -> Result<Option<(RepairOutcome, CheckReport, V
     let mut store = match Store::open(place.clone()) {
         Ok(Some(store)) => store,
         Ok(None) => return Ok(None),
-        Err(Error::StoreUnusable { .. }) => {
+        Err(error) if error.code == Code::STORE_UNUSABLE => {
             let salvaged = salvage_unusable(context, &place, Unreadable::IsPassedOver)?;
             let outcome = RepairOutcome {
                 salvaged,
@@ -176,11 +176,7 @@ pub fn salvage_unusable(
         description::format_of(&layout).filter(|found| *found > description::STORE_FORMAT)
     {
         let supported = description::STORE_FORMAT;
-        return Err(Error::StoreTooNew {
-            store: place.to_path_buf(),
-            found,
-            supported,
-        });
+        return Err(Error::store_too_new(place, found, supported));
     }
     // If the lock is a regular file, another process may hold it.
     let _lock = match layout.lock().symlink_metadata() {
@@ -193,7 +189,9 @@ pub fn salvage_unusable(
     };
     match ownership::check(&layout) {
         Ok(()) => Ok(None),
-        Err(Error::StoreUnusable { .. }) => salvage(context, place, unreadable).map(Some),
+        Err(error) if error.code == Code::STORE_UNUSABLE => {
+            salvage(context, place, unreadable).map(Some)
+        }
         Err(other) => Err(other),
     }
 }

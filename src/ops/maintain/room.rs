@@ -1,7 +1,7 @@
 //! What would give room where a disk is full.
 
 use crate::error::sentence::{CommandWords, Sentence};
-use crate::error::{Error, Result};
+use crate::error::{Error, More, Result};
 use crate::model::checkpoint::keep_policy::PolicyChange;
 use crate::model::restore_plan::RestorePlan;
 use crate::ops::context::Context;
@@ -17,15 +17,14 @@ const WORTH_BYTES: u64 = 64 << 10;
 /// Adds to a failure of the store for lack of room what gives some.
 pub fn named_in(context: &Context, failure: Error) -> Error {
     let is_of_store = |path: &std::path::Path| path.starts_with(&context.base);
-    match failure {
-        Error::Io { source, path, .. } if is_full(&source) && is_of_store(&path) => {
-            Error::DiskFull {
-                hint: in_store(context),
-                path,
-                source,
-            }
-        }
-        other => other,
+    if failure.is_full()
+        && failure
+            .io_failure()
+            .is_some_and(|(path, _)| is_of_store(path))
+    {
+        failure.next(in_store(context))
+    } else {
+        failure
     }
 }
 
@@ -65,20 +64,17 @@ pub fn by_deleting(
 ) -> Error {
     let largest = plan.delete.iter().max_by_key(|(_, entry)| entry.size_bytes);
     let is_whole = request.words.len() == 2;
-    match failure {
-        Error::TreeIo { source, path, .. } if is_full(&source) && is_whole => {
-            let hint = match largest.filter(|(_, entry)| entry.size_bytes >= WORTH_BYTES) {
-                Some((largest, _)) => {
-                    let mut words = request.words.clone();
-                    words.push(as_typed(&context.root, largest));
-                    Sentence::text("nothing was changed; ")
-                        .then_command(CommandWords::new(words))
-                        .then_sentence(Sentence::text(" first deletes the largest file that goes"))
-                }
-                None => Sentence::text("nothing was changed; free some space on that disk"),
-            };
-            Error::DiskFull { path, source, hint }
+    let is_of_tree = |more: &More| matches!(more, More::File { is_of_project: true, source, .. } if is_full(source));
+    match largest.filter(|(_, entry)| entry.size_bytes >= WORTH_BYTES) {
+        Some((largest, _)) if is_whole && is_of_tree(&failure.more) => {
+            let mut words = request.words.clone();
+            words.push(as_typed(&context.root, largest));
+            failure.next(
+                Sentence::text("nothing was changed; ")
+                    .then_command(CommandWords::new(words))
+                    .then(" first deletes the largest file that goes"),
+            )
         }
-        other => other,
+        _ => failure,
     }
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::error::sentence::Sentence;
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::model::checkpoint::manifest;
 use crate::model::checkpoint::record::{Checkpoint, Verb};
 use crate::model::checkpoint::undo_stack::{RestoreStory, Steps, UndoStep};
@@ -43,10 +43,14 @@ pub struct RestoreOptions {
 /// Returns the failure of patterns that match no path of a checkpoint.
 pub fn no_path_matches(checkpoint: &Checkpoint) -> Error {
     let short = checkpoint.id.short();
-    Error::NothingFound {
-        what: format!("no path of {short} matches --glob"),
-        hint: Sentence::new("'checkpoint ls -R {}' lists them all", &[&short]),
-    }
+    Error::new(
+        Code::NOTHING_FOUND,
+        format!("no path of {short} matches --glob"),
+    )
+    .next(Sentence::new(
+        "'checkpoint ls -R {}' lists them all",
+        &[&short],
+    ))
 }
 
 /// Restores the directory to the state of the selected checkpoint.
@@ -57,9 +61,9 @@ pub fn restore(
 ) -> Result<RestoreOutcome> {
     options.words.check_paths(&context.root)?;
     if options.words.words.first().is_some_and(Vec::is_empty) {
-        return Err(Error::Usage {
-            what: "the selector is empty: no checkpoint is named".into(),
-        });
+        return Err(Error::usage(
+            "the selector is empty: no checkpoint is named",
+        ));
     }
     let found = FoundStore::of(context, &options.common)?;
     let (checkpoint, request) = found.request(options)?;
@@ -147,18 +151,15 @@ pub fn resume(context: &Context, common: &CommonOptions) -> Result<RestoreOutcom
     let found = FoundStore::of(context, &common)?;
     let Some(pending) = session::pending_unlocked(&found.store, &found.inventory.checkpoints)?
     else {
-        return Err(Error::NothingToTakeBack {
-            verb: "resume",
-            had_restores: true,
-        });
+        return Err(Error::nothing_to("resume", true));
     };
     let Pending::Known(journal) = &pending else {
         let why =
             "it does not tell what to restore; 'checkpoint undo' takes the restore back".to_owned();
-        return Err(Error::Damaged {
-            what: "the journal of the interrupted restore".into(),
+        return Err(Error::damaged(
+            "the journal of the interrupted restore",
             why,
-        });
+        ));
     };
     let target = found.target(journal.target)?;
     let (scope, settles) = (journal.scope.clone(), journal.settles);
@@ -181,7 +182,16 @@ fn refuse_after_one_that_never_began(recovered: &[Warning]) -> Result<()> {
         Warning::RestoreNeverBegan { target } => Some(*target),
         _ => None,
     });
-    target.map_or(Ok(()), |target| Err(Error::RestoreNeverBegan { target }))
+    target.map_or(Ok(()), |target| {
+        Err(Error::new(
+            Code::RESTORE_NEVER_BEGAN,
+            format!(
+                "the last restore, to {}, was stopped before it changed anything",
+                target.short()
+            ),
+        )
+        .advise("nothing was changed; 'checkpoint undo' again takes back the restore before it"))
+    })
 }
 
 /// The store and its checkpoints as each of these commands finds them.
@@ -280,9 +290,11 @@ impl<'c> FoundStore<'c> {
     fn target(&self, id: ObjectId) -> Result<Target<'_>> {
         let own = self.inventory.get(id).map(Cow::into_owned);
         let fetched = || self.store.find_fetched(id);
-        let checkpoint = own.or_else(fetched).ok_or_else(|| Error::Damaged {
-            what: format!("checkpoint {}", id.short()),
-            why: "it is needed here and is gone or unreadable".into(),
+        let checkpoint = own.or_else(fetched).ok_or_else(|| {
+            Error::damaged(
+                format!("checkpoint {}", id.short()),
+                "it is needed here and is gone or unreadable",
+            )
         })?;
         Ok(Target::load(&self.store, &checkpoint)?
             .sparing(self.context.own_files(Some(&self.store))))
@@ -317,9 +329,11 @@ impl<'c> FoundStore<'c> {
     ) -> Result<Option<RestoreOutcome>> {
         steps.truncate(steps.len().saturating_sub(passed));
         self.refuse_to_pass_damage(steps.last())?;
-        let step = steps.pop().ok_or_else(|| Error::NothingToTakeBack {
-            verb: verb.into_str(),
-            had_restores: self.inventory.checkpoints.safety_count() > 0,
+        let step = steps.pop().ok_or_else(|| {
+            Error::nothing_to(
+                verb.into_str(),
+                self.inventory.checkpoints.safety_count() > 0,
+            )
         })?;
         let target = self.target(step.safety)?;
         let taken = self.taken(step.target, step.time_ms);
@@ -382,16 +396,17 @@ impl<'c> FoundStore<'c> {
         let lost = later.find_map(|(id, _)| damaged.iter().find(|lost| lost.id.answers_to(id)));
         let Some(lost) = lost else { return Ok(()) };
         let short = lost.id.short();
-        Err(Error::DamageFound {
-            what: format!(
+        Err(Error::new(
+            Code::DAMAGED,
+            format!(
                 "checkpoint {short}, made before a restore, is damaged: {}; nothing was changed",
                 lost.why
             ),
-            hint: Sentence::new(
-                "'checkpoint verify --repair' repairs what it can, 'checkpoint delete {}' gives it up",
-                &[&short],
-            ),
-        })
+        )
+        .next(Sentence::new(
+            "'checkpoint verify --repair' repairs what it can, 'checkpoint delete {}' gives it up",
+            &[&short],
+        )))
     }
 
     /// Names a restore that is taken back or repeated.

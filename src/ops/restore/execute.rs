@@ -3,7 +3,7 @@
 
 use crate::base::progress::WorkPhase;
 use crate::error::sentence::Sentence;
-use crate::error::{Error, Obstacle, Result};
+use crate::error::{Code, Error, Obstacle, Result};
 use crate::model::state::rel_path::RelPath;
 use crate::ops::restore::restore_job::RestoreJob;
 use crate::ops::restore::staging::{self, Staged};
@@ -50,7 +50,12 @@ pub fn execute(
                 job,
                 journal,
                 was_pending,
-                Error::ChangedMeanwhile { obstacles },
+                Error::obstacles(
+                    Code::CHANGED_MEANWHILE,
+                    "changed during the restore:",
+                    obstacles,
+                )
+                .advise("nothing was changed; try again when no program writes there"),
             ));
         }
         Err(ApplyError::Failed {
@@ -136,13 +141,13 @@ fn give_up(
 
 /// Says of a signal that came too late to take the change back how to go on.
 fn unfinished(error: Error) -> Error {
-    match error {
-        Error::Interrupted { signal } => Error::InterruptedLate {
+    match error.signal() {
+        Some(signal) => Error::interrupted_late(
             signal,
-            done: "the files are restored, the databases are not".to_owned(),
-            hint: Some(Sentence::new(FINISH_OR_UNDO, &[])),
-        },
-        other => other,
+            "the files are restored, the databases are not",
+            Some(Sentence::new(FINISH_OR_UNDO, &[])),
+        ),
+        None => error,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::model::checkpoint::record::Verb;
 use crate::model::restore_plan::{Blocker, RestorePlan, RestoreScope};
 use crate::model::state::entry::{Entry, RWX_BITS, WhyNot};
@@ -15,6 +15,7 @@ use crate::model::state::stat::Stat;
 use crate::ops::capture::dir_filter;
 use crate::ops::capture::lazy_snapshot::DirFilter;
 use crate::ops::capture::pipeline::{self, Begun, CaptureOptions, Captured, Capturing, Sink};
+use crate::ops::capture::scope_checks::no_such_path;
 use crate::ops::context::Context;
 use crate::ops::restore::companions;
 use crate::ops::restore::restore_options::Request;
@@ -105,10 +106,7 @@ fn refuse_unknown(request: &Request<'_>, planned: &PlannedRestore) -> Result<()>
         let mut left = plan.left_alone.iter().chain(plan.unreadable.keys());
         let is_named = left.any(|left| left.is_at_or_below(path) || path.is_at_or_below(left));
         if !is_present && !is_named && plan.is_empty() && !request.target.holds(path)? {
-            return Err(Error::NoSuchPath {
-                checkpoint: request.target.id(),
-                path: path.to_string(),
-            });
+            return Err(no_such_path(request.target.id(), &path.to_string()));
         }
     }
     Ok(())
@@ -376,12 +374,19 @@ fn stamps_of_databases(context: &Context, target: &Target<'_>) -> String {
 /// Refuses a plan other than the one that was shown.
 ///
 /// # Errors
-/// [`Error::PlanMoved`]
-pub fn refuse_other_plan(given: &str, now: String) -> Result<()> {
+/// `consent_needed`
+pub fn refuse_other_plan(given: &str, now: &str) -> Result<()> {
     if given == now {
         return Ok(());
     }
-    Err(Error::PlanMoved { now })
+    Err(Error::new(
+        Code::CONSENT_NEEDED,
+        format!(
+            "not confirmed: the checkpoint or the directory is not as it was when that plan was \
+             shown; nothing was changed, and the plan is now {now}"
+        ),
+    )
+    .advise("look again with --dry-run, then give --plan what it names"))
 }
 
 /// Checks, if a plan was shown, that it is still the plan for the present state.
@@ -395,7 +400,7 @@ pub fn check_plan(
     shown: Option<&str>,
 ) -> Result<()> {
     match shown {
-        Some(shown) => refuse_other_plan(shown, plan_digest(context, request, captured)?),
+        Some(shown) => refuse_other_plan(shown, &plan_digest(context, request, captured)?),
         None => Ok(()),
     }
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use crate::base::random_name::random_hex;
 use crate::error::sentence::{CommandWords, Sentence};
-use crate::error::{Error, Obstacle, Result};
+use crate::error::{Code, Error, Obstacle, Result};
 use crate::model::checkpoint::record::{Checkpoint, Operation, Verb};
 use crate::model::checkpoint::undo_stack::Steps;
 use crate::model::restore_plan::{Blocker, RestorePlan, RestoreScope};
@@ -165,10 +165,9 @@ fn refuse_conflicts(request: &Request<'_>, plan: RestorePlan) -> Result<RestoreP
     if plan.conflicts.is_empty() {
         return Ok(plan);
     }
-    Err(Error::Conflict {
-        hint: without_conflicts(request, &plan),
-        obstacles: plan.conflicts.into_iter().map(Obstacle::from).collect(),
-    })
+    let hint = without_conflicts(request, &plan);
+    let obstacles = plan.conflicts.into_iter().map(Obstacle::from).collect();
+    Err(Error::obstacles(Code::CONFLICT, "not restored because of", obstacles).next(hint))
 }
 
 /// Returns the command that restores everything but what is in the way.
@@ -236,16 +235,13 @@ fn check_still_there(session: &Session<'_>, request: &Request) -> Result<()> {
     let id = request.target.id();
     let is_own = session.locked.inventory().checkpoints.holds(id);
     if !is_own && session.locked.store().fetched_with(id).is_none() {
-        return Err(Error::EvictedMeanwhile { id });
+        return Err(Error::evicted_meanwhile(id));
     }
     match (&session.pending, &request.pending) {
         (None, None) => Ok(()),
         (Some(now), Some(then)) if now == then => Ok(()),
         (Some(now), _) => Err(now.refusal()),
-        (None, Some(_)) => Err(Error::NothingToTakeBack {
-            verb: request.verb.into_str(),
-            had_restores: true,
-        }),
+        (None, Some(_)) => Err(Error::nothing_to(request.verb.into_str(), true)),
     }
 }
 

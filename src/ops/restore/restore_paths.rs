@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use crate::base::text::escape_bytes;
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result, behind_link};
 use crate::model::state::rel_path::{RelPath, is_dot_git};
 use crate::worktree::root::{Root, canonical};
 use crate::worktree::sys::{ItemKind, kind_of};
@@ -34,9 +34,7 @@ pub fn limits(paths: Vec<RelPath>) -> Vec<RelPath> {
 fn parse_one(root: &Root, typed: &[u8]) -> Result<RelPath> {
     let typed = &*with_slashes(typed);
     let shown = || escape_bytes(typed);
-    let wrong = |why: &str| Error::Usage {
-        what: format!("PATH '{}' {why}", shown()),
-    };
+    let wrong = |why: &str| Error::usage(format!("PATH '{}' {why}", shown()));
     if typed.is_empty() {
         return Err(wrong("is empty"));
     }
@@ -54,7 +52,7 @@ fn parse_one(root: &Root, typed: &[u8]) -> Result<RelPath> {
         return Err(wrong("has '..' in it"));
     }
     if names.iter().any(|name| is_dot_git(name)) {
-        return Err(Error::DotGitPath { path: shown() });
+        return Err(Error::dot_git_path(&shown()));
     }
     let path = RelPath::new(&names.join(&b'/')).map_err(|why| wrong(&why.to_string()))?;
     if typed.ends_with(b"/") || typed.ends_with(b"/.") {
@@ -67,7 +65,7 @@ fn parse_one(root: &Root, typed: &[u8]) -> Result<RelPath> {
 /// unless that `is_held` by its own.
 ///
 /// # Errors
-/// [`Error::LinkedPath`], with that name.
+/// `linked_path`, with that name.
 pub fn refuse_linked(
     root: &Root,
     path: &RelPath,
@@ -99,11 +97,11 @@ pub fn refuse_linked(
     if (link == *path && there.is_none()) || behind.as_ref().is_some_and(is_held) {
         return Ok(());
     }
-    Err(Error::LinkedPath {
-        path: path.to_string(),
-        link: link.to_string(),
-        behind,
-    })
+    let behind = behind_link(behind.as_ref());
+    let what = format!(
+        "'{path}' leads through the symlink {link}, and a checkpoint holds only the link; {behind}"
+    );
+    Err(Error::new(Code::LINKED_PATH, what))
 }
 
 fn split(typed: &[u8]) -> impl Iterator<Item = &[u8]> {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::base::text::escape;
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::model::checkpoint::mismatch::Mismatch;
 use crate::model::checkpoint::record::Checkpoint;
 use crate::model::checkpoint::selector::{self, SelectorProblem};
@@ -25,10 +25,15 @@ pub fn find(context: &Context, inventory: &Inventory, query: &str) -> Result<Che
         Err(problem) => problem,
     };
     match explain(inventory, problem) {
-        Error::NoSuchCheckpoint { .. } if path_in_directory(context, query).is_some() => {
-            Err(Error::PathNotCheckpoint {
-                path: escape(query),
-            })
+        error
+            if error.code == Code::NO_SUCH_CHECKPOINT
+                && path_in_directory(context, query).is_some() =>
+        {
+            Err(Error::new(
+                Code::NO_SUCH_CHECKPOINT,
+                format!("'{}' is a path, not a checkpoint", escape(query)),
+            )
+            .advise("'checkpoint list' shows the checkpoints"))
         }
         other => Err(other),
     }
@@ -108,9 +113,14 @@ pub fn find_own(context: &Context, inventory: &Inventory, query: &str) -> Result
     if inventory.checkpoints.holds(found.id) {
         return Ok(found);
     }
-    Err(Error::NotOwn {
-        selector: escape(query),
-    })
+    Err(Error::new(
+        Code::NOT_OWN,
+        format!(
+            "'{}' is a checkpoint of a remote, which is only read; nothing was changed",
+            escape(query)
+        ),
+    )
+    .advise("'checkpoint restore' brings its files here, and a checkpoint made then is yours"))
 }
 
 /// Returns the checkpoint found for a selector.
@@ -121,14 +131,14 @@ pub fn certain(inventory: &Inventory, query: &str, found: Checkpoint) -> Result<
     if inventory.unread_rewords.is_none() || found.record.reason != query {
         return Ok(found);
     }
-    Err(Error::Damaged {
-        what: "the file of reasons given by reword".to_owned(),
-        why: format!(
+    Err(Error::damaged(
+        "the file of reasons given by reword",
+        format!(
             "'{}' may name another checkpoint than {}; give an id",
             escape(query),
             found.id.short()
         ),
-    })
+    ))
 }
 
 /// Finds the checkpoint at which the directory stands.
@@ -146,20 +156,17 @@ pub fn explain(inventory: &Inventory, problem: SelectorProblem) -> Error {
         return problem.into();
     };
     if let Some(damaged) = inventory.damaged_by_prefix(query) {
-        return Error::Damaged {
-            what: format!("checkpoint {}", damaged.id.short()),
-            why: damaged.why,
-        };
+        return Error::damaged(format!("checkpoint {}", damaged.id.short()), damaged.why);
     }
     match inventory.all_damaged().into_iter().next() {
-        Some(damaged) => Error::Damaged {
-            what: format!(
+        Some(damaged) => Error::damaged(
+            format!(
                 "no readable checkpoint is '{}', and checkpoint {}",
                 escape(query),
                 damaged.id.short()
             ),
-            why: damaged.why,
-        },
+            damaged.why,
+        ),
         None => problem.into(),
     }
 }

@@ -27,8 +27,11 @@ impl Globs {
             let names_something = |typed: &[u8]| !matches!(typed, b"" | b"." | b"./" | b"/");
             let glob = ScopePart::glob(whole);
             glob.filter(|_| names_something(typed) && names_something(whole))
-                .ok_or_else(|| Error::Usage {
-                    what: format!("the pattern '{}' can match nothing", escape_bytes(typed)),
+                .ok_or_else(|| {
+                    Error::usage(format!(
+                        "the pattern '{}' can match nothing",
+                        escape_bytes(typed)
+                    ))
                 })
         };
         let scope = |typed: &[Vec<u8>]| -> Result<Option<Scope>> {
@@ -43,9 +46,7 @@ impl Globs {
 /// Refuses a pattern of another place, which would silently match nothing. One that begins with a
 /// slash counts from the root, unless it is the path of something else.
 fn check_is_inside(root: &Root, typed: &[u8]) -> Result<()> {
-    let wrong = |why: &str| Error::Usage {
-        what: format!("the pattern '{}' {why}", escape_bytes(typed)),
-    };
+    let wrong = |why: &str| Error::usage(format!("the pattern '{}' {why}", escape_bytes(typed)));
     if typed.starts_with(b"!") {
         return Err(wrong(
             "begins with !: --exclude leaves paths out, and \\! is the sign itself",

@@ -6,7 +6,7 @@
 use crate::base::shell_word::shell_word;
 use crate::base::text::escape_bytes;
 use crate::error::sentence::{CommandWords, Sentence};
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::model::checkpoint::alias;
 use crate::model::checkpoint::mismatch::Mismatch;
 use crate::model::checkpoint::record::Checkpoint;
@@ -15,6 +15,7 @@ use crate::model::state::database::Database;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::ops::capture::lazy_snapshot::LazySnapshot;
+use crate::ops::capture::scope_checks::no_such_path;
 use crate::ops::context::Context;
 use crate::ops::database::backup;
 use crate::ops::find_root::is_worktree_of;
@@ -123,9 +124,9 @@ impl<'s> Lookup<'s> {
                 Meaning::Inside(found, path) => {
                     let before = inside.replace(path.clone());
                     if before.is_some_and(|before| before != path) {
-                        return Err(Error::Usage {
-                            what: "two checkpoints are compared in the same path".to_owned(),
-                        });
+                        return Err(Error::usage(
+                            "two checkpoints are compared in the same path",
+                        ));
                     }
                     named.checkpoints.push(*found);
                     named.paths.push(path);
@@ -184,14 +185,15 @@ impl<'s> Lookup<'s> {
         let checkpoint = [&restore, &short].into_iter().chain(rest);
         let path = [&restore].into_iter().chain(&given.options);
         let path = path.chain([&dashes]).chain(&given.words);
-        Some(Error::UnclearWords {
-            what: format!("{} is a checkpoint and a path", shell_word(word)),
-            hint: Sentence::default()
-                .then_command(CommandWords::new(checkpoint))
-                .then(" takes the checkpoint, ")
-                .then_command(CommandWords::new(path))
-                .then(" the path"),
-        })
+        Some(
+            Error::usage(format!("{} is a checkpoint and a path", shell_word(word))).next(
+                Sentence::default()
+                    .then_command(CommandWords::new(checkpoint))
+                    .then(" takes the checkpoint, ")
+                    .then_command(CommandWords::new(path))
+                    .then(" the path"),
+            ),
+        )
     }
 
     /// Checks that every path of a restore is in its target or in the directory, before anything
@@ -241,10 +243,16 @@ impl<'s> Lookup<'s> {
             [path, &worktree].map(|path| escape_bytes(&restore_paths::from_here(root, path)));
         let dir = backup::live(self.context, &worktree);
         let dir = dir.as_os_str().as_encoded_bytes();
-        Some(Error::NothingFound {
-            what: format!("{path} is in the linked worktree {name}, which has its own checkpoints"),
-            hint: Sentence::new("'checkpoint -C {} list' lists those", &[&dir]),
-        })
+        Some(
+            Error::new(
+                Code::NOTHING_FOUND,
+                format!("{path} is in the linked worktree {name}, which has its own checkpoints"),
+            )
+            .next(Sentence::new(
+                "'checkpoint -C {} list' lists those",
+                &[&dir],
+            )),
+        )
     }
 
     /// Returns the error for a path that a checkpoint does not hold.
@@ -257,15 +265,20 @@ impl<'s> Lookup<'s> {
         }
         let other = path.as_utf8().and_then(|word| self.resolve(word).ok());
         match other {
-            Some(other) => Error::CheckpointNotPath {
-                word: path.to_string(),
-                checkpoint,
-                other: other.id,
-            },
-            None => Error::NoSuchPath {
-                checkpoint,
-                path: path.to_string(),
-            },
+            Some(other) => Error::new(
+                Code::NO_SUCH_PATH,
+                format!(
+                    "'{}' is a checkpoint, and no path in {}",
+                    path,
+                    checkpoint.short()
+                ),
+            )
+            .next(Sentence::command(CommandWords::new([
+                "diff".to_owned(),
+                checkpoint.short(),
+                other.id.short(),
+            ]))),
+            None => no_such_path(checkpoint, &path.to_string()),
         }
     }
 
@@ -274,22 +287,31 @@ impl<'s> Lookup<'s> {
         if let Ok(Some((_, path, true))) = self.inside(typed) {
             let path = restore_paths::as_typed(&self.context.root, &path);
             let words = [b"find".as_slice(), &path];
-            return Some(Error::NothingFound {
-                what: format!(
-                    "'{}' names a path of one checkpoint, and all are searched here",
-                    escape_bytes(typed)
-                ),
-                hint: Sentence::command(CommandWords::new(words)),
-            });
+            return Some(
+                Error::new(
+                    Code::NOTHING_FOUND,
+                    format!(
+                        "'{}' names a path of one checkpoint, and all are searched here",
+                        escape_bytes(typed)
+                    ),
+                )
+                .next(Sentence::command(CommandWords::new(words))),
+            );
         }
         let found = self.resolve(std::str::from_utf8(typed).ok()?).ok()?;
-        Some(Error::NothingFound {
-            what: format!(
-                "no checkpoint holds '{}'; it names a checkpoint itself",
-                escape_bytes(typed)
-            ),
-            hint: Sentence::command(CommandWords::new(["show".to_owned(), found.id.short()])),
-        })
+        Some(
+            Error::new(
+                Code::NOTHING_FOUND,
+                format!(
+                    "no checkpoint holds '{}'; it names a checkpoint itself",
+                    escape_bytes(typed)
+                ),
+            )
+            .next(Sentence::command(CommandWords::new([
+                "show".to_owned(),
+                found.id.short(),
+            ]))),
+        )
     }
 
     /// Whether a checkpoint holds something at or below a path.
@@ -347,7 +369,7 @@ impl<'s> Lookup<'s> {
             None => {
                 let query = escape_bytes(word);
                 let why = Mismatch::of(&query, &self.inventory.checkpoints).or_path();
-                return Err(Error::NoSuchCheckpoint { query, why });
+                return Err(Error::no_such_checkpoint(&query, &why));
             }
         };
         Err(explain(self.inventory, problem))
@@ -431,7 +453,5 @@ impl<'s> Lookup<'s> {
 
 /// Returns the error for `SEL:` without a path: an empty variable must not mean everything.
 pub fn no_path() -> Error {
-    Error::Usage {
-        what: "no PATH stands after the colon; '.' is the whole checkpoint".to_owned(),
-    }
+    Error::usage("no PATH stands after the colon; '.' is the whole checkpoint")
 }

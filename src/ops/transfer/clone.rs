@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::error::sentence::Sentence;
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::model::checkpoint::line::Line;
 use crate::model::checkpoint::record::Checkpoint;
 use crate::model::json::{self, JsonSchema, Serialize};
@@ -102,24 +102,23 @@ fn bring(
     warnings.extend(more);
     let fetched = context.require_store()?.fetched(remote::USUAL)?;
     if fetched.checkpoints.is_empty() {
-        return Err(Error::NothingFound {
-            what: "there are no checkpoints at that remote".to_owned(),
-            hint: Sentence::text("a push from where they are brings them there".to_owned()),
-        });
+        return Err(Error::new(
+            Code::NOTHING_FOUND,
+            "there are no checkpoints at that remote",
+        )
+        .next(Sentence::text(
+            "a push from where they are brings them there".to_owned(),
+        )));
     }
     Ok(fetched)
 }
 
 /// Names a step that can be taken where no store is.
 fn without_store(why: Error, is_new: bool) -> Error {
-    match why {
-        Error::DamageFound { what, .. } if is_new => Error::DamageFound {
-            what,
-            hint: Sentence::text(
-                "nothing was cloned; a push from where it was made brings it again",
-            ),
-        },
-        other => other,
+    if is_new && why.code == Code::DAMAGED {
+        why.advise("nothing was cloned; a push from where it was made brings it again")
+    } else {
+        why
     }
 }
 
@@ -199,11 +198,10 @@ fn make_room(context: &Context, url: &str, here: &Path) -> Result<()> {
         return Ok(());
     }
     if !store.inventory()?.checkpoints.is_empty() {
-        return Err(Error::BadDestination {
-            dir: context.root.path().to_path_buf(),
-            why: "there are checkpoints of a directory that was here before; -C with its path lists them"
-                .to_owned(),
-        });
+        return Err(Error::bad_destination(
+            context.root.path(),
+            "there are checkpoints of a directory that was here before; -C with its path lists them",
+        ));
     }
     match origin {
         Some(_) => remote::remove(context, remote::USUAL).map(drop),

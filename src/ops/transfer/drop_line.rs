@@ -2,7 +2,7 @@
 
 use crate::base::text::escape;
 use crate::error::sentence::Sentence;
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::model::json::{JsonSchema, Serialize};
 use crate::ops::context::Context;
 use crate::ops::transfer::remote;
@@ -31,19 +31,23 @@ pub fn drop_line(
     let store = context.require_store()?;
     let remote = remote::named(&store, Some(name))?;
     let wanted = LineName::of_ref(line).or_else(|| LineName::of_text(line));
-    let wanted = wanted.ok_or_else(|| Error::Usage {
-        what: format!(
+    let wanted = wanted.ok_or_else(|| {
+        Error::usage(format!(
             "'{}' names no line: refs/lines/ and twice sixteen hex digits do",
             escape(line)
-        ),
+        ))
     })?;
     let git = RemoteGit::open(context, &store, &remote, limits)?;
     let there = git.lines()?;
     let Some(tip) = there.get(&wanted) else {
-        return Err(Error::NothingFound {
-            what: format!("{name} has no {}; nothing was changed", wanted.on_server()),
-            hint: Sentence::new("'checkpoint fetch {}' brings what it has", &[&name]),
-        });
+        return Err(Error::new(
+            Code::NOTHING_FOUND,
+            format!("{name} has no {}; nothing was changed", wanted.on_server()),
+        )
+        .next(Sentence::new(
+            "'checkpoint fetch {}' brings what it has",
+            &[&name],
+        )));
     };
     consent(&wanted.on_server())?;
     match git.push(&wanted, "", Some(*tip))? {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::base::text::escape_path;
 use crate::error::sentence::Sentence;
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::model::checkpoint::line::LineEntry;
 use crate::model::checkpoint::record::Checkpoint;
 use crate::model::json::{self, JsonSchema, Serialize};
@@ -227,10 +227,14 @@ fn roots(header: &BundleHeader) -> Vec<ObjectId> {
 
 fn nothing(outcome: &ExportOutcome) -> Error {
     if let Some((id, why)) = outcome.bad.first() {
-        return Error::DamageFound {
-            what: format!("checkpoint {} {why}; nothing was written", id.short()),
-            hint: Sentence::new("'checkpoint verify --full' lists all damage", &[]),
-        };
+        return Error::new(
+            Code::DAMAGED,
+            format!("checkpoint {} {why}; nothing was written", id.short()),
+        )
+        .next(Sentence::new(
+            "'checkpoint verify --full' lists all damage",
+            &[],
+        ));
     }
     let what = match (outcome.left_out_for_prompts.len(), outcome.prerequisite) {
         (0, None) => "there is no checkpoint to export; nothing was written".to_owned(),
@@ -243,10 +247,10 @@ fn nothing(outcome: &ExportOutcome) -> Error {
              nothing was written"
         ),
     };
-    Error::NothingFound {
-        what,
-        hint: Sentence::new("'checkpoint list' shows the checkpoints", &[]),
-    }
+    Error::new(Code::NOTHING_FOUND, what).next(Sentence::new(
+        "'checkpoint list' shows the checkpoints",
+        &[],
+    ))
 }
 
 /// Writes a file whole or not at all. Into a pipe or a device the bundle is written as it comes.
@@ -264,9 +268,10 @@ fn into_file(
     refuse_store(context, &place)?;
     let found = place.metadata().ok();
     if found.as_ref().is_some_and(std::fs::Metadata::is_dir) {
-        return Err(Error::Usage {
-            what: format!("{} is a directory, not a file", escape_path(path)),
-        });
+        return Err(Error::usage(format!(
+            "{} is a directory, not a file",
+            escape_path(path)
+        )));
     }
     if found.is_some_and(|found| !found.is_file()) {
         let file = File::options().write(true).open(&place);
@@ -300,10 +305,7 @@ fn refuse_store(context: &Context, place: &Path) -> Result<()> {
         canonical(&context.base).unwrap_or_else(|_| context.base.clone()),
     );
     if folder.starts_with(base.join("projects")) {
-        return Err(Error::BadDestination {
-            dir: place.to_path_buf(),
-            why: "it lies among the stores".to_owned(),
-        });
+        return Err(Error::bad_destination(place, "it lies among the stores"));
     }
     Ok(())
 }

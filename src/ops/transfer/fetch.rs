@@ -2,7 +2,7 @@
 
 use crate::base::read_regular;
 use crate::error::sentence::Sentence;
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::model::checkpoint::line::{Line, LineEntry};
 use crate::model::checkpoint::record::Checkpoint;
 use crate::model::json::{JsonSchema, Serialize};
@@ -131,7 +131,7 @@ fn good_lines<T>(
             Ok(Err(found)) => found,
             Err(why) if !was_again && may_be_damaged_here(&why) => Vec::new(),
             // Git brings all or nothing.
-            Err(why @ Error::RemoteFailed { .. }) if !is_asked => {
+            Err(why) if why.code == Code::REMOTE_FAILED && !is_asked => {
                 is_asked = true;
                 let found = git.unfetchable()?;
                 if found.is_empty() {
@@ -151,22 +151,22 @@ fn good_lines<T>(
 
 fn nothing_good(remote: &str, line: &LineName, why: &str) -> Error {
     let line = line.on_server();
-    Error::DamageFound {
-        what: format!(
+    Error::new(
+        Code::DAMAGED,
+        format!(
             "what the remote {remote} has in {line} was not taken: {why}; nothing of it was added"
         ),
-        hint: Sentence::new(DROP_HINT, &[&remote, &line]),
-    }
+    )
+    .next(Sentence::new(DROP_HINT, &[&remote, &line]))
 }
 
 /// Whether what failed may be due to objects that are lost here.
 fn may_be_damaged_here(why: &Error) -> bool {
-    match why {
-        Error::DamageFound { .. } | Error::BadBundle { .. } => true,
+    why.code == Code::BAD_BUNDLE
+        || why.code == Code::DAMAGED && why.why().is_none()
         // The words of git, which has no code for it.
-        Error::RemoteFailed { why, .. } => why.contains("did not send all necessary objects"),
-        _ => false,
-    }
+        || why.code == Code::REMOTE_FAILED
+            && why.what.contains("did not send all necessary objects")
 }
 
 /// What git brought into the transport.

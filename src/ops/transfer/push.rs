@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::error::sentence::Sentence;
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::model::checkpoint::record::{Checkpoint, CheckpointId};
 use crate::model::json::{JsonSchema, Serialize};
 use crate::model::state::object_id::ObjectId;
@@ -261,17 +261,15 @@ impl Push<'_> {
         match self.git.push(line, PUSHED, before) {
             Ok(Pushed::Done) => Ok(true),
             Ok(Pushed::Stale) => Ok(false),
-            Err(Error::Interrupted { signal }) => Err(Error::InterruptedLate {
-                signal,
-                done: "the push may have arrived; nothing was changed here".to_owned(),
-                hint: None,
-            }),
-            Err(Error::RemoteFailed { .. })
-                if self.is_evicted(checkpoints.iter().map(|c| c.id))? =>
-            {
-                Ok(false)
-            }
-            Err(why @ Error::RemoteFailed { .. }) => {
+            Err(why) if why.signal().is_some() => Err(Error::interrupted_late(
+                why.signal().unwrap_or_default(),
+                "the push may have arrived; nothing was changed here",
+                None,
+            )),
+            Err(why) if why.code == Code::REMOTE_FAILED => {
+                if self.is_evicted(checkpoints.iter().map(|c| c.id))? {
+                    return Ok(false);
+                }
                 // Git says of its own store what it says of the other.
                 for Checkpoint { id, .. } in new {
                     self.refuse_damage(Some(*id), &BTreeSet::from([*id]))?;
@@ -342,15 +340,12 @@ impl Push<'_> {
 
     fn damaged(&self, short: &str) -> Error {
         let name = &self.remote.name;
-        Error::DamageFound {
-            what: format!(
+        Error::new(Code::DAMAGED, format!(
                 "checkpoint {short} is damaged here, and may be whole at {name}; nothing was pushed"
-            ),
-            hint: Sentence::new(
+            )).next(Sentence::new(
                 "'checkpoint fetch {} --refetch' brings what is there, 'checkpoint verify' lists the damage",
                 &[name],
-            ),
-        }
+            ))
     }
 
     /// Sends all to a new line, then removes the former one, unless another process wrote it since:
@@ -401,13 +396,17 @@ fn run_tips(state: &LineState) -> BTreeSet<ObjectId> {
 }
 
 fn nothing(outcome: &PushOutcome) -> Error {
-    Error::NothingFound {
-        what: match outcome.left_out_for_prompts.len() {
+    Error::new(
+        Code::NOTHING_FOUND,
+        match outcome.left_out_for_prompts.len() {
             0 => "there is no checkpoint to push".to_owned(),
             left => format!(
                 "all {left} checkpoints have the text of a prompt, which only --with-prompts pushes"
             ),
         },
-        hint: Sentence::new("'checkpoint list' shows the checkpoints", &[]),
-    }
+    )
+    .next(Sentence::new(
+        "'checkpoint list' shows the checkpoints",
+        &[],
+    ))
 }

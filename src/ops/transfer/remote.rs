@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::base::text::escape;
 use crate::error::sentence::Sentence;
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::model::json::{JsonSchema, Serialize};
 use crate::ops::context::Context;
 use crate::ops::open_store::open_usable;
@@ -52,15 +52,16 @@ pub fn add(
     here: &Path,
 ) -> Result<(RemoteOutcome, Vec<Warning>)> {
     if !remotes::is_legal(name) {
-        return Err(Error::Usage {
-            what: format!(
-                "'{}' cannot name a remote: letters, digits, '-' and '_' can, at most 64",
-                escape(name)
-            ),
-        });
+        return Err(Error::usage(format!(
+            "'{}' cannot name a remote: letters, digits, '-' and '_' can, at most 64",
+            escape(name)
+        )));
     }
-    let url = RemoteUrl::parse(url, here).map_err(|why| Error::Usage {
-        what: format!("the URL '{}' is refused: {why}", escape(&masked(url))),
+    let url = RemoteUrl::parse(url, here).map_err(|why| {
+        Error::usage(format!(
+            "the URL '{}' is refused: {why}",
+            escape(&masked(url))
+        ))
     })?;
     let store = open_usable(context, false)?;
     let session = session::begin(context, &store)?;
@@ -70,9 +71,16 @@ pub fn add(
     let added = match known.iter().find(is_like) {
         Some(same) if same.name == name && same.url == url.text => same.clone(),
         Some(taken) => {
-            return Err(Error::RemoteNameTaken {
-                name: taken.name.clone(),
-            });
+            return Err(Error::new(
+                Code::REMOTE_NAME_TAKEN,
+                format!(
+                    "the remote {} is known with another URL; nothing was changed",
+                    taken.name
+                ),
+            )
+            .advise(
+                "give this one another name, or forget that one: 'checkpoint remote remove NAME'",
+            ));
         }
         None => {
             let added = Remote::new(name.to_owned(), url.text);
@@ -138,16 +146,22 @@ pub fn named(store: &Store, name: Option<&str>) -> Result<Remote> {
     }
     let names: Vec<&str> = known.iter().map(|remote| &*remote.name).collect();
     let found = known.iter().find(|remote| remote.name == wanted);
-    found.cloned().ok_or_else(|| Error::NothingFound {
-        what: match names.as_slice() {
-            [] => "no remote is known here".to_owned(),
-            names => format!(
-                "there is no remote '{}'; known here: {}",
-                escape(wanted),
-                names.join(", ")
-            ),
-        },
-        hint: Sentence::new("'checkpoint remote add NAME URL' names one", &[]),
+    found.cloned().ok_or_else(|| {
+        Error::new(
+            Code::NOTHING_FOUND,
+            match names.as_slice() {
+                [] => "no remote is known here".to_owned(),
+                names => format!(
+                    "there is no remote '{}'; known here: {}",
+                    escape(wanted),
+                    names.join(", ")
+                ),
+            },
+        )
+        .next(Sentence::new(
+            "'checkpoint remote add NAME URL' names one",
+            &[],
+        ))
     })
 }
 

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::base::text::escape;
-use crate::error::{Error, Result};
+use crate::error::sentence::Sentence;
+use crate::error::{Code, Error, More, Result};
 use crate::model::state::object_id::ObjectId;
 use crate::ops::context::{Context, GitCommand, GitEnd};
 use crate::ops::transfer::remote;
@@ -116,16 +117,9 @@ impl<'c> RemoteGit<'c> {
         if !end.is_success && end.stdout.lines().any(is_stale) {
             return Ok(Pushed::Stale);
         }
-        let said = self.succeeded(end).map_err(|why| match why {
-            Error::RemoteFailed {
-                remote, url, why, ..
-            } => Error::RemoteFailed {
-                remote,
-                url,
-                why,
-                of_push: !carrier.is_empty(),
-            },
-            other => other,
+        let said = self.succeeded(end).map_err(|why| match carrier {
+            "" => why,
+            _ => after_push(why, &self.name),
         })?;
         if said.contains(&name) {
             return Ok(Pushed::Done);
@@ -163,12 +157,13 @@ impl<'c> RemoteGit<'c> {
             let others = there.keys().filter(|other| *other != line);
             match self.fetch(&others.cloned().collect::<Vec<_>>()) {
                 // Else it failed here, such as for want of room.
-                Err(Error::RemoteFailed { why, .. })
-                    if why.contains("remote: ") || why.contains("upload-pack") =>
-                {
+                Err(failed) if failed.code == Code::REMOTE_FAILED => {
+                    let why = failed.why().unwrap_or_default();
+                    if !why.contains("remote: ") && !why.contains("upload-pack") {
+                        return Err(failed);
+                    }
                     bad.push((line.clone(), why.trim().replace('\n', "; ")));
                 }
-                Err(failed @ Error::RemoteFailed { .. }) => return Err(failed),
                 fetched => drop(fetched?),
             }
         }
@@ -217,13 +212,24 @@ impl<'c> RemoteGit<'c> {
     }
 
     fn failure(&self, why: String) -> Error {
-        Error::RemoteFailed {
-            remote: self.name.clone(),
-            url: escape(&self.url.shown()),
-            why,
-            of_push: false,
-        }
+        let (name, url) = (&self.name, escape(&self.url.shown()));
+        Error::new(
+            Code::REMOTE_FAILED,
+            format!("the remote {name} ({url}): {why}"),
+        )
+        .advise("nothing was changed here; fix this, then run the command again")
+        .more(More::Why(why))
     }
+}
+
+/// Git refuses every push where something that a ref there needs is missing.
+fn after_push(why: Error, remote: &str) -> Error {
+    let words = if why.what.contains("missing necessary objects") {
+        "nothing was sent; a line there is broken: 'checkpoint fetch {}' names it"
+    } else {
+        "nothing was sent; fix this, then run 'checkpoint push {}' again"
+    };
+    why.next(Sentence::new(words, &[&remote]))
 }
 
 /// Reads lines of ids and refs; what is no line is passed over.

@@ -141,7 +141,7 @@ pub fn move_store(from: &Path, to: &Path) -> Result<()> {
 /// Whether an error says that this directory is only moved by a copy.
 pub fn cannot_be_renamed(error: &Error) -> bool {
     let kinds = [ErrorKind::CrossesDevices, ErrorKind::ResourceBusy];
-    matches!(error, Error::Io { source, .. } if kinds.contains(&source.kind()))
+    error.io_kind().is_some_and(|kind| kinds.contains(&kind))
 }
 
 /// Renames a whole new store to its place, or fills the empty mount point that is there.

@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 use std::path::Path;
 
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::model::state::object_id::ObjectId;
 use crate::store::files::{atomic_file, read_regular};
 use crate::store::objects::loose_files;
@@ -36,7 +36,9 @@ pub fn copy_readable(
     // Without the directory there is nothing to copy.
     let old = match Objects::open(from) {
         Ok(old) => old,
-        Err(cause @ Error::Io { .. }) if unreadable == Unreadable::Stops => return Err(cause),
+        Err(cause) if cause.code == Code::IO && unreadable == Unreadable::Stops => {
+            return Err(cause);
+        }
         Err(_) => return Ok(()),
     };
     old.make_packs_readable();

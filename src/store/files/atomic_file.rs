@@ -240,6 +240,7 @@ impl TemporaryFile {
     /// The file cannot be created.
     pub fn create(directory: &Path, prefix: &str, separator: &str) -> Result<Self> {
         const NAME_TRIES: usize = 8;
+        const ACTION: &str = "make a temporary file in";
         let mut last = None;
         for _ in 0..NAME_TRIES {
             let path = directory.join(format!(
@@ -255,14 +256,13 @@ impl TemporaryFile {
                         published: false,
                     });
                 }
-                Err(Error::Io { source, .. }) if source.kind() == ErrorKind::AlreadyExists => {
-                    last = Some(source);
+                Err(error) if error.io_kind() == Some(std::io::ErrorKind::AlreadyExists) => {
+                    last = Some(error.renamed(ACTION, directory));
                 }
                 Err(other) => return Err(other),
             }
         }
-        let cause = last.unwrap_or_else(|| ErrorKind::AlreadyExists.into());
-        Err(Error::io("make a temporary file in", directory)(cause))
+        Err(last.unwrap_or_else(|| Error::io(ACTION, directory)(ErrorKind::AlreadyExists.into())))
     }
 
     pub fn path(&self) -> &Path {
@@ -476,8 +476,7 @@ mod tests {
     fn writing_over_a_file_that_is_too_short_or_missing_is_for_want_of_room() {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("x");
-        let wants_room =
-            |written| matches!(written, Err(Error::Io { source, .. }) if is_full(&source));
+        let wants_room = |written: Result<()>| written.is_err_and(|error| error.is_full());
         assert!(wants_room(shrink(&path, b"one")));
         std::fs::write(&path, "1").unwrap();
         assert!(wants_room(shrink(&path, b"one")));

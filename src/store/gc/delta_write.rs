@@ -130,10 +130,7 @@ impl RunWriter<'_> {
     }
 
     fn pack_of(&self, version: &BlobVersion) -> Result<&Pack> {
-        let gone = || Error::Damaged {
-            what: version.pack.clone(),
-            why: "it was not looked at".into(),
-        };
+        let gone = || Error::damaged(version.pack.clone(), "it was not looked at");
         self.survey
             .get(&version.pack)
             .map(|found| &*found.pack)

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::error::{Error, Result};
 use crate::model::state::object_id::ObjectId;
-use crate::store::files::atomic_file::{is_full, remove_if_there, sync_directory};
+use crate::store::files::atomic_file::{remove_if_there, sync_directory};
 use crate::store::gc::delta_write::RunWriter;
 use crate::store::gc::pack_usage::{self, PackUsage, SurveyedPack};
 use crate::store::gc::rejected_bases::Pair;
@@ -113,20 +113,7 @@ impl<'a> RepackWork<'a> {
             })?;
         }
         match self.merge_all(&loose, outcome) {
-            Err(Error::Io {
-                source,
-                path,
-                action,
-            }) if is_full(&source) => {
-                outcome.no_space = Some(
-                    Error::Io {
-                        action,
-                        path,
-                        source,
-                    }
-                    .to_string(),
-                );
-            }
+            Err(error) if error.is_full() => outcome.no_space = Some(error.to_string()),
             other => other?,
         }
         sync_directory(&self.pack_dir())

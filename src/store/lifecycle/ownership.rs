@@ -4,7 +4,7 @@
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::model::checkpoint::manifest;
 use crate::store::files::read_regular;
 use crate::store::layout::Layout;
@@ -47,10 +47,7 @@ pub fn is_store(layout: &Layout) -> Result<bool> {
 /// has another type and could block a read. Goes by metadata; reads the manifest only if the
 /// objects are missing.
 pub fn check(layout: &Layout) -> Result<()> {
-    let refuse = |why: String| Error::HostileStore {
-        store: layout.dir().to_path_buf(),
-        why,
-    };
+    let refuse = |why: String| Error::hostile_store(layout.dir(), why);
     let Some(dir) = lstat(layout.dir())? else {
         return Ok(());
     };
@@ -66,15 +63,12 @@ pub fn check(layout: &Layout) -> Result<()> {
     if lstat(&layout.objects())?.is_none() && has_no_record(layout) {
         let why = "its objects are missing, and neither refs nor a manifest tell which they were"
             .to_owned();
-        return Err(Error::StoreUnusable {
-            store: layout.dir().to_path_buf(),
-            why,
-        });
+        return Err(Error::store_unusable(layout.dir(), why));
     }
     let unusable = parts_of_a_wrong_kind(layout)?;
     let wrong = unusable.iter();
     let mut wrong = wrong.map(|(path, found, wanted)| wrong_kind(layout, path, found, wanted));
-    let is_attack = |error: &Error| matches!(error, Error::HostileStore { .. });
+    let is_attack = |error: &Error| error.code == Code::HOSTILE_STORE;
     wrong
         .clone()
         .find(is_attack)
@@ -124,9 +118,9 @@ fn wrong_kind(layout: &Layout, path: &Path, found: &Metadata, wanted: &str) -> E
         format!("{named} is no {wanted}"),
     );
     if found.is_symlink() && wanted == "directory" {
-        Error::HostileStore { store, why }
+        Error::hostile_store(&store, why)
     } else {
-        Error::StoreUnusable { store, why }
+        Error::store_unusable(&store, why)
     }
 }
 
@@ -139,10 +133,7 @@ pub fn is_own_directory(dir: &Path) -> Result<bool> {
         return Ok(false);
     };
     if !found.is_dir() {
-        return Err(Error::HostileStore {
-            store: dir.to_path_buf(),
-            why: "it is not a directory".into(),
-        });
+        return Err(Error::hostile_store(dir, "it is not a directory"));
     }
     check_owner(dir, &found)?;
     Ok(true)
@@ -157,10 +148,7 @@ fn check_owner(dir: &Path, found: &Metadata) -> Result<()> {
             "it belongs to user {}, and this process runs as user {me}",
             found.uid()
         );
-        return Err(Error::HostileStore {
-            store: dir.to_path_buf(),
-            why,
-        });
+        return Err(Error::hostile_store(dir, why));
     }
     Ok(())
 }

@@ -37,10 +37,10 @@ const ENDINGS: [&str; 2] = ["pack", "idx"];
 pub fn take_over(store: &LockedStore<'_>, from: &LockedStore<'_>) -> Result<()> {
     if let Some(lost) = from.inventory().damaged.first() {
         let why = format!("{}; nothing is taken over while that is so", lost.why);
-        return Err(Error::Damaged {
-            what: format!("checkpoint {}", lost.id.short()),
+        return Err(Error::damaged(
+            format!("checkpoint {}", lost.id.short()),
             why,
-        });
+        ));
     }
     let (into, source) = (store.store().layout(), from.store().layout());
     copy_packs(&source.packs(), &into.packs())?;

@@ -28,16 +28,10 @@ impl From<ObjectError> for Error {
     fn from(cause: ObjectError) -> Self {
         match cause {
             ObjectError::Io(cause) => cause,
-            ObjectError::Missing(id) => Self::Damaged {
-                what: format!("object {id}"),
-                why: "it is missing".into(),
-            },
-            ObjectError::Corrupt { id, why } => Self::Damaged {
-                what: format!("object {id}"),
-                why,
-            },
+            ObjectError::Missing(id) => Error::damaged(format!("object {id}"), "it is missing"),
+            ObjectError::Corrupt { id, why } => Error::damaged(format!("object {id}"), why),
             ObjectError::Sink(cause) => {
-                Self::Unexpected(anyhow::Error::new(cause).context("cannot hand on an object"))
+                Self::unexpected(format!("cannot hand on an object: {cause}"))
             }
         }
     }

@@ -57,10 +57,7 @@ impl Objects {
         for name in ["info/alternates", "info/http-alternates"] {
             if objects_dir.join(name).symlink_metadata().is_ok() {
                 let why = format!("objects/{name} makes it borrow objects from elsewhere");
-                return Err(Error::HostileStore {
-                    store: objects_dir.to_path_buf(),
-                    why,
-                });
+                return Err(Error::hostile_store(objects_dir, why));
             }
         }
         Ok(Self {

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use crate::base::random_name::random_hex;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::model::checkpoint::record::Checkpoint;
 use crate::model::state::object_id::ObjectId;
 use crate::store::files::atomic_file;
@@ -45,7 +45,7 @@ pub fn run(
     match adopted_sequence::remember(layout, &sequences) {
         // With nothing new to adopt a full disk is tolerated, so that commands which free space
         // still run.
-        Err(Error::Io { source, .. }) if found.is_empty() && atomic_file::is_full(&source) => {}
+        Err(error) if found.is_empty() && error.is_full() => {}
         remembered => remembered?,
     }
     for checkpoint in &found {

@@ -481,10 +481,7 @@ pub fn drop_evicted(
 /// Turns a failed read of a checkpoint's object into damage, or an eviction if the ref is gone.
 pub fn damage_or_eviction(layout: &Layout, checkpoint: ObjectId, why: String) -> Error {
     match ref_files::names(layout, Family::Checkpoints) {
-        Ok(refs) if !refs.contains(&checkpoint) => Error::EvictedMeanwhile { id: checkpoint },
-        _ => Error::Damaged {
-            what: format!("checkpoint {}", checkpoint.short()),
-            why,
-        },
+        Ok(refs) if !refs.contains(&checkpoint) => Error::evicted_meanwhile(checkpoint),
+        _ => Error::damaged(format!("checkpoint {}", checkpoint.short()), why),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::model::checkpoint::manifest;
 use crate::model::state::object_id::ObjectId;
 use crate::store::files::{atomic_file, read_regular};
@@ -95,9 +95,7 @@ impl LockedStore<'_> {
         let layout = self.store().layout();
         let path = layout.manifest();
         match atomic_file::replace_derived(&layout.own(), &path, text.as_bytes()) {
-            Err(Error::Io { source, .. }) if atomic_file::is_full(&source) => {
-                atomic_file::shrink(&path, text.as_bytes())
-            }
+            Err(error) if error.is_full() => atomic_file::shrink(&path, text.as_bytes()),
             written => written,
         }
     }

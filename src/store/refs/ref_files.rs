@@ -201,9 +201,7 @@ pub fn write(layout: &Layout, family: Family, name: ObjectId, value: ObjectId) -
 pub fn write_main(layout: &Layout, commit: ObjectId) -> Result<()> {
     let text = format!("{commit}\n");
     match atomic_file::replace_derived(&layout.own(), &layout.main(), text.as_bytes()) {
-        Err(Error::Io { source, .. }) if atomic_file::is_full(&source) => {
-            atomic_file::shrink(&layout.main(), text.as_bytes())
-        }
+        Err(error) if error.is_full() => atomic_file::shrink(&layout.main(), text.as_bytes()),
         written => written,
     }
 }
@@ -408,10 +406,10 @@ fn root_of(path: &Path) -> Result<Option<ObjectId>> {
         Some(RefValue::Id(id)) => Ok(Some(id)),
         Some(RefValue::Torn) if by_name().is_some() => Ok(by_name()),
         Some(RefValue::Torn) if path.ends_with(MAIN) => Ok(None),
-        Some(RefValue::Torn) => Err(Error::Damaged {
-            what: format!("ref {}", path.display()),
-            why: "it names no object".into(),
-        }),
+        Some(RefValue::Torn) => Err(Error::damaged(
+            format!("ref {}", path.display()),
+            "it names no object",
+        )),
         None => Ok(None),
     }
 }

@@ -88,7 +88,7 @@ impl Store {
     /// Reads one transition with its state.
     ///
     /// # Errors
-    /// [`Error::Damaged`] if it cannot be read.
+    /// `damaged` if it cannot be read.
     pub fn workflow_revision(&self, commit: ObjectId) -> Result<Revision> {
         let damaged =
             |why| Error::damaged(format!("transition {} of a workflow", commit.short()), why);

@@ -82,11 +82,11 @@ impl LockedStore<'_> {
         match transition::format_of(&commit.message) {
             Some(found) if found > transition::TRANSITION_FORMAT => {
                 let store = self.store().dir().to_path_buf();
-                Err(Error::StoreTooNew {
-                    store,
+                Err(Error::store_too_new(
+                    &store,
                     found,
-                    supported: transition::TRANSITION_FORMAT,
-                })
+                    transition::TRANSITION_FORMAT,
+                ))
             }
             _ => Ok(()),
         }
@@ -148,9 +148,10 @@ fn refuse_illegal(id: &str) -> Result<()> {
     if is_legal(id) {
         Ok(())
     } else {
-        Err(Error::Usage {
-            what: format!("'{}' cannot be the id of a workflow", id.escape_debug()),
-        })
+        Err(Error::usage(format!(
+            "'{}' cannot be the id of a workflow",
+            id.escape_debug()
+        )))
     }
 }
 
@@ -166,10 +167,10 @@ fn present(layout: &Layout, namespace: RefNamespace, id: &str) -> Result<Option<
     match run_refs::value(layout, namespace, id)? {
         None => Ok(None),
         Some(RefValue::Id(tip)) => Ok(Some(tip)),
-        Some(RefValue::Torn) => Err(Error::Damaged {
-            what: format!("workflow {id}"),
-            why: "its ref does not name a commit".to_owned(),
-        }),
+        Some(RefValue::Torn) => Err(Error::damaged(
+            format!("workflow {id}"),
+            "its ref does not name a commit",
+        )),
     }
 }
 
@@ -219,6 +220,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::error::Code;
     use crate::store::lifecycle::description::Description;
     use crate::store::lifecycle::description::Identity;
     use crate::store::repository::Store;
@@ -335,10 +337,11 @@ mod tests {
         first.archive_workflow("v", "w").unwrap();
         let path = run_refs::path(store.layout(), RefNamespace::Live, "w");
         std::fs::write(&path, "").unwrap();
-        assert!(matches!(
-            first.record_workflow("w", Some(two), b"3", "c", 4),
-            Err(Error::Damaged { .. })
-        ));
+        assert!(
+            first
+                .record_workflow("w", Some(two), b"3", "c", 4)
+                .is_err_and(|error| error.code == Code::DAMAGED)
+        );
         drop(first);
         assert_eq!(
             store.workflows().unwrap(),

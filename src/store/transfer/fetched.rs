@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::error::sentence::Sentence;
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::model::checkpoint::line::Line;
 use crate::model::checkpoint::record::Checkpoint;
 use crate::model::session::origin::OriginStore;
@@ -74,9 +74,15 @@ impl Store {
         remote: &str,
         known: &FetchedCheckpoints,
     ) -> Result<FetchedCheckpoints> {
-        let damaged = |why: String| Error::DamageFound {
-            what: format!("what was fetched from {remote} is damaged: {why}"),
-            hint: Sentence::new("'checkpoint fetch {}' brings it again", &[&remote]),
+        let damaged = |why: String| {
+            Error::new(
+                Code::DAMAGED,
+                format!("what was fetched from {remote} is damaged: {why}"),
+            )
+            .next(Sentence::new(
+                "'checkpoint fetch {}' brings it again",
+                &[&remote],
+            ))
         };
         let tips = remotes::fetched(self.layout(), remote)?;
         let mut cached = line_cache::read(self.layout(), remote);
@@ -198,8 +204,10 @@ impl LockedStore<'_> {
                     let why = format!("its checkpoint {} {why}", id.short());
                     (line.clone(), why)
                 })),
-                Err(Error::BadBundle { why, .. }) => bad.push((line.clone(), why)),
-                Err(why) => return Err(why),
+                Err(error) => match error.why().filter(|_| error.code == Code::BAD_BUNDLE) {
+                    Some(why) => bad.push((line.clone(), why.to_owned())),
+                    None => return Err(error),
+                },
             }
         }
         if !bad.is_empty() {

@@ -5,7 +5,7 @@ use std::io::{BufRead, Read, Write as _};
 use std::path::Path;
 
 use crate::base::progress::{Progress, WorkPhase};
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, More, Result};
 use crate::store::files::atomic_file::{self, TemporaryFile};
 use crate::store::files::directories;
 use crate::store::files::scratch::Scratch;
@@ -144,10 +144,9 @@ impl Quarantine {
 
 /// The failure of a bundle that is not taken.
 pub(super) fn bad(name: &str, why: impl std::fmt::Display) -> Error {
-    Error::BadBundle {
-        origin: name.to_owned(),
-        why: why.to_string(),
-    }
+    Error::new(Code::BAD_BUNDLE, format!("{name} was not taken: {why}"))
+        .advise("nothing of it was added; get it once more from where it was made")
+        .more(More::Why(why.to_string()))
 }
 
 fn unread(name: &str, why: &std::io::Error) -> Error {

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::base::progress::Progress;
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::model::checkpoint::line::LineEntry;
 use crate::model::checkpoint::record::Checkpoint;
 use crate::model::json::{JsonSchema, Serialize};
@@ -162,10 +162,14 @@ impl LockedStore<'_> {
         let wanted = &received.header.prerequisites;
         let line = &self.inventory().checkpoints;
         if let Some(missing) = wanted.iter().find(|id| !line.holds(**id)) {
-            return Err(Error::BundleNeeds {
-                file: name.to_owned(),
-                id: *missing,
-            });
+            return Err(Error::new(
+                Code::BUNDLE_NEEDS,
+                format!(
+                    "{name} builds on checkpoint {}, which is not here",
+                    missing.short()
+                ),
+            )
+            .advise("nothing was imported; import the bundle before it first"));
         }
         if wanted.is_empty() {
             return Ok(());

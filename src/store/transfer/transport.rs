@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::base::text::escape_path;
 use crate::error::sentence::Sentence;
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::model::state::object_id::ObjectId;
 use crate::store::files::{atomic_file, checksummed_text, directories, read_regular, scratch};
 use crate::store::layout::Layout;
@@ -53,13 +53,17 @@ fn refuse_pipes(folder: &Path) -> Result<()> {
         if found.as_ref().is_some_and(std::fs::Metadata::is_dir) {
             refuse_pipes(&path)?;
         } else if found.is_some_and(|found| !found.is_file()) {
-            return Err(Error::DamageFound {
-                what: format!(
+            return Err(Error::new(
+                Code::DAMAGED,
+                format!(
                     "{} is no plain file, and git would wait for it; nothing was changed",
                     escape_path(&path)
                 ),
-                hint: Sentence::new("'checkpoint verify --repair' sets it aside", &[]),
-            });
+            )
+            .next(Sentence::new(
+                "'checkpoint verify --repair' sets it aside",
+                &[],
+            )));
         }
     }
     Ok(())

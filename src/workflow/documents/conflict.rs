@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 
 use crate::base::cut_list::one_of;
 use crate::base::text::{escape, escape_line};
-use crate::error::problem::{Choice, WorkflowProblem};
 use crate::error::sentence::CommandWords;
+use crate::error::{Choice, Error};
 use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::workflow::Workflow;
 use crate::workflow::words::labels::{Label, choose_for_file, choose_for_gone};
@@ -64,7 +64,7 @@ impl Conflict {
     }
 
     /// Returns the error for a command that needs this file.
-    pub fn problem(&self, workflow: Option<&Workflow>) -> WorkflowProblem {
+    pub fn problem(&self, workflow: Option<&Workflow>) -> Error {
         let choice = |(key, label): (&str, Label)| Choice {
             key: key.to_owned(),
             label: label.to_string(),
@@ -76,10 +76,8 @@ impl Conflict {
         } else {
             choose_for_file(&self.path, &options)
         };
-        let mut problem = WorkflowProblem::from(self.error())
-            .hint(hint)
-            .with_options(options);
-        problem.detail = Some(Box::new(self.detail()));
+        let mut problem = Error::from(self.error()).next(hint).with_options(options);
+        problem.run_details().detail = Some(self.detail());
         match workflow {
             Some(workflow) => problem.with_state(workflow),
             None => problem,

@@ -347,7 +347,7 @@ pub fn import_file(
     };
     if let Err(findings) = imported {
         let conflict = malformed(&file, Some(run.workflow.id.clone()), findings);
-        return Err(conflict.problem(Some(&run.workflow)).into());
+        return Err(conflict.problem(Some(&run.workflow)));
     }
     end_if_settled(&mut next, context.now_ms);
     let event = Event {

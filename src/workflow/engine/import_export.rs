@@ -7,9 +7,8 @@ use serde_json::{Map, Value, json};
 use crate::base::cut_list::and_more;
 use crate::base::json::parse;
 use crate::base::time::rfc3339_seconds;
-use crate::error::Result;
-use crate::error::problem::WorkflowProblem;
 use crate::error::sentence::Sentence;
+use crate::error::{Error, Result};
 use crate::model::run_id;
 use crate::ops::context::Context;
 use crate::ops::open_store::open_usable;
@@ -249,15 +248,14 @@ pub fn status_of_document(context: &Context, bytes: &[u8]) -> Result<Status> {
 }
 
 fn parsed(bytes: &[u8]) -> Result<Value> {
-    Ok(parse(bytes).map_err(|why| malformed(&[Flaw::NoJson(why.to_string()).at("")]))?)
+    parse(bytes).map_err(|why| malformed(&[Flaw::NoJson(why.to_string()).at("")]))
 }
 
-fn malformed(findings: &[Finding]) -> WorkflowProblem {
+fn malformed(findings: &[Finding]) -> Error {
     let flaws = conflict::joined(findings);
-    let mut problem = WorkflowProblem::from(RunError::DocumentMalformed { flaws });
-    problem.detail = Some(Box::new(
-        json!({"findings": findings.iter().map(conflict::finding_json).collect::<Vec<_>>()}),
-    ));
+    let mut problem = Error::from(RunError::DocumentMalformed { flaws });
+    problem.run_details().detail =
+        Some(json!({"findings": findings.iter().map(conflict::finding_json).collect::<Vec<_>>()}));
     problem
 }
 
@@ -324,9 +322,9 @@ fn text_of(context: &Context, store: &Store, options: &ExportOptions) -> Result<
     if runs.runs.is_empty() && !here.is_empty() {
         let wanted = [options.kind.as_deref(), options.project.as_deref()];
         let wanted: Vec<&str> = wanted.into_iter().flatten().collect();
-        let problem = WorkflowProblem::from(RunError::NoSuchWorkflow(wanted.join("_")));
+        let problem = Error::from(RunError::NoSuchWorkflow(wanted.join("_")));
         let hint = Sentence::text(format!("known here: {}", and_more(&here, LISTED_RUNS)));
-        return Err(problem.hint(hint).into());
+        return Err(problem.next(hint));
     }
     let run = runs.pick(options.run.as_deref())?;
     let workflow = &run.workflow;

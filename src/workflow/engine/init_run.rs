@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use crate::base::json::parse;
-use crate::error::problem::WorkflowProblem;
 use crate::error::{Error, Result};
 use crate::model::run_id;
 use crate::ops::context::Context;
@@ -68,9 +67,7 @@ pub struct InitOptions {
 pub fn init(context: &Context, options: &InitOptions, plan: Option<&[u8]>) -> Result<StepOutcome> {
     let mut workflow = planned(context, options, plan)?;
     if !context.root.exists() {
-        return Err(Error::RootMissing {
-            root: context.root.path().to_path_buf(),
-        });
+        return Err(Error::root_missing(context.root.path()));
     }
     let store = open_usable(context, false)?;
     let mut session = session::begin(context, &store)?;
@@ -98,7 +95,7 @@ pub fn init(context: &Context, options: &InitOptions, plan: Option<&[u8]>) -> Re
             .find(is_in_way)
             .filter(|_| *profile != Profile::Registry)
         {
-            return Err(conflict.problem(None).into());
+            return Err(conflict.problem(None));
         }
         make_room(context, &mut session, *profile, &workflow)?;
     }
@@ -173,9 +170,7 @@ fn is_same(one: &Workflow, other: &Workflow) -> bool {
 }
 
 fn in_way(run: &Run, error: impl FnOnce(String) -> RunError) -> Error {
-    WorkflowProblem::from(error(run.workflow.named().to_owned()))
-        .with_state(&run.workflow)
-        .into()
+    Error::from(error(run.workflow.named().to_owned())).with_state(&run.workflow)
 }
 
 fn planned(context: &Context, options: &InitOptions, plan: Option<&[u8]>) -> Result<Workflow> {

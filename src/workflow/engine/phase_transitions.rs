@@ -1,7 +1,7 @@
 //! `phase start` and `phase done`: the transitions that make checkpoints of the files.
 
 use crate::base::text::escape;
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::model::state::object_id::ObjectId;
 use crate::ops::context::Context;
 use crate::ops::create::options::DedupPolicy;
@@ -122,7 +122,8 @@ fn add_mini_commit(
             outcome.evicted.extend(step.evicted);
         }
         // A hold delays it until the next phase is done.
-        Ok(_) | Err(Error::Held { .. }) => {}
+        Ok(_) => {}
+        Err(e) if e.code == Code::HELD => {}
         Err(e) => outcome.warnings.push(Warning::bookkeeping(MINI_COMMIT)(e)),
     }
 }
@@ -154,9 +155,10 @@ fn phase_checkpoint(
     dedup: DedupPolicy,
 ) -> Result<RunCheckpoint> {
     match snapshot(context, session, &run.workflow, reason, dedup) {
-        Err(Error::Held { hold, .. }) => {
-            Ok(left_out(reason.to_owned(), hold.in_words(context.now_ms)))
-        }
+        Err(error) if error.code == Code::HELD => Ok(left_out(
+            reason.to_owned(),
+            error.why().unwrap_or_default().to_owned(),
+        )),
         made => made,
     }
 }

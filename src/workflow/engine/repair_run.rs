@@ -146,7 +146,7 @@ fn resolve_gone(
             import_edits::end_run(context, session, run, &why)
         }
         (Take::State, Some(run)) => run_lifecycle::force_write(context, session, run),
-        _ => Err(conflict.problem(run.map(|run| &run.workflow)).into()),
+        _ => Err(conflict.problem(run.map(|run| &run.workflow))),
     }
 }
 

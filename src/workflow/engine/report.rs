@@ -103,7 +103,7 @@ fn pick(store: &Store, named: Option<&str>, conflicts: &[Conflict]) -> Result<Ru
     };
     match (runs.pick(named), conflicts.first()) {
         (Ok(run), _) => Ok(run.clone()),
-        (Err(_), Some(conflict)) if named.is_none() => Err(conflict.problem(None).into()),
+        (Err(_), Some(conflict)) if named.is_none() => Err(conflict.problem(None)),
         (Err(error), _) => Err(error),
     }
 }

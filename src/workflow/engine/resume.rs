@@ -1,6 +1,5 @@
 //! `workflow resume`: shows the state of a run, asks as its profile does, and does what was chosen.
 
-use crate::error::problem::WorkflowProblem;
 use crate::error::{Error, Result};
 use crate::ops::context::Context;
 use crate::ops::session::{self, Session};
@@ -80,7 +79,7 @@ fn check_open(status: &Status) -> Result<()> {
         .iter()
         .find(|conflict| conflict.concerns(workflow))
     {
-        return Err(conflict.problem(Some(workflow)).into());
+        return Err(conflict.problem(Some(workflow)));
     }
     if workflow.status.is_open() {
         return if status.run.is_live() {
@@ -109,9 +108,7 @@ fn act(context: &Context, shown: &Status, chosen: Chosen) -> Result<(ResumeActio
     let run = choose(&store, &of_run, &conflicts)?;
     if run.tip != shown.run.tip {
         let run_id = run.workflow.named().to_owned();
-        return Err(WorkflowProblem::from(RunError::MovedOn { run: run_id })
-            .with_state(&run.workflow)
-            .into());
+        return Err(Error::from(RunError::MovedOn { run: run_id }).with_state(&run.workflow));
     }
     let actor = actor(context, &of_run);
     Ok(match chosen {
@@ -199,9 +196,8 @@ fn check_pick(workflow: &Workflow, id: &str, now_ms: i64) -> Result<()> {
         });
     started.map(drop).map_err(|problem| {
         problem
-            .hint(names_ready(workflow.named()))
+            .next(names_ready(workflow.named()))
             .with_state(workflow)
-            .into()
     })
 }
 
@@ -230,9 +226,12 @@ fn start_picked(
     run: &Run,
     id: &str,
 ) -> Result<StepOutcome> {
-    phase_transitions::start(context, options, &start(id)).map_err(|error| match error {
-        Error::Workflow(problem) => problem.with_state(&run.workflow).into(),
-        other => other,
+    phase_transitions::start(context, options, &start(id)).map_err(|error| {
+        if error.is_of_run() {
+            error.with_state(&run.workflow)
+        } else {
+            error
+        }
     })
 }
 

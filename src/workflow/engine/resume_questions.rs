@@ -1,8 +1,8 @@
 //! What is to become of a run: the questions of its profile, and the decision from the answers.
 
 use crate::base::cut_list::one_of;
-use crate::error::problem::{Choice, WorkflowProblem};
-use crate::error::{Error, Result};
+
+use crate::error::{Choice, Error, Result};
 use crate::workflow::documents::conflict::in_words;
 use crate::workflow::engine::report::Status;
 use crate::workflow::rules::choices::{self, Chosen, PICK};
@@ -69,7 +69,7 @@ pub fn decide(status: &Status, options: &ResumeOptions, ask: &mut Ask<'_>) -> Re
     };
     if options.choose.is_some() && chosen.goes_on() && !options.anyway && !is_sound(status) {
         ask(&Question::Refused(status))?;
-        return Err(unsound(status).into());
+        return Err(unsound(status));
     }
     if chosen == Chosen::Decline {
         decline(status, options, ask)
@@ -100,7 +100,7 @@ fn first(status: &Status, options: &ResumeOptions, ask: &mut Ask<'_>) -> Result<
                 return if is_yes(&answer) {
                     Ok(Chosen::StartFresh)
                 } else {
-                    Err(Error::Declined)
+                    Err(Error::declined())
                 };
             }
             Some(chosen) => return Ok(chosen),
@@ -147,7 +147,7 @@ fn decline(status: &Status, options: &ResumeOptions, ask: &mut Ask<'_>) -> Resul
     };
     match picked_phase(workflow, &picked, &offered) {
         Some(phase) => Ok(Chosen::Pick(phase.id.clone())),
-        None => Err(no_answer(&picked, offered).into()),
+        None => Err(no_answer(&picked, offered)),
     }
 }
 
@@ -161,7 +161,7 @@ fn picked_phase<'w>(workflow: &'w Workflow, picked: &str, offered: &[Choice]) ->
 }
 
 /// The error if the user cannot be asked; nothing is changed.
-fn undecided(status: &Status, options: Vec<Choice>) -> WorkflowProblem {
+fn undecided(status: &Status, options: Vec<Choice>) -> Error {
     let error = RunError::DecisionNeeded {
         run: status.run.workflow.named().to_owned(),
         wrong: what_is_wrong(status),
@@ -170,7 +170,7 @@ fn undecided(status: &Status, options: Vec<Choice>) -> WorkflowProblem {
 }
 
 /// The error if an invalid run was to be resumed.
-fn unsound(status: &Status) -> WorkflowProblem {
+fn unsound(status: &Status) -> Error {
     let workflow = &status.run.workflow;
     let error = RunError::Unsound {
         run: workflow.named().to_owned(),
@@ -184,18 +184,18 @@ fn what_is_wrong(status: &Status) -> Option<String> {
     Some(one_of(in_words(errors.first()?), errors.len()))
 }
 
-fn with_choices(error: RunError, options: Vec<Choice>) -> WorkflowProblem {
-    WorkflowProblem::from(error)
-        .hint(listed(&options, LISTED_CHOICES))
+fn with_choices(error: RunError, options: Vec<Choice>) -> Error {
+    Error::from(error)
+        .next(listed(&options, LISTED_CHOICES))
         .with_options(options)
 }
 
 /// The error if the answer is none of those that were offered.
-fn no_answer(given: &str, offered: Vec<Choice>) -> WorkflowProblem {
+fn no_answer(given: &str, offered: Vec<Choice>) -> Error {
     let keys: Vec<&str> = offered.iter().map(|choice| choice.key.as_str()).collect();
     let error = RunError::NoAnswer {
         given: given.to_owned(),
         keys: keys.join(", "),
     };
-    WorkflowProblem::from(error).with_options(offered)
+    Error::from(error).with_options(offered)
 }

@@ -1,6 +1,6 @@
 //! `workflow rewind`: restores the files, the state or both as they were before a phase began.
 
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::model::state::object_id::ObjectId;
 use crate::ops::context::Context;
 use crate::ops::restore::commands::{RestoreOptions, restore};
@@ -123,13 +123,12 @@ fn files(
         },
         ..RestoreOptions::default()
     };
-    restore(context, &restore_options, consent).map_err(|error| match error {
-        Error::NoSuchCheckpoint { .. } => RunError::CheckpointGone {
-            checkpoint: checkpoint.short(),
-            phase: phase(),
+    restore(context, &restore_options, consent).map_err(|error| {
+        if error.code != Code::NO_SUCH_CHECKPOINT {
+            return error;
         }
-        .into(),
-        other => other,
+        let (checkpoint, phase) = (checkpoint.short(), phase());
+        RunError::CheckpointGone { checkpoint, phase }.into()
     })
 }
 

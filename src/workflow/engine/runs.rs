@@ -70,9 +70,9 @@ impl Runs {
     /// As [`Self::pick`], or the run is archived.
     pub fn pick_live(store: &Store, named: Option<&str>) -> Result<Run> {
         let picked = Self::live(store)?.pick(named).cloned();
-        let (Err(Error::Workflow(_)), Some(_)) = (&picked, named) else {
+        if named.is_none() || !picked.as_ref().is_err_and(Error::is_of_run) {
             return picked;
-        };
+        }
         match Self::all(store)?.pick(named) {
             Ok(run) => Err(run.refused_as_archived()),
             Err(_) => picked,
@@ -170,8 +170,5 @@ fn matches_name(run: &Run, name: &str) -> bool {
 }
 
 fn damaged(lost: &LostRun) -> Error {
-    Error::Damaged {
-        what: format!("workflow {}", lost.id),
-        why: lost.why.clone(),
-    }
+    Error::damaged(format!("workflow {}", lost.id), lost.why.clone())
 }

@@ -1,7 +1,6 @@
 //! One transition under the lock: edits by hand are imported first, then the rules decide, then one
 //! commit is made.
 
-use crate::error::problem::WorkflowProblem;
 use crate::error::{Error, Result};
 use crate::ops::context::Context;
 use crate::ops::session::{self, Session};
@@ -59,13 +58,11 @@ pub fn with_run<T>(
 /// The run cannot be read, another process moved it on, or a file of the run has a conflict.
 pub fn choose(store: &Store, options: &StepOptions, conflicts: &[Conflict]) -> Result<Run> {
     let run = match Runs::pick_live(store, options.run.as_deref()) {
-        Err(Error::Workflow(problem)) if options.run.is_none() => {
-            // The unreadable file may belong to the run that is meant.
+        // The unreadable file may belong to the run that is meant.
+        Err(error) if options.run.is_none() && error.is_of_run() => {
             return Err(conflicts
                 .first()
-                .map_or(Error::Workflow(problem), |conflict| {
-                    conflict.problem(None).into()
-                }));
+                .map_or(error, |conflict| conflict.problem(None)));
         }
         picked => picked?,
     };
@@ -74,7 +71,7 @@ pub fn choose(store: &Store, options: &StepOptions, conflicts: &[Conflict]) -> R
         .iter()
         .find(|conflict| conflict.concerns(&run.workflow))
     {
-        Some(conflict) => Err(conflict.problem(Some(&run.workflow)).into()),
+        Some(conflict) => Err(conflict.problem(Some(&run.workflow))),
         None => Ok(run),
     }
 }
@@ -95,9 +92,7 @@ pub fn check_expected(options: &StepOptions, run: &Run) -> Result<()> {
         at: run.tip.short(),
         expected: expected.to_owned(),
     };
-    Err(WorkflowProblem::from(error)
-        .with_state(&run.workflow)
-        .into())
+    Err(Error::from(error).with_state(&run.workflow))
 }
 
 /// Returns the actor: as given, else from the environment, else `cli`.

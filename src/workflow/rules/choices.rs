@@ -1,6 +1,6 @@
 //! Answers to the question whether to resume a run: the letters and words of its profile.
 
-use crate::error::problem::Choice;
+use crate::error::Choice;
 use crate::error::sentence::CommandWords;
 use crate::workflow::rules::phase::Phase;
 use crate::workflow::rules::profile::Profile;

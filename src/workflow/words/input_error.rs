@@ -24,8 +24,6 @@ pub enum InputError {
 
 impl From<InputError> for Error {
     fn from(error: InputError) -> Self {
-        Self::Usage {
-            what: error.to_string(),
-        }
+        Self::usage(error.to_string())
     }
 }

@@ -1,6 +1,6 @@
 //! What the answers to a question mean, and the hints that list them.
 
-use crate::error::problem::Choice;
+use crate::error::Choice;
 use crate::error::sentence::Sentence;
 
 #[derive(Clone, Debug, thiserror::Error)]

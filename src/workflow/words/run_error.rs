@@ -3,9 +3,8 @@
 use strum::EnumMessage as _;
 
 use crate::base::cut_list::and_more;
-use crate::error::Error;
-use crate::error::problem::{Grade, WorkflowProblem};
 use crate::error::sentence::{CommandWords, Sentence};
+use crate::error::{Code, Error, More, RunDetails};
 
 /// Maximum number of names listed in a message.
 const LISTED_NAMES: usize = 10;
@@ -273,7 +272,7 @@ impl RunError {
         }
     }
 
-    fn grade(&self) -> Grade {
+    fn exit(&self) -> u8 {
         match self {
             Self::NoWorkflow
             | Self::NoSuchWorkflow(_)
@@ -284,9 +283,9 @@ impl RunError {
             | Self::NoCheckpoint { .. }
             | Self::CheckpointGone { .. }
             | Self::NothingToSettle { .. }
-            | Self::NothingToResume { .. } => Grade::NoSuch,
-            Self::StateFileMalformed { .. } | Self::DocumentMalformed { .. } => Grade::Damaged,
-            _ => Grade::Refused,
+            | Self::NothingToResume { .. } => Code::NOTHING_FOUND.exit,
+            Self::StateFileMalformed { .. } | Self::DocumentMalformed { .. } => Code::DAMAGED.exit,
+            _ => Code::CONFLICT.exit,
         }
     }
 
@@ -327,22 +326,14 @@ impl RunError {
     }
 }
 
-impl From<RunError> for WorkflowProblem {
-    fn from(error: RunError) -> Self {
-        Self {
-            code: error.code(),
-            grade: error.grade(),
-            what: error.to_string(),
-            hint: error.next_step(),
-            state: None,
-            options: Vec::new(),
-            detail: None,
-        }
-    }
-}
-
 impl From<RunError> for Error {
     fn from(error: RunError) -> Self {
-        WorkflowProblem::from(error).into()
+        let code = Code {
+            name: error.code(),
+            exit: error.exit(),
+        };
+        let mut failure = Self::new(code, error.to_string());
+        failure.next = error.next_step();
+        failure.more(More::Run(RunDetails::default()))
     }
 }

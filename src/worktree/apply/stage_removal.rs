@@ -207,7 +207,7 @@ pub fn is_tree_name(name: &[u8]) -> bool {
 pub fn stage_path(hex16: &str) -> Result<RelPath> {
     let name = format!("{STAGE_PREFIX}{hex16}");
     if !is_stage_name(name.as_bytes()) {
-        return Err(Error::Unexpected(anyhow::anyhow!(
+        return Err(Error::unexpected(format!(
             "'{name}' is not a name of a stage"
         )));
     }

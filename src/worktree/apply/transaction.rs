@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::io;
 
 use crate::base::interrupt::Interrupt;
-use crate::error::{Error, Obstacle, Result};
+use crate::error::{Code, Error, Obstacle, Result};
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::stat::Stat;
 use crate::worktree::apply::apply_steps::{AppliedStep, ApplyPlan};
@@ -98,7 +98,12 @@ fn take_back(work: &WorkTree, stage: Stage, done: &[AppliedStep], stop: Stop) ->
     match stop {
         Stop::Changed(obstacles) if rolled_back => ApplyError::Changed(obstacles),
         Stop::Changed(obstacles) => ApplyError::Failed {
-            error: Error::ChangedMeanwhile { obstacles },
+            error: Error::obstacles(
+                Code::CHANGED_MEANWHILE,
+                "changed during the restore:",
+                obstacles,
+            )
+            .advise("nothing was changed; try again when no program writes there"),
             rolled_back,
             problems,
         },

@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{self, Read, Write as _};
 use std::path::{Path, PathBuf};
 
-use checkpoint::error::{self, Error};
+use checkpoint::error::{self, Code, Error};
 use checkpoint::model::state::entry::Kind;
 use checkpoint::model::state::entry::STREAM_FROM_BYTES;
 use checkpoint::model::state::entry::WhyNot;
@@ -61,11 +61,7 @@ impl BlobSink for Sink<'_> {
 }
 
 fn failed(source: io::Error) -> SinkError {
-    SinkError::Failed(Error::Io {
-        action: "read",
-        path: PathBuf::new(),
-        source,
-    })
+    SinkError::Failed(Error::io("read", &PathBuf::new())(source))
 }
 
 fn some_id() -> ObjectId {
@@ -234,11 +230,11 @@ fn the_answer_of_the_sink_is_passed_on() {
         read(temp.path(), "f", Kind::File, &mut sink).unwrap(),
         ReadOutcome::Refused(WhyNot::Collision)
     ));
-    sink.answer = Some(SinkError::Failed(Error::NoBase { home: None }));
-    assert!(matches!(
-        read(temp.path(), "f", Kind::File, &mut sink),
-        Err(Error::NoBase { .. })
-    ));
+    sink.answer = Some(SinkError::Failed(Error::no_base(None)));
+    assert!(
+        read(temp.path(), "f", Kind::File, &mut sink)
+            .is_err_and(|error| error.code == Code::NO_BASE)
+    );
 }
 
 #[test]

@@ -73,10 +73,10 @@ impl DiffOutcome {
     /// Returns the error to end with after everything else was shown.
     pub fn failure(&self) -> Option<Error> {
         let what = one_of(self.damaged.first()?, self.damaged.len());
-        Some(Error::Damaged {
+        Some(Error::damaged(
             what,
-            why: "its content in a checkpoint cannot be read".to_owned(),
-        })
+            "its content in a checkpoint cannot be read",
+        ))
     }
 }
 

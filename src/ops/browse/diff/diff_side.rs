@@ -1,6 +1,6 @@
 //! The two sides of a diff, each a checkpoint or the working directory.
 
-use crate::error::{Error, Result};
+use crate::error::{Code, Result};
 use crate::model::checkpoint::record::Checkpoint;
 use crate::model::state::entry::Entry;
 use crate::model::state::rel_path::RelPath;
@@ -101,10 +101,13 @@ impl<'s> Side<'s> {
         match (read(), &self.checkpoint) {
             (Ok(version), _) => Ok(LoadedVersion::Version(Box::new(version))),
             (Err(why), None) => Ok(LoadedVersion::Damaged(why.to_string())),
-            (Err(why), Some(checkpoint)) => match store.damage(checkpoint.id, why) {
-                Error::Damaged { why, .. } => Ok(LoadedVersion::Damaged(why)),
-                evicted => Err(evicted),
-            },
+            (Err(why), Some(checkpoint)) => {
+                let error = store.damage(checkpoint.id, why);
+                match error.why().filter(|_| error.code == Code::DAMAGED) {
+                    Some(why) => Ok(LoadedVersion::Damaged(why.to_owned())),
+                    None => Err(error),
+                }
+            }
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::base::text::escape_bytes;
 use crate::error::sentence::Sentence;
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::model::checkpoint::record::Checkpoint;
 use crate::model::json::{JsonSchema, Serialize, published_as, text_of};
 use crate::model::state::object_id::ObjectId;
@@ -198,10 +198,14 @@ fn no_match(pattern: &[u8], passed_over: usize) -> Error {
 /// in those.
 pub fn not_found(what: String, hint: Sentence, passed_over: usize) -> Error {
     if passed_over == 0 {
-        return Error::NothingFound { what, hint };
+        return Error::new(Code::NOTHING_FOUND, what).next(hint);
     }
-    Error::DamageFound {
-        what: format!("{what}; {passed_over} of them cannot be read"),
-        hint: Sentence::new("'checkpoint verify --full' lists all damage", &[]),
-    }
+    Error::new(
+        Code::DAMAGED,
+        format!("{what}; {passed_over} of them cannot be read"),
+    )
+    .next(Sentence::new(
+        "'checkpoint verify --full' lists all damage",
+        &[],
+    ))
 }

@@ -46,9 +46,7 @@ pub fn find_text(
     period: Period,
 ) -> Result<(FindOutcome, Vec<Warning>)> {
     if text.is_empty() {
-        return Err(Error::Usage {
-            what: "the text to look for is empty".into(),
-        });
+        return Err(Error::usage("the text to look for is empty"));
     }
     let pattern = typed
         .map(|typed| find_pattern::parse(&context.root, typed))

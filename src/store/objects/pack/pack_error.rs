@@ -31,7 +31,7 @@ impl From<PackError> for Error {
     fn from(cause: PackError) -> Self {
         match cause {
             PackError::Store(cause) => cause,
-            other => Self::Unexpected(anyhow::Error::new(other)),
+            other => Self::unexpected(other),
         }
     }
 }

@@ -83,10 +83,10 @@ pub fn publish(
     }
     let stamp = |name: String| match Pack::stat(pack_dir, &name) {
         Some(pack) => Ok(pack.stamp),
-        None => Err(Error::Damaged {
-            what: name,
-            why: "it vanished as soon as it was written".into(),
-        }),
+        None => Err(Error::damaged(
+            name,
+            "it vanished as soon as it was written",
+        )),
     };
     names.into_iter().map(stamp).collect()
 }

@@ -391,10 +391,7 @@ impl<'k> PackWriter<'k> {
             return Ok(None);
         }
         let count = u32::try_from(self.entries.len()).map_err(|_| {
-            Error::Unexpected(anyhow::anyhow!(
-                "a pack cannot hold {} objects",
-                self.entries.len()
-            ))
+            Error::unexpected(format!("a pack cannot hold {} objects", self.entries.len()))
         })?;
         let trailer = if self.spilled.is_none() {
             self.complete_in_memory(count)?
@@ -404,9 +401,7 @@ impl<'k> PackWriter<'k> {
         let mut entries: Vec<IndexEntry> =
             std::mem::take(&mut self.entries).into_values().collect();
         let Some(pack) = self.spilled.take() else {
-            return Err(Error::Unexpected(anyhow::anyhow!(
-                "the pack was never written"
-            )));
+            return Err(Error::unexpected("the pack was never written".to_string()));
         };
         pack_publish::complete(&self.pack_dir, pack, trailer, &mut entries).map(Some)
     }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::error::problem::WorkflowProblem;
+use crate::error::Error;
 use crate::workflow::rules::change::kinds::Change;
 use crate::workflow::rules::change::{phases, settings, tasks};
 use crate::workflow::rules::status::RunStatus;
@@ -15,10 +15,10 @@ impl Workflow {
     ///
     /// # Errors
     /// The rules forbid it; the problem contains the present state.
-    pub fn after(&self, change: &Change, now_ms: i64) -> Result<Self, WorkflowProblem> {
+    pub fn after(&self, change: &Change, now_ms: i64) -> Result<Self, Error> {
         let mut next = self.clone();
         next.apply(change, now_ms)
-            .map_err(|error| WorkflowProblem::from(error).with_state(self))?;
+            .map_err(|error| Error::from(error).with_state(self))?;
         next.end_foreign_write();
         // The newest state must not look older than the previous one if the clock went back.
         next.updated_ms = now_ms.max(self.updated_ms);

@@ -225,9 +225,9 @@ pub struct Note {
 /// Reads `KEY=VALUE`. Other text than JSON is taken as is, to spare the user a second level of
 /// quotes.
 fn pair(typed: &str) -> Result<(String, Value)> {
-    let (key, value) = typed.split_once('=').ok_or_else(|| Error::Usage {
-        what: format!("'{typed}' is not KEY=VALUE"),
-    })?;
+    let (key, value) = typed
+        .split_once('=')
+        .ok_or_else(|| Error::usage(format!("'{typed}' is not KEY=VALUE")))?;
     let value = parse(value.as_bytes()).unwrap_or_else(|_| Value::from(value));
     Ok((key.to_owned(), value))
 }

@@ -33,7 +33,7 @@ fn all(workflow: Workflow, changes: &[Change]) -> Result<Workflow, &'static str>
         .iter()
         .zip(1..)
         .try_fold(workflow, |workflow, (change, now)| {
-            workflow.after(change, now).map_err(|problem| problem.code)
+            workflow.after(change, now).map_err(|error| error.code.name)
         })
 }
 
