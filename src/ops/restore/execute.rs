@@ -45,18 +45,10 @@ pub fn execute(
     let applied = match apply(job.worktree, stage, &plan, &job.context.interrupt) {
         Ok(applied) => applied,
         Err(ApplyError::Changed(obstacles)) => {
-            return Err(give_up(
-                locked,
-                job,
-                journal,
-                was_pending,
-                Error::obstacles(
-                    Code::CHANGED_MEANWHILE,
-                    "changed during the restore:",
-                    obstacles,
-                )
-                .advise("nothing was changed; try again when no program writes there"),
-            ));
+            let what = "changed during the restore:";
+            let error = Error::obstacles(Code::CHANGED_MEANWHILE, what, obstacles)
+                .advise("nothing was changed; try again when no program writes there");
+            return Err(give_up(locked, job, journal, was_pending, error));
         }
         Err(ApplyError::Failed {
             error,

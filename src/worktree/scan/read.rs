@@ -101,16 +101,20 @@ pub fn read_in(
         match tried {
             Ok(ReadAttempt::Done(outcome)) => return Ok(outcome),
             Ok(ReadAttempt::Again) => {}
-            Err(Failure::Sink(SinkError::Refused(why))) => return Ok(ReadOutcome::Refused(why)),
-            Err(Failure::Sink(SinkError::Failed(error))) => return Err(error),
-            Err(Failure::Read(error)) => match opened.stat_child(name).as_ref().map(sys::kind_of) {
-                Ok(ItemKind::File) if kind == Kind::Symlink => kind = Kind::File,
-                Ok(ItemKind::Symlink) if kind == Kind::File => kind = Kind::Symlink,
-                Ok(ItemKind::File | ItemKind::Symlink) | Err(_) => {
-                    return no_read(work, &dir.join(name), error);
+            Err(ReadFailure::Sink(SinkError::Refused(why))) => {
+                return Ok(ReadOutcome::Refused(why));
+            }
+            Err(ReadFailure::Sink(SinkError::Failed(error))) => return Err(error),
+            Err(ReadFailure::Read(error)) => {
+                match opened.stat_child(name).as_ref().map(sys::kind_of) {
+                    Ok(ItemKind::File) if kind == Kind::Symlink => kind = Kind::File,
+                    Ok(ItemKind::Symlink) if kind == Kind::File => kind = Kind::Symlink,
+                    Ok(ItemKind::File | ItemKind::Symlink) | Err(_) => {
+                        return no_read(work, &dir.join(name), error);
+                    }
+                    Ok(_) => return Ok(ReadOutcome::NotAFile),
                 }
-                Ok(_) => return Ok(ReadOutcome::NotAFile),
-            },
+            }
         }
     }
     Ok(ReadOutcome::Unreadable(
@@ -123,12 +127,12 @@ enum ReadAttempt {
     Again,
 }
 
-enum Failure {
+enum ReadFailure {
     Read(io::Error),
     Sink(SinkError),
 }
 
-impl From<io::Error> for Failure {
+impl From<io::Error> for ReadFailure {
     fn from(error: io::Error) -> Self {
         Self::Read(error)
     }
@@ -149,7 +153,7 @@ fn read_symlink(
     name: &[u8],
     is_last: bool,
     sink: &mut dyn BlobSink,
-) -> Result<ReadAttempt, Failure> {
+) -> Result<ReadAttempt, ReadFailure> {
     let before = dir.stat_child(name)?;
     let text = dir.read_link(name)?;
     let after = dir.stat_child(name)?;
@@ -157,7 +161,7 @@ fn read_symlink(
     if !is_steady && !is_last {
         return Ok(ReadAttempt::Again);
     }
-    let id = sink.blob(&text).map_err(Failure::Sink)?;
+    let id = sink.blob(&text).map_err(ReadFailure::Sink)?;
     let stat = Stat {
         size_bytes: text.len() as u64,
         ..before
@@ -175,7 +179,7 @@ fn read_regular(
     name: &[u8],
     is_last: bool,
     sink: &mut dyn BlobSink,
-) -> Result<ReadAttempt, Failure> {
+) -> Result<ReadAttempt, ReadFailure> {
     let (mut file, before) = dir.open_file(name)?;
     if before.size_bytes >= STREAM_FROM_BYTES {
         return stream(&file, &before, is_last, sink);
@@ -189,7 +193,7 @@ fn read_regular(
         if !is_steady && !is_last {
             return Ok(ReadAttempt::Again);
         }
-        let id = sink.blob(bytes).map_err(Failure::Sink)?;
+        let id = sink.blob(bytes).map_err(ReadFailure::Sink)?;
         let stat = Stat {
             size_bytes: bytes.len() as u64,
             ..before
@@ -214,7 +218,7 @@ fn stream(
     before: &Stat,
     is_last: bool,
     sink: &mut dyn BlobSink,
-) -> Result<ReadAttempt, Failure> {
+) -> Result<ReadAttempt, ReadFailure> {
     let mut reader = WatchedFile {
         file,
         left_bytes: before.size_bytes,
@@ -225,9 +229,9 @@ fn stream(
         Ok(id) => id,
         Err(error) => {
             return match reader.failed.take() {
-                Some(cause) => Err(Failure::Read(cause)),
+                Some(cause) => Err(ReadFailure::Read(cause)),
                 None if reader.is_short => Ok(ReadAttempt::Again),
-                None => Err(Failure::Sink(error)),
+                None => Err(ReadFailure::Sink(error)),
             };
         }
     };
