@@ -101,11 +101,11 @@ pub fn read_in(
         match tried {
             Ok(ReadAttempt::Done(outcome)) => return Ok(outcome),
             Ok(ReadAttempt::Again) => {}
-            Err(ReadFailure::Sink(SinkError::Refused(why))) => {
+            Err(StreamFailure::Sink(SinkError::Refused(why))) => {
                 return Ok(ReadOutcome::Refused(why));
             }
-            Err(ReadFailure::Sink(SinkError::Failed(error))) => return Err(error),
-            Err(ReadFailure::Read(error)) => {
+            Err(StreamFailure::Sink(SinkError::Failed(error))) => return Err(error),
+            Err(StreamFailure::Read(error)) => {
                 match opened.stat_child(name).as_ref().map(sys::kind_of) {
                     Ok(ItemKind::File) if kind == Kind::Symlink => kind = Kind::File,
                     Ok(ItemKind::Symlink) if kind == Kind::File => kind = Kind::Symlink,
@@ -127,12 +127,12 @@ enum ReadAttempt {
     Again,
 }
 
-enum ReadFailure {
+enum StreamFailure {
     Read(io::Error),
     Sink(SinkError),
 }
 
-impl From<io::Error> for ReadFailure {
+impl From<io::Error> for StreamFailure {
     fn from(error: io::Error) -> Self {
         Self::Read(error)
     }
@@ -153,7 +153,7 @@ fn read_symlink(
     name: &[u8],
     is_last: bool,
     sink: &mut dyn BlobSink,
-) -> Result<ReadAttempt, ReadFailure> {
+) -> Result<ReadAttempt, StreamFailure> {
     let before = dir.stat_child(name)?;
     let text = dir.read_link(name)?;
     let after = dir.stat_child(name)?;
@@ -161,7 +161,7 @@ fn read_symlink(
     if !is_steady && !is_last {
         return Ok(ReadAttempt::Again);
     }
-    let id = sink.blob(&text).map_err(ReadFailure::Sink)?;
+    let id = sink.blob(&text).map_err(StreamFailure::Sink)?;
     let stat = Stat {
         size_bytes: text.len() as u64,
         ..before
@@ -179,7 +179,7 @@ fn read_regular(
     name: &[u8],
     is_last: bool,
     sink: &mut dyn BlobSink,
-) -> Result<ReadAttempt, ReadFailure> {
+) -> Result<ReadAttempt, StreamFailure> {
     let (mut file, before) = dir.open_file(name)?;
     if before.size_bytes >= STREAM_FROM_BYTES {
         return stream(&file, &before, is_last, sink);
@@ -193,7 +193,7 @@ fn read_regular(
         if !is_steady && !is_last {
             return Ok(ReadAttempt::Again);
         }
-        let id = sink.blob(bytes).map_err(ReadFailure::Sink)?;
+        let id = sink.blob(bytes).map_err(StreamFailure::Sink)?;
         let stat = Stat {
             size_bytes: bytes.len() as u64,
             ..before
@@ -218,7 +218,7 @@ fn stream(
     before: &Stat,
     is_last: bool,
     sink: &mut dyn BlobSink,
-) -> Result<ReadAttempt, ReadFailure> {
+) -> Result<ReadAttempt, StreamFailure> {
     let mut reader = WatchedFile {
         file,
         left_bytes: before.size_bytes,
@@ -229,9 +229,9 @@ fn stream(
         Ok(id) => id,
         Err(error) => {
             return match reader.failed.take() {
-                Some(cause) => Err(ReadFailure::Read(cause)),
+                Some(cause) => Err(StreamFailure::Read(cause)),
                 None if reader.is_short => Ok(ReadAttempt::Again),
-                None => Err(ReadFailure::Sink(error)),
+                None => Err(StreamFailure::Sink(error)),
             };
         }
     };
