@@ -32,7 +32,7 @@ pub fn glance(context: &Context) -> Result<Option<Glance>> {
     let checkpoints = &inventory.checkpoints;
     let runs = Runs::live(&store)?.runs.into_iter();
     Ok(Some(Glance {
-        count: checkpoints.len() - checkpoints.safety_count(),
+        count: checkpoints.regular_count(),
         latest: selector::latest(checkpoints, 0).map(std::borrow::Cow::into_owned),
         run: runs.into_iter().find(|run| run.workflow.status.is_open()),
         is_interrupted: session::pending_unlocked(&store, checkpoints)?.is_some(),

@@ -121,6 +121,11 @@ impl Children<'_> {
     }
 
     fn spawn_and_wait(&self, command: &mut Command, shown: &Path) -> Result<CommandEnd> {
+        // A program that may ask at the terminal must be where the terminal lets it read.
+        #[cfg(unix)]
+        if !is_at_terminal() {
+            std::os::unix::process::CommandExt::process_group(command, 0);
+        }
         let mut child = command.spawn().map_err(Error::io("start", shown))?;
         let status = self
             .wait(&mut child, Duration::MAX, None)
@@ -155,7 +160,7 @@ impl Children<'_> {
                     self.interrupt.set(0);
                     asked = Some((signal, Instant::now()));
                 }
-                (Err(_), Some(_)) => child.kill()?,
+                (Err(_), Some(_)) => kill_with_children(child)?,
                 (Ok(()), Some((signal, since))) if !passed_on && since.elapsed() >= GRACE => {
                     pass_on(child, signal)?;
                     passed_on = true;
@@ -429,25 +434,29 @@ fn shell_command(line: &OsStr) -> Command {
     command
 }
 
-/// Kills a child that leads a group of its own.
+#[cfg(unix)]
+fn is_at_terminal() -> bool {
+    std::io::stdin().is_terminal()
+        || std::io::stdout().is_terminal()
+        || std::io::stderr().is_terminal()
+}
+
+/// Kills a child, and what it started if it leads a group of its own.
 fn kill_with_children(child: &mut Child) -> std::io::Result<()> {
-    #[cfg(unix)]
-    if let Some(group) = i32::try_from(child.id())
-        .ok()
-        .and_then(rustix::process::Pid::from_raw)
-    {
-        rustix::process::kill_process_group(group, rustix::process::Signal::KILL)?;
-    }
-    child.kill()
+    const KILL: i32 = 9;
+    pass_on(child, KILL)
 }
 
 #[cfg(unix)]
 fn pass_on(child: &mut Child, signal: i32) -> std::io::Result<()> {
-    let pid = i32::try_from(child.id())
-        .ok()
-        .and_then(rustix::process::Pid::from_raw);
-    match (pid, rustix::process::Signal::from_named_raw(signal)) {
-        (Some(pid), Some(signal)) => Ok(rustix::process::kill_process(pid, signal)?),
+    use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    match (pid, Signal::from_named_raw(signal)) {
+        // There is a group of its number only if it leads one.
+        (Some(pid), Some(signal)) if kill_process_group(pid, signal).is_err() => {
+            Ok(kill_process(pid, signal)?)
+        }
+        (Some(_), Some(_)) => Ok(()),
         _ => child.kill(),
     }
 }

@@ -1,6 +1,6 @@
 //! The context of a command: printer, prompt and global options, with shared output helpers.
 
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
 use std::ffi::OsString;
 use std::time::{Duration, Instant};
 
@@ -40,6 +40,8 @@ pub struct CommandContext<'g> {
     /// Grammar of all commands.
     pub grammar: fn() -> Grammar,
     pub started: Instant,
+    /// What was chosen from a list instead of being typed.
+    pub chosen: OnceCell<String>,
     /// Whether warnings about settings were shown already.
     pub warned_of_settings: Cell<bool>,
 }

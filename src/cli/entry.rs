@@ -1,6 +1,6 @@
 //! Runs one command line, from its words to the exit code.
 
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
 use std::ffi::OsString;
 use std::process::ExitCode;
 use std::time::Instant;
@@ -133,6 +133,7 @@ impl Invocation<'_> {
             grammar: parse::command,
             started: Instant::now(),
             warned_of_settings: Cell::default(),
+            chosen: OnceCell::new(),
         };
         let mut warnings = Vec::new();
         let code = match command {

@@ -79,8 +79,10 @@ pub fn begin<'s>(context: &Context, store: &'s Store) -> Result<Session<'s>> {
     warnings.extend(another_root(context, known.as_ref(), locked.inventory()));
     let ids = locked.recovery().refs_restored.clone();
     warnings.extend((!ids.is_empty()).then_some(Warning::RefsRestored { ids }));
-    let adopted = locked.recovery().adopted.len();
-    warnings.extend((adopted > 0).then_some(Warning::Adopted { count: adopted }));
+    let (adopted, inventory) = (&locked.recovery().adopted, locked.inventory());
+    let count = adopted.len();
+    warnings.extend((count > 0).then_some(Warning::Adopted { count }));
+    warnings.extend(Warning::bounded_times(inventory, adopted));
     if locked.recovery().manifest_rebuilt {
         warnings.push(Warning::ManifestRebuilt);
     }

@@ -4,15 +4,21 @@ pub mod run_warning;
 pub mod warning_words;
 
 use std::fmt::Display;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::config::file::Remark;
+use crate::error::Error;
+use crate::model::checkpoint::limits;
 use crate::model::checkpoint::record::DamagedCheckpoint;
 use crate::model::state::entry::WhyNot;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::ops::warning::run_warning::RunWarning;
 use crate::store::damage::salvage::Salvaged;
+use crate::store::lock;
+use crate::store::refs::inventory::Inventory;
+use crate::store::repository::Store;
+use crate::worktree::root;
 
 #[derive(Clone, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::VariantNames)]
 #[strum(serialize_all = "snake_case")]
@@ -27,8 +33,8 @@ pub enum Warning {
         largest: Vec<(RelPath, u64)>,
     },
     Disabled,
-    /// Another session in the same directory had this number of prompts since the state that is gone
-    /// back to.
+    /// Another session in the same directory worked on this number of prompts since the state that
+    /// is gone back to.
     AlsoBefore {
         /// Agent and session, escaped.
         of: String,
@@ -64,6 +70,23 @@ pub enum Warning {
     /// Commits of plain git were adopted as checkpoints.
     Adopted {
         count: usize,
+    },
+    /// A restore deletes a file in the place of a directory that its checkpoint leaves out.
+    DirNotHeld {
+        path: RelPath,
+    },
+    /// A restore would find that a database cannot be written.
+    DatabaseBarred {
+        database: RelPath,
+        why: String,
+    },
+    /// What a dry run shows could not be done, such as in a store that cannot be written to.
+    RefusedNow {
+        why: String,
+    },
+    /// The time of a commit of plain git is none of a calendar; the nearest one is taken.
+    AbsurdTime {
+        id: ObjectId,
     },
     /// Commits of plain git not adopted yet, seen by a read-only command.
     #[strum(serialize = "not_adopted_yet")]
@@ -237,6 +260,7 @@ impl Warning {
             | Self::ChangedWhileRead { path }
             | Self::DatabaseInUse { path }
             | Self::LogNotHeld { path }
+            | Self::DirNotHeld { path }
             | Self::DamagedFile { path, .. } => Some(path),
             _ => None,
         }
@@ -252,6 +276,48 @@ impl Warning {
         (!checkpoints.is_empty()).then(|| Self::Damaged {
             checkpoints: checkpoints.to_vec(),
         })
+    }
+
+    /// What no checkpoint needs stays where it is, such as on a full disk.
+    pub fn not_freed(why: String) -> Self {
+        Self::bookkeeping("freeing the space of what nothing needs any more")(why)
+    }
+
+    /// Names commits of plain git whose time no calendar has.
+    pub fn bounded_times<'c>(
+        inventory: &'c Inventory,
+        ids: &'c [ObjectId],
+    ) -> impl Iterator<Item = Self> + 'c {
+        let is_bounded = |id: &&ObjectId| {
+            let found = inventory.get(**id);
+            found.is_some_and(|found| limits::is_bound(found.record.time_ms))
+        };
+        ids.iter()
+            .filter(is_bounded)
+            .map(|id| Self::AbsurdTime { id: *id })
+    }
+
+    /// Says of a dry run that the command itself would be refused.
+    pub fn refused_now(store: &Store) -> Option<Self> {
+        let layout = store.layout();
+        let places = layout.written_directories();
+        let of_place = || places.iter().find_map(|dir| root::refusal_to_write(dir));
+        lock::refusal(&layout.lock())
+            .or_else(of_place)
+            .map(Self::refused)
+    }
+
+    /// Says of a dry run that names in a directory cannot be changed.
+    pub fn refused_above(path: &Path) -> Option<Self> {
+        path.parent()
+            .and_then(root::refusal_to_write)
+            .map(Self::refused)
+    }
+
+    fn refused(why: Error) -> Self {
+        Self::RefusedNow {
+            why: why.to_string(),
+        }
     }
 
     pub fn bookkeeping<E: Display>(step: &'static str) -> impl FnOnce(E) -> Warning {

@@ -130,6 +130,13 @@ impl Layout {
         self.own().join("transport").join(remote)
     }
 
+    /// Returns the directories in which a new checkpoint makes files.
+    pub fn written_directories(&self) -> [PathBuf; 4] {
+        let refs = self.refs();
+        let (heads, checkpoints) = (refs.join("heads"), refs.join("checkpoints"));
+        [self.own(), self.packs(), heads, checkpoints]
+    }
+
     /// Returns the directories of a store, parents first.
     pub fn directories(&self) -> Vec<PathBuf> {
         let refs = self.refs();

@@ -140,6 +140,18 @@ fn is_still_at(_file: &File, _path: &Path) -> Result<bool> {
     Ok(true)
 }
 
+/// Says why a lock cannot be had, without waiting or writing.
+pub fn refusal(path: &Path) -> Option<Error> {
+    let opened = OpenOptions::new().read(true).write(true).open(path);
+    let refused = opened.err().filter(|why| {
+        matches!(
+            why.kind(),
+            std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem
+        )
+    });
+    refused.map(Error::io("open", path))
+}
+
 /// Whether a process holds the lock. A lock file that is missing or unreadable counts as free.
 pub fn is_held(path: &Path) -> bool {
     read_regular::open(path)

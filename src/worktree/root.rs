@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::base::windows::verbatim::usual_path;
 use crate::error::{Code, Error, Result};
 use crate::model::state::rel_path::RelPath;
+use crate::worktree::sys::Dir;
 
 /// A root by its canonical path, existing or gone.
 #[derive(Clone, Debug)]
@@ -163,6 +164,12 @@ pub fn identity(path: &Path) -> Option<(u64, u64)> {
 pub fn make(path: &Path, perm: u32) -> Result<()> {
     std::fs::create_dir(path).map_err(Error::io("make", path))?;
     set_perm(path, perm)
+}
+
+/// Returns why names in a directory cannot be changed, if so; `None` if that is not known.
+pub fn refusal_to_write(dir: &Path) -> Option<Error> {
+    let why = Dir::open_root(dir).ok()?.refusal_to_write()?;
+    Some(Error::io("write to", dir)(why))
 }
 
 /// Removes a root that was made and is still empty; one that holds something stays.

@@ -112,6 +112,24 @@ fn copy_from(
     })
 }
 
+/// Checks that a file begins as a database does, or is empty.
+///
+/// # Errors
+/// It does not, or cannot be read.
+pub fn check_kind(live: &Path) -> Result<(), Refusal> {
+    const MAGIC: &[u8] = b"SQLite format 3\0";
+    let failed = |why: std::io::Error| Refusal::Failed(why.to_string());
+    let file = crate::base::read_regular::open(live).map_err(failed)?;
+    let mut head = Vec::new();
+    file.take(MAGIC.len() as u64)
+        .read_to_end(&mut head)
+        .map_err(failed)?;
+    if head.is_empty() || head == MAGIC {
+        return Ok(());
+    }
+    Err(Refusal::Failed("file is not a database".to_owned()))
+}
+
 /// Checks the integrity of a copy.
 ///
 /// # Errors
@@ -236,7 +254,9 @@ impl From<rusqlite::Error> for Refusal {
         }
         // Only the words for the code: a message may quote database content.
         Self::Failed(match error {
-            rusqlite::Error::SqliteFailure(code, _) => code.to_string(),
+            rusqlite::Error::SqliteFailure(code, _) => {
+                rusqlite::ffi::code_to_str(code.extended_code).to_owned()
+            }
             other => other.to_string(),
         })
     }

@@ -420,6 +420,41 @@ fn a_store_by_hand_under_another_project_folder_is_used_where_it_lies() {
 }
 
 #[test]
+fn a_time_that_no_calendar_has_is_named_and_the_commit_is_taken() {
+    let sandbox = sandbox();
+    let Some(recipe) = Recipe::find(&sandbox) else {
+        return;
+    };
+    sandbox.write("a", "1").create("one");
+    for seconds in ["253402300800", "100000000000000000000"] {
+        let git = recipe.git();
+        let parent = git.output(&["rev-parse", "HEAD"]);
+        let commit = format!(
+            "tree {}\nparent {}\nauthor t <t> {seconds} +0000\ncommitter t <t> {seconds} +0000\n\nfar\n",
+            git.output(&["rev-parse", "HEAD^{tree}"]).trim(),
+            parent.trim()
+        );
+        let put = [
+            "hash-object",
+            "-t",
+            "commit",
+            "-w",
+            "--literally",
+            "--stdin",
+        ];
+        let id = String::from_utf8(git.filter(&put, commit.as_bytes())).expect("an id");
+        git.run(&["update-ref", "refs/heads/main", id.trim()]);
+        let named = format!("commit {} of plain git has an absurd time", &id[..8]);
+        sandbox.run(&["list"]).success().stderr_has(&named);
+        sandbox.write("a", seconds);
+        sandbox.run(&["create"]).success().stderr_has(&named);
+        let again = sandbox.run(&["list"]).success();
+        assert!(!again.stderr.contains("absurd"), "{again}");
+        sandbox.run(&["delete", &id[..8], "--yes"]).success();
+    }
+}
+
+#[test]
 fn show_counts_what_an_adopted_commit_holds() {
     let sandbox = sandbox();
     let Some(recipe) = Recipe::find(&sandbox) else {

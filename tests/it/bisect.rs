@@ -401,7 +401,10 @@ fn json_has_one_document_and_the_output_of_the_command_goes_to_stderr() {
 fn waiting(sandbox: &Sandbox, ids: &[String]) -> (std::process::Child, PathBuf) {
     let began = sandbox.top().join("began");
     let _ = std::fs::remove_file(&began);
-    let line = format!("touch '{}'; exec sleep 60", began.display());
+    let line = format!(
+        "sleep 60 & echo $! >'{0}.part'; mv '{0}.part' '{0}'; wait",
+        began.display()
+    );
     let mut command = sandbox.command(&[], &["bisect", &ids[0], &ids[3], "--", "sh", "-c", &line]);
     let child = command
         .stdin(Stdio::null())
@@ -429,9 +432,11 @@ fn a_signal_ends_it_and_the_scratch_directory_goes() {
     let (sandbox, ids) = project(4, 2);
     let (child, scratch) = waiting(&sandbox, &ids);
     assert_eq!(fixtures::mode_of(&scratch), 0o700);
-    os::signal(child.id(), os::Signal::Interrupt);
-    assert_eq!(limit::output_of("bisect", child).status.code(), Some(130));
+    let number = std::fs::read_to_string(sandbox.top().join("began")).expect("a number");
+    os::signal(child.id(), os::Signal::Terminate);
+    assert_eq!(limit::output_of("bisect", child).status.code(), Some(143));
     assert!(!scratch.exists());
+    os::wait_for_end(&number);
 }
 
 #[cfg(unix)]

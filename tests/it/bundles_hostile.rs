@@ -383,7 +383,7 @@ fn what_is_no_bundle_is_refused_in_words() {
 #[test]
 fn one_bad_checkpoint_does_not_bar_the_others() {
     type Make = fn(&mut Pack) -> String;
-    let bad: [(&str, Make); 4] = [
+    let bad: [(&str, Make); 5] = [
         ("over 255", |pack| {
             let blob = pack.add(ObjectKind::Blob, b"y");
             let tree = pack.tree(&[("100644", &"x".repeat(300), &blob)]);
@@ -404,6 +404,12 @@ fn one_bad_checkpoint_does_not_bar_the_others() {
                 ("40000", "databases", &databases),
                 ("100644", "meta", &meta),
             ]);
+            pack.commit(&tree, &[("Meta", &beside)])
+        }),
+        ("the state is not JSON", |pack| {
+            let (tree, blob) = (pack.tree(&[]), pack.add(ObjectKind::Blob, b"{"));
+            let meta = pack.add(ObjectKind::Blob, b"checkpoint-meta 1\n");
+            let beside = pack.tree(&[("100644", "meta", &meta), ("100644", "state.json", &blob)]);
             pack.commit(&tree, &[("Meta", &beside)])
         }),
         ("absurd time", |pack| {

@@ -12,6 +12,7 @@ use rusqlite::Connection;
 use crate::bench::sample::{Draw, is_full};
 use crate::bench::{Sandbox, limit, strace};
 use crate::databases_named::{named, server};
+use crate::partial;
 
 /// Makes a database with two tables that each transaction changes alike, and one that grows.
 fn make(path: &Path, mode: &str) -> Connection {
@@ -235,6 +236,35 @@ fn a_database_that_is_as_it_was_is_not_touched() {
         .restore(&id)
         .success()
         .stderr_has("database data/shop.db is already as it was then");
+}
+
+#[test]
+fn what_bars_a_database_is_found_by_a_dry_run() {
+    let (sandbox, db, id) = stepped("DELETE");
+    drop(db);
+    let dry_run = ["restore", &id, "--dry-run"];
+    let outside = sandbox.home().join("theirs");
+    std::fs::hard_link(sandbox.path("data/shop.db"), &outside).unwrap();
+    let run = sandbox.run(&dry_run).success();
+    run.stderr_has("database data/shop.db cannot be changed now: data/shop.db is a hard link");
+    std::fs::remove_file(&outside).unwrap();
+    let run = sandbox.run(&dry_run).success();
+    assert!(!run.stderr.contains("changed now"), "{run}");
+    if let Some(wrapper) = partial::wrapper(&sandbox) {
+        for (path, mode) in [("data", 0o555), ("data/shop.db", 0o444)] {
+            sandbox.chmod(path, mode);
+            let run = sandbox.run_under(wrapper, &dry_run).success();
+            run.stderr_has("database data/shop.db cannot be changed now: cannot write to");
+            sandbox.chmod(path, 0o755);
+        }
+    }
+    sandbox.write("data/shop.db", "this is no database at all".repeat(40));
+    let text = sandbox.run(&dry_run).code(4);
+    assert_eq!(text.stderr, sandbox.restore(&id).code(4).stderr);
+    std::fs::remove_file(sandbox.path("data/shop.db")).unwrap();
+    std::fs::create_dir(sandbox.path("data/shop.db")).unwrap();
+    let dir = sandbox.run(&dry_run).code(4);
+    assert_eq!(dir.stderr, sandbox.restore(&id).code(4).stderr);
 }
 
 #[test]

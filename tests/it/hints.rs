@@ -25,6 +25,7 @@ const SENTENCES: &[(&str, &[&str])] = &[
     ("--base names another place", &["create", "workflow init"]),
     ("restore all but these with --exclude", &["restore"]),
     ("--dry-run shows one step", &["undo"]),
+    ("--plan allows one step", &["undo"]),
     ("--contract needs N", &["rewind"]),
     ("give another --id", &["workflow init"]),
     ("--into writes the plugin", &["setup"]),

@@ -452,22 +452,34 @@ fn a_rewind_says_whose_prompts_it_takes_back_too() {
         },
     );
     other.prompt("before all of it");
+    other.event("Stop", &json!({}));
     for number in 1..=2 {
         agent.prompt(&format!("mine {number}"));
         sandbox.write("a", format!("mine {number}"));
         other.prompt(&format!("theirs {number}"));
         sandbox.write("b", format!("theirs {number}"));
+        other.event("Stop", &json!({}));
     }
     let rewind = |words: &[&str]| {
         let session = ["rewind", "--session", "session-one"];
         sandbox.run(&[&session[..], words].concat()).success()
     };
     rewind(&[]).stderr_has("codex had 3 prompts here too: 'checkpoint rewind --session thread'\n");
-    let sentence =
-        |count: &str| format!("warning: this also takes back {count} of codex, session thread\n");
+    let sentence = |count: &str| {
+        format!("warning: this also takes back work of {count} of codex, session thread\n")
+    };
     rewind(&["1", "--dry-run"]).stderr_has(&sentence("2 prompts"));
     let data = rewind(&["2", "--dry-run", "--json"]).json();
     assert_eq!(data["warnings"][0]["code"], "also_before");
+    let unended = sandbox.run(&["rewind", "1", "--session", "thread", "--dry-run"]);
+    unended.stderr_has("takes back work of 2 prompts of claude, session session-one\n");
+    sandbox
+        .run(&["rewind", "2", "--session", "thread", "--dry-run"])
+        .stderr_has("takes back work of 2 prompts of claude");
+    agent.event("Stop", &json!({}));
+    sandbox
+        .run(&["rewind", "3", "--session", "thread", "--dry-run"])
+        .stderr_has("takes back work of 1 prompt of claude");
     let Some(run) = dialogue(
         &sandbox,
         "$checkpoint rewind 2 --session session-one",

@@ -223,6 +223,26 @@ fn what_stands_where_a_checkpoint_left_something_out_stays() {
     assert_eq!(sandbox.read("a"), "1");
 }
 
+#[test]
+fn a_file_that_goes_from_the_place_of_a_left_out_directory_is_named() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".gitignore", "node_modules/\n");
+    sandbox.write("node_modules/x", "1").write("a", "1");
+    let before = sandbox.create("a directory");
+    sandbox.remove("node_modules");
+    sandbox.write("node_modules", "a file").write("other", "2");
+    let named = "warning: node_modules is a file now; a directory of that name is left out, \
+                 so this brings none back\n";
+    let planned = sandbox.run(&["restore", &before, "--dry-run"]).success();
+    planned
+        .stdout_has("delete node_modules\n")
+        .stderr_has(named);
+    let restored = sandbox.restore(&before).success();
+    restored.stderr_has(named);
+    let undone = sandbox.run(&["undo", "--yes"]).success();
+    assert!(!undone.stderr.contains("warning"), "{undone}");
+}
+
 #[cfg(unix)]
 #[test]
 fn an_ignore_file_that_is_a_link_is_named_once() {
@@ -388,6 +408,13 @@ fn a_volume_keeps_its_lost_and_found_and_is_no_part_of_a_repository_around_it() 
         .success()
         .stdout_is("deep/\ndeep/lost+found/\ndeep/lost+found/y\nfile\n2\n");
     run.stderr_has("left out: lost+found/");
+    let script = r#"
+        mkdir above above/volume; mount -t tmpfs none above/volume || exit 99
+        mkdir -m 700 above/volume/lost+found; chown 1234 above/volume; chmod 711 above
+        cd above/volume; HOME=$HOME/other; mkdir -m 777 "$HOME"
+        setpriv --reuid 1234 --clear-groups "$0" create -r one > /dev/null"#;
+    let run = sandbox.run_under(&["/usr/bin/unshare", "-m", "/bin/sh", "-ec", script], &[]);
+    run.success().stderr_has("left out: lost+found/");
 }
 
 #[test]

@@ -61,6 +61,27 @@ fn what_was_typed_is_restored_by_a_key_and_its_plan_is_the_consent() {
     );
 }
 
+/// The command that a dry run names, with the choice, works as printed.
+#[test]
+fn a_dry_run_names_the_checkpoint_that_was_chosen_in_the_command_of_its_plan() {
+    let (sandbox, ids) = story();
+    let line = at_width(120, "$checkpoint restore --dry-run");
+    let Some(run) = dialogue(&sandbox, &line, &[(TITLE, "DRAFT"), ("gone", "\\r")]) else {
+        return;
+    };
+    let shown = screens(&run.clone().success().stdout).usual.join(" ");
+    let command = shown
+        .split("to do exactly this: checkpoint restore ")
+        .nth(1);
+    let command = command
+        .and_then(|rest| rest.split(" code 0").next())
+        .expect("a command");
+    let words: Vec<&str> = command.split_whitespace().collect();
+    assert!(words[0].starts_with(&ids[0]), "{run}");
+    sandbox.run(&[&["restore"], &words[..]].concat()).success();
+    assert_eq!(sandbox.read("a"), "1");
+}
+
 const WIDE: &str = "
 Restore which checkpoint? DRAFT_                                                                                     1/1
 >  id-first  03-24 10:00  test  draft                                   │draft

@@ -62,7 +62,7 @@ fn list_in_the_new_place_says_where_the_checkpoints_are() {
         run.stderr.contains(&format!("checkpoint relink {old}")),
         "{run}"
     );
-    assert!(run.stderr.contains("has 4 checkpoints"), "{run}");
+    assert!(run.stderr.contains("has 3 checkpoints"), "{run}");
     assert!(
         !place::store(&sandbox.base(), &moved).exists(),
         "reading makes no store"
@@ -117,10 +117,10 @@ fn relink_brings_history_pins_and_undo_along() {
     let old = sandbox.root().to_path_buf();
     let moved = move_away(&sandbox);
     let asked = in_dir(&sandbox, &moved, &["relink", old.to_str().expect("text")]);
-    asked.code(4).stderr_has("take over 4 checkpoints");
+    asked.code(4).stderr_has("take over 3 checkpoints");
     let run = in_dir(&sandbox, &moved, &["relink", "../work", "--yes"]).success();
     assert!(
-        run.stdout.starts_with("Took over 4 checkpoints of "),
+        run.stdout.starts_with("Took over 3 checkpoints of "),
         "{run}"
     );
     let listed = in_dir(&sandbox, &moved, &["list", "--json"]).success();
@@ -158,7 +158,7 @@ fn a_create_in_the_new_place_offers_it_and_its_checkpoint_comes_after_the_old_on
     let run = in_dir(&sandbox, &moved, &["relink", "../work", "--yes", "--json"]).success();
     assert_eq!(
         (&run.data()["checkpoint_count"], &run.data()["already_here"]),
-        (&4.into(), &2.into())
+        (&3.into(), &2.into())
     );
     let listed = in_dir(&sandbox, &moved, &["list", "--json"]).success();
     let expected: Vec<String> = [second, first].into_iter().chain(before).collect();
@@ -343,7 +343,7 @@ fn a_dry_run_moves_nothing() {
     let moved = move_away(&sandbox);
     in_dir(&sandbox, &moved, &["relink", "../work", "--dry-run"])
         .success()
-        .stdout_has("Would take over 4 checkpoints");
+        .stdout_has("Would take over 3 checkpoints");
     Tree::capture(&sandbox.base()).assert_is(&store, "after a dry run");
 }
 

@@ -273,6 +273,16 @@ fn a_bad_line_does_not_bar_the_others() {
         assert_eq!(cloned.read("b"), "two");
         cloned.run(&["verify", "--full"]).success();
     }
+    let odd = "refs/lines/no/line-of-ours";
+    git.run(&["update-ref", odd, &format!("{line}^{{commit}}")]);
+    git.run(&["update-ref", "-d", &line]);
+    let run = to.run(&["fetch"]).code(5);
+    run.stderr_has(&format!("{odd} of origin was not taken"))
+        .stderr_has(&format!("checkpoint remote drop origin {odd}"));
+    to.run(&["remote", "drop", "origin", odd, "--yes"])
+        .success();
+    to.run(&["fetch"]).success();
+    git.run(&["update-ref", &line, other.trim()]);
     git.run(&["update-ref", "-d", &good]);
     let alone = Sandbox::bare();
     remote.reach_from(&alone);

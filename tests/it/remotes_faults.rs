@@ -432,23 +432,14 @@ fn git_ends_with_the_process_that_started_it() {
     sandbox.write("a", "two");
     sandbox.create("two");
     let note = endless_git(&sandbox);
-    let child = sandbox.command(&[], &["push"]).spawn().expect("it starts");
-    let wait = |is_so: &dyn Fn() -> bool| {
-        (0..300).any(|_| {
-            thread::sleep(Duration::from_millis(50));
-            is_so()
-        })
-    };
-    assert!(wait(&|| note.exists()), "git was started");
-    os::kill(child.id());
-    limit::output_of("push", child);
-    let numbers = std::fs::read_to_string(&note).expect("numbers");
-    let is_gone = |number: &str| {
-        let state = std::fs::read_to_string(format!("/proc/{number}/stat"));
-        state.map_or(true, |state| state.contains(") Z "))
-    };
-    for number in numbers.split_whitespace() {
-        assert!(wait(&|| is_gone(number)), "{number} goes on");
+    for end in [os::Signal::Kill, os::Signal::Terminate] {
+        let _ = std::fs::remove_file(&note);
+        let child = sandbox.command(&[], &["push"]).spawn().expect("it starts");
+        assert!(os::wait(&|| note.exists()), "git was started");
+        os::signal(child.id(), end);
+        limit::output_of("push", child);
+        let numbers = std::fs::read_to_string(&note).expect("numbers");
+        numbers.split_whitespace().for_each(os::wait_for_end);
     }
 }
 

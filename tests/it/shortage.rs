@@ -287,7 +287,26 @@ fn what_is_said_to_give_room_gives_it() {
     let Some(run) = on_a_small_disk(&sandbox, "size=12m", script) else {
         return;
     };
-    let said = "free some space on that disk; no checkpoint that may go takes any there\ncheckpoint prune --keep 1\n";
+    let said =
+        "free some space on that disk first: a prune would free none\ncheckpoint prune --keep 1\n";
+    assert_eq!(run.stdout, said, "{run}");
+}
+
+#[test]
+fn what_a_full_disk_does_not_let_go_is_named_and_no_prune_is_promised() {
+    let sandbox = Sandbox::new();
+    let script = r#"
+        new() { head -c 200000 /dev/urandom > data; }
+        for reason in 1 2 3 4 5 6 7 8; do new; "$0" create -q -r $reason > /dev/null; done
+        "$0" prune --yes > /dev/null; cat /dev/zero > "$b/fill" 2> /dev/null || true
+        "$0" delete 7 6 5 4 --yes 2>&1 | grep -c 'nothing needs any more failed'
+        "$0" prune --yes 2>&1 | grep -c 'nothing needs any more failed'
+        new; "$0" create -q -r 9 > /dev/null 2> "$HOME/err" || sed 's/.*device; //' "$HOME/err"
+        rm "$b/fill"; "$0" prune --yes | grep -c Pruned; "$0" verify --full > /dev/null"#;
+    let Some(run) = on_a_small_disk(&sandbox, "size=12m", script) else {
+        return;
+    };
+    let said = "1\n1\nfree some space on that disk first: a prune would free none\n1\n";
     assert_eq!(run.stdout, said, "{run}");
 }
 
@@ -390,6 +409,9 @@ fn where_nothing_can_be_written_all_is_read() {
         for words in list status "show latest" "diff latest" "cat latest:a" "find a" verify "verify --full"; do
             "$0" $words > /dev/null || echo "failed: $words"
         done
+        for words in "restore latest" "delete latest" "delete --all" "prune"; do
+            "$0" $words --dry-run 2>&1 | grep -c 'this would fail now: .*Read-only'
+        done
         code=0; "$0" create || code=$?; echo "create $code"
         code=0; "$0" restore latest --yes || code=$?; echo "restore $code"
         code=0; "$0" prune || code=$?; echo "prune $code""#;
@@ -397,12 +419,45 @@ fn where_nothing_can_be_written_all_is_read() {
     let Some(run) = with_mounts(&sandbox, &format!("b='{base}'\n{script}")) else {
         return;
     };
-    assert_eq!(run.stdout, "create 1\nrestore 1\nprune 1\n", "{run}");
+    assert_eq!(
+        run.stdout, "1\n1\n1\n1\ncreate 1\nrestore 1\nprune 1\n",
+        "{run}"
+    );
     assert!(
         run.stderr.contains("CHECKPOINT_HOME"),
         "the way out is not named\n{run}"
     );
     sandbox.run(&["verify", "--full"]).success();
+}
+
+#[cfg(unix)]
+#[test]
+fn a_part_of_the_store_that_cannot_be_written_is_named_by_a_dry_run() {
+    let sandbox = Sandbox::new();
+    let Some(wrapper) = crate::partial::wrapper(&sandbox) else {
+        return;
+    };
+    sandbox.write("a", "1").create("one");
+    sandbox.write("a", "2");
+    let named = |dir: &std::path::Path, words: &[&str]| {
+        sandbox.chmod(dir, 0o555);
+        let run = sandbox.run_under(wrapper, &[words, &["--dry-run"]].concat());
+        sandbox.chmod(dir, 0o755);
+        run.success().stderr_has(&format!(
+            "would fail now: cannot write to {}",
+            dir.display()
+        ));
+    };
+    let store = sandbox.store();
+    for part in [
+        "checkpoint",
+        "objects/pack",
+        "refs/heads",
+        "refs/checkpoints",
+    ] {
+        named(&store.join(part), &["restore", "one"]);
+    }
+    named(store.parent().expect("a parent"), &["delete", "--all"]);
 }
 
 #[test]

@@ -5,6 +5,66 @@ use serde_json::json;
 use crate::bench::{Sandbox, place};
 
 #[test]
+fn a_secret_that_was_recorded_and_changed_counts_as_changed() {
+    let sandbox = Sandbox::new();
+    sandbox
+        .write("a", "1")
+        .write(".env", "K=1\n")
+        .write("id", "1\n");
+    sandbox.run(&["create", "--include-sensitive"]).success();
+    sandbox.run(&["guard", "--exact"]).success();
+    assert!(!sandbox.run(&["diff"]).success().stderr.contains(".env"));
+    sandbox
+        .run(&["status"])
+        .success()
+        .stdout_has("nothing since");
+    sandbox.write(".env", "K=TOPSECRET\n");
+    let run = sandbox.run(&["status"]).success().stdout_has("~ .env");
+    assert!(!run.stdout.contains("TOPSECRET"), "{run}");
+    sandbox
+        .run(&["guard", "--exact"])
+        .code(4)
+        .stderr_has("does not hold '.env' as it is now");
+    let run = sandbox
+        .run(&["diff"])
+        .success()
+        .stderr_has("not compared: .env (a secret)");
+    assert!(!run.stdout.contains("TOPSECRET"), "{run}");
+    sandbox.write(".env", "K=1\n");
+    sandbox.write("id", "-----BEGIN PRIVATE KEY-----\nTOPSECRET\n");
+    sandbox.run(&["status"]).success().stdout_has("~ id");
+    sandbox
+        .run(&["guard", "--exact"])
+        .code(4)
+        .stderr_has("does not hold 'id' as it is now");
+}
+
+#[test]
+fn checkpoints_are_counted_alike_everywhere_and_restores_beside_them() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1").create("one");
+    sandbox.write("a", "2").create("two");
+    sandbox.restore("latest~1").success();
+    let shows = |words: &[&str], text: &str| {
+        let run = sandbox.run(words).success();
+        assert!(
+            format!("{}{}", run.stdout, run.stderr).contains(text),
+            "{run}"
+        );
+    };
+    shows(&["status"], "2, 1 restore\n");
+    shows(&["status", "--brief"], "2 checkpoints, 1 restore,");
+    shows(&["doctor"], "checkpoints: 2, 1 restore,");
+    let all = sandbox.run(&["list", "--all", "--json"]).success().data();
+    for counts in [&sandbox.status(), &all["stores"][0]] {
+        assert_eq!(
+            (&counts["checkpoint_count"], &counts["safety_count"]),
+            (&json!(2), &json!(1))
+        );
+    }
+}
+
+#[test]
 fn status_names_the_places_and_the_numbers() {
     let sandbox = Sandbox::new();
     sandbox.write("a", "1");

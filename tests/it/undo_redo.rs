@@ -10,6 +10,31 @@ fn step(sandbox: &Sandbox, content: &str) -> String {
 }
 
 #[test]
+fn a_plan_of_one_step_allows_no_others() {
+    let sandbox = Sandbox::new();
+    let ids: Vec<String> = (0..3)
+        .map(|number| {
+            sandbox.write("a", number.to_string());
+            sandbox.create(&format!("number {number}"))
+        })
+        .collect();
+    sandbox.restore(&ids[1]).success();
+    sandbox.restore(&ids[0]).success();
+    let planned = sandbox
+        .run(&["undo", "--dry-run", "--json"])
+        .success()
+        .data();
+    let digest = planned["plan_digest"].as_str().expect("a digest");
+    let run = sandbox
+        .run(&["undo", "2", "--plan", digest, "--yes"])
+        .code(2);
+    run.stderr_has("--plan allows one step");
+    assert_eq!(sandbox.read("a"), "0");
+    sandbox.run(&["undo", "--plan", digest, "--yes"]).success();
+    assert_eq!(sandbox.read("a"), "1");
+}
+
+#[test]
 fn undo_gives_back_the_state_before_the_restore() {
     let sandbox = Sandbox::new();
     let one = step(&sandbox, "one");

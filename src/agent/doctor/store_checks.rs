@@ -141,7 +141,12 @@ fn of_store(
             return Ok(());
         }
     };
-    let number = inventory.checkpoints.len();
+    let number = inventory.checkpoints.regular_count();
+    let beside = match inventory.checkpoints.safety_count() {
+        0 => String::new(),
+        1 => ", 1 restore".to_owned(),
+        restores => format!(", {restores} restores"),
+    };
     let latest = selector::latest(&inventory.checkpoints, 0).map(|latest| {
         let record = &latest.record;
         format!(
@@ -151,7 +156,10 @@ fn of_store(
             age(record.time_ms, context.now_ms)
         )
     });
-    let what = format!("checkpoints: {number}{}", latest.unwrap_or_default());
+    let what = format!(
+        "checkpoints: {number}{beside}{}",
+        latest.unwrap_or_default()
+    );
     outcome.checks.extend(soundness(context, what)?);
     let pending = session::pending_unlocked(store, &inventory.checkpoints)?;
     let interrupted = |pending: &Pending| HealthCheck::of_error("restore", &pending.refusal());

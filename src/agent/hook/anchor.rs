@@ -111,11 +111,9 @@ fn seen(context: &Context, event: &AgentEvent, prompts: u32) -> SeenEvent {
 fn note_of_subagents(session: &mut AgentSession, event: &AgentEvent, now_ms: i64) {
     let id = event.agent_id.as_deref();
     session.is_over = event.moment == Moment::SessionEnd;
-    if matches!(
-        event.moment,
-        Moment::TurnEnd | Moment::TurnFailed | Moment::Interrupted
-    ) {
+    if event.moment.ends_turn() {
         session.turns = session.turns.saturating_add(1);
+        session.end_turn(now_ms);
     }
     match event.moment {
         Moment::SubagentStart => session.begin_subagent(id.unwrap_or(UNNAMED), now_ms),
@@ -213,6 +211,7 @@ fn anchor(
             rewound_to: back.and_then(|now| rewound_to(known, line_of_store, now)),
             checkpoint: checkpoint.map(|checkpoint| checkpoint.id),
             line,
+            end_ms: None,
         });
     }
     made.map(|outcome| Anchor::of(&outcome))
@@ -262,6 +261,7 @@ pub fn unnoted(context: &Context, event: &AgentEvent) -> PromptNote {
         checkpoint: None,
         rewound_to: None,
         line: text::line_of(text, context.settings.agents.prompts),
+        end_ms: None,
     }
 }
 

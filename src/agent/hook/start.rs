@@ -16,7 +16,7 @@ const LONGEST_NAME: usize = 80;
 pub fn line(context: &Context, store: &Store) -> Option<String> {
     let inventory = store.inventory().ok()?;
     let checkpoints = &inventory.checkpoints;
-    let count = checkpoints.len() - checkpoints.safety_count();
+    let count = checkpoints.regular_count();
     let mut facts = Vec::new();
     if let Some(latest) = selector::latest(checkpoints, 0) {
         facts.push(format!(

@@ -262,6 +262,7 @@ impl RunCommand for RestoreArgs {
         if is_alone && !self.resume {
             let options = self.clone().resolve(CommonOptions::default());
             let (id, choice) = choose(context, cmd, &options, self.to.is_none())?;
+            let _ = cmd.chosen.set(id.clone());
             (self.words, chosen) = (vec![id.into()], Some(choice));
         }
         let (to, check, wants) = (self.to.take(), self.check.take(), self.common.contract);
@@ -376,7 +377,9 @@ pub(super) fn print_restored(
             None => (said.result).push_str(&values.map(restore::values).unwrap_or_default()),
         }
         if let Some(digest) = &outcome.plan_digest {
-            let command = with_plan(cmd.words, digest);
+            let chosen = cmd.chosen.get().map(OsString::from);
+            let words: Vec<OsString> = cmd.words.iter().cloned().chain(chosen).collect();
+            let command = with_plan(&words, digest);
             said.talk.push_str(&restore::plan_named(digest, command));
         }
         cmd.print_output(&said, &outcome.warnings);

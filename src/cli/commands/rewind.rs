@@ -48,6 +48,9 @@ impl RunCommand for PromptRewindArgs {
             Some(_) => None,
         };
         let number = chosen.as_ref().map(|(number, _)| *number);
+        if let Some(number) = number {
+            let _ = cmd.chosen.set(number.to_string());
+        }
         let Some(number) = self.prompt.or(number) else {
             if self.common.contract.contract {
                 return Err(Error::usage("--contract needs N, the number of a prompt"));

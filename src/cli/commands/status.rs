@@ -119,6 +119,7 @@ fn write_line(outcome: &StatusOutcome, open_run: Option<&Run>, out: &mut Out<'_>
         return;
     }
     let mut parts = vec![count(outcome.checkpoint_count, "checkpoint", "checkpoints")];
+    parts.extend(restores(outcome));
     if let Some(Checkpoint { id, record, .. }) = &outcome.latest {
         let (reason, ago) = (escape(&record.reason), out.ago(record.time_ms));
         parts.push(format!("latest {} {reason} ({ago})", id.short()));
@@ -205,9 +206,8 @@ fn write_changed(outcome: &StatusOutcome, out: &mut Out<'_>) {
 
 /// The number of checkpoints, and where they are stored.
 fn write_place(outcome: &StatusOutcome, out: &mut Out<'_>) {
-    let mut numbers = (outcome.checkpoint_count - outcome.safety_count).to_string();
-    if outcome.safety_count > 0 {
-        let restores = count(outcome.safety_count, "restore", "restores");
+    let mut numbers = outcome.checkpoint_count.to_string();
+    if let Some(restores) = restores(outcome) {
         numbers.push_str(&format!(", {restores}"));
     }
     for (number, word) in [
@@ -232,6 +232,12 @@ fn write_place(outcome: &StatusOutcome, out: &mut Out<'_>) {
         "store",
         &format!("{bytes}{}", below_home(out, &outcome.store)),
     );
+}
+
+/// Names the safety checkpoints beside the others.
+fn restores(outcome: &StatusOutcome) -> Option<String> {
+    let number = outcome.safety_count;
+    (number > 0).then(|| count(number, "restore", "restores"))
 }
 
 fn below_home(out: &Out<'_>, path: &Path) -> String {

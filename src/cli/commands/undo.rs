@@ -110,10 +110,15 @@ fn stopped_after(done: u32, steps: u32, so_far: Option<&RestoreOutcome>, cause: 
 impl UndoArgs {
     /// Refuses several steps of which some are not there, before the first one is taken.
     fn refuse_too_many(&self, context: &Context, steps: usize) -> Result<()> {
-        if self.common.dry_run {
-            return Err(Error::usage(
-                "--dry-run shows one step; 'checkpoint undo --list' lists all",
-            ));
+        let limit = match (self.common.dry_run, &self.common.plan.digest) {
+            (true, _) => Some("--dry-run shows one step"),
+            (false, Some(_)) => Some("--plan allows one step"),
+            (false, None) => None,
+        };
+        if let Some(limit) = limit {
+            return Err(Error::usage(format!(
+                "{limit}; 'checkpoint undo --list' lists all"
+            )));
         }
         let known = undo_steps(context)?.undo.len();
         if steps > known {

@@ -1,7 +1,7 @@
 //! Reads a commit made by plain git as a checkpoint: the recipe's `<reason> | <time> | <source>`,
 //! or any message.
 
-use crate::model::checkpoint::limits::TIMES_MS;
+use crate::model::checkpoint::limits;
 use crate::model::checkpoint::record::{CheckpointKind, Coverage, Record};
 use crate::model::checkpoint::terms::CheckpointTerms;
 use crate::model::session::provenance::Provenance;
@@ -21,7 +21,7 @@ pub fn record(message: &str, seconds: i64, sequence: u64) -> Record {
     Record {
         sequence,
         // Git takes times that no calendar has.
-        time_ms: (seconds.saturating_mul(1000)).clamp(TIMES_MS.start, TIMES_MS.end - 1000),
+        time_ms: limits::bounded(seconds),
         kind: kind(reason, source),
         coverage: Coverage::Complete,
         files: 0,

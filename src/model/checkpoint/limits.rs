@@ -19,6 +19,20 @@ pub const LARGEST_SEQUENCE: u64 = 1 << 53;
 /// The times that fit the forms of times, in milliseconds since 1970: of the years 1 to 9999.
 pub const TIMES_MS: Range<i64> = -62_135_596_800_000..253_402_300_800_000;
 
+/// Takes a time to the nearest of those that fit, in whole seconds.
+pub fn bounded(seconds: i64) -> i64 {
+    seconds
+        .saturating_mul(1000)
+        .clamp(TIMES_MS.start, LAST_SECOND_MS)
+}
+
+/// Whether it is a time to which only a bound leads.
+pub fn is_bound(time_ms: i64) -> bool {
+    time_ms == TIMES_MS.start || time_ms == LAST_SECOND_MS
+}
+
+const LAST_SECOND_MS: i64 = TIMES_MS.end - 1000;
+
 /// Why a directory is left out that lies too deep.
 pub fn too_deep() -> String {
     format!("it lies below {MOST_LEVELS} levels of directories")

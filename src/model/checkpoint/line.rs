@@ -159,6 +159,11 @@ impl Line {
         self.newer.iter().filter(|c| c.pinned).count() + older
     }
 
+    /// The number of checkpoints that is shown; safety checkpoints are named beside it.
+    pub fn regular_count(&self) -> usize {
+        self.len() - self.safety_count()
+    }
+
     pub fn safety_count(&self) -> usize {
         self.newer.iter().filter(|c| c.is_safety()).count()
     }

@@ -5,9 +5,11 @@
 //! ```text
 //! seen <time> <digest of event> <digest of moment and text> <agent>
 //! session <agent> <session> <time of last event> open|over <turns ended> <first checkpoint>
-//! prompt <number> <id> <time> <checkpoint> <number gone back to> <first line>
+//! prompt <number> <id> <time> <checkpoint> <number gone back to> <first line> <end of its turn>
 //! subagent <id> <time>
 //! ```
+
+use std::str::FromStr;
 
 use crate::base::text::{percent_decode, percent_encode};
 use crate::model::state::object_id::ObjectId;
@@ -64,6 +66,8 @@ pub struct PromptNote {
     pub rewound_to: Option<u32>,
     /// Its first line without secrets; empty if prompts are not to be recorded.
     pub line: String,
+    /// When its turn ended; `None` if that is not known.
+    pub end_ms: Option<i64>,
 }
 
 /// An event that was worked on.
@@ -223,6 +227,24 @@ impl AgentSession {
             .map_or(1, |prompt| prompt.number.saturating_add(1))
     }
 
+    /// Notes the end of the turn of the last prompt.
+    pub fn end_turn(&mut self, now_ms: i64) {
+        if let Some(last) = self.prompts.last_mut() {
+            last.end_ms = Some(now_ms);
+        }
+    }
+
+    /// Returns how many prompts were given at a time or later, or had not ended their turns then. A
+    /// turn whose end nobody noted ended with the next prompt, or soon after the last event.
+    pub fn count_prompts_since(&self, since_ms: i64) -> usize {
+        let grace_ms = if self.is_over { 0 } else { LONGEST_SUBAGENT_MS };
+        let soon_ms = self.last_ms.saturating_add(grace_ms);
+        let next_ms = self.prompts.iter().skip(1).map(|next| next.time_ms);
+        let prompts = self.prompts.iter().zip(next_ms.chain([soon_ms]));
+        let ends_ms = prompts.map(|(prompt, bound_ms)| prompt.end_ms.unwrap_or(bound_ms));
+        ends_ms.filter(|end_ms| *end_ms >= since_ms).count()
+    }
+
     pub fn begin_subagent(&mut self, id: &str, now_ms: i64) {
         if id != UNNAMED {
             self.end_subagent(Some(id));
@@ -269,9 +291,9 @@ impl PromptNote {
             word(self.id.as_deref()),
             self.time_ms.to_string(),
             hex(self.checkpoint),
-            self.rewound_to
-                .map_or("-".to_owned(), |number| number.to_string()),
+            number_or_none(self.rewound_to),
             word(Some(self.line.as_str()).filter(|line| !line.is_empty())),
+            number_or_none(self.end_ms),
         ];
         format!("prompt {}\n", words.join(" "))
     }
@@ -283,7 +305,7 @@ impl PromptNote {
     }
 
     fn of_words(words: &[&str]) -> Option<Self> {
-        let [number, id, time, checkpoint, rewound_to, line, ..] = words else {
+        let [number, id, time, checkpoint, rewound_to, line, end, ..] = words else {
             return None;
         };
         Some(Self {
@@ -291,11 +313,9 @@ impl PromptNote {
             id: read(id)?,
             time_ms: time.parse().ok()?,
             checkpoint: read_hex(checkpoint)?,
-            rewound_to: match *rewound_to {
-                "-" => None,
-                number => Some(number.parse().ok()?),
-            },
+            rewound_to: read_number(rewound_to)?,
             line: read(line)?.unwrap_or_default(),
+            end_ms: read_number(end)?,
         })
     }
 }
@@ -310,8 +330,24 @@ fn word(text: Option<&str>) -> String {
     }
 }
 
+fn number_or_none(number: Option<impl ToString>) -> String {
+    number.map_or("-".to_owned(), |number| number.to_string())
+}
+
 fn hex(id: Option<ObjectId>) -> String {
     id.map_or("-".to_owned(), ObjectId::to_hex)
+}
+
+/// Reads a number; the outer `None` is a word that is none.
+#[expect(
+    clippy::option_option,
+    reason = "a word may be wrong, or say that there is nothing"
+)]
+fn read_number<T: FromStr>(word: &str) -> Option<Option<T>> {
+    match word {
+        "-" => Some(None),
+        number => number.parse().ok().map(Some),
+    }
 }
 
 /// Reads an id; the outer `None` is a word that is none.
@@ -363,6 +399,7 @@ mod tests {
             checkpoint: None,
             rewound_to: None,
             line: line.to_owned(),
+            end_ms: None,
         }
     }
 

@@ -43,6 +43,12 @@ pub enum Moment {
     SessionEnd,
 }
 
+impl Moment {
+    pub fn ends_turn(self) -> bool {
+        matches!(self, Self::TurnEnd | Self::TurnFailed | Self::Interrupted)
+    }
+}
+
 impl Provenance {
     /// Returns it with each value cut to what a trailer may hold; an empty one counts as absent.
     #[must_use]

@@ -100,7 +100,7 @@ pub fn list(context: &Context, options: &ListOptions) -> Result<(ListOutcome, Ve
     let mut outcome = ListOutcome {
         checkpoints: rows.listed,
         changes: rows.changes,
-        total: line.len() - line.safety_count(),
+        total: line.regular_count(),
         exists: true,
         store: context.store_dir()?,
         is_filtered: options.has_filters(),
@@ -312,6 +312,7 @@ pub fn reader_warnings(
     warnings.extend((!ids.is_empty()).then_some(Warning::RefsLost { ids }));
     let unadopted = inventory.unadopted.len();
     warnings.extend((unadopted > 0).then_some(Warning::Unadopted { count: unadopted }));
+    warnings.extend(Warning::bounded_times(inventory, &inventory.unadopted));
     warnings.extend(
         session::pending_unlocked(store, &inventory.checkpoints)?.map(|pending| pending.warning()),
     );

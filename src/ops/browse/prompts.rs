@@ -149,9 +149,7 @@ impl PromptsOutcome {
         let since_ms = prompt.map_or(i64::MAX, |prompt| prompt.note.time_ms);
         let also = self.others.iter().map(|other| Warning::AlsoBefore {
             of: format!("{}, session {}", escape(&other.agent), escape(&other.id)),
-            prompts: (other.prompts.iter())
-                .filter(|prompt| prompt.time_ms >= since_ms)
-                .count(),
+            prompts: other.count_prompts_since(since_ms),
         });
         let is_none = |warning: &Warning| matches!(warning, Warning::AlsoBefore { prompts: 0, .. });
         also.filter(|warning| !is_none(warning)).collect()

@@ -15,9 +15,9 @@ use crate::model::restore_plan::{RestorePlan, RestoreScope};
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::snapshot::Snapshot;
 use crate::ops::browse::list::reader_warnings;
-use crate::ops::capture::dir_filter;
 use crate::ops::capture::left_out::LeftOut;
 use crate::ops::capture::pipeline::{CaptureOptions, CaptureOutcome, Sink, capture};
+use crate::ops::capture::present::Compared;
 use crate::ops::context::Context;
 use crate::ops::contract::hold;
 use crate::ops::maintain::moved::{self, Moved};
@@ -45,6 +45,7 @@ pub struct StatusOutcome {
     pub base: PathBuf,
     /// Whether there is a store.
     pub exists: bool,
+    /// Number of checkpoints but for safety checkpoints.
     pub checkpoint_count: usize,
     pub pinned_count: usize,
     pub safety_count: usize,
@@ -150,7 +151,7 @@ fn describe_store(
     let checkpoints = &inventory.checkpoints;
     let pending = session::pending_unlocked(store, checkpoints)?;
     outcome.exists = true;
-    outcome.checkpoint_count = checkpoints.len();
+    outcome.checkpoint_count = checkpoints.regular_count();
     outcome.pinned_count = checkpoints.pinned_count();
     outcome.safety_count = checkpoints.safety_count();
     outcome.damaged_count = inventory.damaged.len();
@@ -174,7 +175,7 @@ fn describe_store(
     if outcome.over_keep {
         outcome.warnings.push(Warning::OverKeep {
             keep: policy.last,
-            kept: checkpoints.len() - outcome.safety_count,
+            kept: outcome.checkpoint_count,
         });
     }
     if let Some(partial) = outcome.latest.as_ref().filter(|latest| latest.is_partial()) {
@@ -213,8 +214,8 @@ fn measure_drift(context: &Context, store: &Store, outcome: &mut StatusOutcome) 
     let Some(baseline) = &outcome.baseline else {
         return Ok(());
     };
-    let compared = dir_filter::compared(context, store, baseline, &captured, &[]);
-    if let Ok([held, present]) = compared {
+    let compared = Compared::new(context, store, &worktree, (baseline, &[]), *captured);
+    if let Ok([held, present]) = compared.map(|compared| compared.states) {
         outcome.changed = changed(&held, &present);
         outcome.drift = Some(drift(&outcome.changed));
     }

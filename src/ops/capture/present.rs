@@ -27,10 +27,61 @@ pub struct WorktreeSide {
     peeks: BTreeMap<RelPath, Peek>,
 }
 
+/// A checkpoint and the present, as [`dir_filter::compared`] has them, by today's rules; what the
+/// checkpoint has and a rule now leaves out is there too.
+pub struct Compared {
+    pub captured: Captured,
+    pub states: [Snapshot; 2],
+    peeks: BTreeMap<RelPath, Peek>,
+    /// Secrets by name, with their rules: their content is compared, and never shown.
+    secrets: Vec<(RelPath, String)>,
+}
+
+impl Compared {
+    /// # Errors
+    /// The checkpoint is damaged, or the directory cannot be read.
+    pub fn new(
+        context: &Context,
+        store: &Store,
+        worktree: &WorkTree,
+        (checkpoint, paths): (&Checkpoint, &[RelPath]),
+        captured: Captured,
+    ) -> Result<Self> {
+        let compare =
+            |captured: &_| dir_filter::compared(context, store, checkpoint, captured, paths);
+        let mut compared = Self {
+            states: compare(&captured)?,
+            captured,
+            peeks: BTreeMap::new(),
+            secrets: Vec::new(),
+        };
+        let rules = secrets_alone(context);
+        let [held, present] = &compared.states;
+        let also = held_but_left_out(held, present);
+        for path in also.iter().cloned() {
+            let peek = match rules.judge_at(&path, false, &|_| None) {
+                RuleVerdict::Secret(rule) => {
+                    compared.secrets.push((path, rule));
+                    continue;
+                }
+                RuleVerdict::Peek(peek) => peek,
+                RuleVerdict::Capture | RuleVerdict::LeaveOut(_) | RuleVerdict::OnlyTracked => {
+                    Peek::ANY_FILE
+                }
+            };
+            compared.peeks.insert(path, peek);
+        }
+        if !also.is_empty() {
+            compared.captured = capture_side(context, store, worktree, &also)?;
+            compared.states = compare(&compared.captured)?;
+        }
+        Ok(compared)
+    }
+}
+
 impl WorktreeSide {
-    /// Captures by today's rules, plus what `checkpoint` has and a rule now leaves out. Secrets are
-    /// not taken despite the rules, so their content is never shown. Returns also both states, see
-    /// [`dir_filter::compared`].
+    /// Captures the present beside a checkpoint. Secrets that changed are not in it, so that their
+    /// content is never shown.
     pub fn capture(
         context: &Context,
         store: &Store,
@@ -38,40 +89,23 @@ impl WorktreeSide {
         paths: &[RelPath],
     ) -> Result<(Self, [Snapshot; 2], Vec<Warning>)> {
         let worktree = WorkTree::open_root(&context.root)?;
-        let mut captured = capture_side(context, store, &worktree, &[])?;
-        let compare =
-            |captured: &_| dir_filter::compared(context, store, checkpoint, captured, paths);
-        let [mut held, mut snapshot] = compare(&captured)?;
-        let (mut also, mut peeks, mut secrets) = (Vec::new(), BTreeMap::new(), Vec::new());
-        let rules = secrets_alone(context);
-        for path in held_but_left_out(&held, &snapshot) {
-            match rules.judge_at(&path, false, &|_| None) {
-                RuleVerdict::Secret(rule) => {
-                    secrets.push((
-                        path,
-                        UncapturedEntry {
-                            why: WhyNot::Secret(rule),
-                            is_dir: false,
-                        },
-                    ));
-                    continue;
-                }
-                RuleVerdict::Peek(peek) => peeks.insert(path.clone(), peek),
-                RuleVerdict::Capture | RuleVerdict::LeaveOut(_) | RuleVerdict::OnlyTracked => {
-                    peeks.insert(path.clone(), Peek::ANY_FILE)
-                }
-            };
-            also.push(path);
+        let captured = capture_side(context, store, &worktree, &[])?;
+        let compared = Compared::new(context, store, &worktree, (checkpoint, paths), captured)?;
+        let [held, mut present] = compared.states;
+        let id = |state: &Snapshot, path: &RelPath| state.files.get(path).map(|entry| entry.id);
+        for (path, rule) in compared.secrets {
+            if id(&present, &path) != id(&held, &path) && present.files.remove(&path).is_some() {
+                let why = WhyNot::Secret(rule);
+                present
+                    .uncaptured
+                    .insert(path, UncapturedEntry { why, is_dir: false });
+            }
         }
-        if !also.is_empty() {
-            captured = capture_side(context, store, &worktree, &also)?;
-            [held, snapshot] = compare(&captured)?;
-        }
-        snapshot.uncaptured.extend(secrets);
+        let peeks = compared.peeks;
         Ok((
             Self { worktree, peeks },
-            [held, snapshot],
-            captured.warnings,
+            [held, present],
+            compared.captured.warnings,
         ))
     }
 
@@ -130,7 +164,12 @@ fn secrets_alone(context: &Context) -> Rules {
 fn held_but_left_out(held: &Snapshot, present: &Snapshot) -> Vec<RelPath> {
     let is_out = |path: &RelPath| {
         let entry = present.uncaptured.get(path);
-        entry.is_some_and(|entry| matches!(entry.why, WhyNot::LeftOut(_) | WhyNot::Cache))
+        entry.is_some_and(|entry| {
+            matches!(
+                entry.why,
+                WhyNot::LeftOut(_) | WhyNot::Cache | WhyNot::Secret(_)
+            )
+        })
     };
     let dirs_out: BTreeSet<RelPath> = held
         .dirs

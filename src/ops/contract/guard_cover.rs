@@ -89,7 +89,7 @@ pub fn edited(
     };
     let found = compare::diff(context, &options, &mut |_| Ok(ControlFlow::Continue(())))?;
     let unread = found.not_compared.into_iter();
-    let unread = unread.filter(|(_, why)| why.makes_partial());
+    let unread = unread.filter(|(_, why)| why.makes_partial() || matches!(why, WhyNot::Secret(_)));
     let other = found.other;
     let mut paths = found
         .files

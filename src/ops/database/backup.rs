@@ -124,7 +124,7 @@ fn copy_out(
 }
 
 /// Whether a file exists at the path; an error if it is not a regular file.
-fn is_there(context: &Context, path: &RelPath) -> Result<bool, DatabaseFailure> {
+pub fn is_there(context: &Context, path: &RelPath) -> Result<bool, DatabaseFailure> {
     match WorkTree::open_root(&context.root)?
         .stat(path)?
         .as_ref()

@@ -5,6 +5,7 @@ use std::fs::File;
 use std::path::PathBuf;
 
 use crate::error::{Code, Error, Result};
+use crate::model::restore_plan::RestorePlan;
 use crate::model::state::database::{Database, Databases, Held};
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
@@ -13,6 +14,7 @@ use crate::ops::database::backup::{self, DatabaseBackup, Purpose, busy_wait, liv
 use crate::ops::database::database_command::{self, DatabaseFailure};
 use crate::ops::restore::restore_options::{DatabaseFate, DatabaseReport, Request};
 use crate::ops::session::Pending;
+use crate::ops::warning::Warning;
 use crate::store::files::atomic_file;
 use crate::store::files::scratch::Scratch;
 use crate::store::locked::LockedStore;
@@ -55,6 +57,86 @@ pub fn planned(request: &Request<'_>) -> Vec<DatabaseReport> {
             fate: fate(*held),
         })
         .collect()
+}
+
+/// Finds what would bar databases, without a change: an error if the present state of one could
+/// not be kept, and warnings of those that could not be written.
+pub fn foresee(
+    context: &Context,
+    request: &Request<'_>,
+    plan: &RestorePlan,
+) -> Result<Vec<Warning>> {
+    if request.pending.is_some() || !context.root.exists() {
+        return Ok(Vec::new());
+    }
+    let work = WorkTree::open_root(&context.root)?;
+    let mut foreseen = Vec::new();
+    for report in planned(request) {
+        let Database::File(path) = &report.database else {
+            continue;
+        };
+        let barred = match is_readable(context, path) {
+            Err(DatabaseFailure::Other(error)) => return Err(error),
+            Err(DatabaseFailure::Refused(why)) => return Err(not_held(&report.database, &why)),
+            Ok(is_there) => refuse_other_names(&work, path)
+                .and_then(|()| refuse_to_write(&work, path, is_there, plan))
+                .err(),
+        };
+        let barred = barred.filter(|_| report.fate == DatabaseFate::Planned);
+        let of_database = |why: Error| Warning::DatabaseBarred {
+            database: path.clone(),
+            why: why.to_string(),
+        };
+        foreseen.extend(barred.map(of_database));
+    }
+    Ok(foreseen)
+}
+
+/// Whether there is a database; an error if there is something else.
+fn is_readable(context: &Context, path: &RelPath) -> Result<bool, DatabaseFailure> {
+    let is_there = backup::is_there(context, path)?;
+    if is_there {
+        sqlite::check_kind(&live(context, path))?;
+    }
+    Ok(is_there)
+}
+
+/// Refuses a file that cannot be written to, or a directory in which none can be made beside it,
+/// unless the plan makes or opens that directory.
+fn refuse_to_write(
+    work: &WorkTree,
+    path: &RelPath,
+    is_there: bool,
+    plan: &RestorePlan,
+) -> Result<()> {
+    let is_changed =
+        |dir: &RelPath| plan.make_dirs.contains_key(dir) || plan.chmod_dirs.contains_key(dir);
+    let parent = path.parent().unwrap_or_default();
+    if path.ancestors().any(|dir| is_changed(&dir)) {
+        return Ok(());
+    }
+    let mut above = parent.self_and_ancestors();
+    let is_free = |dir: &RelPath| work.stat(dir).is_ok_and(|found| found.is_none());
+    let place = above.find(|dir| !is_free(dir)).unwrap_or_default();
+    let dir = work.dir(&place)?;
+    let refused = |why| work.io("write to", path, why);
+    dir.refusal_to_write()
+        .map_or(Ok(()), |why| Err(refused(why)))?;
+    if is_there {
+        dir.open_to_append(path.name()).map_err(refused)?;
+    }
+    Ok(())
+}
+
+fn not_held(database: &Database, why: &str) -> Error {
+    Error::new(
+        Code::DATABASE_NOT_HELD,
+        format!("the present state of database {database} cannot be saved: {why}"),
+    )
+    .advise(
+        "nothing was changed; fix that, or restore PATHs without it; a SQLite file that is moved \
+         away is created again",
+    )
 }
 
 impl DatabaseRestore {
@@ -100,14 +182,7 @@ impl DatabaseRestore {
                     DatabaseItem::failed(database, why)
                 }
                 Err(DatabaseFailure::Refused(why)) => {
-                    return Err(Error::new(
-                        Code::DATABASE_NOT_HELD,
-                        format!("the present state of database {database} cannot be saved: {why}"),
-                    )
-                    .advise(
-                        "nothing was changed; fix that, or restore PATHs without it; a SQLite \
-                         file that is moved away is created again",
-                    ));
+                    return Err(not_held(&database, &why));
                 }
                 Err(DatabaseFailure::Other(error)) => return Err(error),
             };
@@ -242,13 +317,18 @@ impl DatabaseItem {
     }
 }
 
-/// Makes a missing file. SQLite writes into the file and those beside it, so none may have a second
-/// name: that could lie outside the root.
+/// Makes a missing file.
 fn ready_place(context: &Context, path: &RelPath, present: Option<Held>) -> Result<()> {
     let work = WorkTree::open_root(&context.root)?;
     if present == Some(Held::Absent) {
         private_dir::make_empty(&work, path)?;
     }
+    refuse_other_names(&work, path)
+}
+
+/// SQLite writes into the file and those beside it, so none may have a second name: that could lie
+/// outside the root.
+fn refuse_other_names(work: &WorkTree, path: &RelPath) -> Result<()> {
     for end in ["", "-journal", "-wal", "-shm"] {
         let file =
             RelPath::new(&[path.as_bytes(), end.as_bytes()].concat()).map_err(Error::unexpected)?;

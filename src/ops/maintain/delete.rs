@@ -156,7 +156,8 @@ pub fn delete(
         warnings: Vec::new(),
     };
     if options.dry_run {
-        let warnings = Warning::damaged(&inventory.damaged).into_iter().collect();
+        let damaged = Warning::damaged(&inventory.damaged).into_iter();
+        let warnings = damaged.chain(Warning::refused_now(&store)).collect();
         return Ok(DeleteOutcome {
             warnings,
             ..outcome.planned()
@@ -183,9 +184,9 @@ fn carry_out(context: &Context, store: &Store, outcome: DeleteOutcome) -> Result
     let mut warnings = std::mem::take(&mut session.warnings);
     warnings.retain(|warning| !matches!(warning, Warning::Damaged { .. }));
     warnings.extend(Warning::damaged(&session.locked.inventory().damaged));
-    if let Err(e) = give_back_room(&mut session, store) {
-        warnings.push(Warning::bookkeeping("freeing the space")(e));
-    }
+    let freed = give_back_room(&mut session, store);
+    let kept = freed.unwrap_or_else(|why| Some(why.to_string()));
+    warnings.extend(kept.map(Warning::not_freed));
     Ok(DeleteOutcome {
         bytes_after: bytes_below(store.dir()),
         warnings,
@@ -199,10 +200,11 @@ fn inventory_under_lock(context: &Context, store: &Store) -> Result<Inventory> {
     Ok(session::begin(context, store)?.locked.inventory().clone())
 }
 
-fn give_back_room(session: &mut Session<'_>, store: &Store) -> Result<()> {
+/// Returns why not all of it could be given back.
+fn give_back_room(session: &mut Session<'_>, store: &Store) -> Result<Option<String>> {
     refuse_damage(session)?;
     let live = mark::live(store, &ObjectIds::default())?;
-    session.locked.sweep(&live, &[]).map(|_| ())
+    Ok(session.locked.sweep(&live, &[])?.no_space)
 }
 
 fn resolve_all(

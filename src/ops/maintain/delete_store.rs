@@ -31,7 +31,13 @@ pub fn delete_store(
         ..whole_store_outcome(&dir, options.dry_run)
     };
     if options.dry_run {
-        return Ok(outcome.planned());
+        let store = Store::open(dir.clone()).ok().flatten();
+        let warnings = store.as_ref().and_then(Warning::refused_now);
+        let warnings = warnings.or_else(|| Warning::refused_above(&dir));
+        return Ok(DeleteOutcome {
+            warnings: warnings.into_iter().collect(),
+            ..outcome.planned()
+        });
     }
     let mut warnings: Vec<Warning> = context.settings.remarks.iter().map(Warning::from).collect();
     if !exists {

@@ -139,7 +139,7 @@ fn candidate(context: &Context, place: PathBuf) -> Option<(Moved, Checkpoint)> {
     let moved = Moved {
         old_root,
         store: place,
-        checkpoints: inventory.checkpoints.len(),
+        checkpoints: inventory.checkpoints.regular_count(),
         last_sequence: newest.record.sequence,
         by: if same {
             RootEvidence::Directory

@@ -57,6 +57,9 @@ pub struct PruneOutcome {
     pub packs_before: usize,
     pub packs_after: usize,
     pub dry_run: bool,
+    /// Of a dry run: what goes without that anything has to be written first.
+    #[serde(skip)]
+    pub whole_pack_bytes: u64,
     #[serde(skip)]
     pub warnings: Vec<Warning>,
 }
@@ -111,6 +114,7 @@ pub fn prune(context: &Context, keep: &KeepOptions, dry_run: bool) -> Result<Pru
     let limit = context.settings.max_store_size_bytes;
     let swept = size_limit::sweep_to_fit(&session, &needed.live, &needed.versions, limit)?;
     let mut warnings = session.warnings;
+    warnings.extend(swept.no_space.map(Warning::not_freed));
     warnings.extend(size_limit::warning(&store, limit));
     warnings.extend(leftovers.err().map(Warning::bookkeeping(
         "removing what an earlier deletion left",
@@ -134,6 +138,7 @@ pub fn prune(context: &Context, keep: &KeepOptions, dry_run: bool) -> Result<Pru
         packs_before: swept.packs_before,
         packs_after: swept.packs_after,
         dry_run: false,
+        whole_pack_bytes: 0,
         warnings,
     })
 }
@@ -282,9 +287,14 @@ fn preview(context: &Context, store: &Store, keep: &KeepOptions) -> Result<Prune
         packs_before: room.len(),
         packs_after: room.iter().filter(|facts| facts.live_objects > 0).count(),
         dry_run: true,
+        whole_pack_bytes: (room.iter())
+            .filter(|facts| facts.live_objects == 0)
+            .map(|facts| facts.total_bytes)
+            .sum(),
         warnings: Warning::damaged(&inventory.damaged)
             .into_iter()
             .chain(over_limit)
+            .chain(Warning::refused_now(store))
             .chain(over_keep)
             .chain(pending.map(|pending| pending.warning()))
             .collect(),

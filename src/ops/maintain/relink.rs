@@ -251,7 +251,7 @@ fn find(context: &Context, options: &RelinkOptions, here: Option<&Path>) -> Resu
     let inventory = inventory_of(&store)?;
     Ok(Moved {
         old_root: described(&store).unwrap_or(resolved),
-        checkpoints: inventory.checkpoints.len(),
+        checkpoints: inventory.checkpoints.regular_count(),
         last_sequence: inventory
             .newest()
             .map_or(0, |newest| newest.record.sequence),

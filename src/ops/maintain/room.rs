@@ -42,7 +42,7 @@ fn in_store(context: &Context) -> Sentence {
         let found: Result<_> = prune::prune(context, &keep, true);
         found.ok()
     };
-    let frees = |found: &PruneOutcome| found.bytes_after + WORTH_BYTES <= found.bytes_before;
+    let frees = |found: &PruneOutcome| found.whole_pack_bytes >= WORTH_BYTES;
     let usual = look(None);
     if usual.as_ref().is_some_and(frees) {
         return Sentence::new("'checkpoint prune' frees space and needs none", &[]);
@@ -52,7 +52,7 @@ fn in_store(context: &Context) -> Sentence {
         let words = "'checkpoint prune --keep {}' frees space and needs none";
         return Sentence::new(words, &[&half.to_string()]);
     }
-    Sentence::text("free some space on that disk; no checkpoint that may go takes any there")
+    Sentence::text("free some space on that disk first: a prune would free none")
 }
 
 /// Adds to a failure of a restore for lack of room the largest file that it would delete.

@@ -36,8 +36,9 @@ pub struct KnownStore {
     pub store_hex: Option<String>,
     /// Whether it is a damaged store that a repair kept.
     pub kept_copy: bool,
-    /// Number of checkpoints; null if they cannot be counted.
+    /// Number of checkpoints but for safety checkpoints; null if they cannot be counted.
     pub checkpoint_count: Option<usize>,
+    pub safety_count: usize,
     pub damaged_count: usize,
     pub pinned_count: usize,
     pub store_bytes: u64,
@@ -134,6 +135,7 @@ pub fn read_store(dir: PathBuf) -> Option<KnownStore> {
         store_hex: hex_unless_utf8(&dir),
         kept_copy,
         checkpoint_count: None,
+        safety_count: 0,
         damaged_count: 0,
         pinned_count: 0,
         store_bytes: bytes_below(&dir),
@@ -151,7 +153,8 @@ pub fn read_store(dir: PathBuf) -> Option<KnownStore> {
                 return Some(known);
             }
         };
-    known.checkpoint_count = Some(inventory.checkpoints.len());
+    known.checkpoint_count = Some(inventory.checkpoints.regular_count());
+    known.safety_count = inventory.checkpoints.safety_count();
     known.damaged_count = inventory.damaged.len();
     known.pinned_count = inventory.checkpoints.pinned_count();
     let newest = inventory.newest();

@@ -20,6 +20,7 @@ use crate::ops::context::Context;
 use crate::ops::restore::companions;
 use crate::ops::restore::restore_options::Request;
 use crate::ops::restore::target::Target;
+use crate::ops::warning::Warning;
 use crate::store::repository::Store;
 use crate::store::trees::digest;
 use crate::store::trees::meta_tree::{self, Extras};
@@ -206,7 +207,7 @@ fn files_of(store: &Store, checkpoint: ObjectId) -> Result<Vec<RelPath>> {
 
 fn plan(
     request: &Request<'_>,
-    captured: Captured,
+    mut captured: Captured,
     filter: &DirFilter,
     held: Snapshot,
 ) -> Result<PlannedRestore> {
@@ -223,6 +224,12 @@ fn plan(
         is_meant && target.may_delete(&snapshot, path, is_dir)
     };
     let mut plan = RestorePlan::between(&snapshot, &wanted, &request.scope, &may_delete);
+    let gone = plan
+        .delete
+        .keys()
+        .filter(|path| target.leaves_out_dir(path));
+    let named = gone.map(|path| Warning::DirNotHeld { path: path.clone() });
+    captured.warnings.extend(named);
     target.check_all_was_known()?;
     plan.unreadable
         .extend(target.unreadable_then_too(&captured.meta, &request.scope));

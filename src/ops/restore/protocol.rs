@@ -61,11 +61,10 @@ pub fn restore(
         let first = capture_and_plan(context, store, request, Sink::HashOnly)?;
         let digest = plan_digest(context, request, &first.captured)?;
         (shown, since) = (refuse_conflicts(request, first.plan)?, first.since);
-        request
-            .target
-            .check_contents(store, &shown, &request.scope, &context.interrupt)?;
+        let foreseen = foresee(context, store, request, &shown)?;
         if common.dry_run || is_nothing_to_do(context, request, &shown) {
-            let warnings = first.captured.warnings;
+            let mut warnings = first.captured.warnings;
+            warnings.extend(foreseen.into_iter().filter(|_| common.dry_run));
             return Ok(Some(RestoreOutcome {
                 plan_digest: common.dry_run.then_some(digest),
                 ..outcome(request, shown, since, warnings, common.dry_run)
@@ -115,6 +114,24 @@ pub fn restore(
         }
         return restore_under_lock(context, &mut session, pack, present, request, common).map(Some);
     }
+}
+
+/// Finds what would bar a plan from being carried out: an error if nothing could be done, else what
+/// a dry run names.
+fn foresee(
+    context: &Context,
+    store: &Store,
+    request: &Request<'_>,
+    plan: &RestorePlan,
+) -> Result<Vec<Warning>> {
+    let target = &request.target;
+    target.check_contents(store, plan, &request.scope, &context.interrupt)?;
+    let mut foreseen = restore_databases::foresee(context, request, plan)?;
+    foreseen.extend(Warning::refused_now(store));
+    if !context.root.exists() {
+        foreseen.extend(Warning::refused_above(context.root.path()));
+    }
+    Ok(foreseen)
 }
 
 /// Whether the user is asked. An undo or a redo can be taken back itself: it is a question only if

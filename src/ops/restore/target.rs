@@ -253,7 +253,12 @@ impl<'s> Target<'s> {
         !unknowable
             && !self.spares(path)
             && self.would_hold(path, is_dir, size_bytes)
-            && (!is_link || self.is_held_after(path, false) || self.would_hold(path, true, 0))
+            && (!is_link || !self.leaves_out_dir(path))
+    }
+
+    /// Whether this state leaves out a directory at the place of a file that it would hold.
+    pub fn leaves_out_dir(&self, path: &RelPath) -> bool {
+        !self.is_held_after(path, false) && !self.would_hold(path, true, 0)
     }
 
     /// Checks that everything a plan would write is there and whole, so that only feasible plans

@@ -202,7 +202,10 @@ pub fn from_checkpoints(line: &Line) -> SessionNotes {
                 checkpoint: Some(checkpoint.id),
                 rewound_to: None,
                 line: reason.unwrap_or(&record.reason).to_owned(),
+                end_ms: None,
             });
+        } else if of.event.is_some_and(Moment::ends_turn) {
+            session.end_turn(record.time_ms);
         }
     }
     notes

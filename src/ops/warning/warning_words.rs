@@ -23,6 +23,10 @@ const COPY_INSIDE: &str =
 const JOURNAL_UNREADABLE: &str = "the journal of an interrupted restore cannot be read: 'checkpoint undo' goes back to before it";
 const EMPTY_AFTER_FILES: &str = "this checkpoint is empty, but the one before it had files";
 const MANIFEST_REBUILT: &str = "the manifest was damaged or missing, and was rebuilt";
+const CHANGED_WHILE_READ: &str = " changed while it was read; captured as last seen";
+const DIR_NOT_HELD: &str =
+    " is a file now; a directory of that name is left out, so this brings none back";
+const NOT_IN_AUDIT: &str = "this create is missing from the audit trail";
 const IS_LINKED: &str = " is a link, so its rules do not count, as in git; a plain file counts";
 const GIT_INDEX_UNREADABLE: &str =
     "the project's git index cannot be read, so ignored files that it names are left out";
@@ -46,14 +50,16 @@ impl Warning {
             Self::OfRun(warning) => return warning.sentence(),
             Self::Disabled => "checkpoints are switched off by CHECKPOINT_DISABLE".to_owned(),
             Self::NotCaptured { path, why } => not_captured(path, why),
-            Self::ChangedWhileRead { path } => {
-                format!("{path} changed while it was read; captured as last seen")
-            }
+            Self::ChangedWhileRead { path } => format!("{path}{CHANGED_WHILE_READ}"),
             Self::DatabaseInUse { path } | Self::LogNotHeld { path } => return in_use(self, path),
             Self::RefsLost { ids } => refs_lost(ids),
             Self::RefsRestored { ids } => refs_restored(ids),
             Self::ManifestRebuilt => MANIFEST_REBUILT.to_owned(),
             Self::Adopted { count } => adopted(*count),
+            Self::DirNotHeld { path } => format!("{path}{DIR_NOT_HELD}"),
+            Self::DatabaseBarred { database, why } => database_barred(database, why),
+            Self::RefusedNow { why } => format!("this would fail now: {why}"),
+            Self::AbsurdTime { id } => return absurd_time(*id),
             Self::Unadopted { count } => unadopted(*count),
             Self::IndexesRebuilt { count } => indexes_rebuilt(*count),
             Self::WorkflowRestored { id } => {
@@ -94,9 +100,7 @@ impl Warning {
             Self::CopyInsideRoot => COPY_INSIDE.to_owned(),
             Self::RewordsUnreadable { why } => return rewords_unreadable(why),
             Self::HoldsUnreadable { why } => holds_unreadable(why),
-            Self::AuditFailed { why } => {
-                format!("this create is missing from the audit trail: {why}")
-            }
+            Self::AuditFailed { why } => format!("{NOT_IN_AUDIT}: {why}"),
             Self::CopiesNotMade { id, why } => return without_copies(*id, why),
             Self::DatabaseSkipped { name } => return skipped(name),
             Self::LeftBehind { id, why } => return left_behind(*id, why),
@@ -154,6 +158,18 @@ fn adopted(count: usize) -> String {
     format!("adopted {count} {} made with plain git", commits(count))
 }
 
+fn database_barred(database: &RelPath, why: &str) -> String {
+    format!("database {database} cannot be changed now: {why}")
+}
+
+fn absurd_time(id: ObjectId) -> Sentence {
+    Sentence::new(
+        "commit {} of plain git has an absurd time, and counts as of the nearest year from 1 to 9999; \
+         'checkpoint delete {}' removes it",
+        &[&id.short(), &id.short()],
+    )
+}
+
 fn rewords_unreadable(why: &str) -> Sentence {
     Sentence::new(
         "the reasons given by reword are not shown: their file is damaged: {}; \
@@ -164,7 +180,7 @@ fn rewords_unreadable(why: &str) -> Sentence {
 
 fn also_before(of: &str, prompts: usize) -> String {
     let plural = if prompts == 1 { "" } else { "s" };
-    format!("this also takes back {prompts} prompt{plural} of {of}")
+    format!("this also takes back work of {prompts} prompt{plural} of {of}")
 }
 
 fn holds_unreadable(why: &str) -> String {

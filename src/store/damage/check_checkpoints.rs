@@ -7,6 +7,7 @@ use crate::model::checkpoint::limits::{self, LONGEST_LINK_BYTES, MOST_ENTRIES, M
 use crate::model::state::meta::{Meta, contradiction};
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
+use crate::model::state::state_document::StateDocument;
 use crate::store::damage::check::{CheckOptions, CheckReport, Fault, FaultyCheckpoint};
 use crate::store::objects::object_error::ReadFailure;
 use crate::store::objects::object_hash::ObjectKind;
@@ -70,6 +71,7 @@ impl<'c> CheckpointChecker<'c> {
                 {
                     self.check_agreement(&meta, checkpoint.tree, &mut faults);
                     self.check_databases(extras.databases, &mut faults);
+                    self.check_values(extras.state_document, &mut faults);
                     let is_tree = |id: &ObjectId| {
                         let kind = self.objects.kind_and_size_of(id);
                         kind.is_ok_and(|(kind, _)| kind == ObjectKind::Tree)
@@ -173,6 +175,15 @@ impl<'c> CheckpointChecker<'c> {
                 faults.extend(wrong.map(|why| fault_of(format!("a database: {why}"))));
             }
         }
+    }
+
+    /// Checks the values that are no files; that they are missing is found with the tree beside.
+    fn check_values(&self, document: Option<ObjectId>, faults: &mut Vec<Fault>) {
+        let read = document.and_then(|id| self.objects.read(&id).ok());
+        let checked = read.map_or(Ok(()), |(_, bytes)| {
+            StateDocument::of(Some(&bytes), &[]).map(drop)
+        });
+        faults.extend(checked.err().map(fault_of));
     }
 
     /// Checks that directories known only to the meta can be made, and are not files in the tree.

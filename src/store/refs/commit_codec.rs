@@ -1,5 +1,7 @@
 //! Encodes and parses commit objects, without access to a store.
 
+use std::num::{IntErrorKind, ParseIntError};
+
 use crate::base::malformed::Malformed;
 use crate::model::state::object_id::ObjectId;
 
@@ -90,7 +92,16 @@ fn time_of(person: &[u8]) -> Result<i64, Malformed> {
     std::str::from_utf8(after_mail)
         .ok()
         .and_then(|text| text.split_ascii_whitespace().next())
-        .and_then(|digits| digits.parse().ok())
+        .and_then(|digits| {
+            digits.parse().map_or_else(
+                |why: ParseIntError| match why.kind() {
+                    IntErrorKind::PosOverflow => Some(i64::MAX),
+                    IntErrorKind::NegOverflow => Some(i64::MIN),
+                    _ => None,
+                },
+                Some,
+            )
+        })
         .ok_or_else(|| "the commit has no readable time".into())
 }
 

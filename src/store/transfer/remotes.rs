@@ -47,9 +47,10 @@ impl LineName {
         Self(format!("{dir_hash}/{device}"))
     }
 
-    /// Reads the name of a ref on a server; `None` if it is none of a line.
+    /// Reads the name of a ref on a server among those of lines. Git brings also what has a name that
+    /// we never give, so that a bad one has to be named.
     pub fn of_ref(name: &str) -> Option<Self> {
-        Self::of_text(name.strip_prefix(LINES)?)
+        name.strip_prefix(LINES).map(|name| Self(name.to_owned()))
     }
 
     /// Reads what [`fmt::Display`] writes.

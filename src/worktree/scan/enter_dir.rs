@@ -91,12 +91,13 @@ impl Walk<'_> {
             return false;
         }
         let root = self.shared.work.shown(&RelPath::root());
+        // The directory above need not be one that may be read.
+        let handle = self.stack.first().and_then(|frame| frame.handle.as_ref());
+        let above = handle.and_then(|root| root.open_child(b"..", Access::Search).ok());
         sys::owner(&root.join(LOST_AND_FOUND)) == Some(0)
-            && root.parent().is_some_and(|above| {
-                Dir::open_root(above).is_ok_and(|above| {
-                    let stat = above.stat_with_mount();
-                    stat.is_ok_and(|(stat, mount)| self.shared.work.is_other_mount(&stat, mount))
-                })
+            && above.is_some_and(|above| {
+                let stat = above.stat_with_mount();
+                stat.is_ok_and(|(stat, mount)| self.shared.work.is_other_mount(&stat, mount))
             })
     }
 

@@ -15,6 +15,7 @@ pub use self::windows::*;
 #[derive(Debug, Clone, Copy)]
 pub enum Signal {
     Interrupt,
+    Terminate,
     Kill,
     Continue,
 }
@@ -56,6 +57,21 @@ pub fn kill(pid: u32) {
     signal(pid, Signal::Kill);
 }
 
+/// Waits for something that happens within seconds; returns whether it did.
+pub fn wait(is_so: &dyn Fn() -> bool) -> bool {
+    (0..300).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        is_so()
+    })
+}
+
+/// Waits until there is no process of this number, as far as the system tells.
+pub fn wait_for_end(number: &str) {
+    let stat = format!("/proc/{}/stat", number.trim());
+    let is_gone = || fs::read_to_string(&stat).map_or(true, |state| state.contains(") Z "));
+    assert!(wait(&is_gone), "{number} goes on");
+}
+
 #[cfg(unix)]
 mod unix {
     pub use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -83,6 +99,7 @@ mod unix {
     pub fn signal(pid: u32, signal: Signal) {
         let signal = match signal {
             Signal::Interrupt => process::Signal::INT,
+            Signal::Terminate => process::Signal::TERM,
             Signal::Kill => process::Signal::KILL,
             Signal::Continue => process::Signal::CONT,
         };
