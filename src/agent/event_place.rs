@@ -1,8 +1,9 @@
 //! Where an event of an agent, or its status line, belongs: in its project, whatever directory its
-//! shell passes through.
+//! shell passes through; and where nothing is begun unasked.
 
 use std::path::{Path, PathBuf};
 
+use crate::ops::context::Context;
 use crate::ops::find_root::{Place, canonical_or_gone, is_worktree_of};
 
 /// The directories that a document names.
@@ -45,4 +46,56 @@ fn linked_worktree(current: &Path, project: &Path) -> Option<PathBuf> {
     let is_other = |dir: &&Path| !project.starts_with(dir);
     let mut dirs = current.ancestors().take_while(is_other);
     Some(dirs.find(|dir| is_worktree_of(dir, project))?.to_path_buf())
+}
+
+/// Directories of the system, and those that hold the directories of users: no projects.
+const SYSTEM: &str = "/Applications /Library /System /Users /Volumes /bin /boot /dev /etc /home /lib \
+    /media /mnt /opt /proc /root /run /sbin /srv /sys /usr /usr/local /var /var/lib";
+/// Directories each of which holds a volume.
+const VOLUMES: &str = "/Volumes /media /mnt";
+/// Those of Windows, on any drive.
+const SYSTEM_OF_WINDOWS: &str = "Program Files|Program Files (x86)|ProgramData|Users|Windows";
+
+/// Whether a path is a directory of the system itself.
+fn is_system(root: &Path) -> bool {
+    if cfg!(windows) {
+        let is_top = root.parent().is_some_and(|drive| drive.parent().is_none());
+        let name = root.file_name().unwrap_or_default();
+        let mut known = SYSTEM_OF_WINDOWS.split('|');
+        return is_top && known.any(|known| name.eq_ignore_ascii_case(known));
+    }
+    let is_one = |tops: &str, dir: &Path| tops.split(' ').any(|top| dir == Path::new(top));
+    is_one(SYSTEM, root) || root.parent().is_some_and(|above| is_one(VOLUMES, above))
+}
+
+/// Returns what a root is, if nothing is begun there unasked: a directory of the system, or one of
+/// the user's settings. One with a repository or a store of its own is a project all the same.
+pub fn unsuited(context: &Context) -> Option<&'static str> {
+    let root = context.root.path();
+    let is_virtual = ["/proc", "/sys", "/dev"]
+        .iter()
+        .any(|top| root.starts_with(top) && !root.starts_with("/dev/shm"));
+    let is_own = || root.join(".git").exists() || !matches!(context.find_store(), Ok(None));
+    let home = context.environment.home.as_deref();
+    let below_home = home.and_then(|home| root.strip_prefix(home).ok());
+    let first = below_home.and_then(|below| below.components().next());
+    let is_settings = first.is_some_and(|first| {
+        let name = first.as_os_str();
+        name.as_encoded_bytes().starts_with(b".") || name == "AppData" || name == "Library"
+    });
+    let is_git_dir = || {
+        ["HEAD", "objects", "refs"]
+            .iter()
+            .all(|name| root.join(name).exists())
+    };
+    let unowned = [
+        (is_system(root), "a directory of the system"),
+        (is_settings, "a directory of settings"),
+        (is_git_dir(), "a repository's own data"),
+    ];
+    if is_virtual {
+        return Some(unowned[0].1);
+    }
+    let found = unowned.into_iter().find(|(is_one, _)| *is_one);
+    found.filter(|_| !is_own()).map(|(_, what)| what)
 }

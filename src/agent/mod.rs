@@ -3,7 +3,6 @@
 pub mod dialect;
 pub mod doctor;
 pub mod event_place;
-pub mod glance;
 pub mod hook;
 pub mod setup;
 pub mod shell_calls;

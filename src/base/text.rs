@@ -130,6 +130,16 @@ pub fn edit_distance(a: &str, b: &str) -> usize {
     row[b.len()]
 }
 
+/// Removes the numbers of errors of the system: ` (os error 13)`.
+pub fn without_numbers(text: &str) -> String {
+    let mut pieces = text.split(" (os error ");
+    let first = pieces.next().unwrap_or_default().to_owned();
+    pieces.fold(first, |whole, piece| {
+        let rest = piece.split_once(')').map_or("", |(_, rest)| rest);
+        whole + rest
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,11 +2,12 @@
 
 use std::cell::{Cell, OnceCell};
 use std::ffi::OsString;
+use std::panic;
 use std::process::ExitCode;
 use std::time::Instant;
 
 use crate::cli::command_context::{self, CommandContext};
-use crate::cli::commands::{AnyCommand, DirCommand, hook, statusline};
+use crate::cli::commands::{AnyCommand, DirCommand, OtherCommand};
 use crate::cli::grammar::ParseRefusal;
 use crate::cli::parse::{self, Cli};
 use crate::cli::run::Properties;
@@ -28,11 +29,11 @@ use crate::view::{envelope, place, words};
 /// Runs one command line and returns its exit code.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let args: Vec<OsString> = args.into_iter().collect();
-    if parse::calls(&args, "hook") {
-        return hook::run(&args);
-    }
-    if parse::calls(&args, "statusline") {
-        return statusline::run(&args);
+    if ["hook", "statusline"]
+        .iter()
+        .any(|name| parse::calls(&args, name))
+    {
+        return harmless(&args);
     }
     if let Some(shell) = environment::completing_shell(&args) {
         printer::to_stdout(&completion::answer(&shell, args[2..].to_vec()).unwrap_or_default());
@@ -63,6 +64,23 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     };
     let (code, failed) = call.answer(cli);
     ExitCode::from(printer::lost().map_or(code, |why| report_lost(printer, code, failed, why)))
+}
+
+/// Runs a command that agents wait for; the exit code is 0 whatever happens.
+fn harmless(args: &[OsString]) -> ExitCode {
+    let started = Instant::now();
+    panic::set_hook(Box::new(|_| signals::end_at_once()));
+    if let Ok(cli) = parse::parse(args)
+        && let Some(AnyCommand::Anywhere(command)) = cli.command
+    {
+        match command {
+            OtherCommand::Hook(hook) => hook.answer(cli.global, started),
+            OtherCommand::Statusline(line) => line.answer(&cli.global),
+            _ => {}
+        }
+    }
+    // Threads that are still at work must not be waited for.
+    signals::end_at_once()
 }
 
 /// Answers one command line for a program, in a process that goes on. Returns the exit code and the

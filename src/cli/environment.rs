@@ -1,5 +1,7 @@
 //! The only file that reads the clock, the environment and the current directory.
 
+#![expect(clippy::disallowed_methods, reason = "this is the door to all of them")]
+
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::path::{Component, Path, PathBuf};
@@ -8,7 +10,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use crate::base::time;
 use crate::cli::global::COMPLETE_VARIABLE;
 use crate::config::environment::{
-    AGENT_VARIABLES, AgentEnvironment, ColorChoice, Environment, platform_config_dir, platform_home,
+    AGENT_VARIABLES, AgentEnvironment, ColorChoice, Environment, FOLDERS, platform_config_dir,
+    platform_home,
 };
 use crate::config::variables::{self, Variable};
 use crate::error::{Error, Result};
@@ -18,17 +21,7 @@ use crate::ops::browse::config::VariableValue;
 const MOST_ZONE_BYTES: u64 = 1 << 20;
 
 /// Reads all variables of this program.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "this is the door to the environment"
-)]
 pub fn read() -> Environment {
-    let path = |name: &str| {
-        env::var_os(name)
-            .filter(|value| !value.is_empty())
-            .map(PathBuf::from)
-    };
-    let text = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
     if text("TZ").is_some_and(|zone| !can_be_read(&zone)) {
         time::ignore_zone();
     }
@@ -46,12 +39,9 @@ pub fn read() -> Environment {
         account_home: home.clone().or_else(platform_home),
         home,
         relative_home,
-        checkpoint_home: path("CHECKPOINT_HOME"),
-        claude_config_dir: path("CLAUDE_CONFIG_DIR"),
-        claude_project_dir: path("CLAUDE_PROJECT_DIR"),
-        codex_home: path("CODEX_HOME"),
-        copilot_home: path("COPILOT_HOME"),
-        xdg_config_home: path("XDG_CONFIG_HOME").filter(|path| path.is_absolute()),
+        folders: (FOLDERS.into_iter())
+            .filter_map(|name| Some((name, path(name)?)))
+            .collect(),
         source: text("CHECKPOINT_SOURCE"),
         disabled: text("CHECKPOINT_DISABLE").is_some_and(|value| !is_no(&value)),
         session: text("CLAUDE_CODE_SESSION_ID"),
@@ -71,33 +61,33 @@ fn is_no(value: &str) -> bool {
     )
 }
 
+/// Returns a variable that is set and not empty.
+fn path(name: &str) -> Option<PathBuf> {
+    let value = env::var_os(name).filter(|value| !value.is_empty());
+    value.map(PathBuf::from)
+}
+
+/// As [`path`], of text.
+fn text(name: &str) -> Option<String> {
+    path(name)?.into_os_string().into_string().ok()
+}
+
 /// Recognizes the agent in whose shell this process runs.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "this is the door to the environment"
-)]
 fn agent() -> Option<AgentEnvironment> {
-    let text = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
     let is_set = |name: &str| text(name).is_some_and(|value| !is_no(&value));
-    let (_, name, session) = AGENT_VARIABLES
-        .into_iter()
-        .find(|(variable, ..)| is_set(variable))?;
+    let mut agents = AGENT_VARIABLES.into_iter();
+    let (_, name, session) = agents.find(|(variable, ..)| is_set(variable))?;
     let session = session.and_then(text);
     Some(AgentEnvironment { name, session })
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "this is the door to the environment"
-)]
 fn color() -> ColorChoice {
-    let is_set = |name: &str| env::var_os(name).is_some_and(|value| !value.is_empty());
-    let forces = |name: &&str| is_set(name) && env::var_os(name).is_some_and(|value| value != "0");
-    if is_set("NO_COLOR") {
+    if path("NO_COLOR").is_some() {
         return ColorChoice::Never;
     }
-    ["CLICOLOR_FORCE", "FORCE_COLOR"]
-        .into_iter()
+    let forces = |name: &&str| path(name).is_some_and(|value| value != Path::new("0"));
+    let mut variables = ["CLICOLOR_FORCE", "FORCE_COLOR"].into_iter();
+    variables
         .find(forces)
         .map_or(ColorChoice::Auto, ColorChoice::Always)
 }
@@ -116,10 +106,6 @@ fn can_be_read(zone: &str) -> bool {
 
 /// Returns every variable that this program or a library reads, with its value; a private one only
 /// as set.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "this is the door to the environment"
-)]
 pub fn variables() -> Vec<VariableValue> {
     let look = |variable: Variable| VariableValue {
         name: variable.name,
@@ -137,7 +123,6 @@ pub fn variables() -> Vec<VariableValue> {
 ///
 /// # Errors
 /// `CHECKPOINT_NOW` is not a time.
-#[expect(clippy::disallowed_methods, reason = "this is the door to the clock")]
 pub fn now_ms() -> Result<i64> {
     let Ok(fixed) = env::var("CHECKPOINT_NOW") else {
         let since = SystemTime::now()
@@ -151,10 +136,6 @@ pub fn now_ms() -> Result<i64> {
 }
 
 /// Makes a path absolute, by the current directory.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "this is the door to the current directory"
-)]
 pub fn absolute(given: &Path) -> Result<PathBuf> {
     if given.is_absolute() {
         return Ok(given.to_path_buf());
@@ -207,19 +188,11 @@ pub fn host_name() -> String {
 }
 
 #[cfg(not(unix))]
-#[expect(
-    clippy::disallowed_methods,
-    reason = "this is the door to the environment"
-)]
 pub fn host_name() -> String {
     env::var("COMPUTERNAME").unwrap_or_default()
 }
 
 /// Returns the shell that asks for completions, with `--` and the words of a line as arguments.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "this is the door to the environment"
-)]
 pub fn completing_shell(args: &[OsString]) -> Option<String> {
     let asks = args.len() > 2 && args[1] == "--";
     env::var(COMPLETE_VARIABLE)
@@ -228,10 +201,6 @@ pub fn completing_shell(args: &[OsString]) -> Option<String> {
 }
 
 /// Returns the index of the word to be completed, if the script names it.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "this is the door to the environment"
-)]
 pub fn completing_index() -> Option<usize> {
     env::var("_CLAP_COMPLETE_INDEX").ok()?.parse().ok()
 }
@@ -249,10 +218,6 @@ pub fn program(args: &[OsString]) -> String {
 
 /// Returns the absolute path by which this program was found: as it was called, or by `PATH`. Links
 /// are not resolved, so that it still holds after an upgrade.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "this is the door to the environment"
-)]
 pub fn found_program(args: &[OsString]) -> Option<PathBuf> {
     let called = Path::new(args.first()?);
     if called.components().count() > 1 {

@@ -2,7 +2,9 @@
 
 use serde_json::Value;
 
+use crate::agent::doctor::DoctorOutcome;
 use crate::cli::commands::cat::CatAnswer;
+use crate::cli::commands::setup::SetupOutcome;
 use crate::cli::commands::status;
 use crate::model::json::TextAnswer;
 use crate::ops::browse::bisect::BisectOutcome;
@@ -30,7 +32,7 @@ use crate::ops::transfer::remote::RemoteOutcome;
 use crate::view::document::{self, JsonSchema, Serialize};
 use crate::view::envelope::{self, envelope};
 use crate::view::workflow::answers as runs;
-use crate::view::{copies, create, diff, doctor, restore, rewind, setup, show, undo};
+use crate::view::{copies, create, diff, restore, rewind, show, undo};
 use crate::workflow::engine::run_lifecycle::EndOutcome;
 use crate::workflow::profiles::pipeline_schema::PIPELINE_SCHEMA;
 
@@ -74,7 +76,7 @@ const ANSWERS: &[(&str, Schema)] = &answers! {
     "create" create::CreateAnswer,
     "delete" DeleteOutcome,
     "diff" diff::DiffAnswer,
-    "doctor" doctor::DoctorAnswer,
+    "doctor" DoctorOutcome,
     "export" ExportOutcome,
     "fetch" FetchOutcome,
     "find" FindOutcome,
@@ -105,7 +107,7 @@ const ANSWERS: &[(&str, Schema)] = &answers! {
     "rewind.list" rewind::RewindListAnswer,
     "reword" RewordOutcome,
     "schema" SchemaAnswer,
-    "setup" setup::SetupAnswer,
+    "setup" SetupOutcome,
     "show" show::ShowAnswer,
     "status" status::StatusAnswer,
     "statusline" TextAnswer,

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use toml::de::DeTable;
 
-use crate::config::file::all_keys;
+use crate::config::file::{self, Owner};
 use crate::config::settings::problems_of;
 use crate::error::{Error, Result};
 
@@ -15,7 +15,8 @@ use crate::error::{Error, Result};
 /// The key is none that is set in one line, or the value is bad. The text has an error that leaves
 /// the effect open.
 pub fn set(file: &Path, text: &str, key: &str, typed: &str) -> Result<(String, String)> {
-    let keys: Vec<&str> = all_keys().filter(|key| *key != "database").collect();
+    let keys = file::keys(Owner::User).filter(|key| *key != "database");
+    let keys: Vec<&str> = keys.collect();
     if !keys.contains(&key) {
         return Err(Error::usage(format!(
             "'{key}' is no key; those are {}",

@@ -1,9 +1,21 @@
 //! The environment, and the base of all stores as a flag or the environment names it.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::base::text::escape_path;
 use crate::error::{Error, Result};
+use crate::model::json::{self, JsonSchema, Serialize};
+
+/// Variables that name a folder.
+pub const FOLDERS: [&str; 6] = [
+    "CHECKPOINT_HOME",
+    "CLAUDE_CONFIG_DIR",
+    "CLAUDE_PROJECT_DIR",
+    "CODEX_HOME",
+    "COPILOT_HOME",
+    "XDG_CONFIG_HOME",
+];
 
 /// Every environment variable that this program reads; filled once, at the rim.
 #[derive(Clone, Debug, Default)]
@@ -13,18 +25,8 @@ pub struct Environment {
     pub account_home: Option<PathBuf>,
     /// `HOME`, if it is not an absolute path and therefore not used.
     pub relative_home: Option<PathBuf>,
-    /// `CHECKPOINT_HOME`
-    pub checkpoint_home: Option<PathBuf>,
-    /// `CLAUDE_CONFIG_DIR`
-    pub claude_config_dir: Option<PathBuf>,
-    /// `CLAUDE_PROJECT_DIR`
-    pub claude_project_dir: Option<PathBuf>,
-    /// `CODEX_HOME`
-    pub codex_home: Option<PathBuf>,
-    /// `COPILOT_HOME`
-    pub copilot_home: Option<PathBuf>,
-    /// `XDG_CONFIG_HOME`
-    pub xdg_config_home: Option<PathBuf>,
+    /// What each of [`FOLDERS`] names.
+    pub folders: BTreeMap<&'static str, PathBuf>,
     /// `CHECKPOINT_SOURCE`
     pub source: Option<String>,
     /// `CHECKPOINT_DISABLE`
@@ -78,12 +80,13 @@ pub enum ColorChoice {
 }
 
 /// Origin of a value.
-#[derive(Clone, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[derive(Clone, Debug, PartialEq, Eq, strum::IntoStaticStr, Serialize, JsonSchema)]
 #[strum(const_into_str, serialize_all = "snake_case")]
+#[serde(tag = "layer", content = "place", rename_all = "snake_case")]
 pub enum Origin {
     Default,
-    UserFile(PathBuf),
-    ProjectFile(PathBuf),
+    UserFile(#[serde(serialize_with = "json::path")] PathBuf),
+    ProjectFile(#[serde(serialize_with = "json::path")] PathBuf),
     Environment(&'static str),
     Flag(&'static str),
 }
@@ -107,10 +110,9 @@ impl Origin {
 pub fn base(flag: Option<&Path>, environment: &Environment) -> Result<PathBuf> {
     match base_and_origin(flag, environment) {
         Some((base, Origin::Environment(variable))) if !base.is_absolute() => {
-            Err(Error::usage(format!(
-                "{variable} is '{}', not an absolute path",
-                escape_path(&base)
-            )))
+            let base = escape_path(&base);
+            let what = format!("{variable} is '{base}', not an absolute path");
+            Err(Error::usage(what))
         }
         Some((base, _)) => Ok(base),
         None => Err(no_base(environment)),
@@ -126,21 +128,19 @@ pub fn base_and_origin(
     flag: Option<&Path>,
     environment: &Environment,
 ) -> Option<(PathBuf, Origin)> {
-    let from = |path: &Option<PathBuf>, origin| path.clone().map(|path| (path, origin));
-    flag.map(|flag| (flag.to_path_buf(), Origin::Flag("--base")))
-        .or_else(|| {
-            from(
-                &environment.checkpoint_home,
-                Origin::Environment("CHECKPOINT_HOME"),
-            )
-        })
-        .or_else(|| {
-            from(
-                &environment.claude_config_dir,
-                Origin::Environment("CLAUDE_CONFIG_DIR"),
-            )
-        })
-        .or_else(|| Some((environment.home.as_ref()?.join(".claude"), Origin::Default)))
+    let of_variable = |name| {
+        let path = environment.folders.get(name).cloned();
+        (path, Origin::Environment(name))
+    };
+    let of_home = environment.home.as_ref().map(|home| home.join(".claude"));
+    let places = [
+        (flag.map(Path::to_path_buf), Origin::Flag("--base")),
+        of_variable("CHECKPOINT_HOME"),
+        of_variable("CLAUDE_CONFIG_DIR"),
+        (of_home, Origin::Default),
+    ];
+    let mut places = places.into_iter();
+    places.find_map(|(path, origin)| Some((path?, origin)))
 }
 
 /// Returns the home directory that the system knows, from the `directories` crate.
@@ -150,11 +150,8 @@ pub fn platform_home() -> Option<PathBuf> {
 
 /// Returns the platform's folder for the user's configuration, from the `directories` crate.
 pub fn platform_config_dir() -> Option<PathBuf> {
-    Some(
-        directories::BaseDirs::new()?
-            .config_dir()
-            .join("checkpoint"),
-    )
+    let dirs = directories::BaseDirs::new()?;
+    Some(dirs.config_dir().join("checkpoint"))
 }
 
 #[cfg(test)]
@@ -164,27 +161,21 @@ mod tests {
 
     #[test]
     fn the_base_is_the_first_that_is_named() {
-        let all = Environment {
+        let mut all = Environment {
             home: Some("/h".into()),
-            checkpoint_home: Some("/c".into()),
-            claude_config_dir: Some("/d".into()),
+            folders: BTreeMap::from([
+                ("CHECKPOINT_HOME", "/c".into()),
+                ("CLAUDE_CONFIG_DIR", "/d".into()),
+            ]),
             ..Environment::default()
         };
         assert_eq!(base(Some(Path::new("/f")), &all).unwrap(), Path::new("/f"));
         assert_eq!(base(None, &all).unwrap(), Path::new("/c"));
-        let less = Environment {
-            checkpoint_home: None,
-            ..all
-        };
-        assert_eq!(base(None, &less).unwrap(), Path::new("/d"));
-        let least = Environment {
-            claude_config_dir: None,
-            ..less
-        };
-        assert_eq!(base(None, &least).unwrap(), Path::new("/h/.claude"));
-        assert_eq!(
-            base(None, &Environment::default()).unwrap_err().code,
-            Code::NO_BASE
-        );
+        all.folders.remove("CHECKPOINT_HOME");
+        assert_eq!(base(None, &all).unwrap(), Path::new("/d"));
+        all.folders.clear();
+        assert_eq!(base(None, &all).unwrap(), Path::new("/h/.claude"));
+        let failure = base(None, &Environment::default()).unwrap_err();
+        assert_eq!(failure.code, Code::NO_BASE);
     }
 }

@@ -33,24 +33,28 @@ const MOST_SLIPS: usize = 2;
 /// Upper bound on the size of a configuration file, in bytes; a larger file is refused.
 const LARGEST_CONFIG_BYTES: u64 = 1 << 20;
 
-/// Returns the keys of the user's own file.
-pub fn all_keys() -> impl Iterator<Item = &'static str> {
-    USER_KEYS.split(' ').chain(project_keys())
+/// Whose a file is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Owner {
+    User,
+    Project,
 }
 
-pub fn project_keys() -> impl Iterator<Item = &'static str> {
-    PROJECT_KEYS.split(' ')
+/// Returns the keys of a file.
+pub fn keys(owner: Owner) -> impl Iterator<Item = &'static str> {
+    let of_user = USER_KEYS.split(' ').filter(move |_| owner == Owner::User);
+    of_user.chain(PROJECT_KEYS.split(' '))
 }
 
 /// The known keys of a file, and the problems with them.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct ConfigFile {
-    path: PathBuf,
+    pub path: PathBuf,
+    pub found: bool,
     table: toml::Table,
     pub problems: Vec<ConfigProblem>,
-    pub remarks: Vec<Remark>,
-    /// Whether a key that is unknown may have been meant to say what to keep.
-    pub doubts_keep: bool,
+    /// Unknown keys that protect nothing.
+    pub remarks: Vec<ConfigProblem>,
 }
 
 impl ConfigFile {
@@ -59,44 +63,40 @@ impl ConfigFile {
         let (path, problems) = (&self.path, &mut self.problems);
         self.table.retain(|key, value| {
             let alone = toml::Table::from_iter([(key.to_owned(), value.clone())]);
-            let problem = alone.try_into::<T>().err().map(|e| ConfigProblem {
-                key: all_keys().find(|known| *known == key),
-                ..bad(path, &format!("{key}: {}", first_line(&e)))
-            });
-            let is_good = problem.is_none();
-            problems.extend(problem);
-            is_good
+            let failure = alone.try_into::<T>().err();
+            problems.extend(failure.iter().map(|e| {
+                let known = keys(Owner::User).find(|known| *known == key);
+                bad(path, known, &format!("{key}: {}", first_line(e)))
+            }));
+            failure.is_none()
         });
         self.table.clone().try_into().unwrap_or_default()
     }
 
     /// Returns the keys that are left, of which each has a good value once they were read.
     pub fn keys(&self) -> impl Iterator<Item = &'static str> {
-        all_keys().filter(|key| self.table.contains_key(*key))
+        keys(Owner::User).filter(|key| self.table.contains_key(*key))
     }
 
-    fn note_unknown(&mut self, key: &str, value: &toml::Value, known: &[&'static str]) {
-        let meant = nearest_key(key, known);
-        let is_users = all_keys().any(|users| users == key);
+    fn note_unknown(&mut self, key: &str, value: &toml::Value, owner: Owner) {
+        let meant = nearest_key(key, owner);
+        let is_users = keys(Owner::User).any(|users| users == key);
         // Settings under a head, or patterns under a name that we do not know.
         let has_more = value.is_table() || (value.is_array() && meant.is_none());
-        self.doubts_keep |= meant.is_some_and(|meant| meant.starts_with(KEEP));
-        let text = if is_users {
+        let what = if is_users {
             format!("'{key}' is only allowed in the user's own configuration, and was ignored")
         } else {
-            let nearest = known.iter().min_by_key(|known| edit_distance(key, known));
-            let nearest = nearest.copied().unwrap_or_default();
+            let nearest = keys(owner).min_by_key(|known| edit_distance(key, known));
+            let nearest = nearest.unwrap_or_default();
             format!("unknown key '{}'; did you mean '{nearest}'?", escape(key))
         };
-        if (has_more && !is_users) || meant.is_some_and(|meant| PROTECTING.contains(&meant)) {
-            self.problems.push(ConfigProblem {
-                key: meant,
-                ..bad(&self.path, &text)
-            });
+        let protects = meant.is_some_and(|meant| PROTECTING.contains(&meant));
+        let list = if (has_more && !is_users) || protects {
+            &mut self.problems
         } else {
-            let file = self.path.clone();
-            self.remarks.push(Remark { file, text });
-        }
+            &mut self.remarks
+        };
+        list.push(bad(&self.path, meant, &what));
     }
 
     /// Drops patterns that can match nothing; the others count.
@@ -111,10 +111,7 @@ impl ConfigFile {
             let shown = one.as_str().unwrap_or(one.type_str());
             let what =
                 format!("{EXCLUDE}: '{shown}' is no pattern as in .gitignore, such as 'private/'");
-            self.problems.push(ConfigProblem {
-                key: Some(EXCLUDE),
-                ..bad(&self.path, &what)
-            });
+            self.problems.push(bad(&self.path, Some(EXCLUDE), &what));
         }
         self.table.insert(EXCLUDE.to_owned(), good.into());
     }
@@ -131,51 +128,57 @@ fn is_pattern(value: &toml::Value) -> bool {
     })
 }
 
-/// Reads a file; `None` if it does not exist. Keys not in `known` become remarks, or problems where
-/// they may have been meant to protect something. Of a file that is not TOML, only readable excludes are taken.
-///
-/// # Errors
-/// The file cannot be read.
-pub fn read(path: &Path, known: &[&'static str]) -> Result<Option<ConfigFile>, ConfigProblem> {
+/// Reads a file, which may be missing. Unknown keys become remarks, or problems where they may have
+/// been meant to protect something. Of a file that is not TOML, only readable excludes are taken.
+pub fn read(path: &Path, owner: Owner) -> ConfigFile {
+    let flawed = |what: &str| ConfigFile {
+        path: path.to_path_buf(),
+        found: true,
+        problems: vec![bad(path, None, what)],
+        ..ConfigFile::default()
+    };
     let text = match read_regular::read_linked(path, LARGEST_CONFIG_BYTES) {
         Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             // The user's folder too may be a link to nothing; a project's is there.
             let mut there = path.ancestors().filter(|at| at.symlink_metadata().is_ok());
-            let is_users = known.contains(&"auto");
             let mut is_link = || there.next().is_some_and(|nearest| !nearest.exists());
-            return if path.is_symlink() || (is_users && is_link()) {
-                Err(bad(path, "it is a link to nothing"))
-            } else {
-                Ok(None)
+            if path.is_symlink() || (owner == Owner::User && is_link()) {
+                return flawed("it is a link to nothing");
+            }
+            return ConfigFile {
+                path: path.to_path_buf(),
+                ..ConfigFile::default()
             };
         }
         read => read.and_then(|bytes| String::from_utf8(bytes).map_err(std::io::Error::other)),
     };
-    let text = text.map_err(|e| bad(path, &format!("it cannot be read: {e}")))?;
-    Ok(Some(parse(path, &text, known)))
+    match text {
+        Ok(text) => parse(path, &text, owner),
+        Err(why) => flawed(&format!("it cannot be read: {why}")),
+    }
 }
 
 /// As [`read`], of a text.
-pub fn parse(path: &Path, text: &str, known: &[&'static str]) -> ConfigFile {
+pub fn parse(path: &Path, text: &str, owner: Owner) -> ConfigFile {
     let (table, problems) = match text.parse::<toml::Table>() {
         Ok(table) => (table, Vec::new()),
         Err(e) => (
             readable_excludes(text),
-            vec![bad(path, &with_line(text, &e))],
+            vec![bad(path, None, &with_line(text, &e))],
         ),
     };
-    let (table, unknown): (toml::Table, toml::Table) = table
-        .into_iter()
-        .partition(|(key, _)| known.contains(&key.as_str()));
+    let is_known = |key: &str| keys(owner).any(|known| known == key);
+    let (table, unknown): (toml::Table, toml::Table) =
+        table.into_iter().partition(|(key, _)| is_known(key));
     let mut file = ConfigFile {
         path: path.to_path_buf(),
+        found: true,
         table,
         problems,
-        remarks: Vec::new(),
-        doubts_keep: false,
+        ..ConfigFile::default()
     };
     for (key, value) in unknown {
-        file.note_unknown(&key, &value, known);
+        file.note_unknown(&key, &value, owner);
     }
     file.check_excludes();
     file
@@ -195,40 +198,39 @@ fn readable_excludes(text: &str) -> toml::Table {
 }
 
 /// Returns the known key that an unknown one was probably meant to be.
-fn nearest_key(key: &str, known: &[&'static str]) -> Option<&'static str> {
+fn nearest_key(key: &str, owner: Owner) -> Option<&'static str> {
     let plain = |key: &str| key.to_ascii_lowercase().replace(['_', '-'], "");
     let typed = plain(key);
-    let is_meant = |known: &&&str| {
+    let is_meant = |known: &&str| {
         let known = plain(known);
         edit_distance(&typed, &known) <= MOST_SLIPS.min(known.len() / 3)
             || typed.starts_with(&known)
     };
-    known.iter().find(is_meant).copied()
+    keys(owner).find(is_meant)
 }
 
 /// Puts the number of the line that cannot be read before what is wrong with it.
 fn with_line(text: &str, e: &toml::de::Error) -> String {
-    let before = e.span().and_then(|span| text.get(..span.start));
     let what = first_line(e);
-    before.map_or_else(
-        || what.clone(),
-        |before| format!("line {}: {what}", before.matches('\n').count() + 1),
-    )
+    match e.span().and_then(|span| text.get(..span.start)) {
+        Some(before) => format!("line {}: {what}", before.matches('\n').count() + 1),
+        None => what,
+    }
 }
 
 fn first_line(e: &toml::de::Error) -> String {
     e.message().lines().next().unwrap_or_default().to_owned()
 }
 
-fn bad(file: &Path, what: &str) -> ConfigProblem {
+fn bad(file: &Path, key: Option<&'static str>, what: &str) -> ConfigProblem {
     ConfigProblem {
         file: file.to_path_buf(),
-        key: None,
+        key,
         what: what.to_owned(),
     }
 }
 
-/// A problem in a file.
+/// A problem in a file, or a remark on it that stops no command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigProblem {
     pub file: PathBuf,
@@ -254,7 +256,12 @@ impl ConfigProblem {
 
     /// Whether it may be about which checkpoints to keep.
     pub fn is_of_keep(&self) -> bool {
-        self.key.is_none_or(|key| key.starts_with(KEEP))
+        self.key.is_none() || self.names_keep()
+    }
+
+    /// Whether a key, maybe misspelt, is about which checkpoints to keep.
+    pub fn names_keep(&self) -> bool {
+        self.key.is_some_and(|key| key.starts_with(KEEP))
     }
 
     pub fn error(self) -> Error {
@@ -265,17 +272,8 @@ impl ConfigProblem {
         .advise("fix or remove that line")
     }
 
-    pub(super) fn remark(self, but: &str) -> Remark {
-        Remark {
-            file: self.file,
-            text: format!("{}; {but}", self.what),
-        }
+    pub(super) fn remark(self, but: &str) -> Self {
+        let what = format!("{}; {but}", self.what);
+        Self { what, ..self }
     }
-}
-
-/// A problem in a configuration file that did not stop the command.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Remark {
-    pub file: PathBuf,
-    pub text: String,
 }

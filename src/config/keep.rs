@@ -2,7 +2,7 @@
 
 use std::num::NonZeroUsize;
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 
 use crate::config::amount;
 use crate::model::checkpoint::keep_policy::PolicyChange;
@@ -12,7 +12,7 @@ pub const KEEP: &str = "keep";
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-pub struct KeepKeys {
+struct KeepKeys {
     keep: Option<NonZeroUsize>,
     keep_hourly: Option<usize>,
     keep_daily: Option<usize>,
@@ -23,16 +23,16 @@ pub struct KeepKeys {
     keep_auto: Option<NonZeroUsize>,
 }
 
-impl KeepKeys {
-    pub fn change(&self) -> PolicyChange {
-        PolicyChange {
-            last: self.keep.map(NonZeroUsize::get),
-            hourly: self.keep_hourly,
-            daily: self.keep_daily,
-            weekly: self.keep_weekly,
-            monthly: self.keep_monthly,
-            within_ms: self.keep_within,
-            auto: self.keep_auto.map(NonZeroUsize::get),
-        }
-    }
+/// Reads all of them.
+pub fn change<'de, D: Deserializer<'de>>(from: D) -> Result<PolicyChange, D::Error> {
+    let keys = KeepKeys::deserialize(from)?;
+    Ok(PolicyChange {
+        last: keys.keep.map(NonZeroUsize::get),
+        hourly: keys.keep_hourly,
+        daily: keys.keep_daily,
+        weekly: keys.keep_weekly,
+        monthly: keys.keep_monthly,
+        within_ms: keys.keep_within,
+        auto: keys.keep_auto.map(NonZeroUsize::get),
+    })
 }

@@ -12,10 +12,11 @@ use crate::config::agents::AgentSettings;
 use crate::config::amount;
 use crate::config::databases::{self, DatabaseCommands};
 use crate::config::environment::{Environment, Origin};
-use crate::config::file::{self, ConfigFile, ConfigProblem, EXCLUDE, Remark};
-use crate::config::keep::KeepKeys;
+use crate::config::file::{self, ConfigFile, ConfigProblem, EXCLUDE, Owner};
+use crate::config::keep;
 use crate::error::Result;
-use crate::model::checkpoint::keep_policy::Policy;
+use crate::model::checkpoint::keep_policy::{Policy, PolicyChange};
+use crate::model::json::{self, JsonSchema, Serialize};
 
 /// The effective settings after all files were read, and the values of one file.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -24,6 +25,9 @@ pub struct Settings {
     /// Which checkpoints to keep.
     #[serde(skip)]
     pub keep: Policy,
+    /// The same, as one file says.
+    #[serde(flatten, deserialize_with = "keep::change")]
+    keep_change: PolicyChange,
     #[serde(rename = "dedup_window", deserialize_with = "amount::duration")]
     pub dedup_window_ms: i64,
     /// Number of files above which nothing is captured; 0 is no limit.
@@ -46,7 +50,7 @@ pub struct Settings {
     pub databases: BTreeMap<String, DatabaseCommands>,
     /// Problems in files that did not stop the command.
     #[serde(skip)]
-    pub remarks: Vec<Remark>,
+    pub remarks: Vec<ConfigProblem>,
     /// A setting that cannot be read and may say that something is not to be recorded.
     #[serde(skip)]
     pub unread: Option<ConfigProblem>,
@@ -56,6 +60,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             keep: Policy::default(),
+            keep_change: PolicyChange::default(),
             dedup_window_ms: 1000,
             max_files: 50_000,
             max_file_size_bytes: None,
@@ -76,8 +81,10 @@ impl Default for Settings {
 pub type Origins = BTreeMap<&'static str, Vec<Origin>>;
 
 /// A path where a configuration file may be.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "ConfigFile")]
 pub struct ConfigPath {
+    #[serde(rename = "file", serialize_with = "json::path")]
     pub path: PathBuf,
     pub found: bool,
 }
@@ -117,93 +124,67 @@ pub fn load(root: &Path, environment: &Environment, own: OwnFile) -> Result<Sett
         settings.agents.stay_strict(&problems);
         settings.unread = problems.first().cloned();
         let ignored = problems.drain(..);
-        let ignored = ignored.map(|bad| bad.remark("this command goes on without it"));
-        settings.remarks.extend(ignored);
+        let but = "this command goes on without it";
+        settings.remarks.extend(ignored.map(|bad| bad.remark(but)));
     }
-    problems
-        .into_iter()
-        .next()
-        .map_or(Ok(settings), |bad| Err(bad.error()))
+    let mut problems = problems.into_iter();
+    problems.next().map_or(Ok(settings), |bad| Err(bad.error()))
 }
 
 /// Reads both files and returns everything, problems included.
 pub fn load_all(root: &Path, environment: &Environment) -> LoadedSettings {
     let mut loaded = LoadedSettings::default();
     if let Some(dir) = &environment.config_dir {
-        loaded.add_user_file(&dir.join("config.toml"));
+        loaded.take_user(file::read(&dir.join("config.toml"), Owner::User));
     }
     let path = root.join(".checkpoint.toml");
     // A root that cannot be entered is refused as such.
     let is_closed = |e: std::io::Error| e.kind() == ErrorKind::PermissionDenied;
     if !read_regular::lstat(&path).is_err_and(is_closed) {
-        loaded.add_project_file(&path);
+        loaded.take_project(file::read(&path, Owner::Project));
     }
     loaded
 }
 
 /// Returns what is wrong in a text for the user's own file.
 pub fn problems_of(path: &Path, text: &str) -> Vec<ConfigProblem> {
-    let mut file = file::parse(path, text, &file::all_keys().collect::<Vec<_>>());
-    LoadedSettings::default().take_user(&mut file, path);
-    file.problems
+    let mut loaded = LoadedSettings::default();
+    loaded.take_user(file::parse(path, text, Owner::User));
+    loaded.problems
 }
 
 impl LoadedSettings {
-    fn add_user_file(&mut self, path: &Path) {
-        if let Some(mut file) = self.read(path, &file::all_keys().collect::<Vec<_>>()) {
-            self.take_user(&mut file, path);
-            self.problems.append(&mut file.problems);
-        }
-    }
-
-    fn take_user(&mut self, file: &mut ConfigFile, path: &Path) {
-        let keep = file.values::<KeepKeys>().change();
+    fn take_user(&mut self, mut file: ConfigFile) {
         self.settings = file.values();
-        self.settings.keep = if file.doubts_keep {
-            Policy::EVERYTHING
-        } else {
-            self.settings.keep.changed(&keep)
-        };
-        self.settings.remarks.append(&mut file.remarks);
-        let origin = || vec![Origin::UserFile(path.to_path_buf())];
-        self.origins = file.keys().map(|key| (key, origin())).collect();
+        let keep = Policy::default().changed(&self.settings.keep_change);
+        let doubts_keep = file.remarks.iter().any(ConfigProblem::names_keep);
+        self.settings.keep = or_everything(keep, doubts_keep);
+        self.settings.remarks = std::mem::take(&mut file.remarks);
+        let origin = Origin::UserFile(file.path.clone());
+        self.origins = file.keys().map(|key| (key, vec![origin.clone()])).collect();
+        self.problems.append(&mut file.problems);
+        self.files.push(ConfigPath::of(file));
     }
 
-    /// A project can only exclude more and keep more, and a restore must not fail because of its file.
-    fn add_project_file(&mut self, path: &Path) {
-        let before = self.problems.len();
-        if let Some(mut file) = self.read(path, &file::project_keys().collect::<Vec<_>>()) {
-            self.take_project(&mut file, path);
-            self.problems.append(&mut file.problems);
-        }
-        let problems = self.problems.split_off(before);
-        // The file may have raised the number to keep: an error in it must evict nothing.
-        if problems.iter().any(ConfigProblem::is_of_keep) {
-            self.settings.keep = Policy::EVERYTHING;
-        }
-        self.settings.unread = problems.iter().find(|bad| bad.is_of_capture()).cloned();
-        let remarks = problems.into_iter().map(|bad| match bad.key {
-            None => bad.remark("no checkpoint is made until then, and nothing is evicted"),
-            Some(EXCLUDE) => bad.remark("no checkpoint is made until then"),
-            Some(_) => bad.remark("ignored, and nothing is evicted"),
-        });
-        self.settings.remarks.extend(remarks);
-    }
-
-    fn take_project(&mut self, file: &mut ConfigFile, path: &Path) {
+    /// A project can only exclude more and keep more, and a restore must not fail because of its
+    /// file.
+    fn take_project(&mut self, mut file: ConfigFile) {
         let settings = &mut self.settings;
-        let change = file.values::<KeepKeys>().change();
-        settings.excludes.extend(file.values::<Settings>().excludes);
+        let Settings {
+            keep_change,
+            excludes,
+            ..
+        } = file.values();
+        settings.excludes.extend(excludes);
+        let keep = settings.keep.raised(&keep_change);
+        let raises = keep != settings.keep || keep == settings.keep.changed(&keep_change);
+        // The file may have raised the number to keep: an error in it must evict nothing.
+        let doubts_keep = file.remarks.iter().any(ConfigProblem::names_keep)
+            || file.problems.iter().any(ConfigProblem::is_of_keep);
+        settings.keep = or_everything(keep, doubts_keep);
         settings.remarks.append(&mut file.remarks);
-        let keep = settings.keep.raised(&change);
-        let raises = keep != settings.keep || keep == settings.keep.changed(&change);
-        settings.keep = if file.doubts_keep {
-            Policy::EVERYTHING
-        } else {
-            keep
-        };
         for key in file.keys() {
-            let origin = Origin::ProjectFile(path.to_path_buf());
+            let origin = Origin::ProjectFile(file.path.clone());
             if key == EXCLUDE {
                 self.origins.entry(key).or_default().push(origin);
             } else if raises {
@@ -212,24 +193,42 @@ impl LoadedSettings {
         }
         // A key that raises nothing has no effect.
         let ignored = file.keys().find(|key| *key != EXCLUDE && !raises);
-        settings.remarks.extend(ignored.map(|key| Remark {
-            file: path.to_path_buf(),
-            text: format!(
+        settings.remarks.extend(ignored.map(|key| ConfigProblem {
+            file: file.path.clone(),
+            key: Some(key),
+            what: format!(
                 "'{key}' keeps less than is configured, and was ignored: a project can only keep more"
             ),
         }));
+        let problems = std::mem::take(&mut file.problems);
+        settings.unread = problems.iter().find(|bad| bad.is_of_capture()).cloned();
+        settings.remarks.extend(problems.into_iter().map(|bad| {
+            let but = match bad.key {
+                None => "no checkpoint is made until then, and nothing is evicted",
+                Some(EXCLUDE) => "no checkpoint is made until then",
+                Some(_) => "ignored, and nothing is evicted",
+            };
+            bad.remark(but)
+        }));
+        self.files.push(ConfigPath::of(file));
     }
+}
 
-    fn read(&mut self, path: &Path, known: &[&'static str]) -> Option<ConfigFile> {
-        let read = file::read(path, known);
-        self.files.push(ConfigPath {
-            path: path.to_path_buf(),
-            found: !matches!(read, Ok(None)),
-        });
-        read.unwrap_or_else(|problem| {
-            self.problems.push(problem);
-            None
-        })
+/// Returns a policy, or one that evicts nothing.
+fn or_everything(keep: Policy, is_doubtful: bool) -> Policy {
+    if is_doubtful {
+        Policy::EVERYTHING
+    } else {
+        keep
+    }
+}
+
+impl ConfigPath {
+    fn of(file: ConfigFile) -> Self {
+        Self {
+            path: file.path,
+            found: file.found,
+        }
     }
 }
 
@@ -300,7 +299,7 @@ mod tests {
                 panic!("{bad}: {:?}", settings.remarks)
             };
             assert_eq!(
-                remark.text.contains("no checkpoint is made"),
+                remark.what.contains("no checkpoint is made"),
                 of_capture,
                 "{bad}: {remark:?}"
             );
@@ -339,7 +338,7 @@ mod tests {
         assert_eq!((settings.keep.last, settings.max_files), (20, 50_000));
         assert_eq!(settings.excludes, ["a", "b"]);
         assert!(
-            settings.remarks[0].text.contains("user's own"),
+            settings.remarks[0].what.contains("user's own"),
             "{:?}",
             settings.remarks
         );
@@ -351,7 +350,7 @@ mod tests {
         let settings =
             loaded("kepp = 3\nmax_file_size = '1 MiB'\ndedup_window = '2s'", "").unwrap();
         assert!(
-            settings.remarks[0].text.contains("did you mean 'keep'"),
+            settings.remarks[0].what.contains("did you mean 'keep'"),
             "{:?}",
             settings.remarks
         );

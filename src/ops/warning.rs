@@ -6,7 +6,7 @@ pub mod warning_words;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
-use crate::config::file::Remark;
+use crate::config::file::ConfigProblem;
 use crate::error::Error;
 use crate::model::checkpoint::limits;
 use crate::model::checkpoint::record::DamagedCheckpoint;
@@ -304,6 +304,7 @@ impl Warning {
         let of_place = || places.iter().find_map(|dir| root::refusal_to_write(dir));
         lock::refusal(&layout.lock())
             .or_else(of_place)
+            .as_ref()
             .map(Self::refused)
     }
 
@@ -311,10 +312,11 @@ impl Warning {
     pub fn refused_above(path: &Path) -> Option<Self> {
         path.parent()
             .and_then(root::refusal_to_write)
+            .as_ref()
             .map(Self::refused)
     }
 
-    fn refused(why: Error) -> Self {
+    fn refused(why: &Error) -> Self {
         Self::RefusedNow {
             why: why.to_string(),
         }
@@ -334,11 +336,11 @@ impl From<RunWarning> for Warning {
     }
 }
 
-impl From<&Remark> for Warning {
-    fn from(remark: &Remark) -> Self {
+impl From<&ConfigProblem> for Warning {
+    fn from(remark: &ConfigProblem) -> Self {
         Self::Config {
             file: remark.file.clone(),
-            text: remark.text.clone(),
+            text: remark.what.clone(),
         }
     }
 }

@@ -2,13 +2,13 @@
 
 use serde_json::Value;
 
+use crate::base::text::without_numbers;
 use crate::error::Error;
 use crate::model::json::{PathName, TextAnswer};
 use crate::ops::warning::Warning;
 use crate::view::document::{self, JsonSchema, Serialize};
 use crate::view::error_json::ErrorJson;
 use crate::view::place::placed_sentence;
-use crate::view::words::without_numbers;
 
 /// The one object on stdout.
 #[derive(Serialize, JsonSchema)]

@@ -1,6 +1,6 @@
 //! Text shared by many commands: output, failures, warnings.
 
-use crate::base::text::escape_line;
+use crate::base::text::{escape_line, without_numbers};
 use crate::error::sentence::{CommandWords, Sentence};
 use crate::error::{Code, Error};
 use crate::model::checkpoint::retention::{Evicted, EvictionReason};
@@ -23,16 +23,6 @@ pub fn message(error: &Error) -> String {
         Some(_) => format!("interrupted{}", left_by_a_signal(place::command())),
         None => without_numbers(&error.what),
     }
-}
-
-/// Removes the numbers of errors of the system: ` (os error 13)`.
-pub fn without_numbers(text: &str) -> String {
-    let mut pieces = text.split(" (os error ");
-    let first = pieces.next().unwrap_or_default().to_owned();
-    pieces.fold(first, |whole, piece| {
-        let rest = piece.split_once(')').map_or("", |(_, rest)| rest);
-        whole + rest
-    })
 }
 
 /// Returns the state after a signal, for the command of this name in the JSON schema.

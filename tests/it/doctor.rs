@@ -250,38 +250,6 @@ fn each_agent_is_looked_at_and_what_is_wrong_with_its_hooks_is_named() {
 }
 
 #[test]
-fn a_directory_with_too_many_files_for_hooks_is_named_with_the_way_out() {
-    let sandbox = project();
-    sandbox.user_config("max_files = 3\n");
-    let agent = Agent {
-        sandbox: &sandbox,
-        name: "claude",
-        session: "s",
-    };
-    agent.prompt("one");
-    let files = || check(&sandbox.run(&["doctor", "--json"]).data(), "files");
-    assert_eq!(files(), None);
-    for number in 0..9 {
-        sandbox.write(format!("more/{number}"), "x");
-    }
-    agent.prompt("two");
-    agent.event("SessionEnd", &serde_json::json!({}));
-    let (level, remedy) = files().expect("a check");
-    assert_eq!(level, "problem");
-    assert!(remedy.contains("max_files"), "{remedy}");
-    sandbox
-        .run(&["doctor"])
-        .code(1)
-        .stdout_has("Directory has >3 files");
-    sandbox.user_config("max_files = 300\n");
-    assert_eq!(files(), None, "the limit is another one");
-    sandbox.user_config("max_files = 3\n");
-    sandbox.remove("more");
-    agent.prompt("three");
-    assert_eq!(files(), None, "there are fewer now");
-}
-
-#[test]
 fn what_was_set_up_for_the_project_alone_is_looked_at_too() {
     let sandbox = project();
     sandbox

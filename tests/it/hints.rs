@@ -29,7 +29,6 @@ const SENTENCES: &[(&str, &[&str])] = &[
     ("--contract needs N", &["rewind"]),
     ("give another --id", &["workflow init"]),
     ("--into writes the plugin", &["setup"]),
-    ("--program must end in checkpoint", &["setup"]),
     ("Databases named by --db", &["create"]),
     ("after --include-sensitive", &["create"]),
     ("--dry-run to look first", &DRY_RUN),

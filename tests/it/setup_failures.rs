@@ -115,7 +115,7 @@ fn settings_that_cannot_be_written_are_named_with_what_was_done_and_the_way_on()
         let args = ["setup", "copilot", "--yes"];
         let run = strace::failing_nth(&sandbox, RENAMES, error, 1, &args).code(1);
         let said = format!(
-            "nothing of copilot was changed: cannot write {}: ",
+            "of copilot, 0 files are done and 2 not: cannot write {}: ",
             alone.display()
         );
         let run = run.stderr_has(&said).stderr_has(advice);
@@ -126,11 +126,11 @@ fn settings_that_cannot_be_written_are_named_with_what_was_done_and_the_way_on()
         // Two skills and the rules come before the server and the hooks.
         let args = ["setup", "codex", "--yes", "--json"];
         let run = strace::failing_nth(&sandbox, RENAMES, error, 4, &args).code(1);
-        let agent = &run.data()["agents"][0];
-        let failure = agent["failure"].as_str().expect("a failure");
+        let error = run.json()["error"].clone();
+        let failure = error["message"].as_str().expect("a failure");
         let start = "of codex, 3 files are done and 2 not: cannot write ";
         assert!(failure.starts_with(start), "{run}");
-        let hint = agent["hint"].as_str().expect("a hint");
+        let hint = error["hint"].as_str().expect("a hint");
         assert!(hint.contains("checkpoint setup codex --yes"), "{run}");
         sandbox.run(&["setup", "codex", "--yes"]).success();
     }

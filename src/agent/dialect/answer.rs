@@ -1,6 +1,6 @@
 //! Renders the answer to an event in the words of its agent.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::agent::dialect::event::{AgentEvent, AgentName};
 use crate::model::session::provenance::Moment;
@@ -18,68 +18,44 @@ pub struct HookAnswer {
 
 /// Returns the document for the agent; `None` where it has no place for any of the answer.
 pub fn render(event: &AgentEvent, answer: &HookAnswer) -> Option<String> {
-    let document = match event.agent {
-        AgentName::Claude => claude(event, answer),
-        AgentName::Codex => codex(event, answer),
+    let mut document = Map::new();
+    let mut say = |key: &str, value: Option<Value>| {
+        document.extend(value.map(|value| (key.to_owned(), value)));
+    };
+    let text = |text: &Option<String>| text.clone().map(Value::from);
+    match event.agent {
+        // Codex refuses an answer with a key that it does not know, and `ask` from a hook.
+        AgentName::Codex if matches!(event.moment, Moment::Interrupted | Moment::SessionEnd) => {}
         // Without a person at its terminal, Gemini CLI waits for ever once a hook says `ask`; the
         // policy that `setup` writes asks where there is one.
-        AgentName::Gemini => common(event, answer),
-        AgentName::Cursor => match &answer.context {
-            Some(context) => json!({ "additional_context": context }),
-            None => Value::Null,
-        },
-        AgentName::Copilot => copilot(answer),
+        AgentName::Claude | AgentName::Codex | AgentName::Gemini => {
+            say("systemMessage", text(&answer.message));
+            let name = &event.name;
+            let specific = match (&answer.ask, &answer.context) {
+                (Some(why), _) if event.agent == AgentName::Claude => Some(json!({
+                    "hookEventName": name,
+                    "permissionDecision": "ask",
+                    "permissionDecisionReason": why,
+                })),
+                (_, Some(context)) => {
+                    Some(json!({ "hookEventName": name, "additionalContext": context }))
+                }
+                _ => None,
+            };
+            say("hookSpecificOutput", specific);
+        }
+        AgentName::Cursor => say("additional_context", text(&answer.context)),
+        AgentName::Copilot => {
+            say(
+                "permissionDecision",
+                answer.ask.as_ref().map(|_| json!("ask")),
+            );
+            say("permissionDecisionReason", text(&answer.ask));
+            say("additionalContext", text(&answer.context));
+        }
         // A hook of Cline is waited for until it says this.
-        AgentName::Cline => json!({ "cancel": false }),
-        _ => Value::Null,
-    };
-    let is_empty = document.as_object().is_none_or(serde_json::Map::is_empty);
-    (!is_empty).then(|| format!("{document}\n"))
-}
-
-fn claude(event: &AgentEvent, answer: &HookAnswer) -> Value {
-    let mut document = common(event, answer);
-    if let Some(why) = &answer.ask {
-        document["hookSpecificOutput"] = json!({
-            "hookEventName": event.name,
-            "permissionDecision": "ask",
-            "permissionDecisionReason": why,
-        });
+        AgentName::Cline => say("cancel", Some(json!(false))),
+        _ => {}
     }
-    document
-}
-
-/// What Claude Code, Codex and Gemini CLI have in common.
-fn common(event: &AgentEvent, answer: &HookAnswer) -> Value {
-    let mut document = json!({});
-    if let Some(message) = &answer.message {
-        document["systemMessage"] = json!(message);
-    }
-    if let Some(context) = &answer.context {
-        document["hookSpecificOutput"] = json!({
-            "hookEventName": event.name,
-            "additionalContext": context,
-        });
-    }
-    document
-}
-
-/// Codex refuses an answer with a key that it does not know, and `ask` from a hook.
-fn codex(event: &AgentEvent, answer: &HookAnswer) -> Value {
-    match event.moment {
-        Moment::Interrupted | Moment::SessionEnd => Value::Null,
-        _ => common(event, answer),
-    }
-}
-
-fn copilot(answer: &HookAnswer) -> Value {
-    let mut document = json!({});
-    if let Some(why) = &answer.ask {
-        document["permissionDecision"] = json!("ask");
-        document["permissionDecisionReason"] = json!(why);
-    }
-    if let Some(context) = &answer.context {
-        document["additionalContext"] = json!(context);
-    }
-    document
+    (!document.is_empty()).then(|| format!("{}\n", Value::Object(document)))
 }

@@ -3,13 +3,27 @@
 use strum::{EnumString, IntoStaticStr, VariantArray};
 
 use crate::agent::event_place::NamedDirs;
+use crate::model::json::{JsonSchema, Serialize};
 use crate::model::session::provenance::Moment;
 
 /// A program that can run our hook, or call our server.
 #[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, EnumString, IntoStaticStr, VariantArray,
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    EnumString,
+    IntoStaticStr,
+    VariantArray,
+    Serialize,
+    JsonSchema,
 )]
 #[strum(const_into_str, serialize_all = "lowercase")]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
 pub enum AgentName {
     Claude,
     Codex,

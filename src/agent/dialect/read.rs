@@ -69,23 +69,15 @@ pub fn parse(document: &[u8], named: Option<AgentName>) -> Option<AgentEvent> {
 
 /// Replaces the halves of letters beyond 16 bits, which stand alone where a text was cut.
 fn without_half_letters(text: &str) -> String {
-    let mut whole = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find("\\u") {
-        let (before, escape) = rest.split_at(at);
-        whole.push_str(before);
-        let digits = escape.get(2..6).unwrap_or_default();
-        let code = u32::from_str_radix(digits, 16).unwrap_or_default();
-        let is_half = (0xd800..0xe000).contains(&code);
-        let length = if digits.is_empty() { 2 } else { 6 };
-        whole.push_str(if is_half {
-            "\\ufffd"
-        } else {
-            &escape[..length]
-        });
-        rest = &escape[length..];
-    }
-    whole + rest
+    let mut pieces = text.split("\\u");
+    let first = pieces.next().unwrap_or_default().to_owned();
+    pieces.fold(first, |whole, piece| {
+        let digits = piece.get(..4).unwrap_or_default();
+        match u32::from_str_radix(digits, 16) {
+            Ok(0xd800..0xe000) => whole + "\\ufffd" + &piece[4..],
+            _ => whole + "\\u" + piece,
+        }
+    })
 }
 
 /// Reads an event of the named agent, or of the one whose keys it has. `None` if it is no event
@@ -93,14 +85,13 @@ fn without_half_letters(text: &str) -> String {
 fn read(document: &Value, named: Option<AgentName>) -> Option<AgentEvent> {
     let fields = document.as_object()?;
     let name = text(document, EVENT_KEYS);
-    let agent = named.unwrap_or_else(|| recognize(document, name.as_deref()));
+    let agent = named.unwrap_or_else(|| recognize(document, name.as_deref().unwrap_or_default()));
     let moment = match &name {
         Some(name) => moment_of(name)?,
         None => moment_by_keys(document)?,
     };
     let call = call_of(document);
-    let tool = text(document, "tool_name toolName tool")
-        .or_else(|| text(&document["preToolUse"], "toolName tool"));
+    let tool = text(document, TOOL_KEYS);
     let command = text(document, "command").or_else(|| command_of(&call));
     let is_shell = |tool: &String| has_word(SHELLS, &plain(tool));
     if moment == Moment::PreTool && tool.as_ref().is_some_and(|tool| !is_shell(tool)) {
@@ -129,9 +120,7 @@ fn read(document: &Value, named: Option<AgentName>) -> Option<AgentEvent> {
         (Moment::Interrupted, _) => (moment, text(document, "reason cause")),
         other => (other.0, None),
     };
-    let prompt = text(document, "prompt user_prompt")
-        .or_else(|| text(&document["userPromptSubmit"], "prompt"))
-        .or_else(|| text(&document["tool_info"], "user_prompt"));
+    let prompt = text(document, PROMPT_KEYS);
     Some(AgentEvent {
         agent,
         moment,
@@ -163,6 +152,9 @@ fn read(document: &Value, named: Option<AgentName>) -> Option<AgentEvent> {
 const EVENT_KEYS: &str = "hook_event_name hookEventName hookName agent_action_name event";
 const SESSION_KEYS: &str =
     "session_id sessionId sessionID conversation_id taskId trajectory_id thread_id";
+const PROMPT_KEYS: &str = "prompt user_prompt /userPromptSubmit/prompt /tool_info/user_prompt";
+const TOOL_KEYS: &str = "tool_name toolName tool /preToolUse/toolName /preToolUse/tool";
+const DIR_KEYS: &str = "/workspace/current_dir cwd directory /tool_info/cwd";
 const PROMPT_ID_KEYS: &str = "prompt_id promptId turn_id generation_id messageID execution_id";
 
 fn has_word(words: &str, wanted: &str) -> bool {
@@ -175,11 +167,13 @@ fn cut(mut name: String) -> String {
     name
 }
 
-/// Returns the first of some keys that holds a text.
+/// Returns the first text that stands at one of some keys, or JSON pointers.
 fn text(document: &Value, keys: &str) -> Option<String> {
-    let mut keys = keys.split_whitespace();
-    let found = keys.find_map(|key| document.get(key)?.as_str());
-    found.filter(|text| !text.is_empty()).map(str::to_owned)
+    let mut found = keys.split_whitespace().filter_map(|key| {
+        let found = document.get(key).or_else(|| document.pointer(key))?;
+        found.as_str().filter(|text| !text.is_empty())
+    });
+    found.next().map(str::to_owned)
 }
 
 /// Returns a name in lower case, without marks.
@@ -201,69 +195,66 @@ fn without_context(prompt: &str) -> &str {
     rest.map_or(prompt, |(_, rest)| rest.trim_start())
 }
 
-/// Tells the moment of a document without a name, as Copilot CLI writes them under names in
-/// camelCase.
+/// The moments of documents without a name, as Copilot CLI writes them under names in camelCase, by
+/// the keys that they have.
+const MOMENTS: [(&str, Moment); 10] = [
+    ("toolName", Moment::PreTool),
+    ("agentId agentName stopReason", Moment::SubagentEnd),
+    ("agentId agentName response", Moment::SubagentEnd),
+    ("agentId agentName", Moment::SubagentStart),
+    ("error", Moment::TurnFailed),
+    ("source", Moment::SessionStart),
+    ("prompt", Moment::Prompt),
+    ("stopReason", Moment::TurnEnd),
+    ("trigger", Moment::PreCompact),
+    ("reason", Moment::SessionEnd),
+];
+
 fn moment_by_keys(document: &Value) -> Option<Moment> {
-    document.get("sessionId")?;
-    let has = |key| document.get(key).is_some();
-    if has("toolName") {
-        (!has("toolResult")).then_some(Moment::PreTool)
-    } else if has("agentId") && has("agentName") {
-        let has_ended = has("stopReason") || has("response");
-        Some(if has_ended {
-            Moment::SubagentEnd
-        } else {
-            Moment::SubagentStart
-        })
-    } else if has("error") {
-        Some(Moment::TurnFailed)
-    } else if has("source") {
-        Some(Moment::SessionStart)
-    } else if has("prompt") {
-        Some(Moment::Prompt)
-    } else if has("stopReason") {
-        Some(Moment::TurnEnd)
-    } else if has("trigger") {
-        Some(Moment::PreCompact)
-    } else {
-        has("reason").then_some(Moment::SessionEnd)
-    }
+    let mut moments = MOMENTS.into_iter();
+    let found = moments.find(|(signs, _)| has_signs(document, "", signs));
+    let is_before = has_signs(document, "", "sessionId !toolResult");
+    found.filter(|_| is_before).map(|(_, moment)| moment)
 }
 
-/// Recognizes the agent by keys that no other has.
-fn recognize(document: &Value, name: Option<&str>) -> AgentName {
-    let has = |key: &str| document.get(key).is_some();
-    let name = name.unwrap_or_default();
-    let place = text(document, "transcript_path transcriptPath").unwrap_or_default();
-    for (folder, agent) in [
-        ("/.gemini/", AgentName::Gemini),
-        ("/.codex/", AgentName::Codex),
-        ("/.copilot/", AgentName::Copilot),
-    ] {
-        if place.contains(folder) {
-            return agent;
+/// What no other agent's documents have: keys, keys that are missing (`!`), parts of the name of the
+/// event (`@`), and of the path of the transcript (`/`).
+const AGENTS: [(&str, AgentName); 18] = [
+    ("/.gemini/", AgentName::Gemini),
+    ("/.codex/", AgentName::Codex),
+    ("/.copilot/", AgentName::Copilot),
+    ("conversation_id", AgentName::Cursor),
+    ("cursor_version", AgentName::Cursor),
+    ("hookName taskId", AgentName::Cline),
+    ("agent_action_name", AgentName::Windsurf),
+    ("turn_id", AgentName::Codex),
+    ("model permission_mode !prompt_id", AgentName::Codex),
+    ("@Before", AgentName::Gemini),
+    ("@After", AgentName::Gemini),
+    ("@PreCompress", AgentName::Gemini),
+    ("@Notification", AgentName::Gemini),
+    ("sessionId", AgentName::Copilot),
+    ("toolName", AgentName::Copilot),
+    ("sessionID", AgentName::Opencode),
+    ("@.", AgentName::Opencode),
+    ("timestamp !tool_use_id", AgentName::Copilot),
+];
+
+fn recognize(document: &Value, name: &str) -> AgentName {
+    let mut agents = AGENTS.into_iter();
+    let found = agents.find(|(signs, _)| has_signs(document, name, signs));
+    found.map_or(AgentName::Claude, |(_, agent)| agent)
+}
+
+fn has_signs(document: &Value, name: &str, signs: &str) -> bool {
+    signs.split_whitespace().all(|sign| match sign.split_at(1) {
+        ("!", key) => document.get(key).is_none(),
+        ("@", part) => name.contains(part),
+        ("/", _) => {
+            text(document, "transcript_path transcriptPath").is_some_and(|path| path.contains(sign))
         }
-    }
-    let is_gemini_event = |name| matches!(name, "PreCompress" | "BeforeModel" | "Notification");
-    if has("conversation_id") || has("cursor_version") {
-        AgentName::Cursor
-    } else if has("hookName") && has("taskId") {
-        AgentName::Cline
-    } else if has("agent_action_name") {
-        AgentName::Windsurf
-    } else if has("turn_id") || (has("model") && has("permission_mode") && !has("prompt_id")) {
-        AgentName::Codex
-    } else if name.starts_with("Before") || name.starts_with("After") || is_gemini_event(name) {
-        AgentName::Gemini
-    } else if has("sessionId") || has("toolName") {
-        AgentName::Copilot
-    } else if has("sessionID") || name.contains('.') {
-        AgentName::Opencode
-    } else if has("timestamp") && !has("tool_use_id") {
-        AgentName::Copilot
-    } else {
-        AgentName::Claude
-    }
+        _ => document.get(sign).is_some(),
+    })
 }
 
 /// Returns the arguments of the tool; Copilot CLI may write them as a text of JSON.
@@ -311,11 +302,8 @@ pub fn dirs(document: &[u8]) -> NamedDirs {
 
 /// Returns the roots of the workspace, and where the agent's shell stands.
 fn dirs_of(document: &Value) -> NamedDirs {
-    let workspace = &document["workspace"];
-    let project = text(workspace, "project_dir");
-    let current = text(workspace, "current_dir")
-        .or_else(|| text(document, "cwd directory"))
-        .or_else(|| text(&document["tool_info"], "cwd"));
+    let project = text(document, "/workspace/project_dir");
+    let current = text(document, DIR_KEYS);
     let roots = ["workspace_roots", "workspaceRoots"]
         .iter()
         .find_map(|key| document.get(*key)?.as_array())

@@ -1,41 +1,38 @@
-//! Decides what is done for an event, and what its agent is answered.
+//! The work on one event: what is done for it, what is noted of it in its session, and what its agent
+//! is answered.
 
+use std::borrow::Cow;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::ErrorKind;
 use std::path::Path;
 use std::time::Duration;
 
 use crate::agent::dialect::answer::HookAnswer;
 use crate::agent::dialect::event::AgentEvent;
-use crate::agent::hook::anchor::{self, Anchor};
+use crate::agent::event_place::unsuited;
 use crate::agent::hook::marks::{self, Marks};
 use crate::agent::hook::{start, text};
 use crate::agent::shell_calls::asks_consent;
 use crate::base::time::utc_seconds;
-use crate::config::agents::AutoCheckpoints;
+use crate::config::agents::{AutoCheckpoints, PromptWords};
 use crate::error::{Code, Error, Result};
-use crate::model::session::provenance::Moment;
+use crate::model::checkpoint::line::Line;
+use crate::model::checkpoint::record::Checkpoint;
+use crate::model::session::notes::{AgentSession, PromptNote, SeenEvent, SessionNotes, UNNAMED};
+use crate::model::session::provenance::{Moment, Provenance};
 use crate::ops::context::Context;
 use crate::ops::contract::audit;
-use crate::ops::create::command::create;
-use crate::ops::create::options::{CreateOptions, PromptOrigin};
-use crate::ops::create::outcome::CreateOutcome;
+use crate::ops::create::command::create_in;
+use crate::ops::create::options::{CreateOptions, DedupPolicy, PromptOrigin};
+use crate::ops::create::outcome::{CreateOutcome, Skipped};
 use crate::ops::open_store::open_usable;
-use crate::ops::session;
+use crate::ops::select::timeline::{from_checkpoints, oldest_of};
+use crate::ops::session::{self, Session};
+use crate::store::refs::inventory::Inventory;
 use crate::store::small_files::hook_log;
 use crate::workflow::engine::runs::{Run, Runs};
 use crate::workflow::engine::step::{StepOptions, step};
 use crate::workflow::rules::change::{Change, Note};
-
-/// How an event is worked on.
-#[derive(Clone, Copy, Debug)]
-pub struct HookOptions<'t> {
-    /// Make the first checkpoint of a directory, and nothing else.
-    pub first: bool,
-    /// Folder for temporary files, where marks are left of what a user was told.
-    pub temporary: &'t Path,
-    /// Renders a failure with its next step.
-    pub words: fn(&Error) -> String,
-}
 
 /// What was done, and what the agent is told.
 #[derive(Debug, Default)]
@@ -45,45 +42,10 @@ pub struct Handled {
     pub done: String,
 }
 
-/// Works on an event; a failure becomes part of what was done.
-pub fn handle(context: &Context, event: &AgentEvent, options: &HookOptions<'_>) -> Handled {
-    if context.environment.disabled {
-        return Handled::done("checkpoints are disabled");
-    }
-    if event.agent_id.is_some() && event.moment == Moment::SessionStart {
-        return Handled::done("within a subagent");
-    }
-    if event.moment == Moment::FileEdited {
-        return match audit::note_edits(context, &event.edited) {
-            Ok(()) => Handled::default(),
-            Err(error) => Handled::done(&format!("failed: {error}")),
-        };
-    }
-    if let Some(why) = unsuited(context) {
-        let why = format!("this is {why}; 'checkpoint create' begins here all the same");
-        let is_new = event.moment == Moment::Prompt && options.marks(context, event).is_new(&why);
-        return not_made(is_new, &why);
-    }
-    let worked = if options.first {
-        first(context, event, options)
-    } else {
-        match event.moment {
-            Moment::SessionStart => begin_session(context, event, options),
-            _ => work(context, event, options),
-        }
-    };
-    worked.unwrap_or_else(|error| failed(context, event, options, &error))
-}
-
-/// Tells the user that nothing can be made in a directory, such as without a home directory.
-pub fn unopened(
-    event: &AgentEvent,
-    options: &HookOptions<'_>,
-    dir: &Path,
-    error: &Error,
-) -> HookAnswer {
-    let is_new = Marks::of(options.temporary, dir, event).is_new(error.code.name);
-    not_made(is_new, &(options.words)(error)).answer
+/// Tells the user that nothing can be made in a directory, such as without a home directory. `what`
+/// is the failure with its next step.
+pub fn unopened(marks: &Marks<'_>, error: &Error, what: &str) -> HookAnswer {
+    Handled::nothing(marks.is_new(error.code.name), what).answer
 }
 
 /// Returns why the user is to be asked before a shell call, if it calls us to change something.
@@ -100,280 +62,406 @@ pub fn question(event: &AgentEvent) -> Option<String> {
     ))
 }
 
-/// Directories of the system, and those that hold the directories of users: no projects.
-const SYSTEM: [&str; 24] = [
-    "/Applications",
-    "/Library",
-    "/System",
-    "/Users",
-    "/Volumes",
-    "/bin",
-    "/boot",
-    "/dev",
-    "/etc",
-    "/home",
-    "/lib",
-    "/media",
-    "/mnt",
-    "/opt",
-    "/proc",
-    "/root",
-    "/run",
-    "/sbin",
-    "/srv",
-    "/sys",
-    "/usr",
-    "/usr/local",
-    "/var",
-    "/var/lib",
-];
-
-/// Directories each of which holds a volume.
-const VOLUMES: [&str; 3] = ["/Volumes", "/media", "/mnt"];
-
-/// Those of Windows, on any drive.
-const SYSTEM_OF_WINDOWS: [&str; 5] = [
-    "Program Files",
-    "Program Files (x86)",
-    "ProgramData",
-    "Users",
-    "Windows",
-];
-
-/// Whether a path is a directory of the system itself.
-fn is_system(root: &Path) -> bool {
-    if cfg!(windows) {
-        let is_top = root.parent().is_some_and(|drive| drive.parent().is_none());
-        let name = root.file_name().unwrap_or_default();
-        let mut known = SYSTEM_OF_WINDOWS.iter();
-        return is_top && known.any(|known| name.eq_ignore_ascii_case(known));
-    }
-    let is_volume = |top: &&str| root.parent() == Some(Path::new(top));
-    SYSTEM.iter().any(|top| root == Path::new(top)) || VOLUMES.iter().any(is_volume)
+/// An event, and where it is worked on.
+pub struct EventWork<'c> {
+    pub context: &'c Context,
+    pub event: &'c AgentEvent,
+    /// Make the first checkpoint of a directory, and nothing else.
+    pub first: bool,
+    /// Folder for temporary files, where marks are left of what a user was told.
+    pub temporary: &'c Path,
+    /// Renders a failure with its next step.
+    pub words: fn(&Error) -> String,
 }
 
-/// Returns what a root is, if nothing is begun there unasked: a directory of the system, or one of
-/// the user's settings. One with a repository or a store of its own is a project all the same.
-pub fn unsuited(context: &Context) -> Option<&'static str> {
-    let root = context.root.path();
-    let is_virtual = ["/proc", "/sys", "/dev"]
-        .iter()
-        .any(|top| root.starts_with(top) && !root.starts_with("/dev/shm"));
-    let is_own = || root.join(".git").exists() || !matches!(context.find_store(), Ok(None));
-    let home = context.environment.home.as_deref();
-    let below_home = home.and_then(|home| root.strip_prefix(home).ok());
-    let first = below_home.and_then(|below| below.components().next());
-    let is_settings = first.is_some_and(|first| {
-        let name = first.as_os_str();
-        name.as_encoded_bytes().starts_with(b".") || name == "AppData" || name == "Library"
-    });
-    let is_git_dir = || {
-        ["HEAD", "objects", "refs"]
-            .iter()
-            .all(|name| root.join(name).exists())
-    };
-    let unowned = [
-        (is_system(root), "a directory of the system"),
-        (is_settings, "a directory of settings"),
-        (is_git_dir(), "a repository's own data"),
-    ];
-    if is_virtual {
-        return Some(unowned[0].1);
-    }
-    let found = unowned.into_iter().find(|(is_one, _)| *is_one);
-    found.filter(|_| !is_own()).map(|(_, what)| what)
-}
-
-/// Makes the first checkpoint of a directory that has none of the whole of it.
-fn first(context: &Context, event: &AgentEvent, options: &HookOptions<'_>) -> Result<Handled> {
-    if context.settings.agents.auto == AutoCheckpoints::Off {
-        return Ok(Handled::done("auto is off"));
-    }
-    if let Some(store) = context.find_store()? {
-        let inventory = store.inventory()?;
-        if inventory.checkpoints.rev().any(|known| known.is_whole()) {
-            return Ok(Handled::done("not the first"));
+impl EventWork<'_> {
+    /// Works on the event; a failure becomes part of what was done.
+    pub fn handle(&self) -> Handled {
+        let (context, event) = (self.context, self.event);
+        if context.environment.disabled {
+            return Handled::done("checkpoints are disabled");
         }
+        if event.agent_id.is_some() && event.moment == Moment::SessionStart {
+            return Handled::done("within a subagent");
+        }
+        if event.moment == Moment::FileEdited {
+            return match audit::note_edits(context, &event.edited) {
+                Ok(()) => Handled::default(),
+                Err(error) => Handled::done(&format!("failed: {error}")),
+            };
+        }
+        if let Some(why) = unsuited(context) {
+            let why = format!("this is {why}; 'checkpoint create' begins here all the same");
+            let is_new = event.moment == Moment::Prompt && self.marks().is_new(&why);
+            return Handled::nothing(is_new, &why);
+        }
+        self.work().unwrap_or_else(|error| self.failed(&error))
     }
-    let mut origin = PromptOrigin::default();
-    origin.provenance.agent = Some(event.agent.into_str().to_owned());
-    origin.provenance.session = Some(event.session.clone());
-    origin.provenance.event = Some(event.moment);
-    let asked = CreateOptions {
-        reason: Some("session start".to_owned()),
-        source: Some(event.agent.into_str().to_owned()),
-        is_automatic: true,
-        origin: Some(origin),
-        ..CreateOptions::default()
-    };
-    let mut handled = Handled::default();
-    let tell = &mut |outcome: &CreateOutcome| {
-        handled = anchored(context, event, options, &Anchor::of(outcome));
-    };
-    create(context, &asked, tell, &|| true)?;
-    Ok(handled)
-}
 
-/// Heals the store, notes the session, and tells what is here.
-fn begin_session(
-    context: &Context,
-    event: &AgentEvent,
-    options: &HookOptions<'_>,
-) -> Result<Handled> {
-    marks::remove_old(options.temporary, context.now_ms);
-    let Some(store) = context.find_store()? else {
-        let home = context.environment.account_home.as_deref();
-        let Some(why) = context.root.danger(&context.base, home) else {
+    fn marks(&self) -> Marks<'_> {
+        Marks::of(self.temporary, self.context.root.path(), self.event)
+    }
+
+    /// Whether a session begins, of which no more than that is noted.
+    fn begins(&self) -> bool {
+        self.event.moment == Moment::SessionStart && !self.first
+    }
+
+    /// Makes the checkpoint of a moment; at the start of a session, tells what is here.
+    fn work(&self) -> Result<Handled> {
+        let (context, moment) = (self.context, self.event.moment);
+        let begins = self.begins();
+        if begins {
+            marks::remove_old(self.temporary, context.now_ms);
+        }
+        let ends = matches!(
+            moment,
+            Moment::SubagentStart | Moment::SubagentEnd | Moment::SessionEnd
+        );
+        let store = if !begins && !ends && context.settings.unread.is_none() {
+            open_usable(context, false)?
+        } else if let Some(store) = context.find_store()? {
+            store
+        } else {
+            if !begins {
+                context.settings.require_readable()?;
+            }
             return Ok(Handled::done("no store"));
         };
-        let root = context.root.path().to_path_buf();
-        return Err(Error::unsafe_root(&root, &why));
-    };
-    let noted = session::begin(context, &store).and_then(|session| {
-        anchor::note_start(context, &session, event, &options.marks(context, event))
-    });
-    let mut handled = Handled::done("told");
-    handled.answer.context = start::line(context, &store);
-    match noted {
-        // The process that holds the lock heals the store too.
-        Err(error) if error.code != Code::BUSY => Err(error),
-        _ => Ok(handled),
+        let has_whole = |known: Inventory| known.checkpoints.rev().any(|known| known.is_whole());
+        if self.first && store.inventory().map(has_whole)? {
+            return Ok(Handled::done("not the first"));
+        }
+        let done = match session::begin(context, &store) {
+            Ok(mut session) => self.record(&mut session),
+            // The process that holds the lock heals the store too.
+            Err(error) if begins && error.code == Code::BUSY => Ok(Some(Handled::default())),
+            Err(error) => Err(error),
+        };
+        let has_failed = matches!(moment, Moment::TurnFailed | Moment::Interrupted);
+        let interrupted = if has_failed && !matches!(done, Ok(None)) {
+            self.interrupt_run()
+        } else {
+            Ok(())
+        };
+        let mut handled = done?.unwrap_or_else(|| Handled::done("repeated"));
+        if begins {
+            handled.answer.context = start::line(context, &store);
+        }
+        interrupted.map(|()| handled)
     }
-}
 
-/// Makes the checkpoint of a moment.
-fn work(context: &Context, event: &AgentEvent, options: &HookOptions<'_>) -> Result<Handled> {
-    let makes_store = !matches!(
-        event.moment,
-        Moment::SubagentStart | Moment::SubagentEnd | Moment::SessionEnd
-    );
-    let store = if makes_store && context.settings.unread.is_none() {
-        open_usable(context, false)?
-    } else if let Some(store) = context.find_store()? {
-        store
-    } else {
-        context.settings.require_readable()?;
-        return Ok(Handled::done("no store"));
-    };
-    let done = {
-        let mut session = session::begin(context, &store)?;
-        anchor::work(context, &mut session, event, &options.marks(context, event))
-    };
-    let is_repeated = matches!(done, Ok(Anchor::Repeated));
-    let has_failed = matches!(event.moment, Moment::TurnFailed | Moment::Interrupted);
-    let interrupted = if has_failed && !is_repeated {
-        interrupt_run(context, event)
-    } else {
-        Ok(())
-    };
-    let handled = anchored(context, event, options, &done?);
-    interrupted.map(|()| handled)
-}
+    /// Marks the open workflow as interrupted.
+    fn interrupt_run(&self) -> Result<()> {
+        let store = self.context.require_store()?;
+        let runs = Runs::live(&store)?;
+        let is_under_way =
+            |run: &&Run| run.workflow.status.is_open() && run.workflow.interrupted.is_none();
+        let Some(run) = runs.runs.iter().find(is_under_way) else {
+            return Ok(());
+        };
+        let options = StepOptions {
+            run: Some(run.id().to_owned()),
+            expect: None,
+            actor: Some(self.event.agent.into_str().to_owned()),
+        };
+        let words = self.context.settings.agents.prompts;
+        let note = Note {
+            interrupted: Some(text::cause(self.event, words)),
+            ..Note::default()
+        };
+        step(self.context, &options, &Change::Note(note)).map(drop)
+    }
 
-/// Marks the open workflow as interrupted.
-fn interrupt_run(context: &Context, event: &AgentEvent) -> Result<()> {
-    let store = context.require_store()?;
-    let runs = Runs::live(&store)?;
-    let is_under_way =
-        |run: &&Run| run.workflow.status.is_open() && run.workflow.interrupted.is_none();
-    let Some(run) = runs.runs.iter().find(is_under_way) else {
-        return Ok(());
-    };
-    let options = StepOptions {
-        run: Some(run.id().to_owned()),
-        expect: None,
-        actor: Some(event.agent.into_str().to_owned()),
-    };
-    let note = Note {
-        interrupted: Some(text::cause(event, context.settings.agents.prompts)),
-        ..Note::default()
-    };
-    step(context, &options, &Change::Note(note)).map(drop)
-}
+    fn failed(&self, error: &Error) -> Handled {
+        let event = self.event;
+        let what = if error.code == Code::INTERRUPTED {
+            "it took longer than a hook may".to_owned()
+        } else {
+            (self.words)(error)
+        };
+        // During a hold, only a prompt must not pass unsaved without a word.
+        let is_held = error.code == Code::HELD && event.moment != Moment::Prompt;
+        if is_held || error.code == Code::ROOT_MISSING {
+            return Handled::done(&what);
+        }
+        let is_to_be_recorded = event.moment == Moment::Prompt
+            && event.agent_id.is_none()
+            && !self.first
+            && self.context.settings.agents.auto != AutoCheckpoints::Off;
+        let mut is_new = self.marks().is_new(error.code.name);
+        if is_to_be_recorded && is_passing(error) {
+            is_new = self.marks().keep(&self.unnoted());
+        }
+        Handled::nothing(is_new, &what)
+    }
 
-/// Tells what was made, to the user only if nothing could be.
-fn anchored(
-    context: &Context,
-    event: &AgentEvent,
-    options: &HookOptions<'_>,
-    anchor: &Anchor,
-) -> Handled {
-    match anchor {
-        Anchor::Repeated => Handled::done("repeated"),
-        Anchor::Nothing(why) => Handled::done(why),
-        Anchor::Made(made) => {
-            let mut handled = Handled::done(&format!("made {}", made.id.short()));
-            if made.is_partial() && options.marks(context, event).is_new("partial") {
-                let id = made.id.short();
-                handled.answer.message = Some(format!(
-                    "checkpoint: {id} is partial, some files cannot be read: 'checkpoint show {id}' names them"
-                ));
+    /// Works on an event under the lock of the store; `None` if it came a moment ago, from this
+    /// agent or another.
+    ///
+    /// # Errors
+    /// The checkpoint cannot be made; what was noted of the event stays.
+    fn record(&self, session: &mut Session<'_>) -> Result<Option<Handled>> {
+        let (context, event) = (self.context, self.event);
+        let mut notes = notes_of(session);
+        let is_of_subagent = matches!(event.moment, Moment::SubagentStart | Moment::SubagentEnd);
+        if event.agent_id.is_some() && !is_of_subagent {
+            return Ok(Some(Handled::done("within a subagent")));
+        }
+        let agent = event.agent.into_str();
+        let lost = self.marks().lost();
+        let known = notes.touch(agent, &event.session, context.now_ms);
+        // The prompt at hand is noted by itself.
+        let is_given = event.moment == Moment::Prompt && event.prompt.is_some();
+        let now = is_given.then(|| self.unnoted());
+        for lost in &lost {
+            let mut prompts = known.prompts.iter().chain(&now);
+            if !prompts.any(|prompt| prompt.is_same(&lost.note)) {
+                known.add_prompt(lost.note.clone());
             }
-            handled
         }
-        Anchor::Unchanged(same) => Handled::done(&format!("unchanged since {}", same.id.short())),
-        Anchor::TooManyFiles(why) => {
-            let is_new = options.marks(context, event).is_new("too_many_files");
-            not_made(is_new, why)
+        let prompts = if event.moment == Moment::Prompt {
+            known.turns
+        } else {
+            known.next_number()
+        };
+        // The same words without a name are a prompt of their own if something changed between.
+        let is_start = event.moment == Moment::SessionStart;
+        let is_repeated = !is_start && notes.is_repeated(seen(context, event, prompts));
+        let may_be_new = event.moment == Moment::Prompt && event.prompt_id.is_none();
+        if is_repeated && !may_be_new {
+            return Ok(None);
+        }
+        let known = notes.touch(agent, &event.session, context.now_ms);
+        note_of_subagents(known, event, context.now_ms);
+        let done = match self.refusal(known) {
+            Some(why) => Ok(Some(Handled::done(why))),
+            None => self.anchor(session, known, is_repeated),
+        };
+        // The notes help to tell prompts apart; without them, the trailers still do.
+        if session.locked.write_session_notes(&notes).is_ok() {
+            marks::forget(&lost);
+        }
+        done
+    }
+
+    /// Returns why there is no checkpoint at this moment.
+    fn refusal(&self, session: &AgentSession) -> Option<&'static str> {
+        let event = self.event;
+        let auto = self.context.settings.agents.auto;
+        let now_ms = self.context.now_ms;
+        let has_subagents = event.has_subagents || session.has_running_subagent(now_ms);
+        let last = session.prompts.last();
+        let is_known = last.is_some_and(|last| last.id.is_some() && last.id == event.prompt_id);
+        match event.moment {
+            Moment::SubagentStart | Moment::SubagentEnd | Moment::SessionEnd => Some("noted"),
+            _ if self.begins() => Some("noted"),
+            // Qwen Code tells the prompt of a turn again after each call of a tool, without its text.
+            Moment::Prompt if event.prompt.is_none() && is_known => Some("the prompt goes on"),
+            _ if auto == AutoCheckpoints::Off => Some("auto is off"),
+            Moment::PreTool if auto == AutoCheckpoints::Prompts => Some("auto is prompts"),
+            Moment::PreTool | Moment::TurnEnd if has_subagents => Some("a subagent runs"),
+            _ => None,
+        }
+    }
+
+    /// Makes the checkpoint; before a prompt, notes it.
+    fn anchor(
+        &self,
+        session: &mut Session<'_>,
+        known: &mut AgentSession,
+        is_repeated: bool,
+    ) -> Result<Option<Handled>> {
+        let (context, event) = (self.context, self.event);
+        let words = context.settings.agents.prompts;
+        let is_prompt = event.moment == Moment::Prompt;
+        let last = known.prompts.last();
+        let number = if is_prompt {
+            known.next_number()
+        } else {
+            last.map_or(0, |prompt| prompt.number)
+        };
+        let text = event.prompt.as_deref().unwrap_or_default();
+        let line = if is_prompt {
+            text::line_of(text, words)
+        } else {
+            let last = last.filter(|_| words != PromptWords::Off);
+            last.map(|prompt| prompt.line.clone()).unwrap_or_default()
+        };
+        let known_id = last.and_then(|prompt| prompt.id.clone());
+        let id = event.prompt_id.clone().or(known_id.filter(|_| !is_prompt));
+        let agent = event.agent.into_str();
+        let options = CreateOptions {
+            reason: Some(text::reason(event, number, &line, words)),
+            source: Some(agent.to_owned()),
+            dedup: DedupPolicy::SameState,
+            is_automatic: true,
+            origin: Some(PromptOrigin {
+                provenance: Provenance {
+                    agent: Some(agent.to_owned()),
+                    session: Some(event.session.clone()),
+                    prompt: (number > 0).then(|| id.clone().unwrap_or(format!("#{number}"))),
+                    tool: event.tool.clone(),
+                    tool_use: event.tool_use.clone(),
+                    agent_id: event.agent_id.clone(),
+                    event: Some(event.moment),
+                },
+                prompt: text::recorded(text, words).filter(|_| is_prompt),
+            }),
+            ..CreateOptions::default()
+        };
+        let made = create_in(context, session, &options);
+        let is_new = made.as_ref().is_ok_and(|made| made.skipped.is_none());
+        if is_repeated && !is_new {
+            return Ok(None);
+        }
+        let checkpoints = &session.locked.inventory().checkpoints;
+        if is_new && known.first.is_none() {
+            known.first = oldest_of(checkpoints, &event.session).map(|first| first.id);
+        }
+        if is_prompt {
+            let checkpoint = made.as_ref().ok().and_then(|made| made.checkpoint.clone());
+            let back = checkpoint.as_ref().filter(|_| is_new);
+            known.add_prompt(PromptNote {
+                number,
+                id,
+                time_ms: context.now_ms,
+                rewound_to: back.and_then(|now| rewound_to(known, checkpoints, now)),
+                checkpoint: checkpoint.map(|checkpoint| checkpoint.id),
+                line,
+                end_ms: None,
+            });
+        }
+        made.map(|outcome| Some(self.made(&outcome)))
+    }
+
+    /// Tells what was made, to the user only if nothing could be.
+    fn made(&self, outcome: &CreateOutcome) -> Handled {
+        let id = outcome.checkpoint.as_ref().map(|made| made.id.short());
+        match (id, outcome.skipped) {
+            (Some(id), None) => {
+                let mut handled = Handled::done(&format!("made {id}"));
+                if outcome.is_partial() && self.marks().is_new("partial") {
+                    handled.answer.message = Some(format!(
+                        "checkpoint: {id} is partial, some files cannot be read: 'checkpoint show {id}' names them"
+                    ));
+                }
+                handled
+            }
+            (Some(id), Some(_)) => Handled::done(&format!("unchanged since {id}")),
+            (None, Some(Skipped::TooManyFiles)) => {
+                let warnings: Vec<String> =
+                    outcome.warnings.iter().map(ToString::to_string).collect();
+                let is_new = self.marks().is_new("too_many_files");
+                Handled::nothing(is_new, &warnings.join("; "))
+            }
+            (None, _) => Handled::done("checkpoints are disabled"),
+        }
+    }
+
+    /// Returns the note of a prompt of which nothing was recorded.
+    fn unnoted(&self) -> PromptNote {
+        /// Upper bound on an agent's name of a prompt, in bytes.
+        const LONGEST_ID: usize = 256;
+        let text = self.event.prompt.as_deref().unwrap_or_default();
+        let id = self.event.prompt_id.clone();
+        PromptNote {
+            number: 0,
+            id: id.filter(|id| id.len() <= LONGEST_ID),
+            time_ms: self.context.now_ms,
+            checkpoint: None,
+            rewound_to: None,
+            line: text::line_of(text, self.context.settings.agents.prompts),
+            end_ms: None,
         }
     }
 }
 
-fn failed(
-    context: &Context,
-    event: &AgentEvent,
-    options: &HookOptions<'_>,
-    error: &Error,
-) -> Handled {
-    let what = if error.code == Code::INTERRUPTED {
-        "it took longer than a hook may".to_owned()
-    } else {
-        (options.words)(error)
-    };
-    // During a hold, only a prompt must not pass unsaved without a word.
-    let is_held = error.code == Code::HELD && event.moment != Moment::Prompt;
-    if is_held || error.code == Code::ROOT_MISSING {
-        return Handled::done(&what);
+impl Handled {
+    fn done(what: &str) -> Self {
+        Self {
+            done: what.to_owned(),
+            ..Self::default()
+        }
     }
-    let marks = options.marks(context, event);
-    let is_new = marks.is_new(error.code.name);
-    if !is_passing(error) || !is_users_prompt(context, event, options) {
-        return not_made(is_new, &what);
-    }
-    let prompt = anchor::unnoted(context, event);
-    let is_told_first = anchor::is_noted(context, event, &prompt) || marks.keep(&prompt);
-    not_made(is_told_first, &what)
-}
 
-/// Returns what is logged of a failure, and told to the user if it is new.
-fn not_made(is_new: bool, what: &str) -> Handled {
-    let mut handled = Handled::done(&format!("failed: {what}"));
-    if is_new {
-        handled.answer.message = Some(format!("checkpoint: nothing was recorded: {what}"));
+    /// What is logged of a failure, and told to the user if it is new.
+    fn nothing(is_new: bool, what: &str) -> Self {
+        let mut handled = Self::done(&format!("failed: {what}"));
+        handled.answer.message =
+            is_new.then(|| format!("checkpoint: nothing was recorded: {what}"));
+        handled
     }
-    handled
 }
 
 /// Whether a failure says nothing of the next prompt, so that each prompt lost by it is told.
 fn is_passing(error: &Error) -> bool {
-    [Code::BUSY, Code::INTERRUPTED].contains(&error.code)
-        || matches!(
-            error.io_kind(),
-            Some(
-                ErrorKind::PermissionDenied
-                    | ErrorKind::QuotaExceeded
-                    | ErrorKind::ReadOnlyFilesystem
-                    | ErrorKind::StorageFull
-            )
+    let is_closed = |kind| {
+        matches!(
+            kind,
+            ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem
         )
+    };
+    [Code::BUSY, Code::INTERRUPTED].contains(&error.code)
+        || error.is_full()
+        || error.io_kind().is_some_and(is_closed)
 }
 
-/// Whether an event is a prompt that is to be recorded.
-fn is_users_prompt(context: &Context, event: &AgentEvent, options: &HookOptions<'_>) -> bool {
-    event.moment == Moment::Prompt
-        && event.agent_id.is_none()
-        && !options.first
-        && context.settings.agents.auto != AutoCheckpoints::Off
+/// Returns the notes of the store; lost ones are made of what the checkpoints say.
+fn notes_of(session: &Session<'_>) -> SessionNotes {
+    let notes = session.locked.store().session_notes();
+    if notes.sessions.is_empty() {
+        return from_checkpoints(&session.locked.inventory().checkpoints);
+    }
+    notes
+}
+
+/// `prompts` is how many came before, which tells the ends of two turns apart.
+fn seen(context: &Context, event: &AgentEvent, prompts: u32) -> SeenEvent {
+    let digest = |of: &dyn Fn(&mut DefaultHasher)| {
+        let mut hasher = DefaultHasher::new();
+        event.moment.hash(&mut hasher);
+        of(&mut hasher);
+        hasher.finish()
+    };
+    let agent = event.agent.into_str();
+    let text = (&event.prompt, &event.command);
+    let has_text = event.prompt.is_some() || event.command.is_some();
+    let ids = (&event.prompt_id, &event.tool_use, &event.agent_id);
+    let named = (agent, &event.session, ids, &event.stamp, prompts);
+    SeenEvent {
+        time_ms: context.now_ms,
+        agent: agent.to_owned(),
+        event: digest(&|hasher| (named, text).hash(hasher)),
+        text: has_text.then(|| digest(&|hasher| text.hash(hasher))),
+    }
+}
+
+fn note_of_subagents(session: &mut AgentSession, event: &AgentEvent, now_ms: i64) {
+    let id = event.agent_id.as_deref();
+    session.is_over = event.moment == Moment::SessionEnd;
+    if event.moment.ends_turn() {
+        session.turns = session.turns.saturating_add(1);
+        session.end_turn(now_ms);
+    }
+    match event.moment {
+        Moment::SubagentStart => session.begin_subagent(id.unwrap_or(UNNAMED), now_ms),
+        Moment::SubagentEnd => session.end_subagent(id),
+        Moment::SessionStart | Moment::SessionEnd | Moment::Interrupted => {
+            session.end_all_subagents();
+        }
+        _ => {}
+    }
+}
+
+/// Returns the newest earlier prompt before which the directory was as it is now.
+fn rewound_to(session: &AgentSession, line: &Line, now: &Checkpoint) -> Option<u32> {
+    let mut earlier = session.prompts.iter().rev();
+    let is_same = |prompt: &&PromptNote| {
+        let found = prompt.checkpoint.and_then(|id| line.find(id));
+        found.is_some_and(|then: Cow<'_, Checkpoint>| then.id != now.id && then.tree == now.tree)
+    };
+    earlier.find(is_same).map(|prompt| prompt.number)
 }
 
 /// Adds a line to the log of the store, if there is one. That this failed is nothing to report.
@@ -390,19 +478,4 @@ pub fn log(context: &Context, event: &AgentEvent, done: &str, took: Duration) {
         done.replace('\n', " ")
     );
     let _ = hook_log::append(store.layout(), &line);
-}
-
-impl<'t> HookOptions<'t> {
-    fn marks(&self, context: &'t Context, event: &'t AgentEvent) -> Marks<'t> {
-        Marks::of(self.temporary, context.root.path(), event)
-    }
-}
-
-impl Handled {
-    fn done(what: &str) -> Self {
-        Self {
-            done: what.to_owned(),
-            ..Self::default()
-        }
-    }
 }

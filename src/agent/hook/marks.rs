@@ -3,13 +3,12 @@
 //! began.
 
 use std::fs::{File, OpenOptions};
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::hash::{DefaultHasher, Hash, Hasher as _};
 use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
 use crate::agent::dialect::event::AgentEvent;
-use crate::base::time::DAY_MS;
 use crate::model::session::notes::PromptNote;
 use crate::store::files::{atomic_file, read_regular};
 
@@ -20,8 +19,8 @@ const BEGAN: &str = ".checkpoint-began-";
 const MOST_LOST: usize = 32;
 /// Upper bound on the file of one, in bytes.
 const LONGEST_LOST: u64 = 16 << 10;
-/// Time for which a mark is kept, in milliseconds.
-const KEPT_MS: i64 = 7 * DAY_MS;
+/// Time for which a mark is kept.
+const KEPT: Duration = Duration::from_hours(7 * 24);
 /// Upper bounds on what one run looks at: names in the folder, and marks of ours.
 const MOST_NAMES: usize = 4096;
 const MOST_MARKS: usize = 100;
@@ -50,9 +49,7 @@ impl<'t> Marks<'t> {
 
     /// Whether a cause is told for the first time in this session; marks it as told.
     pub fn is_new(&self, cause: &str) -> bool {
-        let mut hasher = DefaultHasher::new();
-        (&self.event.session, cause, self.root).hash(&mut hasher);
-        let mark = self.folder.join(format!("{TOLD}{:016x}", hasher.finish()));
+        let mark = mark(self.folder, TOLD, (&self.event.session, cause, self.root));
         !create(&mark).is_err_and(|why| why.kind() == ErrorKind::AlreadyExists)
     }
 
@@ -91,12 +88,17 @@ impl<'t> Marks<'t> {
     }
 
     fn lost_files(&self) -> impl Iterator<Item = PathBuf> {
-        let mut hasher = DefaultHasher::new();
         let agent = self.event.agent.into_str();
-        (agent, &self.event.session, self.root).hash(&mut hasher);
-        let stem = format!("{LOST}{:016x}", hasher.finish());
-        (0..MOST_LOST).map(move |at| self.folder.join(format!("{stem}-{at}")))
+        let stem = mark(self.folder, LOST, (agent, &self.event.session, self.root));
+        (0..MOST_LOST).map(move |at| stem.with_extension(at.to_string()))
     }
+}
+
+/// Returns the path of a mark.
+fn mark(folder: &Path, kind: &str, of: impl Hash) -> PathBuf {
+    let mut hasher = DefaultHasher::new();
+    of.hash(&mut hasher);
+    folder.join(format!("{kind}{:016x}", hasher.finish()))
 }
 
 /// Where a session began, for one user and base.
@@ -105,9 +107,11 @@ pub struct Beginning(PathBuf);
 impl Beginning {
     /// `None` if the session has no name.
     pub fn of(folder: &Path, base: &Path, event: &AgentEvent) -> Option<Self> {
-        let mut hasher = DefaultHasher::new();
-        (event.agent.into_str(), &event.session, base).hash(&mut hasher);
-        let mark = folder.join(format!("{BEGAN}{:016x}", hasher.finish()));
+        let mark = mark(
+            folder,
+            BEGAN,
+            (event.agent.into_str(), &event.session, base),
+        );
         (!event.session.is_empty()).then_some(Self(mark))
     }
 
@@ -141,6 +145,7 @@ pub fn forget(noted: &[LostPrompt]) {
 
 /// Removes marks of this user that are older than a week. That this failed is nothing to report.
 pub fn remove_old(folder: &Path, now_ms: i64) {
+    let now = UNIX_EPOCH + Duration::from_millis(now_ms.unsigned_abs());
     let entries = std::fs::read_dir(folder).into_iter().flatten();
     let names = entries.flatten().take(MOST_NAMES);
     let marks = names.filter(|entry| {
@@ -152,11 +157,11 @@ pub fn remove_old(folder: &Path, now_ms: i64) {
         let Ok(Some(found)) = read_regular::lstat(&mark) else {
             continue;
         };
-        let written = found.modified().ok();
-        let since = written.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-        let written_ms = since.and_then(|since| i64::try_from(since.as_millis()).ok());
-        let is_old = written_ms.is_some_and(|time| now_ms.saturating_sub(time) > KEPT_MS);
-        if is_old && found.is_file() && read_regular::is_ours(&found) {
+        let age = found
+            .modified()
+            .ok()
+            .and_then(|written| now.duration_since(written).ok());
+        if age.is_some_and(|age| age > KEPT) && found.is_file() && read_regular::is_ours(&found) {
             let _ = atomic_file::remove_if_there(&mark);
         }
     }

@@ -1,7 +1,9 @@
 //! Carries out what `setup` planned: each file is replaced whole or not at all.
 
-use std::fs::{File, Permissions};
-use std::io::Write as _;
+use std::fs::File;
+#[cfg(unix)]
+use std::fs::Permissions;
+use std::io::{self, Write as _};
 use std::path::Path;
 use std::time::Duration;
 
@@ -11,7 +13,7 @@ use crate::agent::dialect::event::AgentName;
 use crate::agent::setup::agent_files;
 use crate::agent::setup::agents::{Agents, SetupPlaces};
 use crate::agent::setup::managed::Leeway;
-use crate::agent::setup::plan::{AgentPlan, LeftAlone, SettingsChange, SetupProgress, text_of};
+use crate::agent::setup::plan::{AgentPlan, FileOutcome, SettingsFile, SetupProgress, text_of};
 use crate::config::environment::Environment;
 use crate::error::{Error, Result};
 use crate::store::files::atomic_file::{self, TemporaryFile};
@@ -36,41 +38,31 @@ pub fn lock(environment: &Environment) -> Result<Option<LockGuard>> {
 
 /// Carries out the plan for one agent, up to the first file that cannot be written or removed: what
 /// calls us never stands without what it needs. `top` is the directory that stays in any case.
-pub fn carry_out(mut plan: AgentPlan, top: &Path) -> AgentPlan {
+pub fn carry_out(plan: &mut AgentPlan, top: &Path) {
     plan.progress = SetupProgress::Done;
-    plan.unchanged.clear();
-    for change in std::mem::take(&mut plan.changes) {
-        let left = |why: &str| LeftAlone {
-            path: change.path.clone(),
-            why: why.to_owned(),
-        };
+    for file in plan.files.iter_mut().filter(|file| file.is_change()) {
         if plan.failure.is_some() {
-            plan.failed.push(left("what comes before it failed"));
-        } else if text_of(&change.path) != change.found {
+            file.end(FileOutcome::Failed, "what comes before it failed");
+        } else if text_of(&file.path) != file.found {
             let why = "another program wrote it meanwhile; try again";
-            plan.left.push(left(why));
-        } else if let Err(why) = apply(&change, top) {
+            file.end(FileOutcome::Left, why);
+        } else if let Err(why) = apply(file, top) {
             // A flush that fails leaves the new text in place.
-            if text_of(&change.path) == change.wanted {
-                plan.changes.push(change);
-            } else {
-                plan.failed.push(left(&cause(&why)));
+            if text_of(&file.path) != file.wanted {
+                file.end(FileOutcome::Failed, &cause(&why));
             }
             plan.failure = Some(why);
-        } else {
-            plan.changes.push(change);
         }
     }
-    plan
 }
 
 /// Makes one change. The copy of what others wrote comes first, and goes last.
-fn apply(change: &SettingsChange, top: &Path) -> Result<()> {
+fn apply(change: &SettingsFile, top: &Path) -> Result<()> {
     let copied = change.copy.as_deref().and_then(text_of);
     let is_back = copied == change.wanted;
     match (&change.copy, &change.found) {
         (Some(copy), Some(found)) if !is_back && copied != change.found => {
-            write(copy, found, Mode::Of(&change.path))?;
+            write(copy, found, Some(&change.path))?;
         }
         _ => {}
     }
@@ -88,7 +80,7 @@ fn apply(change: &SettingsChange, top: &Path) -> Result<()> {
     };
     let written = match &change.found {
         Some(found) if found == text => Ok(()),
-        _ => write(&change.path, text, Mode::Kept),
+        _ => write(&change.path, text, None),
     };
     match &change.copy {
         // What was not changed needs no copy.
@@ -116,8 +108,7 @@ pub fn clear_leftovers(places: &SetupPlaces, agents: &Agents) {
             continue;
         };
         let wanted = agent_files::of_agent(name, agent, places, &Leeway::Plugin, "");
-        let wanted = wanted.into_iter();
-        for file in wanted.flat_map(|wanted| wanted.files.into_iter().chain(wanted.extra)) {
+        for file in wanted.into_iter().flat_map(|wanted| wanted.files) {
             // A file behind a link is written where it is.
             let real = file.path.canonicalize().unwrap_or(file.path);
             real.parent().into_iter().for_each(sweep);
@@ -125,36 +116,13 @@ pub fn clear_leftovers(places: &SetupPlaces, agents: &Agents) {
     }
 }
 
-/// The permissions of a file that is written.
-#[derive(Clone, Copy)]
-enum Mode<'p> {
-    /// As they are; everyone may read a new file.
-    Kept,
-    /// As those of another file.
-    Of(&'p Path),
+/// Writes a file through a link, whole or not at all, with the owner and permissions of `like` or
+/// those that it has. A failure names it, not the temporary file.
+pub fn write(path: &Path, text: &str, like: Option<&Path>) -> Result<()> {
+    write_through(path, text, like).map_err(|why| why.renamed("write", path))
 }
 
-impl<'p> Mode<'p> {
-    /// Returns the file whose owner and permissions count.
-    fn model(self, target: &'p Path) -> &'p Path {
-        match self {
-            Mode::Of(other) => other,
-            Mode::Kept => target,
-        }
-    }
-}
-
-/// Writes a file of the user's with the permissions that it has.
-pub fn write_settings(path: &Path, text: &str) -> Result<()> {
-    write(path, text, Mode::Kept)
-}
-
-/// Writes a file through a link, whole or not at all. A failure names it, not the temporary file.
-fn write(path: &Path, text: &str, mode: Mode<'_>) -> Result<()> {
-    write_through(path, text, mode).map_err(|why| why.renamed("write", path))
-}
-
-fn write_through(path: &Path, text: &str, mode: Mode<'_>) -> Result<()> {
+fn write_through(path: &Path, text: &str, like: Option<&Path>) -> Result<()> {
     let target = if path.is_symlink() {
         path.canonicalize().map_err(Error::io("follow", path))?
     } else {
@@ -164,66 +132,41 @@ fn write_through(path: &Path, text: &str, mode: Mode<'_>) -> Result<()> {
     std::fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
     sweep(folder);
     let temporary = TemporaryFile::create(folder, TEMPORARY, "-")?;
-    let failed = Error::io("write", temporary.path());
     let mut file = temporary.file();
-    file.write_all(text.as_bytes()).map_err(failed)?;
-    keep_owner(file, &target, mode);
-    if let Some(permissions) = permissions(&target, mode) {
-        let failed = Error::io("set the mode of", temporary.path());
-        file.set_permissions(permissions).map_err(failed)?;
-    }
+    file.write_all(text.as_bytes())
+        .and_then(|()| resemble(file, like.unwrap_or(&target)))
+        .map_err(Error::io("write", temporary.path()))?;
     temporary.sync()?;
     temporary.publish(&target)?;
     atomic_file::sync_directory(folder)
 }
 
-/// Gives a new file the owner and group of the one that it replaces or is a copy of, as far as this
-/// user may: root would take it from its user.
+/// Gives a new file the mode of another, and its owner and group as far as this user may: root would
+/// take it from its user. Everyone may read one that has no model.
 #[cfg(unix)]
-fn keep_owner(file: &File, target: &Path, mode: Mode<'_>) {
-    use std::os::unix::fs::{MetadataExt as _, fchown};
-    let like = mode.model(target);
-    if let Ok(found) = like.metadata() {
-        let _ = fchown(file, Some(found.uid()), Some(found.gid()));
-    }
+fn resemble(file: &File, like: &Path) -> io::Result<()> {
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, fchown};
+    let Ok(found) = like.metadata() else {
+        return file.set_permissions(Permissions::from_mode(0o644));
+    };
+    let _ = fchown(file, Some(found.uid()), Some(found.gid()));
+    file.set_permissions(found.permissions())
 }
 
 #[cfg(not(unix))]
-fn keep_owner(_file: &File, _target: &Path, _mode: Mode<'_>) {}
-
-fn permissions(target: &Path, mode: Mode<'_>) -> Option<Permissions> {
-    let like = mode.model(target);
-    like.metadata()
-        .ok()
-        .map(|found| found.permissions())
-        .or_else(usual_permissions)
-}
-
-#[cfg(unix)]
-#[expect(clippy::unnecessary_wraps, reason = "other systems have none")]
-fn usual_permissions() -> Option<Permissions> {
-    Some(std::os::unix::fs::PermissionsExt::from_mode(0o644))
-}
-
-#[cfg(not(unix))]
-fn usual_permissions() -> Option<Permissions> {
-    None
+fn resemble(file: &File, like: &Path) -> io::Result<()> {
+    let found = like.metadata();
+    found.map_or(Ok(()), |found| file.set_permissions(found.permissions()))
 }
 
 /// Removes temporary files that a killed run left in a folder.
 fn sweep(folder: &Path) {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let leftovers = entries.filter(|entry| {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let rest = name.as_encoded_bytes().strip_prefix(TEMPORARY.as_bytes());
-        rest.is_some_and(|rest| {
-            rest.len() > 8
-                && rest
-                    .iter()
-                    .all(|byte| byte.is_ascii_hexdigit() || *byte == b'-')
-        })
-    });
-    for leftover in leftovers {
-        let _ = std::fs::remove_file(leftover.path());
+        let is_random = |byte: &u8| byte.is_ascii_hexdigit() || *byte == b'-';
+        if rest.is_some_and(|rest| rest.len() > 8 && rest.iter().all(is_random)) {
+            let _ = std::fs::remove_file(entry.path());
+        }
     }
 }

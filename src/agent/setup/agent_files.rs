@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::agent::dialect::event::AgentName;
 use crate::agent::setup::agents::{
@@ -30,7 +30,7 @@ const SKILLS: [(&str, &str); 2] = [
     ("resume-workflow", include_str!("texts/resume-workflow.md")),
 ];
 /// What stands for the program in the texts, a string that JavaScript and Starlark read alike.
-pub const PROGRAM: &str = "\"PROGRAM\"";
+const PROGRAM: &str = "\"PROGRAM\"";
 const DESCRIPTION: &str =
     "A checkpoint of the working directory before each prompt, and the way back";
 /// Seconds for the first checkpoint of a directory.
@@ -41,15 +41,24 @@ const FIRST_SECONDS: u32 = 25;
 pub struct AgentFile {
     pub path: PathBuf,
     pub content: FileContent,
+    /// Whether nothing of ours may stand in it beside the other files: each event would come twice.
+    pub is_extra: bool,
+}
+
+impl AgentFile {
+    fn new(path: PathBuf, content: FileContent) -> Self {
+        Self {
+            path,
+            content,
+            is_extra: false,
+        }
+    }
 }
 
 #[derive(Clone, Debug)]
 pub enum FileContent {
-    /// A text of ours alone; `template` is the same without the program.
-    Text {
-        text: String,
-        template: &'static str,
-    },
+    /// A text of ours alone.
+    Text(String),
     /// Entries in JSON that others may write too.
     Json(OurJson),
     /// A server in TOML.
@@ -61,12 +70,10 @@ pub enum FileContent {
 /// All that an agent gets.
 #[derive(Clone, Debug)]
 pub struct AgentFiles {
-    /// In the order of writing: what calls us comes last. They are removed the other way round.
+    /// In the order of removal: what calls us comes first. They are written the other way round.
     pub files: Vec<AgentFile>,
     /// The folder that holds files of ours alone, if there is one.
     pub own_folder: Option<PathBuf>,
-    /// Files in which nothing of ours may stand beside these: each event would come twice.
-    pub extra: Vec<AgentFile>,
     /// What is left to the user.
     pub notes: Vec<String>,
 }
@@ -89,22 +96,26 @@ pub fn of_agent(
         (_, _, false) => "user",
         (_, _, true) => "project",
     };
-    let (folder, top) = (places.folder(agent), &places.top);
+    let folder = places.folder(agent);
+    let dir = |layout: &AgentLayout| folder.join(layout.own.as_deref().unwrap_or_default());
+    let files = |layout| files(name, agent, layout, &dir(layout), &places.top, program);
     let of_place = |place: &str| agent.layout.get(place).or(agent.layout.get("any"));
     let layout = of_place(wanted).ok_or_else(|| Error::unexpected("no such layout"))?;
-    let files = files(name, agent, layout, &folder, top, program)?;
-    let mut extra = Vec::new();
-    for other in ["plugin", "settings"]
-        .into_iter()
-        .filter_map(|place| agent.layout.get(place))
-    {
-        extra.extend(self::files(name, agent, other, &folder, top, program)?);
+    let mut own = files(layout)?;
+    let mut all = Vec::new();
+    let others = ["plugin", "settings"].into_iter();
+    for other in others.filter_map(|place| agent.layout.get(place)) {
+        all.extend(files(other)?);
     }
-    extra.retain(|extra| !files.iter().any(|file| file.path == extra.path));
+    all.retain(|extra| !own.iter().any(|file| file.path == extra.path));
+    for file in &mut all {
+        file.is_extra = true;
+    }
+    all.append(&mut own);
+    all.reverse();
     Ok(AgentFiles {
-        files,
-        own_folder: layout.own.as_ref().map(|own| folder.join(own)),
-        extra,
+        files: all,
+        own_folder: layout.own.as_ref().map(|_| dir(layout)),
         notes: notes(agent, places.is_project, no_plugin),
     })
 }
@@ -113,33 +124,21 @@ pub fn of_agent(
 pub fn claude_plugin(agent: &Agent, folder: &Path, program: &str) -> Result<Vec<AgentFile>> {
     let layout = agent.layout.get("plugin");
     let layout = layout.ok_or_else(|| Error::unexpected("the plugin is not in the table"))?;
-    let in_folder = AgentLayout {
-        own: None,
-        ..layout.clone()
-    };
-    files(
-        AgentName::Claude,
-        agent,
-        &in_folder,
-        folder,
-        folder,
-        program,
-    )
+    files(AgentName::Claude, agent, layout, folder, folder, program)
 }
 
 fn files(
     name: AgentName,
     agent: &Agent,
     layout: &AgentLayout,
-    folder: &Path,
+    dir: &Path,
     top: &Path,
     program: &str,
 ) -> Result<Vec<AgentFile>> {
-    let own = layout.own.as_deref().unwrap_or_default();
     let path = |below: &str| {
         native_path(match below.strip_prefix("~/") {
             Some(below) => top.join(below),
-            None => folder.join(own).join(below),
+            None => dir.join(below),
         })
     };
     let mut files = Vec::new();
@@ -156,11 +155,7 @@ fn files(
         in_json(&mut files, path(below), |json| json.members = manifest());
     }
     if let Some(below) = layout.server.as_ref().filter(|_| cfg!(feature = "mcp")) {
-        let path = existing(&agent.server, path(below));
-        match server(&agent.server, &path, program)? {
-            FileContent::Json(ours) => in_json(&mut files, path, |json| json.server = ours.server),
-            content => files.push(AgentFile { path, content }),
-        }
+        add_server(&mut files, &agent.server, path(below), program)?;
     }
     if let (Some(below), Some(hooks)) = (&layout.hooks, &agent.hooks) {
         let entries = entries(name, hooks, program)?;
@@ -169,11 +164,10 @@ fn files(
     Ok(files)
 }
 
-fn text(path: PathBuf, template: &'static str, program: &str) -> AgentFile {
+fn text(path: PathBuf, template: &str, program: &str) -> AgentFile {
     let text = template.replace(PROGRAM, &Value::from(program).to_string());
-    let text = own_text::sealed(&path, &text);
-    let content = FileContent::Text { text, template };
-    AgentFile { path, content }
+    let content = FileContent::Text(own_text::sealed(&path, &text));
+    AgentFile::new(path, content)
 }
 
 /// Adds to what is ours in a file of JSON, which may be among the files already.
@@ -181,7 +175,7 @@ fn in_json(files: &mut Vec<AgentFile>, path: PathBuf, add: impl FnOnce(&mut OurJ
     let known = files.iter().position(|file| file.path == path);
     let at = known.unwrap_or_else(|| {
         let content = FileContent::Json(OurJson::default());
-        files.push(AgentFile { path, content });
+        files.push(AgentFile::new(path, content));
         files.len() - 1
     });
     if let FileContent::Json(json) = &mut files[at].content {
@@ -189,36 +183,31 @@ fn in_json(files: &mut Vec<AgentFile>, path: PathBuf, add: impl FnOnce(&mut OurJ
     }
 }
 
-/// Returns our server as the content of a file.
-fn server(server: &AgentServer, path: &Path, program: &str) -> Result<FileContent> {
-    let program = program.to_owned();
-    if let Some(paste) = &server.paste {
-        let paste = paste.replace("{program}", &Value::from(&*program).to_string());
-        return Ok(FileContent::Yaml { program, paste });
-    }
-    if path.extension().is_some_and(|end| end == "toml") {
-        return Ok(FileContent::Toml { program });
-    }
-    let value_of = |word: &str| (word == "program").then(|| program.clone().into());
-    let entry = ServerEntry {
-        key: server.key.clone(),
-        entry: filled(&server.entry, &value_of)?,
-        program,
-    };
-    Ok(FileContent::Json(OurJson {
-        server: Some(entry),
-        ..OurJson::default()
-    }))
-}
-
-/// Returns the path of a file of servers, or that of one with comments if only the latter is there.
-fn existing(server: &AgentServer, path: PathBuf) -> PathBuf {
+fn add_server(
+    files: &mut Vec<AgentFile>,
+    server: &AgentServer,
+    path: PathBuf,
+    program: &str,
+) -> Result<()> {
     let with_comments = path.with_extension("jsonc");
     let is_there = |path: &Path| path.symlink_metadata().is_ok();
-    if server.or_jsonc && !is_there(&path) && is_there(&with_comments) {
-        return with_comments;
+    let has_comments = server.or_jsonc && !is_there(&path) && is_there(&with_comments);
+    let path = if has_comments { with_comments } else { path };
+    let program = program.to_owned();
+    if let Some(paste) = &server.paste {
+        let paste = paste.replace("{program}", &json!(program).to_string());
+        files.push(AgentFile::new(path, FileContent::Yaml { program, paste }));
+    } else if path.extension().is_some_and(|end| end == "toml") {
+        files.push(AgentFile::new(path, FileContent::Toml { program }));
+    } else {
+        let entry = ServerEntry {
+            key: server.key.clone(),
+            entry: filled(&server.entry, &[("program", json!(program))])?,
+            program,
+        };
+        in_json(files, path, |json| json.server = Some(entry));
     }
-    path
+    Ok(())
 }
 
 fn notes(agent: &Agent, is_project: bool, no_plugin: Option<&ManagedKey>) -> Vec<String> {
@@ -252,17 +241,20 @@ fn entries(agent: AgentName, hooks: &AgentHooks, program: &str) -> Result<HookEn
     let of_event = |event: &HookEvent| {
         let first = event.first.then_some(true);
         let calls = std::iter::once(false).chain(first);
-        let handlers = calls.map(|is_first| handler(agent, hooks, event, program, is_first));
+        let handlers = calls.map(|is_first| {
+            let program = program.to_owned();
+            let call = HookCall {
+                program,
+                agent,
+                is_first,
+            };
+            handler(&hooks.handler, event, &call)
+        });
         let handlers: Vec<Value> = handlers.collect::<Result<_>>()?;
-        let mut group = Map::new();
-        if let Some(tools) = &event.tools {
-            group.insert("matcher".to_owned(), tools.as_str().into());
-        }
-        let list = if hooks.grouped {
-            group.insert("hooks".to_owned(), handlers.into());
-            vec![Value::Object(group)]
-        } else {
-            handlers
+        let list = match (hooks.grouped, &event.tools) {
+            (false, _) => handlers,
+            (true, None) => vec![json!({ "hooks": handlers })],
+            (true, Some(tools)) => vec![json!({ "matcher": tools, "hooks": handlers })],
         };
         Ok((event.on.clone(), list))
     };
@@ -274,71 +266,38 @@ fn entries(agent: AgentName, hooks: &AgentHooks, program: &str) -> Result<HookEn
     })
 }
 
-/// Returns what one agent needs to call us once at one event.
-fn handler(
-    agent: AgentName,
-    hooks: &AgentHooks,
-    event: &HookEvent,
-    program: &str,
-    is_first: bool,
-) -> Result<Value> {
-    let call = HookCall {
-        program: program.to_owned(),
-        agent,
-        is_first,
-    };
-    let seconds = if is_first {
-        FIRST_SECONDS
+/// Returns what an agent needs to call us once at one event.
+fn handler(template: &str, event: &HookEvent, call: &HookCall) -> Result<Value> {
+    let (seconds, name) = if call.is_first {
+        (FIRST_SECONDS, "checkpoint-first")
     } else {
-        event.seconds
+        (event.seconds, "checkpoint")
     };
-    let name = if is_first {
-        "checkpoint-first"
-    } else {
-        "checkpoint"
-    };
-    let is_async = event.is_async || is_first;
-    filled(&hooks.handler, &|word| match word {
-        "call" => Some(call.native().into()),
-        "sh" => Some(call.shell().into()),
-        "powershell" => Some(call.powershell().into()),
-        "windows" => cfg!(windows).then(|| call.powershell().into()),
-        "shell" => cfg!(windows).then(|| "powershell".into()),
-        "seconds" => Some(seconds.into()),
-        "milliseconds" => Some((seconds * 1000).into()),
-        "name" => Some(name.into()),
-        "async" => is_async.then(|| true.into()),
-        "tools" => event.tools.as_deref().map(Value::from),
-        _ => None,
-    })
+    let is_async = event.is_async || call.is_first;
+    let words = [
+        ("call", json!(call.native())),
+        ("sh", json!(call.shell())),
+        ("powershell", json!(call.powershell())),
+        ("windows", json!(cfg!(windows).then(|| call.powershell()))),
+        ("shell", json!(cfg!(windows).then_some("powershell"))),
+        ("seconds", json!(seconds)),
+        ("milliseconds", json!(seconds * 1000)),
+        ("name", json!(name)),
+        ("async", json!(is_async.then_some(true))),
+        ("tools", json!(event.tools)),
+    ];
+    filled(template, &words)
 }
 
-/// Reads a template of JSON and puts a value in the place of each `{word}`; a key without one goes.
-fn filled(template: &str, value_of: &dyn Fn(&str) -> Option<Value>) -> Result<Value> {
-    let template: Value = serde_json::from_str(template).map_err(Error::unexpected)?;
-    Ok(fill(template, value_of).unwrap_or_default())
-}
-
-fn fill(template: Value, value_of: &dyn Fn(&str) -> Option<Value>) -> Option<Value> {
-    match template {
-        Value::String(text) => match text
-            .strip_prefix('{')
-            .and_then(|word| word.strip_suffix('}'))
-        {
-            Some(word) => value_of(word),
-            None => Some(text.into()),
-        },
-        Value::Array(list) => Some(
-            list.into_iter()
-                .filter_map(|one| fill(one, value_of))
-                .collect(),
-        ),
-        Value::Object(map) => {
-            let filled = map
-                .into_iter()
-                .filter_map(|(key, one)| Some((key, fill(one, value_of)?)));
-            Some(Value::Object(filled.collect()))
-        }
-        other => Some(other),
-    }
+/// Reads a template of JSON with a value in the place of each `"{word}"`; a key of null goes.
+fn filled(template: &str, words: &[(&str, Value)]) -> Result<Value> {
+    let text = words
+        .iter()
+        .fold(template.to_owned(), |text, (word, value)| {
+            text.replace(&format!("\"{{{word}}}\""), &value.to_string())
+        });
+    let mut filled: Value = serde_json::from_str(&text).map_err(Error::unexpected)?;
+    let members = filled.as_object_mut().into_iter();
+    members.for_each(|members| members.retain(|_, value| !value.is_null()));
+    Ok(filled)
 }

@@ -115,8 +115,7 @@ pub struct SetupPlaces {
     /// The home directory, or the project.
     pub top: PathBuf,
     pub is_project: bool,
-    config: PathBuf,
-    moved: [(&'static str, Option<PathBuf>); 3],
+    environment: Environment,
     /// The settings of Claude Code that an organization manages.
     pub managed: PathBuf,
 }
@@ -125,16 +124,14 @@ impl SetupPlaces {
     /// # Errors
     /// There is no home directory.
     pub fn of_user(environment: &Environment) -> Result<Self> {
-        let home = environment.home.as_deref().ok_or_else(no_home)?;
-        let config = environment.xdg_config_home.clone();
+        let home = environment.home.as_deref().ok_or_else(|| {
+            Error::unexpected(
+                "agents keep their settings in the home directory, and HOME names none",
+            )
+        })?;
         Ok(Self {
             is_project: false,
-            config: config.unwrap_or_else(|| home.join(".config")),
-            moved: [
-                ("CLAUDE_CONFIG_DIR", environment.claude_config_dir.clone()),
-                ("CODEX_HOME", environment.codex_home.clone()),
-                ("COPILOT_HOME", environment.copilot_home.clone()),
-            ],
+            environment: environment.clone(),
             ..Self::of_project(home)
         })
     }
@@ -143,8 +140,7 @@ impl SetupPlaces {
         Self {
             top: root.to_path_buf(),
             is_project: true,
-            config: PathBuf::new(),
-            moved: Default::default(),
+            environment: Environment::default(),
             managed: managed::usual_folder(),
         }
     }
@@ -154,9 +150,8 @@ impl SetupPlaces {
         if self.is_project {
             return self.top.join(&agent.project);
         }
-        let mut moved = self.moved.iter();
-        let moved = moved.find(|(name, _)| Some(*name) == agent.env.as_deref());
-        if let Some((_, Some(folder))) = moved {
+        let named = |variable: &str| self.environment.folders.get(variable);
+        if let Some(folder) = agent.env.as_deref().and_then(named) {
             return folder.clone();
         }
         let of_system = match std::env::consts::OS {
@@ -166,7 +161,12 @@ impl SetupPlaces {
         };
         let below = of_system.unwrap_or(&agent.user);
         match below.strip_prefix("{config}/") {
-            Some(below) => self.config.join(below),
+            Some(below) => {
+                let config = named("XDG_CONFIG_HOME").filter(|path| path.is_absolute());
+                let config = config.cloned();
+                let usual = || self.top.join(".config");
+                config.unwrap_or_else(usual).join(below)
+            }
             None => self.top.join(below),
         }
     }
@@ -181,9 +181,4 @@ impl SetupPlaces {
                 || names.any(|name| name != "projects")
         })
     }
-}
-
-/// Returns the failure to find the settings of agents.
-pub fn no_home() -> Error {
-    Error::unexpected("agents keep their settings in the home directory, and HOME names none")
 }

@@ -1,12 +1,15 @@
 //! Edits JSON with comments, as people keep their settings: text is only put in or cut out, and all
 //! other bytes stay as they are.
 
+use std::ops::Range;
+
 use jsonc_parser::ast::Value as Node;
 use jsonc_parser::common::Ranged as _;
-use jsonc_parser::tokens::Token;
-use jsonc_parser::{CollectOptions, CommentCollectionStrategy, ParseOptions};
+use jsonc_parser::{CollectOptions, ParseOptions};
 use serde::Serialize as _;
-use serde_json::Value;
+use serde_json::{Map, Value};
+
+use crate::error::{Error, Result};
 
 const BOM: &str = "\u{feff}";
 const STRICT: ParseOptions = ParseOptions {
@@ -22,308 +25,228 @@ const STRICT: ParseOptions = ParseOptions {
     allow_extended_string_escapes: false,
 };
 
-/// Why a file of settings is left alone.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SettingsFlaw {
-    pub why: String,
+/// Says that its agent cannot read a text either.
+pub fn unreadable(why: impl std::fmt::Display) -> Error {
+    Error::unexpected(format!(
+        "it cannot be read ({why}); correct it, then try again"
+    ))
 }
 
-impl SettingsFlaw {
-    pub fn new(why: impl Into<String>) -> Self {
-        Self { why: why.into() }
-    }
-
-    /// A text that its agent cannot read either.
-    pub fn unreadable(why: impl std::fmt::Display) -> Self {
-        Self::new(format!(
-            "it cannot be read ({why}); correct it, then try again"
-        ))
-    }
-
-    fn missing() -> Self {
-        Self::new("it lacks a value that was there")
-    }
+/// Returns the values of a text.
+///
+/// # Errors
+/// It is no JSON, or a key is in an object twice.
+pub fn value(text: &str) -> Result<Value> {
+    value_of(&parse(text.trim_start_matches(BOM))?)
 }
 
-/// One step from a container to a value in it.
-#[derive(Clone, Copy, Debug)]
-pub enum JsonStep<'s> {
-    Key(&'s str),
-    At(usize),
+/// Returns a text that says what `change` makes of its values; null in the place of an element
+/// takes that out. What is empty then goes too, unless there is a comment in it.
+///
+/// # Errors
+/// It is no JSON object, or a key is in an object twice.
+pub fn edited(
+    text: &str,
+    change: impl FnOnce(&mut Map<String, Value>) -> Result<()>,
+) -> Result<String> {
+    let plain = text.trim_start_matches(BOM);
+    let letters: String = plain.split_whitespace().collect();
+    let is_nothing = letters.is_empty() || letters == "{}";
+    let root = parse(if is_nothing { "{}" } else { plain })?;
+    let found = value_of(&root)?;
+    let Value::Object(mut wanted) = found.clone() else {
+        return Err(Error::unexpected("it is no JSON object"));
+    };
+    change(&mut wanted)?;
+    let wanted = Value::Object(wanted);
+    if wanted == found {
+        return Ok(text.to_owned());
+    }
+    if is_nothing {
+        return Ok(pretty(&wanted, "  ") + "\n");
+    }
+    let mut edit = Edit {
+        text: plain.to_owned(),
+        newline: newline_of(plain),
+        unit: indentation(plain),
+    };
+    edit.change(&root, &wanted);
+    Ok(format!(
+        "{}{}",
+        &text[..text.len() - plain.len()],
+        edit.text
+    ))
 }
 
-/// A text that is being edited. It can be parsed at any time.
-#[derive(Clone, Debug)]
-pub struct JsonEdit {
+fn parse(text: &str) -> Result<Node<'_>> {
+    let parsed = jsonc_parser::parse_to_ast(text, &CollectOptions::default(), &STRICT);
+    let root = parsed.map_err(unreadable)?.value;
+    root.ok_or_else(|| unreadable("it is empty"))
+}
+
+fn value_of(node: &Node<'_>) -> Result<Value> {
+    Ok(match node {
+        Node::StringLit(text) => Value::from(text.value.as_ref()),
+        // The number is kept as it is written.
+        Node::NumberLit(number) => serde_json::from_str(number.value)
+            .map_err(|_| Error::unexpected(format!("{} is no number", number.value)))?,
+        Node::BooleanLit(switch) => Value::from(switch.value),
+        Node::NullKeyword(_) => Value::Null,
+        Node::Array(array) => {
+            let values = array.elements.iter().map(value_of);
+            Value::Array(values.collect::<Result<_>>()?)
+        }
+        Node::Object(object) => {
+            let mut map = Map::new();
+            for one in &object.properties {
+                let key = one.name.as_str();
+                if map.insert(key.to_owned(), value_of(&one.value)?).is_some() {
+                    let why = format!("the key \"{key}\" is in it twice");
+                    return Err(Error::unexpected(why));
+                }
+            }
+            Value::Object(map)
+        }
+    })
+}
+
+/// A text that is being edited from its end on, so that no place before an edit moves.
+struct Edit {
     text: String,
-    has_bom: bool,
     newline: &'static str,
     /// One level of indentation.
     unit: String,
 }
 
-/// A value of a text with all that is in it: where each starts and ends.
-struct Span {
+/// A value in a container.
+struct Child<'n> {
     /// Where its key starts, or else the value itself.
     start: usize,
-    value_start: usize,
-    end: usize,
-    key: Option<String>,
-    children: Vec<Span>,
-    value: Value,
+    node: &'n Node<'n>,
+    /// `None` takes it out.
+    wanted: Option<&'n Value>,
 }
 
-/// All of a text: its root, and where comments start and end.
-struct Parsed {
-    root: Span,
-    comments: Vec<(usize, usize)>,
-}
-
-impl Parsed {
-    fn at(&self, path: &[JsonStep<'_>]) -> Result<&Span, SettingsFlaw> {
-        let step = |span: &'_ Span, step: &JsonStep<'_>| match step {
-            JsonStep::Key(key) => span
-                .children
-                .iter()
-                .position(|one| one.key.as_deref() == Some(key)),
-            JsonStep::At(at) => Some(*at),
-        };
-        let mut span = &self.root;
-        for one in path {
-            let child = step(span, one).and_then(|at| span.children.get(at));
-            span = child.ok_or_else(SettingsFlaw::missing)?;
-        }
-        Ok(span)
-    }
-
-    /// Returns the place behind the comma that follows a place, if one does.
-    fn behind_comma(&self, text: &str, from: usize) -> Option<usize> {
-        let mut at = from;
-        for (start, end) in self.comments.iter().filter(|(start, _)| *start >= from) {
-            if !text[at..*start].trim().is_empty() {
-                break;
+impl Edit {
+    /// Makes the text of a node say what is wanted. Returns whether that took out all there was.
+    fn change(&mut self, node: &Node<'_>, wanted: &Value) -> bool {
+        let (children, new): (Vec<Child<'_>>, Vec<(Option<&str>, &Value)>) = match (node, wanted) {
+            (Node::Object(object), Value::Object(wanted)) => {
+                let properties = object.properties.iter().map(|one| Child {
+                    start: one.range.start,
+                    node: &one.value,
+                    wanted: wanted.get(one.name.as_str()),
+                });
+                let is_new = |(key, _): &(&String, _)| object.get(key).is_none();
+                let new = wanted.iter().filter(is_new);
+                let new = new.map(|(key, value)| (Some(&**key), value));
+                (properties.collect(), new.collect())
             }
-            at = *end;
-        }
-        let comma = at + text[at..].len() - text[at..].trim_start().len();
-        text[comma..].starts_with(',').then_some(comma + 1)
-    }
-
-    /// Returns the place behind the comments that follow on the same line, and whether the last of
-    /// them ends with the line.
-    fn behind_comments(&self, text: &str, from: usize) -> (usize, bool) {
-        let mut at = from;
-        for (start, end) in self.comments.iter().filter(|(start, _)| *start >= from) {
-            let is_near = text[at..*start].chars().all(|c| c == ' ' || c == '\t');
-            if !is_near || text[*start..*end].contains('\n') {
-                break;
+            (Node::Array(array), Value::Array(wanted)) => {
+                let elements = array.elements.iter().zip(wanted);
+                let elements = elements.map(|(node, wanted)| Child {
+                    start: node.range().start,
+                    node,
+                    wanted: Some(wanted).filter(|wanted| !wanted.is_null() || is_null(node)),
+                });
+                let new = wanted.iter().skip(array.elements.len());
+                (elements.collect(), new.map(|value| (None, value)).collect())
             }
-            at = *end;
-            if text[*start..].starts_with("//") {
-                return (at, true);
+            _ => {
+                if value_of(node).ok().as_ref() != Some(wanted) {
+                    self.text.replace_range(span(node), &wanted.to_string());
+                }
+                return false;
             }
+        };
+        let length = self.text.len();
+        if !new.is_empty() {
+            self.append(node, &children, &new);
         }
-        (at, false)
-    }
-}
-
-impl JsonEdit {
-    /// Reads a text.
-    ///
-    /// # Errors
-    /// It is no JSON object, or a key is in an object twice.
-    pub fn read(text: &str) -> Result<Self, SettingsFlaw> {
-        let (has_bom, text) = match text.strip_prefix(BOM) {
-            Some(rest) => (true, rest),
-            None => (false, text),
-        };
-        let edit = Self {
-            text: text.to_owned(),
-            has_bom,
-            newline: newline_of(text),
-            unit: indentation(text),
-        };
-        if edit.value()?.is_object() {
-            Ok(edit)
-        } else {
-            Err(SettingsFlaw::new("it is no JSON object"))
-        }
-    }
-
-    pub fn into_text(self) -> String {
-        let bom = if self.has_bom { BOM } else { "" };
-        format!("{bom}{}", self.text)
-    }
-
-    /// Whether there is nothing but an empty object: no comment either.
-    pub fn is_empty(&self) -> bool {
-        let rest = self.text.chars().filter(|c| !c.is_whitespace());
-        rest.eq("{}".chars())
-    }
-
-    /// Returns all values.
-    ///
-    /// # Errors
-    /// As [`Self::read`].
-    pub fn value(&self) -> Result<Value, SettingsFlaw> {
-        Ok(self.parsed()?.root.value)
-    }
-
-    fn parsed(&self) -> Result<Parsed, SettingsFlaw> {
-        let collect = CollectOptions {
-            comments: CommentCollectionStrategy::AsTokens,
-            tokens: true,
-        };
-        let parsed = jsonc_parser::parse_to_ast(&self.text, &collect, &STRICT);
-        let parsed = parsed.map_err(SettingsFlaw::unreadable)?;
-        let root = parsed.value.as_ref();
-        let root = root.ok_or_else(|| SettingsFlaw::unreadable("it is empty"))?;
-        let tokens = parsed.tokens.iter().flatten();
-        let is_comment =
-            |token: &Token<'_>| matches!(token, Token::CommentLine(_) | Token::CommentBlock(_));
-        let comments = tokens.filter(|one| is_comment(&one.token));
-        Ok(Parsed {
-            root: span_of(root)?,
-            comments: comments
-                .map(|one| (one.range.start, one.range.end))
-                .collect(),
-        })
-    }
-
-    /// Replaces a value.
-    ///
-    /// # Errors
-    /// There is no such value.
-    pub fn replace(&mut self, path: &[JsonStep<'_>], value: &Value) -> Result<(), SettingsFlaw> {
-        let parsed = self.parsed()?;
-        let found = parsed.at(path)?;
-        let is_one_line = !self.text[found.value_start..found.end].contains('\n');
-        let rendered = if is_one_line {
-            value.to_string()
-        } else {
-            self.rendered(value, &line_indent(&self.text, found.value_start))
-        };
-        let range = found.value_start..found.end;
-        self.text.replace_range(range, &rendered);
-        Ok(())
-    }
-
-    /// Adds a value at the end of a container, with a key if that is an object.
-    ///
-    /// # Errors
-    /// There is no such container.
-    pub fn append(
-        &mut self,
-        path: &[JsonStep<'_>],
-        key: Option<&str>,
-        value: &Value,
-    ) -> Result<(), SettingsFlaw> {
-        let parsed = self.parsed()?;
-        let found = parsed.at(path)?;
-        let named = |rendered: String, gap: &str| match key {
-            Some(key) => format!("{}:{gap}{rendered}", Value::from(key)),
-            None => rendered,
-        };
-        let Some(last) = found.children.last() else {
-            let inside = &self.text[found.value_start + 1..found.end - 1];
-            let base = line_indent(&self.text, found.value_start);
-            // Without a line break inside, the brackets hug the value: cut out, nothing is left.
-            let new = if inside
-                .trim_start_matches([' ', '\t', '\r'])
-                .starts_with('\n')
+        let mut is_less = false;
+        for (at, child) in children.iter().enumerate().rev() {
+            let length = self.text.len();
+            if child
+                .wanted
+                .is_none_or(|wanted| self.change(child.node, wanted))
             {
-                let indent = format!("{base}{}", self.unit);
-                let new = named(self.rendered(value, &indent), " ");
-                format!("{}{indent}{new}", self.newline)
-            } else {
-                named(self.rendered(value, &base), " ")
-            };
-            self.text.insert_str(found.value_start + 1, &new);
-            return Ok(());
-        };
-        let first = found.children[0].start;
-        let comma = parsed.behind_comma(&self.text, last.end);
-        let (at, after_line_comment) =
-            parsed.behind_comments(&self.text, comma.unwrap_or(last.end));
-        let is_block = self.text[found.value_start..first].contains('\n');
-        let mut new = if is_block || after_line_comment {
-            let indent = line_indent(&self.text, first);
-            let new = named(self.rendered(value, &indent), " ");
-            format!("{}{indent}{new}", self.newline)
-        } else {
-            let is_tight = !self.text[found.value_start..last.end].contains(' ');
-            let gap = if is_tight { "" } else { " " };
-            format!("{gap}{}", named(value.to_string(), gap))
-        };
-        if comma.is_some() {
-            new.push(',');
+                let end = child.node.range().end + self.text.len() - length;
+                let before = at.checked_sub(1).map(|at| children[at].node.range().end);
+                self.cut(node.range().start + 1, before, child.start..end);
+                is_less = true;
+            }
         }
+        let end = node.range().end + self.text.len() - length;
+        is_less && self.text[node.range().start + 1..end - 1].trim().is_empty()
+    }
+
+    /// Adds values at the end of a container, with keys if that is an object.
+    fn append(&mut self, node: &Node<'_>, children: &[Child<'_>], new: &[(Option<&str>, &Value)]) {
+        let text = &self.text;
+        let Range { start, end } = span(node);
+        let joined = |gap: &str, named_gap: &str, render: &dyn Fn(&Value) -> String| {
+            let values = new.iter().map(|(key, value)| match key {
+                Some(key) => format!("{gap}{}:{named_gap}{}", Value::from(*key), render(value)),
+                None => format!("{gap}{}", render(value)),
+            });
+            values.collect::<Vec<_>>().join(",")
+        };
+        let in_block = |indent: &str| {
+            let render = |value: &Value| self.rendered(value, indent);
+            joined(&format!("{}{indent}", self.newline), " ", &render)
+        };
+        let (Some(first), Some(last)) = (children.first(), children.last()) else {
+            let base = line_indent(text, start);
+            // Without a line break inside, the brackets hug the value: cut out, nothing is left.
+            let inside = text[start + 1..end - 1].trim_start_matches([' ', '\t', '\r']);
+            let new = if inside.starts_with('\n') {
+                in_block(&format!("{base}{}", self.unit))
+            } else {
+                joined("", " ", &|value| self.rendered(value, &base))
+            };
+            return self.text.insert_str(start + 1, &new);
+        };
+        let last = last.node.range().end;
+        let comma = behind_comma(text, last);
+        let (at, after_line_comment) = behind_comments(text, comma.unwrap_or(last));
+        let mut new = if text[start..first.start].contains('\n') || after_line_comment {
+            in_block(&line_indent(text, first.start))
+        } else {
+            let is_tight = !text[start..last].contains(' ');
+            let gap = if is_tight { "" } else { " " };
+            joined(gap, gap, &Value::to_string)
+        };
+        new.push_str(if comma.is_some() { "," } else { "" });
         self.text.insert_str(at, &new);
         if comma.is_none() {
-            self.text.insert(last.end, ',');
+            self.text.insert(last, ',');
         }
-        Ok(())
     }
 
-    /// Cuts a value out of its container, with its key if that is an object: what [`Self::append`]
-    /// put in, byte for byte.
-    ///
-    /// # Errors
-    /// There is no such value.
-    pub fn remove(&mut self, path: &[JsonStep<'_>]) -> Result<(), SettingsFlaw> {
-        let parsed = self.parsed()?;
-        let above = parsed.at(&path[..path.len().saturating_sub(1)])?;
-        let Span { start, end, .. } = *parsed.at(path)?;
-        let mut before = above.children.iter().rev().filter(|one| one.end <= start);
-        let comma_before = before
-            .next()
-            .and_then(|one| parsed.behind_comma(&self.text, one.end));
-        let comma = parsed.behind_comma(&self.text, end);
-        let rest = &self.text[comma.unwrap_or(end)..];
+    /// Cuts out what stands in a container: what [`Self::append`] put in, byte for byte. `open` is
+    /// where the container begins, `before` where its value before this one ends.
+    fn cut(&mut self, open: usize, before: Option<usize>, Range { start, end }: Range<usize>) {
+        let text = &self.text;
+        let comma = behind_comma(text, end);
+        let comma_before = before.and_then(|end| behind_comma(text, end));
+        let rest = &text[comma.unwrap_or(end)..];
         let ends_line = rest.trim_start_matches([' ', '\t', '\r']).starts_with('\n');
-        let blanks = self.text[..start].trim_end().len();
+        let blanks = text[..start].trim_end().len();
         // What follows on the line must not get into a comment that ends before the cut.
-        let mut comments = parsed.comments.iter();
-        let comment =
-            comments.any(|(start, end)| *end == blanks && self.text[*start..].starts_with("//"));
-        let cut_from = if comment && !ends_line { start } else { blanks };
+        let is_comment = comments(text, before.unwrap_or(open))
+            .any(|one| one.end >= blanks && text[one].starts_with("//"));
+        let from = if is_comment && !ends_line {
+            start
+        } else {
+            blanks
+        };
         if let Some(comma) = comma {
             self.text.replace_range(comma - 1..comma, "");
         }
-        self.text.replace_range(cut_from..end, "");
+        self.text.replace_range(from..end, "");
         if let (None, Some(comma)) = (comma, comma_before) {
             self.text.replace_range(comma - 1..comma, "");
         }
-        Ok(())
-    }
-
-    /// As [`Self::remove`], with the containers around it that are empty then.
-    ///
-    /// # Errors
-    /// As [`Self::remove`].
-    pub fn cut(&mut self, path: &[JsonStep<'_>]) -> Result<(), SettingsFlaw> {
-        self.remove(path)?;
-        let above = &path[..path.len() - 1];
-        let parsed = self.parsed()?;
-        let left = parsed.at(above)?;
-        let is_empty = self.text[left.value_start + 1..left.end - 1]
-            .trim()
-            .is_empty();
-        if is_empty && !above.is_empty() {
-            return self.cut(above);
-        }
-        Ok(())
-    }
-
-    /// As [`Self::remove`], if there is such a value.
-    ///
-    /// # Errors
-    /// As [`Self::read`].
-    pub fn remove_if_there(&mut self, path: &[JsonStep<'_>]) -> Result<(), SettingsFlaw> {
-        if self.parsed()?.at(path).is_ok() {
-            return self.remove(path);
-        }
-        Ok(())
     }
 
     /// Formats a value over several lines, the first one without indentation.
@@ -333,9 +256,62 @@ impl JsonEdit {
     }
 }
 
-/// Whether a text has nothing in it.
-pub fn is_blank(text: &str) -> bool {
-    text.trim_start_matches(BOM).trim().is_empty()
+fn is_null(node: &Node<'_>) -> bool {
+    matches!(node, Node::NullKeyword(_))
+}
+
+fn span(node: &Node<'_>) -> Range<usize> {
+    node.range().start..node.range().end
+}
+
+/// Returns the comments before the next word.
+fn comments(text: &str, from: usize) -> impl Iterator<Item = Range<usize>> {
+    let mut at = from;
+    std::iter::from_fn(move || {
+        let rest = text[at..].trim_start_matches(|c: char| c == ',' || c.is_whitespace());
+        let start = text.len() - rest.len();
+        let length = if rest.starts_with("//") {
+            rest.lines().next()?.len()
+        } else if rest.starts_with("/*") {
+            rest.find("*/")? + 2
+        } else {
+            return None;
+        };
+        at = start + length;
+        Some(start..at)
+    })
+}
+
+/// Returns the place behind the comma that follows a place, if one does.
+fn behind_comma(text: &str, from: usize) -> Option<usize> {
+    let mut at = from;
+    for comment in comments(text, from) {
+        if !text[at..comment.start].trim().is_empty() {
+            break;
+        }
+        at = comment.end;
+    }
+    let comma = text.len() - text[at..].trim_start().len();
+    text[comma..].starts_with(',').then_some(comma + 1)
+}
+
+/// Returns the place behind the comments that follow on the same line, and whether the last of them
+/// ends with the line.
+fn behind_comments(text: &str, from: usize) -> (usize, bool) {
+    let mut at = from;
+    for comment in comments(text, from) {
+        let is_near = text[at..comment.start]
+            .chars()
+            .all(|c| c == ' ' || c == '\t');
+        if !is_near || text[comment.clone()].contains('\n') {
+            break;
+        }
+        at = comment.end;
+        if text[comment].starts_with("//") {
+            return (at, true);
+        }
+    }
+    (at, false)
 }
 
 /// Returns how the lines of a text end.
@@ -344,56 +320,13 @@ pub fn newline_of(text: &str) -> &'static str {
 }
 
 /// Formats a value over several lines.
-pub fn pretty(value: &Value, unit: &str) -> String {
+fn pretty(value: &Value, unit: &str) -> String {
     let mut bytes = Vec::new();
     let formatter = serde_json::ser::PrettyFormatter::with_indent(unit.as_bytes());
     let mut serializer = serde_json::Serializer::with_formatter(&mut bytes, formatter);
     // Values always have a JSON form, and a vector takes every byte.
     let _ = value.serialize(&mut serializer);
     String::from_utf8_lossy(&bytes).into_owned()
-}
-
-fn span_of(node: &Node<'_>) -> Result<Span, SettingsFlaw> {
-    let mut children = Vec::new();
-    let value = match node {
-        Node::StringLit(text) => Value::from(text.value.as_ref()),
-        // The number is kept as it is written.
-        Node::NumberLit(number) => serde_json::from_str(number.value)
-            .map_err(|_| SettingsFlaw::new(format!("{} is no number", number.value)))?,
-        Node::BooleanLit(switch) => Value::from(switch.value),
-        Node::NullKeyword(_) => Value::Null,
-        Node::Array(array) => {
-            children = array
-                .elements
-                .iter()
-                .map(span_of)
-                .collect::<Result<_, _>>()?;
-            children.iter().map(|one| one.value.clone()).collect()
-        }
-        Node::Object(object) => {
-            let mut map = serde_json::Map::new();
-            for one in &object.properties {
-                let mut child = span_of(&one.value)?;
-                let key = one.name.as_str().to_owned();
-                if map.insert(key.clone(), child.value.clone()).is_some() {
-                    let why = format!("the key \"{key}\" is in it twice");
-                    return Err(SettingsFlaw::new(why));
-                }
-                (child.start, child.key) = (one.range.start, Some(key));
-                children.push(child);
-            }
-            Value::Object(map)
-        }
-    };
-    let range = node.range();
-    Ok(Span {
-        start: range.start,
-        value_start: range.start,
-        end: range.end,
-        key: None,
-        children,
-        value,
-    })
 }
 
 /// Returns the indentation of the first indented line, or two blanks.

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::agent::setup::json_edit::JsonEdit;
+use crate::agent::setup::json_edit;
 use crate::base::read_regular;
 
 /// A managed setting that forbids something of ours.
@@ -62,8 +62,7 @@ pub fn leeway(folder: &Path) -> Leeway {
     let files = std::iter::once(folder.join("managed-settings.json")).chain(drop_ins);
     let values = files.filter_map(|path| {
         let text = read_regular::read_linked_text(&path).ok()?;
-        let value = JsonEdit::read(&text).ok()?.value().ok()?;
-        Some((path, value))
+        Some((path, json_edit::value(&text).ok()?))
     });
     of_files(&values.collect::<Vec<_>>())
 }

@@ -3,77 +3,110 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use strum::IntoStaticStr;
+
 use crate::agent::dialect::event::AgentName;
-use crate::agent::setup::agent_files::{self, AgentFile, AgentFiles, FileContent, PROGRAM};
+use crate::agent::setup::agent_files::{self, AgentFile, AgentFiles, FileContent};
 use crate::agent::setup::agents::{Agents, SetupPlaces};
 use crate::agent::setup::command_line::is_our_name;
-use crate::agent::setup::json_edit::SettingsFlaw;
 use crate::agent::setup::managed::{self, Leeway};
 use crate::agent::setup::own_text::{self, Author};
 use crate::agent::setup::settings_toml;
 use crate::base::read_regular;
-use crate::base::text::escape_path;
+use crate::base::text::{escape_path, without_numbers};
 use crate::error::{Error, Result};
+use crate::model::json::{self, JsonSchema, Serialize};
 use crate::ops::find_root::canonical_or_gone;
 
-/// Upper bound on the copies beside one file.
-const MOST_COPIES: u32 = 99;
-
-/// What is asked for.
-#[derive(Clone, Debug)]
-pub struct SetupRequest {
-    pub places: SetupPlaces,
-    /// The program that the entries call.
-    pub program: String,
-    /// Whether our entries and files go, and do not come.
-    pub removes: bool,
-}
-
 /// How far `setup` came with an agent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
 pub enum SetupProgress {
     Planned,
     Done,
     Declined,
 }
 
-/// What would be done for one agent, or what was done.
-#[derive(Debug)]
+/// One agent and its files: what would be done, or what was done.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "AgentSetup")]
 pub struct AgentPlan {
     pub agent: AgentName,
     pub progress: SetupProgress,
-    /// In the order in which they are made.
-    pub changes: Vec<SettingsChange>,
-    /// Files that are as they would be written.
-    pub unchanged: Vec<SettingsChange>,
-    pub left: Vec<LeftAlone>,
-    /// Files that could not be written or removed, and those that come after them.
-    pub failed: Vec<LeftAlone>,
-    pub failure: Option<Error>,
+    /// In the order in which they are written or removed.
+    pub files: Vec<SettingsFile>,
+    /// What is left to the user.
     pub notes: Vec<String>,
+    #[serde(skip)]
+    pub failure: Option<Error>,
 }
 
-/// A file that would be written or removed.
-#[derive(Clone, Debug)]
-pub struct SettingsChange {
+/// A file in the settings of an agent.
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+pub struct SettingsFile {
+    /// Its path; what is not UTF-8 in it is replaced.
+    #[serde(rename = "file", serialize_with = "json::path")]
     pub path: PathBuf,
+    pub outcome: FileOutcome,
+    /// Why it was left alone or failed; else null.
+    pub why: Option<String>,
+    /// The whole text as it would be, with `--print`; else null.
+    pub content: Option<String>,
     /// The text as it is; `None` if there is no file.
+    #[serde(skip)]
     pub found: Option<String>,
     /// The text as it would be; `None` if there would be no file.
+    #[serde(skip)]
     pub wanted: Option<String>,
     /// The copy of what is found: one to make, or one that is back in its place and goes.
+    #[serde(skip)]
     pub copy: Option<PathBuf>,
-    /// The program that the file calls as it is.
-    pub calls: Option<String>,
     /// Whether ours should not be in this file at all.
+    #[serde(skip)]
     pub is_extra: bool,
 }
 
-/// A file that is not touched, and why.
-#[derive(Clone, Debug)]
-pub struct LeftAlone {
-    pub path: PathBuf,
-    pub why: String,
+/// What becomes of a file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema, IntoStaticStr)]
+#[serde(rename_all = "lowercase")]
+#[strum(const_into_str, serialize_all = "lowercase")]
+#[schemars(inline)]
+pub enum FileOutcome {
+    Created,
+    Changed,
+    Removed,
+    #[default]
+    Unchanged,
+    Left,
+    Failed,
+}
+
+impl SettingsFile {
+    fn new(path: PathBuf, found: Option<String>, wanted: Option<String>) -> Self {
+        Self {
+            outcome: match (&found, &wanted) {
+                (None, Some(_)) => FileOutcome::Created,
+                (_, None) => FileOutcome::Removed,
+                (found, wanted) if found == wanted => FileOutcome::Unchanged,
+                _ => FileOutcome::Changed,
+            },
+            path,
+            found,
+            wanted,
+            ..Self::default()
+        }
+    }
+
+    pub fn is_change(&self) -> bool {
+        let is_kept = matches!(self.outcome, FileOutcome::Left | FileOutcome::Failed);
+        !is_kept && (self.found != self.wanted || self.copy.is_some())
+    }
+
+    /// Says why it was left alone or failed.
+    pub fn end(&mut self, outcome: FileOutcome, why: &str) {
+        (self.outcome, self.why) = (outcome, Some(without_numbers(why)));
+    }
 }
 
 impl AgentPlan {
@@ -81,40 +114,51 @@ impl AgentPlan {
         Self {
             agent,
             progress: SetupProgress::Planned,
-            changes: Vec::new(),
-            unchanged: Vec::new(),
-            left: Vec::new(),
-            failed: Vec::new(),
-            failure: None,
+            files: Vec::new(),
             notes: Vec::new(),
+            failure: None,
         }
+    }
+
+    pub fn changes(&self) -> impl Iterator<Item = &SettingsFile> {
+        self.files.iter().filter(|file| file.is_change())
+    }
+
+    pub fn left(&self) -> Option<&SettingsFile> {
+        let mut files = self.files.iter();
+        files.find(|file| file.outcome == FileOutcome::Left)
     }
 
     /// Whether there is anything to do or to say.
     pub fn is_something(&self) -> bool {
-        let is_silent = self.changes.is_empty() && self.notes.is_empty();
-        !is_silent || self.has_failed()
+        self.changes().next().is_some() || !self.notes.is_empty() || self.has_failed()
     }
 
     pub fn has_failed(&self) -> bool {
-        self.failure.is_some() || !self.left.is_empty()
+        self.failure.is_some() || self.left().is_some()
     }
 
-    fn leave(&mut self, path: PathBuf, why: impl Into<String>) {
-        let why = why.into();
-        self.left.push(LeftAlone { path, why });
+    fn leave(&mut self, path: PathBuf, why: impl std::fmt::Display) {
+        let mut file = SettingsFile::new(path, None, None);
+        file.end(FileOutcome::Left, &why.to_string());
+        self.files.push(file);
     }
 }
 
-/// Plans for one agent.
+/// Plans for one agent, whose entries call `program`: `removes` says that ours go, and do not come.
 ///
 /// # Errors
 /// The table of agents is wrong.
-pub fn plan(request: &SetupRequest, agents: &Agents, agent: AgentName) -> Result<AgentPlan> {
+pub fn plan(
+    places: &SetupPlaces,
+    program: &str,
+    removes: bool,
+    agents: &Agents,
+    agent: AgentName,
+) -> Result<AgentPlan> {
     let mut plan = AgentPlan::new(agent);
-    let leeway = managed::leeway(&request.places.managed);
-    if let (AgentName::Claude, false, Leeway::Nowhere(managed)) = (agent, request.removes, &leeway)
-    {
+    let leeway = managed::leeway(&places.managed);
+    if let (AgentName::Claude, false, Leeway::Nowhere(managed)) = (agent, removes, &leeway) {
         let why = format!(
             "its {} forbids our hooks, so nothing of ours can run",
             managed.key
@@ -123,43 +167,35 @@ pub fn plan(request: &SetupRequest, agents: &Agents, agent: AgentName) -> Result
         return Ok(plan);
     }
     let of_agent = agents.get(agent)?;
-    let (places, program) = (&request.places, &request.program);
     let mut wanted = agent_files::of_agent(agent, of_agent, places, &leeway, program)?;
-    if places.is_project {
-        let all = wanted.files.iter().chain(&wanted.extra);
-        for file in all.filter(|file| leads_out(&file.path, &places.top)) {
+    wanted.files.retain(|file| {
+        let leaves = places.is_project && leads_out(&file.path, &places.top);
+        if leaves {
             let why = "a link on its way leads out of the project";
             plan.leave(file.path.clone(), why);
         }
-        let stays = |file: &AgentFile| !leads_out(&file.path, &places.top);
-        wanted.files.retain(stays);
-        wanted.extra.retain(stays);
-    }
-    if request.removes {
-        for file in wanted.files.iter().rev().chain(wanted.extra.iter().rev()) {
-            remove(&mut plan, file);
-        }
+        !leaves
+    });
+    if removes {
+        wanted.files.iter().for_each(|file| remove(&mut plan, file));
         return Ok(plan);
     }
     if let Some(folder) = foreign_folder(&wanted) {
         plan.leave(folder, "it is there already and is not ours; move it away");
         return Ok(plan);
     }
-    if wanted.files.is_empty() {
+    let (extra, own): (Vec<_>, Vec<_>) = wanted.files.iter().partition(|file| file.is_extra);
+    if own.is_empty() {
         let why = "it keeps no settings in a project, only those of the user";
         plan.leave(places.folder(of_agent), why);
     }
-    for file in &wanted.files {
+    for file in own.into_iter().rev() {
         put(&mut plan, file, !places.is_project);
     }
-    for file in wanted.extra.iter().rev() {
-        let planned = plan.changes.len();
+    for file in extra {
         remove(&mut plan, file);
-        plan.changes[planned..]
-            .iter_mut()
-            .for_each(|change| change.is_extra = true);
     }
-    if !plan.changes.is_empty() {
+    if plan.changes().next().is_some() {
         plan.notes.extend(wanted.notes);
     }
     Ok(plan)
@@ -189,13 +225,13 @@ fn foreign_folder(wanted: &AgentFiles) -> Option<PathBuf> {
     let folder = wanted.own_folder.as_deref()?;
     let is_ours = |file: &AgentFile| match read(&file.path, &file.content) {
         Ok(Some(found)) => match &file.content {
-            FileContent::Text { .. } => own_text::author(&found) != Author::Others,
+            FileContent::Text(_) => own_text::author(&found) != Author::Others,
             content => content.take_out_of(&found).is_ok_and(|left| left != found),
         },
         _ => false,
     };
-    let mut files = wanted.files.iter().chain(&wanted.extra);
-    (holds_files(folder) && !files.any(is_ours)).then(|| folder.to_path_buf())
+    let is_foreign = holds_files(folder) && !wanted.files.iter().any(is_ours);
+    is_foreign.then(|| folder.to_path_buf())
 }
 
 /// Whether there is more than empty directories in one.
@@ -212,10 +248,10 @@ fn put(plan: &mut AgentPlan, file: &AgentFile, may_copy: bool) {
     let path = file.path.clone();
     let found = match read(&path, &file.content) {
         Ok(found) => found,
-        Err(flaw) => return plan.leave(path, flaw.why),
+        Err(flaw) => return plan.leave(path, flaw),
     };
     if let FileContent::Yaml { program, paste } = &file.content {
-        if found.and_then(|found| yaml_program(&found)).as_ref() != Some(program) {
+        if found.and_then(|found| called_program(&found)).as_ref() != Some(program) {
             let path = escape_path(&path);
             plan.notes.push(format!("put this into {path}:\n\n{paste}"));
         }
@@ -223,36 +259,20 @@ fn put(plan: &mut AgentPlan, file: &AgentFile, may_copy: bool) {
     }
     let wanted = match file.content.put_into(found.as_deref()) {
         Ok(wanted) => wanted,
-        Err(flaw) => return plan.leave(path, flaw.why),
+        Err(flaw) => return plan.leave(path, flaw),
     };
     // What has ours in it already is no longer what its user wrote.
     let is_theirs = |found: &&String| {
         let left = file.content.take_out_of(found);
         may_copy && left.is_ok_and(|left| left == **found)
     };
-    let copy = found.as_ref().filter(is_theirs).and_then(|found| {
-        copies(&path).find(|copy| match text_of(copy) {
-            Some(there) => there == *found,
-            None => copy.symlink_metadata().is_err(),
-        })
+    // A copy of an earlier time is replaced.
+    let copy = found.as_ref().filter(is_theirs).map(|_| copy_of(&path));
+    let is_free = |copy: &PathBuf| copy.symlink_metadata().map_or(true, |copy| copy.is_file());
+    plan.files.push(SettingsFile {
+        copy: copy.filter(is_free),
+        ..SettingsFile::new(path, found, Some(wanted))
     });
-    let is_same = found.as_ref() == Some(&wanted);
-    let change = SettingsChange {
-        calls: found
-            .as_ref()
-            .and_then(|found| file.content.called_program(found)),
-        wanted: Some(wanted),
-        path,
-        found,
-        copy,
-        is_extra: false,
-    };
-    let list = if is_same {
-        &mut plan.unchanged
-    } else {
-        &mut plan.changes
-    };
-    list.push(change);
 }
 
 /// Plans the removal of a file, or of our entries in it.
@@ -265,13 +285,13 @@ fn remove(plan: &mut AgentPlan, file: &AgentFile) {
             // A link to a text of ours is none that was written.
             let is_ours = |text: String| own_text::author(&text) != Author::Others;
             if text_of(&path).is_some_and(is_ours) {
-                plan.leave(path, flaw.why);
+                plan.leave(path, flaw);
             }
             return;
         }
     };
     if let FileContent::Yaml { .. } = &file.content {
-        if yaml_program(&found).is_some() {
+        if called_program(&found).is_some() {
             let path = escape_path(&path);
             plan.notes
                 .push(format!("take the extension 'checkpoint' out of {path}"));
@@ -281,18 +301,15 @@ fn remove(plan: &mut AgentPlan, file: &AgentFile) {
     let left = match file.content.take_out_of(&found) {
         Ok(left) => left,
         // Of what cannot be read, only what may be ours is named.
-        Err(flaw) if found.contains("checkpoint") => return plan.leave(path, flaw.why),
+        Err(flaw) if found.contains("checkpoint") => return plan.leave(path, flaw),
         Err(_) => return,
     };
     // One of the text as it was before us, or as it is.
-    let is_there = |copy: &PathBuf| copy.symlink_metadata().is_ok();
-    let copy = copies(&path).take_while(is_there).find(|copy| {
-        let with = |copy: &str| {
-            file.content
-                .put_into(Some(copy))
-                .is_ok_and(|with| with == found)
-        };
-        text_of(copy).is_some_and(|copy| (copy == found && left == found) || with(&copy))
+    let copy = Some(copy_of(&path)).filter(|copy| {
+        text_of(copy).is_some_and(|copy| {
+            let with = file.content.put_into(Some(&copy));
+            (copy == found && left == found) || with.is_ok_and(|with| with == found)
+        })
     });
     if copy.is_none() && left == found {
         return;
@@ -306,26 +323,22 @@ fn remove(plan: &mut AgentPlan, file: &AgentFile) {
         // What the user keeps behind a link is emptied, and not removed.
         None => (!matches!(&*rest, "" | "{}") || path.is_symlink()).then_some(left),
     };
-    plan.changes.push(SettingsChange {
-        calls: file.content.called_program(&found),
-        found: Some(found),
-        path,
-        wanted,
+    plan.files.push(SettingsFile {
         copy,
-        is_extra: false,
+        is_extra: file.is_extra,
+        ..SettingsFile::new(path, Some(found), wanted)
     });
 }
 
 impl FileContent {
     /// Returns a text with ours in it.
-    fn put_into(&self, found: Option<&str>) -> Result<String, SettingsFlaw> {
+    fn put_into(&self, found: Option<&str>) -> Result<String> {
         match self {
-            Self::Text { text, .. } => match found.map(own_text::author) {
+            Self::Text(text) => match found.map(own_text::author) {
                 None | Some(Author::Us) => Ok(text.clone()),
-                Some(Author::UsAndOthers) => Err(SettingsFlaw::new(
-                    "it was changed since it was written; move it away",
+                _ => Err(Error::unexpected(
+                    "it is not ours, or was changed; move it away",
                 )),
-                Some(Author::Others) => Err(SettingsFlaw::new("it is not ours; move it away")),
             },
             Self::Json(json) => json.put_into(found.unwrap_or_default()),
             Self::Toml { program } => settings_toml::put_into(found.unwrap_or_default(), program),
@@ -334,11 +347,11 @@ impl FileContent {
     }
 
     /// Returns a text without what is ours in it.
-    fn take_out_of(&self, found: &str) -> Result<String, SettingsFlaw> {
+    fn take_out_of(&self, found: &str) -> Result<String> {
         match self {
-            Self::Text { .. } => match own_text::author(found) {
+            Self::Text(_) => match own_text::author(found) {
                 Author::Us => Ok(String::new()),
-                Author::UsAndOthers => Err(SettingsFlaw::new(
+                Author::UsAndOthers => Err(Error::unexpected(
                     "it was changed since it was written; remove it by hand",
                 )),
                 Author::Others => Ok(found.to_owned()),
@@ -348,41 +361,21 @@ impl FileContent {
             Self::Yaml { .. } => Ok(found.to_owned()),
         }
     }
-
-    /// Returns the program that a text calls.
-    fn called_program(&self, found: &str) -> Option<String> {
-        match self {
-            Self::Text { template, .. } => {
-                let (before, _) = template.split_once(PROGRAM)?;
-                let quoted = found.strip_prefix(before)?;
-                let mut strings = serde_json::Deserializer::from_str(quoted).into_iter();
-                strings.next()?.ok()
-            }
-            Self::Json(json) => json.called_program(found),
-            Self::Toml { .. } => settings_toml::called_program(found),
-            Self::Yaml { .. } => yaml_program(found),
-        }
-    }
 }
 
-/// Returns the program of an extension that is ours, as Goose writes it.
-pub fn yaml_program(text: &str) -> Option<String> {
-    let lines = text
-        .lines()
-        .filter_map(|line| line.trim().strip_prefix("cmd:"));
-    let mut programs = lines.map(|program| program.trim().trim_matches(['"', '\'']));
-    programs
-        .find(|program| is_our_name(program))
-        .map(str::to_owned)
+/// Returns the program of our name that a text calls by its path. Goose writes it without quotes.
+pub fn called_program(text: &str) -> Option<String> {
+    let words = text.split(['"', '\'', '\n']);
+    let mut words = words.map(|word| word.trim().trim_start_matches("cmd: "));
+    let found = words.find(|word| word.contains(['/', '\\']) && is_our_name(word))?;
+    Some(found.replace("\\\\", "\\"))
 }
 
-/// Returns the names beside a file for copies of it.
-fn copies(path: &Path) -> impl Iterator<Item = PathBuf> {
-    let name = path.file_name().unwrap_or_default().display();
-    let first = format!("{name}.before-checkpoint");
-    let more = (2..=MOST_COPIES).map(|number| format!("{first}-{number}"));
-    let names: Vec<String> = std::iter::once(first.clone()).chain(more).collect();
-    names.into_iter().map(|name| path.with_file_name(name))
+/// Returns the name beside a file for the copy of it.
+fn copy_of(path: &Path) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".before-checkpoint");
+    path.with_file_name(name)
 }
 
 /// Returns the text of a file; `None` if there is none.
@@ -391,9 +384,9 @@ pub fn text_of(path: &Path) -> Option<String> {
 }
 
 /// Reads a file; of one that others write too, a link is followed.
-fn read(path: &Path, content: &FileContent) -> Result<Option<String>, SettingsFlaw> {
-    if matches!(content, FileContent::Text { .. }) && path.is_symlink() {
-        return Err(SettingsFlaw::new(
+fn read(path: &Path, content: &FileContent) -> Result<Option<String>> {
+    if matches!(content, FileContent::Text(_)) && path.is_symlink() {
+        return Err(Error::unexpected(
             "it is a link, where a file is written; remove it by hand, with the file that it leads to",
         ));
     }
@@ -401,10 +394,10 @@ fn read(path: &Path, content: &FileContent) -> Result<Option<String>, SettingsFl
         Ok(text) => Ok(Some(text)),
         Err(why) if matches!(why.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             if path.symlink_metadata().is_ok() {
-                return Err(SettingsFlaw::new("it is a link to nothing"));
+                return Err(Error::unexpected("it is a link to nothing"));
             }
             Ok(None)
         }
-        Err(why) => Err(SettingsFlaw::new(why.to_string())),
+        Err(why) => Err(Error::unexpected(why)),
     }
 }

@@ -1,10 +1,11 @@
 //! What is ours in a file of JSON that others may write too: hooks, our server, a manifest.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::agent::dialect::event::AgentName;
 use crate::agent::setup::command_line::{HookCall, is_our_name};
-use crate::agent::setup::json_edit::{JsonEdit, JsonStep, SettingsFlaw, is_blank, pretty};
+use crate::agent::setup::json_edit;
+use crate::error::{Error, Result};
 
 const HOOKS: &str = "hooks";
 const VERSION: &str = "version";
@@ -45,290 +46,150 @@ pub struct ServerEntry {
 }
 
 impl OurJson {
-    /// Returns the text of a file that has nothing else.
-    fn alone(&self) -> String {
-        let mut root = Map::new();
-        for (key, value) in &self.members {
-            root.insert((*key).to_owned(), value.clone());
-        }
-        if let Some(hooks) = &self.hooks {
-            let version = hooks
-                .version
-                .map(|version| (VERSION.to_owned(), version.into()));
-            root.extend(version);
-            root.insert(HOOKS.to_owned(), hooks.value());
-        }
-        if let Some(server) = &self.server {
-            root.insert(server.key.clone(), server.servers());
-        }
-        pretty(&Value::Object(root), "  ") + "\n"
-    }
-
     /// Puts all of it into a file, in place of what another version wrote.
     ///
     /// # Errors
     /// The file is not JSON, or not of the form that the agent reads.
-    pub fn put_into(&self, text: &str) -> Result<String, SettingsFlaw> {
-        if is_blank(text) {
-            return Ok(self.alone());
-        }
-        let mut edit = JsonEdit::read(text)?;
-        if edit.is_empty() {
-            return Ok(self.alone());
-        }
-        let root = edit.value()?;
-        for (key, value) in &self.members {
-            match root.get(*key) {
-                None => edit.append(&[], Some(key), value)?,
-                Some(found) if found == value => {}
-                Some(_) => edit.replace(&[JsonStep::Key(key)], value)?,
+    pub fn put_into(&self, text: &str) -> Result<String> {
+        json_edit::edited(text, |root| {
+            let members = self.members.iter();
+            root.extend(members.map(|(key, value)| ((*key).to_owned(), value.clone())));
+            if let Some(hooks) = &self.hooks {
+                hooks.put_into(root)?;
             }
-        }
-        if let Some(hooks) = &self.hooks {
-            hooks.put_into(&mut edit)?;
-        }
-        if let Some(server) = &self.server {
-            server.put_into(&mut edit)?;
-        }
-        Ok(edit.into_text())
+            self.server
+                .as_ref()
+                .map_or(Ok(()), |server| server.put_into(root))
+        })
     }
 
-    /// Takes out all that calls us, and what is empty then.
+    /// Takes out all that calls us.
     ///
     /// # Errors
     /// As [`Self::put_into`].
-    pub fn take_out_of(&self, text: &str) -> Result<String, SettingsFlaw> {
-        if is_blank(text) {
-            return Ok(text.to_owned());
-        }
-        let mut edit = JsonEdit::read(text)?;
-        let mut is_ours = false;
-        if let Some(server) = &self.server {
-            is_ours |= server.take_out_of(&mut edit)?;
-        }
-        if let Some(hooks) = &self.hooks {
-            is_ours |= hooks.take_out_of(&mut edit)?;
-        }
-        let root = edit.value()?;
-        let mut members = self.members.iter();
-        is_ours |= members.any(|(key, value)| *key == "author" && root.get(*key) == Some(value));
-        for (key, _) in self.members.iter().filter(|_| is_ours) {
-            edit.remove_if_there(&[JsonStep::Key(key)])?;
-        }
-        Ok(edit.into_text())
-    }
-
-    /// Returns a program that is called in a text.
-    pub fn called_program(&self, text: &str) -> Option<String> {
-        let root = JsonEdit::read(text).and_then(|edit| edit.value()).ok()?;
-        let hook = self
-            .hooks
-            .as_ref()
-            .and_then(|hooks| hooks.called_program(&root[HOOKS]));
-        hook.or_else(|| {
-            let server = self.server.as_ref()?;
-            called_program(&root[&server.key][NAME]).map(str::to_owned)
+    pub fn take_out_of(&self, text: &str) -> Result<String> {
+        json_edit::edited(text, |root| {
+            let mut members = self.members.iter();
+            let mut is_ours =
+                members.any(|(key, value)| *key == "author" && root.get(*key) == Some(value));
+            if let Some(server) = &self.server {
+                is_ours |= server.take_out_of(root);
+            }
+            if let Some(hooks) = &self.hooks {
+                is_ours |= hooks.take_out_of(root)?;
+            }
+            for (key, _) in self.members.iter().filter(|_| is_ours) {
+                root.remove(*key);
+            }
+            Ok(())
         })
     }
 }
 
-/// Where one of our handlers stands in an event's list.
-#[derive(Clone, Copy)]
-enum HookPlace {
-    /// An element that is ours alone.
-    Whole(usize),
-    /// A handler in a group with handlers of others.
-    InGroup(usize, usize),
-}
-
 impl HookEntries {
-    fn value(&self) -> Value {
-        let events = self.events.iter();
-        let events = events.map(|(event, list)| (event.clone(), list.clone().into()));
-        Value::Object(events.collect())
-    }
-
-    fn put_into(&self, edit: &mut JsonEdit) -> Result<(), SettingsFlaw> {
-        let root = edit.value()?;
-        if let (Some(version), None) = (self.version, root.get(VERSION)) {
-            edit.append(&[], Some(VERSION), &version.into())?;
+    fn put_into(&self, root: &mut Map<String, Value>) -> Result<()> {
+        if let Some(version) = self.version {
+            root.entry(VERSION).or_insert(version.into());
         }
-        let Some(hooks) = root.get(HOOKS) else {
-            return edit.append(&[], Some(HOOKS), &self.value());
-        };
-        let hooks = events(Some(hooks))?;
+        let hooks = object(root, HOOKS)?;
         for (event, wanted) in &self.events {
-            match hooks.iter().find(|(known, _)| *known == event) {
-                None => {
-                    let list = Value::Array(wanted.clone());
-                    edit.append(&[JsonStep::Key(HOOKS)], Some(event), &list)?;
-                }
-                Some((_, Value::Array(list))) => {
-                    self.bring_up_to_date(edit, event, list, wanted)?;
-                }
-                Some(_) => {
-                    let why = format!("its \"hooks\".\"{event}\" is no list");
-                    return Err(SettingsFlaw::new(why));
-                }
-            }
+            let Value::Array(list) = hooks.entry(event).or_insert_with(|| json!([])) else {
+                let why = format!("its \"hooks\".\"{event}\" is no list");
+                return Err(Error::unexpected(why));
+            };
+            self.update(list, wanted);
         }
-        let is_wanted = |event: &str| self.events.iter().any(|(wanted, _)| wanted == event);
-        for (event, list) in hooks.iter().filter(|(event, _)| !is_wanted(event)) {
-            self.take_out_of_event(edit, event, list)?;
-        }
-        Ok(())
-    }
-
-    /// Makes our elements of an event these ones, at the places where they stood.
-    fn bring_up_to_date(
-        &self,
-        edit: &mut JsonEdit,
-        event: &str,
-        list: &[Value],
-        wanted: &[Value],
-    ) -> Result<(), SettingsFlaw> {
-        let mut kept = Vec::new();
-        let mut others = Vec::new();
-        for place in self.places(list) {
-            match place {
-                HookPlace::Whole(at) if kept.len() < wanted.len() => kept.push(at),
-                other => others.push(other),
-            }
-        }
-        for place in others.iter().rev() {
-            edit.remove(&path(event, *place))?;
-        }
-        for (number, element) in wanted.iter().enumerate() {
-            let event = [JsonStep::Key(HOOKS), JsonStep::Key(event)];
-            match kept.get(number) {
-                None => edit.append(&event, None, element)?,
-                Some(at) if list[*at] == *element => {}
-                Some(at) => edit.replace(&[event[0], event[1], JsonStep::At(*at)], element)?,
+        for (event, list) in hooks {
+            let is_wanted = self.events.iter().any(|(wanted, _)| wanted == event);
+            if let (false, Value::Array(list)) = (is_wanted, list) {
+                self.update(list, &[]);
             }
         }
         Ok(())
     }
 
     /// Returns whether anything was ours. A version goes with the last hooks.
-    fn take_out_of(&self, edit: &mut JsonEdit) -> Result<bool, SettingsFlaw> {
-        let root = edit.value()?;
-        let mut is_ours = false;
-        for (event, list) in events(root.get(HOOKS))? {
-            is_ours |= self.take_out_of_event(edit, event, list)?;
+    fn take_out_of(&self, root: &mut Map<String, Value>) -> Result<bool> {
+        if !root.contains_key(HOOKS) {
+            return Ok(false);
         }
-        if is_ours && self.version.is_some() && edit.value()?.get(HOOKS).is_none() {
-            edit.remove_if_there(&[JsonStep::Key(VERSION)])?;
+        let hooks = object(root, HOOKS)?;
+        let mut is_ours = false;
+        // Some agents keep switches beside the lists.
+        for list in hooks.values_mut().filter_map(Value::as_array_mut) {
+            is_ours |= self.update(list, &[]);
+        }
+        let is_taken = |list: &Vec<Value>| !list.is_empty() && list.iter().all(Value::is_null);
+        let mut events = hooks.values();
+        if is_ours && events.all(|event| event.as_array().is_some_and(is_taken)) {
+            self.version.and_then(|_| root.remove(VERSION));
         }
         Ok(is_ours)
     }
 
-    fn take_out_of_event(
-        &self,
-        edit: &mut JsonEdit,
-        event: &str,
-        list: &Value,
-    ) -> Result<bool, SettingsFlaw> {
-        // Some agents keep switches beside the lists.
-        let places = self.places(list.as_array().map_or(&[][..], Vec::as_slice));
-        for place in places.iter().rev() {
-            edit.cut(&path(event, *place))?;
-        }
-        Ok(!places.is_empty())
-    }
-
-    fn places(&self, list: &[Value]) -> Vec<HookPlace> {
-        let mut places = Vec::new();
-        for (at, element) in list.iter().enumerate() {
-            let handlers = match (self.is_grouped, &element[HOOKS]) {
-                (true, Value::Array(handlers)) => handlers.as_slice(),
-                (true, _) => &[],
-                (false, _) => std::slice::from_ref(element),
+    /// Makes our elements of an event these ones, at the places where they stood. Returns whether
+    /// there were any.
+    fn update(&self, list: &mut Vec<Value>, wanted: &[Value]) -> bool {
+        let mut wanted = wanted.iter();
+        let mut is_ours = false;
+        for element in list.iter_mut() {
+            let handlers = match (self.is_grouped, &mut *element) {
+                (false, handler) => std::slice::from_mut(handler),
+                (true, group) => match group.get_mut(HOOKS).and_then(Value::as_array_mut) {
+                    Some(handlers) => handlers.as_mut_slice(),
+                    None => continue,
+                },
             };
-            let ours = (0..handlers.len()).filter(|one| self.call(&handlers[*one]).is_some());
-            let ours: Vec<usize> = ours.collect();
-            if ours.len() == handlers.len() && !ours.is_empty() {
-                places.push(HookPlace::Whole(at));
-            } else {
-                places.extend(ours.into_iter().map(|one| HookPlace::InGroup(at, one)));
+            let number = handlers.len();
+            let ours = handlers.iter_mut().filter(|one| self.is_ours(one));
+            let taken = ours.map(|one| *one = Value::Null).count();
+            is_ours |= taken > 0;
+            if taken > 0 && taken == number {
+                *element = wanted.next().cloned().unwrap_or_default();
             }
         }
-        places
+        list.extend(wanted.cloned());
+        is_ours
     }
 
-    fn call(&self, handler: &Value) -> Option<HookCall> {
+    fn is_ours(&self, handler: &Value) -> bool {
         let lines = COMMAND_KEYS.iter().filter_map(|key| handler[*key].as_str());
         let mut calls = lines.filter_map(HookCall::parse);
-        calls.find(|call| call.agent == self.agent)
-    }
-
-    fn called_program(&self, hooks: &Value) -> Option<String> {
-        let lists = hooks.as_object()?.values().filter_map(Value::as_array);
-        let mut handlers = lists.flatten().flat_map(|element| match &element[HOOKS] {
-            Value::Array(handlers) if self.is_grouped => handlers.as_slice(),
-            _ => std::slice::from_ref(element),
-        });
-        handlers.find_map(|handler| Some(self.call(handler)?.program))
-    }
-}
-
-/// Returns the events with what stands at them.
-fn events(hooks: Option<&Value>) -> Result<Vec<(&String, &Value)>, SettingsFlaw> {
-    match hooks {
-        None => Ok(Vec::new()),
-        Some(Value::Object(hooks)) => Ok(hooks.iter().collect()),
-        Some(_) => Err(SettingsFlaw::new("its \"hooks\" are no JSON object")),
-    }
-}
-
-fn path(event: &str, place: HookPlace) -> Vec<JsonStep<'_>> {
-    let list = [JsonStep::Key(HOOKS), JsonStep::Key(event)];
-    match place {
-        HookPlace::Whole(at) => [&list[..], &[JsonStep::At(at)]].concat(),
-        HookPlace::InGroup(at, one) => {
-            let inner = [JsonStep::At(at), JsonStep::Key(HOOKS), JsonStep::At(one)];
-            [&list[..], &inner].concat()
-        }
+        calls.any(|call| call.agent == self.agent)
     }
 }
 
 impl ServerEntry {
-    fn servers(&self) -> Value {
-        Value::Object(Map::from_iter([(NAME.to_owned(), self.entry.clone())]))
-    }
-
     /// An entry of ours that is there keeps what its user changed, but calls this program.
-    fn put_into(&self, edit: &mut JsonEdit) -> Result<(), SettingsFlaw> {
-        let root = edit.value()?;
-        let key = &*self.key;
-        let servers = match root.get(key) {
-            None => return edit.append(&[], Some(key), &self.servers()),
-            Some(Value::Object(servers)) => servers,
-            Some(_) => {
-                return Err(SettingsFlaw::new(format!(
-                    "its \"{key}\" is no JSON object"
-                )));
-            }
+    fn put_into(&self, root: &mut Map<String, Value>) -> Result<()> {
+        let servers = object(root, &self.key)?;
+        let found = servers.entry(NAME).or_insert_with(|| self.entry.clone());
+        called_program(found).ok_or_else(|| of_another(&self.key))?;
+        let command = &mut found[COMMAND];
+        let command = if command.is_array() {
+            &mut command[0]
+        } else {
+            command
         };
-        let Some(found) = servers.get(NAME) else {
-            return edit.append(&[JsonStep::Key(key)], Some(NAME), &self.entry);
-        };
-        if called_program(found).ok_or_else(|| of_another(key))? == self.program {
-            return Ok(());
-        }
-        let mut path = [key, NAME, COMMAND].map(JsonStep::Key).to_vec();
-        path.extend(found[COMMAND].is_array().then_some(JsonStep::At(0)));
-        edit.replace(&path, &Value::from(&*self.program))
+        *command = Value::from(&*self.program);
+        Ok(())
     }
 
-    fn take_out_of(&self, edit: &mut JsonEdit) -> Result<bool, SettingsFlaw> {
-        let root = edit.value()?;
-        let found = root.get(&self.key).and_then(|servers| servers.get(NAME));
-        let is_ours = found.is_some_and(|found| called_program(found).is_some());
-        if is_ours {
-            edit.cut(&[JsonStep::Key(&self.key), JsonStep::Key(NAME)])?;
-        }
-        Ok(is_ours)
+    fn take_out_of(&self, root: &mut Map<String, Value>) -> bool {
+        let servers = root.get_mut(&self.key).and_then(Value::as_object_mut);
+        servers.is_some_and(|servers| {
+            let is_ours = servers.get(NAME).and_then(called_program).is_some();
+            is_ours && servers.remove(NAME).is_some()
+        })
     }
+}
+
+/// Returns the object at a key, a new one if there is none.
+fn object<'r>(root: &'r mut Map<String, Value>, key: &str) -> Result<&'r mut Map<String, Value>> {
+    let found = root.entry(key).or_insert_with(|| json!({}));
+    found
+        .as_object_mut()
+        .ok_or_else(|| Error::unexpected(format!("its \"{key}\" is no JSON object")))
 }
 
 /// Returns the program of an entry that calls our server, with whatever arguments.
@@ -341,8 +202,8 @@ pub fn called_program(entry: &Value) -> Option<&str> {
     (serves && is_our_name(program)).then_some(program)
 }
 
-pub fn of_another(key: &str) -> SettingsFlaw {
-    SettingsFlaw::new(format!(
+pub fn of_another(key: &str) -> Error {
+    Error::unexpected(format!(
         "its {key}.{NAME} is another server; give that another name"
     ))
 }

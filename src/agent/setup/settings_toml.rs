@@ -7,8 +7,9 @@ use serde_json::Value;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::agent::setup::json_edit::{SettingsFlaw, newline_of};
+use crate::agent::setup::json_edit::{newline_of, unreadable};
 use crate::agent::setup::settings_json::{self, NAME, of_another};
+use crate::error::{Error, Result};
 
 const SERVERS: &str = "mcp_servers";
 const HEADER: &str = "[mcp_servers.checkpoint]";
@@ -18,7 +19,7 @@ const BOM: char = '\u{feff}';
 ///
 /// # Errors
 /// It is no TOML, names another server so, or keeps its servers where none can be added.
-pub fn put_into(text: &str, program: &str) -> Result<String, SettingsFlaw> {
+pub fn put_into(text: &str, program: &str) -> Result<String> {
     let quoted = Value::from(program).to_string();
     let new = match parse(text)?.get(SERVERS).and_then(|all| all.get(NAME)) {
         None => {
@@ -51,7 +52,7 @@ pub fn put_into(text: &str, program: &str) -> Result<String, SettingsFlaw> {
 ///
 /// # Errors
 /// It is no TOML, or ours is no section of its own.
-pub fn take_out_of(text: &str) -> Result<String, SettingsFlaw> {
+pub fn take_out_of(text: &str) -> Result<String> {
     parse(text)?;
     if called_program(text).is_none() {
         return Ok(text.to_owned());
@@ -71,17 +72,17 @@ pub fn take_out_of(text: &str) -> Result<String, SettingsFlaw> {
         .ok_or_else(unusual)
 }
 
-pub fn called_program(text: &str) -> Option<String> {
+fn called_program(text: &str) -> Option<String> {
     settings_json::called_program(&parse(text).ok()?[SERVERS][NAME]).map(str::to_owned)
 }
 
-fn parse(text: &str) -> Result<Value, SettingsFlaw> {
+fn parse(text: &str) -> Result<Value> {
     let parsed = toml::from_str(text.trim_start_matches(BOM));
-    parsed.map_err(|why: toml::de::Error| SettingsFlaw::unreadable(why.message()))
+    parsed.map_err(|why: toml::de::Error| unreadable(why.message()))
 }
 
-fn unusual() -> SettingsFlaw {
-    SettingsFlaw::new(format!(
+fn unusual() -> Error {
+    Error::unexpected(format!(
         "its {SERVERS} are written in a way that cannot be edited safely; edit {HEADER} by hand"
     ))
 }

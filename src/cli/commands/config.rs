@@ -56,7 +56,7 @@ fn set(environment: &Environment, key: &str, value: &str) -> Result<String> {
         read => read.map_err(Error::io("read", &file))?,
     };
     let (text, written) = edit::set(&file, &text, key, value)?;
-    act::write_settings(&file, &text)?;
+    act::write(&file, &text, None)?;
     Ok(format!(
         "{}: {key} = {}\n",
         escape_path(&file),
@@ -104,84 +104,82 @@ impl RunAnywhere for ConfigArgs {
 
 /// Returns settings that no file can contain.
 fn flags(global: &GlobalArgs, environment: &Environment) -> Vec<Setting> {
-    let from = |given: bool, origin: Origin| vec![if given { origin } else { Origin::Default }];
     let word = |word: &str| SettingValue::Text(word.to_owned());
-    let source = environment.source.as_deref();
-    let source_origin = Origin::Environment("CHECKPOINT_SOURCE");
-    let disabled_origin = Origin::Environment("CHECKPOINT_DISABLE");
-    let (color, color_origin) = match global.color {
-        Color::Auto => match environment.color {
-            ColorChoice::Auto => ("auto", Origin::Default),
-            ColorChoice::Never => ("never", Origin::Environment("NO_COLOR")),
-            ColorChoice::Always(name) => ("always", Origin::Environment(name)),
-        },
-        Color::Always => ("always", Origin::Flag("--color")),
-        Color::Never => ("never", Origin::Flag("--color")),
+    let of = |name, value, is_given, origin| {
+        let origin = if is_given { origin } else { Origin::Default };
+        Setting::new(name, value, vec![origin])
     };
-    let wait = SettingValue::Milliseconds(global.lock_timeout.saturating_mul(1000));
-    let waits_longer = global.lock_timeout != LOCK_TIMEOUT_SECONDS;
-    let disabled = environment.disabled;
+    let source = environment.source.as_deref();
+    let (disabled, wait) = (environment.disabled, global.lock_timeout);
+    let (color, color_origin) = match (global.color, environment.color) {
+        (Color::Always, _) => ("always", Origin::Flag("--color")),
+        (Color::Never, _) => ("never", Origin::Flag("--color")),
+        (Color::Auto, ColorChoice::Auto) => ("auto", Origin::Default),
+        (Color::Auto, ColorChoice::Never) => ("never", Origin::Environment("NO_COLOR")),
+        (Color::Auto, ColorChoice::Always(name)) => ("always", Origin::Environment(name)),
+    };
+    let source_word = word(source.unwrap_or("cli"));
+    let of_source = Origin::Environment("CHECKPOINT_SOURCE");
+    let of_switch = Origin::Environment("CHECKPOINT_DISABLE");
+    let of_wait = Origin::Flag("--lock-timeout");
+    let waits_longer = wait != LOCK_TIMEOUT_SECONDS;
+    let wait = SettingValue::Milliseconds(wait.saturating_mul(1000));
     vec![
-        Setting::new(
-            "source",
-            word(source.unwrap_or("cli")),
-            from(source.is_some(), source_origin),
-        ),
-        Setting::new(
+        of("source", source_word, source.is_some(), of_source),
+        of(
             "disabled",
             SettingValue::Switch(disabled),
-            from(disabled, disabled_origin),
+            disabled,
+            of_switch,
         ),
-        Setting::new("color", word(color), vec![color_origin]),
-        Setting::new(
-            "lock_timeout",
-            wait,
-            from(waits_longer, Origin::Flag("--lock-timeout")),
-        ),
+        of("color", word(color), true, color_origin),
+        of("lock_timeout", wait, waits_longer, of_wait),
     ]
 }
 
-/// A table row: name, value, remark.
-type Row = (String, String, String);
-
 fn text(outcome: &ConfigOutcome, paint: Paint) -> String {
-    let row = |name: &str, value: String, remark: &str| (name.to_owned(), value, remark.to_owned());
-    let settings = outcome.settings.iter().map(|setting| {
-        let origins: Vec<String> = setting.origins.iter().map(origin_words).collect();
-        row(setting.name, value(&setting.value), &origins.join(", "))
-    });
+    let line = |name: &str, value: &str, remark: &str| {
+        let remark = if remark.is_empty() {
+            String::new()
+        } else {
+            paint.faint(remark)
+        };
+        format!("  {name:<22}  {value:<12}  {remark}")
+            .trim_end()
+            .to_owned()
+    };
     let place = |path: Option<&PathBuf>| path.map_or("none".to_owned(), |path| escape_path(path));
+    let mut lines = vec![paint.bold("Settings")];
+    lines.extend(outcome.settings.iter().map(|setting| {
+        let origins: Vec<String> = setting.origins.iter().map(origin_words).collect();
+        line(setting.name, &value(&setting.value), &origins.join(", "))
+    }));
     let origin = outcome.base_origin.as_ref().map(origin_words);
     let is_missing = outcome.store.as_ref().is_some_and(|store| !store.is_dir());
-    let places = vec![
-        row("root", escape_path(&outcome.root), ""),
-        row(
+    let missing = if is_missing { "not there yet" } else { "" };
+    lines.extend([
+        String::new(),
+        paint.bold("Places"),
+        line("root", &escape_path(&outcome.root), ""),
+        line(
             "base",
-            place(outcome.base.as_ref()),
+            &place(outcome.base.as_ref()),
             &origin.unwrap_or_default(),
         ),
-        row(
-            "store",
-            place(outcome.store.as_ref()),
-            if is_missing { "not there yet" } else { "" },
-        ),
-    ];
-    let files = outcome.files.iter().map(|file| {
+        line("store", &place(outcome.store.as_ref()), missing),
+        String::new(),
+        paint.bold("Files"),
+    ]);
+    lines.extend(outcome.files.iter().map(|file| {
         let found = if file.found { "found" } else { "not there" };
-        row("file", escape_path(&file.path), found)
-    });
-    let set = outcome.environment.iter().filter_map(|variable| {
+        line("file", &escape_path(&file.path), found)
+    }));
+    lines.extend([String::new(), paint.bold("Environment")]);
+    lines.extend(outcome.environment.iter().filter_map(|variable| {
         let value = escape_line(variable.value.as_ref()?);
-        Some(row(variable.name, value, variable.purpose))
-    });
-    let parts = [
-        ("Settings", settings.collect()),
-        ("Places", places),
-        ("Files", files.collect()),
-        ("Environment", set.collect::<Vec<_>>()),
-    ];
-    let parts = parts.iter().map(|(title, rows)| table(title, rows, paint));
-    parts.collect::<Vec<_>>().join("\n")
+        Some(line(variable.name, &value, variable.purpose))
+    }));
+    lines.join("\n") + "\n"
 }
 
 fn value(value: &SettingValue) -> String {
@@ -199,28 +197,6 @@ fn value(value: &SettingValue) -> String {
             list.join(" ")
         }
     }
-}
-
-fn table(title: &str, rows: &[Row], paint: Paint) -> String {
-    // A long path must not push away the remarks of other rows.
-    const WIDEST: usize = 40;
-    let widest = |cell: fn(&Row) -> &String| {
-        let widths = rows.iter().map(|row| cell(row).chars().count());
-        widths.max().unwrap_or_default()
-    };
-    let (names, values) = (widest(|row| &row.0), widest(|row| &row.1).min(WIDEST));
-    let mut text = format!("{}\n", paint.bold(title));
-    for (name, value, remark) in rows {
-        let line = if remark.is_empty() {
-            format!("  {name:<names$}  {value}")
-        } else {
-            let remark = paint.faint(remark);
-            format!("  {name:<names$}  {value:<values$}  {remark}")
-        };
-        text.push_str(line.trim_end());
-        text.push('\n');
-    }
-    text
 }
 
 fn origin_words(origin: &Origin) -> String {

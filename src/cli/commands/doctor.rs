@@ -1,16 +1,17 @@
 //! `doctor`: one line for each thing that was looked at.
 
-use crate::agent::doctor::agent_checks::{self, OwnProgram};
-use crate::agent::doctor::check::{HealthCheck, HealthState};
-use crate::agent::doctor::store_checks;
-use crate::cli::command_context::{CommandContext, print_answer};
+use crate::agent::doctor::{DoctorOutcome, HealthLevel, doctor};
+use crate::cli::command_context::CommandContext;
 use crate::cli::commands::setup;
-use crate::cli::run::RunCommand;
-use crate::cli::{environment, exit_code};
+use crate::cli::exit_code;
+use crate::cli::run::{Command, Properties};
 use crate::config::settings::OwnFile;
 use crate::error::Result;
+use crate::error::sentence::Sentence;
 use crate::ops::context::Context;
-use crate::view::doctor as doctor_view;
+use crate::view::answer::{Done, Out, Text, outln, talkln};
+use crate::view::format::count;
+use crate::view::place::placed_sentence;
 
 /// Look at the directory, its store and the agents, and say what is wrong
 ///
@@ -22,30 +23,49 @@ pub struct DoctorArgs {
     pub fix: bool,
 }
 
-impl RunCommand for DoctorArgs {
-    const MAY_TAKE_LONG: bool = true;
-    const OWN_FILE: OwnFile = OwnFile::MayBeBad;
+impl Command for DoctorArgs {
+    type Answer = DoctorOutcome;
+    const TRAITS: Properties = Properties {
+        own_file: OwnFile::MayBeBad,
+        ..Properties::LONG
+    };
 
-    fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
-        let mut outcome = store_checks::examine(context, self.fix)?;
-        let program = OwnProgram {
-            path: setup::program(cmd).unwrap_or_default(),
-            on_path: environment::found_program(&["checkpoint".into()]),
-        };
-        if let Err(why) = agent_checks::examine(context, &program, self.fix, &mut outcome) {
-            outcome.checks.push(HealthCheck::of_error("agents", &why));
+    fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<Done<DoctorOutcome>> {
+        let program = setup::program(cmd).unwrap_or_default();
+        let mut outcome = doctor(context, &program, self.fix)?;
+        for check in &mut outcome.checks {
+            let advice = check.advice.take().map(placed_sentence);
+            check.command = advice.as_ref().and_then(Sentence::to_run);
+            check.remedy = advice.map(|advice| advice.to_string());
         }
-        let code = if outcome.count(HealthState::Problem) == 0 {
-            exit_code::DONE
-        } else {
-            exit_code::FAILED
-        };
-        print_answer(
-            cmd,
-            || doctor_view::json(&outcome, code),
-            || doctor_view::human(&outcome, cmd.printer.out_paint()),
-            &outcome.warnings,
-        );
-        Ok(code)
+        let warnings = std::mem::take(&mut outcome.warnings);
+        Ok(Done {
+            exit: match outcome.problem_count {
+                0 => exit_code::DONE,
+                _ => exit_code::FAILED,
+            },
+            ..Done::new(outcome, warnings)
+        })
+    }
+}
+
+impl Text for DoctorOutcome {
+    fn write(&self, out: &mut Out<'_>) {
+        for check in &self.checks {
+            let mark = match check.level {
+                HealthLevel::Good => out.paint.green("ok"),
+                HealthLevel::Note => out.paint.yellow("--"),
+                HealthLevel::Problem => out.paint.red("!!"),
+                HealthLevel::Fixed => out.paint.green("++"),
+            };
+            outln!(out, "{mark} {:<11}  {}", check.subject, check.message);
+            if let Some(remedy) = &check.remedy {
+                outln!(out, "{:16}{remedy}", "");
+            }
+        }
+        match self.problem_count {
+            0 => talkln!(out, "no problem found"),
+            problems => talkln!(out, "{}", count(problems, "problem", "problems")),
+        }
     }
 }

@@ -64,7 +64,7 @@ impl McpArgs {
         use crate::ops::find_root::{Place, RootSearch};
 
         let named = self.directory.as_ref().or(cmd.global.dir.as_ref());
-        let usual = named.or(environment.claude_project_dir.as_ref());
+        let usual = named.or(environment.folders.get("CLAUDE_PROJECT_DIR"));
         let dir = directory(usual.map(PathBuf::as_path), environment)?;
         let base = absolute(&base(cmd.global.base.as_deref(), environment)?)?;
         let home = environment.home.as_deref();

@@ -10,18 +10,20 @@ use crate::agent::dialect::event::AgentName;
 use crate::agent::setup::act;
 use crate::agent::setup::agents::{Agents, SetupPlaces};
 use crate::agent::setup::command_line::is_our_name;
-use crate::agent::setup::plan::{self, AgentPlan, SettingsChange, SetupProgress, SetupRequest};
+use crate::agent::setup::plan::{self, AgentPlan, FileOutcome, SettingsFile, SetupProgress};
 use crate::base::interrupt::Interrupt;
-use crate::base::text::escape_path;
-use crate::cli::command_context::{CommandContext, print_answer};
+use crate::base::text::{escape, escape_path};
+use crate::cli::command_context::CommandContext;
 use crate::cli::run::RunAnywhere;
 use crate::cli::{environment, exit_code, signals};
 use crate::config::environment::Environment;
 use crate::error::sentence::{CommandWords, Sentence};
 use crate::error::{Code, Error, Result};
+use crate::model::json::{JsonSchema, Serialize};
 use crate::ops::find_root::exactly;
+use crate::ops::transfer::clone::is_free;
+use crate::view::envelope::partial;
 use crate::view::format::count;
-use crate::view::setup::{self as setup_view, SetupForm};
 use crate::view::words;
 
 /// Stands for every agent.
@@ -63,79 +65,73 @@ fn names() -> PossibleValuesParser {
     PossibleValuesParser::new(agent_names().chain([ALL]))
 }
 
+/// What was written into the settings of agents.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "SetupAnswer")]
+pub struct SetupOutcome {
+    agents: Vec<AgentPlan>,
+}
+
 impl RunAnywhere for SetupArgs {
     fn run(self, cmd: &CommandContext<'_>, environment: Environment) -> Result<u8> {
         let interrupt = Interrupt::default();
         signals::install(&interrupt);
         let table = Agents::read()?;
-        let request = self.request(cmd, &environment)?;
-        let _alone = act::lock(&environment)?;
-        let mut plans = if let Some(folder) = &self.into {
-            vec![self.plugin(&table, folder, &request.program)?]
-        } else {
-            if !self.print {
-                act::clear_leftovers(&request.places, &table);
-            }
-            let agents = self.agents(&table, &environment)?.into_iter();
-            let plans = agents.map(|agent| plan::plan(&request, &table, agent));
-            plans.collect::<Result<Vec<AgentPlan>>>()?
-        };
-        if self.agents.is_empty() && self.remove {
-            plans.retain(AgentPlan::is_something);
-        }
-        let outcomes = if self.print {
-            plans
-        } else {
-            self.carry_out(cmd, &interrupt, plans, &request.places.top)?
-        };
-        let failed = outcomes.iter().any(AgentPlan::has_failed);
-        let code = if failed {
-            exit_code::FAILED
-        } else {
-            exit_code::DONE
-        };
-        print_answer(
-            cmd,
-            || setup_view::json(&outcomes, self.print, code),
-            || {
-                let form = SetupForm {
-                    prints: self.print,
-                    removes: self.remove,
-                    asked: !self.print && !cmd.global.yes && self.into.is_none(),
-                };
-                setup_view::human(&outcomes, form)
-            },
-            &[],
-        );
-        for error in outcomes
-            .iter()
-            .filter_map(|outcome| outcome.failure.as_ref())
-        {
-            let paint = cmd.printer.err_paint();
-            cmd.printer.failure(&words::error(error, paint));
-        }
-        Ok(code)
-    }
-}
-
-impl SetupArgs {
-    fn request(&self, cmd: &CommandContext<'_>, environment: &Environment) -> Result<SetupRequest> {
-        let places = if self.project {
-            let global = cmd.global;
-            let dir = environment::directory(global.dir.as_deref(), environment)?;
-            SetupPlaces::of_project(exactly(&dir)?.path())
-        } else {
-            SetupPlaces::of_user(environment)?
-        };
+        let places = self.places(cmd, &environment)?;
         let program = match &self.program {
             Some(program) => named_program(program)?,
             None => program(cmd)?,
         };
-        Ok(SetupRequest {
-            places,
-            program,
-            removes: self.remove,
-        })
+        let _alone = act::lock(&environment)?;
+        let mut agents = if let Some(folder) = &self.into {
+            vec![self.plugin(&table, folder, &program)?]
+        } else {
+            if !self.print {
+                act::clear_leftovers(&places, &table);
+            }
+            let agents = self.agents(&table, &environment)?.into_iter();
+            let plans =
+                agents.map(|agent| plan::plan(&places, &program, self.remove, &table, agent));
+            plans.collect::<Result<Vec<AgentPlan>>>()?
+        };
+        if self.agents.is_empty() && self.remove {
+            agents.retain(AgentPlan::is_something);
+        }
+        if !self.print {
+            agents = self.carry_out(cmd, &interrupt, agents, &places.top)?;
+        }
+        for agent in &mut agents {
+            let is_shown = |file: &SettingsFile| file.outcome != FileOutcome::Unchanged;
+            agent.files.retain(|file| self.print || is_shown(file));
+            for file in agent.files.iter_mut().filter(|_| self.print) {
+                file.content.clone_from(&file.wanted);
+            }
+        }
+        let has_failed = agents.iter().any(AgentPlan::has_failed);
+        let exit = u8::from(has_failed) * exit_code::FAILED;
+        let outcome = SetupOutcome { agents };
+        let mut failures = outcome.agents.iter().filter_map(|one| one.failure.as_ref());
+        let printer = cmd.printer;
+        if printer.json {
+            printer.result(&partial("setup", exit, &outcome, &[], failures.next()));
+            return Ok(exit);
+        }
+        printer.result(&self.text(&outcome.agents));
+        printer.talk(self.talk(&outcome.agents));
+        for error in failures {
+            printer.failure(&words::error(error, printer.err_paint()));
+        }
+        Ok(exit)
+    }
+}
+
+impl SetupArgs {
+    fn places(&self, cmd: &CommandContext<'_>, environment: &Environment) -> Result<SetupPlaces> {
+        if !self.project {
+            return SetupPlaces::of_user(environment);
+        }
+        let dir = environment::directory(cmd.global.dir.as_deref(), environment)?;
+        Ok(SetupPlaces::of_project(exactly(&dir)?.path()))
     }
 
     /// Plans the plugin for Claude Code in a folder of its own.
@@ -146,51 +142,43 @@ impl SetupArgs {
             ));
         }
         let dir = environment::absolute(folder)?;
-        let is_free = match std::fs::read_dir(&dir) {
-            Ok(mut entries) => entries.next().is_none(),
-            Err(why) => why.kind() == ErrorKind::NotFound,
-        };
-        if !is_free {
-            let why = "it is not empty".to_owned();
-            return Err(Error::bad_destination(&dir, why));
+        if !is_free(&dir).unwrap_or(!dir.exists()) {
+            return Err(Error::bad_destination(&dir, "it is not empty"));
         }
         plan::plugin(table, &dir, program)
     }
 
     /// Returns the named agents, or those that are here; of all what was written is removed.
     fn agents(&self, table: &Agents, environment: &Environment) -> Result<Vec<AgentName>> {
+        let is_named = |name: &str| self.agents.iter().any(|named| named == name);
+        let takes_all = is_named(ALL) || (self.agents.is_empty() && self.remove);
+        let of_user = SetupPlaces::of_user(environment);
+        let is_here = |name: AgentName| {
+            let places = of_user.as_ref().ok().filter(|_| self.agents.is_empty());
+            places.is_some_and(|places| table.get(name).is_ok_and(|agent| places.has(agent)))
+        };
         let all = AgentName::VARIANTS.iter().copied();
-        if self.agents.iter().any(|name| name == ALL) || (self.agents.is_empty() && self.remove) {
-            return Ok(all.collect());
-        }
-        if !self.agents.is_empty() {
-            let is_named = |agent: &AgentName| {
-                let name: &str = agent.into();
-                self.agents.iter().any(|named| named == name)
-            };
-            return Ok(all.filter(is_named).collect());
-        }
-        let places = SetupPlaces::of_user(environment)?;
-        let is_here = |agent: &AgentName| table.get(*agent).is_ok_and(|agent| places.has(agent));
-        let found: Vec<AgentName> = all.filter(is_here).collect();
+        let found: Vec<AgentName> = all
+            .filter(|name| takes_all || is_named(name.into_str()) || is_here(*name))
+            .collect();
         if found.is_empty() {
-            return Err(Error::usage(format!(
-                "no agent has settings here; name one of {}",
-                agent_names().collect::<Vec<_>>().join(", ")
-            )));
+            let names: Vec<&str> = agent_names().collect();
+            let names = names.join(", ");
+            let what = format!("no agent has settings here; name one of {names}");
+            return Err(Error::usage(what));
         }
         Ok(found)
     }
 
     /// Returns the command that does the same for one agent again.
-    fn again(&self, cmd: &CommandContext<'_>, agent: AgentName) -> CommandWords {
+    fn again(&self, cmd: &CommandContext<'_>, agent: &str) -> CommandWords {
         let flags = [
             (self.project, "--project"),
             (self.remove, "--remove"),
             (cmd.global.yes, "--yes"),
         ];
         let flags = flags.into_iter().filter(|(is_given, _)| *is_given);
-        let words = ["setup", agent.into_str()];
+        let words = ["setup", agent];
         CommandWords::new(words.into_iter().chain(flags.map(|(_, flag)| flag)))
     }
 
@@ -199,64 +187,127 @@ impl SetupArgs {
         &self,
         cmd: &CommandContext<'_>,
         interrupt: &Interrupt,
-        plans: Vec<AgentPlan>,
+        mut plans: Vec<AgentPlan>,
         top: &Path,
     ) -> Result<Vec<AgentPlan>> {
-        let changing = plans.iter().filter(|plan| !plan.changes.is_empty());
-        let summary = setup_view::summary(changing, self.remove);
+        let summary = self.summary(&plans);
         // Whoever names a new folder has agreed to it.
         let is_agreed = cmd.global.yes || self.into.is_some();
         if let (Some(what), false, false) = (&summary, is_agreed, cmd.prompt.may_ask) {
             return Err(Error::consent_needed(what, false));
         }
-        let mut outcomes = Vec::new();
-        for plan in plans {
-            let agreed = plan.changes.is_empty() || is_agreed || {
-                let question = setup_view::question(&plan, self.remove);
+        for plan in &mut plans {
+            let agent = plan.agent.into_str();
+            let verb = if self.remove {
+                "Take this back from"
+            } else {
+                "Write this for"
+            };
+            let question = format!("{}{verb} {agent}? [y/N] ", self.listing(plan));
+            let agreed = is_agreed || plan.changes().next().is_none() || {
                 let summary = summary.clone().unwrap_or_default();
                 match cmd.prompt.ask(interrupt, &summary, &question) {
                     Err(error) if error.code == Code::DECLINED => false,
                     answer => answer.map(|()| true)?,
                 }
             };
-            outcomes.push(if agreed {
-                let again = self.again(cmd, plan.agent);
-                carry_out_one(plan, top, again)
+            if agreed {
+                act::carry_out(plan, top);
+                let cause = plan.failure.take();
+                plan.failure = cause.map(|cause| stopped(plan, cause, self.again(cmd, agent)));
             } else {
-                let progress = SetupProgress::Declined;
-                AgentPlan { progress, ..plan }
-            });
+                plan.progress = SetupProgress::Declined;
+            }
             interrupt.check()?;
         }
-        let is_refused = |outcome: &AgentPlan| outcome.progress == SetupProgress::Declined;
-        if !outcomes.is_empty() && outcomes.iter().all(is_refused) {
+        let is_refused = |plan: &AgentPlan| plan.progress == SetupProgress::Declined;
+        if !plans.is_empty() && plans.iter().all(is_refused) {
             return Err(Error::declined());
         }
-        Ok(outcomes)
+        Ok(plans)
+    }
+
+    /// Summarizes what the plans would do; `None` if that is nothing.
+    fn summary(&self, plans: &[AgentPlan]) -> Option<String> {
+        let changing = plans.iter().filter(|plan| plan.changes().next().is_some());
+        let agents: Vec<&str> = changing.map(|plan| plan.agent.into_str()).collect();
+        let files = plans.iter().map(|plan| plan.changes().count()).sum();
+        let files = count(files, "file", "files");
+        let [verb, link] = if self.remove {
+            ["take back", "of"]
+        } else {
+            ["write", "for"]
+        };
+        (!agents.is_empty()).then(|| format!("{verb} {files} {link} {}", agents.join(", ")))
+    }
+
+    /// Formats the files of each agent; with `--print` their content too.
+    fn text(&self, plans: &[AgentPlan]) -> String {
+        let mut text = String::new();
+        for plan in plans {
+            text.push_str(&self.listing(plan));
+            for file in &plan.files {
+                if let Some(content) = &file.content {
+                    text.push_str(&format!("\n--- {}\n", escape_path(&file.path)));
+                    text.extend(content.lines().map(|line| format!("{line}\n")));
+                }
+            }
+        }
+        text
+    }
+
+    fn talk(&self, plans: &[AgentPlan]) -> &'static str {
+        let is_new = |plan: &AgentPlan| {
+            let is_done = plan.progress == SetupProgress::Done && plan.agent.has_hooks();
+            is_done && plan.changes().next().is_some()
+        };
+        match self.remove {
+            true if plans.is_empty() => "nothing that setup wrote is here\n",
+            false if plans.iter().any(is_new) => {
+                "after the next prompt, 'checkpoint rewind' lists the states to go back to\n"
+            }
+            _ => "",
+        }
+    }
+
+    fn listing(&self, plan: &AgentPlan) -> String {
+        let agent = plan.agent.into_str();
+        let state = match (plan.progress, self.remove) {
+            (SetupProgress::Declined, _) => ": left as it is",
+            _ if plan.is_something() => "",
+            (_, true) => ": not set up; nothing to remove",
+            (_, false) => ": already set up",
+        };
+        let mut text = format!("{agent}{state}\n");
+        if !state.is_empty() {
+            return text;
+        }
+        let is_shown = |file: &&SettingsFile| file.outcome != FileOutcome::Unchanged;
+        for file in plan.files.iter().filter(is_shown) {
+            let what = match (file.outcome, plan.progress) {
+                (FileOutcome::Created, SetupProgress::Planned) => "write",
+                (FileOutcome::Changed, SetupProgress::Planned) => "change",
+                (FileOutcome::Removed, SetupProgress::Planned) => "remove",
+                (done, _) => done.into_str(),
+            };
+            let why = file.why.as_ref().map(|why| format!(": {}", escape(why)));
+            let path = escape_path(&file.path);
+            text.push_str(&format!("  {what:<8} {path}{}\n", why.unwrap_or_default()));
+        }
+        text.extend(plan.notes.iter().map(|note| format!("  {note}\n")));
+        text
     }
 }
 
-/// Carries out one plan; a failure tells how far it came, and what goes on from there.
-fn carry_out_one(plan: AgentPlan, top: &Path, again: CommandWords) -> AgentPlan {
-    let mut outcome = act::carry_out(plan, top);
-    let agent = outcome.agent.into_str();
-    let is_done = |change: &&SettingsChange| change.found != change.wanted;
-    let done = match (
-        outcome.changes.iter().filter(is_done).count(),
-        outcome.failed.len(),
-    ) {
-        (0, _) => format!("nothing of {agent} was changed:"),
-        (_, 0) => format!("all of {agent} is done, but:"),
-        (done, failed) => {
-            let done = count(done, "file is", "files are");
-            format!("of {agent}, {done} done and {failed} not:")
-        }
-    };
-    outcome.failure = outcome.failure.map(|cause| {
-        let next = next_step(&cause, again);
-        cause.after(&done, Some(next))
-    });
-    outcome
+/// Says how far a plan came, and what goes on from there.
+fn stopped(plan: &AgentPlan, cause: Error, again: CommandWords) -> Error {
+    let agent = plan.agent.into_str();
+    let done = count(plan.changes().count(), "file is", "files are");
+    let failed = plan.files.iter();
+    let failed = failed.filter(|file| file.outcome == FileOutcome::Failed);
+    let done = format!("of {agent}, {done} done and {} not:", failed.count());
+    let next = next_step(&cause, again);
+    cause.after(&done, Some(next))
 }
 
 /// Returns what lets settings be written, and the command that goes on then.
@@ -279,31 +330,25 @@ fn next_step(cause: &Error, again: CommandWords) -> Sentence {
 /// It has another name or cannot be written there: then it would not be recognized again.
 pub fn program(cmd: &CommandContext<'_>) -> Result<String> {
     let found = environment::found_program(cmd.words);
-    let found = found.ok_or_else(|| Error::unexpected("the path of this program is not known"))?;
-    let is_plain = |path: &&str| !path.contains(char::is_control) && is_our_name(path);
-    let path = found.to_str().filter(is_plain).map(str::to_owned);
-    path.ok_or_else(|| Error::usage(format!(
-            "agents call this program by its path, which must be plain text and end in checkpoint; it is {}",
-            escape_path(&found)
-        )))
+    plain(&found.ok_or_else(|| Error::unexpected("the path of this program is not known"))?)
 }
 
 /// Returns the program as it is written into the plugin: a path as an absolute one, as the plugin is
 /// called from everywhere; a bare name as it is, as `PATH` may find it on another machine.
 fn named_program(typed: &str) -> Result<String> {
-    let is_bare = Path::new(typed).components().count() == 1;
-    let path = if is_bare {
-        Some(typed.to_owned())
-    } else {
-        let path: PathBuf = environment::absolute(Path::new(typed))?
-            .components()
-            .collect();
-        path.to_str().map(str::to_owned)
-    };
-    let is_plain = |path: &String| is_our_name(path) && !path.contains(char::is_control);
-    path.filter(is_plain).ok_or_else(|| {
-        Error::usage(format!(
-            "--program must end in checkpoint, and '{typed}' does not"
-        ))
-    })
+    let path = Path::new(typed);
+    if path.components().count() == 1 {
+        return plain(path);
+    }
+    let path: PathBuf = environment::absolute(path)?.components().collect();
+    plain(&path)
+}
+
+fn plain(path: &Path) -> Result<String> {
+    let is_plain = |path: &&str| !path.contains(char::is_control) && is_our_name(path);
+    let text = path.to_str().filter(is_plain).map(str::to_owned);
+    text.ok_or_else(|| Error::usage(format!(
+            "agents call this program by a path, which must be plain text and end in checkpoint; it is {}",
+            escape_path(path)
+        )))
 }

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use crate::base::json::{JsonSchema, Serialize};
-use crate::base::text::{escape, escape_path};
-use crate::base::time::utc_seconds;
+use crate::base::text::{escape, escape_line, escape_path};
+use crate::base::time::{age, utc_seconds};
 use crate::cli::command_context::CommandContext;
 use crate::cli::run::{Command, Properties};
 use crate::error::Result;
@@ -17,7 +17,6 @@ use crate::ops::warning::warning_words::thousands;
 use crate::view::answer::{Done, Out, Text, outln};
 use crate::view::create::left_out_words;
 use crate::view::format::{count, size};
-use crate::view::glance;
 use crate::view::table::state_words;
 use crate::view::workflow::summary;
 use crate::workflow::engine::report;
@@ -25,6 +24,9 @@ use crate::workflow::engine::runs::Run;
 
 /// Maximum number of changed files that are named.
 const CHANGED_SHOWN: usize = 10;
+
+/// Upper bound on a reason or the name of a phase in a short line, in characters.
+const LONGEST_NAME: usize = 40;
 
 /// Show a summary of the store, and what changed in the directory
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
@@ -79,7 +81,9 @@ impl Text for StatusAnswer {
     fn write(&self, out: &mut Out<'_>) {
         let outcome = &self.outcome;
         if self.is_brief {
-            return write_line(outcome, self.open_runs.first(), out);
+            let now_ms = out.context.now_ms;
+            out.result = brief_line(outcome, self.open_runs.first(), now_ms);
+            return;
         }
         if !outcome.exists {
             return out.no_store();
@@ -113,18 +117,22 @@ impl Text for StatusAnswer {
     }
 }
 
-/// One line for a shell's prompt and for skills; none without a store.
-fn write_line(outcome: &StatusOutcome, open_run: Option<&Run>, out: &mut Out<'_>) {
+/// Returns one line for a shell's prompt, status lines and skills; empty without a store.
+pub fn brief_line(outcome: &StatusOutcome, open_run: Option<&Run>, now_ms: i64) -> String {
     if !outcome.exists {
-        return;
+        return String::new();
     }
     let mut parts = vec![count(outcome.checkpoint_count, "checkpoint", "checkpoints")];
     parts.extend(restores(outcome));
     if let Some(Checkpoint { id, record, .. }) = &outcome.latest {
-        let (reason, ago) = (escape(&record.reason), out.ago(record.time_ms));
-        parts.push(format!("latest {} {reason} ({ago})", id.short()));
+        let (reason, age) = (short(&record.reason), age(record.time_ms, now_ms));
+        parts.push(format!("latest {} {reason} ({age} ago)", id.short()));
     }
-    parts.extend(open_run.map(|run| format!("in {}", glance::phase(run))));
+    // The phase that is under way or comes next.
+    parts.extend(open_run.map(|run| {
+        let phase = run.workflow.next().map(|phase| phase.id.as_str());
+        format!("in {}", short(phase.unwrap_or(run.workflow.named())))
+    }));
     if outcome.damaged_count > 0 {
         parts.push(format!("{} damaged", outcome.damaged_count));
     }
@@ -134,7 +142,16 @@ fn write_line(outcome: &StatusOutcome, open_run: Option<&Run>, out: &mut Out<'_>
     if !outcome.holds.is_empty() {
         parts.push(count(outcome.holds.len(), "hold", "holds"));
     }
-    outln!(out, "{}", parts.join(", "));
+    parts.join(", ") + "\n"
+}
+
+/// Formats a reason or name in a short line.
+fn short(text: &str) -> String {
+    let text = escape_line(text);
+    match text.char_indices().nth(LONGEST_NAME) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text,
+    }
 }
 
 fn row(out: &mut Out<'_>, label: &str, value: &str) {

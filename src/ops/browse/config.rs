@@ -6,7 +6,7 @@ use crate::config::environment::{Environment, Origin, no_base};
 use crate::config::file::ConfigProblem;
 use crate::config::settings::{self, ConfigPath, Settings};
 use crate::error::Error;
-use crate::model::json::{self, JsonSchema, Serialize, published_as};
+use crate::model::json::{self, JsonSchema, Serialize};
 use crate::ops::context::locate_store;
 use crate::ops::warning::Warning;
 use crate::worktree::root::Root;
@@ -51,32 +51,6 @@ pub enum SettingValue {
     Switch(bool),
     Text(String),
     List(Vec<String>),
-}
-
-/// Where a value comes from.
-#[derive(Serialize, JsonSchema)]
-struct OriginJson {
-    layer: &'static str,
-    /// The file, variable or flag.
-    place: Option<String>,
-}
-
-/// A file that was looked for.
-#[derive(Serialize, JsonSchema)]
-struct ConfigFileJson {
-    file: String,
-    found: bool,
-}
-
-published_as! {
-    Origin, OriginJson, |origin| OriginJson {
-        layer: origin.into_str(),
-        place: origin.place(),
-    };
-    ConfigPath, ConfigFileJson, |path| ConfigFileJson {
-        file: path.path.display().to_string(),
-        found: path.found,
-    };
 }
 
 /// A variable of the environment.
