@@ -458,7 +458,7 @@ fn help_completes_commands_and_topics() {
         "{told:?}"
     );
     assert!(
-        told[7].ends_with("Recovery: interruptions, damage, moved projects"),
+        told[7].ends_with("Recovery: guarantees, interruptions, damage, moved projects"),
         "{told:?}"
     );
 }

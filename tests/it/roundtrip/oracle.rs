@@ -111,8 +111,9 @@ pub fn expected(now: &State, saved: &State, target: &State) -> Verdict {
         if target.held.contains(path) || replaced_above(path, target) {
             continue;
         }
-        // A link may stand for a directory that was left out.
-        let is_link = matches!(node.kind, Kind::Symlink(_));
+        // A link may stand for a directory that was left out, unless the restore to undo wrote it.
+        let is_link = matches!(node.kind, Kind::Symlink(_))
+            && target.looked_at.get(path.as_slice()) != Some(&false);
         let goes = saved.held.contains(path)
             && target.would_hold(path, node.is_dir())
             && (!is_link || target.would_hold(path, true));
