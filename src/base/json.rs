@@ -4,10 +4,10 @@
 use std::path::{Path, PathBuf};
 
 pub use schemars::JsonSchema;
-pub use serde::Serialize;
-use serde::Serializer;
+pub use serde::{Serialize, Serializer};
 use serde_json::{Number, Value};
 
+use crate::base::text::is_deceptive;
 use crate::base::time::rfc3339;
 
 /// UTF-8 byte order mark, which some editors write.
@@ -53,6 +53,33 @@ fn numbers(bytes: &[u8]) -> impl Iterator<Item = &str> {
     let is_number = |part: &&[u8]| part.first().is_some_and(|first| *first != b'e');
     let texts = parts.filter(is_number);
     texts.filter_map(|part| std::str::from_utf8(part).ok())
+}
+
+/// Returns a structure as a line of JSON, or of several lines if it is `pretty`. Characters that could act
+/// on a terminal are escaped.
+pub fn document(data: &impl Serialize, pretty: bool) -> String {
+    let written = if pretty {
+        serde_json::to_string_pretty(data)
+    } else {
+        serde_json::to_string(data)
+    };
+    // Strings, numbers, lists and maps with text keys always have a JSON form.
+    let written = written.unwrap_or_default();
+    let mut text = String::with_capacity(written.len() + 1);
+    for c in written.chars() {
+        if c == '\u{7f}' || is_deceptive(c) {
+            let mut units = [0; 2];
+            text.extend(
+                c.encode_utf16(&mut units)
+                    .iter()
+                    .map(|unit| format!("\\u{unit:04x}")),
+            );
+        } else {
+            text.push(c);
+        }
+    }
+    text.push('\n');
+    text
 }
 
 /// A moment in UTC, with milliseconds.

@@ -1,7 +1,8 @@
 //! The context of a command: printer, prompt and global options, with shared output helpers.
 
-use std::cell::{Cell, OnceCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::ffi::OsString;
+use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use clap::Command as Grammar;
@@ -13,6 +14,7 @@ use crate::cli::environment;
 use crate::cli::exit_code;
 use crate::cli::global::GlobalArgs;
 use crate::cli::terminal::keyboard;
+use crate::cli::terminal::pager::PagerOutput;
 use crate::cli::terminal::picker::PickedItem;
 use crate::cli::terminal::printer::Printer;
 use crate::cli::terminal::prompt::Prompt;
@@ -20,12 +22,12 @@ use crate::config::environment::{Environment, base};
 use crate::config::settings::{self, OwnFile};
 use crate::error::Result;
 use crate::ops::context::{Context, PendingWarnings};
-use crate::ops::create::outcome::{CreateOutcome, Skipped};
 use crate::ops::find_root::{Place, RootSearch};
 use crate::ops::restore::restore_options::Proposal;
 use crate::ops::warning::Warning;
 use crate::view::answer::{Done, Out, Text};
 use crate::view::envelope;
+use crate::view::terminal::harmless;
 use crate::view::words::{self, Output};
 
 /// Context of a command.
@@ -44,6 +46,8 @@ pub struct CommandContext<'g> {
     pub chosen: OnceCell<String>,
     /// Whether warnings about settings were shown already.
     pub warned_of_settings: Cell<bool>,
+    /// Where parts of the answer were written to already.
+    pub pages: RefCell<Option<PagerOutput>>,
 }
 
 impl CommandContext<'_> {
@@ -53,8 +57,8 @@ impl CommandContext<'_> {
         self.warn(warnings);
     }
 
-    /// Prints an answer as JSON or as text; returns the exit code.
-    pub fn print<A: Text>(&self, context: &Context, done: &Done<A>) -> u8 {
+    /// Prints an answer as JSON or as text.
+    pub fn print<A: Text>(&self, context: &Context, done: &Done<A>) {
         let Done {
             answer,
             warnings,
@@ -69,7 +73,14 @@ impl CommandContext<'_> {
         } else {
             let mut out = self.out(context);
             answer.write(&mut out);
-            self.printer.result(&out.result);
+            if self.pages.borrow().is_some() {
+                let rest = harmless(&out.result, self.printer.out_paint());
+                let _ = self.page(context, rest.as_bytes());
+                self.close_pages();
+            } else {
+                self.printer.result(&out.result);
+            }
+            self.printer.failure(&out.remark);
             self.printer.talk(&out.talk);
             self.warn(warnings);
         }
@@ -77,7 +88,20 @@ impl CommandContext<'_> {
             self.printer
                 .failure(&words::error(error, self.printer.err_paint()));
         }
-        *exit
+    }
+
+    /// Writes a part of the text of an answer before the rest, through a pager on a terminal; breaks
+    /// if the reader is gone.
+    pub fn page(&self, context: &Context, part: &[u8]) -> ControlFlow<()> {
+        let pager = context.environment.pager.as_deref();
+        let start = || PagerOutput::new(self.printer, pager, &context.interrupt);
+        let mut opened = self.pages.borrow_mut();
+        opened.get_or_insert_with(start).write(part)
+    }
+
+    /// Waits until the user closes the pager.
+    pub fn close_pages(&self) {
+        drop(self.pages.take());
     }
 
     /// Returns an empty text for an answer.
@@ -126,38 +150,6 @@ impl CommandContext<'_> {
         {
             self.printer
                 .failure(&words::warning(warning, self.printer.err_paint()));
-        }
-    }
-
-    /// Prints what `--quiet` must not hide: that no checkpoint was made, or a partial one.
-    pub fn insist(&self, outcome: &CreateOutcome) {
-        let skipped = !matches!(outcome.skipped, None | Some(Skipped::Dedup));
-        let partial = |warning: &&Warning| {
-            matches!(
-                warning,
-                Warning::NotCaptured { .. }
-                    | Warning::CopiesNotMade { .. }
-                    | Warning::StoreReinitialized { .. }
-            )
-        };
-        let paint = self.printer.err_paint();
-        if self.printer.quiet {
-            for warning in outcome
-                .warnings
-                .iter()
-                .filter(|warning| skipped || partial(warning))
-            {
-                self.printer.failure(&words::warning(warning, paint));
-            }
-        }
-        if let Some(id) = outcome
-            .checkpoint
-            .as_ref()
-            .filter(|_| outcome.is_partial())
-            .map(|c| c.id)
-        {
-            self.printer
-                .failure(&words::warning(&Warning::IsPartial { id }, paint));
         }
     }
 

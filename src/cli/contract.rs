@@ -1,7 +1,9 @@
 //! Contracts: the call as it was typed, and the requested format.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 
 use crate::base::shell_word::{shell_line, shell_word};
 use crate::cli::command_context::CommandContext;
@@ -20,50 +22,38 @@ pub struct ContractArgs {
     #[arg(long)]
     pub contract: bool,
     /// Format of the report [default: yaml]
-    #[arg(long, value_name = "FORMAT", requires = "contract")]
-    pub format: Option<Format>,
+    #[arg(long, value_name = "FORMAT", requires = "contract", value_parser = PossibleValuesParser::new(["yaml", "json"]).map(|form| form_named(&form)))]
+    pub format: Option<ContractForm>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Format {
-    Yaml,
-    Json,
-}
-
-/// The words of this call, for a contract.
-pub struct Words {
-    anchor: String,
-    program: String,
-    base: Option<PathBuf>,
-}
-
-impl Words {
-    pub fn of(context: &Context, cmd: &CommandContext<'_>) -> Self {
-        let usual = context
-            .environment
-            .home
-            .as_ref()
-            .map(|home| home.join(".claude"));
-        let base = Some(context.base.clone()).filter(|base| Some(base) != usual.as_ref());
-        Self {
-            anchor: anchor(cmd.words),
-            program: environment::program(cmd.words),
-            base,
-        }
+impl ContractArgs {
+    pub fn form(self) -> ContractForm {
+        self.format.unwrap_or_default()
     }
 
-    pub fn call<'c>(&'c self, context: &'c Context) -> Call<'c> {
-        let (program, root, base) = (
-            self.program.as_str(),
-            context.root.path(),
-            self.base.as_deref(),
-        );
-        Call {
-            anchor: &self.anchor,
-            program,
-            root,
-            base,
-        }
+    /// The form of the contract, if there shall be one.
+    pub fn wanted(self) -> Option<ContractForm> {
+        self.contract.then(|| self.form())
+    }
+}
+
+fn form_named(name: &str) -> ContractForm {
+    if name == "json" {
+        ContractForm::Json
+    } else {
+        ContractForm::Yaml
+    }
+}
+
+/// Returns the words of this call, for a contract.
+pub fn call(context: &Context, cmd: &CommandContext<'_>) -> Call {
+    let home = context.environment.home.as_ref();
+    let usual = home.map(|home| home.join(".claude"));
+    Call {
+        anchor: anchor(cmd.words),
+        program: environment::program(cmd.words),
+        root: context.root.path().to_path_buf(),
+        base: Some(context.base.clone()).filter(|base| Some(base) != usual.as_ref()),
     }
 }
 
@@ -83,8 +73,7 @@ pub fn asked_for(command: &str, words: &[OsString]) -> Option<ContractForm> {
     let is_wanted = has_contract && options.any(|word| word == "--contract");
     let is_json = |pair: &[OsString]| pair[0] == "--format" && pair[1] == "json";
     let is_json = words.contains(&"--format=json".into()) || words.windows(2).any(is_json);
-    let format = is_json.then_some(Format::Json);
-    is_wanted.then(|| ContractForm::from(format))
+    is_wanted.then(|| form_named(if is_json { "json" } else { "yaml" }))
 }
 
 /// Returns a command that repeats the call from any directory, or just its words if it read
@@ -102,21 +91,5 @@ pub fn anchor(words: &[OsString]) -> String {
             format!("tool:bash:cd {here} && {command}")
         }
         _ => format!("check:called_as:{command}"),
-    }
-}
-
-impl ContractArgs {
-    /// The form of the contract, if there shall be one.
-    pub fn wanted(self) -> Option<ContractForm> {
-        self.contract.then(|| self.format.into())
-    }
-}
-
-impl From<Option<Format>> for ContractForm {
-    fn from(format: Option<Format>) -> Self {
-        match format {
-            None | Some(Format::Yaml) => Self::Yaml,
-            Some(Format::Json) => Self::Json,
-        }
     }
 }

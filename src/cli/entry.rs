@@ -1,6 +1,6 @@
 //! Runs one command line, from its words to the exit code.
 
-use std::cell::{Cell, OnceCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::ffi::OsString;
 use std::panic;
 use std::process::ExitCode;
@@ -152,6 +152,7 @@ impl Invocation<'_> {
             started: Instant::now(),
             warned_of_settings: Cell::default(),
             chosen: OnceCell::new(),
+            pages: RefCell::default(),
         };
         let mut warnings = Vec::new();
         let code = match command {

@@ -1,8 +1,5 @@
 //! Exit codes of failures and outcomes.
 
-use crate::ops::browse::diff::compare::DiffOutcome;
-use crate::ops::create::copies::Copies;
-use crate::ops::create::outcome::{CreateOutcome, Skipped};
 use crate::ops::maintain::orphans::OrphansOutcome;
 use crate::ops::restore::restore_options::{DatabaseFate, RestoreOutcome};
 use crate::ops::warning::Warning;
@@ -19,22 +16,6 @@ pub const REFUSED: u8 = 4;
 pub const PARTIAL: u8 = 5;
 pub const DAMAGED: u8 = 6;
 pub const BUSY: u8 = 7;
-
-/// Partial if a checkpoint was made but lacks files or copies.
-pub fn of_create(outcome: &CreateOutcome) -> u8 {
-    if outcome.copies == Some(Copies::Failed) {
-        return PARTIAL;
-    }
-    let made = outcome
-        .checkpoint
-        .as_ref()
-        .filter(|_| outcome.skipped != Some(Skipped::Dedup));
-    if made.is_some() && outcome.is_partial() {
-        PARTIAL
-    } else {
-        DONE
-    }
-}
 
 /// Ends a transfer: partial if one of several checkpoints or lines was left behind.
 pub fn transferred<A>((answer, warnings): (A, Vec<Warning>)) -> Done<A> {
@@ -64,16 +45,6 @@ pub fn of_restore(outcome: &RestoreOutcome) -> u8 {
         PARTIAL
     } else {
         DONE
-    }
-}
-
-/// Damage first, then differences, then partial; `asked` is `--exit-code`.
-pub fn of_diff(outcome: &DiffOutcome, asked: bool) -> u8 {
-    match outcome {
-        _ if !outcome.damaged.is_empty() => DAMAGED,
-        _ if asked && outcome.is_different() => DIFFERENT,
-        _ if outcome.is_partial() => PARTIAL,
-        _ => DONE,
     }
 }
 

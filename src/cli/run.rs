@@ -4,7 +4,7 @@ use crate::cli::command_context::CommandContext;
 use crate::cli::exit_code;
 use crate::config::environment::Environment;
 use crate::config::settings::OwnFile;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::ops::context::Context;
 use crate::view::answer::{Done, Text};
 use crate::view::contract::ContractForm;
@@ -84,7 +84,13 @@ pub trait Command: Sized {
     /// # Errors
     /// Those of its operation.
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<Done<Self::Answer>>;
+
+    /// Does what may follow once the answer is printed, or the command has failed.
+    fn after(_: &Context, _: &CommandContext<'_>, _: Ended<'_, Self::Answer>) {}
 }
+
+/// How a command ended.
+pub type Ended<'e, A> = std::result::Result<&'e Done<A>, &'e Error>;
 
 impl<C: Command> RunCommand for C {
     fn properties(&self) -> Properties {
@@ -92,8 +98,13 @@ impl<C: Command> RunCommand for C {
     }
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
-        let done = Command::run(self, context, cmd)?;
-        Ok(cmd.print(context, &done))
+        let done = Command::run(self, context, cmd);
+        match &done {
+            Ok(done) => cmd.print(context, done),
+            Err(_) => cmd.close_pages(),
+        }
+        C::after(context, cmd, done.as_ref());
+        done.map(|done| done.exit)
     }
 }
 

@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::agent::doctor::DoctorOutcome;
 use crate::cli::commands::cat::CatAnswer;
 use crate::cli::commands::setup::SetupOutcome;
-use crate::cli::commands::status;
+use crate::cli::commands::{create, diff, show, status};
 use crate::model::json::TextAnswer;
 use crate::ops::browse::bisect::BisectOutcome;
 use crate::ops::browse::config::ConfigOutcome;
@@ -14,6 +14,7 @@ use crate::ops::browse::list::ListOutcome;
 use crate::ops::browse::ls::LsOutcome;
 use crate::ops::contract::guard::GuardOutcome;
 use crate::ops::contract::hold::{HoldOutcome, ReleaseOutcome};
+use crate::ops::create::copies::CopiesManifest;
 use crate::ops::maintain::delete::DeleteOutcome;
 use crate::ops::maintain::orphans::OrphansOutcome;
 use crate::ops::maintain::pin::PinOutcome;
@@ -29,16 +30,16 @@ use crate::ops::transfer::fetch::FetchOutcome;
 use crate::ops::transfer::import::ImportOutcome;
 use crate::ops::transfer::push::PushOutcome;
 use crate::ops::transfer::remote::RemoteOutcome;
+use crate::view::contract::CheckpointContract;
 use crate::view::document::{self, JsonSchema, Serialize};
 use crate::view::envelope::{self, envelope};
 use crate::view::workflow::answers as runs;
-use crate::view::{copies, create, diff, restore, rewind, show, undo};
+use crate::view::{restore, rewind, undo};
 use crate::workflow::engine::run_lifecycle::EndOutcome;
 use crate::workflow::profiles::pipeline_schema::PIPELINE_SCHEMA;
 
 /// Documents whose formats other programs prescribe.
-const DOCUMENTS: [(&str, &str); 3] = [
-    ("contract", include_str!("../view/schemas/contract.json")),
+const DOCUMENTS: [(&str, &str); 2] = [
     ("pipeline-state", PIPELINE_SCHEMA),
     (
         "restore-contract",
@@ -62,8 +63,11 @@ macro_rules! answers {
     ($($name:literal $answer:ty,)*) => { [$(($name, envelope::schema::<$answer> as Schema)),*] };
 }
 
-/// A file, not an answer.
-const COPIES: (&str, Schema) = ("copies", |_| document::schema::<copies::CopiesManifest>());
+/// What is no answer.
+const OTHERS: [(&str, Schema); 2] = [
+    ("contract", |_| document::schema::<CheckpointContract>()),
+    ("copies", |_| document::schema::<CopiesManifest>()),
+];
 
 /// Every answer; `usage` is that of a command line without a command.
 const ANSWERS: &[(&str, Schema)] = &answers! {
@@ -152,7 +156,7 @@ const RUN_ANSWERS: &[(&str, Schema)] = &answers! {
 };
 
 fn all() -> impl Iterator<Item = &'static (&'static str, Schema)> {
-    ANSWERS.iter().chain(RUN_ANSWERS).chain([&COPIES])
+    ANSWERS.iter().chain(RUN_ANSWERS).chain(&OTHERS)
 }
 
 /// Returns the names of all schemas.

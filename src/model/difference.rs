@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::base::json::{JsonSchema, Serialize};
+use crate::model::json::{ChangeJson, JsonSchema, Octal, Serialize, published_as};
 use crate::model::state::entry::{Entry, Kind, WhyNot};
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
@@ -14,6 +14,20 @@ pub struct TreeChange {
     pub path: RelPath,
     pub before: Option<(u32, ObjectId)>,
     pub after: Option<(u32, ObjectId)>,
+}
+
+/// Returns the word for what happened to a path.
+fn change_word(change: &TreeChange) -> &'static str {
+    match (change.before, change.after) {
+        (None, _) => "added",
+        (_, None) => "deleted",
+        (Some((_, before)), Some((_, after))) if before == after => "mode",
+        _ => "changed",
+    }
+}
+
+published_as! {
+    TreeChange, ChangeJson, |change| ChangeJson::new(&change.path, change_word(change));
 }
 
 /// Numbers of files that differ.
@@ -39,16 +53,17 @@ impl ChangeCounts {
 }
 
 /// How a file differs, in git's terms.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
-#[strum(const_into_str, serialize_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
 pub enum ChangeKind {
     Added,
     Deleted,
-    /// The content, and possibly the mode.
+    // The content, and possibly the mode.
     Changed,
-    /// Only the executable bit.
+    // Only the executable bit.
     Mode,
-    /// File became symlink, or the reverse.
+    // File became symlink, or the reverse.
     Type,
 }
 
@@ -61,15 +76,40 @@ pub struct Pair {
 }
 
 /// Differences other than content, kind or executable bit of a file.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "OtherChanges")]
 pub struct OtherDifferences {
-    /// Files and directories on both sides: path, permission bits before and after.
-    pub modes: Vec<(RelPath, u32, u32)>,
+    /// Permission bits of files and directories on both sides, as four octal digits.
+    #[serde(rename = "mode_changes")]
+    pub modes: Vec<Differing<Octal>>,
     /// Directories without any file, only in the second state.
     pub empty_dirs_added: Vec<RelPath>,
     pub empty_dirs_deleted: Vec<RelPath>,
-    /// Paths uncaptured on one side only, or for different reasons.
-    pub uncaptured: Vec<(RelPath, Option<WhyNot>, Option<WhyNot>)>,
+    /// Why paths were not captured, on one side only or for different reasons; null where they were
+    /// captured or absent.
+    pub uncaptured: Vec<Differing<Option<WhyNot>>>,
+}
+
+/// What differs of a path.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+pub struct Differing<T> {
+    #[serde(flatten)]
+    pub path: RelPath,
+    #[serde(rename = "old")]
+    pub before: T,
+    #[serde(rename = "new")]
+    pub after: T,
+}
+
+impl<T> Differing<T> {
+    pub fn new(path: &RelPath, before: T, after: T) -> Self {
+        let path = path.clone();
+        Self {
+            path,
+            before,
+            after,
+        }
+    }
 }
 
 impl Difference {
@@ -81,8 +121,8 @@ impl Difference {
     ) {
         self.files.retain(|pair| wants(&pair.path));
         self.not_compared.retain(|(path, _)| wants(path));
-        self.other.modes.retain(|(path, _, _)| wants(path));
-        self.other.uncaptured.retain(|(path, _, _)| wants(path));
+        self.other.modes.retain(|sides| wants(&sides.path));
+        self.other.uncaptured.retain(|sides| wants(&sides.path));
         self.other.empty_dirs_added.retain(wants_dir);
         self.other.empty_dirs_deleted.retain(wants_dir);
     }
@@ -94,18 +134,6 @@ pub struct Difference {
     pub other: OtherDifferences,
     /// Paths captured on one side only, whose state on the other is unknown, with the reason.
     pub not_compared: Vec<(RelPath, WhyNot)>,
-}
-
-impl ChangeKind {
-    /// Returns the letter of `git diff --name-status`.
-    pub fn letter(self) -> char {
-        match self {
-            Self::Added => 'A',
-            Self::Deleted => 'D',
-            Self::Changed | Self::Mode => 'M',
-            Self::Type => 'T',
-        }
-    }
 }
 
 impl Pair {
@@ -155,7 +183,8 @@ pub fn between(before: &Snapshot, after: &Snapshot, paths: &[RelPath]) -> Differ
         if let (Some(one), Some(two)) = (&pair.before, &pair.after)
             && differs_beyond_git_mode(one, two)
         {
-            found.other.modes.push((path.clone(), one.perm, two.perm));
+            let (one, two) = (Octal(one.perm), Octal(two.perm));
+            found.other.modes.push(Differing::new(path, one, two));
         }
         match unknown(&pair, before, after) {
             _ if !pair.differs() => {}
@@ -204,7 +233,8 @@ fn compare_dirs(
 ) {
     for (path, perm) in before.dirs.iter().filter(|(path, _)| wanted(path)) {
         if let Some(now) = after.dirs.get(path).filter(|now| *now != perm) {
-            other.modes.push((path.clone(), *perm, *now));
+            let (perm, now) = (Octal(*perm), Octal(*now));
+            other.modes.push(Differing::new(path, perm, now));
         }
     }
     other.modes.sort();
@@ -268,7 +298,7 @@ fn compare_uncaptured(
     for path in names.into_iter().filter(|path| wanted(path)) {
         let (one, two) = (at(before, path), at(after, path));
         if one != two {
-            other.uncaptured.push((path.clone(), one, two));
+            other.uncaptured.push(Differing::new(path, one, two));
         }
     }
 }
@@ -343,7 +373,10 @@ mod tests {
             told,
             expected.map(|(name, change)| (name.to_owned(), change))
         );
-        assert_eq!(found.other.modes, [(path("a"), 0o644, 0o600)]);
+        assert_eq!(
+            found.other.modes,
+            [Differing::new(&path("a"), Octal(0o644), Octal(0o600))]
+        );
     }
 
     #[test]
@@ -369,7 +402,10 @@ mod tests {
         let other = between(&before, &after, &[]).other;
         assert_eq!(other.empty_dirs_added, [path("full"), path("new/in")]);
         assert_eq!(other.empty_dirs_deleted, [path("old/in")]);
-        assert_eq!(other.modes, [(path("full"), 0o755, 0o700)]);
+        assert_eq!(
+            other.modes,
+            [Differing::new(&path("full"), Octal(0o755), Octal(0o700))]
+        );
         assert!(!other.is_same());
     }
 

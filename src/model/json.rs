@@ -1,9 +1,7 @@
 //! The model in JSON: one published shape for each thing, wherever an answer names it.
 
-use serde::Serializer;
-
 pub use crate::base::json::{
-    JsonSchema, Serialize, TimeText, optional_path, path, path_list, time,
+    JsonSchema, Serialize, Serializer, TimeText, optional_path, path, path_list, time,
 };
 use crate::base::text::escape_bytes;
 use crate::model::checkpoint::alias;
@@ -13,6 +11,7 @@ use crate::model::checkpoint::record::{
 use crate::model::checkpoint::retention::Evicted;
 use crate::model::checkpoint::terms::{CheckpointTerms, Expiry};
 use crate::model::session::provenance::Provenance;
+use crate::model::state::database::{Database, Databases, Held};
 use crate::model::state::entry::WhyNot;
 use crate::model::state::meta::Meta;
 use crate::model::state::object_id::ObjectId;
@@ -96,36 +95,7 @@ pub struct CheckpointRow {
     #[serde(flatten)]
     pub terms: TermsJson,
     /// The agent in whose session it was made; null if none is known.
-    pub provenance: Option<ProvenanceJson>,
-}
-
-/// An agent and its session, and what led to the checkpoint there.
-#[derive(Serialize, JsonSchema)]
-pub struct ProvenanceJson {
-    agent_name: String,
-    session: Option<String>,
-    /// The agent's name of the prompt, or `#` and its number in the session.
-    prompt_id: Option<String>,
-    tool_name: Option<String>,
-    tool_use_id: Option<String>,
-    /// The agent's name of the subagent in which it was made.
-    agent_id: Option<String>,
-    /// Such as `prompt` or `pre-tool`, before which it was made, or `turn-end`.
-    moment: Option<&'static str>,
-}
-
-impl ProvenanceJson {
-    fn new(provenance: &Provenance) -> Option<Self> {
-        Some(Self {
-            agent_name: provenance.agent.clone()?,
-            session: provenance.session.clone(),
-            prompt_id: provenance.prompt.clone(),
-            tool_name: provenance.tool.clone(),
-            tool_use_id: provenance.tool_use.clone(),
-            agent_id: provenance.agent_id.clone(),
-            moment: provenance.event.map(|event| event.into_str()),
-        })
-    }
+    pub provenance: Option<Provenance>,
 }
 
 impl CheckpointRow {
@@ -141,7 +111,7 @@ impl CheckpointRow {
             file_count: record.files,
             content_bytes: record.content_bytes,
             terms: TermsJson::new(&record.terms),
-            provenance: ProvenanceJson::new(&record.provenance),
+            provenance: Some(record.provenance.clone()).filter(|known| known.agent.is_some()),
         }
     }
 }
@@ -229,8 +199,8 @@ pub fn paths<'p>(paths: impl IntoIterator<Item = &'p RelPath>) -> Vec<PathName> 
 pub struct ChangeJson {
     #[serde(flatten)]
     pub path: PathName,
-    /// What happened to it: `added`, `changed` (`written` by a restore), `deleted`, `mode`, `type`,
-    /// `directory_added`, `directory_deleted`, `not_captured`.
+    /// What happened to it: `added`, `changed` (`written` by a restore), `deleted`, `mode`,
+    /// `directory_added`, `directory_deleted`.
     pub change: &'static str,
 }
 
@@ -281,10 +251,61 @@ impl PathReason {
     }
 }
 
-pub fn uncaptured(meta: &Meta) -> Vec<PathReason> {
+/// Serializes what was not captured as a list of [`PathReason`].
+pub fn uncaptured<S: Serializer>(meta: &Meta, serializer: S) -> Result<S::Ok, S::Error> {
     let all = meta.uncaptured.iter();
-    all.map(|(path, entry)| PathReason::new(path, &entry.why))
-        .collect()
+    serializer.collect_seq(all.map(|(path, entry)| PathReason::new(path, &entry.why)))
+}
+
+/// Serializes paths with their reasons as a list of [`PathReason`].
+pub fn reasons<S: Serializer>(
+    paths: &[(RelPath, WhyNot)],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(paths.iter().map(|(path, why)| PathReason::new(path, why)))
+}
+
+/// A database: a file has a path, any other a name.
+#[derive(Serialize, JsonSchema)]
+pub struct DatabaseName {
+    /// `file` or `named`.
+    kind: &'static str,
+    #[serde(flatten)]
+    path: MaybePath,
+    name: Option<String>,
+}
+
+impl DatabaseName {
+    pub fn new(database: &Database) -> Self {
+        Self {
+            kind: database.into_str(),
+            path: MaybePath::new(database.path()),
+            name: match database {
+                Database::File(_) => None,
+                Database::Named(name) => Some(name.clone()),
+            },
+        }
+    }
+}
+
+/// A database that a checkpoint holds.
+#[derive(Serialize, JsonSchema)]
+pub struct HeldDatabase {
+    #[serde(flatten)]
+    database: DatabaseName,
+    /// Id of its content; null if it was not there.
+    blob_id: Option<ObjectId>,
+}
+
+/// Serializes databases as a list of [`HeldDatabase`].
+pub fn held<S: Serializer>(databases: &Databases, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(databases.iter().map(|(database, held)| HeldDatabase {
+        database: DatabaseName::new(database),
+        blob_id: match held {
+            Held::Content(id) => Some(*id),
+            Held::Absent => None,
+        },
+    }))
 }
 
 /// A checkpoint that was dropped, by whatever command.
@@ -326,7 +347,7 @@ impl DamagedRow {
 }
 
 /// Bits of a mode, published as octal digits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Octal(pub u32);
 
 /// An answer that is one text.
@@ -339,7 +360,7 @@ pub struct TextAnswer {
 macro_rules! published_as {
     ($($model:ty, $shape:ty, $make:expr;)*) => { $(
         impl $crate::model::json::Serialize for $model {
-            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            fn serialize<S: $crate::model::json::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 let make: fn(&$model) -> $shape = $make;
                 make(self).serialize(serializer)
             }
@@ -369,6 +390,8 @@ published_as! {
     CheckpointTerms, TermsJson, TermsJson::new;
     Evicted, Dropped, Dropped::new;
     DamagedCheckpoint, DamagedRow, DamagedRow::new;
+    Database, DatabaseName, DatabaseName::new;
+    WhyNot, String, |why| why.into_str().to_owned();
 }
 
 pub(crate) use published_as;

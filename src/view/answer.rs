@@ -59,6 +59,8 @@ impl<A> From<(A, Vec<Warning>)> for Done<A> {
 pub struct Out<'c> {
     /// Text for stdout.
     pub result: String,
+    /// Text for stderr that `--quiet` does not hide.
+    pub remark: String,
     /// Text for stderr.
     pub talk: String,
     pub paint: Paint,
@@ -89,6 +91,35 @@ impl Out<'_> {
 /// An answer that has a text beside its JSON.
 pub trait Text: Serialize {
     fn write(&self, out: &mut Out<'_>);
+}
+
+/// One of two answers, by the options of a command.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub enum Either<A, B> {
+    First(A),
+    Second(B),
+}
+
+impl<A: Text, B: Text> Text for Either<A, B> {
+    fn write(&self, out: &mut Out<'_>) {
+        match self {
+            Self::First(answer) => answer.write(out),
+            Self::Second(answer) => answer.write(out),
+        }
+    }
+}
+
+impl<A> Done<A> {
+    /// Changes the answer.
+    pub fn map<B>(self, change: impl FnOnce(A) -> B) -> Done<B> {
+        Done {
+            answer: change(self.answer),
+            warnings: self.warnings,
+            exit: self.exit,
+            error: self.error,
+        }
+    }
 }
 
 pub(crate) use {outln, talkln};

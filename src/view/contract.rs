@@ -1,33 +1,42 @@
 //! The contract of a checkpoint as a document; each field is computed from data read back.
 
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::path::PathBuf;
 
-use serde_json::{Value, json};
+use serde_json::{Value, to_value};
 
+use crate::base::json;
 use crate::base::shell_word::shell_line;
 use crate::base::text::escape_path;
 use crate::base::time::{rfc3339_seconds, utc_date};
 use crate::model::checkpoint::alias;
 use crate::model::checkpoint::terms::{CheckpointType, Expiry};
+use crate::model::json::{JsonSchema, Serialize};
 use crate::model::state::rel_path::RelPath;
 use crate::ops::contract::create_contract::Contract;
-use crate::view::{document as json_document, yaml};
+use crate::ops::create::outcome::CreateOutcome;
+use crate::view::yaml;
 
 /// A contract, printed alone or inside another document.
+#[derive(Serialize, JsonSchema)]
+#[serde(transparent)]
 pub struct ContractDocument {
     pub(in crate::view) value: Value,
+    #[serde(skip)]
     is_proven: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ContractForm {
+    #[default]
     Yaml,
     /// On one line.
     Json,
 }
 
 impl ContractDocument {
-    pub(in crate::view) fn new(value: Value, is_proven: bool) -> Self {
+    pub(in crate::view) fn new(contract: impl Serialize, is_proven: bool) -> Self {
+        let value = to_value(contract).unwrap_or_default();
         Self { value, is_proven }
     }
 
@@ -39,23 +48,23 @@ impl ContractDocument {
     pub fn text(&self, form: ContractForm) -> String {
         match form {
             ContractForm::Yaml => yaml::render(&self.value),
-            ContractForm::Json => json_document::text(&self.value.to_string()),
+            ContractForm::Json => json::document(&self.value, false),
         }
     }
 }
 
 /// The call as described in a contract.
-pub struct Call<'c> {
+pub struct Call {
     /// The anchor of the call, as it was typed.
-    pub anchor: &'c str,
+    pub anchor: String,
     /// The command that runs this program.
-    pub program: &'c str,
-    pub root: &'c Path,
+    pub program: String,
+    pub root: PathBuf,
     /// The folder of all stores, unless the default.
-    pub base: Option<&'c Path>,
+    pub base: Option<PathBuf>,
 }
 
-impl Call<'_> {
+impl Call {
     /// Formats a command that works from any directory.
     pub fn line(&self, words: &[&str]) -> String {
         let mut all: Vec<&[u8]> = vec![self.program.as_bytes()];
@@ -70,60 +79,124 @@ impl Call<'_> {
     }
 }
 
-pub fn document(contract: &Contract, call: &Call<'_>) -> ContractDocument {
-    let checkpoint = &contract.checkpoint;
-    let id = alias::of(checkpoint);
-    let hash = contract.content.as_ref().ok().map(|sum| sum.hash.clone());
-    let files: Vec<String> = contract.files.iter().map(path_text).collect();
-    let mut scope = json!({"files": files, "state_keys": contract.state_keys});
-    if !contract.databases.is_empty() {
-        scope["databases"] = contract.databases.iter().map(ToString::to_string).collect();
-    }
-    let hex: Vec<String> = contract
+/// The contract of a checkpoint.
+#[derive(Default, Serialize, JsonSchema)]
+pub struct CheckpointContract {
+    checkpoint_created: bool,
+    /// Null if none was made.
+    checkpoint: Option<Contracted>,
+    pre_mutation_state: StateBefore,
+    next_safe_actions: Vec<String>,
+    #[schemars(range(min = 0, max = 1))]
+    confidence: f64,
+    /// What was called, where it is stored, how to check it, and the answers to four questions.
+    #[schemars(length(min = 1), inner(regex(pattern = "^(tool:bash|file|check):")))]
+    evidence_anchors: Vec<String>,
+    assumptions: Vec<String>,
+}
+
+/// The checkpoint of a contract.
+#[derive(Serialize, JsonSchema)]
+struct Contracted {
+    #[schemars(regex(pattern = "^chk_[0-9]{8}_[0-9]{6}_[0-9a-f]{6}$"))]
+    id: String,
+    /// `git_stash`, `file_backup`, `state_snapshot` or `database_savepoint`.
+    #[serde(rename = "type")]
+    checkpoint_type: &'static str,
+    created_at: String,
+    scope: ContractScope,
+    restore_command: String,
+    /// When a prune may drop it; `never`: no policy does; null: the number kept decides.
+    expiry: Option<String>,
+}
+
+/// What the checkpoint holds.
+#[derive(Serialize, JsonSchema)]
+struct ContractScope {
+    files: Vec<String>,
+    state_keys: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    databases: Vec<String>,
+    /// The bytes of those names that are not UTF-8.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    files_hex: Vec<String>,
+}
+
+/// The state that is held.
+#[derive(Default, Serialize, JsonSchema)]
+struct StateBefore {
+    #[schemars(regex(pattern = "^sha256:[0-9a-f]{64}$"))]
+    hash: Option<String>,
+    summary: String,
+}
+
+/// Returns the contract of what a `create` made; `facts` of the checkpoint, if there is one.
+pub fn document(
+    facts: Option<&Contract<'_>>,
+    made: &CreateOutcome,
+    has_reason: bool,
+    call: &Call,
+) -> ContractDocument {
+    let Some(contract) = facts else {
+        let why: Vec<String> = made.warnings.iter().map(ToString::to_string).collect();
+        return nothing_made(&why.join("; "), &call.anchor);
+    };
+    let record = &contract.checkpoint.record;
+    let id = alias::of(contract.checkpoint);
+    let not_utf8 = contract
         .files
         .iter()
-        .filter(|path| path.as_utf8().is_none())
-        .map(RelPath::to_hex)
-        .collect();
-    if !hex.is_empty() {
-        scope["files_hex"] = hex.into();
-    }
-    let value = json!({
-        "checkpoint_created": true,
-        "checkpoint": {
-            "id": id,
-            "type": contract.checkpoint_type.into_str(),
-            "created_at": rfc3339_seconds(checkpoint.record.time_ms),
-            "scope": scope,
-            "restore_command": way_back(contract, call, &id),
-            "expiry": expiry(checkpoint.record.terms.expiry),
+        .filter(|path| path.as_utf8().is_none());
+    let confidence = confidence(contract);
+    let document = CheckpointContract {
+        checkpoint_created: true,
+        checkpoint: Some(Contracted {
+            checkpoint_type: contract.checkpoint_type.into_str(),
+            created_at: rfc3339_seconds(record.time_ms),
+            scope: ContractScope {
+                files: contract.files.iter().map(path_text).collect(),
+                state_keys: contract.state_keys.clone(),
+                databases: made.databases.iter().map(ToString::to_string).collect(),
+                files_hex: not_utf8.map(RelPath::to_hex).collect(),
+            },
+            restore_command: way_back(contract, call, &id),
+            expiry: record.terms.expiry.map(|expiry| match expiry {
+                Expiry::Never => "never".to_owned(),
+                Expiry::At(end_ms) => rfc3339_seconds(end_ms),
+            }),
+            id,
+        }),
+        pre_mutation_state: StateBefore {
+            hash: contract.content.as_ref().ok().map(|sum| sum.hash.clone()),
+            summary: summary(contract),
         },
-        "pre_mutation_state": {"hash": hash, "summary": summary(contract)},
-        "next_safe_actions": next_safe_actions(contract, call),
-        "confidence": f64::from(confidence(contract)) / 100.0,
-        "evidence_anchors": evidence(contract, call),
-        "assumptions": assumptions(contract, call),
-    });
-    ContractDocument::new(value, confidence(contract) > 0)
+        next_safe_actions: next_safe_actions(contract, call),
+        confidence: f64::from(confidence) / 100.0,
+        evidence_anchors: evidence(contract, has_reason, call),
+        assumptions: assumptions(contract, call),
+    };
+    ContractDocument::new(document, confidence > 0)
 }
 
 /// A contract for a call that made no checkpoint, on purpose or not; `anchor` names the call.
 pub fn nothing_made(why: &str, anchor: &str) -> ContractDocument {
-    let value = json!({
-        "checkpoint_created": false,
-        "checkpoint": null,
-        "pre_mutation_state": {"hash": null, "summary": "nothing is held"},
-        "next_safe_actions": [],
-        "confidence": 0.0,
-        "evidence_anchors": [anchor],
-        "assumptions": [why],
-    });
-    ContractDocument::new(value, true)
+    let document = CheckpointContract {
+        pre_mutation_state: StateBefore {
+            hash: None,
+            summary: "nothing is held".to_owned(),
+        },
+        evidence_anchors: vec![anchor.to_owned()],
+        assumptions: vec![why.to_owned()],
+        ..CheckpointContract::default()
+    };
+    ContractDocument::new(document, true)
 }
 
 /// Returns the command that restores the content, or prints it if it is values alone.
-fn way_back(contract: &Contract, call: &Call<'_>, id: &str) -> String {
-    if contract.files.is_empty() && contract.databases.is_empty() && !contract.state_keys.is_empty()
+fn way_back(contract: &Contract<'_>, call: &Call, id: &str) -> String {
+    if contract.files.is_empty()
+        && contract.made.databases.is_empty()
+        && !contract.state_keys.is_empty()
     {
         return values_back(call, id);
     }
@@ -131,7 +204,7 @@ fn way_back(contract: &Contract, call: &Call<'_>, id: &str) -> String {
 }
 
 /// Returns the command that prints the values.
-pub fn values_back(call: &Call<'_>, id: &str) -> String {
+pub fn values_back(call: &Call, id: &str) -> String {
     call.line(&["cat", &format!("{id}:@state")])
 }
 
@@ -141,23 +214,16 @@ fn path_text(path: &RelPath) -> String {
         .map_or_else(|| path.to_string(), ToOwned::to_owned)
 }
 
-fn texts(paths: &[RelPath]) -> Vec<String> {
-    paths.iter().map(ToString::to_string).collect()
-}
-
-fn expiry(expiry: Option<Expiry>) -> Value {
-    match expiry {
-        None => Value::Null,
-        Some(Expiry::Never) => "never".into(),
-        Some(Expiry::At(end_ms)) => rfc3339_seconds(end_ms).into(),
-    }
+fn listed(paths: &BTreeSet<RelPath>) -> String {
+    let texts: Vec<String> = paths.iter().map(ToString::to_string).collect();
+    texts.join(", ")
 }
 
 fn counted(count: u64, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
-fn summary(contract: &Contract) -> String {
+fn summary(contract: &Contract<'_>) -> String {
     let mut parts = Vec::new();
     match &contract.content {
         Err(why) => parts.push(format!(
@@ -175,8 +241,8 @@ fn summary(contract: &Contract) -> String {
     if !contract.state_keys.is_empty() {
         parts.push(counted(contract.state_keys.len() as u64, "value"));
     }
-    if !contract.databases.is_empty() {
-        parts.push(counted(contract.databases.len() as u64, "database"));
+    if !contract.made.databases.is_empty() {
+        parts.push(counted(contract.made.databases.len() as u64, "database"));
     }
     parts.extend(
         contract
@@ -192,7 +258,7 @@ fn summary(contract: &Contract) -> String {
 /// Returns hundredths: 100 if all is read back and held; 5 less if only the store has the files, as
 /// git's index lacks some; 20 less if something in reach is not held; 0 if the content cannot be
 /// read back or restored.
-fn confidence(contract: &Contract) -> u8 {
+fn confidence(contract: &Contract<'_>) -> u8 {
     if contract.content.is_err() || contract.restorable.is_err() {
         return 0;
     }
@@ -201,12 +267,14 @@ fn confidence(contract: &Contract) -> u8 {
     100 - if is_alone { 5 } else { 0 } - if is_lacking(contract) { 20 } else { 0 }
 }
 
-fn is_lacking(contract: &Contract) -> bool {
-    !contract.secrets.is_empty() || !contract.unheld.is_empty() || contract.left_out > 0
+fn is_lacking(contract: &Contract<'_>) -> bool {
+    !contract.made.left_out.secrets.is_empty()
+        || !contract.unheld.is_empty()
+        || contract.left_out > 0
 }
 
-fn next_safe_actions(contract: &Contract, call: &Call<'_>) -> Vec<String> {
-    let id = alias::of(&contract.checkpoint);
+fn next_safe_actions(contract: &Contract<'_>, call: &Call) -> Vec<String> {
+    let id = alias::of(contract.checkpoint);
     if confidence(contract) == 0 {
         return vec![format!(
             "inspect: {}",
@@ -214,7 +282,7 @@ fn next_safe_actions(contract: &Contract, call: &Call<'_>) -> Vec<String> {
         )];
     }
     let rollback = format!("rollback: {}", way_back(contract, call, &id));
-    if contract.is_partial {
+    if contract.made.is_partial() {
         return vec![format!("inspect: {}", call.line(&["show", &id])), rollback];
     }
     let reason = &contract.checkpoint.record.reason;
@@ -231,18 +299,14 @@ fn next_safe_actions(contract: &Contract, call: &Call<'_>) -> Vec<String> {
 }
 
 /// Lists what was done, where it is stored, how to check it, and a contract's four answers.
-fn evidence(contract: &Contract, call: &Call<'_>) -> Vec<String> {
-    let id = alias::of(&contract.checkpoint);
+fn evidence(contract: &Contract<'_>, has_reason: bool, call: &Call) -> Vec<String> {
+    let id = alias::of(contract.checkpoint);
     let mut anchors = vec![
-        call.anchor.to_owned(),
+        call.anchor.clone(),
         format!("file:{}", escape_path(&contract.ref_file)),
     ];
-    anchors.extend(
-        contract
-            .copies
-            .iter()
-            .map(|dir| format!("file:{}", escape_path(&dir.join("manifest.json")))),
-    );
+    let copies = contract.made.copies.iter();
+    anchors.extend(copies.map(|dir| format!("file:{}", escape_path(&dir.join("manifest.json")))));
     let verdict = match &contract.content {
         Ok(sum) => sum.hash.clone(),
         Err(why) => format!("failed: {why}"),
@@ -259,18 +323,14 @@ fn evidence(contract: &Contract, call: &Call<'_>) -> Vec<String> {
     ));
     anchors.push(format!("check:restore_planned:{restorable}"));
     anchors.push(format!("check:scope_complete:{}", scope_complete(contract)));
-    anchors.push(match texts(&contract.secrets).join(", ") {
+    anchors.push(match listed(&contract.made.left_out.secrets) {
         none if none.is_empty() => "check:nothing_sensitive:yes".to_owned(),
         secrets => format!("check:nothing_sensitive:yes, left out: {secrets}"),
     });
     let reason = &contract.checkpoint.record.reason;
     anchors.push(format!(
         "check:reason_given:{}, {reason}",
-        if contract.has_reason {
-            "yes"
-        } else {
-            "no, the default"
-        }
+        if has_reason { "yes" } else { "no, the default" }
     ));
     anchors.push(format!(
         "check:type_fits:yes, {}",
@@ -279,15 +339,15 @@ fn evidence(contract: &Contract, call: &Call<'_>) -> Vec<String> {
     anchors
 }
 
-fn scope_complete(contract: &Contract) -> String {
-    let lacking = contract.secrets.len() + contract.unheld.len() + contract.left_out;
+fn scope_complete(contract: &Contract<'_>) -> String {
+    let lacking = contract.made.left_out.secrets.len() + contract.unheld.len() + contract.left_out;
     match lacking {
         0 => format!("yes, {}", counted(contract.files.len() as u64, "file")),
         more => format!("no, {more} in reach not held"),
     }
 }
 
-fn assumptions(contract: &Contract, call: &Call<'_>) -> Vec<String> {
+fn assumptions(contract: &Contract<'_>, call: &Call) -> Vec<String> {
     let mut assumed = Vec::new();
     assumed.push(match (contract.checkpoint_type, contract.index) {
         (CheckpointType::GitStash, _) => {
@@ -310,10 +370,10 @@ fn assumptions(contract: &Contract, call: &Call<'_>) -> Vec<String> {
             "What lies outside the scope is not held, and a restore leaves it as it is".to_owned(),
         );
     }
-    if !contract.secrets.is_empty() {
+    if !contract.made.left_out.secrets.is_empty() {
         assumed.push(format!(
             "Sensitive files are not held: {}",
-            texts(&contract.secrets).join(", ")
+            listed(&contract.made.left_out.secrets)
         ));
     }
     assumed.extend(
@@ -328,7 +388,10 @@ fn assumptions(contract: &Contract, call: &Call<'_>) -> Vec<String> {
             counted(contract.left_out as u64, "path")
         ));
     }
-    match (contract.databases.is_empty(), contract.files.is_empty()) {
+    match (
+        contract.made.databases.is_empty(),
+        contract.files.is_empty(),
+    ) {
         (true, _) => {}
         (false, true) => {
             assumed.push(
@@ -341,7 +404,7 @@ fn assumptions(contract: &Contract, call: &Call<'_>) -> Vec<String> {
         }
     }
     if !contract.state_keys.is_empty() {
-        let command = values_back(call, &alias::of(&contract.checkpoint));
+        let command = values_back(call, &alias::of(contract.checkpoint));
         assumed.push(format!(
             "A restore writes files; the values are in its answer, and this prints them: {command}"
         ));

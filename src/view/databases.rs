@@ -1,7 +1,6 @@
 //! Databases in a restore, as text and as JSON.
 
-use crate::model::json::PathName;
-use crate::model::state::database::{Database, Databases, Held};
+use crate::model::json::DatabaseName;
 use crate::ops::restore::restore_options::{DatabaseFate, DatabaseReport};
 use crate::view::document::{JsonSchema, Serialize};
 use crate::view::format::Paint;
@@ -52,52 +51,6 @@ pub fn failures(databases: &[DatabaseReport], way_on: &str, paint: Paint) -> Str
         _ => None,
     });
     told.collect()
-}
-
-/// A database: a file has a path, any other a name.
-#[derive(Serialize, JsonSchema)]
-pub struct DatabaseName {
-    /// `file` or `named`.
-    kind: &'static str,
-    path: Option<String>,
-    path_hex: Option<String>,
-    name: Option<String>,
-}
-
-impl DatabaseName {
-    pub fn new(database: &Database) -> Self {
-        let (file, name) = match database {
-            Database::File(path) => (Some(PathName::new(path)), None),
-            Database::Named(name) => (None, Some(name.clone())),
-        };
-        let (path, path_hex) = file.map_or((None, None), |file| (Some(file.path), file.path_hex));
-        Self {
-            kind: database.into_str(),
-            path,
-            path_hex,
-            name,
-        }
-    }
-}
-
-/// A database that a checkpoint holds.
-#[derive(Serialize, JsonSchema)]
-pub struct HeldDatabase {
-    #[serde(flatten)]
-    database: DatabaseName,
-    /// Id of its content; null if it was not there.
-    blob_id: Option<String>,
-}
-
-pub fn held(databases: &Databases) -> Vec<HeldDatabase> {
-    let one = |(database, held): (&Database, &Held)| HeldDatabase {
-        database: DatabaseName::new(database),
-        blob_id: match held {
-            Held::Content(id) => Some(id.to_hex()),
-            Held::Absent => None,
-        },
-    };
-    databases.iter().map(one).collect()
 }
 
 /// What a restore did with a database.

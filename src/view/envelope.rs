@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::base::json::document;
 use crate::base::text::without_numbers;
 use crate::error::Error;
 use crate::model::json::{PathName, TextAnswer};
@@ -92,8 +93,7 @@ fn render<D: Serialize>(
         error,
         warnings: warnings.iter().map(WarningJson::new).collect(),
     };
-    // Strings, numbers, lists and maps with text keys always have a JSON form.
-    document::text(&serde_json::to_string(&answer).unwrap_or_default())
+    document(&answer, false)
 }
 
 fn schema_name(command: &str) -> String {

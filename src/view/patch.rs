@@ -1,14 +1,20 @@
-//! Patches in the format of git: raw for programs, coloured and escaped for a terminal.
+//! Patches in the format of git, raw for programs, coloured and escaped for a terminal; and their
+//! statistics.
 
 use crate::base::quoting::quoted;
 use crate::base::text::escape_content;
 use crate::model::state::object_id::ObjectId;
 use crate::ops::browse::diff::file_diff::{Body, FileDiff, Piece};
 use crate::ops::browse::diff::version::SeenFile;
+use crate::view::columns::padded;
 use crate::view::format::Paint;
 
 /// Hex digits of ids in a header. A patch with binary data has full ids, as git requires.
 const ID_DIGITS: usize = 10;
+/// Maximum width of a name.
+const NAME_COLUMNS: usize = 48;
+/// Maximum number of signs in a line.
+const GRAPH_COLUMNS: usize = 20;
 
 #[derive(Clone, Copy, Debug)]
 pub struct PatchStyle {
@@ -45,17 +51,17 @@ fn header(file: &FileDiff, piece: &Piece) -> String {
     let mut header = format!("diff --git {} {}\n", quoted("a/", path), quoted("b/", path));
     let mut mode_at_end = String::new();
     match (piece.before, piece.after) {
-        (None, Some(after)) => header.push_str(&format!("new file mode {:06o}\n", after.mode)),
+        (None, Some(after)) => header.push_str(&format!("new file mode {:06o}\n", after.mode.0)),
         (Some(before), None) => {
-            header.push_str(&format!("deleted file mode {:06o}\n", before.mode));
+            header.push_str(&format!("deleted file mode {:06o}\n", before.mode.0));
         }
         (Some(before), Some(after)) if before.mode != after.mode => {
             header.push_str(&format!(
                 "old mode {:06o}\nnew mode {:06o}\n",
-                before.mode, after.mode
+                before.mode.0, after.mode.0
             ));
         }
-        (Some(before), _) => mode_at_end = format!(" {:06o}", before.mode),
+        (Some(before), _) => mode_at_end = format!(" {:06o}", before.mode.0),
         (None, None) => {}
     }
     if piece.body != Body::Same {
@@ -121,9 +127,91 @@ fn paint_hunk_head(text: &str, paint: Paint) -> String {
     format!("{}{}", paint.cyan(&text[..end]), &text[end..])
 }
 
+/// Renders one line for each path with a graph, in 80 columns.
+pub fn stat(files: &[FileDiff], paint: Paint) -> String {
+    let Some(most) = files
+        .iter()
+        .map(|file| lines(file).iter().sum::<usize>())
+        .max()
+    else {
+        return String::new();
+    };
+    let names: Vec<String> = files
+        .iter()
+        .map(|file| shortened(&quoted("", file.path.as_bytes())))
+        .collect();
+    let width = names.iter().map(String::len).max().unwrap_or_default();
+    let has_binary = files.iter().any(|file| file.is_binary);
+    let digits = most.to_string().len().max(if has_binary { 3 } else { 1 });
+    let line = |(file, name): (&FileDiff, &String)| {
+        let change = change(file, most, digits, paint);
+        format!(" {} | {change}\n", padded(name, width, false))
+    };
+    let lines: String = files.iter().zip(&names).map(line).collect();
+    lines + &summary(files)
+}
+
+/// Formats the number of changed lines with their graph, or the sizes of a binary file.
+fn change(file: &FileDiff, most: usize, digits: usize, paint: Paint) -> String {
+    if file.is_binary {
+        let size = |side: Option<SeenFile>| side.map_or(0, |seen| seen.size_bytes).to_string();
+        let [before, after] = [file.before, file.after].map(size);
+        return format!(
+            "Bin {} -> {} bytes",
+            paint.red(&before),
+            paint.green(&after)
+        );
+    }
+    let [added, deleted] = lines(file);
+    // At least one sign unless zero.
+    let signs = |lines: usize, sign: &str| {
+        sign.repeat((lines * GRAPH_COLUMNS.min(most)).div_ceil(most.max(1)))
+    };
+    let graph = match (added, deleted) {
+        (0, 0) => String::new(),
+        (_, 0) => paint.green(&signs(added, "+")),
+        (0, _) => paint.red(&signs(deleted, "-")),
+        _ => paint.green(&signs(added, "+")) + &paint.red(&signs(deleted, "-")),
+    };
+    format!("{:>digits$} {graph}", added + deleted)
+        .trim_end()
+        .to_owned()
+}
+
+/// Cuts a long name at the front, at a `/` if possible. Quoted names are ASCII.
+fn shortened(name: &str) -> String {
+    if name.len() <= NAME_COLUMNS {
+        return name.to_owned();
+    }
+    let end = &name[name.len() - (NAME_COLUMNS - 3)..];
+    format!("...{}", end.find('/').map_or(end, |at| &end[at..]))
+}
+
+fn summary(files: &[FileDiff]) -> String {
+    let all = files.iter().map(lines);
+    let (added, deleted) = all.fold((0, 0), |sum, [added, deleted]| {
+        (sum.0 + added, sum.1 + deleted)
+    });
+    let s = |number: usize| if number == 1 { "" } else { "s" };
+    let mut text = format!(" {} file{} changed", files.len(), s(files.len()));
+    if added > 0 || deleted == 0 {
+        text.push_str(&format!(", {added} insertion{}(+)", s(added)));
+    }
+    if deleted > 0 || added == 0 {
+        text.push_str(&format!(", {deleted} deletion{}(-)", s(deleted)));
+    }
+    text + "\n"
+}
+
+/// Returns the number of added and of deleted lines.
+fn lines(file: &FileDiff) -> [usize; 2] {
+    [file.insertions, file.deletions].map(Option::unwrap_or_default)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::json::Octal;
     use crate::model::state::rel_path::RelPath;
     use crate::ops::browse::diff::file_diff::Detail;
     use crate::ops::browse::diff::file_diff::PatchOptions;
@@ -142,7 +230,7 @@ mod tests {
 
     fn version(mode: u32, id: u8, bytes: &[u8]) -> FileVersion {
         let seen = SeenFile {
-            mode,
+            mode: Octal(mode),
             id: ObjectId::from_bytes([id; 20]),
             size_bytes: bytes.len() as u64,
         };

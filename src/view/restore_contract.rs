@@ -18,7 +18,7 @@ pub fn document(
     outcome: &RestoreOutcome,
     contract: &RestoreContract,
     values: Option<&str>,
-    call: &Call<'_>,
+    call: &Call,
 ) -> ContractDocument {
     let target = &outcome.target;
     let id = alias::of(target);
@@ -111,12 +111,7 @@ fn change_value(path: &RelPath, change: &str) -> Value {
     }
 }
 
-fn evidence(
-    contract: &RestoreContract,
-    has_values: bool,
-    call: &Call<'_>,
-    id: &str,
-) -> Vec<String> {
+fn evidence(contract: &RestoreContract, has_values: bool, call: &Call, id: &str) -> Vec<String> {
     let expected = match &contract.expected {
         Ok(sum) => sum.hash.clone(),
         Err(why) => format!("failed: {why}"),
@@ -126,7 +121,7 @@ fn evidence(
         Err(why) => format!("failed: {why}"),
     };
     let mut anchors = vec![
-        call.anchor.to_owned(),
+        call.anchor.clone(),
         format!("tool:bash:{}", call.line(&["verify", id])),
         format!("check:content_recorded:{expected}"),
         format!("check:files_as_they_stand_now:{actual}"),

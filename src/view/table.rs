@@ -9,7 +9,7 @@ use crate::model::difference::ChangeCounts;
 use crate::model::state::object_id::ObjectId;
 use crate::ops::browse::list::ListOutcome;
 use crate::ops::warning::warning_words::thousands;
-use crate::view::columns::{cut, padded, width};
+use crate::view::columns::{aligned, cut, width};
 use crate::view::format::{Paint, count, size};
 
 /// Where a table is shown.
@@ -54,35 +54,24 @@ struct Row {
 /// line is wider than the screen.
 pub fn render(outcome: &ListOutcome, screen: Screen) -> String {
     let rows = rows(outcome, screen);
-    let widths = widths(&rows, screen.columns);
-    let paint = screen.paint;
-    let line = |lead: &str, cells: &[String; 9], color: fn(Paint, &str) -> String| {
-        let shown = cells.iter().zip(COLUMNS).zip(widths).enumerate();
-        let shown = shown.filter(|(_, (_, width))| *width > 0);
-        let shown = shown.map(|(at, ((cell, (_, is_number, _)), width))| {
-            let cell = padded(&cut(cell, width), width, is_number);
-            if at == 0 { color(paint, &cell) } else { cell }
-        });
-        let cells: Vec<String> = shown.collect();
-        format!("{lead} {}", cells.join("  ")).trim_end().to_owned()
-    };
-    let mut text = String::new();
-    if !rows.is_empty() {
-        let titles = COLUMNS.map(|(title, ..)| title.to_owned());
-        let titles = line(" ", &titles, |_, title| title.to_owned());
-        text = format!("{}\n", paint.faint(&titles));
+    let lines = lines(&rows, screen.columns);
+    let mut lines = lines.lines();
+    let (paint, mut text) = (screen.paint, String::new());
+    if let (Some(titles), false) = (lines.next(), rows.is_empty()) {
+        text = format!("{}\n", paint.faint(&format!("  {titles}")));
     }
     let mut day = "";
-    for row in &rows {
+    for (row, line) in rows.iter().zip(lines) {
         if row.day != day {
             day = &row.day;
             text.push_str(&format!("{}\n", paint.bold(day)));
         }
         let lead = if row.is_marked { MARK } else { " " };
         text.push_str(&if row.is_restore {
-            paint.faint(&line(lead, &row.cells, |_, id| id.to_owned()))
+            paint.faint(&format!("{lead} {line}"))
         } else {
-            line(lead, &row.cells, Paint::yellow)
+            let (id, rest) = line.split_at(row.cells[0].len());
+            format!("{lead} {}{rest}", paint.yellow(id))
         });
         text.push('\n');
     }
@@ -94,26 +83,29 @@ pub fn render(outcome: &ListOutcome, screen: Screen) -> String {
     text
 }
 
-/// The width of each column; 0 for one that is empty or has no room.
-fn widths(rows: &[Row], screen: usize) -> [usize; 9] {
-    let mut widths = std::array::from_fn(|at| {
-        let (title, _, from) = COLUMNS[at];
-        let cells = rows.iter().map(|row| width(&row.cells[at]));
-        let most = if at == SOURCE { SOURCE_COLUMNS } else { screen };
-        match cells.max().unwrap_or_default() {
-            0 => 0,
-            _ if screen < from => 0,
-            widest => widest.max(title.len()).min(most),
-        }
+/// Aligns the titles and the rows, without columns that are empty or have no room.
+fn lines(rows: &[Row], screen: usize) -> String {
+    let mut cells = vec![COLUMNS.map(|(title, ..)| title.to_owned())];
+    cells.extend(rows.iter().map(|row| row.cells.clone()));
+    for row in &mut cells {
+        row[SOURCE] = cut(&row[SOURCE], SOURCE_COLUMNS);
+    }
+    let is_shown =
+        |at: &usize| COLUMNS[*at].2 <= screen && cells[1..].iter().any(|row| !row[*at].is_empty());
+    let mut shown: Vec<usize> = (0..COLUMNS.len()).filter(is_shown).collect();
+    let others = shown.iter().filter(|at| **at != REASON);
+    let widest = |at: &usize| cells.iter().map(|row| width(&row[*at])).max();
+    let taken: usize = others.filter_map(widest).map(|width| width + 2).sum();
+    let room = screen.saturating_sub(taken + 2);
+    shown.retain(|at| *at != REASON || room > 0);
+    let rows = cells.iter_mut().map(|row| {
+        row[REASON] = cut(&row[REASON], room);
+        shown.iter().map(|at| row[*at].clone()).collect()
     });
-    let wanted = std::mem::take(&mut widths[REASON]);
-    let others: usize = widths
-        .iter()
-        .filter(|width| **width > 0)
-        .map(|width| width + 2)
-        .sum();
-    widths[REASON] = screen.saturating_sub(others + 2).min(wanted);
-    widths
+    let rows: Vec<Vec<String>> = rows.collect();
+    let is_number = |at: &usize| COLUMNS[shown[*at]].1;
+    let numbers: Vec<usize> = (0..shown.len()).filter(is_number).collect();
+    aligned(&rows, &numbers)
 }
 
 /// Says below the table what it leaves out, and where the directory stands unless at the newest.

@@ -200,18 +200,14 @@ fn what_no_patch_can_say_is_told_beside_it() {
     let other = sandbox.run(&["diff", "--json"]).success().data()["other"].clone();
     assert_eq!(
         other["mode_changes"][0],
-        json!({"path": "a", "path_hex": null, "change": "mode", "old_permissions": "0644", "new_permissions": "0600"})
+        json!({"path": "a", "path_hex": null, "old": "0644", "new": "0600"})
     );
-    assert_eq!(
-        other["directories"],
-        json!([
-            {"path": "fresh/empty", "path_hex": null, "change": "directory_added"},
-            {"path": "old/empty", "path_hex": null, "change": "directory_deleted"},
-        ])
-    );
+    let dir = |path: &str| json!([{"path": path, "path_hex": null}]);
+    assert_eq!(other["empty_dirs_added"], dir("fresh/empty"));
+    assert_eq!(other["empty_dirs_deleted"], dir("old/empty"));
     assert_eq!(
         other["uncaptured"],
-        json!([{"path": "pipe", "path_hex": null, "change": "not_captured", "why_before": null, "why_after": "fifo"}])
+        json!([{"path": "pipe", "path_hex": null, "old": null, "new": "fifo"}])
     );
 }
 

@@ -365,12 +365,11 @@ fn diff_and_cat_say_what_differs_and_what_is_held() {
     assert_eq!(Value::from(told), expected);
     let other = &diff["other"];
     if cfg!(unix) {
-        assert_eq!(other["mode_changes"][0]["new_permissions"], "0600");
+        assert_eq!(other["mode_changes"][0]["new"], "0600");
         assert_eq!(paths(&other["uncaptured"]), ["pipe"]);
     }
-    let directories = other["directories"].as_array().expect("a list");
-    let words: Vec<&Value> = directories.iter().map(|one| &one["change"]).collect();
-    assert_eq!(words, ["directory_added", "directory_deleted"]);
+    assert_eq!(paths(&other["empty_dirs_added"]), ["fresh"]);
+    assert_eq!(paths(&other["empty_dirs_deleted"]), ["empty"]);
     sandbox.create("second");
     let diff = ["diff", &id, "second", "--json"];
     let diff = data("diff", &sandbox.run(&diff).success());

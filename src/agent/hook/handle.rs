@@ -23,7 +23,7 @@ use crate::model::session::provenance::{Moment, Provenance};
 use crate::ops::context::Context;
 use crate::ops::contract::audit;
 use crate::ops::create::command::create_in;
-use crate::ops::create::options::{CreateOptions, DedupPolicy, PromptOrigin};
+use crate::ops::create::options::{CreateOptions, DedupPolicy};
 use crate::ops::create::outcome::{CreateOutcome, Skipped};
 use crate::ops::open_store::open_usable;
 use crate::ops::select::timeline::{from_checkpoints, oldest_of};
@@ -291,24 +291,20 @@ impl EventWork<'_> {
         let known_id = last.and_then(|prompt| prompt.id.clone());
         let id = event.prompt_id.clone().or(known_id.filter(|_| !is_prompt));
         let agent = event.agent.into_str();
+        let reason = text::reason(event, number, &line, words);
         let options = CreateOptions {
-            reason: Some(text::reason(event, number, &line, words)),
-            source: Some(agent.to_owned()),
             dedup: DedupPolicy::SameState,
-            is_automatic: true,
-            origin: Some(PromptOrigin {
-                provenance: Provenance {
-                    agent: Some(agent.to_owned()),
-                    session: Some(event.session.clone()),
-                    prompt: (number > 0).then(|| id.clone().unwrap_or(format!("#{number}"))),
-                    tool: event.tool.clone(),
-                    tool_use: event.tool_use.clone(),
-                    agent_id: event.agent_id.clone(),
-                    event: Some(event.moment),
-                },
-                prompt: text::recorded(text, words).filter(|_| is_prompt),
+            provenance: Some(Provenance {
+                agent: Some(agent.to_owned()),
+                session: Some(event.session.clone()),
+                prompt: (number > 0).then(|| id.clone().unwrap_or(format!("#{number}"))),
+                tool: event.tool.clone(),
+                tool_use: event.tool_use.clone(),
+                agent_id: event.agent_id.clone(),
+                event: Some(event.moment),
             }),
-            ..CreateOptions::default()
+            prompt: text::recorded(text, words).filter(|_| is_prompt),
+            ..CreateOptions::automatic(&reason, agent)?
         };
         let made = create_in(context, session, &options);
         let is_new = made.as_ref().is_ok_and(|made| made.skipped.is_none());

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use crate::cli::command_context::CommandContext;
 use crate::cli::exit_code;
-use crate::cli::run::RunCommand;
+use crate::cli::run::{Command, Properties};
 use crate::error::Result;
 use crate::ops::browse::bisect::{BisectOutcome, TestedCheckpoint, bisect};
 use crate::ops::context::Context;
@@ -30,10 +30,11 @@ pub struct BisectArgs {
     pub command: Vec<OsString>,
 }
 
-impl RunCommand for BisectArgs {
-    const MAY_TAKE_LONG: bool = true;
+impl Command for BisectArgs {
+    type Answer = BisectOutcome;
+    const TRAITS: Properties = Properties::LONG;
 
-    fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
+    fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<Done<BisectOutcome>> {
         let children = cmd.children(context);
         let mut done = Done::from(bisect(
             context,
@@ -45,12 +46,7 @@ impl RunCommand for BisectArgs {
         if done.answer.first_bad.is_none() {
             done.exit = exit_code::PARTIAL;
         }
-        let exit = cmd.print(context, &done);
-        if exit == exit_code::PARTIAL {
-            let undecided = undecided(&done.answer, cmd.printer.err_paint());
-            cmd.printer.failure(&undecided);
-        }
-        Ok(exit)
+        Ok(done)
     }
 }
 
@@ -60,7 +56,10 @@ impl Text for BisectOutcome {
         for candidate in &self.candidates {
             outln!(out, "{}", candidate.id.short());
         }
-        let Some(bad) = &self.first_bad else { return };
+        let Some(bad) = &self.first_bad else {
+            out.remark = undecided(self, out.talk_paint);
+            return;
+        };
         let (good, first_bad) = (self.last_good.named(), bad.named());
         let (from, to) = (self.last_good.id.short(), bad.id.short());
         let diff = placed(&format!("checkpoint diff {from} {to}"));

@@ -4,17 +4,15 @@ use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
 
 use crate::cli::command_context::CommandContext;
-use crate::cli::exit_code;
-use crate::cli::run::RunCommand;
+use crate::cli::run::{Command, Properties};
 use crate::cli::terminal::printer::StdoutSink;
-use crate::config::settings::OwnFile;
 use crate::error::Result;
 use crate::model::checkpoint::selector::CURRENT;
 use crate::model::json::{JsonSchema, Serialize};
 use crate::model::state::rel_path::hex_of;
 use crate::ops::browse::cat::{CatOutcome, cat};
 use crate::ops::context::Context;
-use crate::view::envelope::envelope;
+use crate::view::answer::{Done, Out, Text};
 
 /// Print the content of one file of a checkpoint
 ///
@@ -87,41 +85,38 @@ fn drop_cut_letter(bytes: &mut Vec<u8>) {
     }
 }
 
-impl RunCommand for CatArgs {
-    const OWN_FILE: OwnFile = OwnFile::MayBeBad;
+impl Command for CatArgs {
+    type Answer = CatAnswer;
+    const TRAITS: Properties = Properties::LOOKING;
 
-    fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
+    fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<Done<CatAnswer>> {
         let what = self.what.as_deref().unwrap_or(OsStr::new(CURRENT));
         let path = self.only.as_ref().or(self.path.as_ref());
         let path = path.map(|path| path.as_encoded_bytes());
-        let print_to = |sink: &mut dyn Write| {
-            let (skip, left) = (self.skip, self.bytes.unwrap_or(u64::MAX));
-            cat(
-                context,
-                what.as_encoded_bytes(),
-                path,
-                &mut ContentPart { sink, skip, left },
-            )
+        let (mut bytes, mut stdout) = (Vec::new(), StdoutSink::new(cmd.printer));
+        let mut part = ContentPart {
+            sink: if cmd.printer.json {
+                &mut bytes
+            } else {
+                &mut stdout
+            },
+            skip: self.skip,
+            left: self.bytes.unwrap_or(u64::MAX),
         };
-        if cmd.printer.json {
-            let mut bytes = Vec::new();
-            let (file, warnings) = print_to(&mut bytes)?;
-            if self.bytes.is_some() {
-                drop_cut_letter(&mut bytes);
-            }
-            let (text, hex) = match String::from_utf8(bytes) {
-                Ok(text) => (Some(text), None),
-                Err(binary) => (None, Some(hex_of(binary.as_bytes()))),
-            };
-            let answer = CatAnswer { file, text, hex };
-            let document = envelope(cmd.name, exit_code::DONE, &answer, &warnings);
-            cmd.printer.result(&document);
-            return Ok(exit_code::DONE);
+        let (file, warnings) = cat(context, what.as_encoded_bytes(), path, &mut part)?;
+        stdout.finish();
+        if self.bytes.is_some() {
+            drop_cut_letter(&mut bytes);
         }
-        let mut sink = StdoutSink::new(cmd.printer);
-        let (_, warnings) = print_to(&mut sink)?;
-        sink.finish();
-        cmd.warn(&warnings);
-        Ok(exit_code::DONE)
+        let (text, hex) = match String::from_utf8(bytes) {
+            Ok(text) => (Some(text), None),
+            Err(binary) => (None, Some(hex_of(binary.as_bytes()))),
+        };
+        Ok(Done::new(CatAnswer { file, text, hex }, warnings))
     }
+}
+
+impl Text for CatAnswer {
+    /// The content is written already.
+    fn write(&self, _: &mut Out<'_>) {}
 }

@@ -81,9 +81,10 @@ impl CloneArgs {
         let _showing = is_watched
             .then(|| progress::show(&context, cmd.printer.err_paint(), printer::last_words));
         let cloned = clone_op::clone(&context, &self.url, here, self.git.limits(cmd))?;
-        let exit = cmd.print(&context, &transferred(cloned));
+        let done = transferred(cloned);
+        cmd.print(&context, &done);
         cmd.print_pending_warnings(&context);
-        Ok(exit)
+        Ok(done.exit)
     }
 }
 

@@ -1,6 +1,5 @@
 //! `create`: the id alone on stdout, or the contract; everything else on stderr.
 
-use std::cell::Cell;
 use std::ffi::{OsStr, OsString};
 use std::path::{Component, Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -9,30 +8,40 @@ use clap::ValueEnum;
 use clap::builder::PossibleValue;
 use strum::VariantArray as _;
 
+use crate::base::cut_list::and_more;
 use crate::base::shell_word::shell_word;
+use crate::base::text::{escape, escape_path};
+use crate::base::time;
 use crate::cli::command_context::CommandContext;
 use crate::cli::commands::lists;
-use crate::cli::contract::{ContractArgs, Words};
+use crate::cli::commands::select_args::bytes_of;
+use crate::cli::contract::{ContractArgs, call};
 use crate::cli::exit_code;
-use crate::cli::run::{Properties, RunCommand};
+use crate::cli::run::{Command, Ended, Properties};
 use crate::cli::terminal::printer;
 use crate::error::sentence::{CommandWords, Sentence};
 use crate::error::{Code, Error, Result};
-use crate::model::checkpoint::keep_policy::PolicyChange;
-use crate::model::checkpoint::terms::CheckpointType;
+use crate::model::checkpoint::record::Record;
+use crate::model::checkpoint::terms::{CheckpointTerms, CheckpointType, Expiry};
+use crate::model::json::{JsonSchema, Serialize};
+use crate::model::state::database::Database;
+use crate::model::state::scope::Scope;
+use crate::model::state::state_document::StateDocument;
+use crate::ops::capture::left_out::LeftOut;
 use crate::ops::context::Context;
-use crate::ops::contract::audit::{self, AuditEnd};
-use crate::ops::contract::create_contract as contract_op;
-use crate::ops::create::apply_retention::KeepOptions;
-use crate::ops::create::command as create_op;
-use crate::ops::create::gate::GateOptions;
-use crate::ops::create::options::{CreateOptions, DedupPolicy, TermsOptions};
+use crate::ops::contract::audit;
+use crate::ops::contract::create_contract;
+use crate::ops::create::command::{create, tidy};
+use crate::ops::create::options::{
+    CreateOptions, check_names_nothing_else, checked_text, is_enabled, parse_scope,
+};
 use crate::ops::create::outcome::{CreateOutcome, Skipped};
-use crate::ops::database::backup;
+use crate::ops::database::{backup, database_names};
 use crate::ops::warning::Warning;
+use crate::view::answer::{Done, Out, Text, outln, talkln};
 use crate::view::contract::{self as contract_view, ContractDocument, ContractForm};
-use crate::view::copies::json;
-use crate::view::{create, words};
+use crate::view::format::{count, size};
+use crate::view::words::{self, count_files, evicted, join};
 
 /// Record the directory as a new checkpoint
 ///
@@ -196,198 +205,330 @@ impl CreateArgs {
     }
 
     /// `scope` has the scope with all lists expanded; `state` the content of the state file.
-    pub fn into_options(
+    fn resolve(
         self,
+        context: &Context,
         scope: Option<Vec<Vec<u8>>>,
         state: Option<Vec<u8>>,
-    ) -> CreateOptions {
-        let args = self;
-        let terms = TermsOptions {
-            scope,
-            databases: args
-                .db
-                .into_iter()
-                .map(OsString::into_encoded_bytes)
-                .collect(),
-            checkpoint_type: args.checkpoint_type,
-            expires: args.expires,
-            state_file: args.state_file.zip(state),
-            state: args.state,
-        };
-        CreateOptions {
-            dedup: DedupPolicy::default(),
-            reason: args.reason,
-            source: args.source,
-            keep: KeepOptions {
-                change: PolicyChange {
-                    last: args.keep.map(|last| last as usize),
-                    ..PolicyChange::default()
-                },
-                ..KeepOptions::default()
-            },
-            is_automatic: false,
-            origin: None,
-            gate: GateOptions {
-                max_files: args.max_files,
-                session: args.session,
-            },
-            force: args.force,
-            include_sensitive: args.include_sensitive,
-            terms,
-            copies: args.copies.then_some(json),
+    ) -> Result<CreateOptions> {
+        let is_backup = self.checkpoint_type == Some(CheckpointType::FileBackup);
+        if self.copies && !(is_backup && scope.is_some()) {
+            return Err(Error::usage(
+                "--copies needs --type file_backup and a --scope",
+            ));
         }
+        let reason = checked_text(self.reason.as_deref().unwrap_or("manual"), "reason")?;
+        check_names_nothing_else(context, &reason)?;
+        let known = context.environment.source.as_deref();
+        let fallback = known.filter(|source| !source.trim().is_empty());
+        let source = self.source.as_deref().or(fallback).unwrap_or("cli");
+        let mut options = CreateOptions {
+            reason,
+            source: checked_text(source, "source")?,
+            keep: self.keep.map(|last| last as usize),
+            max_files: self.max_files,
+            session: self.session,
+            force: self.force,
+            include_sensitive: self.include_sensitive,
+            copies: self.copies,
+            ..CreateOptions::default()
+        };
+        if !is_enabled(context)? {
+            return Ok(options);
+        }
+        let scope = scope.map(|typed| parse_scope(&context.root, &typed));
+        options.terms.scope = scope.transpose()?;
+        options.state_document = state_document(self.state_file.zip(state).as_ref(), &self.state)?;
+        options.terms.checkpoint_type = self.checkpoint_type;
+        let expires = self.expires.as_deref();
+        let expiry = expires.map(|typed| expiry(typed, context.now_ms));
+        let has_state = options.state_document.is_some();
+        if let Some(lack) = lack(&options.terms, has_state, !self.db.is_empty()) {
+            return Err(Error::usage(lack));
+        }
+        options.databases = database_names::parse(context, &bytes_of(self.db))?;
+        // With a state or databases, files are recorded only if requested.
+        if options.terms.scope.is_none() && (has_state || !options.databases.is_empty()) {
+            options.terms.scope = Some(Scope::default());
+        }
+        options.terms.expiry = expiry.transpose()?;
+        Ok(options)
     }
+}
+
+/// Returns what a type lacks of its content, if anything.
+fn lack(terms: &CheckpointTerms, has_state: bool, has_databases: bool) -> Option<String> {
+    let has_scope = terms.scope.is_some();
+    match terms.checkpoint_type {
+        Some(of_files @ (CheckpointType::GitStash | CheckpointType::FileBackup)) if !has_scope => {
+            let of_files = of_files.into_str();
+            Some(format!(
+                "type {of_files} needs a --scope; without a type the whole directory is recorded"
+            ))
+        }
+        Some(CheckpointType::DatabaseSavepoint) if !has_databases => {
+            Some("type database_savepoint needs a --db".to_owned())
+        }
+        Some(CheckpointType::StateSnapshot) if !has_state || has_scope => Some(
+            "type state_snapshot holds values and no files: give --state or --state-file, \
+             and no --scope"
+                .to_owned(),
+        ),
+        _ => None,
+    }
+}
+
+/// Makes the state document of a file with one object and of `KEY=JSON` pairs that override it.
+fn state_document(
+    file: Option<&(PathBuf, Vec<u8>)>,
+    pairs: &[String],
+) -> Result<Option<StateDocument>> {
+    if let Some((file, bytes)) = file {
+        let checked = StateDocument::of(Some(bytes), &[]);
+        checked.map_err(|why| Error::usage(format!("{}: {why}", escape_path(file))))?;
+    }
+    let whole = file.map(|(_, bytes)| bytes.as_slice());
+    StateDocument::of(whole, pairs).map_err(|why| Error::usage(why.to_string()))
+}
+
+/// Parses a span from now, a time, or `never`.
+fn expiry(typed: &str, now_ms: i64) -> Result<Expiry> {
+    if typed == "never" {
+        return Ok(Expiry::Never);
+    }
+    let wrong = |why: &str| Error::usage(format!("--expires '{typed}' {why}"));
+    let end_ms = match (time::parse_span(typed), time::parse_time(typed, now_ms)) {
+        (Some(span_ms), _) => now_ms.saturating_add(span_ms),
+        (None, Some(time)) => time.start_ms,
+        (None, None) => {
+            return Err(Error::bad_time_of(
+                "--expires",
+                typed,
+                "24h, 7d, 2026-12-24, '2026-12-24 18:00' or never",
+            ));
+        }
+    };
+    if end_ms <= now_ms {
+        return Err(wrong("has passed already"));
+    }
+    if end_ms > time::LAST_MS {
+        return Err(wrong("is after the year 9999"));
+    }
+    Ok(Expiry::At(end_ms))
 }
 
 /// Maximum time for cleanup after the id was printed.
 const TIDY_TIME: Duration = Duration::from_millis(200);
 
-impl RunCommand for CreateArgs {
+/// What `create` made.
+#[derive(Serialize, JsonSchema)]
+pub struct CreateAnswer {
+    #[serde(flatten)]
+    outcome: CreateOutcome,
+    /// Whether a new checkpoint was made.
+    created: bool,
+    store: String,
+    contract: Option<ContractDocument>,
+    #[serde(skip)]
+    form: ContractForm,
+    #[serde(skip)]
+    duration_ms: u128,
+}
+
+impl Command for CreateArgs {
+    type Answer = CreateAnswer;
+
     fn properties(&self) -> Properties {
         Properties {
-            may_take_long: true,
             contract: self.contract.wanted(),
-            ..Properties::USUAL
+            ..Properties::LONG
         }
     }
 
-    /// Runs the command, and adds a line to the audit trail if that is enabled.
-    fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
-        let mut made = false;
-        let ended = create(context, cmd, self, &mut made);
+    fn run(mut self, context: &Context, cmd: &CommandContext<'_>) -> Result<Done<CreateAnswer>> {
+        let scope = (!self.scope.is_empty()).then(|| lists::expand(&self.scope));
+        let state = self.state_file.as_deref().map(lists::content);
+        let (scope, state) = (scope.transpose()?, state.transpose()?);
+        self.take_words(context, cmd.words)?;
+        let (wants, has_reason) = (self.contract, self.reason.is_some());
+        let required = self.require;
+        let mut outcome = create(context, &self.resolve(context, scope, state)?)?;
+        let contract = wants.contract.then(|| {
+            let facts = create_contract::of_create(context, &outcome)?;
+            let (facts, call) = (facts.as_ref(), call(context, cmd));
+            Ok(contract_view::document(facts, &outcome, has_reason, &call))
+        });
+        let (contract, failure) = match contract.transpose() {
+            Ok(contract) => (contract, None),
+            Err(error) => (None, Some(error)),
+        };
+        let is_missing = required && outcome.checkpoint.is_none();
+        let error = failure.or_else(|| {
+            is_missing.then(|| {
+                Error::new(Code::NOT_RECORDED, "no checkpoint holds the present state").advise(
+                    if outcome.skipped == Some(Skipped::Disabled) {
+                        "CHECKPOINT_DISABLE is set"
+                    } else {
+                        "--max-files N raises the limit, an exclude leaves folders out"
+                    },
+                )
+            })
+        });
+        let exit = match &error {
+            Some(error) => error.code.exit,
+            // A new checkpoint that cannot be read back is damaged.
+            None if contract.as_ref().is_some_and(|made| !made.is_proven()) => exit_code::DAMAGED,
+            None if outcome.lacks_something() => exit_code::PARTIAL,
+            None => exit_code::DONE,
+        };
+        let warnings = std::mem::take(&mut outcome.warnings);
+        let answer = CreateAnswer {
+            created: outcome.skipped.is_none(),
+            store: context
+                .store_dir()
+                .unwrap_or_default()
+                .display()
+                .to_string(),
+            contract,
+            form: wants.form(),
+            duration_ms: cmd.started.elapsed().as_millis(),
+            outcome,
+        };
+        Ok(Done {
+            exit,
+            error,
+            ..Done::new(answer, warnings)
+        })
+    }
+
+    /// Tidies up, and adds a line to the audit trail if that is enabled.
+    fn after(context: &Context, cmd: &CommandContext<'_>, ended: Ended<'_, CreateAnswer>) {
+        let mut late = Vec::new();
+        if let Ok(done) = ended {
+            insist(cmd, done);
+            let answered = Instant::now();
+            late = tidy(context, &done.answer.outcome, &|| {
+                answered.elapsed() > TIDY_TIME
+            });
+        }
         // No log in a refused or missing root.
-        let has_place = !ended
-            .as_ref()
-            .is_err_and(|error| [Code::UNSAFE_ROOT, Code::ROOT_MISSING].contains(&error.code));
-        if context.settings.audit && has_place {
-            note(
-                context,
-                cmd,
-                ended
-                    .as_ref()
-                    .map_or_else(|error| error.code.exit, |code| *code),
-                made,
-            );
+        let is_nowhere =
+            ended.is_err_and(|error| [Code::UNSAFE_ROOT, Code::ROOT_MISSING].contains(&error.code));
+        if context.settings.audit && !is_nowhere {
+            let code = ended.map_or_else(|error| error.code.exit, |done| done.exit);
+            let failed = |_| exit_code::unanswered(code, exit_code::FAILED);
+            let exit = printer::lost().map_or(code, failed);
+            let made = ended.is_ok_and(|done| done.answer.created);
+            late.extend(audit::note(context, cmd.words, exit, made));
         }
-        ended
+        cmd.warn(&late);
+        cmd.warn_late(&late);
     }
 }
 
-/// Sets `made` if a checkpoint was recorded, even if a later step failed.
-fn create(
-    context: &Context,
-    cmd: &CommandContext<'_>,
-    mut args: CreateArgs,
-    made: &mut bool,
-) -> Result<u8> {
-    let scope = (!args.scope.is_empty())
-        .then(|| lists::expand(&args.scope))
-        .transpose()?;
-    let state = args.state_file.as_deref().map(lists::content).transpose()?;
-    args.take_words(context, cmd.words)?;
-    let (wants, has_reason) = (args.contract, args.reason.is_some());
-    let required = args.require;
-    let options = args.into_options(scope, state);
-    let mut code = Ok(exit_code::DONE);
-    let printed_at = Cell::new(None);
-    let mut print = |outcome: &CreateOutcome| {
-        let document = wants
-            .contract
-            .then(|| contract(context, cmd, outcome, has_reason))
-            .transpose();
-        let missing = required && outcome.checkpoint.is_none();
-        let missing = missing.then(|| {
-            Error::new(Code::NOT_RECORDED, "no checkpoint holds the present state").advise(
-                if outcome.skipped == Some(Skipped::Disabled) {
-                    "CHECKPOINT_DISABLE is set"
-                } else {
-                    "--max-files N raises the limit, an exclude leaves folders out"
-                },
-            )
-        });
-        code = document.and_then(|document| {
-            print_outcome(
-                context,
-                cmd,
-                outcome,
-                document.as_ref(),
-                wants.format.into(),
-                missing.as_ref(),
-            )
-        });
-        *made = outcome.checkpoint.is_some() && outcome.skipped.is_none();
-        printed_at.set(Some(Instant::now()));
-    };
-    let out_of_time = || {
-        printed_at
-            .get()
-            .is_some_and(|at: Instant| at.elapsed() > TIDY_TIME)
-    };
-    let later = create_op::create(context, &options, &mut print, &out_of_time)?;
-    cmd.warn(&later);
-    cmd.warn_late(&later);
-    code
-}
-
-fn print_outcome(
-    context: &Context,
-    cmd: &CommandContext<'_>,
-    outcome: &CreateOutcome,
-    contract: Option<&ContractDocument>,
-    form: ContractForm,
-    missing: Option<&Error>,
-) -> Result<u8> {
-    // A new checkpoint that cannot be read back is damaged.
-    let is_proven = contract.is_none_or(ContractDocument::is_proven);
-    let code = match missing {
-        Some(missing) => missing.code.exit,
-        None if is_proven => exit_code::of_create(outcome),
-        None => exit_code::DAMAGED,
-    };
+/// Prints what `--quiet` must not hide: that no checkpoint was made, or a partial one.
+fn insist(cmd: &CommandContext<'_>, done: &Done<CreateAnswer>) {
+    let (outcome, paint) = (&done.answer.outcome, cmd.printer.err_paint());
     if cmd.printer.json {
-        let store = context.store_dir()?;
-        let document = create::json(outcome, &store, code, contract, missing);
-        cmd.printer.result(&document);
-        return Ok(code);
+        return;
     }
-    let mut output = create::human(outcome, cmd.started.elapsed().as_millis());
-    if let Some(contract) = contract {
-        output.result = contract.text(form);
+    let skipped = !matches!(outcome.skipped, None | Some(Skipped::Dedup));
+    let must_show = |warning: &&Warning| {
+        let is_partial = matches!(
+            warning,
+            Warning::NotCaptured { .. }
+                | Warning::CopiesNotMade { .. }
+                | Warning::StoreReinitialized { .. }
+        );
+        cmd.printer.quiet && (skipped || is_partial)
+    };
+    for warning in done.warnings.iter().filter(must_show) {
+        cmd.printer.failure(&words::warning(warning, paint));
     }
-    cmd.print_output(&output, &outcome.warnings);
-    cmd.insist(outcome);
-    if let Some(missing) = missing {
-        let paint = cmd.printer.err_paint();
-        cmd.printer.failure(&words::error(missing, paint));
+    let partial = outcome.checkpoint.as_ref().filter(|_| outcome.is_partial());
+    if let Some(id) = partial.map(|checkpoint| checkpoint.id) {
+        let warning = words::warning(&Warning::IsPartial { id }, paint);
+        cmd.printer.failure(&warning);
     }
-    Ok(code)
 }
 
-fn contract(
-    context: &Context,
-    cmd: &CommandContext<'_>,
-    outcome: &CreateOutcome,
-    has_reason: bool,
-) -> Result<ContractDocument> {
-    let words = Words::of(context, cmd);
-    let call = words.call(context);
-    if let Some(contract) = contract_op::of_create(context, outcome, has_reason)? {
-        return Ok(contract_view::document(&contract, &call));
+impl Text for CreateAnswer {
+    fn write(&self, out: &mut Out<'_>) {
+        let outcome = &self.outcome;
+        if let Some(checkpoint) = &outcome.checkpoint {
+            outln!(out, "{}", checkpoint.id.short());
+            if outcome.skipped != Some(Skipped::Dedup) {
+                self.write_summary(&checkpoint.record, out);
+            }
+        }
+        if let Some(contract) = &self.contract {
+            out.result = contract.text(self.form);
+        }
     }
-    let why: Vec<String> = outcome.warnings.iter().map(ToString::to_string).collect();
-    Ok(contract_view::nothing_made(&why.join("; "), call.anchor))
 }
 
-fn note(context: &Context, cmd: &CommandContext<'_>, code: u8, made: bool) {
-    let exit = printer::lost().map_or(code, |_| exit_code::unanswered(code, exit_code::FAILED));
-    let words = cmd
-        .words
+impl CreateAnswer {
+    fn write_summary(&self, record: &Record, out: &mut Out<'_>) {
+        let (outcome, counts) = (&self.outcome, &self.outcome.counts);
+        let (files, bytes) = (count_files(counts.files), size(counts.content_bytes));
+        let (reason, source) = (escape(&record.reason), escape(&record.source));
+        let (added, changed, deleted) = (counts.added, counts.changed, counts.deleted);
+        talkln!(
+            out,
+            "{reason} ({source}): +{added} ~{changed} -{deleted}, {files}, {bytes}, {} ms",
+            self.duration_ms
+        );
+        if !outcome.databases.is_empty() {
+            let named: Vec<String> = outcome.databases.iter().map(Database::to_string).collect();
+            talkln!(out, "databases: {}", named.join(", "));
+        }
+        if outcome.left_out_told {
+            out.talk.push_str(&left_out_words(&outcome.left_out));
+        }
+        if let Some(dir) = &outcome.copies {
+            talkln!(out, "copies in {}", escape_path(dir));
+        }
+        out.talk.push_str(&evicted(&outcome.evicted));
+    }
+}
+
+/// Formats `left out: build/ dist/ and 3 files`; secrets are named.
+pub fn left_out_words(left_out: &LeftOut) -> String {
+    const NAMED_ENTRIES: usize = 8;
+    let mut text = String::new();
+    if !left_out.secrets.is_empty() {
+        text.push_str(&format!(
+            "left out as sensitive: {}\n",
+            join(left_out.secrets.iter())
+        ));
+    }
+    if !left_out.not_captured.is_empty() {
+        let named = left_out
+            .not_captured
+            .iter()
+            .map(|(path, why)| format!("{path} ({why})"));
+        text.push_str(&format!(
+            "not captured: {}\n",
+            and_more(&named.collect::<Vec<_>>(), NAMED_ENTRIES)
+        ));
+    }
+    let dirs: Vec<String> = left_out
+        .directories
         .iter()
-        .map(|word| word.as_encoded_bytes())
+        .take(NAMED_ENTRIES)
+        .map(|dir| format!("{dir}/"))
         .collect();
-    let warnings: Vec<Warning> = audit::note(context, &AuditEnd { words, exit, made })
-        .into_iter()
-        .collect();
-    cmd.warn(&warnings);
-    cmd.warn_late(&warnings);
+    let more = left_out.directories.len().saturating_sub(NAMED_ENTRIES);
+    let mut parts = vec![dirs.join(" ")];
+    if more > 0 {
+        parts.push(count(more, "more directory", "more directories"));
+    }
+    if !left_out.files.is_empty() {
+        parts.push(count(left_out.files.len(), "file", "files"));
+    }
+    parts.retain(|part| !part.is_empty());
+    if !parts.is_empty() {
+        text.push_str(&format!("left out: {}\n", parts.join(" and ")));
+    }
+    text
 }

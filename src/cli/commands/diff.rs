@@ -3,19 +3,23 @@
 use std::ffi::OsString;
 use std::ops::ControlFlow;
 
+use crate::base::quoting::quoted;
 use crate::cli::command_context::CommandContext;
 use crate::cli::commands::select_args::{GlobArgs, bytes_of};
 use crate::cli::exit_code;
-use crate::cli::run::{Properties, RunCommand};
-use crate::cli::terminal::pager::PagerOutput;
+use crate::cli::run::{Command, Properties};
 use crate::error::Result;
-use crate::ops::browse::diff::compare::{self as diff_op, DiffOptions};
-use crate::ops::browse::diff::file_diff::{Detail, PatchOptions};
+use crate::model::difference::{ChangeKind, Differing, OtherDifferences};
+use crate::model::json::{JsonSchema, Octal, Serialize};
+use crate::model::state::entry::{RWX_BITS, WhyNot};
+use crate::ops::browse::diff::compare::{DiffOutcome, diff};
+use crate::ops::browse::diff::file_diff::{Detail, FileDiff, PatchOptions};
 use crate::ops::context::Context;
 use crate::ops::restore::restore_paths;
 use crate::ops::select::words::TypedWords;
+use crate::view::answer::{Done, Out, Text, talkln};
+use crate::view::format::count;
 use crate::view::patch::{self, PatchStyle};
-use crate::view::{diff as diff_view, diffstat, words};
 
 /// Compare two checkpoints, or a checkpoint with the directory
 ///
@@ -60,111 +64,237 @@ pub struct DiffArgs {
     pub z: bool,
 }
 
-/// Output format.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DiffForm {
-    Patch,
-    Stat,
-    NameOnly,
-    NameStatus,
-    Json,
+/// What differs between two states.
+#[derive(Serialize, JsonSchema)]
+pub struct DiffAnswer {
+    #[serde(flatten)]
+    outcome: DiffOutcome,
+    /// With `--binary` or `-U`: the patch, in which what is not UTF-8 is replaced; else null.
+    patch: Option<String>,
+    #[serde(skip)]
+    is_stat: bool,
+    #[serde(skip)]
+    is_verbose: bool,
+}
+
+impl Command for DiffArgs {
+    type Answer = DiffAnswer;
+
+    fn properties(&self) -> Properties {
+        Properties {
+            failure_code: if self.exit_code {
+                exit_code::FAILED_TO_COMPARE
+            } else {
+                exit_code::FAILED
+            },
+            ..Properties::LONG
+        }
+    }
+
+    fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<Done<DiffAnswer>> {
+        let json = cmd.printer.json;
+        let names = !json && (self.name_only || self.name_status);
+        let has_patch = self.binary || self.unified.is_some();
+        let detail = match self {
+            _ if names => Detail::Names,
+            Self { stat: true, .. } if !json => Detail::Counts,
+            _ if json && !has_patch => Detail::Counts,
+            _ => Detail::Patch,
+        };
+        let options = PatchOptions {
+            detail,
+            context: self.unified.unwrap_or(3),
+            binary: self.binary,
+        };
+        let words = TypedWords {
+            words: bytes_of(self.words.clone()),
+            paths: bytes_of(self.paths.clone()),
+            ..TypedWords::default()
+        };
+        let globs = self.globs.clone().resolve();
+        let mut patch = PatchWriter::new(context, cmd);
+        let outcome = diff(context, &words, &globs, options, &mut |file| {
+            if names {
+                cmd.page(context, &self.name(context, file))
+            } else {
+                patch.write(file)
+            }
+        })?;
+        let asked_and_different = self.exit_code && outcome.is_different();
+        Ok(done(outcome, asked_and_different, |outcome| DiffAnswer {
+            outcome,
+            patch: patch.text(detail),
+            is_stat: self.stat,
+            is_verbose: cmd.global.verbose,
+        }))
+    }
+}
+
+/// Ends a comparison: damage comes first, then differences, then what is partial.
+pub fn done<A>(
+    mut outcome: DiffOutcome,
+    asked_and_different: bool,
+    answer: impl FnOnce(DiffOutcome) -> A,
+) -> Done<A> {
+    let error = outcome.failure();
+    let exit = match &error {
+        Some(_) => exit_code::DAMAGED,
+        None if asked_and_different => exit_code::DIFFERENT,
+        None if outcome.is_partial() => exit_code::PARTIAL,
+        None => exit_code::DONE,
+    };
+    let warnings = std::mem::take(&mut outcome.warnings);
+    Done {
+        exit,
+        error,
+        ..Done::new(answer(outcome), warnings)
+    }
+}
+
+/// Prints a patch file by file, or keeps it for an answer in JSON.
+pub struct PatchWriter<'c> {
+    context: &'c Context,
+    cmd: &'c CommandContext<'c>,
+    kept: Vec<u8>,
+}
+
+impl<'c> PatchWriter<'c> {
+    pub fn new(context: &'c Context, cmd: &'c CommandContext<'c>) -> Self {
+        Self {
+            context,
+            cmd,
+            kept: Vec::new(),
+        }
+    }
+
+    pub fn write(&mut self, file: &FileDiff) -> ControlFlow<()> {
+        let printer = self.cmd.printer;
+        let style = PatchStyle {
+            paint: printer.out_paint(),
+            is_for_terminal: printer.for_a_person(),
+        };
+        let part = patch::render(file, style);
+        if !printer.json {
+            return self.cmd.page(self.context, &part);
+        }
+        self.kept.extend(part);
+        ControlFlow::Continue(())
+    }
+
+    /// Returns what was kept, if patches were made.
+    pub fn text(self, detail: Detail) -> Option<String> {
+        (detail == Detail::Patch).then(|| String::from_utf8_lossy(&self.kept).into_owned())
+    }
 }
 
 impl DiffArgs {
-    pub fn form(&self, json: bool) -> DiffForm {
-        match self {
-            _ if json => DiffForm::Json,
-            Self { stat: true, .. } => DiffForm::Stat,
-            Self {
-                name_only: true, ..
-            } => DiffForm::NameOnly,
-            Self {
-                name_status: true, ..
-            } => DiffForm::NameStatus,
-            _ => DiffForm::Patch,
+    /// Formats a path as it is called from here, on a line or, with `-z`, as it is and ended by NUL.
+    fn name(&self, context: &Context, file: &FileDiff) -> Vec<u8> {
+        let [gap, end] = [["\t", "\n"], ["\0"; 2]][usize::from(self.z)];
+        let mut path = restore_paths::from_here(&context.root, &file.path);
+        if !self.z {
+            path = quoted("", &path).into_bytes();
         }
-    }
-
-    pub fn resolve(&self, form: DiffForm) -> DiffOptions {
-        let has_patch = self.binary || self.unified.is_some();
-        let detail = match form {
-            DiffForm::Patch => Detail::Patch,
-            DiffForm::Json if has_patch => Detail::Patch,
-            DiffForm::Stat | DiffForm::Json => Detail::Counts,
-            DiffForm::NameOnly | DiffForm::NameStatus => Detail::Names,
+        let letter = match file.change {
+            ChangeKind::Added => "A",
+            ChangeKind::Deleted => "D",
+            ChangeKind::Changed | ChangeKind::Mode => "M",
+            ChangeKind::Type => "T",
         };
-        DiffOptions {
-            words: TypedWords {
-                words: bytes_of(self.words.clone()),
-                paths: bytes_of(self.paths.clone()),
-                ..TypedWords::default()
-            },
-            globs: self.globs.clone().resolve(),
-            patch: PatchOptions {
-                detail,
-                context: self.unified.unwrap_or(3),
-                binary: self.binary,
-            },
+        let lead = if self.name_status {
+            [letter, gap]
+        } else {
+            [""; 2]
+        };
+        [lead.concat().as_bytes(), &path, end.as_bytes()].concat()
+    }
+}
+
+impl Text for DiffAnswer {
+    fn write(&self, out: &mut Out<'_>) {
+        let outcome = &self.outcome;
+        if self.is_stat {
+            out.result = patch::stat(&outcome.files, out.paint);
+        }
+        write_missing(outcome, out);
+        out.talk = not_compared(outcome, false);
+        if self.is_verbose {
+            write_other(&outcome.other, out);
+            return;
+        }
+        let other = &outcome.other;
+        let (added, deleted) = (&other.empty_dirs_added, &other.empty_dirs_deleted);
+        let of_dirs = |dirs: &[_], word: &str| {
+            let [one, many] = ["directory", "directories"].map(|dir| format!("{word} empty {dir}"));
+            (!dirs.is_empty()).then(|| count(dirs.len(), &one, &many))
+        };
+        let modes = other.modes.len();
+        let (uncaptured, is, are) = (
+            other.uncaptured.len(),
+            "path that was not captured",
+            "paths that were not captured",
+        );
+        let parts = [
+            (modes > 0).then(|| count(modes, "mode", "modes")),
+            of_dirs(added, "new"),
+            of_dirs(deleted, "removed"),
+            (uncaptured > 0).then(|| count(uncaptured, is, are)),
+        ];
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        if !parts.is_empty() {
+            talkln!(out, "also differ: {} (-v lists them)", parts.join(", "));
         }
     }
 }
 
-impl RunCommand for DiffArgs {
-    fn properties(&self) -> Properties {
-        let failure_code = if self.exit_code {
-            exit_code::FAILED_TO_COMPARE
-        } else {
-            exit_code::FAILED
-        };
-        Properties {
-            may_take_long: true,
-            failure_code,
-            ..Properties::USUAL
-        }
+/// Names the paths that are missing from the result.
+pub fn write_missing(outcome: &DiffOutcome, out: &mut Out<'_>) {
+    out.remark = not_compared(outcome, true);
+    for path in &outcome.too_large {
+        out.remark
+            .push_str(&format!("not in the patch: {path} (over 512 MiB)\n"));
     }
+}
 
-    fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
-        let form = self.form(cmd.printer.json);
-        let style = PatchStyle {
-            paint: cmd.printer.out_paint(),
-            is_for_terminal: cmd.printer.for_a_person(),
+fn not_compared(outcome: &DiffOutcome, is_lack: bool) -> String {
+    let paths = outcome.not_compared.iter();
+    let named = paths.filter(|(_, why)| why.makes_partial() == is_lack);
+    let lines = named.map(|(path, why)| {
+        let detail = match why {
+            WhyNot::Unreadable(detail) => detail,
+            why => why.in_words(),
         };
-        let chosen = context.environment.pager.as_deref();
-        let mut output = PagerOutput::new(cmd.printer, chosen, &context.interrupt);
-        let (options, mut patch) = (self.resolve(form), Vec::new());
-        let mut receiver = |file: &_| {
-            let part = patch::render(file, style);
-            if form != DiffForm::Json {
-                return output.write(&part);
-            }
-            patch.extend(part);
-            Ok(ControlFlow::Continue(()))
-        };
-        let outcome = diff_op::diff(context, &options, &mut receiver)?;
-        let code = exit_code::of_diff(&outcome, self.exit_code);
-        let failure = outcome.failure();
-        let from_here = |path: &_| restore_paths::from_here(&context.root, path);
-        let names = |letters| diff_view::names(&outcome.files, &from_here, letters, self.z);
-        let text = match form {
-            DiffForm::Patch => Vec::new(),
-            DiffForm::Stat => diffstat::render(&outcome.files, style.paint).into(),
-            DiffForm::NameOnly => names(false),
-            DiffForm::NameStatus => names(true),
-            DiffForm::Json => {
-                let patch = (options.patch.detail == Detail::Patch).then_some(&*patch);
-                diff_view::json(&outcome, patch, code, failure.as_ref()).into()
-            }
-        };
-        let _ = output.write(&text)?;
-        output.finish()?;
-        cmd.printer.failure(&diff_view::missing(&outcome));
-        cmd.printer
-            .talk(&diff_view::talk(&outcome, cmd.global.verbose));
-        cmd.warn(&outcome.warnings);
-        if let Some(failure) = failure {
-            cmd.printer
-                .failure(&words::error(&failure, cmd.printer.err_paint()));
-        }
-        Ok(code)
+        format!("not compared: {path} ({detail})\n")
+    });
+    lines.collect()
+}
+
+/// Lists what a patch cannot show.
+fn write_other(other: &OtherDifferences, out: &mut Out<'_>) {
+    for Differing {
+        path,
+        before,
+        after,
+    } in &other.modes
+    {
+        talkln!(out, "mode {} -> {}: {path}", octal(*before), octal(*after));
     }
+    for path in &other.empty_dirs_added {
+        talkln!(out, "new empty directory: {path}/");
+    }
+    for path in &other.empty_dirs_deleted {
+        talkln!(out, "removed empty directory: {path}/");
+    }
+    for sides in &other.uncaptured {
+        let words =
+            |why: &Option<WhyNot>| why.as_ref().map_or("captured or absent", WhyNot::in_words);
+        let (path, before, after) = (&sides.path, words(&sides.before), words(&sides.after));
+        talkln!(out, "not captured: {path} ({before} -> {after})");
+    }
+}
+
+/// Formats permission bits in octal: three digits, or four with a special bit.
+fn octal(perm: Octal) -> String {
+    let width = if perm.0 & !RWX_BITS == 0 { 3 } else { 4 };
+    format!("{:0width$o}", perm.0)
 }

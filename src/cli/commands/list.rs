@@ -7,7 +7,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use crate::cli::command_context::CommandContext;
 use crate::cli::commands::select_args::{PeriodArgs, bytes_of};
 use crate::cli::commands::stores;
-use crate::cli::run::{Properties, RunCommand};
+use crate::cli::run::{Command, Properties};
 use crate::error::Result;
 use crate::model::checkpoint::manifest;
 use crate::model::checkpoint::record::{Checkpoint, CheckpointKind, DamagedCheckpoint};
@@ -15,8 +15,9 @@ use crate::model::difference::ChangeCounts;
 use crate::model::json::{CheckpointRow, JsonSchema, Serialize, published_as};
 use crate::ops::browse::list::{ListOptions, ListOutcome, list};
 use crate::ops::context::Context;
+use crate::ops::maintain::stores::StoreList;
 use crate::ops::select::timeline;
-use crate::view::answer::{Out, Text, outln};
+use crate::view::answer::{Done, Either, Out, Text, outln};
 use crate::view::table::{self, Screen};
 
 /// List the checkpoints, newest first
@@ -61,7 +62,9 @@ pub struct ListArgs {
     pub all: bool,
 }
 
-impl RunCommand for ListArgs {
+impl Command for ListArgs {
+    type Answer = Either<ListOutcome, StoreList>;
+
     fn properties(&self) -> Properties {
         Properties {
             name: self.all.then_some("list.all"),
@@ -69,9 +72,9 @@ impl RunCommand for ListArgs {
         }
     }
 
-    fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
+    fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<Done<Self::Answer>> {
         if self.all {
-            return stores::list(context, cmd);
+            return Ok(stores::list(context)?.map(Either::Second));
         }
         let is_for_a_person = cmd.printer.for_a_person() && !cmd.printer.json;
         let is_safety = self.kind == Some(CheckpointKind::Safety);
@@ -89,7 +92,8 @@ impl RunCommand for ListArgs {
             tells: is_for_a_person,
             counts_changes: self.stat,
         };
-        Ok(cmd.print(context, &list(context, &options)?.into()))
+        let done = Done::from(list(context, &options)?);
+        Ok(done.map(Either::First))
     }
 }
 

@@ -5,17 +5,14 @@ use std::ffi::OsString;
 use crate::base::text::escape_bytes;
 use crate::cli::command_context::CommandContext;
 use crate::cli::commands::select_args::{GlobArgs, bytes_of};
-use crate::cli::exit_code;
-use crate::cli::run::RunCommand;
-use crate::cli::terminal::pager::PagerOutput;
-use crate::config::settings::OwnFile;
+use crate::cli::run::{Command, Properties};
 use crate::error::Result;
 use crate::model::state::entry::Kind;
-use crate::ops::browse::ls::{LsEntry, LsKind, LsOptions, ls};
+use crate::ops::browse::ls::{LsEntry, LsKind, LsOptions, LsOutcome, ls};
 use crate::ops::context::Context;
 use crate::ops::restore::restore_paths;
 use crate::ops::select::words::TypedWords;
-use crate::view::envelope::envelope;
+use crate::view::answer::{Done, Out, Text, talkln};
 
 /// List the files of a checkpoint
 ///
@@ -42,51 +39,48 @@ pub struct LsArgs {
     pub paths: Vec<OsString>,
 }
 
-impl RunCommand for LsArgs {
-    const OWN_FILE: OwnFile = OwnFile::MayBeBad;
+impl Command for LsArgs {
+    type Answer = LsOutcome;
+    const TRAITS: Properties = Properties::LOOKING;
 
-    fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
+    fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<Done<LsOutcome>> {
+        let words = TypedWords {
+            words: bytes_of(self.words),
+            paths: bytes_of(self.paths),
+            ..TypedWords::default()
+        };
         let options = LsOptions {
-            words: TypedWords {
-                words: bytes_of(self.words),
-                paths: bytes_of(self.paths),
-                ..TypedWords::default()
-            },
+            words,
             globs: self.globs.resolve(),
             recursive: self.recursive,
             sizes: self.long || cmd.printer.json,
         };
         let (outcome, warnings) = ls(context, &options)?;
-        if cmd.printer.json {
-            let document = envelope(cmd.name, exit_code::DONE, &outcome, &warnings);
-            cmd.printer.result(&document);
-            return Ok(exit_code::DONE);
-        }
-        let mut text = Vec::new();
-        let width = outcome.entries.iter().map(|entry| size(entry).len()).max();
-        for entry in &outcome.entries {
-            let path = restore_paths::from_here(&context.root, &entry.path);
-            let is_dir = entry.kind == LsKind::Directory;
-            let slash = if is_dir { "/" } else { "" };
-            let line = if self.z {
-                [&*path, slash.as_bytes(), b"\0"].concat()
-            } else {
+        if !cmd.printer.json {
+            let width = outcome.entries.iter().map(|entry| size(entry).len()).max();
+            let lines = outcome.entries.iter().flat_map(|entry| {
+                let path = restore_paths::from_here(&context.root, &entry.path);
+                let is_dir = entry.kind == LsKind::Directory;
+                let slash = if is_dir { "/" } else { "" };
+                if self.z {
+                    return [&*path, slash.as_bytes(), b"\0"].concat();
+                }
                 let columns = self.long.then(|| columns(entry, width.unwrap_or_default()));
                 let (columns, path) = (columns.unwrap_or_default(), escape_bytes(&path));
                 format!("{columns}{path}{slash}\n").into_bytes()
-            };
-            text.extend(line);
+            });
+            let _ = cmd.page(context, &lines.collect::<Vec<u8>>());
         }
-        let pager = context.environment.pager.as_deref();
-        let mut output = PagerOutput::new(cmd.printer, pager, &context.interrupt);
-        let _ = output.write(&text)?;
-        output.finish()?;
-        if outcome.entries.is_empty() {
-            let id = outcome.checkpoint.id.short();
-            cmd.printer.talk(&format!("nothing there in {id}\n"));
+        Ok(Done::new(outcome, warnings))
+    }
+}
+
+impl Text for LsOutcome {
+    /// The names are bytes, which are written already.
+    fn write(&self, out: &mut Out<'_>) {
+        if self.entries.is_empty() {
+            talkln!(out, "nothing there in {}", self.checkpoint.id.short());
         }
-        cmd.warn(&warnings);
-        Ok(exit_code::DONE)
     }
 }
 

@@ -4,13 +4,13 @@ use crate::base::malformed::Malformed;
 use crate::base::time::parse_span;
 use crate::cli::command_context::CommandContext;
 use crate::cli::commands::stores;
-use crate::cli::run::{Properties, RunCommand};
+use crate::cli::run::{Command, Properties};
 use crate::error::Result;
 use crate::model::checkpoint::keep_policy::{KeepReason, PolicyChange};
 use crate::ops::context::Context;
-use crate::ops::create::apply_retention::KeepOptions;
-use crate::ops::maintain::prune::{PruneOutcome, beyond, prune};
-use crate::view::answer::{Done, Out, Text, outln, talkln};
+use crate::ops::maintain::orphans::OrphansOutcome;
+use crate::ops::maintain::prune::{KeepOptions, PruneOutcome, beyond, prune};
+use crate::view::answer::{Done, Either, Out, Text, outln, talkln};
 use crate::view::format::{count, size};
 use crate::view::words::eviction_lines;
 
@@ -73,9 +73,10 @@ impl KeepArgs {
 
     /// Takes what was typed as consent to what it drops.
     fn agreed(self) -> KeepOptions {
+        let change = self.change();
         KeepOptions {
-            change: self.change(),
-            ..KeepOptions::default()
+            change,
+            agreed: None,
         }
     }
 
@@ -103,7 +104,9 @@ impl KeepArgs {
     }
 }
 
-impl RunCommand for PruneArgs {
+impl Command for PruneArgs {
+    type Answer = Either<PruneOutcome, OrphansOutcome>;
+
     fn properties(&self) -> Properties {
         Properties {
             name: self.orphaned.then_some("prune.orphaned"),
@@ -112,9 +115,9 @@ impl RunCommand for PruneArgs {
         }
     }
 
-    fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
+    fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<Done<Self::Answer>> {
         if self.orphaned {
-            return stores::prune(context, cmd, self.dry_run);
+            return Ok(stores::prune(context, cmd, self.dry_run)?.map(Either::Second));
         }
         let keep = if self.dry_run {
             self.keep.agreed()
@@ -123,7 +126,7 @@ impl RunCommand for PruneArgs {
         };
         let mut outcome = prune(context, &keep, self.dry_run)?;
         let warnings = std::mem::take(&mut outcome.warnings);
-        Ok(cmd.print(context, &Done::new(outcome, warnings)))
+        Ok(Done::new(Either::First(outcome), warnings))
     }
 }
 

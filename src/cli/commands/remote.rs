@@ -8,14 +8,14 @@ use clap::Subcommand;
 use crate::base::text::escape;
 use crate::cli::command_context::CommandContext;
 use crate::cli::environment;
-use crate::cli::run::{Properties, RunCommand};
+use crate::cli::run::{Command, Properties};
 use crate::error::Result;
 use crate::ops::context::Context;
 use crate::ops::transfer::drop_line::{DropOutcome, drop_line};
 use crate::ops::transfer::remote::{self, RemoteChange, RemoteOutcome, RemoteRow};
 use crate::ops::transfer::remote_git::GitLimits;
 use crate::ops::warning::Warning;
-use crate::view::answer::{Done, Out, Text, outln, talkln};
+use crate::view::answer::{Done, Either, Out, Text, outln, talkln};
 use crate::view::format::count;
 
 /// Time in seconds that git may take.
@@ -64,7 +64,9 @@ pub enum RemoteCommand {
     },
 }
 
-impl RunCommand for RemoteArgs {
+impl Command for RemoteArgs {
+    type Answer = Either<RemoteOutcome, DropOutcome>;
+
     fn properties(&self) -> Properties {
         let name = self
             .command
@@ -76,8 +78,8 @@ impl RunCommand for RemoteArgs {
         }
     }
 
-    fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
-        let done = match self.command.unwrap_or(RemoteCommand::List) {
+    fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<Done<Self::Answer>> {
+        let done: Done<RemoteOutcome> = match self.command.unwrap_or(RemoteCommand::List) {
             RemoteCommand::Add { name, url } => {
                 let here = environment::absolute(Path::new("."))?;
                 remote::add(context, &name, &url, &here)?.into()
@@ -99,10 +101,10 @@ impl RunCommand for RemoteArgs {
                     cmd.ask(context, &summary, &question)
                 };
                 let dropped = drop_line(context, &name, &line, git.limits(cmd), consent)?;
-                return Ok(cmd.print(context, &Done::new(dropped, Vec::new())));
+                return Ok(Done::new(Either::Second(dropped), Vec::new()));
             }
         };
-        Ok(cmd.print(context, &done))
+        Ok(done.map(Either::First))
     }
 }
 

@@ -8,7 +8,7 @@ use crate::cli::command_context::CommandContext;
 use crate::cli::commands::diff::DiffArgs;
 use crate::cli::commands::lists;
 use crate::cli::commands::select_args::{GlobArgs, PlanArgs, bytes_of, with_plan};
-use crate::cli::contract::{ContractArgs, Words};
+use crate::cli::contract::{ContractArgs, call};
 use crate::cli::run::{Properties, RunCommand};
 use crate::cli::terminal::picker::{self, PickedItem, PlanPreview, ShowLines};
 use crate::cli::terminal::progress;
@@ -353,13 +353,8 @@ pub(super) fn print_restored(
         if !(facts.is_match() || outcome.dry_run || facts.is_values_alone) {
             code = exit_code::PARTIAL;
         }
-        let call = Words::of(context, cmd);
-        contract = Some(contract_view::document(
-            outcome,
-            &facts,
-            values,
-            &call.call(context),
-        ));
+        let call = call(context, cmd);
+        contract = Some(contract_view::document(outcome, &facts, values, &call));
     }
     let contract = contract.as_ref();
     if cmd.printer.json {
@@ -373,7 +368,7 @@ pub(super) fn print_restored(
         let for_a_person = cmd.printer.for_a_person();
         let mut said = said.unwrap_or_else(|| restore::human(outcome, paint, for_a_person));
         match contract {
-            Some(contract) => said.result = contract.text(wants.format.into()),
+            Some(contract) => said.result = contract.text(wants.form()),
             None => (said.result).push_str(&values.map(restore::values).unwrap_or_default()),
         }
         if let Some(digest) = &outcome.plan_digest {

@@ -16,13 +16,17 @@ use crate::view::answer::{Done, Out, Text, outln, talkln};
 use crate::view::columns::aligned;
 use crate::view::format::{Paint, count, size};
 
-pub fn list(context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
+pub fn list(context: &Context) -> Result<Done<StoreList>> {
     let stores = stores::all(context)?;
-    let warnings: Vec<Warning> = context.settings.remarks.iter().map(Warning::from).collect();
-    Ok(cmd.print(context, &Done::new(StoreList { stores }, warnings)))
+    let warnings = context.settings.remarks.iter().map(Warning::from).collect();
+    Ok(Done::new(StoreList { stores }, warnings))
 }
 
-pub fn prune(context: &Context, cmd: &CommandContext<'_>, dry_run: bool) -> Result<u8> {
+pub fn prune(
+    context: &Context,
+    cmd: &CommandContext<'_>,
+    dry_run: bool,
+) -> Result<Done<OrphansOutcome>> {
     let consent = |stores: &[KnownStore]| {
         if cmd.global.yes {
             return Ok(());
@@ -38,13 +42,7 @@ pub fn prune(context: &Context, cmd: &CommandContext<'_>, dry_run: bool) -> Resu
         let failures = std::mem::take(&mut done.answer.failures);
         done.error = failures.into_iter().next();
     }
-    let exit = cmd.print(context, &done);
-    // Which stores are left is seen with `--quiet` too.
-    for left in done.answer.left.iter().filter(|_| !cmd.printer.json) {
-        let line = format!("left: {}: {}\n", root(&left.known), left.why);
-        cmd.printer.failure(&line);
-    }
-    Ok(exit)
+    Ok(done)
 }
 
 impl Text for StoreList {
@@ -82,6 +80,11 @@ impl Text for StoreList {
 
 impl Text for OrphansOutcome {
     fn write(&self, out: &mut Out<'_>) {
+        // Which stores are left is seen with `--quiet` too.
+        for left in &self.left {
+            let line = format!("left: {}: {}\n", root(&left.known), left.why);
+            out.remark.push_str(&line);
+        }
         let numbers = numbers(&self.removed);
         if self.removed.is_empty() {
             if self.left.is_empty() {

@@ -1,7 +1,7 @@
 //! Shows long results on a terminal with the user's pager.
 
 use std::ffi::{OsStr, OsString};
-use std::io::{ErrorKind, IsTerminal, Write};
+use std::io::{IsTerminal, Write};
 use std::ops::ControlFlow;
 use std::process::Child;
 
@@ -9,7 +9,6 @@ use crate::base::interrupt::{Interrupt, Shield};
 use crate::cli::child;
 use crate::cli::terminal::printer::Printer;
 use crate::cli::terminal::progress::{self, Hidden};
-use crate::error::{Error, Result};
 
 /// Exits silently with 127 if there is no `less`, so that no pager is used.
 const DEFAULT_PAGER: &str = "command -v less >/dev/null 2>&1 || exit 127; exec less";
@@ -48,53 +47,33 @@ impl PagerOutput {
         }
     }
 
-    /// Writes bytes; breaks if the reader is gone.
-    ///
-    /// # Errors
-    /// A write failed, other than because the reader is gone.
-    pub fn write(&mut self, bytes: &[u8]) -> Result<ControlFlow<()>> {
+    /// Writes bytes; breaks if the reader is gone, or what was read last could not be written.
+    pub fn write(&mut self, bytes: &[u8]) -> ControlFlow<()> {
         if bytes.is_empty() {
-            return Ok(ControlFlow::Continue(()));
+            return ControlFlow::Continue(());
         }
         if let Some(command) = self.command.take() {
             self.pager = start(&command, &self.interrupt);
         }
         let Some(pager) = &mut self.pager else {
-            return self.plain(bytes);
+            return self.printer.part(bytes);
         };
         if pager.write(bytes) {
-            return Ok(ControlFlow::Continue(()));
+            return ControlFlow::Continue(());
         }
         match self.pager.take().and_then(Pager::end) {
-            Some(unseen) => self.plain(&[unseen.as_slice(), bytes].concat()),
-            None => Ok(ControlFlow::Break(())),
-        }
-    }
-
-    /// Waits until the user closes the pager.
-    ///
-    /// # Errors
-    /// As [`Self::write`].
-    pub fn finish(mut self) -> Result<()> {
-        match self.pager.take().and_then(Pager::end) {
-            Some(unseen) => self.plain(&unseen).map(|_| ()),
-            None => Ok(()),
-        }
-    }
-
-    fn plain(&self, bytes: &[u8]) -> Result<ControlFlow<()>> {
-        match self.printer.bytes(bytes) {
-            Ok(()) => Ok(ControlFlow::Continue(())),
-            Err(cause) if cause.kind() == ErrorKind::BrokenPipe => Ok(ControlFlow::Break(())),
-            Err(cause) => Err(Error::unanswered(cause)),
+            Some(unseen) => self.printer.part(&[unseen.as_slice(), bytes].concat()),
+            None => ControlFlow::Break(()),
         }
     }
 }
 
-/// Waits for the pager, which owns the terminal until it ends, even after an error.
+/// Waits until the user closes the pager, which owns the terminal until then, even after an error.
 impl Drop for PagerOutput {
     fn drop(&mut self) {
-        self.pager.take().and_then(Pager::end);
+        if let Some(unseen) = self.pager.take().and_then(Pager::end) {
+            let _ = self.printer.part(&unseen);
+        }
     }
 }
 

@@ -5,6 +5,7 @@
 use std::cell::RefCell;
 use std::ffi::OsString;
 use std::io::{self, ErrorKind, IsTerminal, Write};
+use std::ops::ControlFlow;
 use std::sync::OnceLock;
 
 use crate::cli::global::{Color, GlobalArgs};
@@ -92,6 +93,7 @@ impl Printer {
     pub fn out<'c>(&self, context: &'c Context, words: &'c [OsString]) -> Out<'c> {
         Out {
             result: String::new(),
+            remark: String::new(),
             talk: String::new(),
             paint: self.out_paint,
             talk_paint: self.err_paint,
@@ -130,6 +132,11 @@ impl Printer {
     pub fn bytes(&self, bytes: &[u8]) -> io::Result<()> {
         let _hidden = progress::hide();
         write_out(bytes)
+    }
+
+    /// Prints a part of a result that may be binary; breaks if no more of it can be printed.
+    pub fn part(&self, bytes: &[u8]) -> ControlFlow<()> {
+        note_lost(self.bytes(bytes))
     }
 
     /// Prints talk; nothing with `--quiet` or `--json`.
@@ -228,11 +235,18 @@ fn write_out(bytes: &[u8]) -> io::Result<()> {
 pub fn to_stdout(text: &str) {
     progress::note_answer();
     let _hidden = progress::hide();
-    if let Err(cause) = write_out(text.as_bytes())
-        && cause.kind() != ErrorKind::BrokenPipe
-    {
+    let _ = note_lost(write_out(text.as_bytes()));
+}
+
+/// Notes why a result could not be written.
+fn note_lost(written: io::Result<()>) -> ControlFlow<()> {
+    let Err(cause) = written else {
+        return ControlFlow::Continue(());
+    };
+    if cause.kind() != ErrorKind::BrokenPipe {
         let _ = LOST.set(cause.to_string());
     }
+    ControlFlow::Break(())
 }
 
 /// Returns why a result could not be written, such as a full disk; a closed pipe does not count.

@@ -2,30 +2,40 @@
 
 use strum::{EnumString, IntoStaticStr};
 
+use crate::base::json::{JsonSchema, Serialize};
+
 /// Upper bound on a value of a [`Provenance`], in bytes; a longer one is cut.
 pub const LONGEST_VALUE: usize = 200;
 
 /// The session of an agent in which a checkpoint was made, and the event before which.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Provenance {
     /// Name of the agent, such as `claude`.
+    #[serde(rename = "agent_name")]
     pub agent: Option<String>,
     /// The agent's own name of the session.
     pub session: Option<String>,
     /// The agent's own name of the prompt, or `#` and its number in the session.
+    #[serde(rename = "prompt_id")]
     pub prompt: Option<String>,
     /// Name of the tool that was about to run.
+    #[serde(rename = "tool_name")]
     pub tool: Option<String>,
     /// The agent's own name of the call of that tool.
+    #[serde(rename = "tool_use_id")]
     pub tool_use: Option<String>,
     /// The agent's own name of a subagent.
     pub agent_id: Option<String>,
+    #[serde(rename = "moment")]
     pub event: Option<Moment>,
 }
 
 /// A moment in the session of an agent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EnumString, IntoStaticStr)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, EnumString, IntoStaticStr, Serialize, JsonSchema,
+)]
 #[strum(const_into_str, serialize_all = "kebab-case")]
+#[serde(rename_all = "kebab-case")]
 pub enum Moment {
     SessionStart,
     /// Before a prompt.

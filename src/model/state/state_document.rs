@@ -5,6 +5,14 @@ use serde_json::{Map, Value};
 use crate::base::json::parse;
 use crate::base::malformed::Malformed;
 
+/// The values of a document, by their keys.
+pub type Values = Map<String, Value>;
+
+/// Returns the values of a stored document; `None` if it is unreadable.
+pub fn values(bytes: &[u8]) -> Option<Values> {
+    serde_json::from_slice(bytes).ok()
+}
+
 /// The object as stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StateDocument {

@@ -12,11 +12,13 @@ use crate::model::checkpoint::line::Line;
 use crate::model::checkpoint::record::{Checkpoint, CheckpointKind, Coverage, DamagedCheckpoint};
 use crate::model::checkpoint::undo_stack::{RestoreStory, ToldStory};
 use crate::model::difference::{ChangeCounts, TreeChange};
+use crate::model::json::{HeldDatabase, JsonSchema, PathReason, Serialize, held, uncaptured};
 use crate::model::session::origin::OriginStore;
 use crate::model::state::database::Databases;
 use crate::model::state::meta::Meta;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
+use crate::model::state::state_document::{self, Values};
 use crate::ops::context::Context;
 use crate::ops::maintain::moved::{self, Moved};
 use crate::ops::restore::restore_paths;
@@ -29,7 +31,6 @@ use crate::ops::warning::Warning;
 use crate::store::lifecycle::description::{self, STORE_FORMAT};
 use crate::store::refs::inventory::Inventory;
 use crate::store::repository::Store;
-use crate::store::transfer::fetched::FetchedCheckpoints;
 use crate::store::trees::tree_memo::TreeMemo;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -265,11 +266,9 @@ impl<'l> Rows<'l> {
     /// Changes of a checkpoint against its baseline, within the paths; `None` if it is damaged.
     fn changes(&mut self, base: Option<&Checkpoint>, row: &Checkpoint) -> Option<Vec<TreeChange>> {
         let paths = &self.paths;
-        let is_within = |path: &RelPath| {
-            paths.is_empty() || paths.iter().any(|named| path.is_at_or_below(named))
+        let enters = |dir: &RelPath| {
+            is_within(dir, paths) || paths.iter().any(|named| named.is_at_or_below(dir))
         };
-        let enters =
-            |dir: &RelPath| is_within(dir) || paths.iter().any(|named| named.is_at_or_below(dir));
         let before = base.map(|base| base.tree);
         let mut changes = match self.memo.diff(before, Some(row.tree), &enters) {
             Ok(changes) => changes,
@@ -284,13 +283,29 @@ impl<'l> Rows<'l> {
         } else {
             Meta::default()
         };
-        changes.retain(|change| {
-            is_within(&change.path)
-                && row.covers(&change.path)
-                && (change.after.is_some() || !meta.hides(&change.path))
-        });
+        retain_covered(&mut changes, paths, row, &meta);
         Some(changes)
     }
+}
+
+/// Whether a path is at or below one of `paths`; none means everywhere.
+fn is_within(path: &RelPath, paths: &[RelPath]) -> bool {
+    paths.is_empty() || paths.iter().any(|named| path.is_at_or_below(named))
+}
+
+/// Keeps the changes within `paths` that a checkpoint covers. What could not be captured is reported
+/// as such, not as deleted.
+fn retain_covered(
+    changes: &mut Vec<TreeChange>,
+    paths: &[RelPath],
+    checkpoint: &Checkpoint,
+    meta: &Meta,
+) {
+    changes.retain(|change| {
+        is_within(&change.path, paths)
+            && checkpoint.covers(&change.path)
+            && (change.after.is_some() || !meta.hides(&change.path))
+    });
 }
 
 /// Returns the warnings about the store's state that every read-only command gives.
@@ -342,54 +357,59 @@ fn glob(pattern: &str, text: &str) -> bool {
     pattern[p..].iter().all(|c| *c == '*')
 }
 
-#[derive(Debug)]
+/// What is known of a checkpoint, and what changed in it.
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct ShowOutcome {
+    #[serde(skip)]
     pub checkpoint: Checkpoint,
-    pub meta: Meta,
-    /// The baseline when it was made; `changes` are relative to it.
+    /// The checkpoint with which it is compared: the baseline when it was made.
     pub before: Option<Checkpoint>,
+    pub counts: ChangeCounts,
     pub changes: Vec<TreeChange>,
+    /// With `--files`: all files and links that it holds; else null.
+    pub files: Option<Vec<RelPath>>,
     /// What the changes are limited to; none for all.
+    #[serde(skip)]
     pub paths: Vec<RelPath>,
     /// What the restore, before which it was made, went back to.
+    #[serde(skip)]
     pub operation_target: Option<Checkpoint>,
+    #[serde(serialize_with = "held")]
+    #[schemars(with = "Vec<HeldDatabase>")]
     pub databases: Databases,
-    /// The values that it holds, as a JSON object.
-    pub state: Option<Vec<u8>>,
-    /// Where it was made, if not here.
+    /// The values that it holds; null if it holds none.
+    pub state: Option<Values>,
+    /// What could not be captured.
+    #[serde(rename = "uncaptured", serialize_with = "uncaptured")]
+    #[schemars(with = "Vec<PathReason>")]
+    pub meta: Meta,
+    /// Machine and directory of one that was imported; null for others.
     pub origin: Option<OriginStore>,
-    pub warnings: Vec<Warning>,
-}
-
-/// Returns the paths of all files and links that a checkpoint holds.
-pub fn files(context: &Context, checkpoint: &Checkpoint) -> Result<Vec<RelPath>> {
-    let snapshot = context.require_store()?.snapshot(checkpoint)?;
-    Ok(snapshot.files.into_keys().collect())
 }
 
 /// Shows a checkpoint, by default where the directory stands, limited to paths if any are named.
-pub fn show(context: &Context, words: &TypedWords) -> Result<ShowOutcome> {
+/// `lists_files`: all that it holds is listed.
+pub fn show(
+    context: &Context,
+    words: &TypedWords,
+    lists_files: bool,
+) -> Result<(ShowOutcome, Vec<Warning>)> {
     let store = context.require_store()?;
     let inventory = store.inventory()?;
     let lookup = Lookup::new(context, &store, &inventory);
     let (checkpoint, paths) = lookup.read_one(words)?;
-    let fetched = if inventory.checkpoints.holds(checkpoint.id) {
-        FetchedCheckpoints::default()
-    } else {
-        store.fetched_with(checkpoint.id).unwrap_or_default().1
-    };
-    let line = if fetched.checkpoints.is_empty() {
-        &inventory.checkpoints
-    } else {
-        &fetched.checkpoints
-    };
+    let is_ours = inventory.checkpoints.holds(checkpoint.id);
+    let fetched = (!is_ours)
+        .then(|| store.fetched_with(checkpoint.id))
+        .flatten();
+    let fetched = fetched.map(|(_, fetched)| fetched);
+    let line = fetched
+        .as_ref()
+        .map_or(&inventory.checkpoints, |fetched| &fetched.checkpoints);
     let before = baseline::before(line, checkpoint.record.sequence);
     let before = before.map(Cow::into_owned);
-    let changes = TreeMemo::new(store.objects()).diff(
-        before.as_ref().map(|c| c.tree),
-        Some(checkpoint.tree),
-        &|_| true,
-    );
+    let trees = (before.as_ref().map(|c| c.tree), Some(checkpoint.tree));
+    let changes = TreeMemo::new(store.objects()).diff(trees.0, trees.1, &|_| true);
     let mut changes = changes.map_err(|why| store.damage(checkpoint.id, why))?;
     let mut warnings = reader_warnings(context, &store, &inventory)?;
     let (checkpoint, meta) = if checkpoint.adopted {
@@ -397,14 +417,7 @@ pub fn show(context: &Context, words: &TypedWords) -> Result<ShowOutcome> {
     } else {
         (checkpoint.clone(), store.meta(&checkpoint)?)
     };
-    // Paths that could not be captured are reported as such, not as deleted.
-    changes.retain(|change| {
-        let is_asked_for =
-            paths.is_empty() || paths.iter().any(|path| change.path.is_at_or_below(path));
-        is_asked_for
-            && checkpoint.covers(&change.path)
-            && (change.after.is_some() || !meta.hides(&change.path))
-    });
+    retain_covered(&mut changes, &paths, &checkpoint, &meta);
     for path in &paths {
         let has_changed = changes.iter().any(|c| c.path.is_at_or_below(path));
         if !has_changed && !meta.hides(path) && !lookup.holds(&checkpoint, path)? {
@@ -422,18 +435,23 @@ pub fn show(context: &Context, words: &TypedWords) -> Result<ShowOutcome> {
     let operation_target = operation.and_then(|operation| inventory.get(operation.target));
     let imported = inventory.origins.get(&checkpoint.id);
     let imported = imported.and_then(|imported| imported.origin.clone());
-    Ok(ShowOutcome {
-        origin: imported.or_else(|| fetched.origins.get(&checkpoint.id).cloned()),
-        state: state.map(|(_, bytes)| bytes),
+    let snapshot = lists_files.then(|| store.snapshot(&checkpoint));
+    let outcome = ShowOutcome {
+        origin: imported.or_else(|| fetched?.origins.get(&checkpoint.id).cloned()),
+        state: state.and_then(|(_, bytes)| state_document::values(&bytes)),
         operation_target: operation_target.map(Cow::into_owned),
+        counts: ChangeCounts::of(&changes),
+        files: snapshot
+            .transpose()?
+            .map(|snapshot| snapshot.files.into_keys().collect()),
         paths,
         checkpoint,
         meta,
         before,
         changes,
         databases,
-        warnings,
-    })
+    };
+    Ok((outcome, warnings))
 }
 
 /// Counts what the message of a plain git commit does not record.

@@ -14,7 +14,7 @@ use crate::ops::capture::scope_checks::{
     check_each_part, check_git_holds_all, check_something_is_held, uncaptured,
 };
 use crate::ops::context::Context;
-use crate::ops::create::options::ResolvedOptions;
+use crate::ops::create::options::CreateOptions;
 use crate::store::objects::object_hash::ObjectKind;
 use crate::store::objects::pack::checkpoint_packs::PackSet;
 use crate::store::repository::Store;
@@ -36,13 +36,12 @@ pub struct CapturedScope {
 pub fn gather(
     context: &Context,
     store: &Store,
-    resolved: &ResolvedOptions,
+    asked: &CreateOptions,
     limit_files: Option<u64>,
-    include_sensitive: &[String],
     pack: &mut PackSet<'_>,
 ) -> Result<CaptureOutcome<CapturedScope>> {
     let worktree = WorkTree::open_root(&context.root)?;
-    let state_document = resolved.state_document.as_ref();
+    let state_document = asked.state_document.as_ref();
     let extras = Extras {
         state_document: state_document
             .map(|document| pack.add(ObjectKind::Blob, &document.bytes))
@@ -50,12 +49,13 @@ pub fn gather(
         ..Extras::default()
     };
     let mut sink = Sink::Pack(pack);
+    let include_sensitive = &asked.include_sensitive;
     let options = CaptureOptions {
         limit_files,
         include_sensitive,
         ..CaptureOptions::default()
     };
-    let found = match &resolved.terms.scope {
+    let found = match &asked.terms.scope {
         None => capture(context, Some(store), &worktree, &options, sink)?,
         Some(scope) if scope.parts().is_empty() => {
             CaptureOutcome::Done(Box::new(no_files(&worktree, &mut sink)?))
@@ -64,7 +64,7 @@ pub fn gather(
             let _shield = context.interrupt.shield();
             let scanned = scan_scope(context, Some(store), &worktree, scope, include_sensitive)?;
             check_each_part(scope, scanned.0.listing())?;
-            return capture_scanned(context, scanned, resolved, limit_files, extras, &mut sink);
+            return capture_scanned(context, scanned, asked, limit_files, extras, &mut sink);
         }
     };
     Ok(found.map(|captured| CapturedScope { captured, extras }))
@@ -74,12 +74,12 @@ pub fn gather(
 fn capture_scanned(
     context: &Context,
     (mut capturing, rules): ScannedScope<'_>,
-    resolved: &ResolvedOptions,
+    asked: &CreateOptions,
     limit_files: Option<u64>,
     mut extras: Extras,
     sink: &mut Sink<'_, '_>,
 ) -> Result<CaptureOutcome<CapturedScope>> {
-    let databases = &resolved.databases;
+    let databases = &asked.databases;
     capturing.exclude(
         &databases
             .iter()
@@ -94,7 +94,7 @@ fn capture_scanned(
             largest: Vec::new(),
         });
     }
-    let wanted = resolved.terms.checkpoint_type;
+    let wanted = asked.terms.checkpoint_type;
     check_git_holds_all(context, wanted, capturing.listing())?;
     capturing.read(sink)?;
     extras.rules = rules

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::config::settings::Settings;
-use crate::model::json::{JsonSchema, PathName, Serialize, paths};
+use crate::model::json::{JsonSchema, PathName, Serialize, paths, published_as};
 use crate::model::state::entry::WhyNot;
 use crate::model::state::listing::Listing;
 use crate::model::state::rel_path::RelPath;
@@ -90,6 +90,9 @@ pub fn rules_digest(store_list: &[u8], settings: &Settings) -> u64 {
     settings.max_file_size_bytes.hash(&mut hasher);
     hasher.finish()
 }
+
+published_as! { LeftOut, LeftOutJson, |left_out| LeftOutJson::new(left_out, false); }
+
 /// What the rules left out.
 #[derive(Serialize, JsonSchema)]
 pub struct LeftOutJson {

@@ -5,6 +5,7 @@ use std::io::Read;
 
 use crate::error::{Error, Result};
 use crate::model::checkpoint::record::Checkpoint;
+use crate::model::json::Octal;
 use crate::model::state::entry::{Entry, WhyNot, git_mode};
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
@@ -221,7 +222,7 @@ fn load_file(
                 warnings.push(Warning::ChangedWhileRead { path: path.clone() });
             }
             let seen = SeenFile {
-                mode: git_mode(kind, stat.perm()),
+                mode: Octal(git_mode(kind, stat.perm())),
                 id,
                 size_bytes: stat.size_bytes,
             };
@@ -310,7 +311,7 @@ mod tests {
         );
         assert_eq!(
             (version.bytes.as_deref(), version.seen.mode),
-            (Some(&b"hello\n"[..]), 0o100_644)
+            (Some(&b"hello\n"[..]), Octal(0o100_644))
         );
         std::fs::remove_file(temp.path().join("f")).unwrap();
         std::os::unix::fs::symlink("elsewhere", temp.path().join("f")).unwrap();
@@ -319,7 +320,7 @@ mod tests {
         };
         assert_eq!(
             (version.bytes.as_deref(), version.seen.mode),
-            (Some(&b"elsewhere"[..]), 0o120_000)
+            (Some(&b"elsewhere"[..]), Octal(0o120_000))
         );
         std::fs::remove_file(temp.path().join("f")).unwrap();
         std::fs::create_dir(temp.path().join("f")).unwrap();

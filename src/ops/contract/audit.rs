@@ -1,6 +1,8 @@
 //! The audit trail: logs beside the files of how each `create` was called and how it ended, and
 //! which files an agent edited.
 
+use std::ffi::OsString;
+
 use crate::base::shell_word::shell_line;
 use crate::base::text::escape;
 use crate::base::time::rfc3339_seconds;
@@ -15,18 +17,10 @@ use crate::worktree::tree_handle::WorkTree;
 const OPERATIONS: (&str, &str) = (".audit", "checkpoint-operations.log");
 const MADE: (&str, &str) = (".checkpoints", "checkpoint-manifest.log");
 
-/// A finished `create`.
-pub struct AuditEnd<'e> {
-    /// The command line, word by word as given.
-    pub words: Vec<&'e [u8]>,
-    pub exit: u8,
-    /// Whether a checkpoint was recorded.
-    pub made: bool,
-}
-
-/// Appends to the logs. A failure is only a warning.
-pub fn note(context: &Context, ended: &AuditEnd<'_>) -> Option<Warning> {
-    let why = write(context, ended).err()?.to_string();
+/// Appends the end of a `create` to the logs: the command line, the exit code, and whether a
+/// checkpoint was recorded. A failure is only a warning.
+pub fn note(context: &Context, words: &[OsString], exit: u8, made: bool) -> Option<Warning> {
+    let why = write(context, words, exit, made).err()?.to_string();
     Some(Warning::AuditFailed { why })
 }
 
@@ -46,13 +40,13 @@ pub fn note_edits(context: &Context, paths: &[String]) -> Result<()> {
     })
 }
 
-fn write(context: &Context, ended: &AuditEnd<'_>) -> Result<()> {
+fn write(context: &Context, words: &[OsString], exit: u8, made: bool) -> Result<()> {
     let work = WorkTree::open_root(&context.root)?;
     let time = rfc3339_seconds(context.now_ms);
-    let (command, exit) = (shell_line(ended.words.iter().copied()), ended.exit);
+    let command = shell_line(words.iter().map(|word| word.as_encoded_bytes()));
     let line = format!("[CHECKPOINT] {time} | Command: {command} | Exit: {exit}\n");
     add(&work, OPERATIONS, &line)?;
-    if ended.made {
+    if made {
         let line = format!("{time}: Checkpoint created successfully\n");
         add(&work, MADE, &line)?;
     }

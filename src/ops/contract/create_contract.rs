@@ -6,7 +6,6 @@ use crate::error::Result;
 use crate::model::checkpoint::alias;
 use crate::model::checkpoint::record::Checkpoint;
 use crate::model::checkpoint::terms::CheckpointType;
-use crate::model::state::database::Database;
 use crate::model::state::entry::WhyNot;
 use crate::model::state::meta::Meta;
 use crate::model::state::object_id::ObjectId;
@@ -14,7 +13,6 @@ use crate::model::state::rel_path::RelPath;
 use crate::model::state::snapshot::Snapshot;
 use crate::model::state::state_document::StateDocument;
 use crate::ops::context::Context;
-use crate::ops::create::copies::Copies;
 use crate::ops::create::outcome::CreateOutcome;
 use crate::ops::restore::commands::{RestoreOptions, restore};
 use crate::ops::restore::restore_options::CommonOptions;
@@ -30,13 +28,13 @@ const NS_PER_MS: i64 = 1_000_000;
 
 /// Proven facts about a checkpoint.
 #[derive(Debug)]
-pub struct Contract {
-    pub checkpoint: Checkpoint,
+pub struct Contract<'o> {
+    pub made: &'o CreateOutcome,
+    pub checkpoint: &'o Checkpoint,
     /// As requested, or else the one that fits the content.
     pub checkpoint_type: CheckpointType,
     pub files: Vec<RelPath>,
     pub state_keys: Vec<String>,
-    pub databases: Vec<Database>,
     /// Digest of the content as read back, or why it could not be read.
     pub content: Result<Sum, ReadFailure>,
     /// Why a restore of this checkpoint would be refused now, if it would.
@@ -45,20 +43,12 @@ pub struct Contract {
     pub last_modified_ms: Option<i64>,
     /// The files compared with the project's own git index; `None` if there is no readable one.
     pub index: Option<AgainstIndex>,
-    /// Sensitive paths within its reach that were left out.
-    pub secrets: Vec<RelPath>,
     /// Paths within its reach that exist but could not be captured, and why.
     pub unheld: Vec<(RelPath, String)>,
-    /// Whether one of these should have been captured.
-    pub is_partial: bool,
     /// Number of files and directories within its reach that rules left out.
     pub left_out: usize,
     /// The ref file that keeps it alive.
     pub ref_file: PathBuf,
-    /// Location of the plain copies, if any were made.
-    pub copies: Option<PathBuf>,
-    /// Whether a reason was given.
-    pub has_reason: bool,
 }
 
 /// Comparison with the index of the project's own repository, which is only read.
@@ -73,54 +63,33 @@ pub struct AgainstIndex {
 ///
 /// # Errors
 /// The store cannot be opened. Damage is a fact of the contract.
-pub fn of_create(
-    context: &Context,
-    outcome: &CreateOutcome,
-    has_reason: bool,
-) -> Result<Option<Contract>> {
-    let Some(checkpoint) = outcome.checkpoint.clone() else {
+pub fn of_create<'o>(context: &Context, made: &'o CreateOutcome) -> Result<Option<Contract<'o>>> {
+    let Some(checkpoint) = &made.checkpoint else {
         return Ok(None);
     };
     let store = context.require_store()?;
-    let snapshot = store.snapshot(&checkpoint)?;
-    let CheckpointExtras { meta, extras } = store.meta_and_extras(&checkpoint)?;
+    let snapshot = store.snapshot(checkpoint)?;
+    let CheckpointExtras { meta, extras } = store.meta_and_extras(checkpoint)?;
     let index = against_index(context, &snapshot);
-    let sum = match outcome.content.clone() {
-        Some(sum) => Ok(sum),
-        None => digest::sum(store.objects(), &snapshot, &extras),
-    };
-    let left_out = &outcome.left_out;
+    let asked_for = checkpoint.record.terms.checkpoint_type;
+    let state_document = extras.state_document;
+    let refs = store.layout().refs().join("checkpoints");
     Ok(Some(Contract {
-        checkpoint_type: checkpoint
-            .record
-            .terms
-            .checkpoint_type
-            .unwrap_or_else(|| fitting(index, &snapshot, &extras)),
-        state_keys: extras
-            .state_document
-            .map(|id| keys(&store, id))
-            .unwrap_or_default(),
-        databases: outcome.databases.clone(),
-        content: sum,
-        restorable: dry_run(context, &checkpoint),
+        made,
+        checkpoint,
+        checkpoint_type: asked_for.unwrap_or_else(|| fitting(index, &snapshot, &extras)),
+        state_keys: state_document.map_or_else(Vec::new, |id| keys(&store, id)),
+        content: match made.content.clone() {
+            Some(sum) => Ok(sum),
+            None => digest::sum(store.objects(), &snapshot, &extras),
+        },
+        restorable: dry_run(context, checkpoint),
         last_modified_ms: last_modified(context, &snapshot),
         index,
-        secrets: left_out.secrets.iter().cloned().collect(),
         unheld: unheld(&meta),
-        is_partial: outcome.is_partial(),
-        left_out: left_out.directories.len() + left_out.files.len(),
-        ref_file: store
-            .layout()
-            .refs()
-            .join("checkpoints")
-            .join(checkpoint.id.to_hex()),
+        left_out: made.left_out.directories.len() + made.left_out.files.len(),
+        ref_file: refs.join(checkpoint.id.to_hex()),
         files: snapshot.files.into_keys().collect(),
-        copies: match &outcome.copies {
-            Some(Copies::Made(dir)) => Some(dir.clone()),
-            _ => None,
-        },
-        has_reason,
-        checkpoint,
     }))
 }
 

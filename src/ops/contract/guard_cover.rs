@@ -9,7 +9,7 @@ use crate::model::checkpoint::record::Checkpoint;
 use crate::model::state::entry::WhyNot;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::scope::{Scope, ScopePart};
-use crate::ops::browse::diff::compare::{self, DiffOptions};
+use crate::ops::browse::diff::compare;
 use crate::ops::browse::diff::file_diff::{Detail, PatchOptions};
 use crate::ops::capture::lazy_snapshot::LazySnapshot;
 use crate::ops::context::Context;
@@ -78,16 +78,14 @@ pub fn edited(
     checkpoint: &Checkpoint,
     wanted: Option<&Scope>,
 ) -> Result<Option<RelPath>> {
-    let options = DiffOptions {
-        words: TypedWords::of_checkpoint(checkpoint.id.to_hex()),
-        globs: Globs::default(),
-        patch: PatchOptions {
-            detail: Detail::Names,
-            context: 0,
-            binary: false,
-        },
+    let words = TypedWords::of_checkpoint(checkpoint.id.to_hex());
+    let names = PatchOptions {
+        detail: Detail::Names,
+        context: 0,
+        binary: false,
     };
-    let found = compare::diff(context, &options, &mut |_| Ok(ControlFlow::Continue(())))?;
+    let go_on = &mut |_: &_| ControlFlow::Continue(());
+    let found = compare::diff(context, &words, &Globs::default(), names, go_on)?;
     let unread = found.not_compared.into_iter();
     let unread = unread.filter(|(_, why)| why.makes_partial() || matches!(why, WhyNot::Secret(_)));
     let other = found.other;
@@ -95,7 +93,7 @@ pub fn edited(
         .files
         .into_iter()
         .map(|file| file.path)
-        .chain(other.modes.into_iter().map(|(path, ..)| path))
+        .chain(other.modes.into_iter().map(|sides| sides.path))
         .chain(other.empty_dirs_added)
         .chain(other.empty_dirs_deleted)
         .chain(unread.map(|(path, _)| path));

@@ -1,11 +1,9 @@
 //! What follows a new checkpoint: eviction by policy, the manifest, the stat cache.
 
-use std::collections::HashSet;
-
 use crate::error::Result;
-use crate::model::checkpoint::keep_policy::{Policy, PolicyChange};
+use crate::model::checkpoint::keep_policy::Policy;
 use crate::model::checkpoint::line::Line;
-use crate::model::checkpoint::retention::{self, Evicted, EvictionReason, RetentionPlan};
+use crate::model::checkpoint::retention::{self, Evicted, EvictionReason};
 use crate::model::session::provenance::Moment;
 use crate::model::state::object_id::ObjectId;
 use crate::ops::capture::pipeline::Captured;
@@ -16,46 +14,17 @@ use crate::store::locked::LockedStore;
 use crate::store::refs::inventory::Inventory;
 use crate::store::small_files::stat_cache::{self, Basis};
 
-/// What one call keeps.
-#[derive(Clone, Debug, Default)]
-pub struct KeepOptions {
-    /// Changes of the configured policy.
-    pub change: PolicyChange,
-    /// The checkpoints that may go although the configured policy keeps them; `None`: all.
-    pub agreed: Option<Vec<ObjectId>>,
-    /// Whether all stay, whatever the policy says.
-    pub evicts_nothing: bool,
-}
-
-impl KeepOptions {
-    pub fn policy(&self, context: &Context) -> Policy {
-        context.settings.keep.changed(&self.change)
-    }
-
-    /// Takes out of a plan what was not agreed to and the configured policy keeps.
-    pub fn limit(&self, plan: &mut RetentionPlan, configured: impl FnOnce() -> RetentionPlan) {
-        let Some(agreed) = self.agreed.as_ref().filter(|_| self.is_change()) else {
-            return;
-        };
-        let allowed: HashSet<ObjectId> = configured().ids().chain(agreed.iter().copied()).collect();
-        plan.evict.retain(|(id, _)| allowed.contains(id));
-    }
-
-    fn is_change(&self) -> bool {
-        self.change != PolicyChange::default()
-    }
-}
-
-/// What follows the commit point: eviction, `main`, manifest, stat cache. Failures undo nothing.
+/// What follows the commit point: eviction by a policy if there is one, `main`, manifest, stat cache.
+/// Failures undo nothing.
 pub fn apply_retention(
     context: &Context,
     locked: &mut LockedStore<'_>,
-    keep: &KeepOptions,
+    policy: Option<Policy>,
     pending: Option<&Pending>,
     captured: &Captured,
     warnings: &mut Vec<Warning>,
 ) -> Vec<Evicted> {
-    let evicted = match evict(context, locked, keep, pending) {
+    let evicted = match evict(context, locked, policy, pending) {
         Ok(evicted) => evicted,
         Err(e) => {
             warnings.push(Warning::bookkeeping("evicting old checkpoints")(e));
@@ -112,15 +81,15 @@ fn save_stat_cache(locked: &LockedStore<'_>, captured: &Captured) -> Result<()> 
 fn evict(
     context: &Context,
     locked: &mut LockedStore<'_>,
-    keep: &KeepOptions,
+    policy: Option<Policy>,
     pending: Option<&Pending>,
 ) -> Result<Vec<Evicted>> {
-    if keep.evicts_nothing {
+    let Some(policy) = policy else {
         return Ok(Vec::new());
-    }
+    };
     let needed = session::needed(context, locked.store(), pending);
     let line = &locked.inventory().checkpoints;
-    let mut plan = retention::plan(line, &keep.policy(context), context.now_ms, &needed);
+    let mut plan = retention::plan(line, &policy, context.now_ms, &needed);
     plan.evict_first(&is_before_tool(line));
     drop_planned(locked, &plan.evict)
 }

@@ -1,71 +1,89 @@
 //! `create`: captures the working directory and records it.
 
+use std::time::Duration;
+
 use crate::error::{Code, Error, Result};
+use crate::model::checkpoint::record::Checkpoint;
 use crate::model::default_rules::IGNORE_FILE;
 use crate::model::state::entry::WhyNot;
-use crate::ops::capture::gather::gather;
+use crate::ops::capture::gather::{CapturedScope, gather};
+use crate::ops::capture::left_out::{LeftOut, rules_digest};
 use crate::ops::capture::pipeline::{CaptureOutcome, Captured};
 use crate::ops::context::Context;
 use crate::ops::contract::hold;
-use crate::ops::create::gate::Gate;
-use crate::ops::create::options::{CreateOptions, ResolvedOptions, resolve};
-use crate::ops::create::outcome::{CreateOutcome, Skipped};
+use crate::ops::create::copies;
+use crate::ops::create::options::{CreateOptions, DedupPolicy, is_enabled};
+use crate::ops::create::outcome::{CreateCounts, CreateOutcome, Skipped};
 use crate::ops::create::record::record;
-use crate::ops::create::{copies, dedup};
 use crate::ops::database::backup::back_up_all;
-use crate::ops::maintain::auto_gc::auto_gc;
+use crate::ops::maintain::auto_gc::{auto_gc, has_many_packs};
 use crate::ops::maintain::repair::salvage;
 use crate::ops::maintain::size_limit;
 use crate::ops::open_store::open_usable;
 use crate::ops::session::{self, Session};
 use crate::ops::warning::Warning;
 use crate::store::damage::salvage::Unreadable;
+use crate::store::repository::Store;
+use crate::store::small_files::size_gate::{self, GateKey};
+use crate::store::trees::meta_tree::{self, Extras};
 
-/// Captures the directory and records it. Calls `tell` once the outcome is certain, then runs
-/// housekeeping until `out_of_time` returns true. Returns its warnings.
-pub fn create(
-    context: &Context,
-    options: &CreateOptions,
-    tell: &mut dyn FnMut(&CreateOutcome),
-    out_of_time: &dyn Fn() -> bool,
-) -> Result<Vec<Warning>> {
-    let resolved = match resolve(context, options)? {
-        Ok(resolved) => resolved,
-        Err(disabled) => {
-            tell(&disabled);
-            return Ok(Vec::new());
-        }
-    };
-    let mut attempt = || create_in_store(context, options, resolved.clone(), tell, out_of_time);
-    match attempt() {
+/// Captures the directory and records it. [`tidy`] is to follow once the answer is given.
+pub fn create(context: &Context, options: &CreateOptions) -> Result<CreateOutcome> {
+    if !is_enabled(context)? {
+        return Ok(CreateOutcome::disabled(options));
+    }
+    match create_in_store(context, options) {
         // Another process removed the store while we waited for the lock: this is the first
         // checkpoint of a new one.
-        Err(error) if error.code == Code::STORE_GONE => attempt(),
+        Err(error) if error.code == Code::STORE_GONE => create_in_store(context, options),
         other => other,
     }
 }
 
-/// Like [`create`] under a lock already held, without plain copies and housekeeping.
+/// Like [`create`] under a lock already held, without plain copies.
 pub fn create_in(
     context: &Context,
     session: &mut Session<'_>,
     options: &CreateOptions,
 ) -> Result<CreateOutcome> {
-    match resolve(context, options)? {
-        Ok(resolved) => capture_and_record(context, session, options, resolved),
-        Err(disabled) => Ok(disabled),
+    if !is_enabled(context)? {
+        return Ok(CreateOutcome::disabled(options));
     }
+    capture_and_record(context, session, options)
+}
+
+/// Does the housekeeping after a new checkpoint until `out_of_time` returns true; nothing while
+/// another process holds the lock. Returns its warnings.
+pub fn tidy(
+    context: &Context,
+    made: &CreateOutcome,
+    out_of_time: &dyn Fn() -> bool,
+) -> Vec<Warning> {
+    if made.skipped.is_some() || !context.settings.auto_prune {
+        return Vec::new();
+    }
+    let Ok(Some(store)) = context.find_store() else {
+        return Vec::new();
+    };
+    if made.needed_bytes.is_none() && !has_many_packs(&store) {
+        return Vec::new();
+    }
+    let context = &Context {
+        lock_wait: Duration::ZERO,
+        ..context.stopped_by(&context.interrupt)
+    };
+    session::begin(context, &store).map_or_else(
+        |_| Vec::new(),
+        |mut session| {
+            session.needed_bytes = made.needed_bytes;
+            auto_gc(context, &mut session, out_of_time)
+        },
+    )
 }
 
 /// Opens and locks the store, replacing it if it has lost everything, and makes plain copies after
 /// the record.
-fn create_in_store(
-    context: &Context,
-    options: &CreateOptions,
-    resolved: ResolvedOptions,
-    tell: &mut dyn FnMut(&CreateOutcome),
-    out_of_time: &dyn Fn() -> bool,
-) -> Result<Vec<Warning>> {
+fn create_in_store(context: &Context, options: &CreateOptions) -> Result<CreateOutcome> {
     let store = open_usable(context, options.force)?;
     let fresh;
     let mut session = session::begin(context, &store)?;
@@ -79,29 +97,17 @@ fn create_in_store(
         fresh = open_usable(context, options.force)?;
         session = session::begin(context, &fresh)?;
     }
-    let mut outcome = capture_and_record(context, &mut session, options, resolved)?;
+    let mut outcome = capture_and_record(context, &mut session, options)?;
     outcome
         .warnings
         .splice(0..0, context.pending_warnings.take());
-    if let Some(render) = options.copies {
+    if let Some(checkpoint) = outcome.checkpoint.as_ref().filter(|_| options.copies) {
         let may_be_there = outcome.skipped == Some(Skipped::Dedup);
-        let store = session.locked.store();
-        let CreateOutcome {
-            checkpoint,
-            warnings,
-            ..
-        } = &mut outcome;
-        outcome.copies = checkpoint
-            .as_ref()
-            .map(|c| copies::add(context, store, render, c, may_be_there, warnings));
+        let (store, warnings) = (session.locked.store(), &mut outcome.warnings);
+        outcome.copies = copies::add(context, store, checkpoint, may_be_there, warnings);
     }
-    tell(&outcome);
-    let made = outcome.skipped.is_none() && context.settings.auto_prune;
-    Ok(if made {
-        auto_gc(context, &mut session, out_of_time)
-    } else {
-        Vec::new()
-    })
+    outcome.needed_bytes = session.needed_bytes;
+    Ok(outcome)
 }
 
 /// Captures within the size gate, and records unless the newest checkpoint is identical.
@@ -109,67 +115,137 @@ fn capture_and_record(
     context: &Context,
     session: &mut Session<'_>,
     options: &CreateOptions,
-    resolved: ResolvedOptions,
 ) -> Result<CreateOutcome> {
     hold::check_none_active(context, session)?;
     let store = session.locked.store();
     let warnings = std::mem::take(&mut session.warnings);
-    let gate = Gate::of(context, store, &options.gate, options.force);
-    // The decision remembered for a session concerns the whole directory.
-    let is_whole = resolved.terms.scope.is_none();
-    if is_whole && gate.remembered == Some(true) {
-        return Ok(CreateOutcome::too_many_files(
-            resolved.reason,
-            warnings,
-            gate.limit,
-            Vec::new(),
-        ));
+    let limit = options.max_files.unwrap_or(context.settings.max_files);
+    let is_limited = !options.force && limit > 0;
+    let gate = is_limited.then(|| gate_key(context, store, options, limit));
+    let gate = gate.flatten();
+    let remembered = gate.as_ref();
+    let remembered = remembered.and_then(|key| size_gate::recall(store.layout(), key));
+    let too_many =
+        |warnings, largest| CreateOutcome::too_many_files(options, warnings, limit, largest);
+    if remembered == Some(true) {
+        return Ok(too_many(warnings, Vec::new()));
     }
     let _shield = context.interrupt.shield();
     let mut pack = session.locked.begin_pack()?;
-    let limit = if is_whole {
-        gate.limit_to_count()
-    } else {
-        gate.limit_of_call()
-    };
-    let found = gather(
-        context,
-        store,
-        &resolved,
-        limit,
-        &options.include_sensitive,
-        &mut pack,
-    )?;
-    if is_whole {
-        gate.remember(store, matches!(found, CaptureOutcome::OverLimit { .. }));
+    // A session that began under the limit goes on.
+    let counted = (is_limited && remembered.is_none()).then_some(limit);
+    let found = gather(context, store, options, counted, &mut pack)?;
+    if let Some(key) = gate.filter(|_| remembered.is_none()) {
+        let is_over = matches!(found, CaptureOutcome::OverLimit { .. });
+        size_gate::remember(store.layout(), &key, is_over);
     }
     let mut gathered = match found {
         CaptureOutcome::Done(gathered) => gathered,
-        CaptureOutcome::OverLimit { limit, largest } => {
-            return Ok(CreateOutcome::too_many_files(
-                resolved.reason,
-                warnings,
-                limit,
-                largest,
-            ));
-        }
+        CaptureOutcome::OverLimit { largest, .. } => return Ok(too_many(warnings, largest)),
     };
     refuse_unread_rules(&gathered.captured)?;
     gathered.extras.databases =
-        back_up_all(context, &session.locked, &resolved.databases, &mut pack)?;
-    let databases = resolved.databases.clone();
-    let newest = dedup::reusable(context, session, &gathered, &resolved, options.dedup)?;
-    let mut outcome = if let Some(newest) = newest {
-        dedup::reuse(newest, *gathered.captured, resolved.reason, warnings)
-    } else {
-        let keep = &options.keep;
-        record(context, session, pack, gathered, resolved, keep, warnings)?
+        back_up_all(context, &session.locked, &options.databases, &mut pack)?;
+    let newest = reusable(context, session, &gathered, options)?;
+    let mut outcome = match newest {
+        Some(newest) => reuse(newest, *gathered.captured, options, warnings),
+        None => record(context, session, pack, gathered, options, warnings)?,
     };
-    outcome.databases = databases;
+    outcome.databases.clone_from(&options.databases);
     // A pattern that is misspelt shows in what is left out all the same.
     outcome.left_out_told |= !options.include_sensitive.is_empty() && outcome.skipped.is_none();
     evict_for_size(context, session, &mut outcome);
     Ok(outcome)
+}
+
+/// Returns the key under which the size gate of a session is remembered, which concerns the whole
+/// directory.
+fn gate_key(
+    context: &Context,
+    store: &Store,
+    options: &CreateOptions,
+    limit: u64,
+) -> Option<GateKey> {
+    let session = options.session.as_ref();
+    let session = session.or(context.environment.session.as_ref())?;
+    let is_whole = options.terms.scope.is_none();
+    (is_whole && !session.is_empty()).then(|| GateKey {
+        session: session.clone(),
+        limit,
+        rules: rules_digest(&store.exclusion_list(), &context.settings),
+    })
+}
+
+/// Returns the newest checkpoint if it can be reused; a safety checkpoint never is.
+fn reusable(
+    context: &Context,
+    session: &Session<'_>,
+    captured: &CapturedScope,
+    options: &CreateOptions,
+) -> Result<Option<Checkpoint>> {
+    let Some(newest) = session
+        .locked
+        .inventory()
+        .newest()
+        .filter(|c| !c.is_safety())
+    else {
+        return Ok(None);
+    };
+    let record = &newest.record;
+    let age_ms = context.now_ms.saturating_sub(record.time_ms);
+    let is_named_alike = record.reason == options.reason && record.source == options.source;
+    let may_reuse = match options.dedup {
+        DedupPolicy::Recent => {
+            is_named_alike && (0..context.settings.dedup_window_ms).contains(&age_ms)
+        }
+        DedupPolicy::Always => true,
+        DedupPolicy::SameState => record.terms.scope.is_none() && record.terms.expiry.is_none(),
+        DedupPolicy::Never => false,
+    };
+    let is_alike = options.dedup == DedupPolicy::SameState || record.terms == options.terms;
+    if !may_reuse || newest.tree != captured.captured.tree || !is_alike {
+        return Ok(None);
+    }
+    let meta = meta_tree::id_of(&captured.captured.meta, &captured.extras);
+    let meta = meta.map_err(|e| Error::unexpected(e.to_string()))?;
+    let is_same = newest.meta == meta
+        || (record.provenance.event.is_some() && has_equal_meta(session, newest, captured)?);
+    Ok(is_same.then(|| newest.clone()))
+}
+
+/// Whether a checkpoint holds the captured meta, whatever prompt it names.
+fn has_equal_meta(
+    session: &Session<'_>,
+    newest: &Checkpoint,
+    captured: &CapturedScope,
+) -> Result<bool> {
+    let held = session.locked.store().meta_and_extras(newest)?;
+    let extras = Extras {
+        prompt: None,
+        ..held.extras
+    };
+    Ok(held.meta == captured.captured.meta && extras == captured.extras)
+}
+
+/// Returns the outcome of a `create` for which an identical checkpoint was reused.
+fn reuse(
+    newest: Checkpoint,
+    captured: Captured,
+    options: &CreateOptions,
+    mut warnings: Vec<Warning>,
+) -> CreateOutcome {
+    warnings.extend(captured.warnings.iter().cloned());
+    warnings.push(Warning::Dedup {
+        existing: newest.id,
+        reason: newest.record.reason.clone(),
+    });
+    CreateOutcome {
+        counts: CreateCounts::of(&captured),
+        checkpoint: Some(newest),
+        left_out: LeftOut::of(&captured.listing),
+        meta: captured.meta,
+        ..CreateOutcome::skipped(options, Skipped::Dedup, warnings)
+    }
 }
 
 /// Refuses to record what an ignore file may leave out that cannot be read.

@@ -5,14 +5,16 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use crate::base::mutex;
 use crate::base::random_name::random_hex;
 use crate::base::shell_word::shell_word;
+use crate::base::{json, mutex};
 use crate::error::{Error, Result};
 use crate::model::checkpoint::alias;
 use crate::model::checkpoint::record::Checkpoint;
+use crate::model::checkpoint::terms::CheckpointTerms;
+use crate::model::json::{JsonSchema, Octal, Serialize};
 use crate::model::restore_plan::RestoreScope;
-use crate::model::state::entry::Entry;
+use crate::model::state::entry::RWX_BITS;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::ops::context::Context;
@@ -41,54 +43,51 @@ const CP_ALL: &str = if cfg!(target_os = "linux") {
     "cp -RpPf"
 };
 
-/// Renders a manifest as text.
-pub type Render = fn(&Manifest<'_>) -> String;
-
-/// Content of a manifest of copies.
-pub struct Manifest<'c> {
-    pub checkpoint: &'c Checkpoint,
-    /// Shell command that restores everything, directories included.
-    pub command: String,
-    pub files: Vec<Copied>,
+/// The manifest of plain copies.
+#[derive(Serialize, JsonSchema)]
+pub struct CopiesManifest {
+    /// `checkpoint.copies/2`.
+    schema: &'static str,
+    #[serde(flatten)]
+    checkpoint: Checkpoint,
+    alias: String,
+    #[serde(flatten)]
+    terms: CheckpointTerms,
+    /// The command that restores all of them, directories included.
+    command: String,
+    files: Vec<CopiedFile>,
 }
 
-pub struct Copied {
-    pub path: RelPath,
-    pub entry: Entry,
+/// One copy.
+#[derive(Serialize, JsonSchema)]
+struct CopiedFile {
+    kind: &'static str,
+    mode: Octal,
+    size_bytes: u64,
     /// Digest of the bytes, or of the text of a link; in hex.
-    pub sha256: String,
-    /// Shell command that restores this file.
-    pub command: String,
-}
-
-/// Result of the request for copies.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Copies {
-    Made(PathBuf),
-    /// A warning gives the reason.
-    Failed,
+    sha256: String,
+    /// The command that restores this file.
+    command: String,
+    #[serde(flatten)]
+    path: RelPath,
 }
 
 /// Makes the copies of a checkpoint, which no failure affects; `may_be_there` if it was reused.
+/// Returns their directory.
 pub fn add(
     context: &Context,
     store: &Store,
-    render: Render,
     checkpoint: &Checkpoint,
     may_be_there: bool,
     warnings: &mut Vec<Warning>,
-) -> Copies {
+) -> Option<PathBuf> {
     let _shield = context.interrupt.shield();
-    match make(context, store, checkpoint, may_be_there, render) {
-        Ok(dir) => Copies::Made(dir),
-        Err(error) => {
-            warnings.push(Warning::CopiesNotMade {
-                id: checkpoint.id,
-                why: error.to_string(),
-            });
-            Copies::Failed
-        }
-    }
+    let made = make(context, store, checkpoint, may_be_there);
+    let failed = |error: Error| Warning::CopiesNotMade {
+        id: checkpoint.id,
+        why: error.to_string(),
+    };
+    made.map_err(|error| warnings.push(failed(error))).ok()
 }
 
 fn make(
@@ -96,7 +95,6 @@ fn make(
     store: &Store,
     checkpoint: &Checkpoint,
     may_be_there: bool,
-    render: Render,
 ) -> Result<PathBuf> {
     let root = WorkTree::open_root(&context.root)?;
     let holder = open_or_make(&root, &own(HOLDER)?)?;
@@ -113,7 +111,7 @@ fn make(
         )));
     }
     let unfinished = Unfinished::begin(&holder, &random_hex())?;
-    let made = fill(context, store, checkpoint, &dir, &unfinished.work, render);
+    let made = fill(context, store, checkpoint, &dir, &unfinished.work);
     match made.and_then(|()| unfinished.publish(&name)) {
         Ok(()) => {
             root.root()
@@ -140,7 +138,6 @@ fn fill(
     checkpoint: &Checkpoint,
     dir: &Path,
     work: &WorkTree,
-    render: Render,
 ) -> Result<()> {
     let snapshot = store.snapshot(checkpoint)?;
     let plan = write_out::plan(&snapshot, &RestoreScope::default());
@@ -154,7 +151,7 @@ fn fill(
         mutex::lock(&sums).insert(path.clone(), (sum, written));
         Ok(written)
     };
-    let files = plan
+    let written = plan
         .write
         .iter()
         .map(|(path, write)| (path, write.after))
@@ -163,55 +160,44 @@ fn fill(
     let wanted = WantedEntry {
         top,
         dirs: &plan.make_dirs,
-        files,
+        files: written,
         special_bits: false,
     };
     materialize(&files_dir, &wanted, &fetch, &context.interrupt)?;
-    let root = context.root.path();
+    let (root, files) = (context.root.path(), dir.join(FILES_DIR));
     let copied = mutex::into_inner(sums)
         .into_iter()
         .filter_map(|(path, (sha256, size_bytes))| {
-            let entry = Entry {
+            let entry = plan.write.get(&path)?.after;
+            let (from, to) = (place(&files, &path), place(root, &path));
+            Some(CopiedFile {
+                kind: entry.kind.into_str(),
+                mode: Octal(entry.perm & RWX_BITS),
                 size_bytes,
-                ..plan.write.get(&path)?.after
-            };
-            let command = format!(
-                "{CP} {} {}",
-                place(&dir.join(FILES_DIR), &path),
-                place(root, &path)
-            );
-            Some(Copied {
-                path,
-                entry,
                 sha256,
-                command,
+                command: format!("{CP} {from} {to}"),
+                path,
             })
         });
-    let text = manifest(root, checkpoint, dir, copied.collect(), render);
+    let (from, to) = (
+        place(&files, &RelPath::root()),
+        place(root, &RelPath::root()),
+    );
+    let manifest = CopiesManifest {
+        schema: "checkpoint.copies/2",
+        checkpoint: checkpoint.clone(),
+        alias: alias::of(checkpoint),
+        terms: checkpoint.record.terms.clone(),
+        command: format!("{CP_ALL} {from} {to}"),
+        files: copied.collect(),
+    };
+    let text = json::document(&manifest, true);
     let file = own(MANIFEST)?;
     let written = work
         .root()
         .create_file(file.name())
         .and_then(|mut file| file.write_all(text.as_bytes()));
     written.map_err(|error| work.io("write", &file, error))
-}
-
-fn manifest(
-    root: &Path,
-    checkpoint: &Checkpoint,
-    dir: &Path,
-    files: Vec<Copied>,
-    render: Render,
-) -> String {
-    let (all, to) = (
-        place(&dir.join(FILES_DIR), &RelPath::root()),
-        place(root, &RelPath::root()),
-    );
-    render(&Manifest {
-        checkpoint,
-        command: format!("{CP_ALL} {all} {to}"),
-        files,
-    })
 }
 
 /// Quotes a path below a directory as one shell word; for the top, its whole content.

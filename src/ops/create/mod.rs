@@ -3,8 +3,6 @@
 pub mod apply_retention;
 pub mod command;
 pub mod copies;
-pub mod dedup;
-pub mod gate;
 pub mod options;
 pub mod outcome;
 pub mod record;

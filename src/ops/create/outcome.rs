@@ -1,64 +1,131 @@
 //! Outcome of a `create`.
 
+use std::path::PathBuf;
+
+use crate::model::checkpoint::alias;
 use crate::model::checkpoint::record::Checkpoint;
 use crate::model::checkpoint::retention::Evicted;
+use crate::model::checkpoint::terms::CheckpointTerms;
+use crate::model::json::{
+    CheckpointRef, JsonSchema, PathReason, Serialize, Serializer, optional_path, uncaptured,
+};
 use crate::model::state::database::Database;
 use crate::model::state::meta::Meta;
 use crate::model::state::rel_path::RelPath;
 use crate::ops::capture::left_out::LeftOut;
 use crate::ops::capture::pipeline::Captured;
-use crate::ops::create::copies::Copies;
+use crate::ops::create::options::CreateOptions;
 use crate::ops::warning::Warning;
 use crate::store::trees::digest::Sum;
 
 /// Why no checkpoint was made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
-#[strum(const_into_str, serialize_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Skipped {
     Dedup,
     TooManyFiles,
     Disabled,
 }
 
-#[derive(Debug, Default)]
+/// What `create` made.
+#[derive(Debug, Default, Serialize, JsonSchema)]
 pub struct CreateOutcome {
-    /// The new checkpoint, or the one that was reused.
+    /// The new checkpoint, or the one that is equal; all null if there is none.
+    #[serde(flatten, serialize_with = "made")]
+    #[schemars(with = "MadeCheckpoint")]
     pub checkpoint: Option<Checkpoint>,
+    /// Why none was made; null if one was.
     pub skipped: Option<Skipped>,
+    /// The reason that was given.
     pub requested_reason: String,
     pub counts: CreateCounts,
     pub left_out: LeftOut,
     /// Whether the answer names what is left out: it has changed, or the call wants some of it in.
+    #[serde(skip)]
     pub left_out_told: bool,
+    /// What could not be captured.
+    #[serde(rename = "uncaptured", serialize_with = "uncaptured")]
+    #[schemars(with = "Vec<PathReason>")]
     pub meta: Meta,
+    /// Checkpoints that the policy dropped for this one.
+    #[serde(rename = "dropped")]
     pub evicted: Vec<Evicted>,
-    pub copies: Option<Copies>,
     pub databases: Vec<Database>,
+    /// The folder of plain copies; null if none were made.
+    #[serde(serialize_with = "optional_path")]
+    #[schemars(with = "Option<String>")]
+    pub copies: Option<PathBuf>,
     /// Digest of a scoped checkpoint, read back right after it was made.
+    #[serde(skip)]
     pub content: Option<Sum>,
+    /// See [`Session::needed_bytes`](crate::ops::session::Session).
+    #[serde(skip)]
+    pub needed_bytes: Option<u64>,
+    #[serde(skip)]
     pub warnings: Vec<Warning>,
+}
+
+/// The checkpoint of a `create`, if there is one.
+#[derive(Serialize, JsonSchema)]
+struct MadeCheckpoint {
+    #[serde(flatten)]
+    checkpoint: CheckpointRef,
+    alias: Option<String>,
+    sequence: Option<u64>,
+    source: Option<String>,
+    coverage: Option<&'static str>,
+    #[serde(flatten)]
+    terms: CheckpointTerms,
+}
+
+/// Serializes the checkpoint of a `create`.
+pub fn made<S: Serializer>(found: &Option<Checkpoint>, serializer: S) -> Result<S::Ok, S::Error> {
+    let record = found.as_ref().map(|checkpoint| &checkpoint.record);
+    let made = MadeCheckpoint {
+        checkpoint: found
+            .as_ref()
+            .map_or_else(CheckpointRef::none, CheckpointRef::new),
+        alias: found.as_ref().map(alias::of),
+        sequence: record.map(|record| record.sequence),
+        source: record.map(|record| record.source.clone()),
+        coverage: record.map(|record| record.coverage.into_str()),
+        terms: record.map_or_else(CheckpointTerms::default, |record| record.terms.clone()),
+    };
+    made.serialize(serializer)
 }
 
 impl CreateOutcome {
     /// Returns the outcome of a `create` that made no checkpoint.
-    pub fn skipped(requested_reason: String, skipped: Skipped, warnings: Vec<Warning>) -> Self {
+    pub fn skipped(options: &CreateOptions, skipped: Skipped, warnings: Vec<Warning>) -> Self {
         Self {
             skipped: Some(skipped),
-            requested_reason,
+            requested_reason: options.reason.clone(),
             warnings,
             ..Self::default()
         }
     }
 
+    /// Returns the outcome of a `create` where checkpoints are disabled.
+    pub fn disabled(options: &CreateOptions) -> Self {
+        Self::skipped(options, Skipped::Disabled, vec![Warning::Disabled])
+    }
+
     /// Returns the outcome of a `create` that the size gate stopped.
     pub fn too_many_files(
-        requested_reason: String,
+        options: &CreateOptions,
         mut warnings: Vec<Warning>,
         limit: u64,
         largest: Vec<(RelPath, u64)>,
     ) -> Self {
         warnings.push(Warning::TooManyFiles { limit, largest });
-        Self::skipped(requested_reason, Skipped::TooManyFiles, warnings)
+        Self::skipped(options, Skipped::TooManyFiles, warnings)
+    }
+
+    /// Whether a checkpoint was made without all files or copies.
+    pub fn lacks_something(&self) -> bool {
+        let no_copies = |warning: &Warning| matches!(warning, Warning::CopiesNotMade { .. });
+        let is_made = self.checkpoint.is_some() && self.skipped != Some(Skipped::Dedup);
+        self.warnings.iter().any(no_copies) || (is_made && self.is_partial())
     }
 
     /// Whether something requested could not be captured.
@@ -70,9 +137,12 @@ impl CreateOutcome {
     }
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// Numbers of what was captured, and of what changed since the baseline.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct CreateCounts {
+    #[serde(rename = "file_count")]
     pub files: u64,
+    #[serde(rename = "directory_count")]
     pub directories: u64,
     pub content_bytes: u64,
     pub added: u64,

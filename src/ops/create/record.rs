@@ -7,13 +7,14 @@ use crate::error::{Error, Result};
 use crate::model::checkpoint::baseline;
 use crate::model::checkpoint::record::{Checkpoint, CheckpointKind, Coverage, Operation, Record};
 use crate::model::checkpoint::terms::CheckpointTerms;
+use crate::model::session::provenance::Provenance;
 use crate::model::state::rel_path::RelPath;
 use crate::ops::capture::gather::CapturedScope;
 use crate::ops::capture::left_out::LeftOut;
 use crate::ops::capture::pipeline::Captured;
 use crate::ops::context::Context;
-use crate::ops::create::apply_retention::{KeepOptions, apply_retention};
-use crate::ops::create::options::{PromptOrigin, ResolvedOptions};
+use crate::ops::create::apply_retention::apply_retention;
+use crate::ops::create::options::CreateOptions;
 use crate::ops::create::outcome::{CreateCounts, CreateOutcome};
 use crate::ops::maintain::moved::{self, Moved};
 use crate::ops::restore::companions::{self, IN_USE};
@@ -24,7 +25,6 @@ use crate::store::objects::pack::checkpoint_packs::PackSet;
 use crate::store::refs::recording::NewCheckpoint;
 use crate::store::repository::Store;
 use crate::store::trees::digest::{self, Sum};
-use crate::store::trees::meta_tree::Extras;
 use crate::store::trees::tree_memo::TreeMemo;
 
 /// Records the capture in `pack`, then applies retention and updates derived files.
@@ -37,14 +37,18 @@ pub fn record<'s>(
     session: &mut Session<'s>,
     mut pack: PackSet<'s>,
     gathered: CapturedScope,
-    resolved: ResolvedOptions,
-    keep: &KeepOptions,
+    options: &CreateOptions,
     mut warnings: Vec<Warning>,
 ) -> Result<CreateOutcome> {
-    let CapturedScope { captured, extras } = gathered;
-    let extras = with_prompt(extras, &resolved.origin, &mut pack)?;
-    let requested_reason = resolved.reason.clone();
-    let record = new_record(context, session, &captured, resolved, &mut warnings)?;
+    let CapturedScope {
+        captured,
+        mut extras,
+    } = gathered;
+    if let Some(prompt) = &options.prompt {
+        // The text of the prompt is no part of the state.
+        extras.prompt = Some(pack.add(ObjectKind::Blob, prompt.as_bytes())?);
+    }
+    let record = new_record(context, session, &captured, options, &mut warnings)?;
     context.progress.begin(WorkPhase::Flushing, 0, 0);
     let before = baseline::of(&session.locked.inventory().checkpoints).map(Cow::into_owned);
     let new = NewCheckpoint {
@@ -69,17 +73,19 @@ pub fn record<'s>(
     );
     let (left_out, left_out_told) =
         note_left_out(context, session, &checkpoint, &captured, &mut warnings);
+    let mut policy = context.settings.keep;
+    policy.last = options.keep.unwrap_or(policy.last);
     let evicted = apply_retention(
         context,
         &mut session.locked,
-        keep,
+        Some(policy),
         session.pending.as_ref(),
         &captured,
         &mut warnings,
     );
     Ok(CreateOutcome {
         checkpoint: Some(checkpoint),
-        requested_reason,
+        requested_reason: options.reason.clone(),
         counts,
         left_out,
         left_out_told,
@@ -126,40 +132,22 @@ fn note_left_out(
     (left_out, is_other)
 }
 
-/// Adds the text of the prompt, which is no part of the state.
-fn with_prompt(
-    mut extras: Extras,
-    origin: &PromptOrigin,
-    pack: &mut PackSet<'_>,
-) -> Result<Extras> {
-    if let Some(prompt) = &origin.prompt {
-        extras.prompt = Some(pack.add(ObjectKind::Blob, prompt.as_bytes())?);
-    }
-    Ok(extras)
-}
-
 /// Makes the record; for a store's first checkpoint, checks whether the directory was moved here.
 fn new_record(
     context: &Context,
     session: &Session<'_>,
     captured: &Captured,
-    resolved: ResolvedOptions,
+    options: &CreateOptions,
     warnings: &mut Vec<Warning>,
 ) -> Result<Record> {
-    let ResolvedOptions {
-        reason,
-        source,
-        terms,
-        origin,
-        ..
-    } = resolved;
-    let is_whole = terms.scope.is_none();
-    let mut record = Record {
-        terms,
-        ..record_of(context, captured, CheckpointKind::Regular, reason, source)
-    };
+    let (reason, source) = (options.reason.clone(), options.source.clone());
+    let is_whole = options.terms.scope.is_none();
+    let mut record = record_of(context, captured, CheckpointKind::Regular, reason, source);
+    record.terms = options.terms.clone();
     record.during_pending = session.pending.is_some();
-    record.provenance = origin.provenance.checked();
+    if let Some(provenance) = &options.provenance {
+        record.provenance = provenance.clone().checked();
+    }
     if !is_whole {
         record.coverage = Coverage::Scoped;
     }
@@ -211,6 +199,12 @@ fn record_of(
     reason: String,
     source: String,
 ) -> Record {
+    let agent = context.environment.agent.clone();
+    let provenance = agent.map_or_else(Provenance::default, |agent| Provenance {
+        agent: Some(agent.name.to_owned()),
+        session: agent.session,
+        ..Provenance::default()
+    });
     Record {
         sequence: 0,
         time_ms: context.now_ms,
@@ -226,7 +220,7 @@ fn record_of(
         source,
         operation: None,
         during_pending: false,
-        provenance: PromptOrigin::of(&context.environment).provenance.checked(),
+        provenance: provenance.checked(),
         terms: CheckpointTerms::default(),
     }
 }

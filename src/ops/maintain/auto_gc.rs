@@ -8,6 +8,7 @@ use crate::ops::session::Session;
 use crate::ops::warning::Warning;
 use crate::store::gc::mark;
 use crate::store::objects::id_set::ObjectIds;
+use crate::store::repository::Store;
 
 /// Number of packs above which a `create` merges some, after it has printed its id.
 const MANY_PACKS: usize = 50;
@@ -15,7 +16,7 @@ const MANY_PACKS: usize = 50;
 /// finding the live objects takes longer than a small `create`.
 const PACKS_PER_MERGE: usize = 8;
 
-/// Works under the lock that `create` holds; `out_of_time` is polled between steps.
+/// `out_of_time` is polled between steps.
 pub fn auto_gc(
     context: &Context,
     session: &mut Session<'_>,
@@ -35,6 +36,11 @@ pub fn auto_gc(
     warnings
 }
 
+/// Whether there are so many packs that some should be merged.
+pub fn has_many_packs(store: &Store) -> bool {
+    store.objects().packs().len() > MANY_PACKS
+}
+
 /// Whether there are many packs, and enough checkpoints were made since the last merge.
 fn is_due(session: &Session<'_>) -> bool {
     let store = session.locked.store();
@@ -47,7 +53,7 @@ fn is_due(session: &Session<'_>) -> bool {
             .take(PACKS_PER_MERGE);
         newest.any(|checkpoint| checkpoint.id == last)
     };
-    store.objects().packs().len() > MANY_PACKS && !store.last_gc().is_some_and(is_new)
+    has_many_packs(store) && !store.last_gc().is_some_and(is_new)
 }
 
 /// Drops dead packs and merges a few small ones.

@@ -13,7 +13,7 @@ use crate::model::checkpoint::record::Checkpoint;
 use crate::model::checkpoint::retention::{self, Evicted, RetentionPlan};
 use crate::model::state::object_id::ObjectId;
 use crate::ops::context::Context;
-use crate::ops::create::apply_retention::{KeepOptions, drop_planned, is_before_tool, named};
+use crate::ops::create::apply_retention::{drop_planned, is_before_tool, named};
 use crate::ops::maintain::delete::refuse_damage;
 use crate::ops::maintain::delete_store::clear_leftovers;
 use crate::ops::maintain::size_limit;
@@ -85,6 +85,15 @@ pub fn beyond(context: &Context, change: &PolicyChange) -> Result<Vec<Evicted>> 
     Ok(named(&inventory, &beyond))
 }
 
+/// What one call keeps.
+#[derive(Clone, Debug, Default)]
+pub struct KeepOptions {
+    /// Changes of the configured policy.
+    pub change: PolicyChange,
+    /// The checkpoints that may go although the configured policy keeps them; `None`: all.
+    pub agreed: Option<Vec<ObjectId>>,
+}
+
 pub fn prune(context: &Context, keep: &KeepOptions, dry_run: bool) -> Result<PruneOutcome> {
     let Some(store) = context.find_store()? else {
         return Ok(PruneOutcome::default());
@@ -126,7 +135,7 @@ pub fn prune(context: &Context, keep: &KeepOptions, dry_run: bool) -> Result<Pru
         .iter()
         .filter(|c| !c.is_safety())
         .count();
-    let keep = keep.policy(context).last;
+    let keep = context.settings.keep.changed(&keep.change).last;
     warnings.extend(plan.over_keep.then_some(Warning::OverKeep { keep, kept }));
     Ok(PruneOutcome {
         exists: true,
@@ -158,9 +167,13 @@ fn plan(
     let needed = session::needed(context, store, pending);
     let plan_by =
         |policy: &Policy| retention::plan_prune(checkpoints, policy, context.now_ms, &needed);
-    let mut plan = plan_by(&keep.policy(context));
+    let mut plan = plan_by(&context.settings.keep.changed(&keep.change));
     plan.evict_first(&is_before_tool(checkpoints));
-    keep.limit(&mut plan, || plan_by(&context.settings.keep));
+    if let Some(agreed) = &keep.agreed {
+        let usual = plan_by(&context.settings.keep);
+        let allowed: HashSet<ObjectId> = usual.ids().chain(agreed.iter().copied()).collect();
+        plan.evict.retain(|(id, _)| allowed.contains(id));
+    }
     let limit = context
         .settings
         .max_store_size_bytes
@@ -275,7 +288,7 @@ fn preview(context: &Context, store: &Store, keep: &KeepOptions) -> Result<Prune
     let kept = stay
         .filter(|c| !c.is_safety() && !gone.contains(&c.id))
         .count();
-    let keep = keep.policy(context).last;
+    let keep = context.settings.keep.changed(&keep.change).last;
     let over_keep = plan.over_keep.then_some(Warning::OverKeep { keep, kept });
     Ok(PruneOutcome {
         exists: true,

@@ -23,7 +23,7 @@ pub fn reword(
     selector: &str,
     reason: &str,
 ) -> Result<(RewordOutcome, Vec<Warning>)> {
-    let reason = checked_text(Some(reason), "", "reason")?;
+    let reason = checked_text(reason, "reason")?;
     check_names_nothing_else(context, &reason)?;
     let store = context.require_store()?;
     let mut session = session::begin(context, &store)?;

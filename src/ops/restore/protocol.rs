@@ -317,7 +317,7 @@ fn restore_under_lock(
     let evicted = apply_retention(
         context,
         &mut session.locked,
-        &common.keep,
+        (!common.evicts_nothing).then_some(context.settings.keep),
         None,
         &captured,
         &mut warnings,

@@ -13,17 +13,18 @@ use crate::model::restore_plan::{RestorePlan, RestoreScope};
 use crate::model::state::database::Database;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
-use crate::ops::create::apply_retention::KeepOptions;
 use crate::ops::restore::target::Target;
 use crate::ops::session::Pending;
 use crate::ops::warning::Warning;
 
 /// Options of all verbs that change the working directory.
 #[derive(Clone, Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a wish of its own")]
 pub struct CommonOptions {
     pub yes: bool,
     pub dry_run: bool,
-    pub keep: KeepOptions,
+    /// Whether all checkpoints stay, whatever the policy says.
+    pub evicts_nothing: bool,
     /// Whether every written file is read back, not only compared by its stat.
     pub reads_back: bool,
     /// Digest of the plan that was shown; any other plan is refused.

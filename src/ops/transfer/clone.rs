@@ -8,7 +8,6 @@ use crate::model::checkpoint::line::Line;
 use crate::model::checkpoint::record::Checkpoint;
 use crate::model::json::{self, JsonSchema, Serialize};
 use crate::ops::context::Context;
-use crate::ops::create::apply_retention::KeepOptions;
 use crate::ops::restore::commands::{self, RestoreOptions};
 use crate::ops::restore::restore_options::CommonOptions;
 use crate::ops::select::words::TypedWords;
@@ -70,10 +69,7 @@ pub fn clone(
             words: TypedWords::of_checkpoint(checkpoint.id.to_hex()),
             common: CommonOptions {
                 yes: true,
-                keep: KeepOptions {
-                    evicts_nothing: true,
-                    ..KeepOptions::default()
-                },
+                evicts_nothing: true,
                 ..CommonOptions::default()
             },
             ..RestoreOptions::default()

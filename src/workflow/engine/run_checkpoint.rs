@@ -36,11 +36,8 @@ pub fn snapshot(
         return Ok(RunCheckpoint::default());
     }
     let options = CreateOptions {
-        reason: Some(reason.to_owned()),
-        source: Some(workflow.kind.clone()),
         dedup,
-        is_automatic: true,
-        ..CreateOptions::default()
+        ..CreateOptions::automatic(reason, &workflow.kind)?
     };
     let mut outcome = create_in(context, session, &options)?;
     if outcome.skipped.is_none() && context.settings.auto_prune {

@@ -6,6 +6,7 @@ use crate::base::cut_list::one_of;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::record::Checkpoint;
 use crate::model::difference::{OtherDifferences, Pair, between};
+use crate::model::json::{JsonSchema, Octal, PathReason, Serialize, reasons};
 use crate::model::state::entry::{Entry, WhyNot};
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::snapshot::Snapshot;
@@ -21,29 +22,25 @@ use crate::ops::select::words::{Lookup, Named, TypedWords};
 use crate::ops::warning::Warning;
 use crate::store::repository::Store;
 
-#[derive(Clone, Debug)]
-pub struct DiffOptions {
-    /// None: where the directory stands against the working directory; one: that checkpoint against it; two: the
-    /// first against the other.
-    pub words: TypedWords,
-    pub globs: Globs,
-    pub patch: PatchOptions,
-}
-
-#[derive(Debug)]
+/// What differs between two states.
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct DiffOutcome {
     pub from: Checkpoint,
-    /// `None` is the working directory.
+    /// Null is the directory as it is now.
     pub to: Option<Checkpoint>,
-    /// In the order of their paths, without the pieces of a patch: those were handed on one by one.
+    // In the order of their paths, without the pieces of a patch: those were handed on one by one.
+    #[serde(rename = "changes")]
     pub files: Vec<FileDiff>,
     pub other: OtherDifferences,
     /// Paths that one side holds and of which the other side's state is unknown.
+    #[serde(serialize_with = "reasons")]
+    #[schemars(with = "Vec<PathReason>")]
     pub not_compared: Vec<(RelPath, WhyNot)>,
     /// Binary contents too large for the patch.
     pub too_large: Vec<RelPath>,
     /// Paths whose content in a checkpoint cannot be read; the warnings say why.
     pub damaged: Vec<RelPath>,
+    #[serde(skip)]
     pub warnings: Vec<Warning>,
 }
 
@@ -81,18 +78,22 @@ impl DiffOutcome {
 }
 
 /// Receives one path at a time, and says whether to go on.
-pub type Receiver<'r> = dyn FnMut(&FileDiff) -> Result<ControlFlow<()>> + 'r;
+pub type Receiver<'r> = dyn FnMut(&FileDiff) -> ControlFlow<()> + 'r;
 
+/// Compares where the directory stands with the directory, if `words` name no checkpoint; one that
+/// they name with the directory; or the first of two with the second.
 pub fn diff(
     context: &Context,
-    options: &DiffOptions,
+    words: &TypedWords,
+    globs: &Globs,
+    patch: PatchOptions,
     receiver: &mut Receiver<'_>,
 ) -> Result<DiffOutcome> {
-    let filter = options.globs.parse(&context.root)?;
+    let filter = globs.parse(&context.root)?;
     let store = context.require_store()?;
     let inventory = store.inventory()?;
     let lookup = Lookup::new(context, &store, &inventory);
-    let Named { checkpoints, paths } = lookup.read(&options.words, 2)?;
+    let Named { checkpoints, paths } = lookup.read(words, 2)?;
     let mut checkpoints = checkpoints.into_iter();
     let from = checkpoints.next();
     let from = from.map_or_else(|| current(context, &inventory), Ok)?;
@@ -118,7 +119,7 @@ pub fn diff(
     difference.retain(&|file| filter.passes(file), &|dir| filter.passes_dir(dir));
     let mut outcome = DiffOutcome::of(from, to, warnings);
     (outcome.other, outcome.not_compared) = (difference.other, difference.not_compared);
-    let (pairs, patch) = (difference.files, options.patch);
+    let pairs = difference.files;
     compare_pairs(context, pairs, &sides, patch, &mut outcome, receiver)?;
     Ok(outcome)
 }
@@ -165,7 +166,7 @@ fn compare_pairs(
         let Some(mut file) = read_pair(pair, sides, patch, outcome)? else {
             continue;
         };
-        let flow = receiver(&file)?;
+        let flow = receiver(&file);
         file.pieces.clear();
         outcome.files.push(file);
         if flow.is_break() {
@@ -216,15 +217,15 @@ fn read_pair(
     if options.detail == Detail::Names {
         let change = pair.change();
         let [before, after] = [pair.before, pair.after].map(|side| side.as_ref().map(unread));
-        let (counts, pieces) = (None, Vec::new());
         return Ok(Some(FileDiff {
             path: pair.path,
             change,
             before,
             after,
-            counts,
+            insertions: None,
+            deletions: None,
             is_binary: false,
-            pieces,
+            pieces: Vec::new(),
         }));
     }
     let path = pair.path.clone();
@@ -286,7 +287,7 @@ fn read_versions(
 /// Describes an unread file; a checkpoint's sizes are not known without reading its blobs.
 fn unread(entry: &Entry) -> SeenFile {
     SeenFile {
-        mode: entry.git_mode(),
+        mode: Octal(entry.git_mode()),
         id: entry.id,
         size_bytes: entry.size_bytes,
     }

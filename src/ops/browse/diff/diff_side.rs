@@ -2,6 +2,7 @@
 
 use crate::error::{Code, Result};
 use crate::model::checkpoint::record::Checkpoint;
+use crate::model::json::Octal;
 use crate::model::state::entry::Entry;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::snapshot::Snapshot;
@@ -81,7 +82,7 @@ impl<'s> Side<'s> {
         let read = || -> Result<FileVersion, ReadFailure> {
             let size_bytes = store.objects().size(&entry.id)?;
             let seen = SeenFile {
-                mode: entry.git_mode(),
+                mode: Octal(entry.git_mode()),
                 id: entry.id,
                 size_bytes,
             };

@@ -3,6 +3,7 @@
 use crate::base::base85;
 use crate::error::Result;
 use crate::model::difference::ChangeKind;
+use crate::model::json::{JsonSchema, Serialize};
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::stat::TYPE_BITS;
 use crate::ops::browse::diff::text_diff::{TextDiff, is_binary, text_diff};
@@ -31,16 +32,21 @@ pub struct PatchOptions {
 }
 
 /// A path that differs.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "FileChange")]
 pub struct FileDiff {
+    #[serde(flatten)]
     pub path: RelPath,
     pub change: ChangeKind,
     pub before: Option<SeenFile>,
     pub after: Option<SeenFile>,
-    /// Lines added and deleted; `None` for binary content, or if only names were requested.
-    pub counts: Option<(usize, usize)>,
+    /// Lines added; null for binary content, or if only names are compared.
+    pub insertions: Option<usize>,
+    pub deletions: Option<usize>,
+    #[serde(rename = "binary")]
     pub is_binary: bool,
     /// Pieces of the patch: one, or two if a file became a symlink or vice versa.
+    #[serde(skip)]
     pub pieces: Vec<Piece>,
 }
 
@@ -75,7 +81,8 @@ pub fn compare(
         change,
         before,
         after,
-        counts: None,
+        insertions: None,
+        deletions: None,
         is_binary,
         pieces: Vec::new(),
     };
@@ -84,7 +91,7 @@ pub fn compare(
         return Ok(diff);
     }
     let (piece, counts) = piece(one, two, options)?;
-    diff.counts = counts;
+    (diff.insertions, diff.deletions) = counts.unzip();
     if options.detail == Detail::Patch {
         diff.pieces.push(piece);
     }
@@ -95,7 +102,7 @@ fn change_of(before: Option<SeenFile>, after: Option<SeenFile>) -> ChangeKind {
     match (before, after) {
         (None, _) => ChangeKind::Added,
         (_, None) => ChangeKind::Deleted,
-        (Some(one), Some(two)) if (one.mode ^ two.mode) & TYPE_BITS != 0 => ChangeKind::Type,
+        (Some(one), Some(two)) if (one.mode.0 ^ two.mode.0) & TYPE_BITS != 0 => ChangeKind::Type,
         (Some(one), Some(two)) if one.id == two.id => ChangeKind::Mode,
         _ => ChangeKind::Changed,
     }

@@ -1,5 +1,6 @@
 //! The versions of a file that a diff compares, as far as they can be read.
 
+use crate::model::json::{JsonSchema, Octal, Serialize};
 use crate::model::state::entry::WhyNot;
 use crate::model::state::object_id::ObjectId;
 
@@ -24,10 +25,10 @@ pub enum LoadedVersion {
 }
 
 /// What a patch says about one version of a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SeenFile {
-    /// As git writes it.
-    pub mode: u32,
+    /// Type and mode as git writes them: `100644`.
+    pub mode: Octal,
     pub id: ObjectId,
     pub size_bytes: u64,
 }
