@@ -57,8 +57,8 @@ impl CommandContext<'_> {
         self.warn(warnings);
     }
 
-    /// Prints an answer as JSON or as text.
-    pub fn print<A: Text>(&self, context: &Context, done: &Done<A>) {
+    /// Prints an answer as JSON or as text; returns its exit code.
+    pub fn print<A: Text>(&self, context: &Context, done: &Done<A>) -> u8 {
         let Done {
             answer,
             warnings,
@@ -88,6 +88,7 @@ impl CommandContext<'_> {
             self.printer
                 .failure(&words::error(error, self.printer.err_paint()));
         }
+        *exit
     }
 
     /// Writes a part of the text of an answer before the rest, through a pager on a terminal; breaks

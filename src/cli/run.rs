@@ -99,9 +99,10 @@ impl<C: Command> RunCommand for C {
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
         let done = Command::run(self, context, cmd);
-        match &done {
-            Ok(done) => cmd.print(context, done),
-            Err(_) => cmd.close_pages(),
+        if let Ok(done) = &done {
+            cmd.print(context, done);
+        } else {
+            cmd.close_pages();
         }
         C::after(context, cmd, done.as_ref());
         done.map(|done| done.exit)

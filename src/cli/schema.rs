@@ -5,6 +5,8 @@ use serde_json::Value;
 use crate::agent::doctor::DoctorOutcome;
 use crate::cli::commands::cat::CatAnswer;
 use crate::cli::commands::setup::SetupOutcome;
+use crate::cli::commands::workflow::documents::RewindAnswer;
+use crate::cli::commands::workflow::report::{Checked, Next, TaskList};
 use crate::cli::commands::{create, diff, show, status};
 use crate::model::json::TextAnswer;
 use crate::ops::browse::bisect::BisectOutcome;
@@ -33,9 +35,13 @@ use crate::ops::transfer::remote::RemoteOutcome;
 use crate::view::contract::CheckpointContract;
 use crate::view::document::{self, JsonSchema, Serialize};
 use crate::view::envelope::{self, envelope};
-use crate::view::workflow::answers as runs;
 use crate::view::{restore, rewind, undo};
+use crate::workflow::engine::import_export::Exported;
+use crate::workflow::engine::repair_run::RecoverOutcome;
+use crate::workflow::engine::report::{Listed, Shown, Status};
+use crate::workflow::engine::resume::ResumeOutcome;
 use crate::workflow::engine::run_lifecycle::EndOutcome;
+use crate::workflow::engine::transition::StepOutcome;
 use crate::workflow::profiles::pipeline_schema::PIPELINE_SCHEMA;
 
 /// Documents whose formats other programs prescribe.
@@ -125,34 +131,34 @@ const ANSWERS: &[(&str, Schema)] = &answers! {
 /// The answers of `workflow`, `phase` and `task`; those without a word are of wrong usage.
 const RUN_ANSWERS: &[(&str, Schema)] = &answers! {
     "phase" (),
-    "phase.approve" runs::StepAnswer,
-    "phase.done" runs::StepAnswer,
-    "phase.fail" runs::StepAnswer,
-    "phase.progress" runs::StepAnswer,
-    "phase.skip" runs::StepAnswer,
-    "phase.start" runs::StepAnswer,
+    "phase.approve" StepOutcome,
+    "phase.done" StepOutcome,
+    "phase.fail" StepOutcome,
+    "phase.progress" StepOutcome,
+    "phase.skip" StepOutcome,
+    "phase.start" StepOutcome,
     "task" (),
-    "task.add" runs::StepAnswer,
-    "task.done" runs::StepAnswer,
-    "task.fail" runs::StepAnswer,
-    "task.list" runs::TaskListAnswer,
-    "task.reset" runs::StepAnswer,
-    "task.start" runs::StepAnswer,
+    "task.add" StepOutcome,
+    "task.done" StepOutcome,
+    "task.fail" StepOutcome,
+    "task.list" TaskList,
+    "task.reset" StepOutcome,
+    "task.start" StepOutcome,
     "workflow" (),
-    "workflow.check" runs::CheckAnswer,
+    "workflow.check" Checked,
     "workflow.cleanup" EndOutcome,
     "workflow.end" EndOutcome,
-    "workflow.export" runs::DocumentAnswer,
-    "workflow.import" runs::RunStepAnswer,
-    "workflow.init" runs::RunStepAnswer,
-    "workflow.list" runs::RunListAnswer,
-    "workflow.next" runs::NextAnswer,
-    "workflow.note" runs::RunStepAnswer,
-    "workflow.recover" runs::RecoverAnswer,
-    "workflow.resume" runs::ResumeAnswer,
-    "workflow.rewind" runs::RewindAnswer,
-    "workflow.show" runs::RunShowAnswer,
-    "workflow.status" runs::RunStatusAnswer,
+    "workflow.export" Exported,
+    "workflow.import" StepOutcome,
+    "workflow.init" StepOutcome,
+    "workflow.list" Listed,
+    "workflow.next" Next,
+    "workflow.note" StepOutcome,
+    "workflow.recover" RecoverOutcome,
+    "workflow.resume" ResumeOutcome,
+    "workflow.rewind" RewindAnswer,
+    "workflow.show" Shown,
+    "workflow.status" Status,
 };
 
 fn all() -> impl Iterator<Item = &'static (&'static str, Schema)> {

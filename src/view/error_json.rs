@@ -11,7 +11,8 @@ use crate::view::contract::ContractDocument;
 use crate::view::document::{JsonSchema, Serialize};
 use crate::view::place::placed_command;
 use crate::view::words;
-use crate::view::workflow::run_json::RunJson;
+use crate::workflow::engine::run_json::RunJson;
+use crate::workflow::rules::workflow::Workflow;
 
 /// A failure: what failed, and the next step.
 #[derive(Serialize, JsonSchema)]
@@ -102,7 +103,7 @@ impl ErrorJson {
                 failed.options = (!options.is_empty()).then_some(options);
                 let state = details.state.clone();
                 let state = state.and_then(|state| serde_json::from_value(state).ok());
-                failed.run = state.as_ref().map(RunJson::of_state);
+                failed.run = state.map(|state: Workflow| RunJson::from(&state));
                 failed.detail.clone_from(&details.detail);
             }
             More::Nothing | More::Why(_) | More::NoStoreYet | More::File { .. } => {}

@@ -23,5 +23,4 @@ pub mod topics;
 pub mod undo;
 pub mod version;
 pub mod words;
-pub mod workflow;
 pub mod yaml;

@@ -319,9 +319,9 @@ fn settled(sandbox: &Sandbox, run: &Run, what: &str, text: &str) -> bool {
         .run(&["phase", "progress", "next", "--json"])
         .code(4);
     assert_eq!(refused.error_code(), "both_changed", "{refused}");
-    let detail = &refused.json()["error"]["detail"];
+    let sides = &refused.json()["error"]["detail"]["conflict"]["both_changed"];
     assert!(
-        detail["file"].is_object() && detail["state"].is_object(),
+        sides["in_file"].is_object() && sides["in_store"].is_object(),
         "{refused}"
     );
     assert_eq!(

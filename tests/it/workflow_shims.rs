@@ -5,6 +5,8 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
+#[cfg(unix)]
+use crate::bench::play::Play as _;
 use crate::bench::{Run, Sandbox};
 
 const DIR: &str = ".claude/utils";
@@ -62,10 +64,7 @@ fn a_pipeline_begins_with_a_skeleton_that_is_understood() {
         (&json!([]), &Value::Null)
     );
     sandbox.write("skeleton.json", &run.stdout);
-    let data = sandbox
-        .run(&["workflow", "import", "skeleton.json", "--json"])
-        .success()
-        .data();
+    let data = sandbox.step(&["workflow", "import", "skeleton.json"]);
     assert_eq!(
         (&data["branch"], &data["status"]),
         (&json!("feat/a b"), &json!("pending"))

@@ -171,7 +171,7 @@ fn a_corrupted_file_can_be_deleted_and_is_kept() {
         }
         sandbox.write(FILE, torn);
         let run = sandbox.run(&["workflow", "resume", "--json"]).code(6);
-        assert_eq!(run.json()["error"]["detail"]["path"], FILE, "{run}");
+        assert_eq!(run.json()["error"]["detail"]["file"], FILE, "{run}");
         for answer in ["n\\n", "\\n", ""] {
             let Some(run) = resume(&sandbox, &[(DELETE, answer)]) else {
                 return;

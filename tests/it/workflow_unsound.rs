@@ -56,7 +56,7 @@ fn a_program_is_told_all_that_a_person_would_be_told() {
         (&json!(false), vec!["out_of_order"])
     );
     assert_eq!(codes(&detail["remarks"]), ["stale", "idle"]);
-    assert_eq!(detail["last_activity_at"], "2026-03-16T13:00:00.000Z");
+    assert_eq!(error["run"]["updated_at"], "2026-03-16T13:00:00.000Z");
     assert!(
         detail["next"]["words"].is_string() && detail["drift"].is_null(),
         "{run}"

@@ -30,7 +30,6 @@ pub mod lists;
 pub mod ls;
 pub mod man;
 pub mod mcp;
-pub mod phase;
 pub mod pin;
 pub mod prune;
 pub mod push;
@@ -49,7 +48,6 @@ pub mod stores;
 pub mod undo;
 pub mod verify;
 pub mod workflow;
-pub mod workflow_resume;
 
 /// Makes the enums of the commands, their grammar and their dispatch from one list.
 macro_rules! commands {
@@ -157,8 +155,8 @@ commands! {
         "status" Status(status::StatusArgs),
         "doctor" Doctor(doctor::DoctorArgs),
         "workflow" Workflow(workflow::WorkflowArgs),
-        "phase" Phase(phase::PhaseArgs),
-        "task" Task(phase::TaskArgs),
+        "phase" Phase(workflow::PhaseArgs),
+        "task" Task(workflow::TaskArgs),
     }
     anywhere {
         "clone" Clone(clone::CloneArgs),

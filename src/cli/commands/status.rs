@@ -7,6 +7,7 @@ use crate::base::text::{escape, escape_line, escape_path};
 use crate::base::time::{age, utc_seconds};
 use crate::cli::command_context::CommandContext;
 use crate::cli::commands::create::left_out_words;
+use crate::cli::commands::workflow::report::place;
 use crate::cli::run::{Command, Properties};
 use crate::error::Result;
 use crate::model::checkpoint::record::Checkpoint;
@@ -18,7 +19,6 @@ use crate::ops::warning::warning_words::thousands;
 use crate::view::answer::{Done, Out, Text, outln};
 use crate::view::format::{count, size};
 use crate::view::table::state_words;
-use crate::view::workflow::summary;
 use crate::workflow::engine::report;
 use crate::workflow::engine::runs::Run;
 
@@ -91,7 +91,7 @@ impl Text for StatusAnswer {
         write_position(outcome, out);
         write_changed(outcome, out);
         for run in &self.open_runs {
-            let place = summary::place(&run.workflow);
+            let place = place(&run.workflow);
             row(out, "workflow", &format!("{} {place}", escape(run.id())));
         }
         if let Some(pending) = &outcome.pending {

@@ -1,7 +1,9 @@
 //! Conflicts that keep a profile file from being imported: it is malformed, both sides changed, or
 //! it is gone.
 
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
+use serde_json::Value;
 
 use crate::base::cut_list::one_of;
 use crate::base::text::{escape, escape_line};
@@ -13,23 +15,36 @@ use crate::workflow::words::labels::{Label, choose_for_file, choose_for_gone};
 use crate::workflow::words::run_error::RunError;
 
 /// One file that was left as it is.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[schemars(rename = "TroubleJson")]
 pub struct Conflict {
+    #[serde(rename = "file")]
     pub path: String,
     /// The run that owns the file, if known.
+    #[serde(rename = "workflow")]
     pub run: Option<String>,
+    #[serde(rename = "conflict")]
     pub kind: ConflictKind,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum ConflictKind {
     /// Not JSON, or not in this format.
     Malformed {
         findings: Vec<Finding>,
+        /// The content of the file.
+        #[serde(serialize_with = "lossy")]
+        #[schemars(with = "String")]
         raw: Vec<u8>,
     },
     /// The file was edited while the state moved on.
-    BothChanged { file: Value, state: Value },
+    BothChanged {
+        #[serde(rename = "in_file")]
+        file: Value,
+        #[serde(rename = "in_store")]
+        state: Value,
+    },
     /// The file of an open run was removed by hand.
     Gone,
 }
@@ -77,7 +92,7 @@ impl Conflict {
             choose_for_file(&self.path, &options)
         };
         let mut problem = Error::from(self.error()).next(hint).with_options(options);
-        problem.run_details().detail = Some(self.detail());
+        problem.run_details().detail = serde_json::to_value(self).ok();
         match workflow {
             Some(workflow) => problem.with_state(workflow),
             None => problem,
@@ -99,25 +114,10 @@ impl Conflict {
             }
         }
     }
-
-    /// Returns all details as JSON.
-    pub fn detail(&self) -> Value {
-        match &self.kind {
-            ConflictKind::Malformed { findings, raw } => json!({
-                "path": self.path,
-                "findings": findings.iter().map(finding_json).collect::<Vec<_>>(),
-                "raw": String::from_utf8_lossy(raw),
-            }),
-            ConflictKind::BothChanged { file, state } => {
-                json!({"path": self.path, "file": file, "state": state})
-            }
-            ConflictKind::Gone => json!({"path": self.path}),
-        }
-    }
 }
 
-pub fn finding_json(finding: &Finding) -> Value {
-    json!({"code": finding.code, "place": finding.place, "what": finding.what})
+fn lossy<S: Serializer>(bytes: &[u8], to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(&String::from_utf8_lossy(bytes))
 }
 
 pub fn in_words(finding: &Finding) -> String {

@@ -1,10 +1,9 @@
 //! Files that changed since a phase began.
 
 use crate::error::Result;
-use crate::model::checkpoint::record::Checkpoint;
+use crate::model::json::{ChangeJson, CheckpointRef, JsonSchema, Serialize, TimeText};
 use crate::model::restore_plan::{RestorePlan, RestoreScope};
 use crate::model::state::object_id::ObjectId;
-use crate::model::state::rel_path::RelPath;
 use crate::model::state::snapshot::Snapshot;
 use crate::ops::capture::pipeline::{CaptureOptions, CaptureOutcome, capture};
 use crate::ops::capture::sink::Sink;
@@ -13,22 +12,15 @@ use crate::store::repository::Store;
 use crate::workflow::rules::workflow::Workflow;
 use crate::worktree::tree_handle::WorkTree;
 
-/// Changed paths, by kind of change.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What changed since a phase began.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "DriftJson")]
 pub struct FileDrift {
-    pub phase: String,
-    pub checkpoint: Checkpoint,
-    /// Milliseconds since 1970.
-    pub since_ms: i64,
-    pub added: Vec<RelPath>,
-    pub changed: Vec<RelPath>,
-    pub deleted: Vec<RelPath>,
-}
-
-impl FileDrift {
-    pub fn count(&self) -> usize {
-        self.added.len() + self.changed.len() + self.deleted.len()
-    }
+    pub phase_id: String,
+    pub checkpoint: CheckpointRef,
+    pub begun_at: TimeText,
+    /// What was added, then what was changed, then what was deleted.
+    pub changes: Vec<ChangeJson>,
 }
 
 /// Returns `None` if no phase is under way, its checkpoint is gone, or files cannot be captured.
@@ -58,22 +50,19 @@ pub fn drift(context: &Context, store: &Store, workflow: &Workflow) -> Result<Op
     };
     let present = Snapshot::from(&captured.listing);
     let plan = RestorePlan::between(&held, &present, &RestoreScope::default(), &|_, _| true);
-    let (added, mut changed): (Vec<_>, Vec<_>) = plan
+    let (added, changed): (Vec<_>, Vec<_>) = plan
         .write
         .iter()
         .partition(|(_, write)| write.before.is_none());
-    let name = |(path, _): &(&RelPath, _)| (*path).clone();
-    let added = added.iter().map(name).collect();
-    let mut changed: Vec<RelPath> = changed.drain(..).map(|(path, _)| path.clone()).collect();
-    changed.extend(plan.chmod.keys().cloned());
-    let deleted = plan.delete.keys().cloned().collect();
-    let since_ms = phase.started_ms.unwrap_or(checkpoint.record.time_ms);
+    let changed = changed.into_iter().map(|(path, _)| path);
+    let begun_ms = phase.started_ms.unwrap_or(checkpoint.record.time_ms);
     Ok(Some(FileDrift {
-        phase: phase.id.clone(),
-        checkpoint: checkpoint.into_owned(),
-        since_ms,
-        added,
-        changed,
-        deleted,
+        phase_id: phase.id.clone(),
+        checkpoint: CheckpointRef::new(&checkpoint),
+        begun_at: TimeText::new(begun_ms),
+        changes: ChangeJson::all("added", added.into_iter().map(|(path, _)| path))
+            .chain(ChangeJson::all("changed", changed.chain(plan.chmod.keys())))
+            .chain(ChangeJson::all("deleted", plan.delete.keys()))
+            .collect(),
     }))
 }

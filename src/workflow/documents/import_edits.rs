@@ -123,7 +123,7 @@ pub fn import(context: &Context, session: &mut Session<'_>) -> Result<Vec<Confli
         }
     }
     for run in unwritten(session.locked.store())? {
-        write_files(context, session, &run.workflow);
+        write_documents::project(context, session, &run.workflow, None);
     }
     Ok(left)
 }
@@ -139,8 +139,7 @@ pub fn end_run(
     why: &EndReason,
 ) -> Result<()> {
     let why = why.to_string();
-    let outcome = transition::abandon_run(context, session, run, &why, BY_HAND)?;
-    session.warnings.extend(outcome.warnings);
+    transition::abandon_run(context, session, run, &why, BY_HAND)?;
     session.warnings.push(
         RunWarning::PutAside {
             id: run.workflow.id.clone(),
@@ -178,12 +177,6 @@ fn unwritten(store: &Store) -> Result<Vec<Run>> {
         .collect())
 }
 
-fn write_files(context: &Context, session: &mut Session<'_>, workflow: &Workflow) {
-    let mut warnings = Vec::new();
-    write_documents::project(context, session, workflow, None, &mut warnings);
-    session.warnings.extend(warnings);
-}
-
 fn conflicts(verdicts: Vec<(OnDisk, Verdict)>) -> Vec<Conflict> {
     let conflict = |(_, verdict)| {
         if let Verdict::Conflict(conflict) = verdict {
@@ -205,7 +198,7 @@ fn act(
         Verdict::Nothing => Ok(None),
         Verdict::Conflict(conflict) => Ok(Some(conflict)),
         Verdict::Stale(workflow) => {
-            write_files(context, session, &workflow);
+            write_documents::project(context, session, &workflow, None);
             Ok(None)
         }
         Verdict::Edited(run, value) => edited(context, session, file, run, &value),
@@ -290,16 +283,8 @@ fn record(
     event: Event,
     imported: Option<&OnDisk>,
 ) -> Result<()> {
-    let outcome = transition::record_imported(
-        context,
-        session,
-        before.map(|run| run.tip),
-        next,
-        event,
-        imported,
-    )?;
-    session.warnings.extend(outcome.warnings);
-    Ok(())
+    let before = before.map(|run| run.tip);
+    transition::record_imported(context, session, before, next, event, imported).map(drop)
 }
 
 /// Marks an open run as complete if all its phases are settled.

@@ -110,9 +110,10 @@ pub fn remove_archives(context: &Context, id: &str) -> Result<Vec<String>> {
 }
 
 /// Removes all but the newest archive folders. An error is only a warning, as the run has ended.
-pub fn trim_archives(context: &Context, session: &Session<'_>) -> Option<Warning> {
+pub fn trim_archives(context: &Context, session: &mut Session<'_>) {
     let dropped = drop_old_archives(context, session, USUAL_ARCHIVES, false);
-    dropped.err().map(Warning::bookkeeping(TRIMMING_ARCHIVES))
+    let warning = dropped.err().map(Warning::bookkeeping(TRIMMING_ARCHIVES));
+    session.warnings.extend(warning);
 }
 
 /// Removes the oldest archive folders of the `phases` profile whose runs the store has archived.

@@ -32,10 +32,9 @@ enum DocumentFate {
 /// are warnings, since the state is recorded already; returns whether there were any.
 pub fn project(
     context: &Context,
-    session: &Session<'_>,
+    session: &mut Session<'_>,
     workflow: &Workflow,
     imported: Option<&OnDisk>,
-    warnings: &mut Vec<Warning>,
 ) -> bool {
     if workflow.profiles.is_empty() {
         return false;
@@ -43,6 +42,7 @@ pub fn project(
     let known = session.locked.store().projected();
     let mut notes = known.clone();
     let mut is_partial = false;
+    let warnings = &mut session.warnings;
     for (path, fate) in fates(workflow, context.now_ms) {
         let imported = imported
             .filter(|file| file.path == path)

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::base::cut_list::and_more;
@@ -15,8 +17,8 @@ use crate::ops::open_store::open_usable;
 use crate::ops::session;
 use crate::ops::warning::Warning;
 use crate::store::repository::Store;
+use crate::workflow::documents::conflict;
 use crate::workflow::documents::import_edits::{self, Conflict, Imported};
-use crate::workflow::documents::{conflict, find_documents};
 use crate::workflow::engine::init_run::{self, InitOptions};
 use crate::workflow::engine::report::{self, Status};
 use crate::workflow::engine::run_lifecycle;
@@ -24,7 +26,6 @@ use crate::workflow::engine::runs::{Run, Runs};
 use crate::workflow::engine::step::{StepOptions, actor};
 use crate::workflow::engine::transition::{self, StepOutcome};
 use crate::workflow::plan;
-use crate::workflow::profiles::document::Document;
 use crate::workflow::profiles::{dispatch, pipeline, registry};
 use crate::workflow::rules::event::Event;
 use crate::workflow::rules::finding::Finding;
@@ -61,7 +62,11 @@ pub struct ImportOptions {
 ///
 /// # Errors
 /// The format is unknown, or the document is invalid; every finding is reported.
-pub fn import(context: &Context, options: &ImportOptions, bytes: &[u8]) -> Result<StepOutcome> {
+pub fn import(
+    context: &Context,
+    options: &ImportOptions,
+    bytes: &[u8],
+) -> Result<(StepOutcome, Vec<Warning>)> {
     let value = parsed(bytes)?;
     if value.get("phases").is_some_and(Value::is_array)
         && dispatch::profile_of_document(&value).is_none()
@@ -101,7 +106,7 @@ fn record(
     profile: Profile,
     value: &Value,
     bare: Option<&Value>,
-) -> Result<StepOutcome> {
+) -> Result<(StepOutcome, Vec<Warning>)> {
     let root = context.root.path().display().to_string();
     let path = path_of(profile, value);
     let mut next =
@@ -133,7 +138,8 @@ fn record(
             .map_err(|findings| malformed(&findings))?;
         state.updated_ms = context.now_ms.max(state.updated_ms);
         import_edits::end_if_settled(&mut state, context.now_ms);
-        return transition::record(context, &mut session, Some(run.tip), state, event);
+        let step = transition::record(context, &mut session, Some(run.tip), state, event)?;
+        return Ok((step, session.warnings));
     }
     run_lifecycle::expire(context, &mut session);
     if !options.keep_files {
@@ -141,7 +147,8 @@ fn record(
     }
     next.id = import_edits::free_id(&store, &next.id)?;
     import_edits::end_if_settled(&mut next, context.now_ms);
-    transition::record(context, &mut session, None, next, event)
+    let step = transition::record(context, &mut session, None, next, event)?;
+    Ok((step, session.warnings))
 }
 
 /// Fields that stay as they were in a document whose newer state is saved.
@@ -235,7 +242,7 @@ fn as_state_of(kind: &str, project: Option<&str>, value: &Value, context: &Conte
 ///
 /// # Errors
 /// The format is unknown, or the document is invalid.
-pub fn status_of_document(context: &Context, bytes: &[u8]) -> Result<Status> {
+pub fn status_of_document(context: &Context, bytes: &[u8]) -> Result<(Status, Vec<Warning>)> {
     let value = parsed(bytes)?;
     let profile = dispatch::profile_of_document(&value)
         .ok_or_else(|| malformed(&[Flaw::UnknownFormat.at("")]))?;
@@ -244,7 +251,7 @@ pub fn status_of_document(context: &Context, bytes: &[u8]) -> Result<Status> {
     let mut workflow =
         dispatch::begin(profile, &path, &value, &root).map_err(|findings| malformed(&findings))?;
     import_edits::end_if_settled(&mut workflow, context.now_ms);
-    report::of_state(context, workflow)
+    Ok((report::of_state(context, workflow)?, Vec::new()))
 }
 
 fn parsed(bytes: &[u8]) -> Result<Value> {
@@ -254,8 +261,7 @@ fn parsed(bytes: &[u8]) -> Result<Value> {
 fn malformed(findings: &[Finding]) -> Error {
     let flaws = conflict::joined(findings);
     let mut problem = Error::from(RunError::DocumentMalformed { flaws });
-    problem.run_details().detail =
-        Some(json!({"findings": findings.iter().map(conflict::finding_json).collect::<Vec<_>>()}));
+    problem.run_details().detail = Some(json!({"findings": findings}));
     problem
 }
 
@@ -277,32 +283,35 @@ pub struct ExportOptions {
     pub project: Option<String>,
 }
 
-#[derive(Debug)]
+/// A document of a run, as another program reads it.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "DocumentAnswer")]
 pub struct Exported {
-    pub text: String,
-    /// Conflicts that are not part of the text.
+    pub document: Value,
+    /// State files that cannot be imported.
+    #[serde(rename = "troubles")]
     pub conflicts: Vec<Conflict>,
-    pub warnings: Vec<Warning>,
 }
 
 /// Renders a run in a format; by default that of its own profile.
 ///
 /// # Errors
 /// There is no such run or format.
-pub fn export(context: &Context, options: &ExportOptions) -> Result<Exported> {
+pub fn export(context: &Context, options: &ExportOptions) -> Result<(Exported, Vec<Warning>)> {
     let Imported {
         store,
         conflicts,
         warnings,
     } = report::open_imported(context)?;
-    Ok(Exported {
-        text: text_of(context, &store, options)?,
+    let document = document_of(context, &store, options)?;
+    let exported = Exported {
+        document,
         conflicts,
-        warnings,
-    })
+    };
+    Ok((exported, warnings))
 }
 
-fn text_of(context: &Context, store: &Store, options: &ExportOptions) -> Result<String> {
+fn document_of(context: &Context, store: &Store, options: &ExportOptions) -> Result<Value> {
     let mut runs = if options.run.is_some() {
         Runs::all(store)?
     } else {
@@ -339,16 +348,16 @@ fn text_of(context: &Context, store: &Store, options: &ExportOptions) -> Result<
         .clone()
         .or_else(|| own.map(|profile| profile.into_str().to_owned()));
     match format.as_deref().unwrap_or("state") {
-        "state" => Ok(workflow.to_json()),
-        "plan" => Ok(find_documents::render(&plan::to_document(workflow))),
+        "state" => Ok(serde_json::to_value(workflow).unwrap_or_default()),
+        "plan" => Ok(plan::to_document(workflow)),
         word => {
             let unknown = |_| InputError::Format(word.to_owned());
             let profile = word.parse().map_err(unknown)?;
             let root = context.root.path().display().to_string();
-            let documents = dispatch::export(workflow, profile, &root);
-            let first: Option<&Document> = documents.first();
-            Ok(first
-                .map(|document| find_documents::render(&document.value))
+            let mut documents = dispatch::export(workflow, profile, &root).into_iter();
+            Ok(documents
+                .next()
+                .map(|first| first.value)
                 .unwrap_or_default())
         }
     }

@@ -10,6 +10,7 @@ use crate::model::run_id;
 use crate::ops::context::Context;
 use crate::ops::open_store::open_usable;
 use crate::ops::session::{self, Session};
+use crate::ops::warning::Warning;
 use crate::store::repository::Store;
 use crate::workflow::documents::conflict::{self, Conflict};
 use crate::workflow::documents::{git_ignored, import_edits, leftovers};
@@ -64,7 +65,11 @@ pub struct InitOptions {
 ///
 /// # Errors
 /// The plan is invalid, or an open run occupies a file that this one needs.
-pub fn init(context: &Context, options: &InitOptions, plan: Option<&[u8]>) -> Result<StepOutcome> {
+pub fn init(
+    context: &Context,
+    options: &InitOptions,
+    plan: Option<&[u8]>,
+) -> Result<(StepOutcome, Vec<Warning>)> {
     let mut workflow = planned(context, options, plan)?;
     if !context.root.exists() {
         return Err(Error::root_missing(context.root.path()));
@@ -106,11 +111,10 @@ pub fn init(context: &Context, options: &InitOptions, plan: Option<&[u8]>) -> Re
         note: Some(workflow.kind.clone()),
         ..Event::new("init", &actor)
     };
-    let mut outcome = transition::record(context, &mut session, None, workflow, event)?;
-    outcome
-        .warnings
-        .extend(git_ignored::lines_missing(context, &outcome.run.workflow));
-    Ok(outcome)
+    let outcome = transition::record(context, &mut session, None, workflow, event)?;
+    let mut warnings = session.warnings;
+    warnings.extend(git_ignored::lines_missing(context, &outcome.run.workflow));
+    Ok((outcome, warnings))
 }
 
 /// Ends runs whose file was removed and whose place this run takes.
@@ -298,8 +302,7 @@ fn give_up_file(
     session
         .locked
         .archive_workflow(&run.workflow.id, &run.workflow.id)?;
-    let warning = leftovers::trim_archives(context, session);
-    session.warnings.extend(warning);
+    leftovers::trim_archives(context, session);
     Ok(())
 }
 
@@ -321,9 +324,7 @@ pub fn start_fresh(
         note: Some(old.run.workflow.id),
         ..Event::new("init", actor)
     };
-    let mut outcome = transition::record(context, session, None, next, event)?;
-    outcome.warnings.extend(old.warnings);
-    Ok(outcome)
+    transition::record(context, session, None, next, event)
 }
 
 /// Returns the plan of a run as it was at the beginning, under a new id and without its results.

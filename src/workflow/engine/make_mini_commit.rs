@@ -7,6 +7,7 @@ use crate::model::state::object_id::ObjectId;
 use crate::ops::context::Context;
 use crate::ops::create::options::DedupPolicy;
 use crate::ops::session::Session;
+use crate::ops::warning::Warning;
 use crate::workflow::engine::report;
 use crate::workflow::engine::run_checkpoint::snapshot;
 use crate::workflow::engine::runs::Run;
@@ -39,7 +40,6 @@ pub fn make_checkpoint(
     let made = snapshot(context, session, &run.workflow, reason, DedupPolicy::Never)?;
     let change = noted(&range, made.id.map(ObjectId::to_hex), None);
     let mut step = change_run(context, session, run, &change, actor)?;
-    step.warnings.extend(made.warnings);
     step.evicted = made.evicted;
     Ok(Some(step))
 }
@@ -49,7 +49,9 @@ pub fn make_checkpoint(
 /// # Errors
 /// Git would use a repository above the root, or finish an operation under way.
 pub fn will_commit(context: &Context, options: &StepOptions) -> Result<bool> {
-    let run = report::status(context, options.run.as_deref(), false)?.run;
+    let run = report::status(context, options.run.as_deref(), false)?
+        .0
+        .run;
     if project_commit_due(&run.workflow, 1).is_none() {
         return Ok(false);
     }
@@ -75,7 +77,7 @@ pub fn will_commit(context: &Context, options: &StepOptions) -> Result<bool> {
 pub fn commit_project(
     context: &Context,
     options: &StepOptions,
-    done: &mut StepOutcome,
+    (done, warnings): &mut (StepOutcome, Vec<Warning>),
     commit: &dyn Fn(&str) -> Result<()>,
 ) -> Result<()> {
     let Some(range) = project_commit_due(&done.run.workflow, 0) else {
@@ -88,9 +90,9 @@ pub fn commit_project(
         expect: None,
         ..options.clone()
     };
-    let step = step(context, &of_run, &noted(&range, None, made))?;
+    let (step, more) = step(context, &of_run, &noted(&range, None, made))?;
     done.run = step.run;
-    done.warnings.extend(step.warnings);
+    warnings.extend(more);
     Ok(())
 }
 

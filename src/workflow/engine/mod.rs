@@ -11,6 +11,7 @@ pub mod resume;
 pub mod resume_questions;
 pub mod rewind;
 pub mod run_checkpoint;
+pub mod run_json;
 pub mod run_lifecycle;
 pub mod runs;
 pub mod step;

@@ -39,42 +39,60 @@ const MOST_NEW_FILES: usize = 50;
 ///
 /// # Errors
 /// The rules forbid it, or the files cannot be captured; then nothing is changed.
-pub fn start(context: &Context, options: &StepOptions, begin: &Start) -> Result<StepOutcome> {
+pub fn start(
+    context: &Context,
+    options: &StepOptions,
+    begin: &Start,
+) -> Result<(StepOutcome, Vec<Warning>)> {
     with_run(context, options, |session, run| {
-        let change = |begin: Start| Change::Phase(PhaseChange::Start(begin));
-        // Check the rules before any checkpoint is made.
-        run.workflow.after(&change(begin.clone()), context.now_ms)?;
-        let id = phases::to_start(&run.workflow, begin.phase.as_deref())?;
-        let reason = format!("pre-{id}");
-        let beside = run
-            .workflow
-            .running()
-            .find(|other| other.id != id && other.status == PhaseStatus::InProgress);
-        let made = match beside {
-            _ if begin.no_snapshot => RunCheckpoint::default(),
-            Some(other) => left_out(reason, phase_under_way(&escape(&other.id))),
-            None => phase_checkpoint(context, session, run, &reason, DedupPolicy::Never)?,
-        };
-        let begin = Start {
-            phase: Some(id),
-            before: made.id.map(ObjectId::to_hex),
-            head: git_head::read(context.root.path()).and_then(|head| head.commit),
-            ..begin.clone()
-        };
-        let run = reread(context, session, options, run)?;
-        let actor = actor(context, options);
-        let mut outcome = change_run(context, session, &run, &change(begin), &actor)?;
-        outcome.warnings.extend(made.warnings);
-        outcome.evicted = made.evicted;
-        Ok(outcome)
+        start_in(context, session, options, &run, begin)
     })
+}
+
+/// As [`start`], under the lock that is held.
+pub fn start_in(
+    context: &Context,
+    session: &mut Session<'_>,
+    options: &StepOptions,
+    run: &Run,
+    begin: &Start,
+) -> Result<StepOutcome> {
+    let change = |begin: Start| Change::Phase(PhaseChange::Start(begin));
+    // Check the rules before any checkpoint is made.
+    run.workflow.after(&change(begin.clone()), context.now_ms)?;
+    let id = phases::to_start(&run.workflow, begin.phase.as_deref())?;
+    let reason = format!("pre-{id}");
+    let beside = run
+        .workflow
+        .running()
+        .find(|other| other.id != id && other.status == PhaseStatus::InProgress);
+    let made = match beside {
+        _ if begin.no_snapshot => RunCheckpoint::default(),
+        Some(other) => left_out(session, &reason, phase_under_way(&escape(&other.id))),
+        None => phase_checkpoint(context, session, run, &reason, DedupPolicy::Never)?,
+    };
+    let begin = Start {
+        phase: Some(id),
+        before: made.id.map(ObjectId::to_hex),
+        head: git_head::read(context.root.path()).and_then(|head| head.commit),
+        ..begin.clone()
+    };
+    let run = reread(context, session, options, run)?;
+    let actor = actor(context, options);
+    let mut outcome = change_run(context, session, &run, &change(begin), &actor)?;
+    outcome.evicted = made.evicted;
+    Ok(outcome)
 }
 
 /// Makes the checkpoint after the phase, and ends the phase.
 ///
 /// # Errors
 /// The rules forbid it; the phase then stays under way.
-pub fn done(context: &Context, options: &StepOptions, typed: &Finish) -> Result<StepOutcome> {
+pub fn done(
+    context: &Context,
+    options: &StepOptions,
+    typed: &Finish,
+) -> Result<(StepOutcome, Vec<Warning>)> {
     with_run(context, options, |session, run| {
         let change = |finish: Finish| Change::Phase(PhaseChange::Done(finish));
         let mut finish = observed(context, typed, &run.workflow)?;
@@ -84,21 +102,21 @@ pub fn done(context: &Context, options: &StepOptions, typed: &Finish) -> Result<
         let made = if finish.no_snapshot {
             RunCheckpoint::default()
         } else {
-            phase_checkpoint(context, session, run, &reason, DedupPolicy::Always)?
+            phase_checkpoint(context, session, &run, &reason, DedupPolicy::Always)?
         };
         finish.after = made.id.map(ObjectId::to_hex);
-        let mut warnings = made.warnings;
         let is_pipeline = run.workflow.profiles.contains(&Profile::Pipeline);
         if finish.files.is_empty() && is_pipeline {
             match new_files(session.locked.store(), &run.workflow, &finish) {
                 Ok(files) => finish.files = files,
-                Err(why) => warnings.push(Warning::bookkeeping(NOTING_NEW_FILES)(why)),
+                Err(why) => session
+                    .warnings
+                    .push(Warning::bookkeeping(NOTING_NEW_FILES)(why)),
             }
         }
-        let run = reread(context, session, options, run)?;
+        let run = reread(context, session, options, &run)?;
         let actor = actor(context, options);
         let mut outcome = change_run(context, session, &run, &change(finish), &actor)?;
-        outcome.warnings.extend(warnings);
         outcome.evicted = made.evicted;
         if is_pipeline && !typed.no_snapshot {
             add_mini_commit(context, session, &actor, &mut outcome);
@@ -118,13 +136,12 @@ fn add_mini_commit(
     match make_mini_commit::make_checkpoint(context, session, &outcome.run, actor) {
         Ok(Some(step)) => {
             outcome.run = step.run;
-            outcome.warnings.extend(step.warnings);
             outcome.evicted.extend(step.evicted);
         }
         // A hold delays it until the next phase is done.
         Ok(_) => {}
         Err(e) if e.code == Code::HELD => {}
-        Err(e) => outcome.warnings.push(Warning::bookkeeping(MINI_COMMIT)(e)),
+        Err(e) => session.warnings.push(Warning::bookkeeping(MINI_COMMIT)(e)),
     }
 }
 
@@ -155,19 +172,19 @@ fn phase_checkpoint(
     dedup: DedupPolicy,
 ) -> Result<RunCheckpoint> {
     match snapshot(context, session, &run.workflow, reason, dedup) {
-        Err(error) if error.code == Code::HELD => Ok(left_out(
-            reason.to_owned(),
-            error.why().unwrap_or_default().to_owned(),
-        )),
+        Err(error) if error.code == Code::HELD => {
+            let why = error.why().unwrap_or_default().to_owned();
+            Ok(left_out(session, reason, why))
+        }
         made => made,
     }
 }
 
-fn left_out(reason: String, why: String) -> RunCheckpoint {
-    RunCheckpoint {
-        warnings: vec![RunWarning::SnapshotLeftOut { reason, why }.into()],
-        ..RunCheckpoint::default()
-    }
+fn left_out(session: &mut Session<'_>, reason: &str, why: String) -> RunCheckpoint {
+    let reason = reason.to_owned();
+    let warning = RunWarning::SnapshotLeftOut { reason, why };
+    session.warnings.push(warning.into());
+    RunCheckpoint::default()
 }
 
 /// Returns files created during the phase, as far as the checkpoints around it show.

@@ -1,5 +1,8 @@
 //! `workflow recover`: repairs what an interruption left, and resolves conflicts of files.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::error::Result;
 use crate::ops::context::Context;
 use crate::ops::session::{self, Session};
@@ -10,7 +13,7 @@ use crate::workflow::engine::init_run::start_fresh;
 use crate::workflow::engine::observe::observe;
 use crate::workflow::engine::run_lifecycle;
 use crate::workflow::engine::runs::{Run, Runs};
-use crate::workflow::engine::step::{StepOptions, actor, choose};
+use crate::workflow::engine::step::{StepOptions, actor, with_run};
 use crate::workflow::engine::transition::{abandon_run, change_run};
 use crate::workflow::profiles::dispatch;
 use crate::workflow::rules::profile::{self, Profile};
@@ -18,76 +21,75 @@ use crate::workflow::rules::recover;
 use crate::workflow::words::reasons::EndReason;
 use crate::workflow::words::run_error::RunError;
 
-/// A run after its repairs, or with a dry run before them.
-pub struct Repaired {
-    pub run: Run,
-    /// Each repair, in words.
-    pub what: Vec<String>,
-    pub warnings: Vec<Warning>,
-}
-
 /// Repairs a run without resuming it.
 ///
 /// # Errors
 /// There is no such run.
-pub fn repair(context: &Context, options: &StepOptions, dry_run: bool) -> Result<Repaired> {
-    let store = import_edits::require_store(context)?;
-    let mut session = session::begin(context, &store)?;
-    let conflicts = import_edits::import(context, &mut session)?;
-    let run = choose(&store, options, &conflicts)?;
-    let mut warnings = std::mem::take(&mut session.warnings);
-    let actor = actor(context, options);
-    let mut repaired = repair_chosen(context, &mut session, run, &actor, dry_run)?;
-    warnings.append(&mut repaired.warnings);
-    Ok(Repaired {
-        warnings,
-        ..repaired
+pub fn repair(
+    context: &Context,
+    options: &StepOptions,
+    dry_run: bool,
+) -> Result<(RecoverOutcome, Vec<Warning>)> {
+    with_run(context, options, |session, run| {
+        let actor = actor(context, options);
+        let (run, recovered) = repair_chosen(context, session, run, &actor, dry_run)?;
+        Ok(RecoverOutcome {
+            run: Some(run),
+            recovered,
+            dry_run,
+            ..RecoverOutcome::default()
+        })
     })
 }
 
-/// As [`repair`], of a chosen run.
+/// As [`repair`], of a chosen run; returns it, and each repair in words.
 pub fn repair_chosen(
     context: &Context,
     session: &mut Session<'_>,
     mut run: Run,
     actor: &str,
     dry_run: bool,
-) -> Result<Repaired> {
+) -> Result<(Run, Vec<String>)> {
     let observations = observe(context, &run.workflow)?;
-    let (mut what, mut warnings) = (Vec::new(), Vec::new());
+    let mut what = Vec::new();
     for repair in recover::repairs(&run.workflow, &observations) {
         if !dry_run {
-            let outcome = change_run(context, session, &run, &repair.change, actor)?;
-            warnings.extend(outcome.warnings);
-            run = outcome.run;
+            run = change_run(context, session, &run, &repair.change, actor)?.run;
         }
         what.push(repair.what);
     }
-    Ok(Repaired {
-        run,
-        what,
-        warnings,
-    })
+    Ok((run, what))
 }
 
 /// Which side wins for a conflicting file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Take {
     File,
     State,
-    /// Archives the file and ends its run; for the single-file profiles the plan begins again.
+    // Archives the file and ends its run; for the single-file profiles the plan begins again.
     None,
-    /// Keeps a copy in the archive and leaves the file for the user to repair.
+    // Keeps a copy in the archive and leaves the file for the user to repair.
+    #[value(skip)]
     Copy,
 }
 
-#[derive(Debug, Default)]
-pub struct ConflictOutcome {
+/// What was put right: a run, or a state file.
+#[derive(Default, Serialize, JsonSchema)]
+#[schemars(rename = "RecoverAnswer")]
+pub struct RecoverOutcome {
+    pub run: Option<Run>,
+    /// Each repair, in words.
+    pub recovered: Vec<String>,
+    pub dry_run: bool,
+    pub file: Option<String>,
     /// Archive path of the file.
+    #[serde(rename = "put_aside")]
     pub kept_as: Option<String>,
     /// Id of the run that was begun instead.
     pub started: Option<String>,
-    pub warnings: Vec<Warning>,
+    /// Side that won.
+    #[serde(skip)]
+    pub take: Option<Take>,
 }
 
 /// Resolves the conflict of a file that failed to import. Overwritten files are archived first.
@@ -96,10 +98,9 @@ pub struct ConflictOutcome {
 /// The path has no conflict, or the content of the file is invalid.
 pub fn resolve_conflict(
     context: &Context,
-    options: &StepOptions,
     path: &str,
     take: Take,
-) -> Result<ConflictOutcome> {
+) -> Result<(RecoverOutcome, Vec<Warning>)> {
     let store = import_edits::require_store(context)?;
     let mut session = session::begin(context, &store)?;
     let conflicts = import_edits::import(context, &mut session)?;
@@ -113,8 +114,12 @@ pub fn resolve_conflict(
         .runs
         .into_iter()
         .find(|run| conflict.concerns(&run.workflow));
-    let actor = actor(context, options);
-    let mut outcome = ConflictOutcome::default();
+    let actor = actor(context, &StepOptions::default());
+    let mut outcome = RecoverOutcome {
+        file: Some(path.to_owned()),
+        take: Some(take),
+        ..RecoverOutcome::default()
+    };
     match take {
         _ if conflict.is_gone() => {
             resolve_gone(context, &mut session, conflict, run.as_ref(), take)?;
@@ -126,10 +131,16 @@ pub fn resolve_conflict(
             run_lifecycle::force_write(context, &mut session, &run)?;
         }
         Take::Copy => outcome.kept_as = Some(run_lifecycle::copy_aside(context, path)?),
-        Take::None => outcome = fresh(context, &mut session, conflict, run.as_ref(), &actor)?,
+        Take::None => fresh(
+            context,
+            &mut session,
+            conflict,
+            run.as_ref(),
+            &actor,
+            &mut outcome,
+        )?,
     }
-    outcome.warnings.append(&mut session.warnings);
-    Ok(outcome)
+    Ok((outcome, session.warnings))
 }
 
 /// Ends the run of a missing file, or writes the file again.
@@ -156,30 +167,25 @@ fn fresh(
     conflict: &Conflict,
     run: Option<&Run>,
     actor: &str,
-) -> Result<ConflictOutcome> {
+    outcome: &mut RecoverOutcome,
+) -> Result<()> {
+    let path = &conflict.path;
     let open = run.filter(|run| run.workflow.status.is_open());
-    let kept_as = run_lifecycle::put_aside(
-        context,
-        &conflict.path,
-        open.map(|run| run.workflow.id.as_str()),
-    )?;
-    let mut outcome = ConflictOutcome {
-        kept_as: Some(kept_as),
-        ..ConflictOutcome::default()
-    };
+    let of = open.map(|run| run.workflow.id.as_str());
+    outcome.kept_as = Some(run_lifecycle::put_aside(context, path, of)?);
     let Some(run) = open else {
-        if conflict.path == profile::PHASE_FILE {
+        if path == profile::PHASE_FILE {
             // A task list without its phase file would block the next run.
             run_lifecycle::put_aside(context, profile::EXECUTION_FILE, None)?;
         }
-        return Ok(outcome);
+        return Ok(());
     };
-    if dispatch::profile_of_path(&conflict.path) == Some(Profile::Registry) {
+    if dispatch::profile_of_path(path) == Some(Profile::Registry) {
         let why = EndReason::FileDamaged.to_string();
-        outcome.warnings = abandon_run(context, session, run, &why, actor)?.warnings;
+        abandon_run(context, session, run, &why, actor)?;
     } else {
         let begun = start_fresh(context, session, run, actor)?;
-        (outcome.started, outcome.warnings) = (Some(begun.run.workflow.id), begun.warnings);
+        outcome.started = Some(begun.run.workflow.id);
     }
-    Ok(outcome)
+    Ok(())
 }

@@ -1,6 +1,11 @@
 //! Read-only reports on runs: status, list and log.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+
 use crate::error::Result;
+use crate::model::json::TimeText;
 use crate::model::state::object_id::ObjectId;
 use crate::ops::context::Context;
 use crate::ops::warning::Warning;
@@ -8,13 +13,14 @@ use crate::store::repository::Store;
 use crate::workflow::documents::drift::{self, FileDrift};
 use crate::workflow::documents::import_edits::{self, Conflict, Imported};
 use crate::workflow::engine::observe;
+use crate::workflow::engine::run_json::{self, RunRow};
 use crate::workflow::engine::runs::{LostRun, Run, Runs};
 use crate::workflow::plan;
 use crate::workflow::rules::advice::{self, Advice};
 use crate::workflow::rules::event::Event;
 use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::observation::Observations;
-use crate::workflow::rules::recover::{self, Repair};
+use crate::workflow::rules::recover;
 use crate::workflow::rules::validate::{self, ValidationReport};
 use crate::workflow::rules::workflow::Workflow;
 
@@ -22,44 +28,59 @@ use crate::workflow::rules::workflow::Workflow;
 const LONGEST_LOG: usize = 100_000;
 
 /// Status of one run.
-#[derive(Debug)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "RunStatusAnswer")]
 pub struct Status {
+    #[serde(flatten)]
     pub run: Run,
-    pub advice: Advice,
+    #[serde(flatten)]
+    pub seen: Seen,
+}
+
+/// What was seen of a run and its files.
+#[derive(Serialize, JsonSchema)]
+pub struct Seen {
+    pub next: Advice,
+    #[serde(flatten)]
     pub report: ValidationReport,
-    pub repairs: Vec<Repair>,
+    /// Phases that should come earlier.
+    pub order: Vec<Finding>,
+    /// What `workflow recover` would do.
+    #[serde(rename = "recover")]
+    pub repairs: Vec<String>,
+    /// State files that cannot be imported.
+    #[serde(rename = "troubles")]
     pub conflicts: Vec<Conflict>,
     pub drift: Option<FileDrift>,
-    pub warnings: Vec<Warning>,
+}
+
+impl Status {
+    /// Returns what a user would be shown and asked before the run is resumed.
+    pub fn detail(&self, question: &str) -> Value {
+        let mut detail = serde_json::to_value(&self.seen).unwrap_or_default();
+        detail["question"] = question.into();
+        detail
+    }
 }
 
 /// # Errors
 /// There is no such run.
-pub fn status(context: &Context, named: Option<&str>, with_drift: bool) -> Result<Status> {
+pub fn status(
+    context: &Context,
+    named: Option<&str>,
+    with_drift: bool,
+) -> Result<(Status, Vec<Warning>)> {
     let Imported {
         store,
         conflicts,
         warnings,
     } = open_imported(context)?;
     let run = pick(&store, named, &conflicts)?;
-    let (report, observations) = validated(context, &run.workflow)?;
-    let advice = match &run.archived_as {
-        Some(name) if run.workflow.status.is_open() => advice::of_archived(name),
-        _ => advice::advice(&run.workflow, &observations),
-    };
-    Ok(Status {
-        advice,
-        repairs: recover::repairs(&run.workflow, &observations),
-        drift: if with_drift {
-            drift::drift(context, &store, &run.workflow)?
-        } else {
-            None
-        },
-        report,
-        run,
-        conflicts,
-        warnings,
-    })
+    let drift = with_drift.then(|| drift::drift(context, &store, &run.workflow));
+    let mut status = of_run(context, run)?;
+    status.seen.conflicts = conflicts;
+    status.seen.drift = drift.transpose()?.flatten();
+    Ok((status, warnings))
 }
 
 /// As [`status`], for a state that is in no store.
@@ -67,20 +88,39 @@ pub fn status(context: &Context, named: Option<&str>, with_drift: bool) -> Resul
 /// # Errors
 /// The directory cannot be opened.
 pub fn of_state(context: &Context, workflow: Workflow) -> Result<Status> {
-    let (report, observations) = validated(context, &workflow)?;
-    Ok(Status {
-        advice: advice::advice(&workflow, &observations),
-        repairs: recover::repairs(&workflow, &observations),
-        drift: None,
-        report,
-        run: Run {
-            tip: ObjectId::from_bytes([0; 20]),
-            archived_as: None,
+    let tip = ObjectId::from_bytes([0; 20]);
+    let archived_as = None;
+    of_run(
+        context,
+        Run {
+            tip,
+            archived_as,
             workflow,
         },
+    )
+}
+
+fn of_run(context: &Context, run: Run) -> Result<Status> {
+    let workflow = &run.workflow;
+    let observations = if context.root.exists() {
+        observe::observe(context, workflow)?
+    } else {
+        Observations::new()
+    };
+    let next = match &run.archived_as {
+        Some(name) if workflow.status.is_open() => advice::of_archived(name),
+        _ => advice::advice(workflow, &observations),
+    };
+    let repairs = recover::repairs(workflow, &observations);
+    let seen = Seen {
+        next,
+        report: validate::validate(workflow, &observations, context.now_ms),
+        order: plan::lint(workflow),
+        repairs: repairs.into_iter().map(|repair| repair.what).collect(),
         conflicts: Vec::new(),
-        warnings: Vec::new(),
-    })
+        drift: None,
+    };
+    Ok(Status { run, seen })
 }
 
 /// Opens the store, with all edits by hand imported.
@@ -108,43 +148,29 @@ fn pick(store: &Store, named: Option<&str>, conflicts: &[Conflict]) -> Result<Ru
     }
 }
 
-/// Validates a run against its files on disk.
-///
-/// # Errors
-/// The directory cannot be opened.
-pub fn validated(
-    context: &Context,
-    workflow: &Workflow,
-) -> Result<(ValidationReport, Observations)> {
-    let observations = if context.root.exists() {
-        observe::observe(context, workflow)?
-    } else {
-        Observations::new()
-    };
-    Ok((
-        validate::validate(workflow, &observations, context.now_ms),
-        observations,
-    ))
-}
-
-#[derive(Debug, Default)]
+/// All runs.
+#[derive(Default, Serialize, JsonSchema)]
+#[schemars(rename = "RunListAnswer")]
 pub struct Listed {
+    #[serde(rename = "workflows", serialize_with = "run_json::rows")]
+    #[schemars(with = "Vec<RunRow>")]
     pub runs: Vec<Run>,
+    #[serde(rename = "damaged")]
     pub lost: Vec<LostRun>,
+    #[serde(rename = "troubles")]
     pub conflicts: Vec<Conflict>,
-    pub warnings: Vec<Warning>,
 }
 
 /// # Errors
 /// The refs cannot be read.
-pub fn list(context: &Context, kind: Option<&str>, all: bool) -> Result<Listed> {
+pub fn list(context: &Context, kind: Option<&str>, all: bool) -> Result<(Listed, Vec<Warning>)> {
     let Some(Imported {
         store,
         conflicts,
         warnings,
     }) = import_edits::open_imported(context)?
     else {
-        return Ok(Listed::default());
+        return Ok((Listed::default(), Vec::new()));
     };
     let Runs { mut runs, lost } = if all {
         Runs::all(&store)?
@@ -152,12 +178,12 @@ pub fn list(context: &Context, kind: Option<&str>, all: bool) -> Result<Listed> 
         Runs::live(&store)?
     };
     runs.retain(|run| kind.is_none_or(|kind| run.workflow.kind == kind));
-    Ok(Listed {
+    let listed = Listed {
         runs,
         lost,
         conflicts,
-        warnings,
-    })
+    };
+    Ok((listed, warnings))
 }
 
 /// Returns the runs that have not ended, as they are stored; edits of their files are not looked for.
@@ -171,28 +197,37 @@ pub fn open_runs(store: &Store) -> Result<Vec<Run>> {
 }
 
 /// One line of the log of a run.
-#[derive(Clone, Debug)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "LogRow")]
 pub struct Logged {
-    pub revision: String,
-    /// Milliseconds since 1970.
-    pub time_ms: i64,
+    #[serde(flatten)]
     pub event: Event,
+    pub revision: String,
+    pub time: TimeText,
 }
 
-#[derive(Debug)]
+/// A run and its log.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "RunShowAnswer")]
 pub struct Shown {
+    #[serde(flatten)]
     pub run: Run,
-    /// The newest first.
+    /// Newest first.
     pub log: Vec<Logged>,
     /// Why the log ends before the beginning, if it is damaged.
+    #[serde(rename = "log_broken")]
     pub broken: Option<String>,
+    #[serde(rename = "troubles")]
     pub conflicts: Vec<Conflict>,
-    pub warnings: Vec<Warning>,
 }
 
 /// # Errors
 /// There is no such run.
-pub fn show(context: &Context, named: Option<&str>, limit: Option<usize>) -> Result<Shown> {
+pub fn show(
+    context: &Context,
+    named: Option<&str>,
+    limit: Option<usize>,
+) -> Result<(Shown, Vec<Warning>)> {
     let Imported {
         store,
         conflicts,
@@ -202,30 +237,14 @@ pub fn show(context: &Context, named: Option<&str>, limit: Option<usize>) -> Res
     let line = store.workflow_line(run.tip, limit.unwrap_or(LONGEST_LOG));
     let log = line.transitions.iter().map(|transition| Logged {
         revision: transition.commit.to_hex(),
-        time_ms: transition.time_ms,
+        time: TimeText::new(transition.time_ms),
         event: Event::read(&transition.message),
     });
-    Ok(Shown {
+    let shown = Shown {
         log: log.collect(),
         broken: line.broken,
         run,
         conflicts,
-        warnings,
-    })
-}
-
-/// A run and what a check of it found.
-#[derive(Debug)]
-pub struct Checked {
-    pub status: Status,
-    /// Phases that should come earlier.
-    pub order: Vec<Finding>,
-}
-
-/// # Errors
-/// There is no such run.
-pub fn check(context: &Context, named: Option<&str>) -> Result<Checked> {
-    let status = status(context, named, false)?;
-    let order = plan::lint(&status.run.workflow);
-    Ok(Checked { status, order })
+    };
+    Ok((shown, warnings))
 }

@@ -1,48 +1,42 @@
 //! `workflow resume`: shows the state of a run, asks as its profile does, and does what was chosen.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::error::{Error, Result};
+use crate::model::json::TimeText;
 use crate::ops::context::Context;
-use crate::ops::session::{self, Session};
+use crate::ops::session::Session;
 use crate::ops::warning::Warning;
-use crate::workflow::documents::import_edits;
 use crate::workflow::engine::init_run::start_fresh;
 use crate::workflow::engine::observe::observe;
 use crate::workflow::engine::phase_transitions;
-use crate::workflow::engine::repair_run::{Repaired, repair_chosen};
+use crate::workflow::engine::repair_run::repair_chosen;
 use crate::workflow::engine::report::{self, Status};
 use crate::workflow::engine::resume_questions::{Ask, ResumeOptions, decide};
 use crate::workflow::engine::runs::Run;
-use crate::workflow::engine::step::{StepOptions, actor, choose};
+use crate::workflow::engine::step::{StepOptions, actor, with_run};
 use crate::workflow::engine::transition::{StepOutcome, abandon_run, change_run};
-use crate::workflow::rules::advice::{self, Advice};
+use crate::workflow::rules::advice;
 use crate::workflow::rules::change::{Change, PhaseChange, Start};
 use crate::workflow::rules::choices::Chosen;
 use crate::workflow::rules::observation::Observations;
 use crate::workflow::rules::workflow::Workflow;
 use crate::workflow::words::run_error::{RunError, names_ready};
 
-#[derive(Debug)]
+/// A run that was resumed; what was seen of it is from before, but for the next step.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "ResumeAnswer")]
 pub struct ResumeOutcome {
-    pub run: Run,
-    pub done: ResumeAction,
-    /// Repairs that were made, in words.
-    pub repaired: Vec<String>,
-    pub advice: Advice,
-    /// Status of the run before.
-    pub before: Status,
-    pub warnings: Vec<Warning>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
-#[strum(const_into_str, serialize_all = "snake_case")]
-pub enum ResumeAction {
-    /// The run was only shown.
-    Viewed,
-    Resumed,
-    StartedFresh,
-    Picked,
-    Deleted,
-    Abandoned,
+    pub done: Chosen,
+    /// Repairs that were made.
+    pub recovered: Vec<String>,
+    pub last_activity_at: TimeText,
+    #[serde(flatten)]
+    pub status: Status,
+    /// Findings and changed files were shown already with a question.
+    #[serde(skip)]
+    pub was_shown: bool,
 }
 
 /// # Errors
@@ -52,29 +46,35 @@ pub fn resume(
     context: &Context,
     options: &ResumeOptions,
     ask: &mut Ask<'_>,
-) -> Result<ResumeOutcome> {
-    let status = report::status(context, options.run.as_deref(), true)?;
+) -> Result<(ResumeOutcome, Vec<Warning>)> {
+    let (status, mut warnings) = report::status(context, options.run.as_deref(), true)?;
     check_open(&status)?;
-    match decide(&status, options, ask)? {
-        Chosen::View => Ok(ResumeOutcome {
-            run: status.run.clone(),
-            done: ResumeAction::Viewed,
-            repaired: Vec::new(),
-            advice: status.advice.clone(),
-            warnings: status.warnings.clone(),
-            before: status,
-        }),
-        chosen => {
-            let (done, repaired) = act(context, &status, chosen)?;
-            outcome(context, status, done, repaired)
-        }
+    let mut outcome = ResumeOutcome {
+        done: decide(&status, options, ask)?,
+        recovered: Vec::new(),
+        last_activity_at: TimeText::new(status.run.workflow.updated_ms),
+        status,
+        was_shown: options.choose.is_none(),
+    };
+    if outcome.done != Chosen::View {
+        let chosen = outcome.done.clone();
+        warnings.extend(act(context, &mut outcome, &chosen)?);
+        let workflow = &outcome.status.run.workflow;
+        let observations = if workflow.status.is_open() {
+            observe(context, workflow)?
+        } else {
+            Observations::new()
+        };
+        outcome.status.seen.next = advice::advice(workflow, &observations);
     }
+    Ok((outcome, warnings))
 }
 
 /// Checks that the run is open, and that no file of it has a conflict.
 fn check_open(status: &Status) -> Result<()> {
     let workflow = &status.run.workflow;
     if let Some(conflict) = status
+        .seen
         .conflicts
         .iter()
         .find(|conflict| conflict.concerns(workflow))
@@ -97,90 +97,40 @@ fn check_open(status: &Status) -> Result<()> {
 }
 
 /// Does what was chosen, under the lock and only if the run is still as it was shown.
-fn act(context: &Context, shown: &Status, chosen: Chosen) -> Result<(ResumeAction, Repaired)> {
+fn act(context: &Context, outcome: &mut ResumeOutcome, chosen: &Chosen) -> Result<Vec<Warning>> {
+    let shown = &outcome.status.run;
     let of_run = StepOptions {
-        run: Some(shown.run.workflow.id.clone()),
+        run: Some(shown.workflow.id.clone()),
         ..StepOptions::default()
     };
-    let store = import_edits::require_store(context)?;
-    let mut session = session::begin(context, &store)?;
-    let conflicts = import_edits::import(context, &mut session)?;
-    let run = choose(&store, &of_run, &conflicts)?;
-    if run.tip != shown.run.tip {
-        let run_id = run.workflow.named().to_owned();
-        return Err(Error::from(RunError::MovedOn { run: run_id }).with_state(&run.workflow));
-    }
     let actor = actor(context, &of_run);
-    Ok(match chosen {
-        Chosen::Pick(id) => {
-            check_pick(&run.workflow, &id, context.now_ms)?;
-            let run = reset_running(context, &mut session, run, &actor)?;
-            drop(session);
-            let outcome = start_picked(context, &of_run, &run, &id)?;
-            (ResumeAction::Picked, unrepaired(outcome))
+    let (run, warnings) = with_run(context, &of_run, |session, run| {
+        if run.tip != shown.tip {
+            let run_id = run.workflow.named().to_owned();
+            return Err(Error::from(RunError::MovedOn { run: run_id }).with_state(&run.workflow));
         }
-        Chosen::StartFresh => {
-            let outcome = start_fresh(context, &mut session, &run, &actor)?;
-            (ResumeAction::StartedFresh, unrepaired(outcome))
-        }
-        Chosen::Delete => {
-            let outcome = abandon_run(context, &mut session, &run, "", &actor)?;
-            (ResumeAction::Deleted, unrepaired(outcome))
-        }
-        Chosen::Abandon => {
-            let outcome = abandon_run(context, &mut session, &run, "", &actor)?;
-            (ResumeAction::Abandoned, unrepaired(outcome))
-        }
-        Chosen::Resume | Chosen::View | Chosen::Decline => (
-            ResumeAction::Resumed,
-            go_on(context, &mut session, run, &actor)?,
-        ),
-    })
-}
-
-fn outcome(
-    context: &Context,
-    before: Status,
-    done: ResumeAction,
-    repaired: Repaired,
-) -> Result<ResumeOutcome> {
-    let Repaired {
-        run,
-        what,
-        warnings,
-    } = repaired;
-    let observations = if run.workflow.status.is_open() {
-        observe(context, &run.workflow)?
-    } else {
-        Observations::new()
-    };
-    Ok(ResumeOutcome {
-        advice: advice::advice(&run.workflow, &observations),
-        run,
-        done,
-        repaired: what,
-        before,
-        warnings,
-    })
-}
-
-fn unrepaired(outcome: StepOutcome) -> Repaired {
-    Repaired {
-        run: outcome.run,
-        what: Vec::new(),
-        warnings: outcome.warnings,
-    }
-}
-
-/// Repairs what the interruption left, and resumes the run.
-fn go_on(context: &Context, session: &mut Session<'_>, run: Run, actor: &str) -> Result<Repaired> {
-    let mut repaired = repair_chosen(context, session, run, actor, false)?;
-    if repaired.run.workflow.status.is_open() {
-        let outcome = change_run(context, session, &repaired.run, &Change::Resume, actor)?;
-        repaired.warnings.extend(outcome.warnings);
-        repaired.run = outcome.run;
-    }
-    Ok(repaired)
+        let step = match chosen {
+            Chosen::Pick(id) => {
+                check_pick(&run.workflow, id, context.now_ms)?;
+                let run = reset_running(context, session, run, &actor)?;
+                start_picked(context, session, &of_run, &run, id)?
+            }
+            Chosen::StartFresh => start_fresh(context, session, &run, &actor)?,
+            Chosen::Delete | Chosen::Abandon => abandon_run(context, session, &run, "", &actor)?,
+            Chosen::Resume | Chosen::View | Chosen::Decline => {
+                // First repairs what the interruption left.
+                let (run, repairs) = repair_chosen(context, session, run, &actor, false)?;
+                outcome.recovered = repairs;
+                if !run.workflow.status.is_open() {
+                    return Ok(run);
+                }
+                change_run(context, session, &run, &Change::Resume, &actor)?
+            }
+        };
+        Ok(step.run)
+    })?;
+    outcome.status.run = run;
+    Ok(warnings)
 }
 
 /// Checks that the phase can begin once the running ones are pending again, before any change.
@@ -222,11 +172,13 @@ fn reset_running(
 
 fn start_picked(
     context: &Context,
+    session: &mut Session<'_>,
     options: &StepOptions,
     run: &Run,
     id: &str,
 ) -> Result<StepOutcome> {
-    phase_transitions::start(context, options, &start(id)).map_err(|error| {
+    let begin = start(id);
+    phase_transitions::start_in(context, session, options, run, &begin).map_err(|error| {
         if error.is_of_run() {
             error.with_state(&run.workflow)
         } else {

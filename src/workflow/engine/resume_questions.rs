@@ -79,7 +79,7 @@ pub fn decide(status: &Status, options: &ResumeOptions, ask: &mut Ask<'_>) -> Re
 }
 
 fn is_sound(status: &Status) -> bool {
-    status.report.errors.is_empty()
+    status.seen.report.valid
 }
 
 fn first(status: &Status, options: &ResumeOptions, ask: &mut Ask<'_>) -> Result<Chosen> {
@@ -180,7 +180,7 @@ fn unsound(status: &Status) -> Error {
 }
 
 fn what_is_wrong(status: &Status) -> Option<String> {
-    let errors = &status.report.errors;
+    let errors = &status.seen.report.errors;
     Some(one_of(in_words(errors.first()?), errors.len()))
 }
 

@@ -1,5 +1,8 @@
 //! `workflow rewind`: restores the files, the state or both as they were before a phase began.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::error::{Code, Error, Result};
 use crate::model::state::object_id::ObjectId;
 use crate::ops::context::Context;
@@ -48,16 +51,19 @@ pub struct RewindOptions {
     pub yes: bool,
 }
 
-#[derive(Debug)]
+/// A run that was taken back.
+#[derive(Serialize, JsonSchema)]
 pub struct RewindOutcome {
+    #[serde(flatten)]
     pub run: Run,
+    #[serde(rename = "to_phase_id")]
     pub to: String,
-    pub files: Option<RestoreOutcome>,
-    pub state: Option<StepOutcome>,
-    /// Whether the state is rewound, or would be.
-    pub takes_state: bool,
     pub dry_run: bool,
-    pub warnings: Vec<Warning>,
+    /// Whether the state is rewound, or would be.
+    #[serde(rename = "state_rewound")]
+    pub takes_state: bool,
+    #[serde(skip)]
+    pub files: Option<RestoreOutcome>,
 }
 
 /// Target of a rewind.
@@ -76,32 +82,34 @@ pub fn rewind(
     options: &RewindOptions,
     consent: &mut Consent<'_>,
     agree: &mut dyn FnMut(String) -> Result<()>,
-) -> Result<RewindOutcome> {
+) -> Result<(RewindOutcome, Vec<Warning>)> {
     let Imported {
-        store, warnings, ..
+        store,
+        mut warnings,
+        ..
     } = report::open_imported(context)?;
     let run = Runs::pick_live(&store, options.run.as_deref())?;
     let goal = goal(&store, &run, options)?;
     let mut outcome = RewindOutcome {
         run,
         to: options.to.clone(),
-        files: None,
-        state: None,
-        takes_state: options.state || options.both,
         dry_run: options.dry_run,
-        warnings,
+        takes_state: options.state || options.both,
+        files: None,
     };
     if options.files || options.both {
-        outcome.files = Some(files(context, options, &goal, consent)?);
+        let mut files = files(context, options, &goal, consent)?;
+        warnings.append(&mut files.warnings);
+        outcome.files = Some(files);
     } else if !options.yes && !options.dry_run {
         agree(take_back(outcome.run.workflow.named(), &options.to))?;
     }
     if outcome.takes_state && !options.dry_run {
-        let made = state(context, options, &outcome.run, goal)?;
-        outcome.run = made.run.clone();
-        outcome.state = Some(made);
+        let (made, more) = state(context, options, &outcome.run, goal)?;
+        outcome.run = made.run;
+        warnings.extend(more);
     }
-    Ok(outcome)
+    Ok((outcome, warnings))
 }
 
 fn files(
@@ -133,7 +141,12 @@ fn files(
 }
 
 /// Rewinds the state, except for the count of resumes.
-fn state(context: &Context, options: &RewindOptions, run: &Run, goal: Goal) -> Result<StepOutcome> {
+fn state(
+    context: &Context,
+    options: &RewindOptions,
+    run: &Run,
+    goal: Goal,
+) -> Result<(StepOutcome, Vec<Warning>)> {
     let store = import_edits::require_store(context)?;
     let mut session = session::begin(context, &store)?;
     import_edits::import(context, &mut session)?;
@@ -148,15 +161,14 @@ fn state(context: &Context, options: &RewindOptions, run: &Run, goal: Goal) -> R
         note: Some(goal.revision.short()),
         ..Event::new("rewind", &actor(context, &StepOptions::default()))
     };
-    let mut outcome = transition::record(context, &mut session, Some(run.tip), next, event)?;
+    let outcome = transition::record(context, &mut session, Some(run.tip), next, event)?;
+    let mut warnings = session.warnings;
     if !run.workflow.status.is_open()
         && let Err(error) = leftovers::remove_failed(context, &run.workflow)
     {
-        outcome
-            .warnings
-            .push(Warning::bookkeeping(REMOVING_FAILED)(error));
+        warnings.push(Warning::bookkeeping(REMOVING_FAILED)(error));
     }
-    Ok(outcome)
+    Ok((outcome, warnings))
 }
 
 /// Finds the target: the newest start of the phase names the checkpoint, and the revision before it

@@ -17,7 +17,6 @@ pub struct RunCheckpoint {
     /// `None` if none was made, as the warnings say.
     pub id: Option<ObjectId>,
     pub evicted: Vec<Evicted>,
-    pub warnings: Vec<Warning>,
 }
 
 /// Makes a checkpoint of the files; an identical newest one causes no warning.
@@ -44,12 +43,11 @@ pub fn snapshot(
         // The transitions merge packs themselves.
         outcome.warnings.extend(auto_gc(context, session, &|| true));
     }
-    outcome
-        .warnings
-        .retain(|warning| !matches!(warning, Warning::Dedup { .. }));
+    let warnings = outcome.warnings.into_iter();
+    let warnings = warnings.filter(|warning| !matches!(warning, Warning::Dedup { .. }));
+    session.warnings.extend(warnings);
     Ok(RunCheckpoint {
         id: outcome.checkpoint.map(|checkpoint| checkpoint.id),
         evicted: outcome.evicted,
-        warnings: outcome.warnings,
     })
 }

@@ -54,15 +54,17 @@ pub struct EndOutcome {
     /// Expired files of failed runs.
     pub removed_files: Vec<String>,
     pub dry_run: bool,
-    #[serde(skip)]
-    pub warnings: Vec<Warning>,
 }
 
 /// Ends a run in any state.
 ///
 /// # Errors
 /// There is no such run; with `abandon`, it has ended already.
-pub fn end(context: &Context, named: Option<&str>, mode: EndMode) -> Result<EndOutcome> {
+pub fn end(
+    context: &Context,
+    named: Option<&str>,
+    mode: EndMode,
+) -> Result<(EndOutcome, Vec<Warning>)> {
     let store = import_edits::require_store(context)?;
     let mut session = session::begin(context, &store)?;
     let mut conflicts = import_edits::import(context, &mut session)?;
@@ -78,8 +80,7 @@ pub fn end(context: &Context, named: Option<&str>, mode: EndMode) -> Result<EndO
         let actor = actor(context, &options);
         let step = abandon_run(context, &mut session, &run, "", &actor)?;
         outcome.archived.extend(step.run.archived_as);
-        outcome.warnings = step.warnings;
-        return Ok(outcome);
+        return Ok((outcome, session.warnings));
     }
     let run = if mode.purge {
         Runs::all(&store)?.pick(named)?.clone()
@@ -107,8 +108,7 @@ pub fn end(context: &Context, named: Option<&str>, mode: EndMode) -> Result<EndO
     if !mode.delete && !mode.purge {
         outcome.removed_folders = drop_old_archives(context, &session, USUAL_ARCHIVES, false)?;
     }
-    outcome.warnings = std::mem::take(&mut session.warnings);
-    Ok(outcome)
+    Ok((outcome, session.warnings))
 }
 
 /// Clears the notes of files written for a purged run, or it would look as if it had lost its ref.
@@ -145,7 +145,7 @@ fn span(typed: &str) -> std::result::Result<i64, Error> {
 ///
 /// # Errors
 /// A run or file cannot be read or written.
-pub fn cleanup(context: &Context, options: CleanupOptions) -> Result<EndOutcome> {
+pub fn cleanup(context: &Context, options: CleanupOptions) -> Result<(EndOutcome, Vec<Warning>)> {
     let mut outcome = EndOutcome {
         dry_run: options.dry_run,
         ..EndOutcome::default()
@@ -154,9 +154,8 @@ pub fn cleanup(context: &Context, options: CleanupOptions) -> Result<EndOutcome>
         store, warnings, ..
     }) = import_edits::open_imported(context)?
     else {
-        return Ok(outcome);
+        return Ok((outcome, Vec::new()));
     };
-    outcome.warnings = warnings;
     let mut session = session::begin(context, &store)?;
     for run in Runs::live(&store)?.runs {
         if !is_old(&run.workflow, options.max_age_ms, context.now_ms) {
@@ -176,7 +175,7 @@ pub fn cleanup(context: &Context, options: CleanupOptions) -> Result<EndOutcome>
         leftovers::drop_failed(context, &store, FAILED_MAX_AGE_MS, options.dry_run)?;
     outcome.removed_folders =
         drop_old_archives(context, &session, USUAL_ARCHIVES, options.dry_run)?;
-    Ok(outcome)
+    Ok((outcome, warnings))
 }
 
 /// Archives expired runs of the registry, as its readers expect when a run begins; or warns.

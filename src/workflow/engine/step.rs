@@ -4,6 +4,7 @@
 use crate::error::{Error, Result};
 use crate::ops::context::Context;
 use crate::ops::session::{self, Session};
+use crate::ops::warning::Warning;
 use crate::store::repository::Store;
 use crate::workflow::documents::import_edits::{self, Conflict};
 use crate::workflow::engine::runs::{Run, Runs};
@@ -30,26 +31,30 @@ pub struct StepOptions {
 ///
 /// # Errors
 /// There is no such run, the rules forbid it, another process was first, or a file is malformed.
-pub fn step(context: &Context, options: &StepOptions, change: &Change) -> Result<StepOutcome> {
+pub fn step(
+    context: &Context,
+    options: &StepOptions,
+    change: &Change,
+) -> Result<(StepOutcome, Vec<Warning>)> {
     with_run(context, options, |session, run| {
-        change_run(context, session, run, change, &actor(context, options))
+        change_run(context, session, &run, change, &actor(context, options))
     })
 }
 
-/// Calls `act` with the chosen run while the store is locked.
+/// Calls `act` with the chosen run while the store is locked; returns the warnings of both.
 ///
 /// # Errors
 /// There is no such run, another process was first, a file of the run is malformed, or `act` fails.
 pub fn with_run<T>(
     context: &Context,
     options: &StepOptions,
-    act: impl FnOnce(&mut Session<'_>, &Run) -> Result<T>,
-) -> Result<T> {
+    act: impl FnOnce(&mut Session<'_>, Run) -> Result<T>,
+) -> Result<(T, Vec<Warning>)> {
     let store = import_edits::require_store(context)?;
     let mut session = session::begin(context, &store)?;
     let conflicts = import_edits::import(context, &mut session)?;
     let run = choose(&store, options, &conflicts)?;
-    act(&mut session, &run)
+    Ok((act(&mut session, run)?, session.warnings))
 }
 
 /// Returns the chosen run, if it can be worked on.

@@ -1,30 +1,42 @@
 //! One transition of a run: the rules give the next state, which is committed and written to files.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::error::Result;
 use crate::model::checkpoint::retention::Evicted;
 use crate::model::state::object_id::ObjectId;
 use crate::ops::context::Context;
 use crate::ops::session::Session;
-use crate::ops::warning::Warning;
 use crate::store::runs::run_writer::Recorded;
 use crate::workflow::documents::find_documents::OnDisk;
 use crate::workflow::documents::{leftovers, write_documents};
+use crate::workflow::engine::run_json::{self, PhaseJson, RunRow};
 use crate::workflow::engine::runs::Run;
 use crate::workflow::profiles::dispatch;
 use crate::workflow::rules::change::Change;
 use crate::workflow::rules::event::Event;
+use crate::workflow::rules::phase::Task;
 use crate::workflow::rules::workflow::Workflow;
 use crate::workflow::words::run_error::RunError;
 
-#[derive(Debug)]
+/// A run after a transition.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "StepAnswer")]
 pub struct StepOutcome {
+    #[serde(flatten, serialize_with = "run_json::row")]
+    #[schemars(with = "RunRow")]
     pub run: Run,
     /// The log entry; the last one of several transitions.
     pub event: Event,
-    pub warnings: Vec<Warning>,
+    /// The phase concerned; of a task the one that it is part of.
+    pub phase: Option<PhaseJson>,
+    pub task: Option<Task>,
     /// What the checkpoints of this step pushed out.
+    #[serde(rename = "dropped")]
     pub evicted: Vec<Evicted>,
     /// The state is recorded, but a file of a profile could not be written.
+    #[serde(skip)]
     pub is_partial: bool,
 }
 
@@ -61,9 +73,7 @@ pub fn abandon_run(
     let mut outcome = change_run(context, session, run, &change, actor)?;
     let id = outcome.run.workflow.id.clone();
     outcome.run.archived_as = session.locked.archive_workflow(&id, &id)?;
-    outcome
-        .warnings
-        .extend(leftovers::trim_archives(context, session));
+    leftovers::trim_archives(context, session);
     Ok(outcome)
 }
 
@@ -102,13 +112,16 @@ pub fn record_imported(
         archived_as: None,
         workflow: next,
     };
-    let mut warnings = std::mem::take(&mut session.warnings);
-    let is_partial =
-        write_documents::project(context, session, &run.workflow, imported, &mut warnings);
+    let is_partial = write_documents::project(context, session, &run.workflow, imported);
+    let workflow = &run.workflow;
+    let task = event.task.as_ref().and_then(|id| workflow.task(id));
+    let phase = event.phase.as_ref().or_else(|| task?.phase.as_ref());
+    let phase = phase.and_then(|id| workflow.phase(id));
     Ok(StepOutcome {
+        phase: phase.map(|phase| PhaseJson::new(workflow, phase)),
+        task: task.cloned(),
         run,
         event,
-        warnings,
         evicted: Vec::new(),
         is_partial,
     })

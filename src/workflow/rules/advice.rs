@@ -1,6 +1,10 @@
 //! What to do next, in the words of the protocol that the run follows.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::error::sentence::CommandWords;
+use crate::model::json::published_as;
 use crate::workflow::rules::observation::{Observations, ObservedFile};
 use crate::workflow::rules::phase::Phase;
 use crate::workflow::rules::profile::Profile;
@@ -10,16 +14,20 @@ use crate::workflow::rules::workflow::Workflow;
 use crate::workflow::words::next_step::{NextStep, phase_command};
 
 /// The next step for the worker on a run.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "AdviceJson")]
 pub struct Advice {
     /// Stable code in JSON.
     pub action: &'static str,
     pub words: String,
-    /// The command that the words name.
+    /// The command that the words name, as words to run.
     pub command: Option<CommandWords>,
     /// The phase concerned.
+    #[serde(rename = "phase_id")]
     pub phase: Option<String>,
 }
+
+published_as! { CommandWords, Option<Vec<String>>, CommandWords::to_run; }
 
 impl Advice {
     fn new(step: &NextStep, phase: Option<&Phase>) -> Self {

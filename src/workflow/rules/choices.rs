@@ -2,6 +2,7 @@
 
 use crate::error::Choice;
 use crate::error::sentence::CommandWords;
+use crate::model::json::published_as;
 use crate::workflow::rules::phase::Phase;
 use crate::workflow::rules::profile::Profile;
 use crate::workflow::rules::workflow::Workflow;
@@ -10,20 +11,29 @@ use crate::workflow::words::labels::{Label, continue_from};
 /// Begins the answer that names a phase.
 pub const PICK: &str = "pick:";
 
-/// A decision of the user.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A decision of the user; published as what was done.
+#[derive(Clone, Debug, PartialEq, Eq, strum::IntoStaticStr)]
 pub enum Chosen {
+    #[strum(serialize = "resumed")]
     Resume,
     /// Archives the old run and begins the same plan again.
+    #[strum(serialize = "started_fresh")]
     StartFresh,
+    #[strum(serialize = "viewed")]
     View,
     /// Ends and archives the run.
+    #[strum(serialize = "deleted")]
     Delete,
     /// Not to resume; what to do instead is asked next.
+    #[strum(serialize = "declined")]
     Decline,
+    #[strum(serialize = "abandoned")]
     Abandon,
+    #[strum(serialize = "picked")]
     Pick(String),
 }
+
+published_as! { Chosen, &'static str, |chosen| chosen.into(); }
 
 impl Chosen {
     /// Whether the run itself is resumed.

@@ -1,5 +1,7 @@
 //! Validates a run: its plan, order, times and files.
 
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::base::cut_list::first_of;
@@ -23,8 +25,11 @@ const IDLE_MS: i64 = 24 * 60 * 60 * 1000;
 const SKEW_MS: i64 = 5 * 60 * 1000;
 
 /// Result of a validation. A run with errors should not be resumed unseen.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+#[schemars(rename = "ReportJson")]
 pub struct ValidationReport {
+    /// Whether there are no errors.
+    pub valid: bool,
     pub errors: Vec<Finding>,
     /// Remarks that are no errors.
     pub remarks: Vec<Finding>,
@@ -33,7 +38,7 @@ pub struct ValidationReport {
 pub fn validate(workflow: &Workflow, observations: &Observations, now_ms: i64) -> ValidationReport {
     let mut report = ValidationReport {
         errors: plan::check(&workflow.phases),
-        remarks: Vec::new(),
+        ..ValidationReport::default()
     };
     for phase in &workflow.phases {
         outputs(phase, observations, &mut report);
@@ -66,6 +71,7 @@ pub fn validate(workflow: &Workflow, observations: &Observations, now_ms: i64) -
     } else if workflow.status.is_open() {
         report.remarks.extend(staleness(workflow, now_ms));
     }
+    report.valid = report.errors.is_empty();
     report
 }
 

@@ -18,10 +18,11 @@ pub trait Play {
 impl Play for Sandbox {
     #[track_caller]
     fn step(&self, args: &[&str]) -> Value {
-        let is_step = matches!(args[0], "phase" | "task") && args[1] != "list";
+        let is_step = matches!(args[0], "phase" | "task") && args[1] != "list"
+            || matches!(args[..2], ["workflow", "init" | "import" | "note"]);
         let data = self.run(&[args, &["--json"]].concat()).success().data();
         if is_step {
-            let id = data["workflow"].as_str().unwrap();
+            let id = data["id"].as_str().unwrap();
             let status = ["workflow", "status", id, "--json"];
             return self.run(&status).success().data();
         }

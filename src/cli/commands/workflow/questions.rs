@@ -2,10 +2,10 @@
 
 use crate::base::text::escape;
 use crate::base::time::{self, rfc3339_seconds, utc_seconds};
-use crate::view::workflow::findings::remarks;
-use crate::view::workflow::summary::{self, in_words};
-use crate::workflow::documents::conflict::{Conflict, ConflictKind};
+use crate::cli::commands::workflow::report::{ago, changed, remarks, summary};
+use crate::workflow::documents::conflict::{Conflict, ConflictKind, in_words};
 use crate::workflow::documents::find_documents::render;
+use crate::workflow::engine::repair_run::Take;
 use crate::workflow::engine::report::Status;
 use crate::workflow::engine::resume_questions::Question;
 use crate::workflow::profiles::dispatch::profile_of_path;
@@ -22,24 +22,19 @@ const CORRUPTED: &str = "State appears corrupted. Start fresh? [y/N]";
 pub fn question(question: &Question<'_>, now_ms: i64) -> String {
     match question {
         Question::Resume(status) => resume(status, now_ms, true),
-        Question::Unsound(status) => format!("{}{CORRUPTED} ", remarks(status)),
-        Question::Refused(status) => remarks(status),
+        Question::Unsound(status) => format!("{}{CORRUPTED} ", remarks(&status.seen)),
+        Question::Refused(status) => remarks(&status.seen),
         Question::AbandonOrPick => {
             "Abandon pipeline or pick a different phase? (abandon/pick) ".to_owned()
         }
         Question::Pick(workflow) => pick(workflow),
         Question::Restart(workflow) => {
-            format!(
-                "Archive {} and start its plan again? [y/N] ",
-                escape(workflow.named())
-            )
+            let named = escape(workflow.named());
+            format!("Archive {named} and start its plan again? [y/N] ")
         }
         Question::Again(workflow, given) => {
-            format!(
-                "'{}' is not a valid answer.\n{}",
-                escape(given),
-                letters(workflow)
-            )
+            let (given, letters) = (escape(given), letters(workflow));
+            format!("'{given}' is not a valid answer.\n{letters}")
         }
         Question::Details(status) => {
             let workflow = &status.run.workflow;
@@ -59,13 +54,12 @@ pub fn without_terminal(question: &Question<'_>, now_ms: i64) -> String {
 }
 
 /// Returns the last line of the first question.
-pub fn first_line(status: &Status) -> String {
-    let asked = if status.report.errors.is_empty() {
-        letters(&status.run.workflow)
+pub fn last_line(status: &Status) -> String {
+    if status.seen.report.valid {
+        letters(&status.run.workflow).trim_end().to_owned()
     } else {
         CORRUPTED.to_owned()
-    };
-    asked.trim_end().to_owned()
+    }
 }
 
 /// Formats the document in which the run is kept, else the complete state.
@@ -81,39 +75,31 @@ pub fn details(workflow: &Workflow) -> String {
 
 fn resume(status: &Status, now_ms: i64, for_a_person: bool) -> String {
     let workflow = &status.run.workflow;
-    let drift = status
-        .drift
-        .as_ref()
-        .filter(|drift| drift.count() > 0)
-        .map(|drift| summary::drift(drift, now_ms));
-    let beside = format!("{}{}", drift.unwrap_or_default(), remarks(status));
-    let gap = if beside.is_empty() { "" } else { "\n" };
-    match voice(workflow) {
-        Some(Profile::Registry) => format!(
-            "{}{gap}{beside}\n{}",
-            registry(workflow, now_ms),
-            letters(workflow)
-        ),
+    let drift = status.seen.drift.iter();
+    let drift = drift.filter(|drift| !drift.changes.is_empty());
+    let drift: String = drift.map(|drift| changed(drift, now_ms)).collect();
+    let beside = drift + &remarks(&status.seen);
+    let letters = letters(workflow);
+    let head = match voice(workflow) {
         Some(Profile::Phases) => {
-            let started = rfc3339_seconds(workflow.created_ms);
-            let head = format!(
-                "Detected interrupted workflow: {} (started {started})\n",
-                escape(workflow.named())
+            let (named, started) = (
+                escape(workflow.named()),
+                rfc3339_seconds(workflow.created_ms),
             );
-            let is_stale = is_stale(workflow, now_ms);
-            let offer = if is_stale {
+            let offer = if is_stale(workflow, now_ms) {
                 "This state is old: answer n to archive it and start fresh.\n"
             } else {
                 ""
             };
-            format!("{head}{beside}{offer}{}", letters(workflow))
+            return format!(
+                "Detected interrupted workflow: {named} (started {started})\n{beside}{offer}{letters}"
+            );
         }
-        _ => format!(
-            "{}{gap}{beside}\n{}",
-            summary::summary(workflow, time::shown(for_a_person)),
-            letters(workflow)
-        ),
-    }
+        Some(Profile::Registry) => registry(workflow, now_ms),
+        _ => summary(workflow, time::shown(for_a_person)),
+    };
+    let gap = if beside.is_empty() { "" } else { "\n" };
+    format!("{head}{gap}{beside}\n{letters}")
 }
 
 /// Returns the last line of a question.
@@ -158,7 +144,7 @@ fn registry(workflow: &Workflow, now_ms: i64) -> String {
             &workflow.description
         }),
         utc_seconds(workflow.created_ms),
-        in_words(workflow.created_ms, now_ms),
+        ago(workflow.created_ms, now_ms),
     )
 }
 
@@ -183,46 +169,59 @@ fn pick(workflow: &Workflow) -> String {
 
 /// Formats the question about a conflict, with the complete content of the file.
 pub fn conflict(conflict: &Conflict) -> String {
+    let path = escape(&conflict.path);
+    let listed = |text: &str| {
+        let lines = text.lines();
+        lines
+            .map(|line| format!("  | {}\n", escape(line)))
+            .collect::<String>()
+    };
     match &conflict.kind {
         ConflictKind::Malformed { findings, raw } => {
-            let listed: String = findings
-                .iter()
-                .map(|finding| format!("  {}\n", super::findings::finding(finding)))
-                .collect();
-            let text = String::from_utf8_lossy(raw);
-            let shown: String = text
-                .lines()
-                .map(|line| format!("  | {}\n", escape(line)))
-                .collect();
-            let ask = if conflict.path.starts_with("memory/") {
-                CORRUPTED
-            } else if conflict.path.starts_with(".claude/checkpoints/") {
-                "Delete the corrupted checkpoint? It is kept in the archive. [y/N]"
-            } else {
-                "Attempt manual recovery or start fresh? (recover/fresh)"
+            let found = findings.iter().map(|one| format!("  {}\n", in_words(one)));
+            let (found, shown) = (
+                found.collect::<String>(),
+                listed(&String::from_utf8_lossy(raw)),
+            );
+            let ask = match profile_of_path(&conflict.path) {
+                Some(Profile::Phases) => CORRUPTED,
+                Some(Profile::Registry) => {
+                    "Delete the corrupted checkpoint? It is kept in the archive. [y/N]"
+                }
+                _ => "Attempt manual recovery or start fresh? (recover/fresh)",
             };
+            format!("State file is malformed: {path}\n{found}It says:\n{shown}{ask} ")
+        }
+        ConflictKind::Gone => {
+            let run = conflict.run.as_deref().unwrap_or_default();
             format!(
-                "State file is malformed: {}\n{listed}It says:\n{shown}{ask} ",
-                escape(&conflict.path)
+                "{path} was removed, and its workflow {run} is open.\nHas it ended, or should the file be written again? (ended/anew) "
             )
         }
-        ConflictKind::Gone => format!(
-            "{} was removed, and its workflow {} is open.\nHas it ended, or should the file be written again? (ended/anew) ",
-            conflict.path,
-            conflict.run.as_deref().unwrap_or_default(),
-        ),
         ConflictKind::BothChanged { file, state } => {
-            let lines = |text: String| {
-                text.lines()
-                    .map(|line| format!("  | {}\n", escape(line)))
-                    .collect::<String>()
-            };
+            let (file, state) = (listed(&render(file)), listed(&render(state)));
             format!(
-                "{} was edited while the workflow moved on.\nThe file says:\n{}The recorded state says:\n{}Which counts? (file/state) ",
-                conflict.path,
-                lines(render(file)),
-                lines(render(state))
+                "{path} was edited while the workflow moved on.\nThe file says:\n{file}The recorded state says:\n{state}Which counts? (file/state) "
             )
         }
     }
+}
+
+/// Interprets an answer; only the words of the question are valid.
+pub fn side(conflict: &Conflict, answer: &str) -> Option<Take> {
+    let word = answer.trim().to_ascii_lowercase();
+    let is_pipeline = profile_of_path(&conflict.path) == Some(Profile::Pipeline);
+    Some(match (&conflict.kind, word.as_str()) {
+        (ConflictKind::BothChanged { .. }, "file") => Take::File,
+        (ConflictKind::BothChanged { .. }, "state") | (ConflictKind::Gone, "anew") => Take::State,
+        (ConflictKind::Gone, "ended") => Take::None,
+        (ConflictKind::Malformed { .. }, "recover" | "manual" | "manual recovery")
+            if is_pipeline =>
+        {
+            conflict.run.as_ref().map_or(Take::Copy, |_| Take::State)
+        }
+        (ConflictKind::Malformed { .. }, "fresh" | "start fresh") if is_pipeline => Take::None,
+        (ConflictKind::Malformed { .. }, "y" | "yes") if !is_pipeline => Take::None,
+        _ => return None,
+    })
 }
