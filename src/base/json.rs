@@ -127,6 +127,13 @@ pub fn path_list<S: Serializer>(paths: &[PathBuf], serializer: S) -> Result<S::O
     serializer.collect_seq(paths.iter().map(|path| path.display().to_string()))
 }
 
+/// Serializes a JSON text as the value that it is.
+pub fn embedded<S: Serializer>(text: &Option<String>, serializer: S) -> Result<S::Ok, S::Error> {
+    let text = text.as_ref();
+    let value = text.map(|text| parse(text.as_bytes()).unwrap_or_default());
+    value.serialize(serializer)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,6 +1,6 @@
 //! The context of a command: printer, prompt and global options, with shared output helpers.
 
-use std::cell::{Cell, OnceCell, RefCell};
+use std::cell::{Cell, RefCell};
 use std::ffi::OsString;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -13,9 +13,7 @@ use crate::cli::child::{self, Children};
 use crate::cli::environment;
 use crate::cli::exit_code;
 use crate::cli::global::GlobalArgs;
-use crate::cli::terminal::keyboard;
 use crate::cli::terminal::pager::PagerOutput;
-use crate::cli::terminal::picker::PickedItem;
 use crate::cli::terminal::printer::Printer;
 use crate::cli::terminal::prompt::Prompt;
 use crate::config::environment::{Environment, base};
@@ -23,7 +21,6 @@ use crate::config::settings::{self, OwnFile};
 use crate::error::Result;
 use crate::ops::context::{Context, PendingWarnings};
 use crate::ops::find_root::{Place, RootSearch};
-use crate::ops::restore::restore_options::Proposal;
 use crate::ops::warning::Warning;
 use crate::view::answer::{Done, Out, Text};
 use crate::view::envelope;
@@ -42,8 +39,6 @@ pub struct CommandContext<'g> {
     /// Grammar of all commands.
     pub grammar: fn() -> Grammar,
     pub started: Instant,
-    /// What was chosen from a list instead of being typed.
-    pub chosen: OnceCell<String>,
     /// Whether warnings about settings were shown already.
     pub warned_of_settings: Cell<bool>,
     /// Where parts of the answer were written to already.
@@ -84,9 +79,11 @@ impl CommandContext<'_> {
             self.printer.talk(&out.talk);
             self.warn(warnings);
         }
-        if let Some(error) = error {
-            self.printer
-                .failure(&words::error(error, self.printer.err_paint()));
+        let paint = self.printer.err_paint();
+        let error = error.map(|error| words::error(error, paint));
+        let failures = answer.failures(paint) + &error.unwrap_or_default();
+        if !failures.is_empty() {
+            self.printer.failure(&failures);
         }
         *exit
     }
@@ -107,7 +104,7 @@ impl CommandContext<'_> {
 
     /// Returns an empty text for an answer.
     pub fn out<'c>(&'c self, context: &'c Context) -> Out<'c> {
-        self.printer.out(context, self.words)
+        self.printer.out(context)
     }
 
     pub fn warn(&self, warnings: &[Warning]) {
@@ -158,27 +155,6 @@ impl CommandContext<'_> {
     pub fn ask(&self, context: &Context, summary: &str, question: &str) -> Result<()> {
         let question = format!("{question} [y/N] ");
         self.prompt.ask(&context.interrupt, summary, &question)
-    }
-
-    pub fn consent(&self, context: &Context, proposal: &Proposal<'_>) -> Result<()> {
-        self.prompt.consent(&context.interrupt, proposal)
-    }
-
-    /// As [`Self::consent`], after a choice, which is the consent to the plan that was seen with it.
-    pub fn consent_chosen(
-        &self,
-        context: &Context,
-        proposal: &Proposal<'_>,
-        chosen: Option<&PickedItem>,
-    ) -> Result<()> {
-        let seen = chosen.and_then(|chosen| chosen.seen.as_ref());
-        if proposal.databases.is_empty() && seen == Some(proposal.plan) {
-            return Ok(());
-        }
-        if chosen.is_some() {
-            keyboard::forget_typed();
-        }
-        self.consent(context, proposal)
     }
 
     /// Returns how this command starts other programs.

@@ -1,6 +1,6 @@
 //! Runs one command line, from its words to the exit code.
 
-use std::cell::{Cell, OnceCell, RefCell};
+use std::cell::{Cell, RefCell};
 use std::ffi::OsString;
 use std::panic;
 use std::process::ExitCode;
@@ -151,7 +151,6 @@ impl Invocation<'_> {
             grammar: parse::command,
             started: Instant::now(),
             warned_of_settings: Cell::default(),
-            chosen: OnceCell::new(),
             pages: RefCell::default(),
         };
         let mut warnings = Vec::new();

@@ -1,7 +1,6 @@
 //! Exit codes of failures and outcomes.
 
 use crate::ops::maintain::orphans::OrphansOutcome;
-use crate::ops::restore::restore_options::{DatabaseFate, RestoreOutcome};
 use crate::ops::warning::Warning;
 use crate::view::answer::Done;
 
@@ -32,19 +31,6 @@ pub fn unanswered(code: u8, failed: u8) -> u8 {
         failed
     } else {
         code
-    }
-}
-
-/// Partial if a database failed, or unreadable paths remain; of a dry run, if they would.
-pub fn of_restore(outcome: &RestoreOutcome) -> u8 {
-    let failed = outcome
-        .databases
-        .iter()
-        .any(|report| matches!(report.fate, DatabaseFate::Failed(_)));
-    if failed || !outcome.plan.unreadable.is_empty() {
-        PARTIAL
-    } else {
-        DONE
     }
 }
 

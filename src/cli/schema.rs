@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use crate::agent::doctor::DoctorOutcome;
 use crate::cli::commands::cat::CatAnswer;
+use crate::cli::commands::restore::RestoreAnswer;
 use crate::cli::commands::setup::SetupOutcome;
 use crate::cli::commands::workflow::documents::RewindAnswer;
 use crate::cli::commands::workflow::report::{Checked, Next, TaskList};
@@ -14,6 +15,8 @@ use crate::ops::browse::config::ConfigOutcome;
 use crate::ops::browse::find::find_path::FindOutcome;
 use crate::ops::browse::list::ListOutcome;
 use crate::ops::browse::ls::LsOutcome;
+use crate::ops::browse::prompts::PromptsOutcome;
+use crate::ops::browse::undo_steps::StepsOutcome;
 use crate::ops::contract::guard::GuardOutcome;
 use crate::ops::contract::hold::{HoldOutcome, ReleaseOutcome};
 use crate::ops::create::copies::CopiesManifest;
@@ -35,7 +38,7 @@ use crate::ops::transfer::remote::RemoteOutcome;
 use crate::view::contract::CheckpointContract;
 use crate::view::document::{self, JsonSchema, Serialize};
 use crate::view::envelope::{self, envelope};
-use crate::view::{restore, rewind, undo};
+use crate::view::restore_contract::RollbackContract;
 use crate::workflow::engine::import_export::Exported;
 use crate::workflow::engine::repair_run::RecoverOutcome;
 use crate::workflow::engine::report::{Listed, Shown, Status};
@@ -45,13 +48,7 @@ use crate::workflow::engine::transition::StepOutcome;
 use crate::workflow::profiles::pipeline_schema::PIPELINE_SCHEMA;
 
 /// Documents whose formats other programs prescribe.
-const DOCUMENTS: [(&str, &str); 2] = [
-    ("pipeline-state", PIPELINE_SCHEMA),
-    (
-        "restore-contract",
-        include_str!("../view/schemas/restore-contract.json"),
-    ),
-];
+const DOCUMENTS: [(&str, &str); 1] = [("pipeline-state", PIPELINE_SCHEMA)];
 
 /// The schema of an answer, by the name of its command.
 type Schema = fn(&str) -> Value;
@@ -70,9 +67,12 @@ macro_rules! answers {
 }
 
 /// What is no answer.
-const OTHERS: [(&str, Schema); 2] = [
+const OTHERS: [(&str, Schema); 3] = [
     ("contract", |_| document::schema::<CheckpointContract>()),
     ("copies", |_| document::schema::<CopiesManifest>()),
+    ("restore-contract", |_| {
+        document::schema::<RollbackContract>()
+    }),
 ];
 
 /// Every answer; `usage` is that of a command line without a command.
@@ -104,7 +104,7 @@ const ANSWERS: &[(&str, Schema)] = &answers! {
     "prune" PruneOutcome,
     "prune.orphaned" OrphansOutcome,
     "push" PushOutcome,
-    "redo" restore::RestoreAnswer,
+    "redo" RestoreAnswer,
     "release" ReleaseOutcome,
     "relink" RelinkOutcome,
     "remote" (),
@@ -112,17 +112,17 @@ const ANSWERS: &[(&str, Schema)] = &answers! {
     "remote.list" RemoteOutcome,
     "remote.remove" RemoteOutcome,
     "remote.drop" DropOutcome,
-    "restore" restore::RestoreAnswer,
-    "rewind" restore::RestoreAnswer,
-    "rewind.list" rewind::RewindListAnswer,
+    "restore" RestoreAnswer,
+    "rewind" RestoreAnswer,
+    "rewind.list" PromptsOutcome,
     "reword" RewordOutcome,
     "schema" SchemaAnswer,
     "setup" SetupOutcome,
     "show" show::ShowAnswer,
     "status" status::StatusAnswer,
     "statusline" TextAnswer,
-    "undo" restore::RestoreAnswer,
-    "undo.list" undo::UndoListAnswer,
+    "undo" RestoreAnswer,
+    "undo.list" StepsOutcome,
     "unpin" PinOutcome,
     "usage" (),
     "verify" VerifyOutcome,

@@ -51,6 +51,16 @@ impl CommandWords {
         self
     }
 
+    /// Adds options at the end, or before `--`.
+    #[must_use]
+    pub fn with(mut self, options: impl IntoIterator<Item = impl AsRef<[u8]>>) -> Self {
+        let dashes = self.words.iter().position(|word| word == b"--");
+        let at = dashes.unwrap_or(self.words.len());
+        let options = options.into_iter().map(|option| option.as_ref().to_vec());
+        self.words.splice(at..at, options);
+        self
+    }
+
     /// Returns the words to run, if they can be run as they are and are UTF-8.
     pub fn to_run(&self) -> Option<Vec<String>> {
         let texts = self

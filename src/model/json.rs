@@ -6,17 +6,20 @@ pub use crate::base::json::{
 use crate::base::text::escape_bytes;
 use crate::model::checkpoint::alias;
 use crate::model::checkpoint::record::{
-    Checkpoint, CheckpointId, CheckpointKind, DamagedCheckpoint,
+    Checkpoint, CheckpointId, CheckpointKind, DamagedCheckpoint, Verb,
 };
 use crate::model::checkpoint::retention::Evicted;
 use crate::model::checkpoint::terms::{CheckpointTerms, Expiry};
+use crate::model::path_filter::PathFilter;
+use crate::model::restore_plan::{PlannedChange, RestorePlan};
+use crate::model::session::notes::{AgentSession, PromptNote};
 use crate::model::session::provenance::Provenance;
 use crate::model::state::database::{Database, Databases, Held};
 use crate::model::state::entry::WhyNot;
 use crate::model::state::meta::Meta;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
-use crate::model::state::scope::ScopePart;
+use crate::model::state::scope::{Scope, ScopePart};
 
 /// A checkpoint, wherever one is named.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -199,7 +202,7 @@ pub fn paths<'p>(paths: impl IntoIterator<Item = &'p RelPath>) -> Vec<PathName> 
 pub struct ChangeJson {
     #[serde(flatten)]
     pub path: PathName,
-    /// What happened to it: `added`, `changed` (`written` by a restore), `deleted`, `mode`,
+    /// What happened to it: `added`, `changed` (`modified` by a restore), `deleted`, `mode`,
     /// `directory_added`, `directory_deleted`.
     pub change: &'static str,
 }
@@ -308,6 +311,88 @@ pub fn held<S: Serializer>(databases: &Databases, serializer: S) -> Result<S::Ok
     }))
 }
 
+/// What a restore changes and what it leaves alone.
+#[derive(Serialize, JsonSchema)]
+pub struct PlanJson {
+    counts: PlanCounts,
+    /// Every path that was changed, or with `dry_run` would be: `added`, `modified`, `deleted`,
+    /// `mode`, `directory_added`, `directory_deleted`.
+    changes: Vec<ChangeJson>,
+    /// Paths that stay by rule although the checkpoint lacks them.
+    left_alone: Vec<PathName>,
+    /// Paths that stay because they cannot be read.
+    unreadable: Vec<PathReason>,
+}
+
+/// Numbers of files.
+#[derive(Serialize, JsonSchema)]
+struct PlanCounts {
+    added: usize,
+    modified: usize,
+    deleted: usize,
+    unchanged: usize,
+}
+
+impl PlanJson {
+    fn new(plan: &RestorePlan) -> Self {
+        let unreadable = plan.unreadable.iter();
+        Self {
+            counts: PlanCounts {
+                added: plan.count(PlannedChange::Added),
+                modified: plan.count(PlannedChange::Modified),
+                deleted: plan.count(PlannedChange::Deleted),
+                unchanged: plan.unchanged,
+            },
+            changes: plan_changes(plan),
+            left_alone: paths(&plan.left_alone),
+            unreadable: unreadable
+                .map(|(path, why)| PathReason::new(path, why))
+                .collect(),
+        }
+    }
+}
+
+/// Returns every path of a plan, with what is done to it.
+pub fn plan_changes(plan: &RestorePlan) -> Vec<ChangeJson> {
+    let changes = plan.changes().into_iter();
+    changes
+        .map(|(path, change)| ChangeJson::new(path, change.into_str()))
+        .collect()
+}
+
+/// The patterns that limit what a command acts on.
+#[derive(Serialize, JsonSchema)]
+pub struct FilterJson {
+    /// Patterns of `--glob`; empty for all paths.
+    glob: Vec<String>,
+    /// Patterns of `--exclude`.
+    exclude: Vec<String>,
+}
+
+/// A session of an agent in a directory.
+#[derive(Serialize, JsonSchema)]
+pub struct SessionJson {
+    agent_name: String,
+    session: String,
+    /// Whether the agent said that the session has ended.
+    is_over: bool,
+    prompt_count: usize,
+}
+
+/// One prompt.
+#[derive(Serialize, JsonSchema)]
+pub struct PromptJson {
+    /// Position in the session, from 1.
+    number: u32,
+    /// The agent's own name of it; null if it has none.
+    prompt_id: Option<String>,
+    given_at: TimeText,
+    /// Its first line without secrets; null if prompts are not recorded.
+    line: Option<String>,
+    /// The prompt before which the directory was again when this one was given; null for none.
+    rewound_to: Option<u32>,
+}
+
 /// A checkpoint that was dropped, by whatever command.
 #[derive(Serialize, JsonSchema)]
 pub struct Dropped {
@@ -390,11 +475,36 @@ published_as! {
     CheckpointTerms, TermsJson, TermsJson::new;
     Evicted, Dropped, Dropped::new;
     DamagedCheckpoint, DamagedRow, DamagedRow::new;
+    Verb, &'static str, |verb| verb.into_str();
+    RestorePlan, PlanJson, PlanJson::new;
+    AgentSession, SessionJson, |session| SessionJson {
+        agent_name: session.agent.clone(),
+        session: session.id.clone(),
+        is_over: session.is_over,
+        prompt_count: session.prompts.len(),
+    };
+    PromptNote, PromptJson, |note| PromptJson {
+        number: note.number,
+        prompt_id: note.id.clone(),
+        given_at: TimeText::new(note.time_ms),
+        line: Some(note.line.clone()).filter(|line| !line.is_empty()),
+        rewound_to: note.rewound_to,
+    };
+    PathFilter, FilterJson, |filter| FilterJson {
+        glob: patterns(filter.only.as_ref()),
+        exclude: patterns(filter.except.as_ref()),
+    };
     Database, DatabaseName, DatabaseName::new;
     WhyNot, String, |why| why.into_str().to_owned();
 }
 
 pub(crate) use published_as;
+
+/// Returns the patterns of a scope as they are shown.
+pub fn patterns(scope: Option<&Scope>) -> Vec<String> {
+    let parts = scope.into_iter().flat_map(Scope::parts);
+    parts.map(ScopePart::shown).collect()
+}
 
 /// Serializes a checkpoint as a [`CheckpointRow`].
 pub fn row<S: Serializer>(found: &Option<Checkpoint>, serializer: S) -> Result<S::Ok, S::Error> {

@@ -72,6 +72,24 @@ pub struct RestorePlan {
     pub unchanged: usize,
 }
 
+/// What a plan does to a path.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr, strum::VariantArray,
+)]
+#[strum(const_into_str, serialize_all = "snake_case")]
+pub enum PlannedChange {
+    Modified,
+    Added,
+    Deleted,
+    Mode,
+    DirectoryAdded,
+    DirectoryDeleted,
+}
+
+impl PlannedChange {
+    pub const ALL: &[Self] = <Self as strum::VariantArray>::VARIANTS;
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlannedWrite {
     pub before: Option<Entry>,
@@ -142,6 +160,46 @@ impl RestorePlan {
             + self.make_dirs.len()
             + self.chmod_dirs.len()
             + self.remove_dirs.len()
+    }
+
+    /// Returns every path that changes, in order.
+    pub fn changes(&self) -> Vec<(&RelPath, PlannedChange)> {
+        let written = self.write.iter().map(|(path, write)| {
+            let is_new = write.before.is_none();
+            let change = if is_new {
+                PlannedChange::Added
+            } else {
+                PlannedChange::Modified
+            };
+            (path, change)
+        });
+        let of = |change| move |path| (path, change);
+        let modes = self.chmod.keys().chain(self.chmod_dirs.keys());
+        let mut all: Vec<_> = written
+            .chain(self.delete.keys().map(of(PlannedChange::Deleted)))
+            .chain(modes.map(of(PlannedChange::Mode)))
+            .chain(self.make_dirs.keys().map(of(PlannedChange::DirectoryAdded)))
+            .chain(
+                self.remove_dirs
+                    .iter()
+                    .map(of(PlannedChange::DirectoryDeleted)),
+            )
+            .collect();
+        all.sort_unstable();
+        all
+    }
+
+    /// Returns the number of paths with this change.
+    pub fn count(&self, change: PlannedChange) -> usize {
+        let new = self.write.values().filter(|write| write.before.is_none());
+        match change {
+            PlannedChange::Added => new.count(),
+            PlannedChange::Modified => self.write.len() - new.count(),
+            PlannedChange::Deleted => self.delete.len(),
+            PlannedChange::Mode => self.chmod.len() + self.chmod_dirs.len(),
+            PlannedChange::DirectoryAdded => self.make_dirs.len(),
+            PlannedChange::DirectoryDeleted => self.remove_dirs.len(),
+        }
     }
 
     pub fn directories_above_deleted(&self) -> BTreeSet<RelPath> {

@@ -1,7 +1,5 @@
 //! The answer of a command: data that are printed as JSON or as text, and how the command ended.
 
-use std::ffi::OsString;
-
 use crate::base::text::escape_path;
 use crate::base::time::age;
 use crate::error::Error;
@@ -47,6 +45,16 @@ impl<A> Done<A> {
             error: None,
         }
     }
+
+    /// Makes another answer of this one.
+    pub fn map<B>(self, make: impl FnOnce(A) -> B) -> Done<B> {
+        Done {
+            answer: make(self.answer),
+            warnings: self.warnings,
+            exit: self.exit,
+            error: self.error,
+        }
+    }
 }
 
 impl<A> From<(A, Vec<Warning>)> for Done<A> {
@@ -69,8 +77,6 @@ pub struct Out<'c> {
     pub is_for_a_person: bool,
     /// Width of the terminal in columns.
     pub columns: usize,
-    /// The command line, beginning with the program name.
-    pub words: &'c [OsString],
     pub context: &'c Context,
 }
 
@@ -91,6 +97,11 @@ impl Out<'_> {
 /// An answer that has a text beside its JSON.
 pub trait Text: Serialize {
     fn write(&self, out: &mut Out<'_>);
+
+    /// Formats what failed although the rest was done, for stderr beside text and JSON.
+    fn failures(&self, _: Paint) -> String {
+        String::new()
+    }
 }
 
 /// One of two answers, by the options of a command.
@@ -108,16 +119,11 @@ impl<A: Text, B: Text> Text for Either<A, B> {
             Self::Second(answer) => answer.write(out),
         }
     }
-}
 
-impl<A> Done<A> {
-    /// Changes the answer.
-    pub fn map<B>(self, change: impl FnOnce(A) -> B) -> Done<B> {
-        Done {
-            answer: change(self.answer),
-            warnings: self.warnings,
-            exit: self.exit,
-            error: self.error,
+    fn failures(&self, paint: Paint) -> String {
+        match self {
+            Self::First(answer) => answer.failures(paint),
+            Self::Second(answer) => answer.failures(paint),
         }
     }
 }

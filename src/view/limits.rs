@@ -1,9 +1,8 @@
 //! What a restore was limited to, as text and as JSON.
 
-use crate::model::json::{PathName, paths};
+use crate::model::json::{PathName, paths, patterns};
 use crate::model::path_filter::PathFilter;
 use crate::model::state::rel_path::RelPath;
-use crate::model::state::scope::{Scope, ScopePart};
 use crate::view::document::{JsonSchema, Serialize};
 
 /// The paths and patterns of a restore; none for the whole directory.
@@ -11,33 +10,16 @@ use crate::view::document::{JsonSchema, Serialize};
 pub struct LimitsJson {
     /// The paths that were asked for; empty for all.
     paths: Vec<PathName>,
-    /// Patterns of `--glob`; empty for all paths.
-    glob: Vec<String>,
-    /// Patterns of `--exclude`.
-    exclude: Vec<String>,
+    #[serde(flatten)]
+    filter: PathFilter,
 }
 
 impl LimitsJson {
     pub fn new(limited_to: &[RelPath], filter: &PathFilter) -> Self {
         Self {
             paths: paths(limited_to),
-            glob: patterns(filter.only.as_ref()),
-            exclude: patterns(filter.except.as_ref()),
+            filter: filter.clone(),
         }
-    }
-}
-
-fn patterns(scope: Option<&Scope>) -> Vec<String> {
-    let parts = scope.into_iter().flat_map(Scope::parts);
-    parts.map(ScopePart::shown).collect()
-}
-
-/// Returns the paths, or else the patterns, that a restore was limited to.
-pub fn asked_for(limited_to: &[RelPath], filter: &PathFilter) -> Vec<String> {
-    if limited_to.is_empty() {
-        patterns(filter.only.as_ref())
-    } else {
-        limited_to.iter().map(RelPath::to_string).collect()
     }
 }
 

@@ -1,17 +1,60 @@
 //! The contract of a restore: what was restored, and whether the files now match the record.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::base::json::parse;
+use crate::base::json::embedded;
 use crate::base::time::rfc3339_seconds;
 use crate::model::checkpoint::alias;
 use crate::model::checkpoint::record::Verb;
-use crate::model::json::PathName;
-use crate::model::state::rel_path::RelPath;
+use crate::model::json::{ChangeJson, JsonSchema, PathName, Serialize, plan_changes};
 use crate::ops::contract::restore_contract::RestoreContract;
 use crate::ops::restore::restore_options::RestoreOutcome;
 use crate::view::contract::{Call, ContractDocument, values_back};
-use crate::view::databases::is_concerned;
+
+/// The contract of a restore.
+#[derive(Default, Serialize, JsonSchema)]
+pub struct RollbackContract {
+    rolled_back: bool,
+    /// Null if nothing was restored.
+    restored_to: Option<RestoredTo>,
+    /// The first eight digits of the id of the state before.
+    #[schemars(regex(pattern = "^[0-9a-f]{8}$"))]
+    safety_checkpoint: Option<String>,
+    undo_command: Option<String>,
+    /// As in the answer of the command, and `database`.
+    changes_reverted: Vec<ChangeJson>,
+    verification: ComparedContent,
+    /// The values that the checkpoint holds; no file is written for them.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "embedded")]
+    #[schemars(extend("type" = "object"))]
+    state: Option<String>,
+    /// 1 or 0.
+    confidence: f64,
+    /// What was called, how to check it, and what was found.
+    #[schemars(length(min = 1))]
+    evidence_anchors: Vec<String>,
+    assumptions: Vec<String>,
+}
+
+/// The checkpoint that was restored.
+#[derive(Serialize, JsonSchema)]
+struct RestoredTo {
+    #[schemars(regex(pattern = "^chk_[0-9]{8}_[0-9]{6}_[0-9a-f]{6}$"))]
+    id: String,
+    reason: String,
+    created_at: String,
+}
+
+/// Digests of what the checkpoint holds and of what is there now.
+#[derive(Default, Serialize, JsonSchema)]
+struct ComparedContent {
+    #[schemars(regex(pattern = "^sha256:[0-9a-f]{64}$"))]
+    expected: Option<String>,
+    #[schemars(regex(pattern = "^sha256:[0-9a-f]{64}$"))]
+    actual: Option<String>,
+    #[serde(rename = "match")]
+    is_match: bool,
+}
 
 /// `values` are the values in the checkpoint, as they were given.
 pub fn document(
@@ -20,106 +63,66 @@ pub fn document(
     values: Option<&str>,
     call: &Call,
 ) -> ContractDocument {
-    let target = &outcome.target;
-    let id = alias::of(target);
+    let record = &outcome.target.record;
+    let id = alias::of(&outcome.target);
     let safety = outcome.safety.as_ref().map(|safety| safety.id.short());
     let back = |safety: &String| match outcome.verb {
         Verb::Undo if outcome.calls_off => call.line(&["restore", safety, "--yes", "--contract"]),
         Verb::Undo => call.line(&["redo", "--yes", "--contract"]),
         _ => call.line(&["undo", "--yes", "--contract"]),
     };
-    let mut value = json!({
-        "rolled_back": contract.is_match() && !outcome.dry_run,
-        "restored_to": {
-            "id": id,
-            "reason": target.record.reason,
-            "created_at": rfc3339_seconds(target.record.time_ms),
+    let is_match = contract.is_match();
+    let document = RollbackContract {
+        rolled_back: is_match && !outcome.dry_run,
+        undo_command: safety.as_ref().map(back),
+        safety_checkpoint: safety,
+        changes_reverted: changes(outcome),
+        verification: ComparedContent {
+            expected: contract.expected.as_ref().ok().cloned(),
+            actual: contract.actual.as_ref().ok().cloned(),
+            is_match,
         },
-        "safety_checkpoint": safety,
-        "undo_command": safety.as_ref().map(back),
-        "changes_reverted": changes(outcome),
-        "verification": {
-            "expected": contract.expected.as_ref().ok().map(|sum| &sum.hash),
-            "actual": contract.actual.as_ref().ok(),
-            "match": contract.is_match(),
-        },
-        "confidence": if contract.is_match() { 1.0 } else { 0.0 },
-        "evidence_anchors": evidence(contract, values.is_some(), call, &id),
-        "assumptions": assumptions(outcome, contract, values.is_some()),
-    });
-    if let Some(values) = values {
-        value["state"] = parse(values.as_bytes()).unwrap_or_default();
-    }
-    ContractDocument::new(value, contract.is_match())
+        state: values.map(str::to_owned),
+        confidence: if is_match { 1.0 } else { 0.0 },
+        evidence_anchors: evidence(contract, values.is_some(), call, &id),
+        assumptions: assumptions(outcome, contract, values.is_some()),
+        restored_to: Some(RestoredTo {
+            id,
+            reason: record.reason.clone(),
+            created_at: rfc3339_seconds(record.time_ms),
+        }),
+    };
+    ContractDocument::new(json!(document), is_match)
 }
 
 /// A contract for a call that restored nothing; `anchor` names the call.
 pub fn nothing_restored(why: &str, anchor: &str) -> ContractDocument {
-    let value = json!({
-        "rolled_back": false,
-        "restored_to": null,
-        "safety_checkpoint": null,
-        "undo_command": null,
-        "changes_reverted": [],
-        "verification": {"expected": null, "actual": null, "match": false},
-        "confidence": 0.0,
-        "evidence_anchors": [anchor],
-        "assumptions": [why],
-    });
-    ContractDocument::new(value, true)
+    let document = RollbackContract {
+        evidence_anchors: vec![anchor.to_owned()],
+        assumptions: vec![why.to_owned()],
+        ..RollbackContract::default()
+    };
+    ContractDocument::new(json!(document), true)
 }
 
-fn changes(outcome: &RestoreOutcome) -> Vec<Value> {
-    let plan = &outcome.plan;
-    let written = plan.write.iter().map(|(path, write)| {
-        (
-            path,
-            if write.before.is_some() {
-                "rewritten"
-            } else {
-                "brought_back"
-            },
-        )
+fn changes(outcome: &RestoreOutcome) -> Vec<ChangeJson> {
+    let files = plan_changes(&outcome.plan).into_iter();
+    let databases = outcome.databases.iter().filter(|one| one.fate.changes_it());
+    let databases = databases.map(|one| ChangeJson {
+        path: PathName {
+            path: one.database.to_string(),
+            path_hex: None,
+        },
+        change: "database",
     });
-    let modes = plan
-        .chmod
-        .keys()
-        .chain(plan.chmod_dirs.keys())
-        .map(|path| (path, "mode"));
-    let made = plan.make_dirs.keys().map(|path| (path, "brought_back"));
-    let gone = plan
-        .delete
-        .keys()
-        .chain(&plan.remove_dirs)
-        .map(|path| (path, "deleted"));
-    let mut all: Vec<_> = written.chain(modes).chain(made).chain(gone).collect();
-    all.sort_unstable();
-    let files = all
-        .into_iter()
-        .map(|(path, change)| change_value(path, change));
-    let databases = outcome.databases.iter().filter(|one| is_concerned(one));
-    let databases =
-        databases.map(|one| json!({"change": "database", "path": one.database.to_string()}));
     files.chain(databases).collect()
 }
 
-fn change_value(path: &RelPath, change: &str) -> Value {
-    let name = PathName::new(path);
-    match name.path_hex {
-        Some(hex) => json!({"change": change, "path_hex": hex, "path": name.path}),
-        None => json!({"change": change, "path": name.path}),
-    }
-}
-
 fn evidence(contract: &RestoreContract, has_values: bool, call: &Call, id: &str) -> Vec<String> {
-    let expected = match &contract.expected {
-        Ok(sum) => sum.hash.clone(),
-        Err(why) => format!("failed: {why}"),
-    };
-    let actual = match &contract.actual {
+    let [expected, actual] = [&contract.expected, &contract.actual].map(|hash| match hash {
         Ok(hash) => hash.clone(),
         Err(why) => format!("failed: {why}"),
-    };
+    });
     let mut anchors = vec![
         call.anchor.clone(),
         format!("tool:bash:{}", call.line(&["verify", id])),
@@ -150,6 +153,7 @@ fn assumptions(
     }
     assumed.extend(
         outcome
+            .plan
             .left_alone
             .iter()
             .map(|path| format!("{path} was left alone: it holds what no checkpoint holds")),

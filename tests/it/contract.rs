@@ -475,9 +475,9 @@ fn the_contract_of_a_restore_says_what_was_reverted_and_that_it_matches() {
         made["pre_mutation_state"]["hash"]
     );
     let expected = json!([
-        {"change": "deleted", "path": "src/api/handlers/new.py"},
-        {"change": "rewritten", "path": "src/api/handlers/user.py"},
-        {"change": "brought_back", "path": "tests/test_handlers.py"},
+        {"path": "src/api/handlers/new.py", "path_hex": null, "change": "deleted"},
+        {"path": "src/api/handlers/user.py", "path_hex": null, "change": "modified"},
+        {"path": "tests/test_handlers.py", "path_hex": null, "change": "added"},
     ]);
     assert_eq!(document["changes_reverted"], expected);
     run_printed(&sandbox, document["undo_command"].as_str().unwrap()).success();
@@ -802,7 +802,7 @@ fn a_database_is_in_the_contract_and_said_to_be_restored_last() {
         let document = &restored["contract"];
         assert_valid(&sandbox, "restore-contract", document);
         let told = ["rolled_back", "changes_reverted"].map(|key| document[key].clone());
-        let changed = json!([{"change": "database", "path": "data.db"}]);
+        let changed = json!([{"path": "data.db", "path_hex": null, "change": "database"}]);
         assert_eq!(told, [json!(is_done), changed], "{more}");
         assert_eq!(document["verification"]["match"], is_done, "{more}");
     }

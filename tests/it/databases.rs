@@ -543,7 +543,7 @@ fn a_dry_run_names_the_databases_and_changes_nothing() {
     sandbox
         .run(&["restore", &id, "--dry-run"])
         .success()
-        .stdout_has("  db     data/shop.db\n")
+        .stdout_has("  database data/shop.db\n")
         .stdout_has("restore 1");
     assert_eq!(outcome_of(&sandbox, &[&id, "--dry-run"]), "planned");
     assert_eq!(state_of(&db), 2);

@@ -63,7 +63,7 @@ fn one_directory_of_many_names_costs_no_command_more_than_its_first_create() {
     sandbox
         .restore("full")
         .success()
-        .stderr_has("1 file written");
+        .stderr_has("1 file modified");
     let undo = spent(&sandbox, &["undo", "--yes"]);
     assert_eq!(sandbox.read("d/000777"), "edited");
     // Twice, since hashing is optimized in a build for tests and the rest is not.

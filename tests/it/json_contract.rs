@@ -211,7 +211,7 @@ fn a_restore_names_each_path_with_what_was_done_to_it() {
     sandbox.remove(".gitignore").remove("empty");
     let expected = json!([
         {"path": ".gitignore", "path_hex": null, "change": "added"},
-        {"path": "a", "path_hex": null, "change": "written"},
+        {"path": "a", "path_hex": null, "change": "modified"},
         {"path": "b", "path_hex": null, "change": "deleted"},
         {"path": "empty", "path_hex": null, "change": "directory_added"},
     ]);

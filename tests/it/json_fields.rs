@@ -94,7 +94,7 @@ fn the_scripts_for_five_tasks_do_what_the_page_says() {
     for (mark, interpreter) in [("python", "python3"), ("sh", "jq")] {
         if let Some((run, first)) = five_tasks(mark, interpreter) {
             let told = format!(
-                "second: 3 files\nfirst: 2 files\nwritten a\ndeleted c\n\
+                "second: 3 files\nfirst: 2 files\nmodified a\ndeleted c\n\
                  undo takes back: first\nnewest 'first': {first}\nnot held: pipe\nnot held: .env\n"
             );
             assert_eq!(run.stdout, told, "{mark}\n{run}");

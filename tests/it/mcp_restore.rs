@@ -208,7 +208,10 @@ fn a_client_that_can_ask_asks_the_user() {
         client.data("checkpoint_restore", json!({ "plan": digest }));
         assert_eq!(client.asked.len(), 2, "{era}");
         let said = client.asked[1].to_string();
-        assert!(said.contains("write 1 and delete 0 files"), "{said}");
+        assert!(
+            said.contains("add 0, modify 1 and delete 0 files"),
+            "{said}"
+        );
         assert_eq!(sandbox.read("a.txt"), "one\n");
     }
 }

@@ -108,7 +108,7 @@ fn a_restore_leaves_unreadable_things_where_they_are_and_names_them_with_exit_5(
     sandbox
         .run_under(wrapper, &["restore", &id, "--dry-run"])
         .code(5)
-        .stdout_has("keep   closed-dir")
+        .stdout_has("kept     closed-dir")
         .stderr_has("closed-dir would be left unchanged");
     let run = sandbox
         .run_under(wrapper, &["restore", &id, "--yes", "--json"])

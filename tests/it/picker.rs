@@ -86,10 +86,10 @@ const WIDE: &str = "
 Restore which checkpoint? DRAFT_                                                                                     1/1
 >  id-first  03-24 10:00  test  draft                                   │draft
                                                                         │2026-03-24 10:00, 2 h ago, test, 2 files
-                                                                        │would write 2 files (1 new), delete 1 file
-                                                                        │  write  a
-                                                                        │  add    gone
-                                                                        │  delete new
+                                                                        │would modify 1 file, add 1 file, delete 1 file
+                                                                        │  modified a
+                                                                        │  added    gone
+                                                                        │  deleted  new
                                                                         │
                                                                         │
                                                                         │
@@ -115,9 +115,9 @@ Restore which checkpoint? _                              2/3
 ────────────────────────────────────────────────────────────
 波形: 表の幅 🎈
 2026-03-24 11:00, 1 h ago, test, 1 file
-would write 1 file, delete 1 file
-  write  a
-  delete new
+would modify 1 file, delete 1 file
+  modified a
+  deleted  new
 
 enter: choose   right: lines   esc: cancel   type: filter
 ";
@@ -190,7 +190,7 @@ fn restores_are_chosen_among_only_when_asked_for() {
     let keys = [
         (TITLE, "state before"),
         ("matches", "\\t"),
-        ("write", "'; sleep 1; printf '\\r"),
+        ("modif", "'; sleep 1; printf '\\r"),
     ];
     let Some(run) = chosen(&sandbox, 30, &keys) else {
         return;

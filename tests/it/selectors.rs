@@ -248,8 +248,8 @@ fn a_word_that_could_be_both_is_the_checkpoint_unless_it_stands_behind_dashes() 
     check_line(
         &run(&sandbox, "restore|plan|src|--overlay|--dry-run").code(2),
         &format!(
-            "plan is a checkpoint and a path; 'checkpoint restore {id} src --dry-run --overlay' takes \
-             the checkpoint, 'checkpoint restore --dry-run --overlay -- plan src' the path"
+            "plan is a checkpoint and a path; 'checkpoint restore {id} src --overlay --dry-run' takes \
+             the checkpoint, 'checkpoint restore --overlay --dry-run -- plan src' the path"
         ),
     );
     let words = format!("restore|{id}|src|--dry-run|--overlay");

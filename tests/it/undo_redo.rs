@@ -379,10 +379,7 @@ fn a_step_with_nothing_to_do_counts_as_one_of_several() {
     }
     sandbox.write("a", "one");
     let run = sandbox.run(&["undo", "2", "--yes"]).success();
-    assert!(
-        run.stdout.starts_with("Already at ") && !run.stderr.contains("a step further"),
-        "{run}"
-    );
+    assert!(!run.stderr.contains("a step further"), "{run}");
     assert_eq!(sandbox.read("a"), "three");
     sandbox.undo().code(3);
     sandbox.redo().success();
@@ -408,7 +405,7 @@ fn what_stops_several_steps_says_what_is_done() {
     );
     sandbox.redo().success();
     sandbox.run(&["undo", "2"]).code(4).stderr_has(
-        "1 of 2 steps undone, and then not confirmed: this would write 1 file, and take back \
+        "1 of 2 steps undone, and then not confirmed: this would modify 1 file, and take back \
          work done since: a; 'checkpoint undo 1 --yes' goes on",
     );
     sandbox
@@ -484,7 +481,7 @@ fn the_answer_to_several_steps_has_what_each_did() {
         .collect();
     assert_eq!(
         changes,
-        ["added 4", "added 5", "added 6", "written a", "deleted new"]
+        ["added 4", "added 5", "added 6", "modified a", "deleted new"]
     );
     assert_eq!(data["counts"]["deleted"], 1);
     assert_eq!(data["since"][0]["path"], "new");

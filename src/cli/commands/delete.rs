@@ -7,6 +7,7 @@ use crate::cli::commands::select_args::{PlanArgs, write_plan};
 use crate::cli::exit_code;
 use crate::cli::run::{Command, Properties};
 use crate::error::Result;
+use crate::error::sentence::CommandWords;
 use crate::ops::context::Context;
 use crate::ops::maintain::delete::{DeleteOptions, DeleteOutcome, ToDelete, delete};
 use crate::ops::maintain::delete_store::delete_store;
@@ -42,6 +43,17 @@ pub struct DeleteArgs {
     pub plan: PlanArgs,
 }
 
+impl DeleteArgs {
+    /// This command without consent.
+    fn again(&self) -> CommandWords {
+        let all = self.all.then_some("--all");
+        let force = self.force.then_some("--force");
+        let words = ["delete"].into_iter().chain(all).chain(force);
+        let selectors = self.selectors.iter().map(String::as_str);
+        CommandWords::new(words.chain(selectors))
+    }
+}
+
 impl Command for DeleteArgs {
     type Answer = DeleteOutcome;
     const TRAITS: Properties = Properties {
@@ -50,8 +62,9 @@ impl Command for DeleteArgs {
     };
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<Done<DeleteOutcome>> {
+        let again = self.again();
         let options = DeleteOptions {
-            plan: self.plan.resolve(context, cmd, self.dry_run)?,
+            plan: self.plan.resolve(context, self.dry_run, &again)?,
             selectors: self.selectors,
             yes: cmd.global.yes,
             dry_run: self.dry_run,
@@ -67,6 +80,7 @@ impl Command for DeleteArgs {
         } else {
             delete(context, &options, &mut ask)?
         };
+        outcome.again = Some(again);
         let warnings = std::mem::take(&mut outcome.warnings);
         let is_left = outcome.whole_store && !outcome.dry_run && outcome.bytes_after > 0;
         Ok(Done {
@@ -142,6 +156,8 @@ impl Text for DeleteOutcome {
             String::new()
         };
         outln!(out, "{done} {number}{store}{room}");
-        write_plan(out, self.plan_digest.as_deref());
+        if let Some(again) = &self.again {
+            write_plan(out, self.plan_digest.as_deref(), again);
+        }
     }
 }

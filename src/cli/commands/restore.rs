@@ -3,31 +3,45 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use crate::base::cut_list::and_more;
 use crate::base::interrupt::Interrupt;
+use crate::base::json::embedded;
+use crate::base::text::{escape, escape_path};
+use crate::base::time::age;
 use crate::cli::command_context::CommandContext;
 use crate::cli::commands::diff::DiffArgs;
 use crate::cli::commands::lists;
-use crate::cli::commands::select_args::{GlobArgs, PlanArgs, bytes_of, with_plan};
+use crate::cli::commands::select_args::{GlobArgs, PlanArgs, bytes_of, write_plan};
 use crate::cli::contract::{ContractArgs, call};
-use crate::cli::run::{Properties, RunCommand};
-use crate::cli::terminal::picker::{self, PickedItem, PlanPreview, ShowLines};
-use crate::cli::terminal::progress;
+use crate::cli::run::{Command, Properties, RunCommand};
+use crate::cli::terminal::picker::{PickedItem, Picker, PickerChoice};
+use crate::cli::terminal::{keyboard, progress};
 use crate::cli::{environment, exit_code};
 use crate::config::settings::OwnFile;
+use crate::error::sentence::{CommandWords, Sentence};
 use crate::error::{Error, Result};
-use crate::model::restore_plan::RestorePlan;
+use crate::model::checkpoint::record::Verb;
+use crate::model::command_end::CommandEnd;
+use crate::model::json::{JsonSchema, Serialize, patterns};
 use crate::model::state::object_id::ObjectId;
+use crate::model::state::rel_path::RelPath;
 use crate::ops::browse::list::{self, ListOptions};
 use crate::ops::context::Context;
 use crate::ops::contract::restore_contract;
-use crate::ops::restore::commands::{self as restore_op, RestoreOptions};
-use crate::ops::restore::restore_options::{Check, CommonOptions, Proposal, RestoreOutcome};
-use crate::ops::restore::to_directory::{RestoreToOptions, restore_to};
+use crate::ops::restore::commands as restore_op;
+use crate::ops::restore::restore_options::{
+    CommonOptions, DatabaseFate, DatabaseReport, RestoreOptions, RestoreOutcome,
+};
 use crate::ops::select::words::TypedWords;
-use crate::view::picker::PickerChoice;
-use crate::view::plan::Tense;
-use crate::view::restore::{self, JsonParts};
-use crate::view::{databases, plan, restore_contract as contract_view, words};
+use crate::view::answer::{Done, Out, Text, outln, talkln};
+use crate::view::contract::{ContractDocument, ContractForm};
+use crate::view::format::Paint;
+use crate::view::plan::{self, Tense};
+use crate::view::table::state_words;
+use crate::view::{restore_contract as contract_view, words};
+
+/// Maximum number of paths of one kind in a question, and of those that changed since a step.
+const LISTED_PATHS: usize = 10;
 
 /// Restore the directory to a checkpoint
 ///
@@ -36,10 +50,6 @@ use crate::view::{databases, plan, restore_contract as contract_view, words};
 /// from @, where the directory stands; without any word, a terminal shows a list to choose from.
 /// @FILE stands for the paths in a file (@- for those of stdin): one a line, or each ended by NUL.
 #[derive(Clone, Debug, clap::Args)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is a flag of its own on the command line"
-)]
 pub struct RestoreArgs {
     /// A checkpoint (an id, @, latest~N, a reason, or a time), then paths; or SEL:PATH
     #[arg(value_name = "SEL|PATH")]
@@ -47,13 +57,6 @@ pub struct RestoreArgs {
     /// Only these files and directories; literal names, for patterns see --glob
     #[arg(value_name = "PATH", last = true)]
     pub only: Vec<OsString>,
-    #[arg(skip)]
-    has_dashes: bool,
-    /// `@FILE`, and the paths in it.
-    #[arg(skip)]
-    lists: Vec<OsString>,
-    #[arg(skip)]
-    listed: Vec<Vec<u8>>,
     #[command(flatten)]
     pub globs: GlobArgs,
     /// Write the files of the checkpoint, but delete nothing
@@ -101,84 +104,119 @@ impl CommonArgs {
         }
     }
 
-    pub fn resolve(&self, cmd: &CommandContext<'_>) -> CommonOptions {
-        CommonOptions {
-            yes: cmd.global.yes,
-            dry_run: self.dry_run,
-            reads_back: self.verify,
-            ..CommonOptions::default()
-        }
-    }
-
-    /// As [`Self::resolve`], for a command that needs consent: an agent may need a plan.
+    /// Returns what was typed; `again` is the command without consent, if it needs any.
     ///
     /// # Errors
-    /// There is no consent.
-    pub fn resolve_planned(
+    /// An agent needs a plan that it was shown.
+    pub fn resolve(
         &self,
         context: &Context,
         cmd: &CommandContext<'_>,
+        again: Option<&CommandWords>,
     ) -> Result<CommonOptions> {
+        let plan = again.map(|again| self.plan.resolve(context, self.dry_run, again));
         Ok(CommonOptions {
-            plan: self.plan.resolve(context, cmd, self.dry_run)?,
-            ..self.resolve(cmd)
+            yes: cmd.global.yes,
+            dry_run: self.dry_run,
+            reads_back: self.verify,
+            plan: plan.transpose()?.flatten(),
+            ..CommonOptions::default()
         })
     }
 }
 
 impl RestoreArgs {
-    pub fn resolve(self, common: CommonOptions) -> RestoreOptions {
-        let flags = [
-            ("--dry-run", self.common.dry_run),
-            ("--overlay", self.overlay),
+    /// Returns the words as typed, with the paths of lists.
+    ///
+    /// # Errors
+    /// A list cannot be read.
+    fn typed(&self, cmd: &CommandContext<'_>) -> Result<TypedWords> {
+        let is_list = |word: &OsString| lists::is_list(word.as_encoded_bytes());
+        let (lists, words): (Vec<_>, Vec<_>) = self.words.iter().cloned().partition(is_list);
+        let listed = lists::expand(&lists)?;
+        let to = self.to.clone().map(PathBuf::into_os_string);
+        let valued = [
+            ("--glob", self.globs.globs.clone()),
+            ("--exclude", self.globs.exclude.clone()),
+            ("--to", to.into_iter().collect()),
         ];
-        let given = flags.into_iter().filter(|(_, is_given)| *is_given);
-        let mut options: Vec<Vec<u8>> = given.map(|(flag, _)| flag.into()).collect();
-        options.extend(bytes_of(self.lists));
-        for (name, patterns) in [
-            ("--glob", &self.globs.globs),
-            ("--exclude", &self.globs.exclude),
-        ] {
-            let patterns = bytes_of(patterns.clone()).into_iter();
-            options.extend(patterns.flat_map(|pattern| [name.into(), pattern]));
-        }
-        RestoreOptions {
-            words: TypedWords {
-                words: bytes_of(self.words),
-                paths: bytes_of(self.only),
-                listed: self.listed,
-                has_dashes: self.has_dashes,
-                options,
-            },
+        let valued = valued.into_iter().flat_map(|(name, given)| {
+            let given = bytes_of(given).into_iter();
+            given.flat_map(|value| [name.into(), value])
+        });
+        let flags = [
+            ("--overlay", self.overlay),
+            ("--restore-suid", self.restore_suid),
+        ];
+        let flags = flags.into_iter().filter(|(_, is_given)| *is_given);
+        let flags = flags.map(|(name, _)| name.into());
+        Ok(TypedWords {
+            words: bytes_of(words),
+            paths: bytes_of(self.only.clone()),
+            listed,
+            has_dashes: cmd.words.iter().any(|word| word == "--"),
+            options: bytes_of(lists)
+                .into_iter()
+                .chain(valued)
+                .chain(flags)
+                .collect(),
+        })
+    }
+}
+
+impl Command for RestoreArgs {
+    type Answer = RestoreAnswer;
+
+    fn properties(&self) -> Properties {
+        self.common.properties()
+    }
+
+    fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<Done<RestoreAnswer>> {
+        let mut options = RestoreOptions {
+            words: self.typed(cmd)?,
+            to: self.to.as_deref().map(environment::absolute).transpose()?,
             globs: self.globs.resolve(),
             overlay: self.overlay,
             special_bits: self.restore_suid,
-            common,
+            common: CommonOptions::default(),
+        };
+        let (mut chosen, words) = (None, &options.words);
+        let named = [
+            &words.words,
+            &words.listed,
+            &words.paths,
+            &options.globs.only,
+        ];
+        if !self.resume && named.iter().all(|words| words.is_empty()) {
+            let (id, choice) = choose(context, cmd, &options)?;
+            (options.words.words, chosen) = (vec![id.into()], Some(choice));
         }
-    }
-
-    /// As `resolve`, for another directory, given by its absolute path.
-    pub fn resolve_to(self, to: PathBuf) -> RestoreToOptions {
-        let dry_run = self.common.dry_run;
-        let mut options = self.resolve(CommonOptions::default());
-        let words = ["--to".into(), to.clone().into_os_string()];
-        options.words.options.extend(bytes_of(words.into()));
-        RestoreToOptions {
-            words: options.words,
-            globs: options.globs,
-            to,
-            special_bits: options.special_bits,
-            dry_run,
+        let again = options.words.again();
+        let needs_consent = !self.resume && options.to.is_none();
+        options.common = self
+            .common
+            .resolve(context, cmd, needs_consent.then_some(&again))?;
+        let dry_run = self.common.dry_run.then(|| b"--dry-run".to_vec());
+        options.words.options.extend(dry_run);
+        let mut consent = |planned: &_| consent(context, cmd, planned, None, chosen.as_ref());
+        let outcome = if self.resume {
+            restore_op::resume(context, &options.common)?
+        } else {
+            restore_op::restore(context, &options, &mut consent)?
+        };
+        let done = answer(context, cmd, self.common.contract, again, outcome)?;
+        match self.check {
+            Some(command_line) => checked(context, cmd, done, command_line),
+            None => Ok(done),
         }
     }
 }
 
-/// Lets the user choose the checkpoint to restore; shows what would change only in this directory.
+/// Lets the user choose the checkpoint to restore.
 fn choose(
     context: &Context,
     cmd: &CommandContext<'_>,
     options: &RestoreOptions,
-    writes_here: bool,
 ) -> Result<(String, PickedItem)> {
     if !may_choose(cmd) {
         return Err(Error::usage(
@@ -193,18 +231,8 @@ fn choose(
     if !outcome.exists {
         return Err(context.no_store());
     }
-    let plan = |id: ObjectId, stop: &Interrupt| preview(context, options, id, stop);
-    let plan: Option<&PlanPreview<'_>> = if writes_here { Some(&plan) } else { None };
     let choices = PickerChoice::all(&outcome, context.now_ms);
-    let (interrupt, paint) = (&context.interrupt, cmd.printer.err_paint());
-    let question = "Restore which checkpoint?";
-    let show = |id: ObjectId| show_lines(context, cmd, id);
-    let show: Option<&ShowLines<'_>> = if cmd.printer.can_page() {
-        Some(&show)
-    } else {
-        None
-    };
-    let chosen = picker::choose(question, &choices, interrupt, paint, plan, show)?;
+    let chosen = pick(context, cmd, "Restore which checkpoint?", &choices, options)?;
     Ok((choices[chosen.at].id.to_hex(), chosen))
 }
 
@@ -213,191 +241,407 @@ pub(super) fn may_choose(cmd: &CommandContext<'_>) -> bool {
     cmd.prompt.may_ask && progress::can_draw()
 }
 
-/// Shows in a pager what a choice would change.
-pub(super) fn show_lines(context: &Context, cmd: &CommandContext<'_>, id: ObjectId) {
-    let mut args = DiffArgs::default();
-    args.words.push(id.to_hex().into());
-    if let Err(why) = args.run(context, cmd) {
-        let error = words::error(&why, cmd.printer.err_paint());
-        cmd.printer.failure(&error);
-    }
-}
-
-/// Plans the restore of a checkpoint that the user looks at in a list.
-pub(super) fn preview(
-    context: &Context,
-    options: &RestoreOptions,
-    id: ObjectId,
-    stop: &Interrupt,
-) -> Result<RestorePlan> {
-    let options = RestoreOptions {
-        words: TypedWords {
-            words: vec![id.to_hex().into_bytes()],
-            ..options.words.clone()
-        },
-        common: CommonOptions {
-            dry_run: true,
-            ..options.common.clone()
-        },
-        ..options.clone()
-    };
-    restore_op::preview(&context.stopped_by(stop), &options)
-}
-
-impl RunCommand for RestoreArgs {
-    fn properties(&self) -> Properties {
-        self.common.properties()
-    }
-
-    fn run(mut self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
-        self.has_dashes = cmd.words.iter().any(|word| word == "--");
-        let is_list = |word: &OsString| lists::is_list(word.as_encoded_bytes());
-        (self.lists, self.words) = self.words.drain(..).partition(is_list);
-        self.listed = lists::expand(&self.lists)?;
-        let is_alone = self.words.is_empty()
-            && self.listed.is_empty()
-            && self.only.is_empty()
-            && self.globs.globs.is_empty();
-        let mut chosen = None;
-        if is_alone && !self.resume {
-            let options = self.clone().resolve(CommonOptions::default());
-            let (id, choice) = choose(context, cmd, &options, self.to.is_none())?;
-            let _ = cmd.chosen.set(id.clone());
-            (self.words, chosen) = (vec![id.into()], Some(choice));
-        }
-        let (to, check, wants) = (self.to.take(), self.check.take(), self.common.contract);
-        let outcome = if self.resume {
-            restore_op::resume(context, &self.common.resolve(cmd))?
-        } else if let Some(to) = to {
-            restore_to(context, &self.resolve_to(environment::absolute(&to)?))?
-        } else {
-            let common = self.common.resolve_planned(context, cmd)?;
-            let mut consent =
-                |proposal: &Proposal<'_>| cmd.consent_chosen(context, proposal, chosen.as_ref());
-            restore_op::restore(context, &self.resolve(common), &mut consent)?
-        };
-        match check {
-            Some(command) => print_checked(context, cmd, outcome, command),
-            None => print_restored(context, cmd, "restore", wants, &outcome),
-        }
-    }
-}
-
-/// Runs the check; the restore is printed before, or in JSON together with the check.
-fn print_checked(
+/// Lets the user choose from a list; unless another directory is written, with what a restore with
+/// these options would change.
+pub(super) fn pick(
     context: &Context,
     cmd: &CommandContext<'_>,
-    mut outcome: RestoreOutcome,
-    command: String,
-) -> Result<u8> {
-    if !cmd.printer.json {
-        print_restored(context, cmd, "restore", ContractArgs::default(), &outcome)?;
+    question: &str,
+    choices: &[PickerChoice],
+    options: &RestoreOptions,
+) -> Result<PickedItem> {
+    let plan = |id: ObjectId, stop: &Interrupt| {
+        let options = RestoreOptions {
+            words: TypedWords::of_checkpoint(id.to_hex()),
+            common: CommonOptions {
+                dry_run: true,
+                ..CommonOptions::default()
+            },
+            ..options.clone()
+        };
+        restore_op::preview(&context.stopped_by(stop), &options)
+    };
+    let show = |id: ObjectId| {
+        let mut args = DiffArgs::default();
+        args.words.push(id.to_hex().into());
+        if let Err(why) = RunCommand::run(args, context, cmd) {
+            let error = words::error(&why, cmd.printer.err_paint());
+            cmd.printer.failure(&error);
+        }
+    };
+    Picker {
+        question,
+        choices,
+        paint: cmd.printer.err_paint(),
+        plan: options.to.is_none().then_some(&plan),
+        show: cmd.printer.can_page().then_some(&show),
     }
+    .choose(&context.interrupt)
+}
+
+/// Asks for consent. A choice is the consent to the plan that was seen with it; `named` is what the
+/// user named, if not the target itself.
+pub(super) fn consent(
+    context: &Context,
+    cmd: &CommandContext<'_>,
+    planned: &RestoreOutcome,
+    named: Option<&str>,
+    chosen: Option<&PickedItem>,
+) -> Result<()> {
+    let seen = chosen.and_then(|chosen| chosen.seen.as_ref());
+    let is_seen = planned.plan.is_empty() || seen == Some(&planned.plan);
+    if planned.databases.is_empty() && is_seen {
+        return Ok(());
+    }
+    if chosen.is_some() {
+        keyboard::forget_typed();
+    }
+    let counts = plan::counts(&planned.plan, &planned.databases, Tense::Planned);
+    let summary = match planned.since.as_deref() {
+        Some([]) => counts.clone(),
+        Some(since) => format!(
+            "{counts}, and take back work done since: {}",
+            and_more(since, LISTED_PATHS)
+        ),
+        None => format!("{counts}, and perhaps take back work done since"),
+    };
+    let lead = if planned.is_shown_again {
+        "Files changed since this was shown. It is now:\n"
+    } else {
+        ""
+    };
+    let listed = plan::listing_of(planned, LISTED_PATHS, cmd.printer.err_paint());
+    let what = what(planned, named);
+    let question = format!("{lead}{listed}{what}? This will {counts}.");
+    cmd.ask(context, &summary, &question)
+}
+
+/// Formats what the user is asked to do.
+fn what(planned: &RestoreOutcome, named: Option<&str>) -> String {
+    let step = planned.step.as_ref().map(|step| {
+        let reason = step.reason.as_ref();
+        let reason = reason.map(|reason| format!(" ({})", escape(reason)));
+        let (short, reason) = (step.restored.short(), reason.unwrap_or_default());
+        let ago = age(0, step.age_ms);
+        format!("the restore to {short}{reason}, {ago} ago")
+    });
+    match (planned.verb, step, named, &planned.story) {
+        (Verb::Undo, Some(step), ..) => format!("Undo {step}"),
+        (Verb::Redo, Some(step), ..) => format!("Redo {step}"),
+        (Verb::Undo | Verb::Redo, None, ..) => "Go on with the interrupted undo".to_owned(),
+        (_, _, Some(named), _) => format!("Go back to {named}"),
+        (_, _, None, Some((story, reason))) => {
+            format!("Go back to {}", state_words(story, reason.as_deref()))
+        }
+        (_, _, None, None) => format!("Restore {}", planned.target.named()),
+    }
+}
+
+/// What `restore`, `undo`, `redo` and `rewind` did.
+#[derive(Serialize, JsonSchema)]
+pub struct RestoreAnswer {
+    #[serde(flatten)]
+    pub outcome: RestoreOutcome,
+    check: Option<Check>,
+    /// The values that the checkpoint holds.
+    #[serde(rename = "state", serialize_with = "embedded")]
+    #[schemars(extend("type" = ["object", "null"]))]
+    values: Option<String>,
+    contract: Option<ContractDocument>,
+    /// The form of the contract as text.
+    #[serde(skip)]
+    form: Option<ContractForm>,
+    /// The command without consent.
+    #[serde(skip)]
+    again: CommandWords,
+    /// The agent to whose prompt was gone back.
+    #[serde(skip)]
+    pub agent: Option<String>,
+}
+
+/// The command of `--check`.
+#[derive(Serialize, JsonSchema)]
+struct Check {
+    command_line: String,
+    /// Null if it could not be started.
+    exit: Option<CommandEnd>,
+    ok: bool,
+}
+
+/// Adds to an outcome the values of the checkpoint, and its contract if there shall be one: that
+/// reads the files again, and a mismatch is a failure in part.
+pub(super) fn answer(
+    context: &Context,
+    cmd: &CommandContext<'_>,
+    wants: ContractArgs,
+    again: CommandWords,
+    mut outcome: RestoreOutcome,
+) -> Result<Done<RestoreAnswer>> {
+    let values = restore_contract::values(context, &outcome)?;
+    let has_failed = |one: &DatabaseReport| matches!(one.fate, DatabaseFate::Failed(_));
+    let mut is_partial =
+        outcome.databases.iter().any(has_failed) || !outcome.plan.unreadable.is_empty();
+    let (mut contract, form) = (None, wants.wanted());
+    if form.is_some() {
+        let facts = restore_contract::of_restore(context, &outcome)?;
+        is_partial |= !(facts.is_match() || outcome.dry_run || facts.is_values_alone);
+        let call = call(context, cmd);
+        let document = contract_view::document(&outcome, &facts, values.as_deref(), &call);
+        contract = Some(document);
+    }
+    let warnings = std::mem::take(&mut outcome.warnings);
+    let answer = RestoreAnswer {
+        outcome,
+        check: None,
+        values,
+        contract,
+        form,
+        again,
+        agent: None,
+    };
+    Ok(Done {
+        exit: if is_partial {
+            exit_code::PARTIAL
+        } else {
+            exit_code::DONE
+        },
+        ..Done::new(answer, warnings)
+    })
+}
+
+/// Runs the check. The restore is printed before, or in JSON together with the check.
+fn checked(
+    context: &Context,
+    cmd: &CommandContext<'_>,
+    mut done: Done<RestoreAnswer>,
+    command_line: String,
+) -> Result<Done<RestoreAnswer>> {
+    if !cmd.printer.json {
+        cmd.print(context, &done);
+        done.warnings.clear();
+    }
+    let outcome = &done.answer.outcome;
     let dir = outcome.to.as_deref().unwrap_or(context.root.path());
     let _shield = context.interrupt.shield();
-    let ended = match cmd.children(context).shell(&command, dir) {
-        Ok(ended) => Some(ended),
+    let exit = match cmd.children(context).shell(&command_line, dir) {
         Err(error) if error.signal().is_some() => {
-            let signal = error.signal().unwrap_or_default();
-            let (done, hint) = (restore::check_done(&outcome), restore::way_back(&outcome));
-            return Err(Error::interrupted_late(signal, &done, hint));
+            let (signal, done) = (error.signal().unwrap_or_default(), state_after(outcome));
+            return Err(Error::interrupted_late(signal, &done, way_back(outcome)));
         }
-        Err(error) => {
-            cmd.printer
-                .failure(&words::error(&error, cmd.printer.err_paint()));
-            None
-        }
+        ended => ended
+            .inspect_err(|why| {
+                let paint = cmd.printer.err_paint();
+                cmd.printer.failure(&words::error(why, paint));
+            })
+            .ok(),
     };
-    let check = Check { command, ended };
-    let code = if check.is_ok() {
-        exit_code::of_restore(&outcome)
-    } else {
-        exit_code::PARTIAL
-    };
-    if check.is_ok() {
-        cmd.printer.talk(&restore::check_passed(&check));
-    } else {
-        cmd.printer.failure(&restore::check_failed(
-            &check,
-            &outcome,
-            cmd.printer.err_paint(),
-        ));
+    let ok = exit.is_some_and(CommandEnd::is_success);
+    if !ok {
+        done.exit = exit_code::PARTIAL;
     }
-    outcome.check = Some(check);
-    if cmd.printer.json {
-        cmd.printer.result(&restore::json(
-            "restore",
-            &outcome,
-            code,
-            JsonParts::default(),
-        ));
-        print_failures(cmd, &outcome);
-    }
-    Ok(code)
+    done.answer.check = Some(Check {
+        command_line,
+        exit,
+        ok,
+    });
+    Ok(done)
 }
 
-/// Prints what was done, with its contract if there shall be one: it reads the files again, and exits
-/// as partial on a mismatch.
-pub(super) fn print_restored(
-    context: &Context,
-    cmd: &CommandContext<'_>,
-    command: &str,
-    wants: ContractArgs,
-    outcome: &RestoreOutcome,
-) -> Result<u8> {
-    let values = restore_contract::values(context, outcome)?;
-    let values = values.as_deref();
-    let (mut code, mut contract) = (exit_code::of_restore(outcome), None);
-    if wants.contract {
-        let facts = restore_contract::of_restore(context, outcome)?;
-        if !(facts.is_match() || outcome.dry_run || facts.is_values_alone) {
-            code = exit_code::PARTIAL;
-        }
-        let call = call(context, cmd);
-        contract = Some(contract_view::document(outcome, &facts, values, &call));
+/// Describes the state after a check that failed.
+fn state_after(outcome: &RestoreOutcome) -> String {
+    let short = outcome.target.id.short();
+    match (&outcome.to, &outcome.safety) {
+        (Some(to), _) => format!("{short} stays in {}", escape_path(to)),
+        (None, Some(safety)) => format!(
+            "the restore to {short} is done, safety checkpoint {}",
+            safety.id.short()
+        ),
+        (None, None) => format!("the directory was already at {short}"),
     }
-    let contract = contract.as_ref();
-    if cmd.printer.json {
-        let given = JsonParts { values, contract };
-        cmd.printer
-            .result(&restore::json(command, outcome, code, given));
-    } else {
-        let paint = cmd.printer.out_paint();
-        let to = outcome.to.as_ref();
-        let said = to.map(|to| restore::restore_to(outcome, to, paint));
-        let for_a_person = cmd.printer.for_a_person();
-        let mut said = said.unwrap_or_else(|| restore::human(outcome, paint, for_a_person));
-        match contract {
-            Some(contract) => said.result = contract.text(wants.form()),
-            None => (said.result).push_str(&values.map(restore::values).unwrap_or_default()),
-        }
-        if let Some(digest) = &outcome.plan_digest {
-            let chosen = cmd.chosen.get().map(OsString::from);
-            let words: Vec<OsString> = cmd.words.iter().cloned().chain(chosen).collect();
-            let command = with_plan(&words, digest);
-            said.talk.push_str(&restore::plan_named(digest, command));
-        }
-        cmd.print_output(&said, &outcome.warnings);
-    }
-    print_failures(cmd, outcome);
-    Ok(code)
 }
 
-/// Prints failures beside the answer, because the other files are restored by then.
-fn print_failures(cmd: &CommandContext<'_>, outcome: &RestoreOutcome) {
-    let tense = if outcome.dry_run {
-        Tense::Planned
-    } else {
-        Tense::Done
-    };
-    let way_on = "everything else is restored; 'checkpoint undo' takes it back";
-    let mut failures = databases::failures(&outcome.databases, way_on, cmd.printer.err_paint());
-    failures.push_str(&plan::unreadable(
-        &outcome.plan,
-        tense,
-        cmd.printer.err_paint(),
-    ));
-    if !failures.is_empty() {
-        cmd.printer.failure(&failures);
+fn way_back(outcome: &RestoreOutcome) -> Option<Sentence> {
+    let is_done = outcome.safety.is_some();
+    is_done.then(|| Sentence::new("'checkpoint undo' takes the restore back", &[]))
+}
+
+impl Text for RestoreAnswer {
+    fn write(&self, out: &mut Out<'_>) {
+        let outcome = &self.outcome;
+        if let Some(check) = &self.check {
+            if check.ok {
+                talkln!(out, "check passed: {}", escape(&check.command_line));
+            }
+            return;
+        }
+        if outcome.dry_run {
+            write_planned(outcome, out);
+        } else if outcome.nothing_to_do {
+            write_nothing(outcome, out);
+        } else {
+            write_done(outcome, out);
+        }
+        if let (Some(contract), Some(form)) = (&self.contract, self.form) {
+            out.result = contract.text(form);
+        } else if let Some(values) = &self.values {
+            outln!(out, "Its values:\n{}", values.trim_end_matches('\n'));
+        }
+        write_plan(out, outcome.plan_digest.as_deref(), &self.again);
+        if let Some(agent) = self.agent.as_deref().filter(|_| !outcome.dry_run) {
+            let how = match agent {
+                "claude" => "for the conversation: /rewind, Restore conversation",
+                "codex" => "for the conversation: Esc Esc",
+                "gemini" => "for the conversation: /rewind, Rewind conversation",
+                "opencode" => "for the conversation: /undo",
+                _ => "the conversation goes on as it is",
+            };
+            talkln!(out, "only files went back; {how}");
+        }
     }
+
+    fn failures(&self, paint: Paint) -> String {
+        let (outcome, prefix) = (&self.outcome, paint.red("checkpoint:"));
+        let mut text = String::new();
+        for report in &outcome.databases {
+            if let DatabaseFate::Failed(why) = &report.fate {
+                text.push_str(&format!(
+                    "{prefix} database {} was not restored: {why}; \
+                     everything else is restored; 'checkpoint undo' takes it back\n",
+                    report.database
+                ));
+            }
+        }
+        let (stayed, rest) = if outcome.dry_run {
+            ("would be left unchanged", "would be restored")
+        } else {
+            ("was left unchanged", "is restored")
+        };
+        for (path, why) in &outcome.plan.unreadable {
+            let why = why.in_words();
+            text.push_str(&format!(
+                "{prefix} {path} {stayed}: {why}; everything else {rest}\n"
+            ));
+        }
+        if let Some(check) = self.check.as_ref().filter(|check| !check.ok) {
+            let how = check.exit.map(CommandEnd::in_words);
+            let how = how.unwrap_or_else(|| "it could not be started".to_owned());
+            let (line, done) = (escape(&check.command_line), state_after(outcome));
+            let what = format!("the check failed with {how}: {line}; {done}");
+            let line = words::advised(&what, way_back(outcome).as_ref());
+            text.push_str(&format!("{prefix} {line}\n"));
+        }
+        text
+    }
+}
+
+/// Formats a target as the sentences that programs know name it.
+fn target(outcome: &RestoreOutcome) -> String {
+    let target = &outcome.target;
+    format!(
+        "`{}` ({})",
+        target.id.short(),
+        escape(&target.record.reason)
+    )
+}
+
+fn write_planned(outcome: &RestoreOutcome, out: &mut Out<'_>) {
+    let (listed, target) = (
+        plan::listing_of(outcome, usize::MAX, out.paint),
+        target(outcome),
+    );
+    let counts = plan::counts(&outcome.plan, &outcome.databases, Tense::Planned);
+    let what = match &outcome.to {
+        Some(to) => format!("Writing checkpoint {target} to {}", escape_path(to)),
+        None => format!("Restoring {target}"),
+    };
+    outln!(out, "{listed}{what} would {counts}.");
+    write_left(outcome, out);
+}
+
+/// Names the databases that are left unchanged.
+fn write_left(outcome: &RestoreOutcome, out: &mut Out<'_>) {
+    for report in &outcome.databases {
+        let how = match report.fate {
+            DatabaseFate::Unchanged => "is already as it was then",
+            DatabaseFate::Left => {
+                "did not exist then; it was left, because another program may have it open"
+            }
+            _ => continue,
+        };
+        talkln!(out, "database {} {how}", report.database);
+    }
+}
+
+fn write_nothing(outcome: &RestoreOutcome, out: &mut Out<'_>) {
+    let target = outcome.target.named();
+    if outcome.is_limited() || outcome.overlay {
+        outln!(
+            out,
+            "Those paths are already as in {target}; nothing to do."
+        );
+    } else {
+        outln!(out, "Already at {target}; nothing to do.");
+    }
+    write_stays(outcome, out);
+    if let Some(beyond) = &outcome.beyond {
+        let short = beyond.id.short();
+        talkln!(out, "to go back a step further: checkpoint restore {short}");
+    }
+}
+
+/// Lists files that stay although the target lacks them.
+fn write_stays(outcome: &RestoreOutcome, out: &mut Out<'_>) {
+    for path in &outcome.plan.left_alone {
+        talkln!(out, "left unchanged: {path}: no checkpoint holds it");
+    }
+}
+
+fn write_done(outcome: &RestoreOutcome, out: &mut Out<'_>) {
+    let (target, done) = (
+        target(outcome),
+        plan::counts(&outcome.plan, &outcome.databases, Tense::Done),
+    );
+    if let Some(to) = &outcome.to {
+        let dir = escape_path(to);
+        for path in &outcome.paths {
+            outln!(out, "Wrote `{path}` of checkpoint {target} to {dir}.");
+        }
+        if outcome.paths.is_empty() {
+            outln!(out, "Wrote checkpoint {target} to {dir}.");
+        }
+        talkln!(out, "{done}");
+        return;
+    }
+    let safety = outcome.safety.as_ref();
+    let safety = safety.map(|safety| safety.id.short()).unwrap_or_default();
+    let asked_for = if outcome.paths.is_empty() {
+        patterns(outcome.filter.only.as_ref())
+    } else {
+        outcome.paths.iter().map(RelPath::to_string).collect()
+    };
+    let mut named = String::new();
+    if asked_for.is_empty() || outcome.verb != Verb::Restore {
+        outln!(
+            out,
+            "Restored to checkpoint {target}. Safety checkpoint created at `{safety}` — use this to undo the restore."
+        );
+    } else {
+        named = format!("safety checkpoint {safety}; ");
+        for path in asked_for {
+            outln!(out, "Restored `{path}` from checkpoint {target}.");
+        }
+    }
+    let back = match outcome.verb {
+        Verb::Undo if outcome.calls_off => {
+            format!("'checkpoint restore {safety}' brings back what was here")
+        }
+        Verb::Undo => "'checkpoint redo' repeats it".to_owned(),
+        _ => "'checkpoint undo' takes it back".to_owned(),
+    };
+    talkln!(out, "{done}; {named}{back}");
+    write_left(outcome, out);
+    let since = plan::made_since(outcome, Tense::Done, LISTED_PATHS);
+    out.talk.push_str(&since);
+    write_stays(outcome, out);
+    out.talk.push_str(&words::evicted(&outcome.evicted));
 }

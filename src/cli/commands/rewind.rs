@@ -1,20 +1,25 @@
 //! `rewind`: back to the state before a prompt of an agent.
 
-use crate::base::interrupt::Interrupt;
-use crate::cli::command_context::{CommandContext, print_answer};
-use crate::cli::commands::restore::{CommonArgs, may_choose, preview, print_restored, show_lines};
-use crate::cli::exit_code;
-use crate::cli::run::{Properties, RunCommand};
-use crate::cli::terminal::picker::{self, PickedItem};
+use crate::base::text::escape;
+use crate::base::time::age;
+use crate::cli::command_context::CommandContext;
+use crate::cli::commands::restore::{self, CommonArgs, RestoreAnswer};
+use crate::cli::run::{Command, Properties};
+use crate::cli::terminal::picker::{PickedItem, PickerChoice, line_of};
+use crate::error::sentence::CommandWords;
 use crate::error::{Error, Result};
-use crate::model::state::object_id::ObjectId;
 use crate::ops::browse::prompts::{self, PromptsOutcome, prompts};
 use crate::ops::context::Context;
-use crate::ops::restore::commands::{self as restore_op, RestoreOptions};
-use crate::ops::restore::restore_options::Proposal;
+use crate::ops::restore::commands as restore_op;
+use crate::ops::restore::restore_options::RestoreOptions;
 use crate::ops::select::words::TypedWords;
-use crate::view::picker::PickerChoice;
-use crate::view::rewind;
+use crate::view::answer::{Done, Either, Out, Text, outln, talkln};
+use crate::view::format::count;
+use crate::view::place::placed_command;
+use crate::view::table::change_words;
+
+/// Maximum number of other sessions that are named.
+const NAMED_SESSIONS: usize = 5;
 
 /// Restore the directory to the state before a prompt
 ///
@@ -33,7 +38,9 @@ pub struct PromptRewindArgs {
     pub common: CommonArgs,
 }
 
-impl RunCommand for PromptRewindArgs {
+impl Command for PromptRewindArgs {
+    type Answer = Either<PromptsOutcome, RestoreAnswer>;
+
     fn properties(&self) -> Properties {
         Properties {
             name: self.prompt.is_none().then_some("rewind.list"),
@@ -41,50 +48,39 @@ impl RunCommand for PromptRewindArgs {
         }
     }
 
-    fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
-        let known = prompts(context, self.session.as_deref())?;
+    fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<Done<Self::Answer>> {
+        let mut known = prompts(context, self.session.as_deref())?;
         let chosen = match self.prompt {
             None => choose(context, cmd, &known)?,
             Some(_) => None,
         };
         let number = chosen.as_ref().map(|(number, _)| *number);
-        if let Some(number) = number {
-            let _ = cmd.chosen.set(number.to_string());
-        }
         let Some(number) = self.prompt.or(number) else {
             if self.common.contract.contract {
                 return Err(Error::usage("--contract needs N, the number of a prompt"));
             }
-            print_answer(
-                cmd,
-                || rewind::json(&known),
-                || rewind::human(&known, context.now_ms),
-                &known.warnings,
-            );
-            return Ok(exit_code::DONE);
+            let warnings = std::mem::take(&mut known.warnings);
+            return Ok(Done::new(Either::First(known), warnings));
         };
         let (prompt, target) = prompts::before(&known, number)?;
+        let again = known.rewind_command(&number.to_string());
         let options = RestoreOptions {
             words: TypedWords::of_checkpoint(target.to_hex()),
-            common: self.common.resolve_planned(context, cmd)?,
+            common: self.common.resolve(context, cmd, Some(&again))?,
             ..RestoreOptions::default()
         };
-        let (words, mut also) = (rewind::named(&prompt.note), known.also_before(number));
+        let named = format!("before prompt {number} ({})", line_of(&prompt.note));
+        let mut also = known.also_before(number);
         let chosen = chosen.as_ref().map(|(_, chosen)| chosen);
-        let mut consent = |proposal: &Proposal<'_>| {
+        let mut consent = |planned: &_| {
             cmd.warn(&std::mem::take(&mut also));
-            let named = Some(&*words);
-            cmd.consent_chosen(context, &Proposal { named, ..*proposal }, chosen)
+            restore::consent(context, cmd, planned, Some(&named), chosen)
         };
         let mut outcome = restore_op::restore(context, &options, &mut consent)?;
         outcome.warnings.extend(also);
-        let contract = self.common.contract;
-        let code = print_restored(context, cmd, "rewind", contract, &outcome)?;
-        if !outcome.dry_run {
-            cmd.printer
-                .talk(&rewind::conversation(&known.session.agent));
-        }
-        Ok(code)
+        let mut done = restore::answer(context, cmd, self.common.contract, again, outcome)?;
+        done.answer.agent = Some(known.session.agent);
+        Ok(done.map(Either::Second))
     }
 }
 
@@ -94,25 +90,60 @@ fn choose(
     cmd: &CommandContext<'_>,
     known: &PromptsOutcome,
 ) -> Result<Option<(u32, PickedItem)>> {
-    let (numbers, choices): (Vec<u32>, Vec<PickerChoice>) =
-        PickerChoice::prompts(known, context.now_ms)
-            .into_iter()
-            .unzip();
-    if choices.is_empty() || !may_choose(cmd) || !cmd.printer.for_a_person() {
+    let choices = PickerChoice::prompts(known, context.now_ms).into_iter();
+    let (numbers, choices): (Vec<u32>, Vec<PickerChoice>) = choices.unzip();
+    if choices.is_empty() || !restore::may_choose(cmd) || !cmd.printer.for_a_person() {
         return Ok(None);
     }
-    let options = RestoreOptions::default();
-    let plan = |id: ObjectId, stop: &Interrupt| preview(context, &options, id, stop);
-    let (interrupt, paint) = (&context.interrupt, cmd.printer.err_paint());
     let question = "Go back to before which prompt?";
-    let show = |id: ObjectId| show_lines(context, cmd, id);
-    let chosen = picker::choose(
-        question,
-        &choices,
-        interrupt,
-        paint,
-        Some(&plan),
-        Some(&show),
-    )?;
+    let options = RestoreOptions::default();
+    let chosen = restore::pick(context, cmd, question, &choices, &options)?;
     Ok(Some((numbers[chosen.at], chosen)))
+}
+
+impl Text for PromptsOutcome {
+    fn write(&self, out: &mut Out<'_>) {
+        for prompt in &self.prompts {
+            let note = &prompt.note;
+            let is_here = self.position == Some(note.number);
+            let branch = note.rewound_to;
+            let branch = branch.map(|number| format!(" (again from before {number})"));
+            let before = prompt.before.as_ref().map(|before| before.id.short());
+            outln!(
+                out,
+                "{}{:>3}  {:<8}  {:>6}  {:<8}  {}{}",
+                if is_here { "*" } else { " " },
+                note.number,
+                before.as_deref().unwrap_or("-"),
+                age(note.time_ms, out.context.now_ms),
+                prompt.changes.map(change_words).unwrap_or_default(),
+                line_of(note),
+                branch.unwrap_or_default(),
+            );
+        }
+        let session = &self.session;
+        let (agent, id) = (escape(&session.agent), escape(&session.id));
+        let mut prompts = self.prompts.iter();
+        if self.prompts.is_empty() {
+            talkln!(out, "no prompt of this session is known");
+        } else {
+            talkln!(out, "prompts of {agent}, session {id}");
+        }
+        if let Some(prompt) = prompts.find(|prompt| prompt.before.is_some()) {
+            let number = prompt.note.number.to_string();
+            let command = placed_command(self.rewind_command(&number));
+            talkln!(out, "'{command}' restores the state before prompt {number}");
+        }
+        match (self.position, &self.here) {
+            (Some(_), _) => talkln!(out, "* you are here"),
+            (None, Some(here)) => talkln!(out, "you are at {}", here.named()),
+            (None, None) => {}
+        }
+        for other in self.others.iter().take(NAMED_SESSIONS) {
+            let command = CommandWords::new(["rewind", "--session", &*other.id]);
+            let prompts = count(other.prompts.len(), "prompt", "prompts");
+            let (agent, command) = (escape(&other.agent), placed_command(command));
+            talkln!(out, "{agent} had {prompts} here too: '{command}'");
+        }
+    }
 }

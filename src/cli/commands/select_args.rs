@@ -3,16 +3,14 @@
 use std::ffi::OsString;
 
 use crate::base::time::{TypedTime, parse_past};
-use crate::cli::command_context::CommandContext;
-use crate::cli::parse;
 use crate::config::agents::AgentConsent;
 use crate::error::sentence::CommandWords;
 use crate::error::{Error, Result};
 use crate::ops::context::Context;
 use crate::ops::select::globs::Globs;
 use crate::ops::select::period::Period;
-use crate::view::answer::Out;
-use crate::view::{place, restore};
+use crate::view::answer::{Out, talkln};
+use crate::view::place::placed_command;
 
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct PeriodArgs {
@@ -51,77 +49,35 @@ pub struct PlanArgs {
 }
 
 impl PlanArgs {
-    /// Returns the digest.
+    /// Returns the digest; `again` is this command without it.
     ///
     /// # Errors
     /// There is none, although the user wants agents to have one, and this runs in an agent's shell.
     pub fn resolve(
         &self,
         context: &Context,
-        cmd: &CommandContext<'_>,
         dry_run: bool,
+        again: &CommandWords,
     ) -> Result<Option<String>> {
         let is_agent = context.environment.agent.is_some();
         let must = context.settings.agents.agent_restore == AgentConsent::Plan;
         if self.digest.is_none() && is_agent && must && !dry_run {
-            let command = showing_plan(cmd);
+            let command = again.clone().with(["--dry-run"]);
             return Err(Error::plan_needed(command));
         }
         Ok(self.digest.clone())
     }
 }
 
-/// Returns the command that shows the plan.
-fn showing_plan(cmd: &CommandContext<'_>) -> CommandWords {
-    again(cmd.words, &["--dry-run"])
-}
-
-/// Returns the command that carries out the plan that was shown.
-pub fn with_plan(words: &[OsString], digest: &str) -> CommandWords {
-    again(words, &["--plan", digest, "--yes"])
-}
-
 /// Names the plan of a dry run, and the command that carries out just this one.
-pub fn write_plan(out: &mut Out<'_>, digest: Option<&str>) {
+pub fn write_plan(out: &mut Out<'_>, digest: Option<&str>, again: &CommandWords) {
     if let Some(digest) = digest {
-        let command = with_plan(out.words, digest);
-        out.talk.push_str(&restore::plan_named(digest, command));
+        let command = placed_command(again.clone().with(["--plan", digest, "--yes"]));
+        talkln!(
+            out,
+            "plan {digest}, refused if anything changes meanwhile; to do exactly this: {command}"
+        );
     }
-}
-
-/// Returns this command again with other options of consent. The directory and the base are added
-/// to each command that is named; what is done afterwards does not go with a dry run.
-fn again(words: &[OsString], with: &[&str]) -> CommandWords {
-    let name = place::command().split('.').next().unwrap_or_default();
-    let is_shown = with.contains(&"--dry-run");
-    let typed = parse::command_at(words).map_or(words.len(), |at| at + 1);
-    let mut rest = words[typed..].iter().map(|word| word.as_encoded_bytes());
-    let mut again: Vec<&[u8]> = vec![name.as_bytes()];
-    let mut options: Vec<&[u8]> = with.iter().map(|word| word.as_bytes()).collect();
-    let is_joined = |word: &[u8]| {
-        let joined = [&b"--dir="[..], b"--base=", b"--plan="];
-        joined.iter().any(|begin| word.starts_with(begin))
-            || (is_shown && word.starts_with(b"--check="))
-    };
-    while let Some(word) = rest.next() {
-        match word {
-            b"-C" | b"--dir" | b"--base" | b"--plan" => drop(rest.next()),
-            b"--check" if is_shown => drop(rest.next()),
-            b"--verify" if is_shown => {}
-            b"--yes" | b"-y" | b"--dry-run" => {}
-            word if is_joined(word) => {}
-            // A dry run shows one step.
-            word if is_shown && name == "undo" && word.iter().all(u8::is_ascii_digit) => {}
-            b"--" => {
-                again.append(&mut options);
-                again.push(word);
-                again.extend(rest.by_ref());
-            }
-            word => again.push(word),
-        }
-    }
-    again.append(&mut options);
-    CommandWords::new(again)
 }
 
 #[derive(Clone, Debug, Default, clap::Args)]

@@ -1,16 +1,17 @@
 //! `undo` and `redo`.
 
-use crate::cli::command_context::{CommandContext, print_answer};
-use crate::cli::commands::restore::{CommonArgs, print_restored};
-use crate::cli::exit_code;
-use crate::cli::run::{Properties, RunCommand};
-use crate::error::sentence::Sentence;
+use crate::cli::command_context::CommandContext;
+use crate::cli::commands::restore::{self, CommonArgs, RestoreAnswer};
+use crate::cli::run::{Command, Properties};
+use crate::error::sentence::{CommandWords, Sentence};
 use crate::error::{Code, Error, Result};
-use crate::ops::browse::undo_steps::undo_steps;
+use crate::model::checkpoint::record::Checkpoint;
+use crate::ops::browse::undo_steps::{ListedStep, StepsOutcome, undo_steps};
 use crate::ops::context::Context;
 use crate::ops::restore::commands as restore_op;
-use crate::ops::restore::restore_options::{Proposal, RestoreOutcome};
-use crate::view::undo;
+use crate::ops::restore::restore_options::RestoreOutcome;
+use crate::view::answer::{Done, Either, Out, Text, outln};
+use crate::view::limits::limit_words;
 
 /// Undo the last restore
 ///
@@ -36,7 +37,9 @@ pub struct RedoArgs {
     pub common: CommonArgs,
 }
 
-impl RunCommand for UndoArgs {
+impl Command for UndoArgs {
+    type Answer = Either<StepsOutcome, RestoreAnswer>;
+
     fn properties(&self) -> Properties {
         Properties {
             name: self.list.then_some("undo.list"),
@@ -44,59 +47,39 @@ impl RunCommand for UndoArgs {
         }
     }
 
-    fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
+    fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<Done<Self::Answer>> {
         if self.list {
-            let outcome = undo_steps(context)?;
-            print_answer(
-                cmd,
-                || undo::json(&outcome),
-                || undo::human(&outcome, context.now_ms),
-                &outcome.warnings,
-            );
-            return Ok(exit_code::DONE);
+            let mut outcome = undo_steps(context)?;
+            let warnings = std::mem::take(&mut outcome.warnings);
+            return Ok(Done::new(Either::First(outcome), warnings));
         }
         let steps = self.steps.unwrap_or(1);
         if steps > 1 {
             self.refuse_too_many(context, steps as usize)?;
         }
-        let common = self.common.resolve_planned(context, cmd)?;
-        // One document for all steps.
-        let contract = self.common.contract;
-        let at_end = cmd.printer.json || contract.contract;
-        let (mut code, mut passed, mut whole) = (exit_code::DONE, 0, None::<RestoreOutcome>);
-        for done in 0..steps {
-            let mut consent = |proposal: &Proposal<'_>| cmd.consent(context, proposal);
-            let mut outcome = restore_op::undo(context, &common, passed, &mut consent)
-                .map_err(|why| stopped_after(done, steps, whole.as_ref(), why))?;
-            passed = if outcome.is_nothing_to_do() {
-                passed + 1
-            } else {
-                0
-            };
-            if done + 1 < steps {
-                outcome.beyond = None;
-            }
-            if !at_end {
-                code = code.max(print_restored(context, cmd, "undo", contract, &outcome)?);
-            }
-            match &mut whole {
-                Some(whole) => whole.add(outcome),
-                None => whole = Some(outcome),
-            }
+        let again = CommandWords::new(["undo"]);
+        let common = self.common.resolve(context, cmd, Some(&again))?;
+        let mut consent = |planned: &_| restore::consent(context, cmd, planned, None, None);
+        let mut whole = restore_op::undo(context, &common, 0, &mut consent)?;
+        let mut passed = usize::from(whole.nothing_to_do);
+        for done in 1..steps {
+            let next = restore_op::undo(context, &common, passed, &mut consent)
+                .map_err(|why| stopped_after(done, steps, &whole, why))?;
+            passed = if next.nothing_to_do { passed + 1 } else { 0 };
+            whole.add(next);
         }
-        let print = |whole| print_restored(context, cmd, "undo", contract, &whole);
-        whole.filter(|_| at_end).map_or(Ok(code), print)
+        let done = restore::answer(context, cmd, self.common.contract, again, whole)?;
+        Ok(done.map(Either::Second))
     }
 }
 
 /// A failure of a step, with the steps before it.
-fn stopped_after(done: u32, steps: u32, so_far: Option<&RestoreOutcome>, cause: Error) -> Error {
-    if so_far.is_none_or(RestoreOutcome::is_nothing_to_do) {
+fn stopped_after(done: u32, steps: u32, so_far: &RestoreOutcome, cause: Error) -> Error {
+    if so_far.nothing_to_do {
         return cause;
     }
-    let left = steps - done;
+    let left = (steps - done).to_string();
     let hint = if cause.code == Code::CONSENT_NEEDED {
-        let left = left.to_string();
         Some(Sentence::new(
             "'checkpoint undo {} --yes' goes on",
             &[&left],
@@ -132,16 +115,48 @@ impl UndoArgs {
     }
 }
 
-impl RunCommand for RedoArgs {
+impl Command for RedoArgs {
+    type Answer = RestoreAnswer;
+
     fn properties(&self) -> Properties {
         self.common.properties()
     }
 
-    fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
-        let common = self.common.resolve_planned(context, cmd)?;
-        let outcome = restore_op::redo(context, &common, &mut |proposal| {
-            cmd.consent(context, proposal)
-        })?;
-        print_restored(context, cmd, "redo", self.common.contract, &outcome)
+    fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<Done<RestoreAnswer>> {
+        let again = CommandWords::new(["redo"]);
+        let common = self.common.resolve(context, cmd, Some(&again))?;
+        let mut consent = |planned: &_| restore::consent(context, cmd, planned, None, None);
+        let outcome = restore_op::redo(context, &common, &mut consent)?;
+        restore::answer(context, cmd, self.common.contract, again, outcome)
+    }
+}
+
+impl Text for StepsOutcome {
+    fn write(&self, out: &mut Out<'_>) {
+        write_stack("undo", &self.undo, out);
+        write_stack("redo", &self.redo, out);
+    }
+}
+
+fn write_stack(verb: &str, steps: &[ListedStep], out: &mut Out<'_>) {
+    if steps.is_empty() {
+        outln!(out, "{verb}   -");
+    }
+    let described: Vec<String> = steps.iter().map(described).collect();
+    let width = described.iter().map(|text| text.chars().count()).max();
+    let width = width.unwrap_or_default();
+    for (at, (step, text)) in steps.iter().zip(&described).enumerate() {
+        let label = if at == 0 { verb } else { "" };
+        let when = out.ago(step.safety.record.time_ms);
+        outln!(out, "{label:<4}  {:>2}  {text:<width$}  {when}", at + 1);
+    }
+}
+
+fn described(step: &ListedStep) -> String {
+    let target = step.target.as_ref().map(Checkpoint::named);
+    let target = target.unwrap_or_else(|| "a checkpoint that is gone".to_owned());
+    match limit_words(&step.paths, &step.filter) {
+        all if all.is_empty() => format!("restore to {target}"),
+        limits => format!("restore of {limits} from {target}"),
     }
 }

@@ -221,11 +221,12 @@ impl Front {
         };
         let counts = &data["counts"];
         let stake = format!(
-            "Restore {} to {} ({}): write {} and delete {} files?",
+            "Restore {} to {} ({}): add {}, modify {} and delete {} files?",
             dir.display(),
             data["restored_from"]["short"].as_str().unwrap_or_default(),
             data["restored_from"]["reason"].as_str().unwrap_or_default(),
-            counts["written"],
+            counts["added"],
+            counts["modified"],
             counts["deleted"],
         );
         let plan = ShownPlan {

@@ -3,22 +3,30 @@
 
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::mpsc::{self, Receiver};
+use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use ratatui::prelude::{Alignment, Color, Constraint, Frame, Layout, Line, Modifier, Style};
+use ratatui::prelude::{Color, Constraint, Frame, Layout, Line, Modifier, Style};
 use ratatui::widgets::{Block, Borders, List, ListState, Paragraph};
 
 use crate::base::interrupt::Interrupt;
 use crate::base::text::escape;
+use crate::base::time::{age, local_minutes};
 use crate::cli::terminal::keyboard::FullScreen;
 use crate::error::{Code, Error, Result};
+use crate::model::checkpoint::record::Checkpoint;
 use crate::model::restore_plan::RestorePlan;
+use crate::model::session::notes::PromptNote;
 use crate::model::state::object_id::ObjectId;
+use crate::ops::browse::list::ListOutcome;
+use crate::ops::browse::prompts::PromptsOutcome;
+use crate::view::columns::{aligned, cut};
 use crate::view::format::Paint;
-use crate::view::picker::{PickerChoice, Preview, rows};
+use crate::view::plan::{self, Tense};
+use crate::view::table::{change_words, state_words};
+use crate::view::words::count_files;
 
 /// Screens as wide as this show the changes beside the list, others below it.
 const SIDE_BY_SIDE_COLUMNS: u16 = 100;
@@ -28,12 +36,101 @@ const PAGE_LINES: isize = 10;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 /// The signal that a typed Ctrl-C stands for.
 const SIGINT: i32 = 2;
+/// Maximum width of a source in a row.
+const SOURCE_COLUMNS: usize = 10;
 
-/// Plans a restore of a checkpoint until it is interrupted.
-pub type PlanPreview<'p> = dyn Fn(ObjectId, &Interrupt) -> Result<RestorePlan> + Sync + 'p;
+/// A checkpoint to choose, or the one before a prompt.
+pub struct PickerChoice {
+    pub id: ObjectId,
+    is_restore: bool,
+    /// Mark and id, day and time without this year, source, and words.
+    cells: [String; 4],
+    /// Further text about it.
+    about: String,
+    /// Text that the filter looks at, in lower case.
+    searched: String,
+}
 
-/// Shows the lines in which the directory differs from a checkpoint.
-pub type ShowLines<'p> = dyn Fn(ObjectId) + 'p;
+impl PickerChoice {
+    /// The choices of a list, in its order.
+    pub fn all(outcome: &ListOutcome, now_ms: i64) -> Vec<Self> {
+        let position = outcome.position.as_ref().map(|here| here.id);
+        let choices = outcome.checkpoints.iter().map(|checkpoint| {
+            let record = &checkpoint.record;
+            let words = outcome.restores.get(&checkpoint.id).map_or_else(
+                || escape(&record.reason),
+                |(story, reason)| state_words(story, reason.as_deref()),
+            );
+            let about = format!("{}, {}", escape(&record.source), count_files(record.files));
+            let is_here = position == Some(checkpoint.id);
+            Self::new(checkpoint, is_here, (record.time_ms, now_ms), words, &about)
+        });
+        choices.collect()
+    }
+
+    /// The prompts of a session before which a state is kept, with their places, newest first.
+    pub fn prompts(outcome: &PromptsOutcome, now_ms: i64) -> Vec<(u32, Self)> {
+        let choices = outcome.prompts.iter().filter_map(|prompt| {
+            let (note, before) = (&prompt.note, prompt.before.as_ref()?);
+            let words = format!("{}  {}", note.number, line_of(note));
+            let mut about = prompt.changes.map(change_words).unwrap_or_default();
+            for warning in outcome.also_before(note.number) {
+                about.push_str(&format!("; {warning}"));
+            }
+            let is_here = outcome.position == Some(note.number);
+            let choice = Self::new(before, is_here, (note.time_ms, now_ms), words, &about);
+            Some((note.number, choice))
+        });
+        choices.collect()
+    }
+
+    fn new(
+        of: &Checkpoint,
+        is_here: bool,
+        (time_ms, now_ms): (i64, i64),
+        words: String,
+        about: &str,
+    ) -> Self {
+        let (time, now) = (local_minutes(time_ms), local_minutes(now_ms));
+        let this_year = now.get(..5).unwrap_or_default();
+        let short_time = time.strip_prefix(this_year).unwrap_or(&time).to_owned();
+        let mark = if is_here { "*" } else { " " };
+        let source = if of.is_safety() {
+            ""
+        } else {
+            &of.record.source
+        };
+        let source = cut(&escape(source), SOURCE_COLUMNS);
+        let about = format!("{time}, {} ago, {about}", age(time_ms, now_ms));
+        Self {
+            id: of.id,
+            is_restore: of.is_safety(),
+            searched: format!("{} {words} {about}", of.id.to_hex()).to_lowercase(),
+            cells: [
+                format!("{mark} {}", of.id.short()),
+                short_time,
+                source,
+                words,
+            ],
+            about,
+        }
+    }
+
+    /// Whether each word that was typed occurs in it.
+    fn matches(&self, typed: &str) -> bool {
+        let typed = typed.to_lowercase();
+        let mut words = typed.split_whitespace();
+        words.all(|word| self.searched.contains(word))
+    }
+}
+
+/// The first line of a prompt.
+pub fn line_of(prompt: &PromptNote) -> String {
+    match prompt.line.as_str() {
+        "" => "(not recorded)".to_owned(),
+        line => escape(line),
+    }
+}
 
 /// What the user chose.
 pub struct PickedItem {
@@ -43,282 +140,269 @@ pub struct PickedItem {
     pub seen: Option<RestorePlan>,
 }
 
-/// Returns what the user chooses.
-///
-/// # Errors
-/// The user leaves, a signal comes, or the terminal refuses.
-pub fn choose(
-    question: &str,
-    choices: &[PickerChoice],
-    interrupt: &Interrupt,
-    paint: Paint,
-    plan: Option<&PlanPreview<'_>>,
-    show: Option<&ShowLines<'_>>,
-) -> Result<PickedItem> {
-    let mut screen = FullScreen::open(interrupt).map_err(refused)?;
-    let (sender, receiver) = mpsc::channel();
-    thread::scope(|scope| {
-        let mut picker = Picker {
-            question,
-            choices,
-            show,
-            paint,
-            typed: String::new(),
-            at: 0,
-            shows_restores: false,
-            previews: HashMap::new(),
-            computing: None,
-            unready: if plan.is_some() {
-                Preview::Computing
-            } else {
-                Preview::Unknown
-            },
-            receiver,
-        };
-        let start = |id: ObjectId, stop: Interrupt| {
-            let (plan, sender) = (plan?, sender.clone());
-            let compute = move || {
-                let preview = plan(id, &stop).map_or_else(Preview::Failed, Preview::Plan);
-                let _ = sender.send((id, preview));
-            };
-            thread::Builder::new().spawn_scoped(scope, compute).ok()
-        };
-        loop {
-            if let Some((id, stop)) = picker.next_preview() {
-                start(id, stop);
-            }
-            let end = picker.step(&mut screen, interrupt).transpose();
-            if let Some(end) = end {
-                picker.stop();
-                return end;
-            }
-        }
-    })
+/// What is chosen from, and how.
+pub struct Picker<'c, P, S> {
+    pub question: &'c str,
+    pub choices: &'c [PickerChoice],
+    pub paint: Paint,
+    /// Plans a restore of a checkpoint until it is interrupted.
+    pub plan: Option<&'c P>,
+    /// Shows in a pager the lines in which the directory differs from a checkpoint.
+    pub show: Option<&'c S>,
 }
 
-fn refused(cause: std::io::Error) -> Error {
-    Error::io("use", Path::new("the terminal"))(cause)
-}
-
-struct Picker<'c> {
-    question: &'c str,
-    choices: &'c [PickerChoice],
-    /// If a pager can be used.
-    show: Option<&'c ShowLines<'c>>,
-    paint: Paint,
+/// The state of the list.
+#[derive(Default)]
+struct PickerState {
     typed: String,
     /// Index of the selected one among those that match.
     at: usize,
-    shows_restores: bool,
-    previews: HashMap<ObjectId, Preview>,
+    has_restores: bool,
+    plans: HashMap<ObjectId, Result<RestorePlan>>,
     computing: Option<(ObjectId, Interrupt)>,
-    /// Shown as long as a preview is not ready.
-    unready: Preview,
-    receiver: Receiver<(ObjectId, Preview)>,
 }
 
-impl<'c> Picker<'c> {
-    fn matching(&self) -> Vec<&'c PickerChoice> {
+impl<P, S> Picker<'_, P, S>
+where
+    P: Fn(ObjectId, &Interrupt) -> Result<RestorePlan> + Sync,
+    S: Fn(ObjectId),
+{
+    /// Returns what the user chooses.
+    ///
+    /// # Errors
+    /// The user leaves, a signal comes, or the terminal refuses.
+    pub fn choose(&self, interrupt: &Interrupt) -> Result<PickedItem> {
+        let mut screen = FullScreen::open(interrupt).map_err(refused)?;
+        let (sender, receiver) = mpsc::channel::<(ObjectId, Result<RestorePlan>)>();
+        let mut shown = PickerState::default();
+        thread::scope(|scope| {
+            loop {
+                while let Ok((id, plan)) = receiver.try_recv() {
+                    shown.computing = None;
+                    if !matches!(&plan, Err(error) if error.code == Code::INTERRUPTED) {
+                        shown.plans.insert(id, plan);
+                    }
+                }
+                if let (Some(plan), Some((id, stop))) = (self.plan, self.next_plan(&mut shown)) {
+                    let sender = sender.clone();
+                    let compute = move || drop(sender.send((id, plan(id, &stop))));
+                    // Without a thread, no plan is shown.
+                    let _ = thread::Builder::new().spawn_scoped(scope, compute);
+                }
+                if let Some(end) = self.step(&mut shown, &mut screen, interrupt).transpose() {
+                    shown.stop();
+                    return end;
+                }
+            }
+        })
+    }
+
+    fn matching(&self, shown: &PickerState) -> Vec<&PickerChoice> {
         let is_shown = |choice: &&PickerChoice| {
-            (self.shows_restores || !choice.is_restore) && choice.matches(&self.typed)
+            (shown.has_restores || !choice.is_restore) && choice.matches(&shown.typed)
         };
         self.choices.iter().filter(is_shown).collect()
     }
 
-    fn selected(&self) -> Option<ObjectId> {
-        self.matching().get(self.at).map(|choice| choice.id)
+    fn selected(&self, shown: &PickerState) -> Option<&PickerChoice> {
+        self.matching(shown).get(shown.at).copied()
     }
 
-    fn chosen(&mut self) -> Option<PickedItem> {
-        let chosen = self.matching().get(self.at).copied()?;
-        let at = self.choices.iter().position(|c| std::ptr::eq(c, chosen))?;
-        let seen = match self.previews.remove(&chosen.id) {
-            Some(Preview::Plan(plan)) => Some(plan),
-            _ => None,
-        };
-        Some(PickedItem { at, seen })
-    }
-
-    /// Takes what is ready; returns the preview to start next, if none is under way. One that is
-    /// not wanted any more is interrupted.
-    fn next_preview(&mut self) -> Option<(ObjectId, Interrupt)> {
-        while let Ok((id, preview)) = self.receiver.try_recv() {
-            self.computing = None;
-            if !matches!(&preview, Preview::Failed(error) if error.code == Code::INTERRUPTED) {
-                self.previews.insert(id, preview);
-            }
-        }
-        let wanted = self.selected().filter(|id| !self.previews.contains_key(id));
-        if let Some((id, stop)) = &self.computing {
+    /// Returns the plan to make next, if none is under way; one that is not wanted any more is
+    /// interrupted.
+    fn next_plan(&self, shown: &mut PickerState) -> Option<(ObjectId, Interrupt)> {
+        let selected = self.selected(shown).map(|choice| choice.id);
+        let wanted = selected.filter(|id| !shown.plans.contains_key(id));
+        if let Some((id, _)) = &shown.computing {
             if wanted != Some(*id) {
-                stop.set(1);
+                shown.stop();
             }
             return None;
         }
-        let next = (wanted?, Interrupt::default());
-        self.computing = Some(next.clone());
-        Some(next)
+        shown.computing = Some((wanted?, Interrupt::default()));
+        shown.computing.clone()
     }
 
     /// Draws, and obeys the next key; returns what was chosen.
     fn step(
-        &mut self,
+        &self,
+        shown: &mut PickerState,
         screen: &mut FullScreen,
         interrupt: &Interrupt,
     ) -> Result<Option<PickedItem>> {
-        screen.draw(|frame| self.draw(frame)).map_err(refused)?;
+        screen
+            .draw(|frame| self.draw(shown, frame))
+            .map_err(refused)?;
         let key = screen.key(BETWEEN_LOOKS);
         interrupt.check()?;
         let Some(key) = key.map_err(refused)? else {
             return Ok(None);
         };
-        if let (KeyCode::Right, Some(show), Some(id)) = (key.code, self.show, self.selected()) {
+        let selected = self.selected(shown).map(|choice| choice.id);
+        if let (KeyCode::Right, Some(show), Some(id)) = (key.code, self.show, selected) {
             screen.aside(|| show(id)).map_err(refused)?;
         }
-        self.take(key)
+        self.obey(key, shown)
     }
 
+    /// Obeys a key; an error ends the choice without a checkpoint.
+    fn obey(&self, key: KeyEvent, shown: &mut PickerState) -> Result<Option<PickedItem>> {
+        let selected = self.selected(shown);
+        let last = self.matching(shown).len().saturating_sub(1);
+        let mut go = |lines: isize| shown.at = shown.at.saturating_add_signed(lines).min(last);
+        match (key.code, key.modifiers.contains(KeyModifiers::CONTROL)) {
+            (KeyCode::Enter, _) => {
+                let is_it =
+                    |choice: &PickerChoice| selected.is_some_and(|one| std::ptr::eq(one, choice));
+                let at = self.choices.iter().position(is_it);
+                return Ok(at.map(|at| PickedItem {
+                    at,
+                    seen: shown
+                        .plans
+                        .remove(&self.choices[at].id)
+                        .and_then(Result::ok),
+                }));
+            }
+            (KeyCode::Esc, _) | (KeyCode::Char('d'), true) => return Err(Error::declined()),
+            (KeyCode::Char('c'), true) => return Err(Error::interrupted(SIGINT)),
+            (KeyCode::Up, _) => go(-1),
+            (KeyCode::Down, _) => go(1),
+            (KeyCode::PageUp, _) => go(-PAGE_LINES),
+            (KeyCode::PageDown, _) => go(PAGE_LINES),
+            (KeyCode::Home, _) => go(isize::MIN),
+            (KeyCode::End, _) => go(isize::MAX),
+            (KeyCode::Tab, _) => {
+                shown.has_restores = !shown.has_restores;
+                let is_it = |choice: &&PickerChoice| Some(choice.id) == selected.map(|one| one.id);
+                let at = self.matching(shown).iter().position(is_it);
+                shown.at = at.unwrap_or_default();
+            }
+            (code, is_control) => {
+                match code {
+                    KeyCode::Char(typed) if !is_control => shown.typed.push(typed),
+                    KeyCode::Char('u') => shown.typed.clear(),
+                    KeyCode::Backspace => drop(shown.typed.pop()),
+                    _ => return Ok(None),
+                }
+                shown.at = 0;
+            }
+        }
+        Ok(None)
+    }
+
+    fn draw(&self, shown: &PickerState, frame: &mut Frame<'_>) {
+        let (bold, faint) = (self.style(Modifier::BOLD), self.style(Modifier::DIM));
+        let matching = self.matching(shown);
+        let one = Constraint::Length(1);
+        let [head, body, foot] =
+            Layout::vertical([one, Constraint::Min(0), one]).areas(frame.area());
+        let (halves, border) = if body.width >= SIDE_BY_SIDE_COLUMNS {
+            let halves = Constraint::from_percentages([60, 40]);
+            (Layout::horizontal(halves), Borders::LEFT)
+        } else {
+            let above = u16::try_from(matching.len()).unwrap_or(u16::MAX);
+            let above = Constraint::Length(above.min(body.height / 2).max(1));
+            (Layout::vertical([above, Constraint::Min(0)]), Borders::TOP)
+        };
+        let [list, changes] = halves.areas(body);
+        let place = format!("{}/{}", matching.len().min(shown.at + 1), matching.len());
+        frame.render_widget(Line::styled(place, faint).right_aligned(), head);
+        let question = format!("{} {}_", self.question, escape(&shown.typed));
+        frame.render_widget(Line::styled(question, bold), head);
+        let cells: Vec<_> = matching
+            .iter()
+            .map(|choice| choice.cells.to_vec())
+            .collect();
+        let rows = aligned(&cells, &[]);
+        let rows = rows.lines().zip(&matching).map(|(row, choice)| {
+            let style = if choice.is_restore {
+                faint
+            } else {
+                Style::new()
+            };
+            Line::styled(row, style)
+        });
+        let rows = List::new(rows).highlight_symbol(">").highlight_style(bold);
+        let mut state = ListState::default().with_selected(Some(shown.at));
+        frame.render_stateful_widget(rows, list, &mut state);
+        let text = match matching.get(shown.at) {
+            None => vec!["nothing matches".into()],
+            Some(choice) => {
+                let room = usize::from(changes.height).saturating_sub(5);
+                let about = [choice.cells[3].clone(), choice.about.clone()];
+                let about = about.into_iter().map(Line::from);
+                about.chain(self.plan_lines(choice, shown, room)).collect()
+            }
+        };
+        let block = Block::new().borders(border).border_style(faint);
+        frame.render_widget(Paragraph::new(text).block(block), changes);
+        frame.render_widget(Line::styled(self.keys(), faint), foot);
+    }
+
+    /// What a restore of a choice would change, one path a line, each in the colour of its change.
+    fn plan_lines(
+        &self,
+        choice: &PickerChoice,
+        shown: &PickerState,
+        room: usize,
+    ) -> Vec<Line<'static>> {
+        let text = match (shown.plans.get(&choice.id), self.plan) {
+            (None, None) => String::new(),
+            (None, Some(_)) => "looking for changes …".to_owned(),
+            (Some(Err(error)), _) => escape(&error.to_string()),
+            (Some(Ok(found)), _) => {
+                let blocked = found.conflicts.iter();
+                let blocked = blocked.map(|(path, _)| format!("  blocked  {path}\n"));
+                let counts = plan::counts(found, &[], Tense::Planned);
+                let listed = plan::listing(found, room, Paint::default());
+                format!("would {counts}\n{}{listed}", blocked.collect::<String>())
+            }
+        };
+        let lines = text.lines().map(|line| {
+            let word = line
+                .strip_prefix("  ")
+                .and_then(|rest| rest.split(' ').next());
+            let color = match word.filter(|_| self.paint.enabled) {
+                Some("modified" | "mode") => Color::Yellow,
+                Some("added") => Color::Green,
+                Some("deleted" | "blocked") => Color::Red,
+                _ => Color::Reset,
+            };
+            Line::styled(line.to_owned(), color)
+        });
+        lines.collect()
+    }
+
+    fn keys(&self) -> String {
+        let has_restores = self.choices.iter().any(|choice| choice.is_restore);
+        let keys = [
+            (true, "enter: choose"),
+            (self.show.is_some(), "right: lines"),
+            (true, "esc: cancel"),
+            (true, "type: filter"),
+            (has_restores, "tab: states saved before restores"),
+        ];
+        let keys = keys.into_iter().filter(|(is_shown, _)| *is_shown);
+        keys.map(|(_, key)| key).collect::<Vec<_>>().join("   ")
+    }
+
+    fn style(&self, modifier: Modifier) -> Style {
+        if self.paint.enabled {
+            modifier.into()
+        } else {
+            Style::new()
+        }
+    }
+}
+
+impl PickerState {
     fn stop(&self) {
         if let Some((_, stop)) = &self.computing {
             stop.set(1);
         }
     }
+}
 
-    fn draw(&self, frame: &mut Frame<'_>) {
-        let matching = self.matching();
-        let one = Constraint::Length(1);
-        let [head, body, foot] =
-            Layout::vertical([one, Constraint::Min(0), one]).areas(frame.area());
-        let is_wide = body.width >= SIDE_BY_SIDE_COLUMNS;
-        let (halves, border) = if is_wide {
-            (
-                Layout::horizontal(Constraint::from_percentages([60, 40])),
-                Borders::LEFT,
-            )
-        } else {
-            let above = u16::try_from(matching.len())
-                .unwrap_or(u16::MAX)
-                .min(body.height / 2);
-            let halves = [Constraint::Length(above.max(1)), Constraint::Min(0)];
-            (Layout::vertical(halves), Borders::TOP)
-        };
-        let [list, changes] = halves.areas(body);
-        let question = format!("{} {}_", self.question, escape(&self.typed));
-        let place = format!("{}/{}", matching.len().min(self.at + 1), matching.len());
-        frame.render_widget(
-            Line::styled(place, self.faint()).alignment(Alignment::Right),
-            head,
-        );
-        frame.render_widget(Line::styled(question, self.bold()), head);
-        let lines = rows(&matching)
-            .into_iter()
-            .zip(&matching)
-            .map(|(row, choice)| {
-                let style = if choice.is_restore {
-                    self.faint()
-                } else {
-                    Style::new()
-                };
-                Line::styled(row, style)
-            });
-        let shown = List::new(lines)
-            .highlight_symbol(">")
-            .highlight_style(self.bold());
-        let mut state = ListState::default().with_selected(Some(self.at));
-        frame.render_stateful_widget(shown, list, &mut state);
-        let text: Vec<Line<'_>> = match matching.get(self.at) {
-            None => vec!["nothing matches".into()],
-            Some(choice) => {
-                let preview = self.previews.get(&choice.id).unwrap_or(&self.unready);
-                let room = usize::from(changes.height).saturating_sub(5);
-                let planned = preview
-                    .lines(room)
-                    .into_iter()
-                    .map(|line| self.painted(line));
-                let about = [choice.words.clone().into(), choice.about.clone().into()];
-                about.into_iter().chain(planned).collect()
-            }
-        };
-        let block = Block::new().borders(border).border_style(self.faint());
-        frame.render_widget(Paragraph::new(text).block(block), changes);
-        frame.render_widget(Line::styled(self.keys(), self.faint()), foot);
-    }
-
-    fn keys(&self) -> String {
-        let has_restores = self.choices.iter().any(|choice| choice.is_restore);
-        let [right, tab] = [
-            (self.show.is_some(), "   right: lines"),
-            (has_restores, "   tab: states saved before restores"),
-        ]
-        .map(|(is_shown, key)| if is_shown { key } else { "" });
-        format!("enter: choose{right}   esc: cancel   type: filter{tab}")
-    }
-
-    fn bold(&self) -> Style {
-        self.style(Style::new().add_modifier(Modifier::BOLD))
-    }
-
-    fn faint(&self) -> Style {
-        self.style(Style::new().add_modifier(Modifier::DIM))
-    }
-
-    fn style(&self, style: Style) -> Style {
-        if self.paint.enabled {
-            style
-        } else {
-            Style::new()
-        }
-    }
-
-    /// A line of a plan in the colour of its verb.
-    fn painted(&self, line: String) -> Line<'static> {
-        let verb = line
-            .strip_prefix("  ")
-            .and_then(|rest| rest.split(' ').next());
-        let color = match verb {
-            Some("write" | "mode") => Color::Yellow,
-            Some("add" | "mkdir") => Color::Green,
-            Some("delete" | "rmdir" | "blocked") => Color::Red,
-            _ => Color::Reset,
-        };
-        Line::styled(line, self.style(Style::new().fg(color)))
-    }
-
-    /// Obeys a key; an error ends the choice without a checkpoint.
-    fn take(&mut self, key: KeyEvent) -> Result<Option<PickedItem>> {
-        match (key.code, key.modifiers.contains(KeyModifiers::CONTROL)) {
-            (KeyCode::Enter, _) => return Ok(self.chosen()),
-            (KeyCode::Esc, _) | (KeyCode::Char('d'), true) => return Err(Error::declined()),
-            (KeyCode::Char('c'), true) => return Err(Error::interrupted(SIGINT)),
-            (KeyCode::Up, _) | (KeyCode::Char('p' | 'k'), true) => self.move_by(-1),
-            (KeyCode::Down, _) | (KeyCode::Char('n' | 'j'), true) => self.move_by(1),
-            (KeyCode::PageUp, _) => self.move_by(-PAGE_LINES),
-            (KeyCode::PageDown, _) => self.move_by(PAGE_LINES),
-            (KeyCode::Home, _) => self.at = 0,
-            (KeyCode::End, _) => self.move_by(isize::MAX),
-            (KeyCode::Char(typed), false) => self.filter(|text| text.push(typed)),
-            (KeyCode::Char('u'), true) => self.filter(String::clear),
-            (KeyCode::Backspace, _) | (KeyCode::Char('h'), true) => self.filter(|text| {
-                let _ = text.pop();
-            }),
-            (KeyCode::Tab, _) => {
-                let selected = self.selected();
-                self.shows_restores = !self.shows_restores;
-                let place = self.matching().iter().position(|c| Some(c.id) == selected);
-                self.at = place.unwrap_or_default();
-            }
-            _ => {}
-        }
-        Ok(None)
-    }
-
-    fn move_by(&mut self, lines: isize) {
-        let last = self.matching().len().saturating_sub(1);
-        self.at = self.at.saturating_add_signed(lines).min(last);
-    }
-
-    fn filter(&mut self, change: impl FnOnce(&mut String)) {
-        change(&mut self.typed);
-        self.at = 0;
-    }
+fn refused(cause: std::io::Error) -> Error {
+    Error::io("use", Path::new("the terminal"))(cause)
 }

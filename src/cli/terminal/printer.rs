@@ -3,7 +3,6 @@
 //! Text for a terminal is escaped; only the user's own data are printed as they are.
 
 use std::cell::RefCell;
-use std::ffi::OsString;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::ops::ControlFlow;
 use std::sync::OnceLock;
@@ -90,7 +89,7 @@ impl Printer {
     }
 
     /// Returns an empty text for an answer.
-    pub fn out<'c>(&self, context: &'c Context, words: &'c [OsString]) -> Out<'c> {
+    pub fn out<'c>(&self, context: &'c Context) -> Out<'c> {
         Out {
             result: String::new(),
             remark: String::new(),
@@ -99,7 +98,6 @@ impl Printer {
             talk_paint: self.err_paint,
             is_for_a_person: self.out_is_terminal,
             columns: size_of(&io::stdout()).0,
-            words,
             context,
         }
     }

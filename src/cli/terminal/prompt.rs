@@ -8,9 +8,7 @@ use std::time::Duration;
 use crate::base::interrupt::Interrupt;
 use crate::cli::terminal::{printer, progress};
 use crate::error::{Error, Result};
-use crate::ops::restore::restore_options::Proposal;
 use crate::view::format::Paint;
-use crate::view::plan;
 
 /// Interval of checks for a signal while waiting for an answer.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
@@ -32,18 +30,6 @@ impl Prompt {
             can_look,
             paint,
         }
-    }
-
-    /// Shows the plan and asks for consent.
-    ///
-    /// # Errors
-    /// The user cannot be asked, or the answer was not yes.
-    pub fn consent(&self, interrupt: &Interrupt, proposal: &Proposal<'_>) -> Result<()> {
-        if proposal.plan.is_empty() && proposal.databases.is_empty() {
-            return Ok(());
-        }
-        let question = plan::question(proposal, self.paint);
-        self.ask(interrupt, &plan::stake(proposal), &question)
     }
 
     /// Asks one question. `what` summarizes what would be done.

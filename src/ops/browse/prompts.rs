@@ -9,6 +9,7 @@ use crate::error::{Code, Error, Result};
 use crate::model::checkpoint::baseline;
 use crate::model::checkpoint::record::Checkpoint;
 use crate::model::difference::ChangeCounts;
+use crate::model::json::{JsonSchema, Serialize};
 use crate::model::session::notes::{AgentSession, PromptNote};
 use crate::model::state::object_id::ObjectId;
 use crate::ops::browse::list::{no_session, reader_warnings};
@@ -18,28 +19,35 @@ use crate::ops::warning::Warning;
 use crate::store::trees::tree_memo::TreeMemo;
 
 /// The prompts of one session.
-#[derive(Debug)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct PromptsOutcome {
+    #[serde(flatten)]
     pub session: AgentSession,
     /// Whether the session was named, so that it has to be named again.
+    #[serde(skip)]
     pub is_named: bool,
     /// Newest first.
     pub prompts: Vec<ListedPrompt>,
-    /// The checkpoint at which the directory stands, and the newest prompt before which it was so.
+    /// The checkpoint at which the directory stands.
+    #[serde(skip)]
     pub here: Option<Checkpoint>,
+    /// The newest prompt before whose state the directory stands, which `@` names; null if elsewhere.
     pub position: Option<u32>,
     /// The other sessions in this directory that have prompts, newest first.
     pub others: Vec<AgentSession>,
+    #[serde(skip)]
     pub warnings: Vec<Warning>,
 }
 
 /// A prompt, and the states around it.
-#[derive(Debug)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct ListedPrompt {
+    #[serde(flatten)]
     pub note: PromptNote,
-    /// `None` where no checkpoint was made, or it was dropped.
+    /// The state before it; null if no checkpoint of that is kept.
     pub before: Option<Checkpoint>,
-    /// What changed from there to the end of its turn, if both are known.
+    /// What changed until the end of its turn; null if that is not known.
+    #[serde(rename = "counts")]
     pub changes: Option<ChangeCounts>,
 }
 

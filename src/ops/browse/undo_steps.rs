@@ -3,6 +3,7 @@
 use crate::error::Result;
 use crate::model::checkpoint::record::Checkpoint;
 use crate::model::checkpoint::undo_stack::{Steps, UndoStep};
+use crate::model::json::{JsonSchema, Serialize};
 use crate::model::path_filter::PathFilter;
 use crate::model::state::rel_path::RelPath;
 use crate::ops::browse::list::reader_warnings;
@@ -13,22 +14,27 @@ use crate::store::refs::inventory::Inventory;
 use crate::store::repository::Store;
 
 /// A restore that can be undone or redone.
-#[derive(Debug)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct ListedStep {
-    /// The checkpoint to which the restore led; `None` if it is gone.
+    /// The checkpoint to which the restore led; null if it is gone.
+    #[serde(rename = "restored_from")]
     pub target: Option<Checkpoint>,
     /// The state that the step would bring back.
     pub safety: Checkpoint,
     /// Paths that it was limited to; empty means everything.
     pub paths: Vec<RelPath>,
+    #[serde(flatten)]
     pub filter: PathFilter,
 }
 
 /// Both stacks, the next step first.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, JsonSchema)]
 pub struct StepsOutcome {
+    /// Those that `undo` takes back.
     pub undo: Vec<ListedStep>,
+    /// Those that `redo` brings back.
     pub redo: Vec<ListedStep>,
+    #[serde(skip)]
     pub warnings: Vec<Warning>,
 }
 

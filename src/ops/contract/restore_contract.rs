@@ -12,7 +12,7 @@ use crate::ops::capture::sink::ThreadSink;
 use crate::ops::context::Context;
 use crate::ops::restore::restore_options::{DatabaseFate, RestoreOutcome};
 use crate::store::objects::object_error::ReadFailure;
-use crate::store::trees::digest::{self, ContentSink, Facts, Sum};
+use crate::store::trees::digest::{self, ContentSink, Facts};
 use crate::worktree::scan::read::{BlobSink, ReadOutcome, SinkError, read_file};
 use crate::worktree::tree_handle::WorkTree;
 
@@ -20,7 +20,7 @@ use crate::worktree::tree_handle::WorkTree;
 #[derive(Debug)]
 pub struct RestoreContract {
     /// Digest of the checkpoint's content within the scope of the restore.
-    pub expected: Result<Sum, ReadFailure>,
+    pub expected: Result<String, ReadFailure>,
     /// Digest of the same paths as they are now.
     pub actual: Result<String, ReadFailure>,
     /// The checkpoint holds values and no file: nothing was rolled back.
@@ -29,7 +29,7 @@ pub struct RestoreContract {
 
 impl RestoreContract {
     pub fn is_match(&self) -> bool {
-        matches!((&self.expected, &self.actual), (Ok(expected), Ok(actual)) if expected.hash == *actual)
+        matches!((&self.expected, &self.actual), (Ok(expected), Ok(actual)) if expected == actual)
     }
 }
 
@@ -48,7 +48,7 @@ pub fn of_restore(context: &Context, outcome: &RestoreOutcome) -> Result<Restore
     };
     let (mut snapshot, extras) = (store.snapshot(target)?, store.extras(target)?);
     snapshot.retain(&|path| scope.covers(path));
-    let expected = digest::sum(store.objects(), &snapshot, &extras);
+    let expected = digest::sum(store.objects(), &snapshot, &extras).map(|sum| sum.hash);
     if extras.state_document.is_some() && snapshot.files.is_empty() && extras.databases.is_none() {
         let actual = Err("there is nothing to compare: values are not written to files".into());
         return Ok(RestoreContract {

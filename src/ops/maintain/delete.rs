@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::error::sentence::Sentence;
+use crate::error::sentence::{CommandWords, Sentence};
 use crate::error::{Code, Error, Result};
 use crate::model::checkpoint::mismatch::Candidate;
 use crate::model::checkpoint::record::{CheckpointId, CheckpointKind, DamagedCheckpoint};
@@ -68,6 +68,9 @@ pub struct DeleteOutcome {
     pub dry_run: bool,
     /// Digest of the plan, which `--plan` takes; null unless it is a dry run.
     pub plan_digest: Option<String>,
+    /// The command that would do it.
+    #[serde(skip)]
+    pub again: Option<CommandWords>,
     #[serde(serialize_with = "json::path")]
     pub store: PathBuf,
     /// Size of the store before and after.
@@ -151,6 +154,7 @@ pub fn delete(
         whole_store: false,
         dry_run: options.dry_run,
         plan_digest: None,
+        again: None,
         bytes_before,
         bytes_after: bytes_before,
         warnings: Vec::new(),

@@ -109,6 +109,7 @@ fn whole_store_outcome(dir: &Path, dry_run: bool) -> DeleteOutcome {
         whole_store: true,
         dry_run,
         plan_digest: None,
+        again: None,
         bytes_before: bytes,
         bytes_after: bytes,
         warnings: Vec::new(),

@@ -1,6 +1,6 @@
 //! What would give room where a disk is full.
 
-use crate::error::sentence::{CommandWords, Sentence};
+use crate::error::sentence::Sentence;
 use crate::error::{Error, More, Result};
 use crate::model::checkpoint::keep_policy::PolicyChange;
 use crate::model::restore_plan::RestorePlan;
@@ -62,15 +62,16 @@ pub fn by_deleting(
     plan: &RestorePlan,
 ) -> Error {
     let largest = plan.delete.iter().max_by_key(|(_, entry)| entry.size_bytes);
-    let is_whole = request.words.len() == 2;
+    let scope = &request.scope;
+    let is_whole = scope.paths.is_empty() && scope.filter.is_empty() && !scope.overlay;
     let is_of_tree = |more: &More| matches!(more, More::File { is_of_project: true, source, .. } if is_full(source));
-    match largest.filter(|(_, entry)| entry.size_bytes >= WORTH_BYTES) {
-        Some((largest, _)) if is_whole && is_of_tree(&failure.more) => {
-            let mut words = request.words.clone();
-            words.push(as_typed(&context.root, largest));
+    let largest = largest.filter(|(_, entry)| entry.size_bytes >= WORTH_BYTES);
+    match (largest, &request.again) {
+        (Some((largest, _)), Some(again)) if is_whole && is_of_tree(&failure.more) => {
+            let command = again.clone().with([as_typed(&context.root, largest)]);
             failure.next(
                 Sentence::text("nothing was changed; ")
-                    .then_command(CommandWords::new(words))
+                    .then_command(command)
                     .then(" first deletes the largest file that goes"),
             )
         }

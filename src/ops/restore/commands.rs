@@ -5,20 +5,19 @@ use std::borrow::Cow;
 use crate::error::sentence::Sentence;
 use crate::error::{Code, Error, Result};
 use crate::model::checkpoint::manifest;
-use crate::model::checkpoint::record::{Checkpoint, Verb};
+use crate::model::checkpoint::record::Verb;
 use crate::model::checkpoint::undo_stack::{RestoreStory, Steps, UndoStep};
 use crate::model::restore_plan::{RestorePlan, RestoreScope};
 use crate::model::state::object_id::ObjectId;
-use crate::model::state::rel_path::RelPath;
 use crate::ops::capture::pipeline::Sink;
 use crate::ops::context::Context;
 use crate::ops::restore::planned_restore::capture_and_plan;
 use crate::ops::restore::restore_options::{
-    CommonOptions, Consent, Proposal, Request, RestoreOutcome, TakenStep,
+    CommonOptions, Consent, Request, RestoreOptions, RestoreOutcome, TakenStep,
 };
 use crate::ops::restore::target::Target;
+use crate::ops::restore::to_directory::{no_path_matches, restore_to};
 use crate::ops::restore::{protocol, restore_paths};
-use crate::ops::select::globs::Globs;
 use crate::ops::select::words::{Lookup, TypedWords};
 use crate::ops::session::{self, Pending};
 use crate::ops::warning::Warning;
@@ -30,29 +29,6 @@ use crate::store::small_files::journal::JournalState;
 /// The end of the manifest row of a safety checkpoint.
 const SAFETY_SOURCE: &str = "| checkpoint |";
 
-#[derive(Clone, Debug, Default)]
-pub struct RestoreOptions {
-    /// `SEL` or `SEL:PATH`, then paths.
-    pub words: TypedWords,
-    pub globs: Globs,
-    pub overlay: bool,
-    pub special_bits: bool,
-    pub common: CommonOptions,
-}
-
-/// Returns the failure of patterns that match no path of a checkpoint.
-pub fn no_path_matches(checkpoint: &Checkpoint) -> Error {
-    let short = checkpoint.id.short();
-    Error::new(
-        Code::NOTHING_FOUND,
-        format!("no path of {short} matches --glob"),
-    )
-    .next(Sentence::new(
-        "'checkpoint ls -R {}' lists them all",
-        &[&short],
-    ))
-}
-
 /// Restores the directory to the state of the selected checkpoint.
 pub fn restore(
     context: &Context,
@@ -60,26 +36,24 @@ pub fn restore(
     consent: &mut Consent<'_>,
 ) -> Result<RestoreOutcome> {
     options.words.check_paths(&context.root)?;
+    if let Some(to) = &options.to {
+        return restore_to(context, options, to);
+    }
     if options.words.words.first().is_some_and(Vec::is_empty) {
         return Err(Error::usage(
             "the selector is empty: no checkpoint is named",
         ));
     }
     let found = FoundStore::of(context, &options.common)?;
-    let (checkpoint, request) = found.request(options)?;
-    let story = RestoreStory::with_reason(&checkpoint, &found.inventory.checkpoints);
-    let mut outcome = found.run(&request, &mut |proposal| {
-        let story = story.as_ref();
-        consent(&Proposal { story, ..*proposal })
-    })?;
+    let request = found.request(options)?;
+    let mut outcome = until_taken(|| found.run(&request, consent))?;
     let is_of_nothing = outcome.plan.is_of_nothing() && outcome.databases.is_empty();
     if request.scope.filter.only.is_some() && is_of_nothing {
-        return Err(no_path_matches(&checkpoint));
+        return Err(no_path_matches(&outcome.target));
     }
-    if checkpoint.is_partial() {
-        outcome
-            .warnings
-            .push(Warning::IsPartial { id: checkpoint.id });
+    if outcome.target.is_partial() {
+        let id = outcome.target.id;
+        outcome.warnings.push(Warning::IsPartial { id });
     }
     Ok(outcome)
 }
@@ -90,7 +64,7 @@ pub fn restore(
 /// As [`restore`], and an interruption.
 pub fn preview(context: &Context, options: &RestoreOptions) -> Result<RestorePlan> {
     let found = FoundStore::of(context, &options.common)?;
-    let (_, request) = found.request(options)?;
+    let request = found.request(options)?;
     let planned = capture_and_plan(context, &found.store, &request, Sink::HashOnly)?;
     Ok(planned.plan)
 }
@@ -107,7 +81,7 @@ pub fn undo(
         let found = FoundStore::of(context, common)?;
         let checkpoints = &found.inventory.checkpoints;
         if let Some(pending) = session::pending_unlocked(&found.store, checkpoints)? {
-            return found.undo_pending(pending, consent).map(Some);
+            return found.undo_pending(pending, consent);
         }
         refuse_after_one_that_never_began(&found.recovered)?;
         let steps = Steps::of(checkpoints.newer()).done;
@@ -164,15 +138,11 @@ pub fn resume(context: &Context, common: &CommonOptions) -> Result<RestoreOutcom
     let target = found.target(journal.target)?;
     let (scope, settles) = (journal.scope.clone(), journal.settles);
     let request = Request {
-        verb: Verb::Resume,
-        target,
-        scope,
         pending: Some(pending.clone()),
         settles,
-        words: Vec::new(),
-        passed: 0,
+        ..Request::new(Verb::Resume, target, scope)
     };
-    found.run(&request, &mut |_| Ok(()))
+    until_taken(|| found.run(&request, &mut |_| Ok(())))
 }
 
 /// Refuses if the last restore was killed before it changed anything: there is nothing to undo, and
@@ -252,7 +222,7 @@ impl<'c> FoundStore<'c> {
     }
 
     /// Finds what is to be restored.
-    fn request(&self, options: &RestoreOptions) -> Result<(Checkpoint, Request<'_>)> {
+    fn request(&self, options: &RestoreOptions) -> Result<Request<'_>> {
         self.refuse_pending()?;
         let filter = options.globs.parse(&self.context.root)?;
         let lookup = Lookup::new(self.context, &self.store, &self.inventory);
@@ -268,16 +238,11 @@ impl<'c> FoundStore<'c> {
             overlay: options.overlay,
             special_bits: options.special_bits,
         };
-        let request = Request {
-            verb: Verb::Restore,
-            target,
-            scope,
-            pending: None,
-            settles: false,
-            words: options.words.again(),
-            passed: 0,
-        };
-        Ok((checkpoint, request))
+        Ok(Request {
+            again: Some(options.words.again()),
+            story: RestoreStory::with_reason(&checkpoint, &self.inventory.checkpoints),
+            ..Request::new(Verb::Restore, target, scope)
+        })
     }
 
     fn refuse_pending(&self) -> Result<()> {
@@ -300,13 +265,8 @@ impl<'c> FoundStore<'c> {
             .sparing(self.context.own_files(Some(&self.store))))
     }
 
-    fn run(&self, request: &Request<'_>, consent: &mut Consent<'_>) -> Result<RestoreOutcome> {
-        let outcome = self.run_step(request, consent)?;
-        outcome.ok_or_else(|| Error::unexpected("only an undo or a redo has a step"))
-    }
-
     /// `None` if another process took the step meanwhile.
-    fn run_step(
+    fn run(
         &self,
         request: &Request<'_>,
         consent: &mut Consent<'_>,
@@ -337,20 +297,15 @@ impl<'c> FoundStore<'c> {
         })?;
         let target = self.target(step.safety)?;
         let taken = self.taken(step.target, step.time_ms);
-        let root = &self.context.root;
+        let typed = step
+            .paths
+            .iter()
+            .map(|path| restore_paths::as_typed(&self.context.root, path));
         let again = TypedWords {
-            paths: step
-                .paths
-                .iter()
-                .map(|path| restore_paths::as_typed(root, path))
-                .collect(),
+            paths: typed.collect(),
             ..TypedWords::of_checkpoint(step.safety.short())
         };
-        let words = if step.filter.is_empty() {
-            again.again()
-        } else {
-            Vec::new()
-        };
+        let again = step.filter.is_empty().then(|| again.again());
         let scope = RestoreScope {
             paths: step.paths,
             within: step.within,
@@ -360,17 +315,14 @@ impl<'c> FoundStore<'c> {
             ..RestoreScope::default()
         };
         let request = Request {
-            verb,
-            target,
-            scope,
-            pending: None,
-            settles: false,
-            words,
+            again,
+            step: Some(taken),
             passed,
+            ..Request::new(verb, target, scope)
         };
-        let mut outcome = self.run_taken(&request, Some(taken), consent)?;
+        let mut outcome = self.run(&request, consent)?;
         if let Some(outcome) = &mut outcome {
-            let beyond = steps.pop().filter(|_| outcome.is_nothing_to_do());
+            let beyond = steps.pop().filter(|_| outcome.nothing_to_do);
             outcome.beyond = beyond
                 .and_then(|step| self.inventory.get(step.safety))
                 .map(Cow::into_owned);
@@ -420,70 +372,46 @@ impl<'c> FoundStore<'c> {
         }
     }
 
-    /// Runs a request that takes back or repeats a restore, which the question names.
-    fn run_taken(
+    /// Goes back from an interrupted restore. One that was itself an undo is finished instead.
+    fn undo_pending(
         &self,
-        request: &Request<'_>,
-        taken: Option<TakenStep>,
+        pending: Pending,
         consent: &mut Consent<'_>,
     ) -> Result<Option<RestoreOutcome>> {
-        let mut outcome = self.run_step(request, &mut |proposal| {
-            let step = taken.as_ref();
-            consent(&Proposal { step, ..*proposal })
-        })?;
-        if let Some(outcome) = &mut outcome {
-            outcome.step = taken;
-        }
-        Ok(outcome)
-    }
-
-    /// Goes back from an interrupted restore. One that was itself an undo is finished instead.
-    fn undo_pending(&self, pending: Pending, consent: &mut Consent<'_>) -> Result<RestoreOutcome> {
-        let scope = |paths: Vec<RelPath>, within, filter| RestoreScope {
-            paths,
-            within,
-            filter,
-            ..RestoreScope::default()
-        };
-        let (back_to, scope) = match &pending {
-            Pending::Known(journal) if journal.settles => (journal.target, journal.scope.clone()),
-            Pending::Known(journal) => (
-                journal.safety,
-                scope(
-                    journal.scope.paths.clone(),
-                    journal.scope.within.clone(),
-                    journal.scope.filter.clone(),
-                ),
-            ),
-            Pending::Unreadable { safety, .. } => {
-                let operation = self
-                    .inventory
-                    .get(*safety)
-                    .and_then(|c| c.record.operation.clone());
-                let limits = operation.map(|o| (o.paths, o.within, o.filter));
-                let (paths, within, filter) = limits.unwrap_or_default();
-                (*safety, scope(paths, within, filter))
+        let (back_to, scope, step) = match &pending {
+            Pending::Known(journal) if journal.settles => {
+                (journal.target, journal.scope.clone(), None)
             }
-        };
-        let taken = match &pending {
-            Pending::Known(journal) if !journal.settles => {
+            Pending::Known(journal) => {
+                let scope = RestoreScope {
+                    overlay: false,
+                    special_bits: false,
+                    ..journal.scope.clone()
+                };
                 let safety = self.inventory.get(journal.safety);
                 let time_ms = safety.map_or(self.context.now_ms, |c| c.record.time_ms);
-                Some(self.taken(journal.target, time_ms))
+                let step = self.taken(journal.target, time_ms);
+                (journal.safety, scope, Some(step))
             }
-            _ => None,
+            Pending::Unreadable { safety, .. } => {
+                let found = self.inventory.get(*safety).map(Cow::into_owned);
+                let operation = found.and_then(|found| found.record.operation);
+                let scope = operation.map(|operation| RestoreScope {
+                    paths: operation.paths,
+                    within: operation.within,
+                    filter: operation.filter,
+                    ..RestoreScope::default()
+                });
+                (*safety, scope.unwrap_or_default(), None)
+            }
         };
         let target = self.target(back_to)?;
         let request = Request {
-            verb: Verb::Undo,
-            target,
-            scope,
+            step,
             pending: Some(pending),
             settles: true,
-            words: Vec::new(),
-            passed: 0,
+            ..Request::new(Verb::Undo, target, scope)
         };
-        let outcome = self.run_taken(&request, taken, consent)?;
-        outcome.ok_or_else(|| Error::unexpected("an interrupted restore is not taken meanwhile"))
+        self.run(&request, consent)
     }
 }

@@ -4,7 +4,7 @@
 use std::collections::{BTreeSet, HashSet};
 
 use crate::base::random_name::random_hex;
-use crate::error::sentence::{CommandWords, Sentence};
+use crate::error::sentence::Sentence;
 use crate::error::{Code, Error, Obstacle, Result};
 use crate::model::checkpoint::record::{Checkpoint, Operation, Verb};
 use crate::model::checkpoint::undo_stack::Steps;
@@ -26,9 +26,7 @@ use crate::ops::restore::planned_restore::{
     PlannedRestore, capture_and_plan, check_plan, plan_digest,
 };
 use crate::ops::restore::restore_job::RestoreJob;
-use crate::ops::restore::restore_options::{
-    CommonOptions, Consent, DatabaseReport, Proposal, Request, RestoreOutcome,
-};
+use crate::ops::restore::restore_options::{CommonOptions, Consent, Request, RestoreOutcome};
 use crate::ops::restore::restore_paths::escaped;
 use crate::ops::restore::target::Target;
 use crate::ops::restore::verify_written::{Verified, hash_of};
@@ -56,37 +54,27 @@ pub fn restore(
 ) -> Result<Option<RestoreOutcome>> {
     // With --yes nothing is shown, so the plan made under the lock is enough; but a missing root is
     // made only for a plan that has something in it.
-    let (mut shown, mut since) = (RestorePlan::default(), None);
+    let mut shown = outcome(request, RestorePlan::default(), None);
     if common.dry_run || !common.yes || !context.root.exists() {
         let first = capture_and_plan(context, store, request, Sink::HashOnly)?;
         let digest = plan_digest(context, request, &first.captured)?;
-        (shown, since) = (refuse_conflicts(request, first.plan)?, first.since);
-        let foreseen = foresee(context, store, request, &shown)?;
-        if common.dry_run || is_nothing_to_do(context, request, &shown) {
+        shown = outcome(request, refuse_conflicts(request, first.plan)?, first.since);
+        shown.nothing_to_do = is_nothing_to_do(context, request, &shown.plan);
+        let foreseen = foresee(context, store, request, &shown.plan)?;
+        if common.dry_run || shown.nothing_to_do {
             let mut warnings = first.captured.warnings;
             warnings.extend(foreseen.into_iter().filter(|_| common.dry_run));
             return Ok(Some(RestoreOutcome {
+                warnings,
+                dry_run: common.dry_run,
                 plan_digest: common.dry_run.then_some(digest),
-                ..outcome(request, shown, since, warnings, common.dry_run)
+                ..shown
             }));
         }
     }
-    let mut again = false;
-    let databases = restore_databases::planned(request);
     loop {
-        if !common.yes && needs_consent(request, since.as_deref(), &databases) {
-            let (verb, target) = (request.verb, &request.target.checkpoint);
-            consent(&Proposal {
-                verb,
-                target,
-                plan: &shown,
-                since: since.as_deref(),
-                databases: &databases,
-                again,
-                step: None,
-                story: None,
-                named: None,
-            })?;
+        if !common.yes && needs_consent(request, &shown) {
+            consent(&shown)?;
         }
         let mut session = session::begin(context, store)?;
         if is_taken_meanwhile(&session, request) {
@@ -104,13 +92,17 @@ pub fn restore(
             }
         })?;
         let plan = refuse_conflicts(request, present.plan.clone())?;
-        if plan != shown && !common.yes {
-            (shown, since, again) = (plan, present.since, true);
+        if plan != shown.plan && !common.yes {
+            shown = outcome(request, plan, present.since);
+            shown.is_shown_again = true;
             continue;
         }
         if is_nothing_to_do(context, request, &plan) {
-            let warnings = [session.warnings, present.captured.warnings].concat();
-            return Ok(Some(outcome(request, plan, present.since, warnings, false)));
+            return Ok(Some(RestoreOutcome {
+                nothing_to_do: true,
+                warnings: [session.warnings, present.captured.warnings].concat(),
+                ..outcome(request, plan, present.since)
+            }));
         }
         return restore_under_lock(context, &mut session, pack, present, request, common).map(Some);
     }
@@ -136,13 +128,10 @@ fn foresee(
 
 /// Whether the user is asked. An undo or a redo can be taken back itself: it is a question only if
 /// files changed since go with it, or if that cannot be told.
-fn needs_consent(
-    request: &Request<'_>,
-    since: Option<&[RelPath]>,
-    databases: &[DatabaseReport],
-) -> bool {
+fn needs_consent(request: &Request<'_>, shown: &RestoreOutcome) -> bool {
     let is_step = matches!(request.verb, Verb::Undo | Verb::Redo) && request.pending.is_none();
-    !is_step || !databases.is_empty() || since.is_none_or(|since| !since.is_empty())
+    let since = shown.since.as_ref();
+    !is_step || !shown.databases.is_empty() || since.is_none_or(|since| !since.is_empty())
 }
 
 /// Whether the directory already matches. Ending an interrupted restore is something to do, and so
@@ -195,33 +184,26 @@ fn without_conflicts(request: &Request<'_>, plan: &RestorePlan) -> Sentence {
         let elsewhere = "nothing was changed; 'checkpoint restore {} --to DIR' writes elsewhere";
         return Sentence::new(elsewhere, &[&request.target.id().short()]);
     }
-    let hint = if request.words.is_empty() {
-        Sentence::text("nothing was changed; move these away, then run this again")
-    } else if conflicts.len() > NAMED {
-        Sentence::text(
+    let hint = match &request.again {
+        None => Sentence::text("nothing was changed; move these away, then run this again"),
+        Some(_) if conflicts.len() > NAMED => Sentence::text(
             "nothing was changed; move these away, or restore all but these with --exclude",
-        )
-    } else {
-        // What is to be written there needs the place of all that is in it.
-        let cause = |(path, _): &(RelPath, Blocker)| {
-            let above = path
-                .ancestors()
-                .filter(|above| plan.write.contains_key(above));
-            above.last().unwrap_or_else(|| path.clone())
-        };
-        let causes: BTreeSet<RelPath> = conflicts.iter().map(cause).collect();
-        let exclude = causes
-            .iter()
-            .flat_map(|path| [b"--exclude".to_vec(), [b"/", &*escaped(path)].concat()]);
-        let at = request.words.iter().position(|word| word == b"--");
-        let (before, behind) = request.words.split_at(at.unwrap_or(request.words.len()));
-        let words = before
-            .iter()
-            .cloned()
-            .chain(exclude)
-            .chain(behind.iter().cloned());
-        Sentence::text("nothing was changed; move these away, or leave them out: ")
-            .then_command(CommandWords::new(words))
+        ),
+        Some(again) => {
+            // What is to be written there needs the place of all that is in it.
+            let cause = |(path, _): &(RelPath, Blocker)| {
+                let above = path
+                    .ancestors()
+                    .filter(|above| plan.write.contains_key(above));
+                above.last().unwrap_or_else(|| path.clone())
+            };
+            let causes: BTreeSet<RelPath> = conflicts.iter().map(cause).collect();
+            let exclude = causes
+                .iter()
+                .flat_map(|path| [b"--exclude".to_vec(), [b"/", &*escaped(path)].concat()]);
+            Sentence::text("nothing was changed; move these away, or leave them out: ")
+                .then_command(again.clone().with(exclude))
+        }
     };
     let base = conflicts.iter().find_map(|(path, why)| match why {
         Blocker::Parted(_) => Some(base_of_log(path).unwrap_or_else(|| path.clone())),
@@ -322,11 +304,15 @@ fn restore_under_lock(
         &captured,
         &mut warnings,
     );
-    let mut outcome = outcome(request, present.plan, present.since, warnings, false);
-    (outcome.safety, outcome.evicted, outcome.databases) =
-        (Some(safety), evicted, databases.into_reports());
-    outcome.left_alone.extend(carried.left_alone);
-    Ok(outcome)
+    let mut plan = present.plan;
+    plan.left_alone.extend(carried.left_alone);
+    Ok(RestoreOutcome {
+        safety: Some(safety),
+        evicted,
+        databases: databases.into_reports(),
+        warnings,
+        ..outcome(request, plan, present.since)
+    })
 }
 
 /// Clears what an interrupted restore staged, and names the new stage in its journal.
@@ -526,32 +512,32 @@ fn journal_of(
     }
 }
 
-fn outcome(
+/// Returns the outcome of a restore before it changes anything.
+pub(super) fn outcome(
     request: &Request<'_>,
     plan: RestorePlan,
     since: Option<Vec<RelPath>>,
-    warnings: Vec<Warning>,
-    dry_run: bool,
 ) -> RestoreOutcome {
     RestoreOutcome {
-        plan_digest: None,
         verb: request.verb,
         target: request.target.checkpoint.clone(),
         safety: None,
-        left_alone: plan.left_alone.iter().cloned().collect(),
         plan,
         since,
-        step: None,
+        step: request.step.clone(),
+        story: request.story.clone(),
         beyond: None,
         databases: restore_databases::planned(request),
         paths: request.scope.paths.clone(),
         filter: request.scope.filter.clone(),
         overlay: request.scope.overlay,
-        dry_run,
+        nothing_to_do: false,
+        dry_run: false,
+        plan_digest: None,
+        is_shown_again: false,
         calls_off: request.verb == Verb::Undo && request.pending.is_some(),
         evicted: Vec::new(),
         to: None,
-        check: None,
-        warnings,
+        warnings: Vec::new(),
     }
 }

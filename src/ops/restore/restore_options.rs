@@ -1,19 +1,22 @@
-//! Options of a restore, the proposal that it shows before it changes anything, and its outcome.
+//! Options of a restore, and its outcome, which is also what is shown before anything changes.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use crate::error::Result;
+use crate::error::sentence::CommandWords;
 use crate::model::checkpoint::record::{Checkpoint, Verb};
 use crate::model::checkpoint::retention::Evicted;
 use crate::model::checkpoint::undo_stack::ToldStory;
-use crate::model::command_end::CommandEnd;
+use crate::model::json::{self, JsonSchema, Serialize, published_as};
 use crate::model::path_filter::PathFilter;
 use crate::model::restore_plan::{RestorePlan, RestoreScope};
 use crate::model::state::database::Database;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::ops::restore::target::Target;
+use crate::ops::select::globs::Globs;
+use crate::ops::select::words::TypedWords;
 use crate::ops::session::Pending;
 use crate::ops::warning::Warning;
 
@@ -31,22 +34,17 @@ pub struct CommonOptions {
     pub plan: Option<String>,
 }
 
-/// What is shown before anything changes.
-pub struct Proposal<'p> {
-    pub verb: Verb,
-    pub target: &'p Checkpoint,
-    pub plan: &'p RestorePlan,
-    /// See [`RestoreOutcome::since`].
-    pub since: Option<&'p [RelPath]>,
-    pub databases: &'p [DatabaseReport],
-    /// The user was asked before, and files have changed since.
-    pub again: bool,
-    /// See [`RestoreOutcome::step`].
-    pub step: Option<&'p TakenStep>,
-    /// Of a safety checkpoint that is restored.
-    pub story: Option<&'p ToldStory>,
-    /// What the user named, if not the target itself: `before prompt 2 (…)`.
-    pub named: Option<&'p str>,
+#[derive(Clone, Debug, Default)]
+pub struct RestoreOptions {
+    /// `SEL` or `SEL:PATH`, then paths.
+    pub words: TypedWords,
+    pub globs: Globs,
+    pub overlay: bool,
+    pub special_bits: bool,
+    /// Absolute path of a directory that is empty or does not exist yet, to be written instead of
+    /// this one.
+    pub to: Option<PathBuf>,
+    pub common: CommonOptions,
 }
 
 /// The restore that an undo takes back or a redo repeats.
@@ -58,42 +56,61 @@ pub struct TakenStep {
     pub age_ms: i64,
 }
 
-/// Asks the user for consent. An error ends the command: no terminal, or the answer was no.
-pub type Consent<'c> = dyn FnMut(&Proposal<'_>) -> Result<()> + 'c;
+/// Shows what would be done and asks for consent. An error ends the command: no terminal, or the
+/// answer was no.
+pub type Consent<'c> = dyn FnMut(&RestoreOutcome) -> Result<()> + 'c;
 
-#[derive(Debug)]
+/// What a restore, undo or redo did, or would do.
+#[derive(Debug, Serialize, JsonSchema)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct RestoreOutcome {
+    /// `restore`, `undo`, `redo` or `resume`.
     pub verb: Verb,
+    #[serde(rename = "restored_from")]
     pub target: Checkpoint,
-    /// The safety checkpoint; `None` for a dry run, or if there was nothing to do.
+    /// The checkpoint that holds what was there before, of `undo N` before the first step; null if
+    /// nothing was changed.
     pub safety: Option<Checkpoint>,
+    #[serde(flatten)]
     pub plan: RestorePlan,
-    /// For undo and redo: files to be overwritten or deleted that were made or changed since the
-    /// step being taken back. The safety checkpoint holds them. `None` if the state after that step
-    /// is gone.
+    /// Of an undo or redo: later changes that it takes back too, which the safety checkpoint holds;
+    /// null if they are not known.
     pub since: Option<Vec<RelPath>>,
     /// For undo and redo; `None` if the restore is not known.
+    #[serde(skip)]
     pub step: Option<TakenStep>,
+    /// Of a safety checkpoint that is restored.
+    #[serde(skip)]
+    pub story: Option<ToldStory>,
     /// Target of the next step, if an undo or a redo had nothing to do.
+    #[serde(skip)]
     pub beyond: Option<Checkpoint>,
     pub databases: Vec<DatabaseReport>,
+    /// The paths that were asked for; empty for all.
     pub paths: Vec<RelPath>,
+    #[serde(flatten)]
     pub filter: PathFilter,
     /// Files of the checkpoint were written over what is there, and nothing was deleted.
+    #[serde(skip)]
     pub overlay: bool,
+    /// Whether the directory already matched, so that nothing was recorded, or would be.
+    pub nothing_to_do: bool,
     pub dry_run: bool,
-    /// Digest of the plan, of a dry run.
+    /// Digest of the plan, which `--plan` takes; null unless it is a dry run.
     pub plan_digest: Option<String>,
+    /// The user was asked before, and files have changed since.
+    #[serde(skip)]
+    pub is_shown_again: bool,
     /// An undo went back from an interrupted restore, which no redo repeats.
+    #[serde(skip)]
     pub calls_off: bool,
-    /// Paths kept by rule although the target lacks them, and directories in which something
-    /// uncaptured appeared.
-    pub left_alone: Vec<RelPath>,
+    /// Checkpoints that the policy dropped for the safety checkpoint.
+    #[serde(rename = "dropped")]
     pub evicted: Vec<Evicted>,
-    /// The other directory that was written, if any.
+    /// The directory of `--to`.
+    #[serde(rename = "destination", serialize_with = "json::optional_path")]
     pub to: Option<PathBuf>,
-    /// The user's own check afterwards, if requested.
-    pub check: Option<Check>,
+    #[serde(skip)]
     pub warnings: Vec<Warning>,
 }
 
@@ -110,19 +127,13 @@ impl RestoreOutcome {
         self.safety = self.safety.take().or(next.safety);
         self.since = self.since.take().zip(next.since).map(joined);
         self.databases.extend(next.databases);
-        self.left_alone = joined((std::mem::take(&mut self.left_alone), next.left_alone));
         self.evicted.extend(next.evicted);
         self.warnings.extend(next.warnings);
+        self.nothing_to_do &= next.nothing_to_do;
         if self.paths.is_empty() || next.paths.is_empty() || self.filter != next.filter {
             (self.paths, self.filter) = <_>::default();
         }
         self.paths = joined((std::mem::take(&mut self.paths), next.paths));
-    }
-
-    /// Whether the directory already matched, so that nothing was recorded, or would be.
-    pub fn is_nothing_to_do(&self) -> bool {
-        let is_plan = self.calls_off || !self.plan.is_empty() || !self.databases.is_empty();
-        self.safety.is_none() && self.to.is_none() && !(self.dry_run && is_plan)
     }
 }
 
@@ -130,20 +141,6 @@ impl RestoreOutcome {
 fn joined((one, two): (Vec<RelPath>, Vec<RelPath>)) -> Vec<RelPath> {
     let both: BTreeSet<RelPath> = one.into_iter().chain(two).collect();
     both.into_iter().collect()
-}
-
-/// A check that was run after a restore.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Check {
-    pub command: String,
-    /// `None` if it could not be started.
-    pub ended: Option<CommandEnd>,
-}
-
-impl Check {
-    pub fn is_ok(&self) -> bool {
-        self.ended.is_some_and(CommandEnd::is_success)
-    }
 }
 
 /// A requested restore.
@@ -155,10 +152,30 @@ pub struct Request<'s> {
     pub pending: Option<Pending>,
     /// See [`Journal::settles`].
     pub settles: bool,
-    /// The words of a command that does the same, to which options can be added.
-    pub words: Vec<Vec<u8>>,
+    /// A restore of the same, to which options can be added; `None` if there is none.
+    pub again: Option<CommandWords>,
+    /// See [`RestoreOutcome::step`].
+    pub step: Option<TakenStep>,
+    /// See [`RestoreOutcome::story`].
+    pub story: Option<ToldStory>,
     /// Number of newer steps that an undo passes over, because it has nothing to do for them.
     pub passed: usize,
+}
+
+impl<'s> Request<'s> {
+    pub fn new(verb: Verb, target: Target<'s>, scope: RestoreScope) -> Self {
+        Self {
+            verb,
+            target,
+            scope,
+            pending: None,
+            settles: false,
+            again: None,
+            step: None,
+            story: None,
+            passed: 0,
+        }
+    }
 }
 
 /// Result for one database.
@@ -168,7 +185,8 @@ pub struct DatabaseReport {
     pub fate: DatabaseFate,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(const_into_str, serialize_all = "snake_case")]
 pub enum DatabaseFate {
     /// It would be restored.
     Planned,
@@ -180,3 +198,30 @@ pub enum DatabaseFate {
     /// It was left unchanged, with the reason.
     Failed(String),
 }
+
+impl DatabaseFate {
+    /// Whether the database is restored.
+    pub fn changes_it(&self) -> bool {
+        matches!(self, Self::Planned | Self::Restored)
+    }
+}
+
+/// What a restore did with a database.
+#[derive(Serialize, JsonSchema)]
+struct RestoredDatabase {
+    #[serde(flatten)]
+    database: Database,
+    /// `planned`, `restored`, `unchanged`, `left` or `failed`.
+    outcome: &'static str,
+    /// Why it failed.
+    why: Option<String>,
+}
+
+published_as! { DatabaseReport, RestoredDatabase, |report| RestoredDatabase {
+    database: report.database.clone(),
+    outcome: report.fate.into_str(),
+    why: match &report.fate {
+        DatabaseFate::Failed(why) => Some(why.clone()),
+        _ => None,
+    },
+}; }

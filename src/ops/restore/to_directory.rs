@@ -1,38 +1,46 @@
 //! `restore --to`: writes a checkpoint, or some of its paths, into another directory. The store is
 //! only read.
 
-use std::path::PathBuf;
+use std::path::Path;
 
-use crate::error::{Error, Result};
-use crate::model::checkpoint::record::Verb;
+use crate::error::sentence::Sentence;
+use crate::error::{Code, Error, Result};
+use crate::model::checkpoint::record::{Checkpoint, Verb};
 use crate::model::restore_plan::{RestorePlan, RestoreScope};
 use crate::ops::browse::list::reader_warnings;
 use crate::ops::capture::lazy_snapshot::DirFilter;
 use crate::ops::context::Context;
 use crate::ops::database::database_write;
-use crate::ops::restore::commands::no_path_matches;
-use crate::ops::restore::restore_options::{DatabaseFate, DatabaseReport, RestoreOutcome};
+use crate::ops::restore::restore_options::{
+    DatabaseFate, DatabaseReport, Request, RestoreOptions, RestoreOutcome,
+};
 use crate::ops::restore::target::Target;
-use crate::ops::restore::{companions, restore_paths, write_out};
-use crate::ops::select::globs::Globs;
-use crate::ops::select::words::{Lookup, TypedWords};
+use crate::ops::restore::{companions, protocol, restore_paths, write_out};
+use crate::ops::select::words::Lookup;
 use crate::ops::warning::Warning;
 use crate::store::repository::Store;
 use crate::worktree::destination::Destination;
 
-#[derive(Clone, Debug, Default)]
-pub struct RestoreToOptions {
-    /// `SEL` or `SEL:PATH`, then paths.
-    pub words: TypedWords,
-    pub globs: Globs,
-    /// Absolute path of a directory that is empty or does not exist yet.
-    pub to: PathBuf,
-    pub special_bits: bool,
-    pub dry_run: bool,
+/// Returns the failure of patterns that match no path of a checkpoint.
+pub fn no_path_matches(checkpoint: &Checkpoint) -> Error {
+    let short = checkpoint.id.short();
+    Error::new(
+        Code::NOTHING_FOUND,
+        format!("no path of {short} matches --glob"),
+    )
+    .next(Sentence::new(
+        "'checkpoint ls -R {}' lists them all",
+        &[&short],
+    ))
 }
 
-pub fn restore_to(context: &Context, options: &RestoreToOptions) -> Result<RestoreOutcome> {
-    options.words.check_paths(&context.root)?;
+/// Writes the checkpoint that the options name into the directory `to`.
+pub fn restore_to(
+    context: &Context,
+    options: &RestoreOptions,
+    to: &Path,
+) -> Result<RestoreOutcome> {
+    let dry_run = options.common.dry_run;
     let filter = options.globs.parse(&context.root)?;
     let store = context.require_store()?;
     let inventory = store.inventory()?;
@@ -40,7 +48,7 @@ pub fn restore_to(context: &Context, options: &RestoreToOptions) -> Result<Resto
     let (checkpoint, paths) = lookup.read_restored(&options.words)?;
     let target = Target::load(&store, &checkpoint)?;
     lookup.check_held(&target, &paths)?;
-    let destination = Destination::resolve(&options.to)?;
+    let destination = Destination::resolve(to)?;
     let is_inside = destination.check_location(&context.root, &context.base)?;
     destination.check_writable()?;
     let scope = RestoreScope {
@@ -50,25 +58,27 @@ pub fn restore_to(context: &Context, options: &RestoreToOptions) -> Result<Resto
         overlay: false,
         special_bits: options.special_bits,
     };
+    let request = Request::new(Verb::Restore, target, scope);
+    let (target, scope) = (&request.target, &request.scope);
     let mut state = target.snapshot(&DirFilter::Everything)?;
-    let databases = database_write::add_files(&store, &target, &scope, &mut state)?;
+    let databases = database_write::add_files(&store, target, scope, &mut state)?;
     let report = |database| DatabaseReport {
         database,
-        fate: if options.dry_run {
+        fate: if dry_run {
             DatabaseFate::Planned
         } else {
             DatabaseFate::Restored
         },
     };
     let written = databases.written.into_iter().map(report).collect();
-    let plan = write_out::plan(&state, &scope);
+    let plan = write_out::plan(&state, scope);
     if scope.filter.only.is_some() && plan.is_of_nothing() {
         return Err(no_path_matches(&checkpoint));
     }
-    if options.dry_run {
-        target.check_contents(&store, &plan, &scope, &context.interrupt)?;
+    if dry_run {
+        target.check_contents(&store, &plan, scope, &context.interrupt)?;
     } else {
-        carry_out(context, &store, &target, &plan, &scope, &destination)?;
+        carry_out(context, &store, &request, &plan, &destination)?;
     }
     let mut warnings = reader_warnings(context, &store, &inventory)?;
     warnings.extend(databases.skipped);
@@ -80,46 +90,31 @@ pub fn restore_to(context: &Context, options: &RestoreToOptions) -> Result<Resto
         warnings.push(Warning::IsPartial { id: checkpoint.id });
     }
     Ok(RestoreOutcome {
-        plan_digest: None,
-        verb: Verb::Restore,
-        target: checkpoint,
-        safety: None,
-        plan,
-        since: Some(Vec::new()),
-        step: None,
-        beyond: None,
         databases: written,
-        paths: scope.paths,
-        filter: scope.filter,
-        overlay: false,
-        dry_run: options.dry_run,
-        calls_off: false,
-        left_alone: Vec::new(),
-        evicted: Vec::new(),
+        dry_run,
         to: Some(destination.path().to_path_buf()),
-        check: None,
         warnings,
+        ..protocol::outcome(&request, plan, Some(Vec::new()))
     })
 }
 
 fn carry_out(
     context: &Context,
     store: &Store,
-    target: &Target<'_>,
+    request: &Request<'_>,
     plan: &RestorePlan,
-    scope: &RestoreScope,
     destination: &Destination,
 ) -> Result<()> {
     let _shield = context.interrupt.shield();
     let claimed = destination.claim()?;
     // An existing directory keeps its mode.
-    let top = claimed.is_new().then(|| target.root_perm());
+    let top = claimed.is_new().then(|| request.target.root_perm());
     let written = write_out::write_out(
         context,
         store,
-        &target.checkpoint,
+        &request.target.checkpoint,
         plan,
-        scope.special_bits,
+        request.scope.special_bits,
         top,
         &claimed.work,
     );

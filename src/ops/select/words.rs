@@ -50,12 +50,12 @@ impl TypedWords {
         }
     }
 
-    /// Returns the words of a restore of the same.
-    pub fn again(&self) -> Vec<Vec<u8>> {
+    /// Returns a restore of the same.
+    pub fn again(&self) -> CommandWords {
         let before = [b"restore".to_vec()].into_iter().chain(self.words.clone());
         let before = before.chain(self.options.clone());
         let end = (!self.paths.is_empty()).then(|| b"--".to_vec());
-        before.chain(end).chain(self.paths.clone()).collect()
+        CommandWords::new(before.chain(end).chain(self.paths.clone()))
     }
 
     /// Checks the form of all paths, those after the first word.

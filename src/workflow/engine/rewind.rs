@@ -6,8 +6,10 @@ use serde::Serialize;
 use crate::error::{Code, Error, Result};
 use crate::model::state::object_id::ObjectId;
 use crate::ops::context::Context;
-use crate::ops::restore::commands::{RestoreOptions, restore};
-use crate::ops::restore::restore_options::{CommonOptions, Consent, RestoreOutcome};
+use crate::ops::restore::commands::restore;
+use crate::ops::restore::restore_options::{
+    CommonOptions, Consent, RestoreOptions, RestoreOutcome,
+};
 use crate::ops::select::words::TypedWords;
 use crate::ops::session;
 use crate::ops::warning::Warning;

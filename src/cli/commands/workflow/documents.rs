@@ -2,16 +2,16 @@
 
 use crate::base::text::escape;
 use crate::cli::command_context::CommandContext;
+use crate::cli::commands::restore;
 use crate::cli::commands::select_args::PlanArgs;
 use crate::cli::commands::workflow::report::conflicts;
 use crate::error::sentence::CommandWords;
 use crate::error::{Error, Result};
-use crate::model::json::{ChangeJson, CheckpointRef, JsonSchema, Serialize};
+use crate::model::json::{ChangeJson, CheckpointRef, JsonSchema, Serialize, plan_changes};
 use crate::ops::context::Context;
 use crate::ops::restore::restore_options::RestoreOutcome;
 use crate::ops::warning::Warning;
 use crate::view::answer::{Out, Text, outln};
-use crate::view::restore::changes;
 use crate::workflow::documents::find_documents::render;
 use crate::workflow::engine::import_export::Exported;
 use crate::workflow::engine::rewind::{self, RewindOptions, RewindOutcome};
@@ -38,7 +38,7 @@ impl RewoundFiles {
         Self {
             restored_from: CheckpointRef::new(&files.target),
             safety: files.safety.as_ref().map(CheckpointRef::new),
-            changes: changes(&files.plan),
+            changes: plan_changes(&files.plan),
         }
     }
 }
@@ -56,15 +56,14 @@ pub fn rewind(
     }
     if !options.state && !options.dry_run {
         // The files go back without a plan that was shown.
-        let plan = PlanArgs::default().resolve(context, cmd, false);
         let before = format!("pre-{}", options.to);
-        let command = CommandWords::new(["restore", &before, "--dry-run"]);
-        plan.map_err(|_| Error::plan_needed(command))?;
+        let again = CommandWords::new(["restore", &before]);
+        PlanArgs::default().resolve(context, false, &again)?;
     }
     let (outcome, warnings) = rewind::rewind(
         context,
         &options,
-        &mut |proposal| cmd.consent(context, proposal),
+        &mut |planned| restore::consent(context, cmd, planned, None, None),
         &mut |what| cmd.ask(context, &what, &format!("{what}?")),
     )?;
     let rewound = outcome.files.as_ref().map(RewoundFiles::new);
