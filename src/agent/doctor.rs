@@ -13,7 +13,7 @@ use crate::agent::setup::managed;
 use crate::agent::setup::plan::{AgentPlan, called_program, plan};
 use crate::base::read_regular;
 use crate::base::text::{escape, escape_line, escape_path};
-use crate::base::time::age;
+use crate::base::time::{age, ago};
 use crate::error::sentence::{CommandWords, Sentence};
 use crate::error::{Error, Result};
 use crate::model::checkpoint::selector;
@@ -212,8 +212,8 @@ fn of_store(
         }
     };
     let latest = selector::latest(&inventory.checkpoints, 0).map(|latest| {
-        let age = age(latest.record.time_ms, context.now_ms);
-        format!(", latest {}, {age} ago", latest.named())
+        let ago = ago(latest.record.time_ms, context.now_ms);
+        format!(", latest {}, {ago}", latest.named())
     });
     let number = inventory.checkpoints.regular_count();
     let beside = match inventory.checkpoints.safety_count() {

@@ -98,11 +98,21 @@ pub fn local_periods(time_ms: i64) -> [i64; 4] {
     ]
 }
 
+const IN_FUTURE: &str = "in the future";
+
+/// Formats how long ago a time was: `3 min ago`.
+pub fn ago(time_ms: i64, now_ms: i64) -> String {
+    match age(time_ms, now_ms) {
+        future if future == IN_FUTURE => future,
+        age => format!("{age} ago"),
+    }
+}
+
 /// Formats an age in its largest non-zero unit: `3 min`, `5 d`.
 pub fn age(time_ms: i64, now_ms: i64) -> String {
     let seconds = now_ms.saturating_sub(time_ms) / 1000;
     match seconds {
-        ..0 => "in the future".to_owned(),
+        ..0 => IN_FUTURE.to_owned(),
         0..60 => format!("{seconds} s"),
         60..3600 => format!("{} min", seconds / 60),
         3600..86_400 => format!("{} h", seconds / 3600),

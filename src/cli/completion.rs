@@ -12,7 +12,7 @@ use clap_complete::env::Shells;
 
 use crate::base::shell_word::{backslashed, behind_quote, unquoted};
 use crate::base::text::escape;
-use crate::base::time::age;
+use crate::base::time::ago;
 use crate::cli::schema;
 use crate::cli::{command_context, commands, environment, parse};
 use crate::config::settings::OwnFile;
@@ -368,7 +368,7 @@ fn selectors(
         }
     }
     let by_reason = reasons.into_iter().map(|c| {
-        let age = format!("{} ago", age(c.record.time_ms, context.now_ms));
+        let age = ago(c.record.time_ms, context.now_ms);
         CompletionCandidate::new(format!("{}{end}", c.record.reason)).help(Some(age.into()))
     });
     Some(by_id.chain(latest).chain(by_reason).collect())
@@ -378,9 +378,9 @@ fn described(checkpoint: &Checkpoint, now_ms: i64) -> String {
     let record = &checkpoint.record;
     let pinned = if checkpoint.pinned { ", pinned" } else { "" };
     format!(
-        "{} ({} ago{pinned})",
+        "{} ({}{pinned})",
         escape(&record.reason),
-        age(record.time_ms, now_ms)
+        ago(record.time_ms, now_ms)
     )
 }
 

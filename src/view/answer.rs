@@ -1,7 +1,7 @@
 //! The answer of a command: data that are printed as JSON or as text, and how the command ended.
 
 use crate::base::text::escape_path;
-use crate::base::time::age;
+use crate::base::time;
 use crate::error::Error;
 use crate::model::json::Serialize;
 use crate::ops::context::Context;
@@ -90,7 +90,7 @@ impl Out<'_> {
 
     /// Formats how long ago a time was: `3m ago`.
     pub fn ago(&self, time_ms: i64) -> String {
-        format!("{} ago", age(time_ms, self.context.now_ms))
+        time::ago(time_ms, self.context.now_ms)
     }
 }
 

@@ -136,6 +136,7 @@ mod refused_roots;
 mod regressions;
 mod relink;
 mod remotes;
+mod remotes_barred;
 mod remotes_damage;
 mod remotes_faults;
 mod remotes_hostile;

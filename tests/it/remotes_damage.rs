@@ -301,9 +301,14 @@ fn a_push_that_git_refuses_for_another_line_says_who_names_it() {
     std::fs::write(stage.remote.place().join(&line), "").expect("it is written");
     stage.from.write("a", "more").create("more");
     let run = stage.from.run(&["push"]).code(1);
-    run.stderr_has("a line there is broken: 'checkpoint fetch origin' names it");
+    run.stderr_has(&format!("'checkpoint remote drop origin {line}'"));
     let run = stage.from.run(&["fetch"]).code(6).stderr_has(&line);
     assert!(!run.stderr.contains("\\x0a"), "{run}");
+    let drop = ["remote", "drop", "origin", &line, "--yes"];
+    let how = format!("in that repository, removing the file {line} does it");
+    stage.from.run(&drop).code(1).stderr_has(&how);
+    std::fs::remove_file(stage.remote.place().join(&line)).expect("it is removed");
+    stage.from.run(&["push"]).success();
 }
 
 #[test]

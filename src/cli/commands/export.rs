@@ -59,6 +59,7 @@ impl Command for ExportBundleArgs {
             with_safety: self.safety,
             with_prompts: self.with_prompts,
             host: environment::host_name(),
+            ..ExportBundleOptions::default()
         };
         let mut sink = StdoutSink::new(cmd.printer);
         let target = if is_stream {

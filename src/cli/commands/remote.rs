@@ -94,7 +94,7 @@ impl Command for RemoteArgs {
                     if cmd.global.yes {
                         return Ok(());
                     }
-                    let summary = format!("{line} would be removed at {name}");
+                    let summary = format!("remove {line} at {name}");
                     let question = format!(
                         "This removes {line} at {name}, with what only it has.\nRemove it?"
                     );

@@ -7,7 +7,7 @@ use crate::base::cut_list::and_more;
 use crate::base::interrupt::Interrupt;
 use crate::base::json::embedded;
 use crate::base::text::{escape, escape_path};
-use crate::base::time::age;
+use crate::base::time::ago;
 use crate::cli::command_context::CommandContext;
 use crate::cli::commands::diff::DiffArgs;
 use crate::cli::commands::lists;
@@ -322,8 +322,8 @@ fn what(planned: &RestoreOutcome, named: Option<&str>) -> String {
         let reason = step.reason.as_ref();
         let reason = reason.map(|reason| format!(" ({})", escape(reason)));
         let (short, reason) = (step.restored.short(), reason.unwrap_or_default());
-        let ago = age(0, step.age_ms);
-        format!("the restore to {short}{reason}, {ago} ago")
+        let ago = ago(0, step.age_ms);
+        format!("the restore to {short}{reason}, {ago}")
     });
     match (planned.verb, step, named, &planned.story) {
         (Verb::Undo, Some(step), ..) => format!("Undo {step}"),

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::base::json::{JsonSchema, Serialize};
 use crate::base::text::{escape, escape_line, escape_path};
-use crate::base::time::{age, utc_seconds};
+use crate::base::time::{ago, utc_seconds};
 use crate::cli::command_context::CommandContext;
 use crate::cli::commands::create::left_out_words;
 use crate::cli::commands::workflow::report::place;
@@ -125,8 +125,8 @@ pub fn brief_line(outcome: &StatusOutcome, open_run: Option<&Run>, now_ms: i64) 
     let mut parts = vec![count(outcome.checkpoint_count, "checkpoint", "checkpoints")];
     parts.extend(restores(outcome));
     if let Some(Checkpoint { id, record, .. }) = &outcome.latest {
-        let (reason, age) = (short(&record.reason), age(record.time_ms, now_ms));
-        parts.push(format!("latest {} {reason} ({age} ago)", id.short()));
+        let (reason, ago) = (short(&record.reason), ago(record.time_ms, now_ms));
+        parts.push(format!("latest {} {reason} ({ago})", id.short()));
     }
     // The phase that is under way or comes next.
     parts.extend(open_run.map(|run| {

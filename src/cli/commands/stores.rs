@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::base::text::{escape_line, escape_path};
-use crate::base::time::{age, utc_seconds};
+use crate::base::time::{ago, utc_seconds};
 use crate::cli::command_context::CommandContext;
 use crate::cli::exit_code;
 use crate::error::Result;
@@ -144,9 +144,7 @@ fn table(stores: &[KnownStore], now_ms: i64, paint: Paint) -> String {
             .to_vec(),
     ];
     rows.extend(stores.iter().map(|known| {
-        let newest = known
-            .newest_at
-            .map(|time| format!("{} ago", age(time.ms(), now_ms)));
+        let newest = known.newest_at.map(|time| ago(time.ms(), now_ms));
         vec![
             checkpoints(known),
             size(known.store_bytes),

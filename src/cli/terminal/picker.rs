@@ -13,7 +13,7 @@ use ratatui::widgets::{Block, Borders, List, ListState, Paragraph};
 
 use crate::base::interrupt::Interrupt;
 use crate::base::text::escape;
-use crate::base::time::{age, local_minutes};
+use crate::base::time::{ago, local_minutes};
 use crate::cli::terminal::keyboard::FullScreen;
 use crate::error::{Code, Error, Result};
 use crate::model::checkpoint::record::Checkpoint;
@@ -101,7 +101,7 @@ impl PickerChoice {
             &of.record.source
         };
         let source = cut(&escape(source), SOURCE_COLUMNS);
-        let about = format!("{time}, {} ago, {about}", age(time_ms, now_ms));
+        let about = format!("{time}, {}, {about}", ago(time_ms, now_ms));
         Self {
             id: of.id,
             is_restore: of.is_safety(),

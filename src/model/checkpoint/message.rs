@@ -16,6 +16,8 @@ use crate::model::state::scope::Scope;
 pub const CARRIER_KEY: &str = "Carrier-Format";
 /// Value of the trailer `Checkpoint-Format`; a larger one is read as far as it is understood.
 pub const CHECKPOINT_FORMAT: u32 = 1;
+/// Why one with a larger format is neither sent nor taken.
+pub const MADE_BY_NEWER: &str = "was made by a newer program; update this one";
 
 /// Value of the trailer `Class` of automatic checkpoints; all others have no such trailer.
 const CLASS_AUTOMATIC: &str = "automatic";

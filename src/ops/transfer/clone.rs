@@ -97,7 +97,7 @@ fn bring(
     let (_, more) = fetch(context, Some(remote::USUAL), false, false, limits)?;
     warnings.extend(more);
     let fetched = context.require_store()?.fetched(remote::USUAL)?;
-    if fetched.checkpoints.is_empty() {
+    if fetched.checkpoints.iter().all(Checkpoint::is_safety) {
         return Err(Error::new(
             Code::NOTHING_FOUND,
             "there are no checkpoints at that remote",

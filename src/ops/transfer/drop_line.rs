@@ -50,7 +50,21 @@ pub fn drop_line(
         )));
     };
     consent(&wanted.on_server())?;
-    match git.push(&wanted, "", Some(*tip))? {
+    let pushed = git.push(&wanted, "", Some(*tip)).map_err(|why| {
+        let line = wanted.on_server();
+        // The git there names what it cannot read, and ends.
+        let how = if why.what.contains(&tip.to_hex()) {
+            format!("'git update-ref -d {line}' removes it")
+        } else if why.what.contains("reference broken") {
+            format!("removing the file {line} does it")
+        } else {
+            return why;
+        };
+        why.next(Sentence::text(format!(
+            "nothing was changed; in that repository, {how}"
+        )))
+    });
+    match pushed? {
         Pushed::Done => Ok(DropOutcome {
             remote: name.to_owned(),
             line: wanted.on_server(),

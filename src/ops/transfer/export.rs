@@ -1,6 +1,6 @@
 //! `export`: writes checkpoints into a git bundle.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -36,6 +36,8 @@ pub struct ExportBundleOptions {
     pub with_prompts: bool,
     /// Name of this machine, for the receiver.
     pub host: String,
+    /// Checkpoints that the other side refused, and why.
+    pub refused: BTreeMap<ObjectId, String>,
 }
 
 /// What was written into a bundle.
@@ -110,6 +112,10 @@ pub(super) fn contents(
         progress: &context.progress,
     };
     outcome.bad = store.take_out_bad(&mut outcome.checkpoints, there, &check)?;
+    let is_refused = |c: &mut Checkpoint| options.refused.contains_key(&c.id);
+    let refused = outcome.checkpoints.extract_if(.., is_refused);
+    let refused = refused.map(|c| (c.id, options.refused[&c.id].clone()));
+    outcome.bad.extend(refused);
     if options.selectors.is_empty() {
         let lost = inventory.damaged.iter();
         let lost =

@@ -1,7 +1,6 @@
 //! `fetch`: brings the checkpoints that others pushed to a remote, beside those of this store.
 
 use crate::base::read_regular;
-use crate::error::sentence::Sentence;
 use crate::error::{Code, Error, Result};
 use crate::model::checkpoint::line::{Line, LineEntry};
 use crate::model::checkpoint::record::Checkpoint;
@@ -11,7 +10,7 @@ use crate::ops::session;
 use crate::ops::transfer::remote;
 use crate::ops::transfer::remote_git::{GitLimits, RemoteGit, Tips};
 use crate::ops::warning::Warning;
-use crate::ops::warning::warning_words::DROP_HINT;
+use crate::ops::warning::warning_words::after_bad_line;
 use crate::store::damage::check::CheckOptions;
 use crate::store::repository::Store;
 use crate::store::transfer::fetched::{BadLine, FetchedCheckpoints, IncomingLines};
@@ -26,7 +25,7 @@ const NAMED: usize = 8;
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct FetchOutcome {
     pub remote: String,
-    /// Whether a line is another than before.
+    /// Whether the lines say something else than before.
     pub is_changed: bool,
     /// Whether everything was brought again.
     pub is_refetched: bool,
@@ -61,8 +60,8 @@ pub fn fetch(
     let git = RemoteGit::open(context, &store, &remote, limits)?;
     let noted = remotes::fetched(store.layout(), &remote.name)?;
     let mut bad = Vec::new();
-    let took = good_lines(&mut bad, refetch, &git, |refetch, bad| {
-        let brought = bring(context, &store, &git, (&remote, &noted), (refetch, bad))?;
+    let took = good_lines(&mut bad, refetch, |is_again, bad| {
+        let brought = bring(context, &store, &git, (&remote, &noted), (is_again, bad))?;
         let took = take_over(context, &store, &git, &remote, &brought)?;
         Ok(took.map(|warnings| (brought, warnings)))
     });
@@ -75,7 +74,7 @@ pub fn fetch(
     if !brought.there.keys().any(is_good)
         && let Some((line, why)) = bad.first()
     {
-        return Err(nothing_good(&remote.name, line, why));
+        return Err(nothing_good(&remote.name, &line.on_server(), why));
     }
     warnings.extend(bad.iter().map(|(line, why)| Warning::LineNotTaken {
         remote: remote.name.clone(),
@@ -97,15 +96,15 @@ pub fn fetch(
         }
     }
     warnings.extend(context.pending_warnings.take());
-    let all = store
-        .fetched_after(&remote.name, &brought.before)?
-        .checkpoints;
-    let is_new = |c: &&Checkpoint| brought.is_again || !before.checkpoints.holds(c.id);
+    let all = store.fetched_after(&remote.name, &brought.before)?;
+    let is_changed = all.values() != before.values();
+    let is_new = |c: &&Checkpoint| refetch || !before.checkpoints.holds(c.id);
+    let all = all.checkpoints;
     let mut checkpoints: Vec<Checkpoint> = all.iter().filter(is_new).cloned().collect();
     checkpoints.sort_by_key(LineEntry::of);
     let outcome = FetchOutcome {
-        is_changed: now != noted,
-        is_refetched: brought.is_again,
+        is_changed,
+        is_refetched: refetch,
         checkpoints,
         checkpoint_count: all.len(),
         has_own_lines: own.iter().any(|line| there.contains_key(line)),
@@ -121,52 +120,33 @@ pub fn fetch(
 fn good_lines<T>(
     bad: &mut Vec<BadLine>,
     refetch: bool,
-    git: &RemoteGit<'_>,
-    attempt: impl Fn(bool, &[BadLine]) -> Result<Result<T, Vec<BadLine>>>,
+    attempt: impl Fn(bool, &mut Vec<BadLine>) -> Result<Result<T, Vec<BadLine>>>,
 ) -> Result<T> {
-    let (mut is_again, mut was_again, mut is_asked) = (refetch, refetch, false);
+    let mut is_again = refetch;
     loop {
-        let found = match attempt(is_again, bad) {
+        match attempt(is_again, bad) {
             Ok(Ok(took)) => return Ok(took),
-            Ok(Err(found)) => found,
-            Err(why) if !was_again && may_be_damaged_here(&why) => Vec::new(),
-            // Git brings all or nothing.
-            Err(why) if why.code == Code::REMOTE_FAILED && !is_asked => {
-                is_asked = true;
-                let found = git.unfetchable()?;
-                if found.is_empty() {
-                    return Err(why);
-                }
-                was_again = true;
-                found
-            }
-            Err(why) => return Err(why),
-        };
-        if was_again {
-            bad.extend(found);
+            Ok(Err(found)) if is_again => bad.extend(found),
+            Err(why) if is_again || !may_be_of_lines(&why) => return Err(why),
+            _ => is_again = true,
         }
-        (is_again, was_again) = (!was_again || refetch, true);
     }
 }
 
-fn nothing_good(remote: &str, line: &LineName, why: &str) -> Error {
-    let line = line.on_server();
+fn nothing_good(remote: &str, line: &str, why: &str) -> Error {
     Error::new(
         Code::DAMAGED,
         format!(
             "what the remote {remote} has in {line} was not taken: {why}; nothing of it was added"
         ),
     )
-    .next(Sentence::new(DROP_HINT, &[&remote, &line]))
+    .next(after_bad_line(remote, line, why))
 }
 
-/// Whether what failed may be due to objects that are lost here.
-fn may_be_damaged_here(why: &Error) -> bool {
-    why.code == Code::BAD_BUNDLE
+/// Whether what failed may be due to objects that are lost here, or to one of the lines.
+fn may_be_of_lines(why: &Error) -> bool {
+    [Code::BAD_BUNDLE, Code::REMOTE_FAILED].contains(&why.code)
         || why.code == Code::DAMAGED && why.why().is_none()
-        // The words of git, which has no code for it.
-        || why.code == Code::REMOTE_FAILED
-            && why.what.contains("did not send all necessary objects")
 }
 
 /// What git brought into the transport.
@@ -178,7 +158,6 @@ struct Brought {
     here: FetchedCheckpoints,
     /// The part of it that need not be checked again.
     before: FetchedCheckpoints,
-    is_again: bool,
 }
 
 /// Lets git fetch, and reads meanwhile what is here. If that cannot be read, all is fetched again.
@@ -187,13 +166,12 @@ fn bring(
     store: &Store,
     git: &RemoteGit<'_>,
     (remote, noted): (&Remote, &Tips),
-    (refetch, bad): (bool, &[BadLine]),
+    (is_again, bad): (bool, &mut Vec<BadLine>),
 ) -> Result<Brought> {
-    let bad = bad.iter().map(|(line, _)| line.clone());
     let mut here = FetchedCheckpoints::default();
     git.transport.clear()?;
     git.transport.hide_store(false)?;
-    if refetch {
+    if is_again {
         here = store.fetched(&remote.name).unwrap_or_default();
     } else {
         // What is here of the remote is most like what comes.
@@ -206,11 +184,7 @@ fn bring(
         git.transport.set_known(noted, &own)?;
         let (there, before) = std::thread::scope(|scope| {
             let reader = scope.spawn(|| store.fetched(&remote.name));
-            let left: Vec<_> = own_lines(store, remote)
-                .into_iter()
-                .chain(bad.clone())
-                .collect();
-            (git.fetch(&left), reader.join())
+            (git.fetch(&own_lines(store, remote)), reader.join())
         });
         if let Ok(Ok(before)) = before {
             return Ok(Brought {
@@ -218,7 +192,6 @@ fn bring(
                 known: noted.clone(),
                 here: before.clone(),
                 before,
-                is_again: false,
             });
         }
     }
@@ -227,11 +200,10 @@ fn bring(
     git.transport.hide_store(true)?;
     Ok(Brought {
         // Also what this store pushed, which may have lost it since.
-        there: git.fetch(&bad.collect::<Vec<_>>())?,
+        there: git.fetch_each(bad)?,
         known: Tips::new(),
         here,
         before: FetchedCheckpoints::default(),
-        is_again: true,
     })
 }
 

@@ -1,10 +1,12 @@
 //! `import`: adds the checkpoints of a git bundle to the store of this root.
 
+use std::borrow::Cow;
 use std::io::BufRead;
 
 use crate::error::Result;
 use crate::model::checkpoint::retention;
 use crate::model::json::{JsonSchema, Serialize};
+use crate::model::state::object_id::ObjectId;
 use crate::ops::context::Context;
 use crate::ops::open_store::{open_usable, refuse_below_top};
 use crate::ops::session::{self, Session};
@@ -74,7 +76,16 @@ pub fn import(
 pub(super) fn to_be_evicted(context: &Context, session: &Session<'_>) -> usize {
     let locked = &session.locked;
     let needed = (context.workflows.needed)(locked.store());
-    let line = &locked.inventory().checkpoints;
-    let plan = retention::plan(line, &context.settings.keep, context.now_ms, &needed);
+    let mut line = locked.inventory().checkpoints.clone();
+    // As if it were made now: one like the newest, which is never evicted itself.
+    if let Some(newest) = line.rev().find(|c| !c.is_safety()).map(Cow::into_owned) {
+        let mut next = newest;
+        next.id = ObjectId::from_bytes([0; 20]);
+        next.pinned = false;
+        next.record.sequence = u64::MAX;
+        next.record.time_ms = context.now_ms;
+        line.push(next);
+    }
+    let plan = retention::plan(&line, &context.settings.keep, context.now_ms, &needed);
     plan.evict.len()
 }

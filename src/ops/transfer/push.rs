@@ -1,6 +1,6 @@
 //! `push`: sends checkpoints to a remote, as the next carrier of the line of this store.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::error::sentence::Sentence;
 use crate::error::{Code, Error, Result};
@@ -16,6 +16,7 @@ use crate::ops::warning::Warning;
 use crate::store::damage::check::CheckOptions;
 use crate::store::repository::Store;
 use crate::store::transfer::carrier::{self, CarrierParts};
+use crate::store::transfer::check_incoming;
 use crate::store::transfer::header::BundleRef;
 use crate::store::transfer::line_state::LineState;
 use crate::store::transfer::remotes::{LineName, Remote};
@@ -66,6 +67,7 @@ pub fn push(context: &Context, options: &PushOptions) -> Result<(PushOutcome, Ve
         store: &store,
         remote,
         git,
+        refused: BTreeMap::new(),
     };
     // Another process may have begun another line while this one waited.
     push.remote = remote::named(&store, Some(&push.remote.name))?;
@@ -94,6 +96,8 @@ struct Push<'p> {
     store: &'p Store,
     remote: Remote,
     git: RemoteGit<'p>,
+    /// Checkpoints that the server refused, and why.
+    refused: BTreeMap<ObjectId, String>,
 }
 
 /// What is to be on the line.
@@ -157,15 +161,24 @@ impl Push<'_> {
         let options = ExportBundleOptions {
             with_prompts: self.options.with_prompts,
             host: self.options.host.clone(),
+            refused: self.refused.clone(),
             ..ExportBundleOptions::default()
         };
         let inventory = self.store.inventory()?;
         let (outcome, header) =
             export::contents(self.context, self.store, &inventory, &options, &there)?;
-        if let ([], true, Some((id, _))) =
+        if let ([], true, Some((id, why))) =
             (&*outcome.checkpoints, there.is_empty(), outcome.bad.first())
         {
-            return Err(self.damaged(&id.short()));
+            let short = id.short();
+            if why.starts_with("is damaged") {
+                return Err(self.damaged(&short));
+            }
+            let what = format!("checkpoint {short} {why}; nothing was pushed");
+            return Err(Error::new(Code::REMOTE_FAILED, what).next(Sentence::new(
+                "'checkpoint show {}' shows what it has",
+                &[&short],
+            )));
         }
         Ok(Wanted {
             state: LineState::of(header.refs),
@@ -183,8 +196,54 @@ impl Push<'_> {
         })
     }
 
+    /// Sends one carrier after `known`, without what the server refuses by its id. `None` if another
+    /// process was faster.
+    fn send(&mut self, known: Option<&PushRecord>) -> Result<Option<Sent>> {
+        loop {
+            match self.send_once(known) {
+                Err(why) if why.code == Code::REMOTE_FAILED => {
+                    let refused = self.refused_by(&why, known)?;
+                    if refused.is_empty() {
+                        return Err(why);
+                    }
+                    self.refused.extend(refused);
+                }
+                sent => return sent,
+            }
+        }
+    }
+
+    /// The new checkpoints with an object that the server names as it refuses them, and its words.
+    fn refused_by(
+        &self,
+        why: &Error,
+        known: Option<&PushRecord>,
+    ) -> Result<Vec<(ObjectId, String)>> {
+        let mut refused = Vec::new();
+        if !why.what.contains("(unpacker error)") && !why.what.contains("hook declined)") {
+            return Ok(refused);
+        }
+        let there = known.map(|known| known.state.checkpoints());
+        let is_there = |c: &Checkpoint| there.as_ref().is_some_and(|there| there.contains(&c.id));
+        let inventory = self.store.inventory()?;
+        let mut left: Vec<Checkpoint> = inventory.checkpoints.iter().cloned().collect();
+        left.retain(|c| !is_there(c) && !self.refused.contains_key(&c.id));
+        for line in why.what.lines() {
+            let Some(words) = line.trim().strip_prefix("remote: ") else {
+                continue;
+            };
+            let ids = words.split(|letter: char| !letter.is_ascii_alphanumeric());
+            let ids = ids.filter_map(ObjectId::from_hex).collect();
+            for id in check_incoming::holders(self.store.objects(), &left, &ids) {
+                left.retain(|c| c.id != id);
+                refused.push((id, format!("is refused by {}: {words}", self.remote.name)));
+            }
+        }
+        Ok(refused)
+    }
+
     /// Sends one carrier after `known`. `None` if another process was faster.
-    fn send(&self, known: Option<&PushRecord>) -> Result<Option<Sent>> {
+    fn send_once(&self, known: Option<&PushRecord>) -> Result<Option<Sent>> {
         let former = known.map(|known| known.state.clone()).unwrap_or_default();
         let wanted = self.wanted(&former)?;
         let mut outcome = wanted.outcome;
@@ -244,7 +303,11 @@ impl Push<'_> {
         self.git.transport.begin_push(&record)?;
         let before = known.map(|known| known.carrier);
         if self.deliver(&line, before, (&wanted.checkpoints, &outcome.checkpoints))? {
-            self.git.transport.end_push(&parts)?;
+            self.git.transport.end_push()?;
+            // The carriers of former lines tell these from lines that others wrote.
+            if self.remote.devices.len() == 1 {
+                self.git.transport.drop_carriers(&parts)?;
+            }
             outcome.nothing_to_do = false;
             return Ok(Some((outcome, wanted.warnings)));
         }
@@ -348,34 +411,41 @@ impl Push<'_> {
             ))
     }
 
-    /// Sends all to a new line, then removes the former one, unless another process wrote it since:
-    /// then it may have what is nowhere else.
+    /// Sends all to a new line, then removes the former ones, also those that an interrupted prune
+    /// left; but none that another process wrote since: it may have what is nowhere else.
     fn prune(&mut self) -> Result<Sent> {
-        let known = self.recognize()?;
-        if let Some(known) = &known {
+        if let Some(known) = self.recognize()? {
             self.refuse_damage(None, &known.state.checkpoints())?;
         }
-        let former = self.line(0)?;
+        self.begin_line()?;
         let wanted = self.wanted(&LineState::default())?;
-        let (mut outcome, warnings) = if wanted.checkpoints.is_empty() && known.is_some() {
-            (wanted.outcome, wanted.warnings)
-        } else {
-            self.begin_line()?;
-            self.send(None)?.ok_or_else(|| {
-                Error::unexpected("another process pushed to the new line; nothing was removed")
-            })?
-        };
-        if let Some(known) = known
-            && matches!(
-                self.git.push(&former, "", Some(known.carrier))?,
-                Pushed::Done
-            )
-        {
-            outcome.removed_lines = 1;
+        let (mut outcome, warnings) =
+            if wanted.checkpoints.is_empty() && !self.former_lines()?.is_empty() {
+                (wanted.outcome, wanted.warnings)
+            } else {
+                self.send(None)?.ok_or_else(|| {
+                    Error::unexpected("another process pushed to the new line; nothing was removed")
+                })?
+            };
+        for (line, tip) in self.former_lines()? {
+            if matches!(self.git.push(&line, "", Some(tip))?, Pushed::Done) {
+                outcome.removed_lines += 1;
+            }
         }
         self.remote.devices.truncate(1);
         self.write_remote()?;
         Ok((outcome, warnings))
+    }
+
+    /// The lines there that this store wrote before the present one.
+    fn former_lines(&self) -> Result<Vec<(LineName, ObjectId)>> {
+        let mut there = self.git.lines()?;
+        let former = self.remote.devices.iter().skip(1);
+        let former =
+            former.filter_map(|device| there.remove_entry(&RemoteGit::line(self.store, device)));
+        Ok(former
+            .filter(|(_, tip)| self.git.transport.wrote(*tip))
+            .collect())
     }
 }
 

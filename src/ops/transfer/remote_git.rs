@@ -18,6 +18,18 @@ use crate::store::transfer::transport::{FETCHED, Transport};
 /// What git says of a ref that another process is writing there, and how long that is waited for.
 const LOCKED: [&str; 2] = ["cannot lock ref", "failed to update ref"];
 const LOCK_PAUSES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(3)];
+/// What git says where a server is a clone with a depth; it ends as if all were well.
+const SHALLOW: &str = "shallow roots are not allowed";
+/// What git says if it fails for want of room here.
+const NO_ROOM: [&str; 5] = [
+    "No space left on device",
+    "File too large",
+    "Disk quota exceeded",
+    "Read-only file system",
+    "Cannot allocate memory",
+];
+/// Lines that git is asked for at once, by name: not every system takes long commands.
+const MOST_AT_ONCE: usize = 200;
 /// Lines of git's output that are shown of a failure.
 const LAST_LINES: usize = 10;
 
@@ -131,7 +143,46 @@ impl<'c> RemoteGit<'c> {
     pub fn fetch(&self, own: &[LineName]) -> Result<Tips> {
         let all = format!("+refs/lines/*:{FETCHED}*");
         let not = own.iter().map(|line| format!("^{}", line.on_server()));
-        let refspecs: Vec<String> = std::iter::once(all).chain(not).collect();
+        self.fetch_refs(std::iter::once(all).chain(not))?;
+        self.transport.fetched()
+    }
+
+    /// Fetches each line that is there but the bad ones, to which it adds those that git cannot
+    /// bring.
+    pub fn fetch_each(&self, bad: &mut Vec<BadLine>) -> Result<Tips> {
+        let mut there: Vec<LineName> = self.lines()?.into_keys().collect();
+        there.retain(|line| bad.iter().all(|(bad, _)| bad != line));
+        let mut pending: Vec<&[LineName]> = there.chunks(MOST_AT_ONCE).collect();
+        while let Some(lines) = pending.pop() {
+            let refspec = |line: &LineName| format!("+{}:{FETCHED}{line}", line.on_server());
+            let Err(failed) = self.fetch_refs(lines.iter().map(refspec)) else {
+                continue;
+            };
+            let why = failed.why().unwrap_or_default().trim();
+            if failed.code != Code::REMOTE_FAILED || is_full_here(why) {
+                return Err(failed);
+            }
+            if let [line] = lines {
+                // Else it is not the line that fails.
+                self.lines()?;
+                let why = if why.contains(SHALLOW) {
+                    "the server is a shallow clone and has only a part of it".to_owned()
+                } else {
+                    why.replace('\n', "; ")
+                };
+                bad.push((line.clone(), why));
+            } else {
+                let (some, others) = lines.split_at(lines.len() / 2);
+                pending.extend([others, some]);
+            }
+        }
+        let mut fetched = self.transport.fetched()?;
+        fetched.retain(|line, _| bad.iter().all(|(bad, _)| bad != line));
+        Ok(fetched)
+    }
+
+    fn fetch_refs(&self, refspecs: impl Iterator<Item = String>) -> Result<()> {
+        let refspecs: Vec<String> = refspecs.collect();
         let fetch = [
             "fetch",
             "--quiet",
@@ -144,33 +195,9 @@ impl<'c> RemoteGit<'c> {
             &self.url.text,
         ];
         let refspecs = refspecs.iter().map(String::as_str);
-        let end = self.git(&fetch.into_iter().chain(refspecs).collect::<Vec<_>>())?;
-        self.succeeded(end)?;
-        self.transport.fetched()
-    }
-
-    /// Asks for each line alone, and returns those that git cannot bring, unless it brings none.
-    pub fn unfetchable(&self) -> Result<Vec<BadLine>> {
-        let there = self.lines()?;
-        let mut bad = Vec::new();
-        for line in there.keys() {
-            let others = there.keys().filter(|other| *other != line);
-            match self.fetch(&others.cloned().collect::<Vec<_>>()) {
-                // Else it failed here, such as for want of room.
-                Err(failed) if failed.code == Code::REMOTE_FAILED => {
-                    let why = failed.why().unwrap_or_default();
-                    if !why.contains("remote: ") && !why.contains("upload-pack") {
-                        return Err(failed);
-                    }
-                    bad.push((line.clone(), why.trim().replace('\n', "; ")));
-                }
-                fetched => drop(fetched?),
-            }
-        }
-        if bad.len() == there.len() {
-            bad.clear();
-        }
-        Ok(bad)
+        let mut end = self.git(&fetch.into_iter().chain(refspecs).collect::<Vec<_>>())?;
+        end.is_success &= !end.stderr.contains(SHALLOW);
+        self.succeeded(end).map(drop)
     }
 
     /// The name of a line of this store.
@@ -222,14 +249,35 @@ impl<'c> RemoteGit<'c> {
     }
 }
 
+fn is_full_here(why: &str) -> bool {
+    let is_there = why.contains("remote: ") || why.contains("upload-pack");
+    !is_there && NO_ROOM.iter().any(|words| why.contains(words))
+}
+
 /// Git refuses every push where something that a ref there needs is missing.
 fn after_push(why: Error, remote: &str) -> Error {
-    let words = if why.what.contains("missing necessary objects") {
-        "nothing was sent; a line there is broken: 'checkpoint fetch {}' names it"
-    } else {
-        "nothing was sent; fix this, then run 'checkpoint push {}' again"
+    if !why.what.contains("missing necessary objects") {
+        let words = "nothing was sent; fix this, then run 'checkpoint push {}' again";
+        return why.next(Sentence::new(words, &[&remote]));
+    }
+    let named = why.what.split_once("bad object refs/");
+    let named = named.and_then(|(_, rest)| rest.split_whitespace().next());
+    let next = match named.map(|name| format!("refs/{name}")) {
+        Some(line) if LineName::of_ref(&line).is_some() => {
+            let line = line.as_str();
+            let words =
+                "nothing was sent; 'checkpoint remote drop {} {}' removes the broken line there";
+            Sentence::new(words, &[&remote, &line])
+        }
+        Some(other) => Sentence::text(format!(
+            "nothing was sent; {other} is broken there: remove or repair it in that repository"
+        )),
+        None => Sentence::new(
+            "nothing was sent; a line there is broken: 'checkpoint fetch {} --refetch' names it",
+            &[&remote],
+        ),
     };
-    why.next(Sentence::new(words, &[&remote]))
+    why.next(next)
 }
 
 /// Reads lines of ids and refs; what is no line is passed over.

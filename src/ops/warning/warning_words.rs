@@ -7,15 +7,13 @@ use crate::base::cut_list::first_of;
 use crate::base::shell_word::shell_word;
 use crate::base::text::{escape, escape_path};
 use crate::error::sentence::Sentence;
+use crate::model::checkpoint::message::MADE_BY_NEWER;
 use crate::model::checkpoint::record::{CheckpointId, DamagedCheckpoint};
 use crate::model::state::entry::WhyNot;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::ops::warning::Warning;
 use crate::ops::warning::run_warning::RunWarning;
-
-/// What is done about a bad line of a remote.
-pub const DROP_HINT: &str = "'checkpoint remote drop {} {}' removes it there; a push from where it was made brings it again";
 
 const COPY_INSIDE: &str =
     "the copy is in the working directory, so the next create captures it too";
@@ -194,7 +192,18 @@ fn left_behind(id: ObjectId, why: &str) -> Sentence {
 
 fn line_not_taken(remote: &str, line: &str, why: &str) -> Sentence {
     let text = format!("{line} of {remote} was not taken: {}; ", escape(why));
-    Sentence::text(text).then_sentence(Sentence::new(DROP_HINT, &[&remote, &line]))
+    Sentence::text(text).then_sentence(after_bad_line(remote, line, why))
+}
+
+/// What can be done about a line that was not taken.
+pub fn after_bad_line(remote: &str, line: &str, why: &str) -> Sentence {
+    if why.ends_with(MADE_BY_NEWER) {
+        return Sentence::new("'checkpoint fetch {}' brings it then", &[&remote]);
+    }
+    Sentence::new(
+        "'checkpoint remote drop {} {}' removes it there; a push from where it was made brings it again",
+        &[&remote, &line],
+    )
 }
 
 fn too_many(limit: u64) -> String {

@@ -235,6 +235,10 @@ impl<'c> CheckpointChecker<'c> {
             });
             match parsed {
                 Ok(parts) => {
+                    if parts.seconds < 0 {
+                        let why = format!("commit {} has a time before 1970", commit.short());
+                        faults.push(fault_of(why));
+                    }
                     self.check_tree(parts.tree, true, faults, report)?;
                     pending.extend(parts.parents);
                 }

@@ -27,7 +27,8 @@ pub fn encode(tree: ObjectId, seconds: i64, message: &str) -> Vec<u8> {
 pub fn encode_after(tree: ObjectId, parents: &[ObjectId], seconds: i64, message: &str) -> Vec<u8> {
     let parents = parents.iter().map(|parent| format!("parent {parent}\n"));
     let parents: String = parents.collect();
-    let time = format!("{IDENTITY} {seconds} +0000");
+    // Git takes no time before 1970; the message has the right one.
+    let time = format!("{IDENTITY} {} +0000", seconds.max(0));
     format!("tree {tree}\n{parents}author {time}\ncommitter {time}\n\n{message}").into_bytes()
 }
 
@@ -123,13 +124,13 @@ mod tests {
     #[test]
     fn what_is_written_is_read_back() {
         let tree = ObjectId::from_hex(HEX).unwrap();
-        let parts = parse(&encode(tree, -5, "a | b\n\nSequence: 1\n")).unwrap();
+        let parts = parse(&encode(tree, 5, "a | b\n\nSequence: 1\n")).unwrap();
         assert_eq!(
             parts,
             CommitParts {
                 tree,
                 parents: vec![],
-                seconds: -5,
+                seconds: 5,
                 message: "a | b\n\nSequence: 1\n".into()
             }
         );

@@ -126,7 +126,7 @@ fn read(objects: &Objects, id: ObjectId) -> Result<Option<CommitParts>, Malforme
     match message::trailer(&commit.message, FORMAT_KEY).map(str::parse) {
         None => Ok(None),
         Some(Ok(CARRIER_FORMAT)) => Ok(Some(commit)),
-        Some(_) => Err(text("a newer program made it; update this one".to_owned())),
+        Some(_) => Err(format!("its carrier {} {}", id.short(), message::MADE_BY_NEWER).into()),
     }
 }
 

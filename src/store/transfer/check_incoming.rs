@@ -11,11 +11,14 @@ use crate::model::checkpoint::record::Checkpoint;
 use crate::model::state::object_id::ObjectId;
 use crate::store::damage::check::{CheckOptions, CheckReport};
 use crate::store::damage::check_checkpoints::CheckpointChecker;
+use crate::store::objects::odb::Objects;
+use crate::store::refs::commit_codec;
 use crate::store::refs::commit_reader::CommitReader;
 use crate::store::repository::Store;
 use crate::store::runs::{run_reader, run_refs};
 use crate::store::transfer::header::{BundleHeader, BundleRef};
 use crate::store::transfer::receive::bad;
+use crate::store::trees::convert;
 use crate::store::trees::tree_extent::{BoundedTree, TreeExtents};
 
 /// Says what is wrong with the state of a run.
@@ -52,11 +55,47 @@ impl Store {
         checker.trust(extents);
         let mut bad = Vec::new();
         for (id, _) in new {
-            bad.extend(check_one(&mut checker, id)?.map(|why| (id, why)));
+            bad.extend(check_one(&mut checker, objects, id)?.map(|why| (id, why)));
         }
         checkpoints.retain(|c| bad.iter().all(|(bad, _)| *bad != c.id));
         Ok(bad)
     }
+}
+
+/// Returns those of the checkpoints in which one of these objects is.
+pub fn holders(
+    objects: &Objects,
+    checkpoints: &[Checkpoint],
+    sought: &BTreeSet<ObjectId>,
+) -> Vec<ObjectId> {
+    let (mut found, mut without) = (Vec::new(), BTreeSet::new());
+    for checkpoint in checkpoints {
+        let (mut pending, mut seen) = (vec![checkpoint.id, checkpoint.tree], BTreeSet::new());
+        pending.extend(checkpoint.meta);
+        let is_holder = loop {
+            match pending.pop() {
+                None => break false,
+                Some(id) if sought.contains(&id) => break true,
+                Some(id) if without.contains(&id) || !seen.insert(id) => {}
+                // What is no tree, or cannot be read, has nothing below it.
+                Some(id) => {
+                    let entries = convert::read_tree(objects, id).unwrap_or_default();
+                    let (trees, files): (Vec<_>, Vec<_>) =
+                        entries.iter().partition(|entry| entry.is_directory());
+                    if files.iter().any(|file| sought.contains(&file.id)) {
+                        break true;
+                    }
+                    pending.extend(trees.iter().map(|tree| tree.id));
+                }
+            }
+        };
+        if is_holder {
+            found.push(checkpoint.id);
+        } else {
+            without.extend(seen);
+        }
+    }
+    found
 }
 
 /// What was found sound.
@@ -95,14 +134,11 @@ impl IncomingChecker<'_> {
                 sound.checkpoints.push(checked.clone());
                 continue;
             }
-            if let Some(why) = check_one(checker, id)? {
+            if let Some(why) = check_one(checker, reader.objects(), id)? {
                 sound.bad.push((id, why));
                 continue;
             }
             let checkpoint = reader.checkpoint(id).map_err(|why| bad(name, why))?;
-            if reader.newest_format() > message::CHECKPOINT_FORMAT {
-                return Err(bad(name, "a newer program made it; update this one"));
-            }
             sound.checkpoints.push(checkpoint);
         }
         if let ([], [(id, why), ..]) = (&*sound.checkpoints, &*sound.bad) {
@@ -140,7 +176,14 @@ impl IncomingChecker<'_> {
 ///
 /// # Errors
 /// The caller asked to stop.
-fn check_one(checker: &mut CheckpointChecker<'_>, id: ObjectId) -> Result<Option<String>> {
+fn check_one(
+    checker: &mut CheckpointChecker<'_>,
+    objects: &Objects,
+    id: ObjectId,
+) -> Result<Option<String>> {
+    if format_of(objects, id) > Some(message::CHECKPOINT_FORMAT) {
+        return Ok(Some(message::MADE_BY_NEWER.to_owned()));
+    }
     let mut report = CheckReport::default();
     checker.check(id, &mut report)?;
     let fault = report
@@ -151,6 +194,12 @@ fn check_one(checker: &mut CheckpointChecker<'_>, id: ObjectId) -> Result<Option
         Some(path) => format!("is damaged: {path}: {}", fault.why),
         None => format!("is damaged: {}", fault.why),
     }))
+}
+
+/// The format that a commit says it has.
+fn format_of(objects: &Objects, id: ObjectId) -> Option<u32> {
+    let (_, bytes) = objects.read(&id).ok()?;
+    message::read(&commit_codec::parse(&bytes).ok()?.message)?.format
 }
 
 /// Checks that refs which name a checkpoint name one of these, and a meta the right one. Returns

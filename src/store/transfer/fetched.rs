@@ -40,6 +40,14 @@ pub struct FetchedCheckpoints {
     states: BTreeMap<ObjectId, LineState>,
 }
 
+impl FetchedCheckpoints {
+    /// The refs of all lines, with their values.
+    pub fn values(&self) -> BTreeSet<(String, ObjectId)> {
+        let refs = self.states.values().flat_map(LineState::refs);
+        refs.map(|one| (one.to_string(), one.value())).collect()
+    }
+}
+
 impl Store {
     /// Finds a checkpoint of any remote; what cannot be read is passed over.
     pub fn find_fetched(&self, id: ObjectId) -> Option<Checkpoint> {

@@ -267,7 +267,7 @@ impl Transport {
     /// # Errors
     /// A push that arrived cannot be noted.
     pub fn pushed(&self, line: &LineName, there: ObjectId) -> Result<Option<PushRecord>> {
-        if !loose_files::path_of(&self.carriers(), &there).is_file() {
+        if !self.wrote(there) {
             return Ok(None);
         }
         for name in RECORDS {
@@ -307,14 +307,25 @@ impl Transport {
         atomic_file::replace_through(&self.dir, &path, checksummed_text::seal(&text).as_bytes())
     }
 
-    /// Notes that it arrived, and drops the carriers before it. `parts` are the objects of the
-    /// carrier.
+    /// Notes that it arrived.
     ///
     /// # Errors
     /// The file cannot be renamed.
-    pub fn end_push(&self, parts: &BTreeSet<ObjectId>) -> Result<()> {
+    pub fn end_push(&self) -> Result<()> {
         atomic_file::rename(&self.dir.join(RECORDS[1]), &self.dir.join(RECORDS[0]))?;
-        atomic_file::sync_directory(&self.dir)?;
+        atomic_file::sync_directory(&self.dir)
+    }
+
+    /// Whether this store wrote a carrier, and did not drop it.
+    pub fn wrote(&self, carrier: ObjectId) -> bool {
+        loose_files::path_of(&self.carriers(), &carrier).is_file()
+    }
+
+    /// Drops all carriers but the one whose objects these are.
+    ///
+    /// # Errors
+    /// A file cannot be removed.
+    pub fn drop_carriers(&self, parts: &BTreeSet<ObjectId>) -> Result<()> {
         let objects = self.carriers();
         for id in loose_files::list(&objects)? {
             if !parts.contains(&id) {
