@@ -116,51 +116,6 @@ pub fn shell_line<'w>(words: impl IntoIterator<Item = &'w [u8]>) -> String {
     quoted.collect::<Vec<_>>().join(" ")
 }
 
-/// Removes the quotes and backslashes of a shell from a word, and returns the quote that is left
-/// open at its end. Fish alone has escapes in single quotes.
-pub fn unquoted(word: &str, is_fish: bool) -> (String, Option<char>) {
-    let (mut plain, mut quote) = (String::new(), None);
-    let mut signs = word.chars().peekable();
-    while let Some(sign) = signs.next() {
-        let is_escape =
-            quote != Some('\'') || (is_fish && matches!(signs.peek(), Some('\'' | '\\')));
-        match (sign, quote) {
-            ('\'' | '"', None) => quote = Some(sign),
-            (sign, Some(open)) if sign == open => quote = None,
-            ('\\', _) if is_escape => plain.extend(signs.next()),
-            (sign, _) => plain.push(sign),
-        }
-    }
-    (plain, quote)
-}
-
-/// Writes a word to stand behind an open quote of a shell.
-pub fn behind_quote(word: &str, quote: char) -> String {
-    if quote == '\'' {
-        return word.replace('\'', r"'\''");
-    }
-    let mut quoted = String::new();
-    for sign in word.chars() {
-        if matches!(sign, '"' | '$' | '`' | '\\') {
-            quoted.push('\\');
-        }
-        quoted.push(sign);
-    }
-    quoted
-}
-
-/// Puts a backslash before each character that a shell would interpret.
-pub fn backslashed(word: &str) -> String {
-    let mut quoted = String::new();
-    for sign in word.chars() {
-        if sign.is_ascii() && !sign.is_ascii_alphanumeric() && !"_-./,:+@%=~".contains(sign) {
-            quoted.push('\\');
-        }
-        quoted.push(sign);
-    }
-    quoted
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -202,36 +157,6 @@ mod tests {
             line,
             "checkpoint create --reason 'a b' - --scope='x y' '' '$(rm)'"
         );
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn what_is_quoted_is_unquoted_again() {
-        for word in [
-            "",
-            "a b",
-            "it's: \"$(x)\" `y` \\ *",
-            "gr\u{fc}n",
-            "#",
-            "src/a.rs",
-        ] {
-            let closed = (word.to_owned(), None);
-            assert_eq!(unquoted(&backslashed(word), false), closed);
-            assert_eq!(unquoted(&shell_word(word.as_bytes()), false), closed);
-            for quote in ['\'', '"'] {
-                let typed = format!("@:{quote}{}", behind_quote(word, quote));
-                let expected = (format!("@:{word}"), Some(quote));
-                assert_eq!(unquoted(&typed, false), expected);
-            }
-        }
-        for (typed, is_fish, plain, open) in [
-            ("'wave 1", false, "wave 1", Some('\'')),
-            (r#""a \" b\c""#, false, "a \" bc", None),
-            (r"'it\'s \\ \n'", true, r"it's \ \n", None),
-            (r"'it\'s", false, r"it\s", None),
-        ] {
-            assert_eq!(unquoted(typed, is_fish), (plain.to_owned(), open));
-        }
     }
 
     #[cfg(unix)]

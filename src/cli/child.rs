@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex};
-use std::thread::{self, JoinHandle};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::base::interrupt::{Interrupt, Interrupted};
@@ -17,13 +17,17 @@ use crate::error::{Code, Error, Result};
 use crate::model::command_end::CommandEnd;
 use crate::ops::context::{FedCommand, GitCommand, GitEnd};
 
-/// Shortest and longest pause between two looks at whether the child has ended.
-const FIRST_CHILD_PAUSE: Duration = Duration::from_millis(1);
-const LONGEST_CHILD_PAUSE: Duration = Duration::from_millis(2);
+/// Time between two looks at whether the child has ended.
+const PAUSE: Duration = Duration::from_millis(1);
+/// The same, once it has closed its output: it ends in a moment.
 const MOMENT: Duration = Duration::from_micros(100);
 /// Time for the child to end by itself before a signal is passed on; a terminal signals the child
 /// as well.
 const GRACE: Duration = Duration::from_millis(500);
+/// Most of stdout and of stderr of a child that is kept, in bytes: their ends.
+const MOST_KEPT: usize = 32 << 20;
+/// Time for the end of the output after that of the child: what ssh leaves behind may hold it open.
+const LEFT_OPEN: Duration = Duration::from_millis(500);
 
 /// Variables that redirect git to another repository or other settings, in any directory.
 const GIT_PLACES: [&str; 12] = [
@@ -110,73 +114,130 @@ impl Children<'_> {
 
     /// The child writes to our stderr, since our stdout is only for results.
     fn run(&self, command: &mut Command, shown: &Path) -> Result<CommandEnd> {
-        let _hidden = progress::hide();
         let stdin = if self.may_read_stdin {
             Stdio::inherit()
         } else {
             Stdio::null()
         };
         command.stdin(stdin).stdout(Stdio::from(std::io::stderr()));
-        self.spawn_and_wait(command, shown)
+        run_to_end(command, shown, self.interrupt)
     }
+}
 
-    fn spawn_and_wait(&self, command: &mut Command, shown: &Path) -> Result<CommandEnd> {
-        // A program that may ask at the terminal must be where the terminal lets it read.
-        #[cfg(unix)]
-        if !is_at_terminal() {
-            std::os::unix::process::CommandExt::process_group(command, 0);
-        }
-        let mut child = command.spawn().map_err(Error::io("start", shown))?;
-        let status = self
-            .wait(&mut child, Duration::MAX, None)
-            .map_err(Error::io("wait for", shown))?;
-        self.interrupt.check()?;
-        Ok(ended(status))
+fn run_to_end(command: &mut Command, shown: &Path, interrupt: &Interrupt) -> Result<CommandEnd> {
+    // A program that may ask at the terminal must be where the terminal lets it read.
+    let at_terminal = [
+        std::io::stdin().is_terminal(),
+        std::io::stdout().is_terminal(),
+        std::io::stderr().is_terminal(),
+    ];
+    if !at_terminal.contains(&true) {
+        lead_group(command);
     }
+    let end = run(command, interrupt, Duration::MAX, None).map_err(Error::io("start", shown))?;
+    interrupt.check()?;
+    Ok(ended(end.status))
+}
 
-    /// Waits for the end of the child; a signal is passed on after a grace period, and a second one
-    /// kills the child, as does the end of `limit`. `output` is cut off when its output is closed.
-    fn wait(
-        &self,
-        child: &mut Child,
-        limit: Duration,
-        output: Option<&mpsc::Receiver<()>>,
-    ) -> std::io::Result<ExitStatus> {
-        let started = Instant::now();
-        let mut pause = FIRST_CHILD_PAUSE;
-        let mut asked: Option<(i32, Instant)> = None;
-        let mut passed_on = false;
-        loop {
-            if let Some(status) = child.try_wait()? {
-                if let Some((signal, _)) = asked {
-                    self.interrupt
-                        .set(usize::try_from(signal).unwrap_or_default());
-                }
-                return Ok(status);
+/// How a child ended, and what it wrote to its pipes.
+struct ChildEnd {
+    status: ExitStatus,
+    stdout: Vec<u8>,
+    stderr: Vec<u8>,
+}
+
+/// Runs a child to its end. A pipe as its stdin gives it the input, or none until the child has
+/// ended, and then an empty line. At the end of the limit the child is killed.
+fn run(
+    command: &mut Command,
+    interrupt: &Interrupt,
+    limit: Duration,
+    input: Option<Vec<u8>>,
+) -> std::io::Result<ChildEnd> {
+    let _hidden = progress::hide();
+    let mut child = command.spawn()?;
+    let mut stdin = child.stdin.take();
+    if let Some(input) = input {
+        let pipe = stdin.take();
+        thread::spawn(move || pipe.map(|mut pipe| pipe.write_all(&input)));
+    }
+    let (open, output) = mpsc::channel();
+    let stdout = child.stdout.take().map(|pipe| gather(pipe, open.clone()));
+    let stderr = child.stderr.take().map(|pipe| gather(pipe, open.clone()));
+    let has_no_pipe = stdout.is_none() && stderr.is_none();
+    let open = Some(open).filter(|_| has_no_pipe);
+    let status = wait(&mut child, interrupt, limit, &output)?;
+    // A watcher that was killed with the child needs no word.
+    let _ = stdin.map(|mut watcher| watcher.write_all(b"\n"));
+    if open.is_none() {
+        let _ = output.recv_timeout(LEFT_OPEN);
+    }
+    let [stdout, stderr] = [stdout, stderr].map(|kept| {
+        kept.map(|kept| std::mem::take(&mut *lock(&kept)))
+            .unwrap_or_default()
+    });
+    Ok(ChildEnd {
+        status,
+        stdout,
+        stderr,
+    })
+}
+
+/// Waits for the end of a child; a signal is passed on after a grace period, and a second one kills
+/// the child, as does the end of the limit. `output` is cut off when its output is closed.
+fn wait(
+    child: &mut Child,
+    interrupt: &Interrupt,
+    limit: Duration,
+    output: &mpsc::Receiver<()>,
+) -> std::io::Result<ExitStatus> {
+    const KILL: i32 = 9;
+    let started = Instant::now();
+    let mut asked: Option<(i32, Instant)> = None;
+    let mut passed_on = false;
+    loop {
+        if let Some(status) = child.try_wait()? {
+            if let Some((signal, _)) = asked {
+                interrupt.set(usize::try_from(signal).unwrap_or_default());
             }
-            match (self.interrupt.check(), asked) {
-                (Err(Interrupted(signal)), None) => {
-                    // Cleared to detect a second signal; set again at the end.
-                    self.interrupt.set(0);
-                    asked = Some((signal, Instant::now()));
-                }
-                (Err(_), Some(_)) => kill_with_children(child)?,
-                (Ok(()), Some((signal, since))) if !passed_on && since.elapsed() >= GRACE => {
-                    pass_on(child, signal)?;
-                    passed_on = true;
-                }
-                _ if started.elapsed() >= limit => kill_with_children(child)?,
-                _ => {}
+            return Ok(status);
+        }
+        match (interrupt.check(), asked) {
+            (Err(Interrupted(signal)), None) => {
+                // Cleared to detect a second signal; set again at the end.
+                interrupt.set(0);
+                asked = Some((signal, Instant::now()));
             }
-            match output.map(|output| output.recv_timeout(pause)) {
-                // It has closed its output: it ends in a moment.
-                Some(Err(RecvTimeoutError::Disconnected)) => thread::sleep(MOMENT),
-                Some(_) => {}
-                None => thread::sleep(pause),
+            (Err(_), Some(_)) => pass_on(child, KILL)?,
+            (Ok(()), Some((signal, since))) if !passed_on && since.elapsed() >= GRACE => {
+                pass_on(child, signal)?;
+                passed_on = true;
             }
-            pause = (pause * 2).min(LONGEST_CHILD_PAUSE);
+            _ if started.elapsed() >= limit => pass_on(child, KILL)?,
+            _ => {}
+        }
+        if output.recv_timeout(PAUSE) == Err(RecvTimeoutError::Disconnected) {
+            thread::sleep(MOMENT);
         }
     }
+}
+
+/// Reads a pipe to its end, and drops `open` there; returns what was read so far.
+fn gather(mut pipe: impl Read + Send + 'static, open: mpsc::Sender<()>) -> Arc<Mutex<Vec<u8>>> {
+    let kept = Arc::new(Mutex::new(Vec::new()));
+    let into = Arc::clone(&kept);
+    thread::spawn(move || {
+        let mut piece = [0; 8192];
+        while let Ok(len @ 1..) = pipe.read(&mut piece) {
+            let mut kept = lock(&into);
+            kept.extend_from_slice(&piece[..len]);
+            if kept.len() > MOST_KEPT {
+                kept.drain(..MOST_KEPT / 2);
+            }
+        }
+        drop(open);
+    });
+    kept
 }
 
 /// Runs a database command in the system's shell, with files as stdin and stdout. The caller holds
@@ -192,7 +253,6 @@ pub fn database_command(interrupt: &Interrupt, fed: FedCommand<'_>) -> Result<Co
         stdout,
         stderr,
     } = fed;
-    let _hidden = progress::hide();
     let or_nothing = |file: Option<std::fs::File>| file.map_or_else(Stdio::null, Stdio::from);
     let mut command = shell_command(OsStr::new(line));
     command
@@ -200,11 +260,7 @@ pub fn database_command(interrupt: &Interrupt, fed: FedCommand<'_>) -> Result<Co
         .stdin(or_nothing(stdin))
         .stdout(or_nothing(stdout))
         .stderr(stderr);
-    Children {
-        interrupt,
-        may_read_stdin: false,
-    }
-    .spawn_and_wait(&mut command, Path::new("the shell"))
+    run_to_end(&mut command, Path::new("the shell"), interrupt)
 }
 
 /// Settings of git at a remote: nothing that a project or a template may bring, nothing that goes on
@@ -224,10 +280,6 @@ const REMOTE_SETTINGS: [&str; 13] = [
     "transfer.fsckObjects=false",
     "transfer.unpackLimit=1",
 ];
-/// Most of stdout and of stderr of git that is kept, in bytes: their ends.
-const MOST_KEPT: usize = 32 << 20;
-/// Time for the end of the output after that of git: what ssh leaves behind may hold it open.
-const LEFT_OPEN: Duration = Duration::from_millis(500);
 
 /// Runs git at a remote, with the user's own settings and keys. Without a terminal it asks nothing.
 /// The caller holds a shield.
@@ -235,35 +287,23 @@ const LEFT_OPEN: Duration = Duration::from_millis(500);
 /// # Errors
 /// Git cannot be started or takes too long, or a signal came; it has ended then.
 pub fn git(interrupt: &Interrupt, asked: &GitCommand<'_>) -> Result<GitEnd> {
-    let _hidden = progress::hide();
     let may_ask = asked.may_ask && std::io::stdin().is_terminal();
-    let mut command = remote_git(asked, may_ask);
     let started = Instant::now();
-    let mut child = command.spawn().map_err(|why| match why.kind() {
+    let end = run(
+        &mut remote_git(asked, may_ask),
+        interrupt,
+        asked.limit,
+        None,
+    );
+    let end = end.map_err(|why| match why.kind() {
         std::io::ErrorKind::NotFound => Error::git_missing(),
         _ => Error::io("start", Path::new("git"))(why),
     })?;
-    let watched = child.stdin.take();
-    let (open, output) = mpsc::channel();
-    let stdout = child.stdout.take().map(|pipe| gather(pipe, open.clone()));
-    let stderr = child.stderr.take().map(|pipe| gather(pipe, open));
-    let children = Children {
-        interrupt,
-        may_read_stdin: may_ask,
-    };
-    let status = children.wait(&mut child, asked.limit, Some(&output));
-    let status = status.map_err(Error::io("wait for", Path::new("git")))?;
-    if let Some(mut watched) = watched {
-        // A watcher that was killed with git needs no word.
-        let _ = watched.write_all(b"\n");
-        if status.code() == Some(NO_PROGRAM) {
-            return Err(Error::git_missing());
-        }
-    }
-    let [stdout, stderr] =
-        [stdout, stderr].map(|pipe| pipe.as_ref().map(gathered).unwrap_or_default());
     interrupt.check()?;
-    if started.elapsed() >= asked.limit && !status.success() {
+    if !may_ask && end.status.code() == Some(NO_PROGRAM) {
+        return Err(Error::git_missing());
+    }
+    if started.elapsed() >= asked.limit && !end.status.success() {
         return Err(Error::new(
             Code::GIT_TOO_SLOW,
             format!("git did not end within {} s", asked.limit.as_secs()),
@@ -271,9 +311,9 @@ pub fn git(interrupt: &Interrupt, asked: &GitCommand<'_>) -> Result<GitEnd> {
         .advise("nothing was changed here; '--timeout SECONDS' gives it more time"));
     }
     Ok(GitEnd {
-        is_success: status.success(),
-        stdout,
-        stderr,
+        is_success: end.status.success(),
+        stdout: String::from_utf8_lossy(&end.stdout).into_owned(),
+        stderr: String::from_utf8_lossy(&end.stderr).into_owned(),
     })
 }
 
@@ -319,49 +359,13 @@ fn remote_git(asked: &GitCommand<'_>, may_ask: bool) -> Command {
         // It asks this program, which has no answer, instead of the terminal.
         command.env("SSH_ASKPASS_REQUIRE", "force");
         command.env("SSH_ASKPASS", "false");
-        #[cfg(unix)]
-        {
+        if cfg!(unix) {
             command.stdin(Stdio::piped());
-            std::os::unix::process::CommandExt::process_group(&mut command, 0);
         }
+        lead_group(&mut command);
     }
     command
 }
-
-/// The end of what a child writes, read by a thread of its own.
-struct Gathered {
-    kept: Arc<Mutex<Vec<u8>>>,
-    thread: JoinHandle<()>,
-}
-
-/// Reads a pipe to its end, and drops `open` there.
-fn gather(mut pipe: impl Read + Send + 'static, open: mpsc::Sender<()>) -> Gathered {
-    let kept = Arc::new(Mutex::new(Vec::new()));
-    let into = Arc::clone(&kept);
-    let thread = thread::spawn(move || {
-        let mut piece = [0; 8192];
-        while let Ok(len @ 1..) = pipe.read(&mut piece) {
-            let mut kept = lock(&into);
-            kept.extend_from_slice(&piece[..len]);
-            if kept.len() > MOST_KEPT {
-                kept.drain(..MOST_KEPT / 2);
-            }
-        }
-        drop(open);
-    });
-    Gathered { kept, thread }
-}
-
-fn gathered(pipe: &Gathered) -> String {
-    let ended = Instant::now();
-    while !pipe.thread.is_finished() && ended.elapsed() < LEFT_OPEN {
-        thread::sleep(MOMENT);
-    }
-    String::from_utf8_lossy(&lock(&pipe.kept)).into_owned()
-}
-
-/// Upper bound on what is read of a wrapped command, in bytes.
-const MOST_FILTERED: usize = 1 << 16;
 
 /// Runs the user's command line in the system's shell with `input` as stdin, and returns what it
 /// wrote to stdout within the limit; then it is killed.
@@ -369,36 +373,13 @@ const MOST_FILTERED: usize = 1 << 16;
 /// # Errors
 /// The shell cannot be started.
 pub fn filtered(line: &OsStr, input: Vec<u8>, limit: Duration) -> std::io::Result<Vec<u8>> {
-    let started = Instant::now();
     let mut command = shell_command(line);
-    #[cfg(unix)]
-    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    lead_group(&mut command);
     command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::null());
-    let mut child = command.spawn()?;
-    let (stdin, mut stdout) = (child.stdin.take(), child.stdout.take());
-    thread::spawn(move || stdin.map(|mut pipe| pipe.write_all(&input)));
-    let (sender, pieces) = mpsc::channel();
-    thread::spawn(move || {
-        let mut piece = [0; 4096];
-        while let Some(Ok(len @ 1..)) = stdout.as_mut().map(|pipe| pipe.read(&mut piece)) {
-            if sender.send(piece[..len].to_vec()).is_err() {
-                return;
-            }
-        }
-    });
-    let mut output = Vec::new();
-    while output.len() < MOST_FILTERED {
-        match pieces.recv_timeout(limit.saturating_sub(started.elapsed())) {
-            Ok(piece) => output.extend(piece),
-            Err(RecvTimeoutError::Disconnected) => return Ok(output),
-            Err(RecvTimeoutError::Timeout) => break,
-        }
-    }
-    kill_with_children(&mut child)?;
-    Ok(output)
+    Ok(run(&mut command, &Interrupt::default(), limit, Some(input))?.stdout)
 }
 
 /// Sets the options of `less` and `lv`, unless the user did, as git does: colours pass, and a short
@@ -434,19 +415,15 @@ fn shell_command(line: &OsStr) -> Command {
     command
 }
 
-#[cfg(unix)]
-fn is_at_terminal() -> bool {
-    std::io::stdin().is_terminal()
-        || std::io::stdout().is_terminal()
-        || std::io::stderr().is_terminal()
+/// Lets a child lead a group, so that what it starts ends with it.
+fn lead_group(command: &mut Command) {
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(command, 0);
+    #[cfg(not(unix))]
+    let _ = command;
 }
 
-/// Kills a child, and what it started if it leads a group of its own.
-fn kill_with_children(child: &mut Child) -> std::io::Result<()> {
-    const KILL: i32 = 9;
-    pass_on(child, KILL)
-}
-
+/// Signals a child, and what it started if it leads a group.
 #[cfg(unix)]
 fn pass_on(child: &mut Child, signal: i32) -> std::io::Result<()> {
     use rustix::process::{Pid, Signal, kill_process, kill_process_group};

@@ -6,15 +6,15 @@ use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use clap::builder::StyledStr;
 use clap::{Arg, Command, ValueHint};
-use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
+use clap_complete::engine::{ArgValueCandidates, ArgValueCompleter, CompletionCandidate};
 use clap_complete::env::Shells;
 
-use crate::base::shell_word::{backslashed, behind_quote, unquoted};
 use crate::base::text::escape;
 use crate::base::time::ago;
 use crate::cli::schema;
-use crate::cli::{command_context, commands, environment, parse};
+use crate::cli::{command_context, commands, environment, grammar, parse};
 use crate::config::settings::OwnFile;
 use crate::model::checkpoint::record::Checkpoint;
 use crate::ops::browse::list::{self, ListOptions};
@@ -26,31 +26,30 @@ use crate::view::topics;
 use crate::workflow::engine::runs::Runs;
 
 /// Name of the program in shells.
-const NAME: &str = "checkpoint";
+pub const NAME: &str = "checkpoint";
 /// Number of checkpoints offered before a letter is typed.
 const MOST_OFFERED: usize = 100;
 
 /// Returns the candidates for a line in the format of the shell; `None` without any.
-pub fn answer(shell: &str, words: Vec<OsString>) -> Option<String> {
+pub fn answer(shell: &str, mut words: Vec<OsString>) -> Option<String> {
     let shells = Shells::builtins();
     let asking = shells.completer(shell)?;
     let at = environment::completing_index().unwrap_or(words.len().saturating_sub(1));
-    let (words, open_quote) = without_quotes(shell, words, at);
-    let quoting = match open_quote {
-        _ if shell != "bash" => Quoting::ByShell,
-        None => Quoting::Backslashes,
-        Some(quote) => Quoting::Behind(quote),
-    };
+    if matches!(shell, "bash" | "zsh" | "fish") {
+        for word in &mut words {
+            // As typed, with backslashes before blanks and the like.
+            *word = word
+                .to_str()
+                .map_or(word.clone(), |typed| typed.replace('\\', "").into());
+        }
+    }
     let mut whole = parse::command().mut_subcommands(by_its_name);
     let line = Arc::new(TypedLine {
         before: positionals(words.get(..at).unwrap_or_default()),
         words: words.clone(),
-        quoting,
     });
-    let types_option = words
-        .get(at)
-        .is_some_and(|word| word.as_encoded_bytes().starts_with(b"-"));
-    whole = with_candidates(whole, &line, types_option);
+    let typed = words.get(at)?.as_encoded_bytes();
+    whole = with_candidates(whole, &line, typed.starts_with(b"-"));
     let here = environment::absolute(std::path::Path::new(".")).ok();
     let mut told = Vec::new();
     asking
@@ -59,57 +58,15 @@ pub fn answer(shell: &str, words: Vec<OsString>) -> Option<String> {
     String::from_utf8(told).ok()
 }
 
-/// Removes the quotes of words, and returns the one that the word at `at` left open. Fish hands
-/// over the others without theirs.
-fn without_quotes(shell: &str, words: Vec<OsString>, at: usize) -> (Vec<OsString>, Option<char>) {
-    let (is_fish, mut open_quote) = (shell == "fish", None);
-    let plain = words.into_iter().enumerate().map(|(index, word)| {
-        let is_quoted = matches!(shell, "bash" | "zsh") || (is_fish && index == at);
-        let Some(typed) = word.to_str().filter(|_| is_quoted) else {
-            return word;
-        };
-        let (plain, open) = unquoted(typed, is_fish);
-        if index == at {
-            open_quote = open;
-        }
-        plain.into()
-    });
-    (plain.collect(), open_quote)
-}
-
-/// How candidates are quoted.
-#[derive(Clone, Copy)]
-enum Quoting {
-    ByShell,
-    Backslashes,
-    /// They follow this quote, which the user opened.
-    Behind(char),
-}
-
 /// The line that is completed.
 struct TypedLine {
     words: Vec<OsString>,
     /// Words between that of the command and the completed one that are no options.
     before: Vec<OsString>,
-    quoting: Quoting,
 }
 
-/// What an argument is completed with.
-#[derive(Clone, Copy)]
-enum CompletedWith {
-    /// Checkpoints that pass; each followed by `end`.
-    Checkpoints {
-        end: &'static str,
-        passes: fn(&Checkpoint) -> bool,
-    },
-    /// At most this number of checkpoints, then paths in the first.
-    CheckpointsThenPaths(usize),
-    Paths,
-    Sources,
-    Reasons,
-    Holds,
-    Runs,
-}
+/// Finds the candidates for a word that is typed.
+type Find = fn(&TypedLine, &Context, &str) -> Option<Vec<CompletionCandidate>>;
 
 /// Adds candidates to a command and those below it. Options are offered if one is being typed, or
 /// if there is nothing else.
@@ -139,128 +96,117 @@ fn by_its_name(command: Command) -> Command {
 }
 
 fn completed(command: &str, arg: Arg, line: &Arc<TypedLine>) -> Arg {
-    const ANY: fn(&Checkpoint) -> bool = |_| true;
     let value_name = arg.get_value_names().and_then(|names| names.first());
     let value_name = value_name.map(ToString::to_string).unwrap_or_default();
-    let checkpoints = |end, passes| CompletedWith::Checkpoints { end, passes };
-    let kind = match (value_name.as_str(), command) {
-        ("SEL", "pin") => checkpoints("", |c| !c.pinned),
-        ("SEL", "unpin") => checkpoints("", |c| c.pinned),
-        ("SEL" | "GOOD" | "BAD", _) => checkpoints("", ANY),
-        ("SEL:PATH", _) => checkpoints(":", ANY),
-        ("SEL|PATH", "diff") => CompletedWith::CheckpointsThenPaths(2),
-        ("SEL|PATH", _) => CompletedWith::CheckpointsThenPaths(1),
-        ("PATH", _) | ("PATTERN", "find") if arg.is_positional() => CompletedWith::Paths,
+    let find: Find = match (value_name.as_str(), command) {
+        ("SEL", "pin") => |_, context, typed| selectors(context, typed, "", |c| !c.pinned),
+        ("SEL", "unpin") => |_, context, typed| selectors(context, typed, "", |c| c.pinned),
+        ("SEL" | "GOOD" | "BAD", _) => |_, context, typed| inside_or(context, typed, ""),
+        ("SEL:PATH", _) => |_, context, typed| inside_or(context, typed, ":"),
+        ("SEL|PATH", "diff") => |line, context, typed| line.either(context, typed, 2),
+        ("SEL|PATH", _) => |line, context, typed| line.either(context, typed, 1),
+        ("PATH", _) | ("PATTERN", "find") if arg.is_positional() => {
+            |line, context, typed| Some(paths(context, line.before.first(), typed))
+        }
         ("PATH" | "GLOB|PATH", _) => return arg.value_hint(ValueHint::AnyPath),
-        ("WORKFLOW", _) => CompletedWith::Runs,
-        ("NAME", "release") => CompletedWith::Holds,
-        ("NAME", "schema") => return arg.add(ArgValueCompleter::new(schemas)),
-        ("COMMAND|TOPIC", _) => return arg.add(ArgValueCompleter::new(words_of_help)),
-        _ if arg.get_id() == "source" => CompletedWith::Sources,
-        _ if arg.get_id() == "reason" => CompletedWith::Reasons,
+        ("WORKFLOW", _) => runs,
+        ("NAME", "release") => holds,
+        ("NAME", "schema") => return arg.add(ArgValueCandidates::new(schemas)),
+        ("COMMAND|TOPIC", _) => return arg.add(ArgValueCandidates::new(words_of_help)),
+        _ if arg.get_id() == "source" => {
+            |_, context, typed| texts(context, typed, |c| &c.record.source)
+        }
+        _ if arg.get_id() == "reason" => {
+            |_, context, typed| texts(context, typed, |c| &c.record.reason)
+        }
         _ => return arg,
     };
     let line = Arc::clone(line);
     arg.add(ArgValueCompleter::new(move |typed: &OsStr| {
-        let Some(typed) = typed.to_str() else {
-            return Vec::new();
-        };
-        let found = line.candidates(kind, typed).unwrap_or_default();
-        let ordered = found.into_iter().enumerate();
+        let context = context(&line.words);
+        let found = typed.to_str().zip(context);
+        let found = found.and_then(|(typed, context)| find(&line, &context, typed));
+        let ordered = found.unwrap_or_default().into_iter().enumerate();
         ordered
-            .map(|(at, candidate)| line.finished(candidate).display_order(Some(at)))
+            .map(|(at, candidate)| candidate.display_order(Some(at)))
             .collect()
     }))
 }
 
-/// Completes commands and topics, with their descriptions.
-fn words_of_help(typed: &OsStr) -> Vec<CompletionCandidate> {
-    let Some(typed) = typed.to_str() else {
-        return Vec::new();
-    };
-    let whole = parse::command();
-    let commands = whole
-        .get_subcommands()
-        .map(|one| (one.get_name().to_owned(), one.get_about().cloned()));
-    let topics = topics::titles().map(|(name, title)| (name.to_owned(), Some(title.into())));
-    let fitting = commands
-        .chain(topics)
-        .filter(|(name, _)| name.starts_with(typed));
+/// Returns the names that begin as typed, with what is said of them.
+fn starting(
+    typed: &str,
+    named: impl Iterator<Item = (String, Option<StyledStr>)>,
+) -> Vec<CompletionCandidate> {
+    let fitting = named.filter(|(name, _)| name.starts_with(typed));
     fitting
         .map(|(name, about)| CompletionCandidate::new(name).help(about))
         .collect()
 }
 
-fn schemas(typed: &OsStr) -> Vec<CompletionCandidate> {
-    let names = schema::names();
-    let fits = |name: &&str| typed.to_str().is_some_and(|typed| name.starts_with(typed));
-    let fitting = names.into_iter().filter(fits);
-    fitting.map(CompletionCandidate::new).collect()
+/// Returns commands and topics, with their descriptions.
+fn words_of_help() -> Vec<CompletionCandidate> {
+    let whole = parse::command();
+    let commands = whole.get_subcommands();
+    let commands =
+        commands.map(|one| CompletionCandidate::new(one.get_name()).help(one.get_about().cloned()));
+    let topics = topics::titles()
+        .map(|(name, title)| CompletionCandidate::new(name).help(Some(title.into())));
+    commands.chain(topics).collect()
+}
+
+fn schemas() -> Vec<CompletionCandidate> {
+    let names = schema::names().into_iter();
+    names.map(CompletionCandidate::new).collect()
+}
+
+fn runs(_: &TypedLine, context: &Context, typed: &str) -> Option<Vec<CompletionCandidate>> {
+    let runs = Runs::all(&context.find_store().ok()??).ok()?.runs;
+    let named = runs.iter().map(|run| {
+        let about = escape(&run.workflow.description);
+        (run.id().to_owned(), Some(about.into()))
+    });
+    Some(starting(typed, named))
+}
+
+fn holds(_: &TypedLine, context: &Context, typed: &str) -> Option<Vec<CompletionCandidate>> {
+    let holds = hold::active_holds(context, &context.find_store().ok()??, &mut Vec::new());
+    let named = holds.into_iter().map(|hold| (hold.name, None));
+    Some(starting(typed, named))
 }
 
 impl TypedLine {
-    /// `None` without a store, or if it cannot be read.
-    fn candidates(&self, kind: CompletedWith, typed: &str) -> Option<Vec<CompletionCandidate>> {
-        let context = context(&self.words)?;
-        Some(match kind {
-            CompletedWith::Checkpoints { end, passes } => {
-                let inside = inside(&context, typed);
-                if inside.is_empty() {
-                    selectors(&context, typed, end, passes)?
-                } else {
-                    inside
-                }
-            }
-            CompletedWith::CheckpointsThenPaths(most) => {
-                let mut found = inside(&context, typed);
-                if found.is_empty() && self.before.len() < most {
-                    found = selectors(&context, typed, "", |_| true)?;
-                }
-                if found.is_empty() || !self.before.is_empty() {
-                    found.extend(paths(&context, self.before.first(), typed));
-                }
-                found
-            }
-            CompletedWith::Paths => paths(&context, self.before.first(), typed),
-            CompletedWith::Sources => texts(&context, typed, |c| &c.record.source)?,
-            CompletedWith::Reasons => texts(&context, typed, |c| &c.record.reason)?,
-            CompletedWith::Holds => {
-                let store = context.find_store().ok()??;
-                let holds = hold::active_holds(&context, &store, &mut Vec::new());
-                let fitting = holds
-                    .into_iter()
-                    .filter(|hold| hold.name.starts_with(typed));
-                fitting
-                    .map(|hold| CompletionCandidate::new(hold.name))
-                    .collect()
-            }
-            CompletedWith::Runs => {
-                let store = context.find_store().ok()??;
-                let runs = Runs::all(&store).ok()?.runs;
-                let fitting = runs.iter().filter(|run| run.id().starts_with(typed));
-                let named = fitting.map(|run| {
-                    CompletionCandidate::new(run.id())
-                        .help(Some(escape(&run.workflow.description).into()))
-                });
-                named.collect()
-            }
-        })
+    /// Completes at most this number of checkpoints, then paths in the first.
+    fn either(
+        &self,
+        context: &Context,
+        typed: &str,
+        most: usize,
+    ) -> Option<Vec<CompletionCandidate>> {
+        let mut found = inside(context, typed);
+        if found.is_empty() && self.before.len() < most {
+            found = selectors(context, typed, "", |_| true)?;
+        }
+        if found.is_empty() || !self.before.is_empty() {
+            found.extend(paths(context, self.before.first(), typed));
+        }
+        Some(found)
     }
+}
 
-    fn finished(&self, candidate: CompletionCandidate) -> CompletionCandidate {
-        let plain = candidate.get_value().to_string_lossy();
-        let quoted = match self.quoting {
-            Quoting::ByShell => return candidate,
-            Quoting::Backslashes => backslashed(&plain),
-            Quoting::Behind(quote) => behind_quote(&plain, quote),
-        };
-        CompletionCandidate::new(quoted).help(candidate.get_help().cloned())
+/// Completes a path behind the colon, else a checkpoint, each followed by `end`.
+fn inside_or(context: &Context, typed: &str, end: &str) -> Option<Vec<CompletionCandidate>> {
+    let inside = inside(context, typed);
+    if inside.is_empty() {
+        selectors(context, typed, end, |_| true)
+    } else {
+        Some(inside)
     }
 }
 
 /// Returns the words behind that of the command that are no options.
 fn positionals(words: &[OsString]) -> Vec<OsString> {
-    let command = parse::command_at(words).unwrap_or(words.len());
+    let command = grammar::command_at(words).unwrap_or(words.len());
     let typed = words.iter().skip(command + 1);
     let is_option = |word: &&OsString| word.as_encoded_bytes().starts_with(b"-");
     typed.filter(|word| !is_option(word)).cloned().collect()
@@ -387,18 +333,20 @@ fn described(checkpoint: &Checkpoint, now_ms: i64) -> String {
 /// Returns the context of the directory that the line refers to.
 fn context(words: &[OsString]) -> Option<Context> {
     let environment = environment::read();
-    let home = environment.home.clone();
     let mut line: Vec<OsString> = vec![NAME.into(), "status".into()];
-    for (flag, value) in places(words) {
-        // The shell has not expanded `~` yet.
-        let below_home = value
-            .to_str()
-            .and_then(|value| value.strip_prefix("~/"))
-            .map(str::to_owned);
-        let value = below_home
-            .zip(home.as_ref())
-            .map_or(PathBuf::from(value), |(rest, home)| home.join(rest));
-        line.extend([flag.into(), value.into()]);
+    for (at, word) in words.iter().enumerate() {
+        let word = word.to_str().unwrap_or_default();
+        let next = words.get(at + 1).and_then(|value| value.to_str());
+        let (name, value) = match word.split_once('=') {
+            None => (word, next.unwrap_or_default()),
+            Some(pair) => pair,
+        };
+        if matches!(name, "-C" | "--dir" | "--base") && !value.is_empty() {
+            // The shell has not expanded `~` yet.
+            let below_home = value.strip_prefix("~/").zip(environment.home.as_ref());
+            let value = below_home.map_or(PathBuf::from(value), |(rest, home)| home.join(rest));
+            line.extend([name.into(), value.into()]);
+        }
     }
     let global = parse::parse(&line).ok()?.global;
     let place = command_context::place(&global, &environment).ok()?;
@@ -410,32 +358,4 @@ fn context(words: &[OsString]) -> Option<Context> {
         OwnFile::MayBeBad,
     )
     .ok()
-}
-
-/// Returns the root and base given in the line.
-fn places(words: &[OsString]) -> Vec<(&'static str, OsString)> {
-    let mut found = Vec::new();
-    for (at, word) in words.iter().enumerate() {
-        let Some(word) = word.to_str() else { continue };
-        let next = || words.get(at + 1).cloned();
-        let (flag, value) = match word {
-            "-C" | "--dir" => ("--dir", next()),
-            "--base" => ("--base", next()),
-            _ => match (
-                word.strip_prefix("--dir="),
-                word.strip_prefix("--base="),
-                word.strip_prefix("-C"),
-            ) {
-                (Some(dir), _, _) | (_, _, Some(dir)) => ("--dir", Some(dir.into())),
-                (_, Some(base), _) => ("--base", Some(base.into())),
-                _ => continue,
-            },
-        };
-        found.extend(
-            value
-                .filter(|value| !value.is_empty())
-                .map(|value| (flag, value)),
-        );
-    }
-    found
 }

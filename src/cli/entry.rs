@@ -93,7 +93,7 @@ pub fn answer(
 ) -> (u8, Vec<u8>) {
     // What an earlier call on this thread left must not show.
     place::adopt(PlaceWords::default());
-    printer::collect(|| match parse::parse_one_of_many(args) {
+    printer::collect(|| match parse::parse(args) {
         Ok(cli) => {
             let call = Invocation {
                 args,
@@ -251,8 +251,8 @@ fn refuse(args: &[OsString], refusal: &ParseRefusal) -> u8 {
     let help_of = parse::help_of(args);
     let command = help_of.split(' ').nth(1).map(str::to_owned);
     let command = command.as_deref();
-    let meant = refusal.meant.as_ref();
-    place::set_help_of(meant.map_or(help_of.clone(), |meant| format!("checkpoint {meant}")));
+    let below = |meant| format!("{help_of} {meant}");
+    place::set_help_of(refusal.meant.as_ref().map_or(help_of.clone(), below));
     let error = Error::usage(refusal.text.clone());
     let command = command.unwrap_or("usage");
     let contract = contract::asked_for(command, args)

@@ -4,6 +4,7 @@
 use std::ffi::OsString;
 use std::path::Path;
 
+use clap::builder::Styles;
 use clap::{Args as _, Command as Grammar, FromArgMatches as _, Parser};
 
 use crate::cli::commands::{self, AnyCommand};
@@ -14,7 +15,7 @@ use crate::view::{place, version};
 /// Snapshot this directory into a shadow git repository, and bring it back.
 #[derive(Debug, Parser)]
 #[command(name = "checkpoint", bin_name = "checkpoint", version, max_term_width = grammar::MAX_WIDTH)]
-#[command(disable_help_subcommand = true, args_override_self = true)]
+#[command(disable_help_subcommand = true, args_override_self = true, styles = Styles::plain())]
 #[command(override_help = include_str!("commands/first_screen.txt"))]
 pub struct Cli {
     #[command(flatten)]
@@ -28,18 +29,7 @@ pub struct Cli {
 /// # Errors
 /// A message instead: help, the version, or a usage error.
 pub fn parse(args: &[OsString]) -> Result<Cli, ParseRefusal> {
-    let (cli, grammar) = parse_lean(args);
-    // Dropping the grammar would waste time shortly before the process ends.
-    std::mem::forget(grammar);
-    cli.map_or_else(|| parse_whole(args), Ok)
-}
-
-/// As [`parse`], in a process that goes on.
-///
-/// # Errors
-/// As [`parse`].
-pub fn parse_one_of_many(args: &[OsString]) -> Result<Cli, ParseRefusal> {
-    parse_lean(args).0.map_or_else(|| parse_whole(args), Ok)
+    parse_lean(args).map_or_else(|| parse_whole(args), Ok)
 }
 
 fn parse_whole(args: &[OsString]) -> Result<Cli, ParseRefusal> {
@@ -50,22 +40,18 @@ fn parse_whole(args: &[OsString]) -> Result<Cli, ParseRefusal> {
     parsed.map_err(|error| ParseRefusal::new(&error, args, &whole))
 }
 
-/// Parses a valid call with the grammar of one command, which is any one if none is named; returns
-/// the grammar too. No call for help and errors, which need the whole grammar.
-fn parse_lean(args: &[OsString]) -> (Option<Cli>, Option<Grammar>) {
+/// Parses a valid call with the grammar of one command, which is any one if none is named. No call
+/// for help and errors, which need the whole grammar.
+fn parse_lean(args: &[OsString]) -> Option<Cli> {
     let mut words = args.iter().skip(1).filter_map(|word| word.to_str());
     let named = words.find_map(commands::grammar);
-    let Some(command) = named.or_else(|| commands::grammar("status").filter(|_| args.len() == 1))
-    else {
-        return (None, None);
-    };
+    let command = named.or_else(|| commands::grammar("status").filter(|_| args.len() == 1))?;
     let whole = Grammar::new("checkpoint")
         .disable_help_subcommand(true)
         .args_override_self(true);
-    let mut whole = GlobalArgs::augment_args(whole).subcommand(command);
-    let matches = whole.try_get_matches_from_mut(args).ok();
-    let cli = matches.and_then(|mut found| Cli::from_arg_matches_mut(&mut found).ok());
-    (cli, Some(whole))
+    let whole = GlobalArgs::augment_args(whole).subcommand(command);
+    let mut matches = whole.try_get_matches_from(args).ok()?;
+    Cli::from_arg_matches_mut(&mut matches).ok()
 }
 
 /// Returns the whole grammar.
@@ -86,19 +72,8 @@ pub fn help_of(args: &[OsString]) -> String {
 /// Whether a command line calls a command, however wrong it is otherwise; a call for help is none.
 pub fn calls(args: &[OsString], command: &str) -> bool {
     let asks_for_help = args.iter().any(|word| word == "--help" || word == "-h");
-    let named = command_at(args).and_then(|at| args.get(at));
+    let named = grammar::command_at(args).and_then(|at| args.get(at));
     named.is_some_and(|word| word == command) && !asks_for_help
-}
-
-/// Returns the position of the word that names the command: the first that is no option.
-pub fn command_at(args: &[OsString]) -> Option<usize> {
-    let takes_value = |word: &OsString| {
-        let word = word.to_str().unwrap_or_default();
-        ["-C", "--dir", "--base", "--color", "--lock-timeout"].contains(&word)
-    };
-    let is_option = |word: &OsString| word.as_encoded_bytes().starts_with(b"-");
-    let is_value = |at: usize| at > 1 && takes_value(&args[at - 1]);
-    (1..args.len()).find(|at| !(is_option(&args[*at]) || is_value(*at)))
 }
 
 /// Returns the version, with what it was built from if `-v` stands beside it; `None` if the call asks
@@ -199,7 +174,7 @@ mod tests {
             let whole = Cli::try_parse_from(words(line)).expect(line);
             let either = super::parse(&words(line)).ok().expect(line);
             assert_eq!(format!("{either:?}"), format!("{whole:?}"));
-            let is_lean = parse_lean(&words(line)).0.is_some();
+            let is_lean = parse_lean(&words(line)).is_some();
             // If a value is the name of a command, the whole grammar is used.
             assert_eq!(is_lean, !line.contains("-C list"), "{line}");
         }
@@ -209,51 +184,49 @@ mod tests {
             "checkpoint lsit",
             "checkpoint -h",
         ] {
-            assert!(parse_lean(&words(line)).0.is_none(), "{line}");
+            assert!(parse_lean(&words(line)).is_none(), "{line}");
         }
     }
 
     #[test]
     fn every_refusal_of_arguments_is_said_in_plain_words() {
         for (line, expected) in [
-            ("create --bogus", "there is no option '--bogus' here"),
+            ("create --bogus", "unexpected argument '--bogus' found"),
             (
                 "create --resaon x",
-                "there is no option '--resaon' here; did you mean '--reason'?",
+                "unexpected argument '--resaon' found; did you mean '--reason'?",
             ),
-            ("list -n abc", "--limit takes a whole number, not 'abc'"),
-            ("list -n", "--limit needs a value"),
+            (
+                "list -n abc",
+                "invalid value 'abc' for '--limit <N>': it is no whole number",
+            ),
+            (
+                "list -n",
+                "a value is required for '--limit <N>' but none was supplied",
+            ),
             (
                 "list --color sometimes",
-                "--color does not take 'sometimes', but auto, always or never",
-            ),
-            (
-                "list --color",
-                "--color needs a value: auto, always or never",
+                "invalid value 'sometimes' for '--color <WHEN>' [possible values: auto, always, never]",
             ),
             (
                 "find --text x -n 0",
-                "--limit takes a whole number from 1, not '0'",
+                "invalid value '0' for '--limit <N>': it must be 1 or more",
             ),
             (
                 "prune --keep 0",
-                "--keep takes a whole number from 1, not '0'",
-            ),
-            (
-                "prune --keep many",
-                "--keep takes a whole number, not 'many'",
+                "invalid value '0' for '--keep <N>': 0 is not in 1..=4294967295",
             ),
             (
                 "prune --keep 99999999999",
-                "--keep takes a smaller number, not '99999999999'",
+                "invalid value '99999999999' for '--keep <N>': 99999999999 is not in 1..=4294967295",
             ),
             ("pin", "pin needs SEL"),
             ("create --format json", "create needs --contract"),
             (
                 "restore x --to d --overlay",
-                "--to cannot be used together with --overlay",
+                "the argument '--to <DIR>' cannot be used with '--overlay'",
             ),
-            ("pin a b", "unexpected argument 'b'"),
+            ("pin a b", "unexpected argument 'b' found"),
         ] {
             let line = format!("checkpoint {line}");
             let refused = super::parse(&words(&line)).expect_err(&line);

@@ -49,11 +49,11 @@ fn wrong_usage_says_in_one_line_what_and_what_next() {
         (&["pin"][..], "pin needs SEL; see 'checkpoint pin --help'"),
         (
             &["list", "--color", "sometimes"],
-            "--color does not take 'sometimes', but auto, always or never; see 'checkpoint list --help'",
+            "invalid value 'sometimes' for '--color <WHEN>' [possible values: auto, always, never]; see 'checkpoint list --help'",
         ),
         (
             &["verifi"],
-            "there is no command 'verifi'; did you mean 'verify'? see 'checkpoint verify --help'",
+            "unrecognized subcommand 'verifi'; did you mean 'verify'? see 'checkpoint verify --help'",
         ),
     ] {
         let run = sandbox.run(args).code(2);

@@ -187,7 +187,7 @@ fn a_group_without_a_command_names_its_commands() {
     for (group, message) in [
         (
             "workflow",
-            "workflow needs a command: init, status, next, resume, rewind, note, list, show, …; \
+            "workflow needs a command: init, status, next, resume, rewind, note, list, show; \
              see 'checkpoint workflow --help'",
         ),
         (
@@ -217,50 +217,30 @@ fn a_group_without_a_command_names_its_commands() {
 }
 
 #[test]
-fn common_words_of_other_programs_lead_to_the_command() {
+fn a_command_with_a_slip_leads_to_the_one_that_is_meant() {
     let sandbox = Sandbox::new();
     for (word, meant) in [
-        ("rollback", "'restore' or 'undo'"),
-        ("revert", "'restore' or 'undo'"),
-        ("checkout", "'restore'"),
-        ("drop", "'delete'"),
-        ("remove", "'delete'"),
-        ("remov", "'delete'"),
-        ("history", "'list'"),
-        ("init", "'create'"),
-        ("info", "'status'"),
-        ("commit", "'create'"),
-        ("stash", "'create'"),
-        ("snapshot", "'create'"),
-        ("clean", "'prune'"),
-        ("crate", "'create'"),
-        ("creat", "'create'"),
-        ("restor", "'restore'"),
-        ("version", "'--version'"),
-        ("grep", "'find'"),
-        ("fsck", "'verify'"),
-        ("LIST", "'list'"),
+        ("crate", "create"),
+        ("creat", "create"),
+        ("restor", "restore"),
     ] {
         let run = sandbox.run(&[word]).code(2).stdout_is("");
-        let said = format!("checkpoint: there is no command '{word}'; did you mean {meant}? see '");
-        assert!(run.stderr.starts_with(&said), "{run}");
+        let said = format!(
+            "checkpoint: unrecognized subcommand '{word}'; did you mean '{meant}'? see 'checkpoint {meant} --help'\n"
+        );
+        assert_eq!(run.stderr, said);
         // The command that is named can be run.
-        let tried = run
-            .stderr
-            .split("see 'checkpoint ")
-            .nth(1)
-            .expect("a command");
-        let tried: Vec<&str> = tried.trim_end_matches("'\n").split(' ').collect();
-        sandbox.run(&tried).success().stdout_has("Usage:");
+        sandbox
+            .run(&[meant, "--help"])
+            .success()
+            .stdout_has("Usage:");
     }
     sandbox
         .run(&["workflow", "initt"])
         .code(2)
-        .stderr_has("there is no workflow command 'initt'; did you mean 'init'? see 'checkpoint workflow init --help'");
-    for word in ["zzzzz", "run", "exec", "test", "stop", "make"] {
-        let said = format!("checkpoint: there is no command '{word}'; see 'checkpoint --help'\n");
-        sandbox.run(&[word]).code(2).stderr_has(&said);
-    }
+        .stderr_has("unrecognized subcommand 'initt'; did you mean 'init'? see 'checkpoint workflow init --help'");
+    let said = "checkpoint: unrecognized subcommand 'zzzzz'; see 'checkpoint --help'\n";
+    sandbox.run(&["zzzzz"]).code(2).stderr_has(said);
 }
 
 #[test]

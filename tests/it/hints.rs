@@ -71,8 +71,9 @@ const SENTENCES: &[(&str, &[&str])] = &[
     ("--id starts another", &["workflow init"]),
     ("name those that matter with --file", &["phase done"]),
     ("--take needs the path of a file", &["workflow recover"]),
-    ("add --static", &["completions"]),
     ("--files, --state or --both", &["workflow rewind"]),
+    ("create --source=mcp", &["create"]),
+    ("phase --actor=mcp", &["phase"]),
 ];
 /// Commands with `--dry-run`.
 const DRY_RUN: [&str; 10] = [

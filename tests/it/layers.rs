@@ -519,7 +519,7 @@ fn what_there_is_too_much_of_only_falls() {
         (
             "tables of the commands",
             shape::tables_of_commands(&files),
-            2,
+            3,
         ),
         (
             "results with a bare string as error",

@@ -27,7 +27,7 @@ pub struct CatArgs {
     /// Path, if the first word is a checkpoint alone
     #[arg(value_name = "PATH")]
     pub path: Option<OsString>,
-    /// Path, where the word could be a checkpoint too
+    /// Path (where the word could be a checkpoint too)
     #[arg(value_name = "PATH", last = true, conflicts_with = "path")]
     pub only: Option<OsString>,
     /// Number of bytes at the start that are left out

@@ -1,11 +1,11 @@
 //! `completions`: prints the completion script of a shell. No store is opened.
 
-use clap::Command as Grammar;
 use clap_complete::Shell;
 use clap_complete::env::Shells;
 
 use crate::base::shell_word::shell_word;
 use crate::cli::command_context::CommandContext;
+use crate::cli::completion::NAME;
 use crate::cli::global::COMPLETE_VARIABLE;
 use crate::cli::run::RunAnywhere;
 use crate::cli::{environment, exit_code};
@@ -29,18 +29,11 @@ pub struct CompletionsArgs {
     /// Shell to print it for
     #[arg(value_name = "SHELL")]
     pub shell: Shell,
-    /// Print a script of commands and options alone, without ids
-    #[arg(long = "static")]
-    pub is_static: bool,
 }
 
 impl RunAnywhere for CompletionsArgs {
     fn run(self, cmd: &CommandContext<'_>, _: Environment) -> Result<u8> {
-        let script = if self.is_static {
-            static_script(self.shell, &mut (cmd.grammar)())
-        } else {
-            dynamic_script(&self.shell.to_string(), &environment::program(cmd.words))?
-        };
+        let script = script(&self.shell.to_string(), &environment::program(cmd.words))?;
         print(cmd, "completions", &script);
         Ok(exit_code::DONE)
     }
@@ -55,13 +48,6 @@ pub fn print(cmd: &CommandContext<'_>, command: &str, text: &str) {
     }
 }
 
-/// Returns a script with the commands and options themselves.
-fn static_script(shell: Shell, whole: &mut Grammar) -> String {
-    let mut script = Vec::new();
-    clap_complete::generate(shell, whole, "checkpoint", &mut script);
-    String::from_utf8_lossy(&script).into_owned()
-}
-
 /// Puts the words together that bash cuts at colons and the like, and takes off the candidates what
 /// stands before the cut.
 const BASH_SCRIPT: &str = include_str!("completions.bash");
@@ -73,32 +59,23 @@ const ZSH_SCRIPT: &str = include_str!("completions.zsh");
 ///
 /// # Errors
 /// The shell does not support it.
-fn dynamic_script(shell: &str, program: &str) -> Result<String> {
+fn script(shell: &str, program: &str) -> Result<String> {
     let own = match shell {
         "bash" => Some(BASH_SCRIPT),
         "zsh" => Some(ZSH_SCRIPT),
         _ => None,
     };
     if let Some(script) = own {
-        let asking = format!(
-            "{COMPLETE_VARIABLE}={shell} {}",
-            shell_word(program.as_bytes())
-        );
+        let program = shell_word(program.as_bytes());
+        let asking = format!("{COMPLETE_VARIABLE}={shell} {program}");
         return Ok(script.replace("ASKING", &asking));
     }
-    let shells = Shells::builtins();
-    let found = shells.completer(shell);
-    let asking = found.ok_or_else(|| {
-        Error::unexpected(format!("{shell} cannot ask for candidates; add --static"))
-    })?;
-    let mut script = Vec::new();
-    let written = asking.write_registration(
-        COMPLETE_VARIABLE,
-        "checkpoint",
-        "checkpoint",
-        program,
-        &mut script,
-    );
-    written.map_err(|e| Error::unexpected(format!("no script for {shell}: {e}")))?;
-    Ok(String::from_utf8_lossy(&script).into_owned())
+    let (shells, mut script) = (Shells::builtins(), Vec::new());
+    let written = shells.completer(shell).map(|asking| {
+        asking.write_registration(COMPLETE_VARIABLE, NAME, NAME, program, &mut script)
+    });
+    match written {
+        Some(Ok(())) => Ok(String::from_utf8_lossy(&script).into_owned()),
+        _ => Err(Error::unexpected(format!("no script for {shell}"))),
+    }
 }

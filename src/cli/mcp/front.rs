@@ -9,10 +9,9 @@ use serde_json::{Map, Value};
 use crate::base::interrupt::Interrupt;
 use crate::base::progress::Progress;
 use crate::cli::mcp::allowed_dirs::AllowedDirs;
-use crate::cli::mcp::arguments::{Arguments, usage};
 use crate::cli::mcp::paging;
 use crate::cli::mcp::plans::{Plans, ShownPlan};
-use crate::cli::mcp::tools::{MOST_BYTES, ToolEffect, ToolSpec, USUAL_RESULTS};
+use crate::cli::mcp::tools::{Arguments, ToolEffect, ToolSpec, USUAL_RESULTS, usage};
 use crate::cli::{entry, exit_code};
 use crate::config::environment::Environment;
 use crate::error::{Code, Error, Result};
@@ -28,8 +27,8 @@ const CHANGES_BESIDE_A_PATCH: u64 = 20;
 const LONGEST_LETTER: u64 = 4;
 /// Characters that are left for what is said beside document and patch.
 const ROOM_FOR_WORDS: usize = 500;
-/// Number of tries with ever fewer bytes until an escaped content is short enough.
-const TRIES_TO_FIT: u32 = 4;
+/// Upper bound on the bytes of one content.
+const MOST_BYTES: u64 = 20_000;
 
 /// What all calls of a server share.
 pub struct Front {
@@ -59,6 +58,21 @@ pub struct ToolAnswer {
     pub texts: Vec<String>,
 }
 
+impl ToolAnswer {
+    /// Returns an answer, a page of which there may be a next one.
+    fn page(document: Value, next: Option<u64>, mut texts: Vec<String>) -> Self {
+        // Tells a model, which may see no more than the texts.
+        let goes_on = |next| format!("There is more: call again with \"cursor\": \"{next}\".");
+        texts.extend(next.map(goes_on));
+        Self {
+            has_failed: document["ok"] != true,
+            document,
+            next,
+            texts,
+        }
+    }
+}
+
 impl Front {
     /// Answers a call of any tool but `checkpoint_restore`.
     pub fn call(
@@ -67,50 +81,42 @@ impl Front {
         given: Map<String, Value>,
         work: &RunningWork,
     ) -> ToolAnswer {
-        let answered = Arguments::check(given, &tool.input_schema())
+        let answered = tool
+            .check(given)
             .and_then(|given| self.answer(tool, &given, work));
         answered.unwrap_or_else(|error| refused(tool, &error))
     }
 
     fn answer(&self, tool: &ToolSpec, given: &Arguments, work: &RunningWork) -> Result<ToolAnswer> {
         let dir = self.dirs.find(given.text("directory"))?;
-        let mut words = (tool.words)(given)?;
-        let command = words.first().cloned().unwrap_or_default();
-        if command == "cat" {
+        let (mut words, from) = (tool.words(given)?, given.cursor()?);
+        if tool.name == "checkpoint_read" {
             return Ok(self.read(&dir, &words, given, work));
         }
-        let shown = words.clone();
-        if tool.effect == ToolEffect::Plans {
+        let is_plan = tool.effect == ToolEffect::Plans;
+        if is_plan {
             words.insert(1, "--dry-run".into());
         }
         let (code, mut document) = self.run(&dir, &words, work);
-        if tool.effect == ToolEffect::Plans {
-            if given.cursor()? > 0 {
-                self.check_same_plan(&document, &dir)?;
-            }
-            self.note_plan(&document, dir.clone(), shown);
+        if is_plan {
+            words.remove(1);
+            self.note_plan(&document, dir.clone(), words.clone(), from > 0)?;
         }
-        let mut texts = Vec::new();
         if given.is_set("patch") && document["ok"] == true {
             return Ok(self.patch(&dir, &words, given, document, work));
         }
-        let limit = given.number("limit");
-        let limit = limit.or_else(|| match command.to_str() {
-            Some("list") => Some(USUAL_ITEMS),
-            Some("find") => Some(USUAL_RESULTS),
+        let usual = match tool.name {
+            "checkpoint_list" => Some(USUAL_ITEMS),
+            "checkpoint_find" => Some(USUAL_RESULTS),
             _ => None,
-        });
-        let next = paging::page(&mut document, tool.lists, given.cursor()?, limit);
+        };
+        let limit = given.number("limit").map(|limit| limit.max(1)).or(usual);
+        let next = paging::page(&mut document, tool.lists, from, limit);
         // Without a terminal, `resume` shows what can be answered, and decides nothing.
-        let shows_choices = command == "workflow" && code == exit_code::REFUSED;
-        if let Some(next) = next {
-            texts.push(goes_on(next));
-        }
+        let shows_choices = tool.name == "workflow_resume" && code == exit_code::REFUSED;
         Ok(ToolAnswer {
             has_failed: document["ok"] != true && !shows_choices,
-            document,
-            next,
-            texts,
+            ..ToolAnswer::page(document, next, Vec::new())
         })
     }
 
@@ -127,34 +133,22 @@ impl Front {
         paging::cut_list(&mut document, "changes", limit);
         let (_, printed) = self.run_as(dir, words, work, false);
         let patch = String::from_utf8_lossy(&printed);
-        let from = given
-            .cursor()
-            .ok()
-            .and_then(|from| usize::try_from(from).ok());
-        let from = patch.floor_char_boundary(from.unwrap_or_default());
+        let within = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+        let from = patch.floor_char_boundary(within(given.cursor().unwrap_or_default()));
         let room = paging::LONGEST_TEXT.saturating_sub(paging::length(&document) + ROOM_FOR_WORDS);
-        let most = given.number("max_bytes").unwrap_or(MOST_BYTES);
-        let most = most.min(room as u64).max(LONGEST_LETTER);
-        let end = from.saturating_add(usize::try_from(most).unwrap_or(usize::MAX));
-        let end = patch.floor_char_boundary(end).max(from);
+        let most = within(most_bytes(given))
+            .min(room)
+            .max(within(LONGEST_LETTER));
+        let end = patch
+            .floor_char_boundary(from.saturating_add(most))
+            .max(from);
         let next = (end < patch.len()).then_some(end as u64);
-        let mut texts = vec![patch[from..end].to_owned()];
         if let Some(next) = next {
-            paging::warn(
-                &mut document,
-                &format!(
-                    "{end} of {} bytes of the patch; cursor {next} goes on",
-                    patch.len()
-                ),
-            );
-            texts.push(goes_on(next));
+            let all = patch.len();
+            let message = format!("{end} of {all} bytes of the patch; cursor {next} goes on");
+            paging::warn(&mut document, &message);
         }
-        ToolAnswer {
-            has_failed: false,
-            document,
-            next,
-            texts,
-        }
+        ToolAnswer::page(document, next, vec![patch[from..end].to_owned()])
     }
 
     /// Reads a part of a file that is short enough as text.
@@ -166,17 +160,15 @@ impl Front {
         work: &RunningWork,
     ) -> ToolAnswer {
         let from = given.cursor().unwrap_or_default();
-        let mut most = given.number("max_bytes").unwrap_or(MOST_BYTES);
-        let mut tries = TRIES_TO_FIT;
+        let mut most = most_bytes(given);
         let mut document = loop {
-            let mut part = words.to_vec();
-            part.insert(1, format!("--bytes={most}").into());
-            let (_, document) = self.run(dir, &part, work);
-            tries -= 1;
-            if tries == 0
-                || most < 2 * LONGEST_LETTER
-                || paging::length(&document) <= paging::LONGEST_TEXT
-            {
+            let part = [
+                format!("--skip={from}").into(),
+                format!("--bytes={most}").into(),
+            ];
+            let (_, document) = self.run(dir, &[&words[..1], &part, &words[1..]].concat(), work);
+            // Characters that are escaped need more room.
+            if most < 2 * LONGEST_LETTER || paging::length(&document) <= paging::LONGEST_TEXT {
                 break document;
             }
             most /= 2;
@@ -191,34 +183,30 @@ impl Front {
         let size = data["size_bytes"].as_u64().unwrap_or_default();
         let end = from.saturating_add(length);
         let next = (length > 0 && end < size).then_some(end);
-        let mut texts = Vec::new();
         if let Some(next) = next {
             let message = format!("{length} of {size} bytes; cursor {next} goes on");
             paging::warn(&mut document, &message);
-            texts.push(goes_on(next));
         }
-        ToolAnswer {
-            has_failed: document["ok"] != true,
-            document,
-            next,
-            texts,
-        }
+        ToolAnswer::page(document, next, Vec::new())
     }
 
-    /// Refuses a later page of a plan that is not the one of the first page: its digest would stand
-    /// for changes that no page showed.
-    fn check_same_plan(&self, document: &Value, dir: &Path) -> Result<()> {
-        let digest = document["data"]["plan_digest"].as_str();
-        let is_same = digest.is_none_or(|digest| self.plans.find(digest, Some(dir)).is_ok());
-        let what = "something has moved since the first page; plan again without a cursor";
-        is_same.then_some(()).ok_or_else(|| usage(what.to_owned()))
-    }
-
-    fn note_plan(&self, document: &Value, dir: PathBuf, words: Vec<OsString>) {
+    /// Remembers a plan that was shown. A later page must be of the plan of the first one: its digest
+    /// would stand for changes that no page showed.
+    fn note_plan(
+        &self,
+        document: &Value,
+        dir: PathBuf,
+        words: Vec<OsString>,
+        is_later_page: bool,
+    ) -> Result<()> {
         let data = &document["data"];
         let Some(digest) = data["plan_digest"].as_str() else {
-            return;
+            return Ok(());
         };
+        if is_later_page && self.plans.find(digest, Some(&dir)).is_err() {
+            let what = "something has moved since the first page; plan again without a cursor";
+            return usage(what.to_owned());
+        }
         let counts = &data["counts"];
         let stake = format!(
             "Restore {} to {} ({}): add {}, modify {} and delete {} files?",
@@ -236,6 +224,7 @@ impl Front {
             shown: Instant::now(),
         };
         self.plans.note(digest, plan);
+        Ok(())
     }
 
     /// Finds the plan that a call of `checkpoint_restore` names, and its digest.
@@ -243,7 +232,7 @@ impl Front {
     /// # Errors
     /// The arguments are wrong, or the plan cannot be carried out.
     pub fn plan(&self, tool: &ToolSpec, given: Map<String, Value>) -> Result<(String, ShownPlan)> {
-        let given = Arguments::check(given, &tool.input_schema())?;
+        let given = tool.check(given)?;
         let digest = given.text("plan").unwrap_or_default().to_owned();
         let named = given.text("directory");
         let dir = named.map(|_| self.dirs.find(named)).transpose()?;
@@ -280,12 +269,7 @@ impl Front {
             self.plans.note(digest, plan);
         }
         paging::page(&mut document, tool.lists, 0, None);
-        ToolAnswer {
-            has_failed: document["ok"] != true,
-            document,
-            next: None,
-            texts,
-        }
+        ToolAnswer::page(document, None, texts)
     }
 
     /// Runs a command; returns its exit code and document.
@@ -344,12 +328,7 @@ pub fn refused(tool: &ToolSpec, error: &Error) -> ToolAnswer {
         );
     }
     paging::page(&mut document, &[], 0, None);
-    ToolAnswer {
-        document,
-        has_failed: true,
-        next: None,
-        texts: Vec::new(),
-    }
+    ToolAnswer::page(document, None, Vec::new())
 }
 
 /// Replaces advice that names the command line.
@@ -358,7 +337,8 @@ fn advise(document: &mut Value, hint: &str) {
     document["error"]["command"] = Value::Null;
 }
 
-/// Tells a model, which may see no more than the texts, how it gets the next page.
-fn goes_on(next: u64) -> String {
-    format!("There is more: call again with \"cursor\": \"{next}\".")
+/// Returns how many bytes of a content are asked for.
+fn most_bytes(given: &Arguments) -> u64 {
+    let most = given.number("max_bytes").unwrap_or(MOST_BYTES);
+    most.clamp(LONGEST_LETTER, MOST_BYTES)
 }

@@ -7,23 +7,25 @@ use std::time::{Duration, Instant};
 
 use rmcp::ServerHandler;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ClientResult, ContentBlock,
-    CustomRequest, CustomResult, ElicitRequest, ElicitRequestParams, ElicitResult,
+    CallToolRequestParams, CallToolResponse, CallToolResult, ClientJsonRpcMessage, ClientResult,
+    ContentBlock, CustomRequest, CustomResult, ElicitRequest, ElicitRequestParams, ElicitResult,
     ElicitationAction, ElicitationSchema, ErrorCode, ErrorData, GetPromptRequestParams,
     GetPromptResponse, GetPromptResult, Implementation, InitializeRequestParams, InitializeResult,
     InputRequest, InputRequiredResult, ListPromptsResult, ListToolsResult, MetaObject,
     PaginatedRequestParams, ProgressNotificationParam, Prompt, PromptArgument, PromptMessage,
-    ProtocolVersion, Role, ServerCapabilities, ServerConfig, ServerRequest, Tool, ToolAnnotations,
+    ProtocolVersion, Role, ServerCapabilities, ServerConfig, ServerJsonRpcMessage, ServerRequest,
+    Tool, ToolAnnotations,
 };
-use rmcp::service::{Peer, QuitReason, RequestContext, RoleServer, serve_directly};
+use rmcp::service::{QuitReason, RequestContext, RoleServer, serve_directly};
+use rmcp::transport::Transport;
+use rmcp::transport::async_rw::AsyncRwTransport;
 use serde_json::{Map, Value};
+use tokio::io::{Stdin, Stdout};
 use tokio::sync::{Semaphore, watch};
 
 use crate::base::interrupt::Interrupt;
 use crate::cli::mcp::front::{self, Front, RunningWork, ToolAnswer};
-use crate::cli::mcp::output_schema;
 use crate::cli::mcp::prompts::{self, PROMPTS, PromptSpec};
-use crate::cli::mcp::stdio::StdioTransport;
 use crate::cli::mcp::tools::{self, ToolEffect, ToolSpec};
 use crate::cli::{exit_code, signals};
 use crate::error::{Error, Result};
@@ -68,32 +70,71 @@ pub fn serve(front: Front) -> Result<u8> {
     let runtime = runtime.enable_time().build();
     let runtime = runtime.map_err(|why| Error::unexpected(format!("no runtime: {why}")))?;
     let served = runtime.block_on(serve_on_stdio(front, signals.clone()));
-    // Waits for work that goes on.
-    drop(runtime);
+    // A thread may wait for a line that never comes.
+    runtime.shutdown_background();
     signals.check()?;
     served.map(|()| exit_code::DONE)
 }
 
 async fn serve_on_stdio(front: Front, signals: Interrupt) -> Result<()> {
     let ended = Arc::new(watch::Sender::new(false));
-    let (transport, writer) = StdioTransport::start(ended.clone());
     let slots = Arc::new(Semaphore::new(AT_ONCE as usize));
+    let transport = Stdio {
+        streams: AsyncRwTransport::new(tokio::io::stdin(), tokio::io::stdout()),
+        slots: slots.clone(),
+        ended: ended.clone(),
+    };
     let server = Server {
         front: Arc::new(front),
         slots: slots.clone(),
         ended,
         signals: signals.clone(),
-        tools: tools::all().map(listed_tool).collect(),
+        tools: tools::TOOLS.iter().map(listed_tool).collect(),
     };
     // The handshake of the SDK ends the process at a notification that comes too early.
     let running = serve_directly::<RoleServer, _, _, _, _>(server, transport, None);
     let quit = running.waiting().await;
     // The transport does not wait for a call that was cancelled; its work goes on to its end.
     drop(slots.acquire_many(AT_ONCE).await);
-    writer.finish();
     match quit {
         Ok(QuitReason::JoinError(why)) | Err(why) => Err(Error::unexpected(why)),
         Ok(_) => Ok(()),
+    }
+}
+
+/// The standard streams, which end for the SDK when the work has ended as well.
+struct Stdio {
+    streams: AsyncRwTransport<RoleServer, Stdin, Stdout>,
+    slots: Arc<Semaphore>,
+    ended: Arc<watch::Sender<bool>>,
+}
+
+impl Transport<RoleServer> for Stdio {
+    type Error = std::io::Error;
+
+    fn send(
+        &mut self,
+        message: ServerJsonRpcMessage,
+    ) -> impl Future<Output = std::io::Result<()>> + Send + 'static {
+        self.streams.send(message)
+    }
+
+    async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
+        let mut ended = self.ended.subscribe();
+        let message = tokio::select! {
+            biased;
+            _ = ended.wait_for(|ended| *ended) => None,
+            message = self.streams.receive() => message,
+        };
+        if message.is_none() {
+            self.ended.send_replace(true);
+            drop(self.slots.acquire_many(AT_ONCE).await);
+        }
+        message
+    }
+
+    async fn close(&mut self) -> std::io::Result<()> {
+        self.streams.close().await
     }
 }
 
@@ -117,10 +158,9 @@ impl Server {
         may_stop: bool,
         work: impl FnOnce(&Front, &RunningWork) -> T + Send + 'static,
     ) -> Result<T, ErrorData> {
-        let cancelled = || ErrorData::internal_error("cancelled", None);
         let slot = tokio::select! {
-            slot = self.slots.clone().acquire_owned() => slot.map_err(|_| cancelled())?,
-            () = request.ct.cancelled() => return Err(cancelled()),
+            slot = self.slots.clone().acquire_owned() => slot.map_err(|why| internal(&why))?,
+            () = request.ct.cancelled() => return Err(internal("cancelled")),
         };
         // While work goes on, a signal asks it to stop; without any, it ends the process at once.
         let shield = self.signals.shield();
@@ -146,7 +186,7 @@ impl Server {
         loop {
             tokio::select! {
                 result = &mut worker => {
-                    return result.map_err(|why| ErrorData::internal_error(why.to_string(), None));
+                    return result.map_err(|why| internal(&why));
                 }
                 _ = looks.tick() => {
                     if let Err(signal) = self.signals.check() {
@@ -175,12 +215,11 @@ impl Server {
             Ok(found) => found,
             Err(error) => return Ok(result_of(front::refused(tool, &error)).into()),
         };
-        match self.agreed(&call, &digest, &plan.stake, &request).await? {
-            Agreement::Given => {}
-            Agreement::Refused => {
-                return Ok(result_of(front::refused(tool, &Error::declined())).into());
-            }
-            Agreement::ToAsk(question) => return Ok((*question).into()),
+        if let Some(instead) = self
+            .ask(tool, &call, &digest, &plan.stake, &request)
+            .await?
+        {
+            return Ok(instead);
         }
         let work =
             move |front: &Front, running: &RunningWork| front.restore(tool, &digest, running);
@@ -189,88 +228,72 @@ impl Server {
     }
 
     /// Asks the user in the way of the era, if the client can; else the client asks by itself.
-    async fn agreed(
+    /// Returns the answer to the call unless the user agrees.
+    async fn ask(
         &self,
+        tool: &ToolSpec,
         call: &CallToolRequestParams,
         digest: &str,
         stake: &str,
         request: &Request,
-    ) -> Result<Agreement, ErrorData> {
-        let asks = request
-            .client_capabilities()
-            .and_then(|client| client.elicitation);
+    ) -> Result<Option<CallToolResponse>, ErrorData> {
+        let client = request.client_capabilities();
+        let asks = client.and_then(|client| client.elicitation);
         // A client that names no kind means forms.
         if !asks.is_some_and(|kinds| kinds.form.is_some() || kinds.url.is_none()) {
-            return Ok(Agreement::Given);
+            return Ok(None);
         }
-        let flaw = |why: String| ErrorData::internal_error(why, None);
-        let schema = ElicitationSchema::builder()
-            .required_bool_property("confirm", |field| {
-                field.title("Restore").with_default(false)
-            })
-            .build()
-            .map_err(|why| flaw(why.to_string()))?;
-        let question = ElicitRequest::new(ElicitRequestParams::FormElicitationParams {
+        let confirm = ElicitationSchema::builder().required_bool_property("confirm", |field| {
+            field.title("Restore").with_default(false)
+        });
+        let form = ElicitRequestParams::FormElicitationParams {
             meta: None,
             message: stake.to_owned(),
-            requested_schema: schema,
-        });
-        let has_no_session = request
-            .protocol_version()
-            .is_some_and(|version| version >= ProtocolVersion::V_2026_07_28);
-        let answer = if has_no_session {
-            let Some(answers) = &call.input_responses else {
-                let question = InputRequest::Elicitation(question);
+            requested_schema: confirm.build().map_err(|why| internal(&why))?,
+        };
+        let era = request.protocol_version();
+        let has_no_session = era.is_some_and(|era| era >= ProtocolVersion::V_2026_07_28);
+        let answer = match &call.input_responses {
+            None if has_no_session => {
+                let question = InputRequest::Elicitation(ElicitRequest::new(form));
                 let questions = BTreeMap::from([("confirm".to_owned(), question)]);
                 let asked = InputRequiredResult::new(Some(questions), Some(digest.to_owned()));
-                return Ok(Agreement::ToAsk(Box::new(asked)));
-            };
-            // The client can have changed the state, so it is only compared.
-            if call.request_state.as_deref() != Some(digest) {
-                let why = "requestState is not that of this plan";
-                return Err(ErrorData::invalid_params(why, None));
+                return Ok(Some(asked.into()));
             }
-            let answer = answers.get("confirm").cloned().unwrap_or_default();
-            serde_json::from_value(answer)
-                .map_err(|why| ErrorData::invalid_params(why.to_string(), None))?
-        } else {
-            let mut ended = self.ended.subscribe();
-            tokio::select! {
-                answer = ask(&request.peer, question) => answer?,
-                () = request.ct.cancelled() => return Err(flaw("cancelled".to_owned())),
-                // The client is not there to answer.
-                _ = ended.wait_for(|ended| *ended) => ElicitResult::new(ElicitationAction::Cancel),
+            Some(answers) if has_no_session => {
+                // The client can have changed the state, so it is only compared.
+                if call.request_state.as_deref() != Some(digest) {
+                    let why = "requestState is not that of this plan";
+                    return Err(ErrorData::invalid_params(why, None));
+                }
+                let answer = answers.get("confirm").cloned().unwrap_or_default();
+                serde_json::from_value(answer)
+                    .map_err(|why| ErrorData::invalid_params(why.to_string(), None))?
+            }
+            _ => {
+                let mut ended = self.ended.subscribe();
+                tokio::select! {
+                    answer = request.peer.send_request(ServerRequest::ElicitRequest(ElicitRequest::new(form))) => {
+                        match answer.map_err(|why| internal(&why))? {
+                            ClientResult::ElicitResult(answer) => answer,
+                            _ => return Err(internal("the client answered something else")),
+                        }
+                    }
+                    () = request.ct.cancelled() => return Err(internal("cancelled")),
+                    // The client is not there to answer.
+                    _ = ended.wait_for(|ended| *ended) => ElicitResult::new(ElicitationAction::Cancel),
+                }
             }
         };
         let content = answer.content.as_ref();
         let is_confirmed = content.and_then(|content| content.get("confirm")) == Some(&true.into());
-        Ok(
-            if answer.action == ElicitationAction::Accept && is_confirmed {
-                Agreement::Given
-            } else {
-                Agreement::Refused
-            },
-        )
+        let agrees = answer.action == ElicitationAction::Accept && is_confirmed;
+        Ok((!agrees).then(|| result_of(front::refused(tool, &Error::declined())).into()))
     }
 }
 
-/// Whether the user agrees to a restore.
-enum Agreement {
-    Given,
-    Refused,
-    ToAsk(Box<InputRequiredResult>),
-}
-
-async fn ask(peer: &Peer<RoleServer>, question: ElicitRequest) -> Result<ElicitResult, ErrorData> {
-    let answer = peer
-        .send_request(ServerRequest::ElicitRequest(question))
-        .await;
-    let why = match answer {
-        Ok(ClientResult::ElicitResult(answer)) => return Ok(answer),
-        Ok(_) => "the client answered something else".to_owned(),
-        Err(why) => why.to_string(),
-    };
-    Err(ErrorData::internal_error(why, None))
+fn internal<W: ToString + ?Sized>(why: &W) -> ErrorData {
+    ErrorData::internal_error(why.to_string(), None)
 }
 
 async fn tell_progress(request: &Request, running: &RunningWork, started: Instant) {
@@ -320,7 +343,7 @@ fn listed_tool(tool: &ToolSpec) -> Tool {
         Some(false),
     );
     let listed = Tool::new(tool.name, tool.description, object(tool.input_schema()))
-        .with_raw_output_schema(object(output_schema::of(tool.answers)))
+        .with_raw_output_schema(object(tool.output_schema()))
         .with_annotations(hints)
         .with_title(tool.title);
     if !restores {

@@ -70,7 +70,6 @@ pub fn can_draw() -> bool {
 
 /// Shows the line after a delay, if the terminal supports it. `print_output` prints to stderr.
 pub fn show(context: &Context, paint: Paint, print_output: fn(&str, Paint)) -> Option<Showing> {
-    let wanted = can_draw();
     let line = ProgressLine {
         progress: context.progress.clone(),
         interrupt: context.interrupt.clone(),
@@ -83,16 +82,19 @@ pub fn show(context: &Context, paint: Paint, print_output: fn(&str, Paint)) -> O
         ticks_since_signal: 0,
         is_over: false,
     };
-    if !wanted || LINE.set(Mutex::new(line)).is_err() {
+    if !can_draw() || LINE.set(Mutex::new(line)).is_err() {
         return None;
     }
-    clear_at_panic();
     let (shield, call) = (context.interrupt.shield(), place::at_hand());
     thread::Builder::new()
         .name("progress".into())
         .spawn(move || {
             place::adopt(call);
-            draw_on();
+            while let Some(mut line) = lock().filter(|line| !line.is_over) {
+                line.tick(Instant::now());
+                drop(line);
+                thread::sleep(BETWEEN_TICKS);
+            }
         })
         .ok()
         .map(|_| Showing { _shield: shield })
@@ -131,25 +133,6 @@ impl Drop for Hidden {
 
 fn lock() -> Option<MutexGuard<'static, ProgressLine>> {
     LINE.get().map(mutex::lock)
-}
-
-fn draw_on() {
-    while let Some(mut line) = lock().filter(|line| !line.is_over) {
-        line.tick(Instant::now());
-        drop(line);
-        thread::sleep(BETWEEN_TICKS);
-    }
-}
-
-/// Clears the line before a panic message. Only tries the lock: the panicking thread may hold it.
-fn clear_at_panic() {
-    let print_output = std::panic::take_hook();
-    std::panic::set_hook(Box::new(move |what| {
-        if let Some(Ok(mut line)) = LINE.get().map(Mutex::try_lock) {
-            line.clear();
-        }
-        print_output(what);
-    }));
 }
 
 impl ProgressLine {
