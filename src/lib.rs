@@ -24,9 +24,15 @@ pub mod workflow;
 
 pub mod agent;
 
-pub mod view;
+pub mod answer;
+pub mod shell;
+
+pub mod commands;
 
 pub mod cli;
+
+#[cfg(feature = "mcp")]
+pub mod mcp;
 
 #[cfg(test)]
 #[path = "../tests/it/bench/cases.rs"]

@@ -3,5 +3,9 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    checkpoint::cli::entry::run(std::env::args_os())
+    #[cfg(feature = "mcp")]
+    let serve = Some(checkpoint::mcp::serve as checkpoint::shell::command_context::Serve);
+    #[cfg(not(feature = "mcp"))]
+    let serve = None;
+    checkpoint::cli::entry::run(std::env::args_os(), serve)
 }

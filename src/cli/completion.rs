@@ -11,10 +11,12 @@ use clap::{Arg, Command, ValueHint};
 use clap_complete::engine::{ArgValueCandidates, ArgValueCompleter, CompletionCandidate};
 use clap_complete::env::Shells;
 
+use crate::answer::topics;
 use crate::base::text::escape;
 use crate::base::time::ago;
 use crate::cli::schema;
-use crate::cli::{command_context, commands, environment, grammar, parse};
+use crate::cli::{command_list, parse};
+use crate::commands::completions::NAME;
 use crate::config::settings::OwnFile;
 use crate::model::checkpoint::record::Checkpoint;
 use crate::ops::browse::list::{self, ListOptions};
@@ -22,11 +24,9 @@ use crate::ops::browse::ls::{self, LsKind, LsOptions};
 use crate::ops::context::Context;
 use crate::ops::contract::hold;
 use crate::ops::select::words::TypedWords;
-use crate::view::topics;
+use crate::shell::{command_context, environment, grammar};
 use crate::workflow::engine::runs::Runs;
 
-/// Name of the program in shells.
-pub const NAME: &str = "checkpoint";
 /// Number of checkpoints offered before a letter is typed.
 const MOST_OFFERED: usize = 100;
 
@@ -89,7 +89,7 @@ fn with_candidates(command: Command, line: &Arc<TypedLine>, types_option: bool) 
 /// Hides the short name of a command: of two names only the first in the alphabet would be offered.
 fn by_its_name(command: Command) -> Command {
     let has_short_name = command.get_visible_aliases().next().is_some();
-    match commands::grammar(command.get_name()).filter(|_| has_short_name) {
+    match command_list::grammar(command.get_name()).filter(|_| has_short_name) {
         Some(own) => own.display_order(command.get_display_order()),
         None => command,
     }

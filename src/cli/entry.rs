@@ -6,28 +6,29 @@ use std::panic;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use crate::cli::command_context::{self, CommandContext};
-use crate::cli::commands::{AnyCommand, DirCommand, OtherCommand};
-use crate::cli::grammar::ParseRefusal;
+use crate::answer::contract::{ContractDocument, ContractForm};
+use crate::answer::error_json::ErrorJson;
+use crate::answer::place::PlaceWords;
+use crate::answer::{envelope, place, words};
+use crate::cli::command_list::{AnyCommand, DirCommand, OtherCommand};
+use crate::cli::completion;
 use crate::cli::parse::{self, Cli};
-use crate::cli::run::Properties;
-use crate::cli::terminal::printer::{self, Printer};
-use crate::cli::terminal::progress::{self, Showing};
-use crate::cli::terminal::prompt::Prompt;
-use crate::cli::{completion, contract, environment, exit_code, signals};
 use crate::config::environment::Environment;
 use crate::error::{Code, Error, Result};
 use crate::ops::context::Context;
 use crate::ops::find_root::Place;
 use crate::ops::maintain::{moved, room};
 use crate::ops::warning::Warning;
-use crate::view::contract::{ContractDocument, ContractForm};
-use crate::view::error_json::ErrorJson;
-use crate::view::place::PlaceWords;
-use crate::view::{envelope, place, words};
+use crate::shell::command_context::{self, CommandContext, Serve};
+use crate::shell::grammar::ParseRefusal;
+use crate::shell::run::Properties;
+use crate::shell::terminal::printer::{self, Printer};
+use crate::shell::terminal::progress::{self, Showing};
+use crate::shell::terminal::prompt::Prompt;
+use crate::shell::{contract, environment, exit_code, signals};
 
 /// Runs one command line and returns its exit code.
-pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+pub fn run(args: impl IntoIterator<Item = OsString>, serve: Option<Serve>) -> ExitCode {
     let args: Vec<OsString> = args.into_iter().collect();
     if ["hook", "statusline"]
         .iter()
@@ -54,6 +55,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         environment,
         printer,
         place: None,
+        serve,
         enter: &|context, properties| {
             signals::install(&context.interrupt);
             let is_watched = properties.may_take_long && printer.talks_to_a_person();
@@ -100,6 +102,7 @@ pub fn answer(
                 environment,
                 printer: Printer::for_a_program(cli.global.json),
                 place: Some(place),
+                serve: None,
                 enter,
             };
             call.answer(cli).0
@@ -119,6 +122,7 @@ struct Invocation<'c> {
     printer: Printer,
     /// Where it acts, unless its words say so.
     place: Option<&'c Place>,
+    serve: Option<Serve>,
     enter: &'c Enter<'c>,
 }
 
@@ -149,6 +153,7 @@ impl Invocation<'_> {
             global: &global,
             words: self.args,
             grammar: parse::command,
+            serve: self.serve,
             started: Instant::now(),
             warned_of_settings: Cell::default(),
             pages: RefCell::default(),

@@ -7,16 +7,16 @@ use std::path::Path;
 use clap::builder::Styles;
 use clap::{Args as _, Command as Grammar, FromArgMatches as _, Parser};
 
-use crate::cli::commands::{self, AnyCommand};
-use crate::cli::global::GlobalArgs;
-use crate::cli::grammar::{self, ParseRefusal};
-use crate::view::{place, version};
+use crate::answer::{place, version};
+use crate::cli::command_list::{self, AnyCommand};
+use crate::shell::global::GlobalArgs;
+use crate::shell::grammar::{self, ParseRefusal};
 
 /// Snapshot this directory into a shadow git repository, and bring it back.
 #[derive(Debug, Parser)]
 #[command(name = "checkpoint", bin_name = "checkpoint", version, max_term_width = grammar::MAX_WIDTH)]
 #[command(disable_help_subcommand = true, args_override_self = true, styles = Styles::plain())]
-#[command(override_help = include_str!("commands/first_screen.txt"))]
+#[command(override_help = include_str!("../commands/first_screen.txt"))]
 pub struct Cli {
     #[command(flatten)]
     pub global: GlobalArgs,
@@ -44,8 +44,8 @@ fn parse_whole(args: &[OsString]) -> Result<Cli, ParseRefusal> {
 /// for help and errors, which need the whole grammar.
 fn parse_lean(args: &[OsString]) -> Option<Cli> {
     let mut words = args.iter().skip(1).filter_map(|word| word.to_str());
-    let named = words.find_map(commands::grammar);
-    let command = named.or_else(|| commands::grammar("status").filter(|_| args.len() == 1))?;
+    let named = words.find_map(command_list::grammar);
+    let command = named.or_else(|| command_list::grammar("status").filter(|_| args.len() == 1))?;
     let whole = Grammar::new("checkpoint")
         .disable_help_subcommand(true)
         .args_override_self(true);
@@ -98,7 +98,7 @@ pub fn place(dir: Option<&Path>, base: Option<&Path>) {
     let given = given.filter_map(|(name, dir)| Some((name, dir?)));
     let words = given.flat_map(|(name, dir)| [name.as_ref(), dir.as_os_str()]);
     let options = words.map(|word| word.as_encoded_bytes().to_vec());
-    place::begin(options.collect(), commands::NAMES);
+    place::begin(options.collect(), command_list::NAMES);
 }
 
 #[cfg(test)]
@@ -138,7 +138,7 @@ mod tests {
     fn every_command_is_known_here_with_the_same_options() {
         for whole in super::command().get_subcommands() {
             let name = whole.get_name();
-            let lean = commands::grammar(name).expect(name);
+            let lean = command_list::grammar(name).expect(name);
             let names = |command: &Grammar| -> Vec<String> {
                 command
                     .get_arguments()

@@ -1,14 +1,21 @@
-//! The JSON Schemas of all answers, and of the documents that agents read.
+//! `schema`: the JSON Schemas of all answers, and of the documents that agents read.
 
 use serde_json::Value;
 
 use crate::agent::doctor::DoctorOutcome;
-use crate::cli::commands::cat::CatAnswer;
-use crate::cli::commands::restore::RestoreAnswer;
-use crate::cli::commands::setup::SetupOutcome;
-use crate::cli::commands::workflow::documents::RewindAnswer;
-use crate::cli::commands::workflow::report::{Checked, Next, TaskList};
-use crate::cli::commands::{create, diff, show, status};
+use crate::answer::contract::CheckpointContract;
+use crate::answer::document::{self, JsonSchema, Serialize};
+use crate::answer::envelope::{self, envelope};
+use crate::answer::restore_contract::RollbackContract;
+use crate::commands::cat::CatAnswer;
+use crate::commands::restore::RestoreAnswer;
+use crate::commands::setup::SetupOutcome;
+use crate::commands::workflow::documents::RewindAnswer;
+use crate::commands::workflow::report::{Checked, Next, TaskList};
+use crate::commands::{create, diff, show, status};
+use crate::config::environment::Environment;
+use crate::error::sentence::Sentence;
+use crate::error::{Code, Error, Result};
 use crate::model::json::TextAnswer;
 use crate::ops::browse::bisect::BisectOutcome;
 use crate::ops::browse::config::ConfigOutcome;
@@ -35,10 +42,9 @@ use crate::ops::transfer::fetch::FetchOutcome;
 use crate::ops::transfer::import::ImportOutcome;
 use crate::ops::transfer::push::PushOutcome;
 use crate::ops::transfer::remote::RemoteOutcome;
-use crate::view::contract::CheckpointContract;
-use crate::view::document::{self, JsonSchema, Serialize};
-use crate::view::envelope::{self, envelope};
-use crate::view::restore_contract::RollbackContract;
+use crate::shell::command_context::CommandContext;
+use crate::shell::exit_code;
+use crate::shell::run::RunAnywhere;
 use crate::workflow::engine::import_export::Exported;
 use crate::workflow::engine::repair_run::RecoverOutcome;
 use crate::workflow::engine::report::{Listed, Shown, Status};
@@ -46,6 +52,42 @@ use crate::workflow::engine::resume::ResumeOutcome;
 use crate::workflow::engine::run_lifecycle::EndOutcome;
 use crate::workflow::engine::transition::StepOutcome;
 use crate::workflow::profiles::pipeline_schema::PIPELINE_SCHEMA;
+
+/// Print the JSON Schema of a document
+#[derive(Debug, clap::Args)]
+#[command(hide = true)]
+pub struct SchemaArgs {
+    /// Name of the document [default: list the names]
+    #[arg(value_name = "NAME")]
+    pub name: Option<String>,
+}
+
+impl RunAnywhere for SchemaArgs {
+    fn run(self, cmd: &CommandContext<'_>, _: Environment) -> Result<u8> {
+        let Some(name) = &self.name else {
+            let listed = names().join("\n");
+            cmd.printer.result(&if cmd.printer.json {
+                json(None)
+            } else {
+                format!("{listed}\n")
+            });
+            return Ok(exit_code::DONE);
+        };
+        let text = text(name).ok_or_else(|| {
+            Error::new(
+                Code::NOTHING_FOUND,
+                format!("there is no schema named '{name}'"),
+            )
+            .next(Sentence::new("'checkpoint schema' lists them", &[]))
+        })?;
+        if cmd.printer.json {
+            cmd.printer.result(&json(Some(&text)));
+        } else {
+            cmd.printer.data(&text);
+        }
+        Ok(exit_code::DONE)
+    }
+}
 
 /// Documents whose formats other programs prescribe.
 const DOCUMENTS: [(&str, &str); 1] = [("pipeline-state", PIPELINE_SCHEMA)];

@@ -214,7 +214,7 @@ fn every_variable_that_the_source_reads_is_listed() {
     let mut read = 0;
     for file in source::files()
         .iter()
-        .filter(|file| file.name.starts_with("cli/"))
+        .filter(|file| file.name.starts_with("shell/"))
     {
         for head in ["path(\"", "text(\"", "var(\"", "var_os(\""] {
             for (at, _) in file.text.match_indices(head) {

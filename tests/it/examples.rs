@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use checkpoint::cli::grammar;
+use checkpoint::shell::grammar;
 
 use crate::bench::remote::Remote;
 use crate::bench::{Git, Run, Sandbox, fixtures};

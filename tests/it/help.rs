@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use checkpoint::answer::topics;
 use checkpoint::cli::parse;
-use checkpoint::view::topics;
 use clap::Command;
 
 use crate::bench::Sandbox;

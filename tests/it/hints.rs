@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 
-use checkpoint::cli::commands::{AnyCommand, DirCommand};
+use checkpoint::cli::command_list::{AnyCommand, DirCommand};
 use checkpoint::cli::parse;
 use serde_json::Value;
 

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::layers::RIM;
 use crate::source::SourceFile;
 
 /// Lower bound on the commands that an item names to count as a table of them.
@@ -160,7 +161,8 @@ pub fn homonyms(files: &[SourceFile]) -> Vec<String> {
 /// added there too.
 pub fn tables_of_commands(files: &[SourceFile]) -> Vec<String> {
     let mut found = Vec::new();
-    for file in files.iter().filter(|file| file.name.starts_with("cli/")) {
+    let of_rim = |file: &&SourceFile| RIM.iter().any(|folder| file.name.starts_with(folder));
+    for file in files.iter().filter(of_rim) {
         let mut item: (usize, BTreeSet<&str>) = (0, BTreeSet::new());
         let mut is_list_of_imports = false;
         // Strings count here: one kind of table holds the names as the user types them.

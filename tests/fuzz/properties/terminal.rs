@@ -1,12 +1,12 @@
 //! Terminal output: nothing in it acts there or reverses text, and names stay distinct.
 
+use checkpoint::answer::terminal::Escaper;
 use checkpoint::base::quoting::quoted;
 use checkpoint::base::text::escape_bytes;
 use checkpoint::base::text::escape_content;
 use checkpoint::base::text::percent_decode;
 use checkpoint::base::text::percent_encode;
 use checkpoint::model::state::rel_path::RelPath;
-use checkpoint::view::terminal::Escaper;
 
 use super::draw::Draw;
 

@@ -1,0 +1,413 @@
+//! The contract of a checkpoint as a document; each field is computed from data read back.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use serde_json::{Value, to_value};
+
+use crate::answer::yaml;
+use crate::base::json;
+use crate::base::shell_word::shell_line;
+use crate::base::text::escape_path;
+use crate::base::time::{rfc3339_seconds, utc_date};
+use crate::model::checkpoint::alias;
+use crate::model::checkpoint::terms::{CheckpointType, Expiry};
+use crate::model::json::{JsonSchema, Serialize};
+use crate::model::state::rel_path::RelPath;
+use crate::ops::contract::create_contract::Contract;
+use crate::ops::create::outcome::CreateOutcome;
+
+/// A contract, printed alone or inside another document.
+#[derive(Serialize, JsonSchema)]
+#[serde(transparent)]
+pub struct ContractDocument {
+    pub(in crate::answer) value: Value,
+    #[serde(skip)]
+    is_proven: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ContractForm {
+    #[default]
+    Yaml,
+    /// On one line.
+    Json,
+}
+
+impl ContractDocument {
+    pub(in crate::answer) fn new(contract: impl Serialize, is_proven: bool) -> Self {
+        let value = to_value(contract).unwrap_or_default();
+        Self { value, is_proven }
+    }
+
+    /// Whether every check in it passed.
+    pub fn is_proven(&self) -> bool {
+        self.is_proven
+    }
+
+    pub fn text(&self, form: ContractForm) -> String {
+        match form {
+            ContractForm::Yaml => yaml::render(&self.value),
+            ContractForm::Json => json::document(&self.value, false),
+        }
+    }
+}
+
+/// The call as described in a contract.
+pub struct Call {
+    /// The anchor of the call, as it was typed.
+    pub anchor: String,
+    /// The command that runs this program.
+    pub program: String,
+    pub root: PathBuf,
+    /// The folder of all stores, unless the default.
+    pub base: Option<PathBuf>,
+}
+
+impl Call {
+    /// Formats a command that works from any directory.
+    pub fn line(&self, words: &[&str]) -> String {
+        let mut all: Vec<&[u8]> = vec![self.program.as_bytes()];
+        all.extend(words.iter().map(|word| word.as_bytes()));
+        all.extend([b"-C".as_slice(), self.root.as_os_str().as_encoded_bytes()]);
+        all.extend(
+            self.base
+                .iter()
+                .flat_map(|base| [b"--base".as_slice(), base.as_os_str().as_encoded_bytes()]),
+        );
+        shell_line(all)
+    }
+}
+
+/// The contract of a checkpoint.
+#[derive(Default, Serialize, JsonSchema)]
+pub struct CheckpointContract {
+    checkpoint_created: bool,
+    /// Null if none was made.
+    checkpoint: Option<Contracted>,
+    pre_mutation_state: StateBefore,
+    next_safe_actions: Vec<String>,
+    #[schemars(range(min = 0, max = 1))]
+    confidence: f64,
+    /// What was called, where it is stored, how to check it, and the answers to four questions.
+    #[schemars(length(min = 1), inner(regex(pattern = "^(tool:bash|file|check):")))]
+    evidence_anchors: Vec<String>,
+    assumptions: Vec<String>,
+}
+
+/// The checkpoint of a contract.
+#[derive(Serialize, JsonSchema)]
+struct Contracted {
+    #[schemars(regex(pattern = "^chk_[0-9]{8}_[0-9]{6}_[0-9a-f]{6}$"))]
+    id: String,
+    /// `git_stash`, `file_backup`, `state_snapshot` or `database_savepoint`.
+    #[serde(rename = "type")]
+    checkpoint_type: &'static str,
+    created_at: String,
+    scope: ContractScope,
+    restore_command: String,
+    /// When a prune may drop it; `never`: no policy does; null: the number kept decides.
+    expiry: Option<String>,
+}
+
+/// What the checkpoint holds.
+#[derive(Serialize, JsonSchema)]
+struct ContractScope {
+    files: Vec<String>,
+    state_keys: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    databases: Vec<String>,
+    /// The bytes of those names that are not UTF-8.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    files_hex: Vec<String>,
+}
+
+/// The state that is held.
+#[derive(Default, Serialize, JsonSchema)]
+struct StateBefore {
+    #[schemars(regex(pattern = "^sha256:[0-9a-f]{64}$"))]
+    hash: Option<String>,
+    summary: String,
+}
+
+/// Returns the contract of what a `create` made; `facts` of the checkpoint, if there is one.
+pub fn document(
+    facts: Option<&Contract<'_>>,
+    made: &CreateOutcome,
+    has_reason: bool,
+    call: &Call,
+) -> ContractDocument {
+    let Some(contract) = facts else {
+        let why: Vec<String> = made.warnings.iter().map(ToString::to_string).collect();
+        return nothing_made(&why.join("; "), &call.anchor);
+    };
+    let record = &contract.checkpoint.record;
+    let id = alias::of(contract.checkpoint);
+    let not_utf8 = contract
+        .files
+        .iter()
+        .filter(|path| path.as_utf8().is_none());
+    let confidence = confidence(contract);
+    let document = CheckpointContract {
+        checkpoint_created: true,
+        checkpoint: Some(Contracted {
+            checkpoint_type: contract.checkpoint_type.into_str(),
+            created_at: rfc3339_seconds(record.time_ms),
+            scope: ContractScope {
+                files: contract.files.iter().map(path_text).collect(),
+                state_keys: contract.state_keys.clone(),
+                databases: made.databases.iter().map(ToString::to_string).collect(),
+                files_hex: not_utf8.map(RelPath::to_hex).collect(),
+            },
+            restore_command: way_back(contract, call, &id),
+            expiry: record.terms.expiry.map(|expiry| match expiry {
+                Expiry::Never => "never".to_owned(),
+                Expiry::At(end_ms) => rfc3339_seconds(end_ms),
+            }),
+            id,
+        }),
+        pre_mutation_state: StateBefore {
+            hash: contract.content.as_ref().ok().map(|sum| sum.hash.clone()),
+            summary: summary(contract),
+        },
+        next_safe_actions: next_safe_actions(contract, call),
+        confidence: f64::from(confidence) / 100.0,
+        evidence_anchors: evidence(contract, has_reason, call),
+        assumptions: assumptions(contract, call),
+    };
+    ContractDocument::new(document, confidence > 0)
+}
+
+/// A contract for a call that made no checkpoint, on purpose or not; `anchor` names the call.
+pub fn nothing_made(why: &str, anchor: &str) -> ContractDocument {
+    let document = CheckpointContract {
+        pre_mutation_state: StateBefore {
+            hash: None,
+            summary: "nothing is held".to_owned(),
+        },
+        evidence_anchors: vec![anchor.to_owned()],
+        assumptions: vec![why.to_owned()],
+        ..CheckpointContract::default()
+    };
+    ContractDocument::new(document, true)
+}
+
+/// Returns the command that restores the content, or prints it if it is values alone.
+fn way_back(contract: &Contract<'_>, call: &Call, id: &str) -> String {
+    if contract.files.is_empty()
+        && contract.made.databases.is_empty()
+        && !contract.state_keys.is_empty()
+    {
+        return values_back(call, id);
+    }
+    call.line(&["restore", id, "--yes"])
+}
+
+/// Returns the command that prints the values.
+pub fn values_back(call: &Call, id: &str) -> String {
+    call.line(&["cat", &format!("{id}:@state")])
+}
+
+/// Formats a path as in all JSON.
+fn path_text(path: &RelPath) -> String {
+    path.as_utf8()
+        .map_or_else(|| path.to_string(), ToOwned::to_owned)
+}
+
+fn listed(paths: &BTreeSet<RelPath>) -> String {
+    let texts: Vec<String> = paths.iter().map(ToString::to_string).collect();
+    texts.join(", ")
+}
+
+fn counted(count: u64, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
+fn summary(contract: &Contract<'_>) -> String {
+    let mut parts = Vec::new();
+    match &contract.content {
+        Err(why) => parts.push(format!(
+            "{}, not all of which can be read back: {why}",
+            counted(contract.files.len() as u64, "file")
+        )),
+        Ok(sum) => {
+            parts.push(counted(sum.files, "file"));
+            parts.push(format!("{} total", counted(sum.lines, "line")));
+            if sum.binary_files > 0 {
+                parts.push(format!("{} binary", sum.binary_files));
+            }
+        }
+    }
+    if !contract.state_keys.is_empty() {
+        parts.push(counted(contract.state_keys.len() as u64, "value"));
+    }
+    if !contract.made.databases.is_empty() {
+        parts.push(counted(contract.made.databases.len() as u64, "database"));
+    }
+    parts.extend(
+        contract
+            .last_modified_ms
+            .map(|ms| format!("last modified {}", utc_date(ms))),
+    );
+    if let Some(index) = contract.index.filter(|index| index.differing > 0) {
+        parts.push(format!("{} differing from the git index", index.differing));
+    }
+    parts.join(", ")
+}
+
+/// Returns hundredths: 100 if all is read back and held; 5 less if only the store has the files, as
+/// git's index lacks some; 20 less if something in reach is not held; 0 if the content cannot be
+/// read back or restored.
+fn confidence(contract: &Contract<'_>) -> u8 {
+    if contract.content.is_err() || contract.restorable.is_err() {
+        return 0;
+    }
+    let is_alone =
+        !contract.files.is_empty() && contract.index.is_none_or(|index| index.untracked > 0);
+    100 - if is_alone { 5 } else { 0 } - if is_lacking(contract) { 20 } else { 0 }
+}
+
+fn is_lacking(contract: &Contract<'_>) -> bool {
+    !contract.made.left_out.secrets.is_empty()
+        || !contract.unheld.is_empty()
+        || contract.left_out > 0
+}
+
+fn next_safe_actions(contract: &Contract<'_>, call: &Call) -> Vec<String> {
+    let id = alias::of(contract.checkpoint);
+    if confidence(contract) == 0 {
+        return vec![format!(
+            "inspect: {}",
+            call.line(&["verify", &id, "--full"])
+        )];
+    }
+    let rollback = format!("rollback: {}", way_back(contract, call, &id));
+    if contract.made.is_partial() {
+        return vec![format!("inspect: {}", call.line(&["show", &id])), rollback];
+    }
+    let reason = &contract.checkpoint.record.reason;
+    let mut actions = vec![format!(
+        "act-plan: Proceed with what was announced: {reason}"
+    )];
+    match contract.files.as_slice() {
+        [] => {}
+        [one] => actions.push(format!("edit: Modify {one}")),
+        files => actions.push(format!("edit: Modify the {} files in scope", files.len())),
+    }
+    actions.push(rollback);
+    actions
+}
+
+/// Lists what was done, where it is stored, how to check it, and a contract's four answers.
+fn evidence(contract: &Contract<'_>, has_reason: bool, call: &Call) -> Vec<String> {
+    let id = alias::of(contract.checkpoint);
+    let mut anchors = vec![
+        call.anchor.clone(),
+        format!("file:{}", escape_path(&contract.ref_file)),
+    ];
+    let copies = contract.made.copies.iter();
+    anchors.extend(copies.map(|dir| format!("file:{}", escape_path(&dir.join("manifest.json")))));
+    let verdict = match &contract.content {
+        Ok(sum) => sum.hash.clone(),
+        Err(why) => format!("failed: {why}"),
+    };
+    anchors.push(format!("tool:bash:{}", call.line(&["verify", &id])));
+    anchors.push(format!("check:content_read_back:{verdict}"));
+    let restorable = match &contract.restorable {
+        Ok(()) => "accepted".to_owned(),
+        Err(why) => format!("refused: {why}"),
+    };
+    anchors.push(format!(
+        "tool:bash:{}",
+        call.line(&["restore", &id, "--dry-run"])
+    ));
+    anchors.push(format!("check:restore_planned:{restorable}"));
+    anchors.push(format!("check:scope_complete:{}", scope_complete(contract)));
+    anchors.push(match listed(&contract.made.left_out.secrets) {
+        none if none.is_empty() => "check:nothing_sensitive:yes".to_owned(),
+        secrets => format!("check:nothing_sensitive:yes, left out: {secrets}"),
+    });
+    let reason = &contract.checkpoint.record.reason;
+    anchors.push(format!(
+        "check:reason_given:{}, {reason}",
+        if has_reason { "yes" } else { "no, the default" }
+    ));
+    anchors.push(format!(
+        "check:type_fits:yes, {}",
+        contract.checkpoint_type.into_str()
+    ));
+    anchors
+}
+
+fn scope_complete(contract: &Contract<'_>) -> String {
+    let lacking = contract.made.left_out.secrets.len() + contract.unheld.len() + contract.left_out;
+    match lacking {
+        0 => format!("yes, {}", counted(contract.files.len() as u64, "file")),
+        more => format!("no, {more} in reach not held"),
+    }
+}
+
+fn assumptions(contract: &Contract<'_>, call: &Call) -> Vec<String> {
+    let mut assumed = Vec::new();
+    assumed.push(match (contract.checkpoint_type, contract.index) {
+        (CheckpointType::GitStash, _) => {
+            "The files are held in the shadow store; the project's own stash was not touched"
+                .to_owned()
+        }
+        (_, Some(index)) if index.untracked > 0 => {
+            format!(
+                "{} not in the git index, so the shadow store alone holds them",
+                counted(index.untracked as u64, "file")
+            )
+        }
+        (_, None) if !contract.files.is_empty() => {
+            "No git index names the files, so the shadow store alone holds them".to_owned()
+        }
+        _ => "The shadow store stays where it is and can be written to".to_owned(),
+    });
+    if contract.checkpoint.is_scoped() {
+        assumed.push(
+            "What lies outside the scope is not held, and a restore leaves it as it is".to_owned(),
+        );
+    }
+    if !contract.made.left_out.secrets.is_empty() {
+        assumed.push(format!(
+            "Sensitive files are not held: {}",
+            listed(&contract.made.left_out.secrets)
+        ));
+    }
+    assumed.extend(
+        contract
+            .unheld
+            .iter()
+            .map(|(path, why)| format!("{path} is not held: {why}")),
+    );
+    if contract.left_out > 0 {
+        assumed.push(format!(
+            "Ignored, and therefore not held: {}",
+            counted(contract.left_out as u64, "path")
+        ));
+    }
+    match (
+        contract.made.databases.is_empty(),
+        contract.files.is_empty(),
+    ) {
+        (true, _) => {}
+        (false, true) => {
+            assumed.push(
+                "A database is restored as a whole, in one transaction where it is SQLite"
+                    .to_owned(),
+            );
+        }
+        (false, false) => {
+            assumed.push("The files are restored first, the databases last".to_owned());
+        }
+    }
+    if !contract.state_keys.is_empty() {
+        let command = values_back(call, &alias::of(contract.checkpoint));
+        assumed.push(format!(
+            "A restore writes files; the values are in its answer, and this prints them: {command}"
+        ));
+    }
+    assumed
+}

@@ -1,0 +1,318 @@
+//! Patches in the format of git, raw for programs, coloured and escaped for a terminal; and their
+//! statistics.
+
+use crate::answer::columns::padded;
+use crate::answer::format::Paint;
+use crate::base::quoting::quoted;
+use crate::base::text::escape_content;
+use crate::model::state::object_id::ObjectId;
+use crate::ops::browse::diff::file_diff::{Body, FileDiff, Piece};
+use crate::ops::browse::diff::version::SeenFile;
+
+/// Hex digits of ids in a header. A patch with binary data has full ids, as git requires.
+const ID_DIGITS: usize = 10;
+/// Maximum width of a name.
+const NAME_COLUMNS: usize = 48;
+/// Maximum number of signs in a line.
+const GRAPH_COLUMNS: usize = 20;
+
+#[derive(Clone, Copy, Debug)]
+pub struct PatchStyle {
+    pub paint: Paint,
+    /// The content is escaped for a terminal.
+    pub is_for_terminal: bool,
+}
+
+/// Renders the patch of one path.
+pub fn render(file: &FileDiff, style: PatchStyle) -> Vec<u8> {
+    let mut patch = Vec::new();
+    for piece in &file.pieces {
+        for line in header(file, piece).lines() {
+            patch.extend_from_slice(style.paint.bold(line).as_bytes());
+            patch.push(b'\n');
+        }
+        match &piece.body {
+            Body::Same => {}
+            Body::Text(hunks) => push_hunks(&mut patch, hunks, style),
+            Body::Binary(Some(data)) => patch.extend_from_slice(data),
+            Body::Binary(None) => {
+                let [before, after] = labels(file, piece);
+                patch.extend_from_slice(
+                    format!("Binary files {before} and {after} differ\n").as_bytes(),
+                );
+            }
+        }
+    }
+    patch
+}
+
+fn header(file: &FileDiff, piece: &Piece) -> String {
+    let path = file.path.as_bytes();
+    let mut header = format!("diff --git {} {}\n", quoted("a/", path), quoted("b/", path));
+    let mut mode_at_end = String::new();
+    match (piece.before, piece.after) {
+        (None, Some(after)) => header.push_str(&format!("new file mode {:06o}\n", after.mode.0)),
+        (Some(before), None) => {
+            header.push_str(&format!("deleted file mode {:06o}\n", before.mode.0));
+        }
+        (Some(before), Some(after)) if before.mode != after.mode => {
+            header.push_str(&format!(
+                "old mode {:06o}\nnew mode {:06o}\n",
+                before.mode.0, after.mode.0
+            ));
+        }
+        (Some(before), _) => mode_at_end = format!(" {:06o}", before.mode.0),
+        (None, None) => {}
+    }
+    if piece.body != Body::Same {
+        let id = |side: Option<SeenFile>| {
+            let hex = side
+                .map_or(ObjectId::from_bytes([0; 20]), |seen| seen.id)
+                .to_hex();
+            if matches!(piece.body, Body::Binary(Some(_))) {
+                hex
+            } else {
+                hex[..ID_DIGITS].to_owned()
+            }
+        };
+        header.push_str(&format!(
+            "index {}..{}{mode_at_end}\n",
+            id(piece.before),
+            id(piece.after)
+        ));
+    }
+    if matches!(&piece.body, Body::Text(hunks) if !hunks.is_empty()) {
+        let [before, after] = labels(file, piece).map(|label| {
+            if label.contains(' ') {
+                label + "\t"
+            } else {
+                label
+            }
+        });
+        header.push_str(&format!("--- {before}\n+++ {after}\n"));
+    }
+    header
+}
+
+fn labels(file: &FileDiff, piece: &Piece) -> [String; 2] {
+    let label = |prefix, side: Option<SeenFile>| match side {
+        Some(_) => quoted(prefix, file.path.as_bytes()),
+        None => "/dev/null".to_owned(),
+    };
+    [label("a/", piece.before), label("b/", piece.after)]
+}
+
+fn push_hunks(patch: &mut Vec<u8>, hunks: &[u8], style: PatchStyle) {
+    if !style.is_for_terminal && !style.paint.enabled {
+        patch.extend_from_slice(hunks);
+        return;
+    }
+    for line in hunks.split_inclusive(|byte| *byte == b'\n') {
+        let shown = escape_content(line);
+        let text = shown.trim_end_matches('\n');
+        let painted = match line.first() {
+            Some(b'@') => paint_hunk_head(text, style.paint),
+            Some(b'-') => style.paint.red(text),
+            Some(b'+') => style.paint.green(text),
+            _ => text.to_owned(),
+        };
+        patch.extend_from_slice(painted.as_bytes());
+        patch.push(b'\n');
+    }
+}
+
+/// Colours the ranges cyan, and leaves the heading after them plain.
+fn paint_hunk_head(text: &str, paint: Paint) -> String {
+    let end = text[2..].find("@@").map_or(text.len(), |at| at + 4);
+    format!("{}{}", paint.cyan(&text[..end]), &text[end..])
+}
+
+/// Renders one line for each path with a graph, in 80 columns.
+pub fn stat(files: &[FileDiff], paint: Paint) -> String {
+    let Some(most) = files
+        .iter()
+        .map(|file| lines(file).iter().sum::<usize>())
+        .max()
+    else {
+        return String::new();
+    };
+    let names: Vec<String> = files
+        .iter()
+        .map(|file| shortened(&quoted("", file.path.as_bytes())))
+        .collect();
+    let width = names.iter().map(String::len).max().unwrap_or_default();
+    let has_binary = files.iter().any(|file| file.is_binary);
+    let digits = most.to_string().len().max(if has_binary { 3 } else { 1 });
+    let line = |(file, name): (&FileDiff, &String)| {
+        let change = change(file, most, digits, paint);
+        format!(" {} | {change}\n", padded(name, width, false))
+    };
+    let lines: String = files.iter().zip(&names).map(line).collect();
+    lines + &summary(files)
+}
+
+/// Formats the number of changed lines with their graph, or the sizes of a binary file.
+fn change(file: &FileDiff, most: usize, digits: usize, paint: Paint) -> String {
+    if file.is_binary {
+        let size = |side: Option<SeenFile>| side.map_or(0, |seen| seen.size_bytes).to_string();
+        let [before, after] = [file.before, file.after].map(size);
+        return format!(
+            "Bin {} -> {} bytes",
+            paint.red(&before),
+            paint.green(&after)
+        );
+    }
+    let [added, deleted] = lines(file);
+    // At least one sign unless zero.
+    let signs = |lines: usize, sign: &str| {
+        sign.repeat((lines * GRAPH_COLUMNS.min(most)).div_ceil(most.max(1)))
+    };
+    let graph = match (added, deleted) {
+        (0, 0) => String::new(),
+        (_, 0) => paint.green(&signs(added, "+")),
+        (0, _) => paint.red(&signs(deleted, "-")),
+        _ => paint.green(&signs(added, "+")) + &paint.red(&signs(deleted, "-")),
+    };
+    format!("{:>digits$} {graph}", added + deleted)
+        .trim_end()
+        .to_owned()
+}
+
+/// Cuts a long name at the front, at a `/` if possible. Quoted names are ASCII.
+fn shortened(name: &str) -> String {
+    if name.len() <= NAME_COLUMNS {
+        return name.to_owned();
+    }
+    let end = &name[name.len() - (NAME_COLUMNS - 3)..];
+    format!("...{}", end.find('/').map_or(end, |at| &end[at..]))
+}
+
+fn summary(files: &[FileDiff]) -> String {
+    let all = files.iter().map(lines);
+    let (added, deleted) = all.fold((0, 0), |sum, [added, deleted]| {
+        (sum.0 + added, sum.1 + deleted)
+    });
+    let s = |number: usize| if number == 1 { "" } else { "s" };
+    let mut text = format!(" {} file{} changed", files.len(), s(files.len()));
+    if added > 0 || deleted == 0 {
+        text.push_str(&format!(", {added} insertion{}(+)", s(added)));
+    }
+    if deleted > 0 || added == 0 {
+        text.push_str(&format!(", {deleted} deletion{}(-)", s(deleted)));
+    }
+    text + "\n"
+}
+
+/// Returns the number of added and of deleted lines.
+fn lines(file: &FileDiff) -> [usize; 2] {
+    [file.insertions, file.deletions].map(Option::unwrap_or_default)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::json::Octal;
+    use crate::model::state::rel_path::RelPath;
+    use crate::ops::browse::diff::file_diff::Detail;
+    use crate::ops::browse::diff::file_diff::PatchOptions;
+    use crate::ops::browse::diff::file_diff::compare;
+    use crate::ops::browse::diff::version::FileVersion;
+
+    const OPTIONS: PatchOptions = PatchOptions {
+        detail: Detail::Patch,
+        context: 3,
+        binary: false,
+    };
+    const RAW: PatchStyle = PatchStyle {
+        paint: Paint { enabled: false },
+        is_for_terminal: false,
+    };
+
+    fn version(mode: u32, id: u8, bytes: &[u8]) -> FileVersion {
+        let seen = SeenFile {
+            mode: Octal(mode),
+            id: ObjectId::from_bytes([id; 20]),
+            size_bytes: bytes.len() as u64,
+        };
+        FileVersion {
+            seen,
+            bytes: Some(bytes.to_vec()),
+        }
+    }
+
+    fn patch(
+        path: &[u8],
+        before: Option<&FileVersion>,
+        after: Option<&FileVersion>,
+        style: PatchStyle,
+    ) -> String {
+        let file = compare(RelPath::new(path).unwrap(), before, after, OPTIONS).unwrap();
+        String::from_utf8(render(&file, style)).unwrap()
+    }
+
+    #[test]
+    fn a_name_with_a_blank_has_a_tab_behind_it() {
+        let shown = patch(
+            b"a b",
+            Some(&version(0o100_644, 1, b"x\n")),
+            Some(&version(0o100_755, 2, b"y\n")),
+            RAW,
+        );
+        let expected = "diff --git a/a b b/a b\nold mode 100644\nnew mode 100755\nindex 0101010101..0202020202\n\
+                        --- a/a b\t\n+++ b/a b\t\n@@ -1 +1 @@\n-x\n+y\n";
+        assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn an_empty_file_has_a_header_alone() {
+        let shown = patch(b"\xff", None, Some(&version(0o100_644, 1, b"")), RAW);
+        let expected = "diff --git \"a/\\377\" \"b/\\377\"\nnew file mode 100644\nindex 0000000000..0101010101\n";
+        assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn a_change_of_type_is_a_deletion_and_a_creation() {
+        let shown = patch(
+            b"l",
+            Some(&version(0o100_644, 1, b"x\n")),
+            Some(&version(0o120_000, 2, b"to")),
+            RAW,
+        );
+        let expected = "diff --git a/l b/l\ndeleted file mode 100644\nindex 0101010101..0000000000\n--- a/l\n+++ /dev/null\n\
+                        @@ -1 +0,0 @@\n-x\ndiff --git a/l b/l\nnew file mode 120000\nindex 0000000000..0202020202\n\
+                        --- /dev/null\n+++ b/l\n@@ -0,0 +1 @@\n+to\n\\ No newline at end of file\n";
+        assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn content_cannot_act_on_a_terminal_painted_or_not() {
+        for enabled in [true, false] {
+            let style = PatchStyle {
+                paint: Paint { enabled },
+                is_for_terminal: true,
+            };
+            let shown = patch(
+                b"f",
+                Some(&version(0o100_644, 1, b"\x1b]0;x\x07\n")),
+                Some(&version(0o100_644, 2, b"a\rb\n")),
+                style,
+            );
+            assert!(
+                shown.contains("-\\x1b]0;x\\x07") && shown.contains("+a\\x0db"),
+                "{shown}"
+            );
+            assert_eq!(shown.contains("\x1b[31m-"), enabled);
+            assert_eq!(shown.contains("\x1b[36m@@ -1 +1 @@\x1b[0m"), enabled);
+        }
+    }
+
+    #[test]
+    fn binary_contents_are_named_not_shown() {
+        let shown = patch(b"f", None, Some(&version(0o100_644, 1, b"\0")), RAW);
+        assert!(
+            shown
+                .ends_with("index 0000000000..0101010101\nBinary files /dev/null and b/f differ\n"),
+            "{shown}"
+        );
+    }
+}

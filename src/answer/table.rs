@@ -1,0 +1,304 @@
+//! The list of checkpoints as a table for a terminal.
+
+use crate::answer::columns::{aligned, cut, width};
+use crate::answer::format::{Paint, count, size};
+use crate::base::text::escape;
+use crate::base::time::{DAY_MS, age, local_minutes};
+use crate::model::checkpoint::record::{Checkpoint, Verb};
+use crate::model::checkpoint::terms::Expiry;
+use crate::model::checkpoint::undo_stack::RestoreStory;
+use crate::model::difference::ChangeCounts;
+use crate::model::state::object_id::ObjectId;
+use crate::ops::browse::list::ListOutcome;
+use crate::ops::warning::warning_words::thousands;
+
+/// Where a table is shown.
+#[derive(Clone, Copy, Debug)]
+pub struct Screen {
+    pub columns: usize,
+    pub paint: Paint,
+    pub now_ms: i64,
+}
+
+/// Marks the row that the directory was last set to, as git marks the current branch.
+const MARK: &str = "*";
+
+/// Maximum width of a source.
+const SOURCE_COLUMNS: usize = 12;
+
+/// Place of the reason, which gets what the other columns leave.
+const REASON: usize = 6;
+const SOURCE: usize = 7;
+/// Title of each column, whether it holds numbers, and the narrowest screen that shows it.
+const COLUMNS: [(&str, bool, usize); 9] = [
+    ("ID", false, 0),
+    ("TIME", false, 0),
+    ("AGE", true, 60),
+    ("CHANGES", false, 0),
+    ("FILES", true, 100),
+    ("SIZE", true, 100),
+    ("REASON", false, 0),
+    ("SOURCE", false, 70),
+    ("NOTE", false, 50),
+];
+
+/// One checkpoint of the table.
+struct Row {
+    day: String,
+    is_marked: bool,
+    is_restore: bool,
+    cells: [String; 9],
+}
+
+/// Renders one line per checkpoint, below the day that it was made on, then the damaged ones. No
+/// line is wider than the screen.
+pub fn render(outcome: &ListOutcome, screen: Screen) -> String {
+    let rows = rows(outcome, screen);
+    let lines = lines(&rows, screen.columns);
+    let mut lines = lines.lines();
+    let (paint, mut text) = (screen.paint, String::new());
+    if let (Some(titles), false) = (lines.next(), rows.is_empty()) {
+        text = format!("{}\n", paint.faint(&format!("  {titles}")));
+    }
+    let mut day = "";
+    for (row, line) in rows.iter().zip(lines) {
+        if row.day != day {
+            day = &row.day;
+            text.push_str(&format!("{}\n", paint.bold(day)));
+        }
+        let lead = if row.is_marked { MARK } else { " " };
+        text.push_str(&if row.is_restore {
+            paint.faint(&format!("{lead} {line}"))
+        } else {
+            let (id, rest) = line.split_at(row.cells[0].len());
+            format!("{lead} {}{rest}", paint.yellow(id))
+        });
+        text.push('\n');
+    }
+    for lost in &outcome.damaged {
+        let shown = format!("  {}  damaged: {}", lost.id.short(), escape(&lost.why));
+        text.push_str(&paint.red(&cut(&shown, screen.columns)));
+        text.push('\n');
+    }
+    text
+}
+
+/// Aligns the titles and the rows, without columns that are empty or have no room.
+fn lines(rows: &[Row], screen: usize) -> String {
+    let mut cells = vec![COLUMNS.map(|(title, ..)| title.to_owned())];
+    cells.extend(rows.iter().map(|row| row.cells.clone()));
+    for row in &mut cells {
+        row[SOURCE] = cut(&row[SOURCE], SOURCE_COLUMNS);
+    }
+    let is_shown =
+        |at: &usize| COLUMNS[*at].2 <= screen && cells[1..].iter().any(|row| !row[*at].is_empty());
+    let mut shown: Vec<usize> = (0..COLUMNS.len()).filter(is_shown).collect();
+    let others = shown.iter().filter(|at| **at != REASON);
+    let widest = |at: &usize| cells.iter().map(|row| width(&row[*at])).max();
+    let taken: usize = others.filter_map(widest).map(|width| width + 2).sum();
+    let room = screen.saturating_sub(taken + 2);
+    shown.retain(|at| *at != REASON || room > 0);
+    let rows = cells.iter_mut().map(|row| {
+        row[REASON] = cut(&row[REASON], room);
+        shown.iter().map(|at| row[*at].clone()).collect()
+    });
+    let rows: Vec<Vec<String>> = rows.collect();
+    let is_number = |at: &usize| COLUMNS[shown[*at]].1;
+    let numbers: Vec<usize> = (0..shown.len()).filter(is_number).collect();
+    aligned(&rows, &numbers)
+}
+
+/// Says below the table what it leaves out, and where the directory stands unless at the newest.
+pub fn footer(outcome: &ListOutcome, is_filtered: bool) -> String {
+    let listed = &outcome.checkpoints;
+    let safeties = listed.iter().filter(|c| c.is_safety()).count();
+    let named = listed.len() - safeties;
+    let checkpoints = |number: usize| {
+        let word = if number == 1 {
+            "checkpoint"
+        } else {
+            "checkpoints"
+        };
+        format!("{} {word}", thousands(number as u64))
+    };
+    let is_cut = named < outcome.total && !is_filtered;
+    let mut text = if is_cut {
+        format!(
+            "{} of {}",
+            thousands(named as u64),
+            checkpoints(outcome.total)
+        )
+    } else {
+        checkpoints(named)
+    };
+    if safeties > 0 {
+        text.push_str(&format!(", {}", count(safeties, "restore", "restores")));
+    }
+    if outcome.hidden > 0 {
+        let hidden = count(outcome.hidden, "restore", "restores");
+        text.push_str(&format!("; {hidden}: 'checkpoint list --restores'"));
+    }
+    text.push('\n');
+    if !is_cut && safeties + outcome.hidden == 0 {
+        text.clear();
+    }
+    let marked = marked(outcome);
+    if marked.is_some() && marked != listed.first().map(|c| c.id) {
+        text.push_str("* you are here\n");
+    } else if let (None, Some(position), false) = (marked, &outcome.position, is_filtered) {
+        text.push_str(&format!("you are at {}", position.id.short()));
+        text.push_str(if position.is_safety() {
+            ", saved before a restore ('checkpoint list --restores')\n"
+        } else {
+            "\n"
+        });
+    }
+    text
+}
+
+/// Says that nothing matches, and what would show more.
+pub fn nothing(outcome: &ListOutcome) -> String {
+    let all = thousands(outcome.total as u64);
+    match (outcome.hidden, outcome.total) {
+        (0, 0) => "no checkpoints yet: 'checkpoint create' makes one\n".to_owned(),
+        (0, _) => format!("no checkpoint matches; 'checkpoint list' shows all {all}\n"),
+        (hidden, _) => {
+            let do_match = count(hidden, "restore does", "restores do");
+            format!("no checkpoint matches; {do_match}: 'checkpoint list --restores'\n")
+        }
+    }
+}
+
+/// The listed checkpoint that the directory was last set to, or one asked for that holds the same.
+fn marked(outcome: &ListOutcome) -> Option<ObjectId> {
+    let position = outcome.position.as_ref()?;
+    let listed = &outcome.checkpoints;
+    let equal = listed
+        .iter()
+        .find(|c| c.is_whole() && c.holds_the_same(position));
+    let found = listed.iter().find(|c| c.id == position.id);
+    found
+        .filter(|c| c.is_whole())
+        .or(equal)
+        .or(found)
+        .map(|c| c.id)
+}
+
+fn rows(outcome: &ListOutcome, screen: Screen) -> Vec<Row> {
+    let now_ms = screen.now_ms;
+    let day_of = |time_ms: i64| {
+        let shown = local_minutes(time_ms);
+        shown.split(' ').next().unwrap_or_default().to_owned()
+    };
+    let (today, yesterday) = (day_of(now_ms), day_of(now_ms.saturating_sub(DAY_MS)));
+    let marked = marked(outcome);
+    let row = |(at, checkpoint): (usize, &Checkpoint)| {
+        let record = &checkpoint.record;
+        let story = outcome.restores.get(&checkpoint.id);
+        let time = local_minutes(record.time_ms);
+        let (day, clock) = time.split_once(' ').unwrap_or((&time, ""));
+        let changes = outcome.changes.get(at).copied().flatten();
+        let source = if checkpoint.is_safety() {
+            ""
+        } else {
+            &*record.source
+        };
+        Row {
+            day: match day {
+                day if day == today => "Today".to_owned(),
+                day if day == yesterday => "Yesterday".to_owned(),
+                day => day.to_owned(),
+            },
+            is_marked: marked == Some(checkpoint.id),
+            is_restore: checkpoint.is_safety(),
+            cells: [
+                checkpoint.id.short(),
+                clock.to_owned(),
+                age(record.time_ms, now_ms),
+                changes.map(change_words).unwrap_or_default(),
+                thousands(record.files),
+                size(record.content_bytes),
+                story.map_or_else(
+                    || escape(&record.reason),
+                    |(story, reason)| story_words(story, reason.as_deref()),
+                ),
+                escape(source),
+                notes(checkpoint, story.map(|(story, _)| story), now_ms),
+            ],
+        }
+    };
+    outcome.checkpoints.iter().enumerate().map(row).collect()
+}
+
+/// Formats `+2 ~6 -2`.
+pub fn change_words(counts: ChangeCounts) -> String {
+    let ChangeCounts {
+        added,
+        changed,
+        deleted,
+    } = counts;
+    format!("+{added} ~{changed} -{deleted}")
+}
+
+/// Formats `restored to f76ff8f6 (wave 1)`.
+fn story_words(story: &RestoreStory, reason: Option<&str>) -> String {
+    let (what, target) = story_parts(story, reason);
+    let done = match story.verb {
+        Verb::Restore => return format!("restored {what}{target}"),
+        Verb::Undo => "undid",
+        Verb::Redo => "redid",
+        Verb::Resume => "finished",
+    };
+    let of = if what.is_empty() { "" } else { "of " };
+    format!("{done} the restore {of}{what}{target}")
+}
+
+/// Formats the state that the safety checkpoint holds: `the state before the restore to f76ff8f6
+/// (wave 1)`.
+pub fn state_words(story: &RestoreStory, reason: Option<&str>) -> String {
+    let (what, target) = story_parts(story, reason);
+    let verb = match story.verb {
+        Verb::Undo => "undo of the ",
+        Verb::Redo => "redo of the ",
+        Verb::Restore | Verb::Resume => "",
+    };
+    let of = if what.is_empty() { "" } else { "of " };
+    format!("the state before the {verb}restore {of}{what}{target}")
+}
+
+/// The paths of a restore, if it was limited to some, and what it went to.
+fn story_parts(story: &RestoreStory, reason: Option<&str>) -> (String, String) {
+    let reason = reason.map_or("since dropped".to_owned(), escape);
+    let target = format!("{} ({reason})", story.target.short());
+    match story.paths.as_slice() {
+        [] => (String::new(), format!("to {target}")),
+        [one] => (format!("{one} "), format!("from {target}")),
+        [first, rest @ ..] => (
+            format!("{first} and {} more ", rest.len()),
+            format!("from {target}"),
+        ),
+    }
+}
+
+fn notes(checkpoint: &Checkpoint, story: Option<&RestoreStory>, now_ms: i64) -> String {
+    let taken_back = story
+        .filter(|story| story.is_taken_back)
+        .map(|story| story.verb);
+    let expiry = match checkpoint.record.terms.expiry {
+        Some(Expiry::At(end_ms)) if end_ms <= now_ms => "expired".to_owned(),
+        Some(Expiry::At(end_ms)) => format!("expires in {}", age(now_ms, end_ms)),
+        Some(Expiry::Never) => "never expires".to_owned(),
+        None => String::new(),
+    };
+    let notes = [
+        (taken_back == Some(Verb::Undo), "redone"),
+        (taken_back.is_some_and(|verb| verb != Verb::Undo), "undone"),
+        (checkpoint.is_partial(), "partial"),
+        (checkpoint.is_scoped(), "scoped"),
+        (checkpoint.pinned, "pinned"),
+        (checkpoint.record.during_pending, "interrupted restore"),
+        (!expiry.is_empty(), &*expiry),
+    ];
+    let notes = notes.into_iter().filter(|(is_so, _)| *is_so);
+    notes.map(|(_, note)| note).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,148 @@
+//! Text shared by many commands: output, failures, warnings.
+
+use crate::answer::format::Paint;
+use crate::answer::place::{self, placed_sentence};
+use crate::base::text::{escape_line, without_numbers};
+use crate::error::sentence::{CommandWords, Sentence};
+use crate::error::{Code, Error};
+use crate::model::checkpoint::retention::{Evicted, EvictionReason};
+use crate::model::state::rel_path::RelPath;
+use crate::ops::warning::Warning;
+use crate::ops::warning::warning_words::thousands;
+
+/// Output of a command: result for stdout, talk for stderr.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Output {
+    pub result: String,
+    pub talk: String,
+}
+
+/// Returns what failed; of a signal, what it left.
+pub fn message(error: &Error) -> String {
+    match error.signal() {
+        Some(_) => format!("interrupted{}", left_by_a_signal(place::command())),
+        None => without_numbers(&error.what),
+    }
+}
+
+/// Returns the state after a signal, for the command of this name in the JSON schema.
+fn left_by_a_signal(command: &str) -> &'static str {
+    match command.split('.').next().unwrap_or_default() {
+        "create" => ": no checkpoint was made",
+        "prune" => ": 'checkpoint prune' again frees the rest",
+        "verify" => ": nothing is lost, and the same command starts again",
+        "workflow" | "phase" | "task" => ": 'checkpoint workflow status' shows what was recorded",
+        _ => ": nothing was changed",
+    }
+}
+
+/// Returns the next step as it is printed and as JSON has it.
+pub fn hint(error: &Error) -> Option<Sentence> {
+    match &error.next {
+        None if error.code == Code::USAGE => {
+            let line = place::help_of();
+            let words = line.split(' ').skip(1).chain(["--help"]);
+            let help = CommandWords::new(words);
+            Some(Sentence::text("see ").then_command(help))
+        }
+        next => next.clone().map(placed_sentence),
+    }
+}
+
+/// Formats a failure, in one line but for what git says: what, which path or id, what to do next.
+pub fn error(error: &Error, paint: Paint) -> String {
+    let message = message(error);
+    let what = if error.code == Code::REMOTE_FAILED {
+        // Git's own lines, which are escaped.
+        let lines = message.lines().map(|line| escape_line(line.trim_end()));
+        lines.collect::<Vec<_>>().join("\n  ")
+    } else {
+        escape_line(&message)
+    };
+    let line = match hint(error) {
+        Some(advice) if what.contains('\n') => format!("{what}\n{advice}"),
+        advice => advised(&what, advice.as_ref()),
+    };
+    format!("{} {line}\n", paint.red("checkpoint:"))
+}
+
+/// Formats the end by a signal after the result was printed.
+pub fn interrupted(paint: Paint) -> String {
+    format!("{} interrupted\n", paint.red("checkpoint:"))
+}
+
+/// Joins what failed and the next step, which is advice or a bare command.
+pub fn advised(what: &str, hint: Option<&Sentence>) -> String {
+    match hint {
+        None => what.to_owned(),
+        Some(command) if command.is_command() => format!("{what}; run: {command}"),
+        Some(advice) if what.ends_with('?') => format!("{what} {advice}"),
+        Some(advice) => format!("{what}; {advice}"),
+    }
+}
+
+pub fn warning(warning: &Warning, paint: Paint) -> String {
+    // The text of the size gate is fixed word for word, so it has no prefix.
+    let Warning::TooManyFiles { largest, .. } = warning else {
+        return format!(
+            "{} {}\n",
+            paint.yellow("warning:"),
+            without_numbers(&warning.to_string())
+        );
+    };
+    let folders: Vec<String> = largest
+        .iter()
+        .map(|(path, files)| format!("{path}/ ({})", thousands(*files)))
+        .collect();
+    let largest = if folders.is_empty() {
+        String::new()
+    } else {
+        format!("largest: {}; ", folders.join(", "))
+    };
+    format!("{warning}\n{largest}--max-files N raises the limit\n")
+}
+
+pub fn join<'p>(paths: impl Iterator<Item = &'p RelPath>) -> String {
+    paths.map(RelPath::to_string).collect::<Vec<_>>().join(" ")
+}
+
+/// Formats a line for each: `evicted aab1778f (wave-1): beyond keep_auto`.
+pub fn evicted(evicted: &[Evicted]) -> String {
+    eviction_lines("evicted", evicted)
+}
+
+/// As [`evicted`], after another verb.
+pub fn eviction_lines(verb: &str, evicted: &[Evicted]) -> String {
+    let line = |gone: &Evicted| {
+        format!(
+            "{verb} {}: {}\n",
+            gone.checkpoint.named(),
+            why_evicted(gone.why)
+        )
+    };
+    evicted.iter().map(line).collect()
+}
+
+fn why_evicted(why: EvictionReason) -> String {
+    let words = match why {
+        EvictionReason::OldSafety => "beyond the last 20 restores",
+        EvictionReason::Oldest(keep) => {
+            return format!(
+                "only the last {keep} are kept; keep = N in .checkpoint.toml keeps more"
+            );
+        }
+        EvictionReason::NoRule => "no rule keeps it",
+        EvictionReason::OldAutomatic => "beyond keep_auto",
+        EvictionReason::StoreSize => "beyond max_store_size",
+        EvictionReason::Expired => "expired",
+    };
+    words.to_owned()
+}
+
+pub fn count_files(files: u64) -> String {
+    format!(
+        "{} {}",
+        thousands(files),
+        if files == 1 { "file" } else { "files" }
+    )
+}

@@ -1,0 +1,94 @@
+//! `bisect`: the first checkpoint for which a command fails.
+
+use std::ffi::OsString;
+
+use crate::answer::format::{Paint, checkpoints};
+use crate::answer::place::placed;
+use crate::answer::{Done, Out, Text, outln, talkln};
+use crate::error::Result;
+use crate::ops::browse::bisect::{BisectOutcome, TestedCheckpoint, bisect};
+use crate::ops::context::Context;
+use crate::shell::command_context::CommandContext;
+use crate::shell::exit_code;
+use crate::shell::run::{Command, Properties};
+
+/// Find the first checkpoint for which a command fails
+///
+/// Runs the command in copies of the checkpoints between GOOD and BAD; the directory is not
+/// touched. Exit code 0 means good, 125 unknown, 1 to 124 bad; any other code, or a signal, ends
+/// the search.
+#[derive(Clone, Debug, clap::Args)]
+pub struct BisectArgs {
+    /// Checkpoint for which the command succeeds
+    #[arg(value_name = "GOOD")]
+    pub good: String,
+    /// Later checkpoint for which it fails
+    #[arg(value_name = "BAD")]
+    pub bad: String,
+    /// Command and its arguments, after --
+    #[arg(value_name = "CMD", last = true, required = true)]
+    pub command: Vec<OsString>,
+}
+
+impl Command for BisectArgs {
+    type Answer = BisectOutcome;
+    const TRAITS: Properties = Properties::LONG;
+
+    fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<Done<BisectOutcome>> {
+        let children = cmd.children(context);
+        let mut done = Done::from(bisect(
+            context,
+            &self.good,
+            &self.bad,
+            &mut |dir, scratch| children.program(&self.command, dir, scratch),
+            &mut |tested| cmd.printer.talk(&test_line(tested)),
+        )?);
+        if done.answer.first_bad.is_none() {
+            done.exit = exit_code::PARTIAL;
+        }
+        Ok(done)
+    }
+}
+
+impl Text for BisectOutcome {
+    /// The result is only ids, for use in scripts.
+    fn write(&self, out: &mut Out<'_>) {
+        for candidate in &self.candidates {
+            outln!(out, "{}", candidate.id.short());
+        }
+        let Some(bad) = &self.first_bad else {
+            out.remark = undecided(self, out.talk_paint);
+            return;
+        };
+        let (good, first_bad) = (self.last_good.named(), bad.named());
+        let (from, to) = (self.last_good.id.short(), bad.id.short());
+        let diff = placed(&format!("checkpoint diff {from} {to}"));
+        talkln!(
+            out,
+            "first bad checkpoint: {first_bad}; the good one before it: {good}"
+        );
+        talkln!(out, "to see what changed: {diff}");
+    }
+}
+
+fn test_line(tested: &TestedCheckpoint) -> String {
+    let how = if tested.exit.is_none() {
+        ", without a run"
+    } else {
+        ""
+    };
+    let (checkpoint, verdict) = (tested.checkpoint.named(), tested.verdict.into_str());
+    format!("testing {checkpoint}: {verdict}{how}\n")
+}
+
+/// Explains why there is no single answer.
+fn undecided(outcome: &BisectOutcome, paint: Paint) -> String {
+    let number = checkpoints(outcome.candidates.len());
+    let ids: Vec<String> = outcome.candidates.iter().map(|c| c.id.short()).collect();
+    format!(
+        "{} the first bad one is among these {number}, which could not be tested: {}; the last good one is {}\n",
+        paint.red("checkpoint:"),
+        ids.join(" "),
+        outcome.last_good.id.short()
+    )
+}

@@ -1,0 +1,208 @@
+//! `config`: works without a store, with a bad file, and without a base.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use clap::Subcommand;
+
+use crate::agent::setup::act;
+use crate::answer::envelope::partial;
+use crate::answer::format::{Paint, size};
+use crate::answer::words;
+use crate::base::read_regular;
+use crate::base::text::{escape, escape_line, escape_path};
+use crate::config::edit;
+use crate::config::environment::{ColorChoice, Environment, Origin, base_and_origin, no_base};
+use crate::error::{Error, Result};
+use crate::ops::browse::config::{ConfigOutcome, Setting, SettingValue, config};
+use crate::ops::find_root::RootSearch;
+use crate::shell::command_context::{self, CommandContext};
+use crate::shell::global::{Color, GlobalArgs, LOCK_TIMEOUT_SECONDS};
+use crate::shell::run::RunAnywhere;
+use crate::shell::{environment, exit_code};
+
+/// Show each setting and its origin, or set one
+///
+/// --json shows the environment variables that are not set too.
+#[derive(Clone, Debug, clap::Args)]
+pub struct ConfigArgs {
+    #[command(subcommand)]
+    pub command: Option<ConfigCommand>,
+}
+
+#[derive(Clone, Debug, Subcommand)]
+pub enum ConfigCommand {
+    /// Set a key in your own file
+    ///
+    /// Comments and all other lines stay. A list is replaced, not extended.
+    Set {
+        #[arg(value_name = "KEY")]
+        key: String,
+        /// The value as in the file; quotes may be left out
+        #[arg(value_name = "VALUE", allow_hyphen_values = true)]
+        value: String,
+    },
+}
+
+/// Writes the value, and returns a line on it.
+fn set(environment: &Environment, key: &str, value: &str) -> Result<String> {
+    let dir = environment
+        .config_dir
+        .as_ref()
+        .ok_or_else(|| no_base(environment))?;
+    let file = dir.join("config.toml");
+    let text = match read_regular::read_linked_text(&file) {
+        Err(cause) if cause.kind() == ErrorKind::NotFound => String::new(),
+        read => read.map_err(Error::io("read", &file))?,
+    };
+    let (text, written) = edit::set(&file, &text, key, value)?;
+    act::write(&file, &text, None)?;
+    Ok(format!(
+        "{}: {key} = {}\n",
+        escape_path(&file),
+        escape(&written)
+    ))
+}
+
+impl RunAnywhere for ConfigArgs {
+    fn run(self, cmd: &CommandContext<'_>, environment: Environment) -> Result<u8> {
+        let (name, written) = match &self.command {
+            Some(ConfigCommand::Set { key, value }) => {
+                ("config.set", Some(set(&environment, key, value)?))
+            }
+            None => ("config", None),
+        };
+        let global = cmd.global;
+        let base = base_and_origin(global.base.as_deref(), &environment);
+        let base = base
+            .map(|(base, origin)| Ok::<_, Error>((environment::absolute(&base)?, origin)))
+            .transpose()?;
+        let search = RootSearch {
+            base: base.as_ref().map_or(Path::new(""), |(base, _)| base),
+            home: environment.home.as_deref(),
+        };
+        let root = search.find(&command_context::place(global, &environment)?)?;
+        let (variables, flags) = (environment::variables(), flags(global, &environment));
+        let (outcome, warnings) = config(&root, base, &environment, variables, flags);
+        let failure = outcome.failures.first();
+        let code = failure.map_or(exit_code::DONE, |error| error.code.exit);
+        let printer = cmd.printer;
+        if printer.json {
+            printer.result(&partial(name, code, &outcome, &warnings, failure));
+        } else if let Some(written) = written {
+            printer.talk(&written);
+        } else {
+            printer.result(&text(&outcome, printer.out_paint()));
+        }
+        cmd.warn(&warnings);
+        for problem in &outcome.failures {
+            printer.failure(&words::error(problem, printer.err_paint()));
+        }
+        Ok(code)
+    }
+}
+
+/// Returns settings that no file can contain.
+fn flags(global: &GlobalArgs, environment: &Environment) -> Vec<Setting> {
+    let word = |word: &str| SettingValue::Text(word.to_owned());
+    let of = |name, value, is_given, origin| {
+        let origin = if is_given { origin } else { Origin::Default };
+        Setting::new(name, value, vec![origin])
+    };
+    let source = environment.source.as_deref();
+    let (disabled, wait) = (environment.disabled, global.lock_timeout);
+    let (color, color_origin) = match (global.color, environment.color) {
+        (Color::Always, _) => ("always", Origin::Flag("--color")),
+        (Color::Never, _) => ("never", Origin::Flag("--color")),
+        (Color::Auto, ColorChoice::Auto) => ("auto", Origin::Default),
+        (Color::Auto, ColorChoice::Never) => ("never", Origin::Environment("NO_COLOR")),
+        (Color::Auto, ColorChoice::Always(name)) => ("always", Origin::Environment(name)),
+    };
+    let source_word = word(source.unwrap_or("cli"));
+    let of_source = Origin::Environment("CHECKPOINT_SOURCE");
+    let of_switch = Origin::Environment("CHECKPOINT_DISABLE");
+    let of_wait = Origin::Flag("--lock-timeout");
+    let waits_longer = wait != LOCK_TIMEOUT_SECONDS;
+    let wait = SettingValue::Milliseconds(wait.saturating_mul(1000));
+    vec![
+        of("source", source_word, source.is_some(), of_source),
+        of(
+            "disabled",
+            SettingValue::Switch(disabled),
+            disabled,
+            of_switch,
+        ),
+        of("color", word(color), true, color_origin),
+        of("lock_timeout", wait, waits_longer, of_wait),
+    ]
+}
+
+fn text(outcome: &ConfigOutcome, paint: Paint) -> String {
+    let line = |name: &str, value: &str, remark: &str| {
+        let remark = if remark.is_empty() {
+            String::new()
+        } else {
+            paint.faint(remark)
+        };
+        format!("  {name:<22}  {value:<12}  {remark}")
+            .trim_end()
+            .to_owned()
+    };
+    let place = |path: Option<&PathBuf>| path.map_or("none".to_owned(), |path| escape_path(path));
+    let mut lines = vec![paint.bold("Settings")];
+    lines.extend(outcome.settings.iter().map(|setting| {
+        let origins: Vec<String> = setting.origins.iter().map(origin_words).collect();
+        line(setting.name, &value(&setting.value), &origins.join(", "))
+    }));
+    let origin = outcome.base_origin.as_ref().map(origin_words);
+    let is_missing = outcome.store.as_ref().is_some_and(|store| !store.is_dir());
+    let missing = if is_missing { "not there yet" } else { "" };
+    lines.extend([
+        String::new(),
+        paint.bold("Places"),
+        line("root", &escape_path(&outcome.root), ""),
+        line(
+            "base",
+            &place(outcome.base.as_ref()),
+            &origin.unwrap_or_default(),
+        ),
+        line("store", &place(outcome.store.as_ref()), missing),
+        String::new(),
+        paint.bold("Files"),
+    ]);
+    lines.extend(outcome.files.iter().map(|file| {
+        let found = if file.found { "found" } else { "not there" };
+        line("file", &escape_path(&file.path), found)
+    }));
+    lines.extend([String::new(), paint.bold("Environment")]);
+    lines.extend(outcome.environment.iter().filter_map(|variable| {
+        let value = escape_line(variable.value.as_ref()?);
+        Some(line(variable.name, &value, variable.purpose))
+    }));
+    lines.join("\n") + "\n"
+}
+
+fn value(value: &SettingValue) -> String {
+    match value {
+        SettingValue::Off => "off".to_owned(),
+        SettingValue::Number(number) => number.to_string(),
+        SettingValue::Milliseconds(ms) if ms % 1000 == 0 => format!("{} s", ms / 1000),
+        SettingValue::Milliseconds(ms) => format!("{ms} ms"),
+        SettingValue::Bytes(bytes) => size(*bytes),
+        SettingValue::Switch(on) => on.to_string(),
+        SettingValue::Text(text) => escape(text),
+        SettingValue::List(list) if list.is_empty() => "none".to_owned(),
+        SettingValue::List(list) => {
+            let list: Vec<String> = list.iter().map(|one| escape(one)).collect();
+            list.join(" ")
+        }
+    }
+}
+
+fn origin_words(origin: &Origin) -> String {
+    let layer = origin.into_str().replace('_', " ");
+    match origin.place() {
+        Some(place) => format!("{layer} {place}"),
+        None => layer,
+    }
+}

@@ -1,0 +1,71 @@
+//! `doctor`: one line for each thing that was looked at.
+
+use crate::agent::doctor::{DoctorOutcome, HealthLevel, doctor};
+use crate::answer::format::count;
+use crate::answer::place::placed_sentence;
+use crate::answer::{Done, Out, Text, outln, talkln};
+use crate::commands::setup;
+use crate::config::settings::OwnFile;
+use crate::error::Result;
+use crate::error::sentence::Sentence;
+use crate::ops::context::Context;
+use crate::shell::command_context::CommandContext;
+use crate::shell::exit_code;
+use crate::shell::run::{Command, Properties};
+
+/// Look at the directory, its store and the agents, and say what is wrong
+///
+/// Ends with 1 if there is a problem.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub struct DoctorArgs {
+    /// Repair what can be repaired safely
+    #[arg(long)]
+    pub fix: bool,
+}
+
+impl Command for DoctorArgs {
+    type Answer = DoctorOutcome;
+    const TRAITS: Properties = Properties {
+        own_file: OwnFile::MayBeBad,
+        ..Properties::LONG
+    };
+
+    fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<Done<DoctorOutcome>> {
+        let program = setup::program(cmd).unwrap_or_default();
+        let mut outcome = doctor(context, &program, self.fix)?;
+        for check in &mut outcome.checks {
+            let advice = check.advice.take().map(placed_sentence);
+            check.command = advice.as_ref().and_then(Sentence::to_run);
+            check.remedy = advice.map(|advice| advice.to_string());
+        }
+        let warnings = std::mem::take(&mut outcome.warnings);
+        Ok(Done {
+            exit: match outcome.problem_count {
+                0 => exit_code::DONE,
+                _ => exit_code::FAILED,
+            },
+            ..Done::new(outcome, warnings)
+        })
+    }
+}
+
+impl Text for DoctorOutcome {
+    fn write(&self, out: &mut Out<'_>) {
+        for check in &self.checks {
+            let mark = match check.level {
+                HealthLevel::Good => out.paint.green("ok"),
+                HealthLevel::Note => out.paint.yellow("--"),
+                HealthLevel::Problem => out.paint.red("!!"),
+                HealthLevel::Fixed => out.paint.green("++"),
+            };
+            outln!(out, "{mark} {:<11}  {}", check.subject, check.message);
+            if let Some(remedy) = &check.remedy {
+                outln!(out, "{:16}{remedy}", "");
+            }
+        }
+        match self.problem_count {
+            0 => talkln!(out, "no problem found"),
+            problems => talkln!(out, "{}", count(problems, "problem", "problems")),
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! `export`: writes checkpoints into a git bundle.
+
+use std::path::PathBuf;
+
+use crate::answer::format::{checkpoints, size};
+use crate::answer::{Done, Out, Text, outln};
+use crate::base::text::escape_path;
+use crate::error::{Error, Result};
+use crate::ops::context::Context;
+use crate::ops::transfer::export::{ExportBundleOptions, ExportOutcome, ExportTarget, export};
+use crate::shell::command_context::CommandContext;
+use crate::shell::environment;
+use crate::shell::exit_code::transferred;
+use crate::shell::run::{Command, Properties};
+use crate::shell::terminal::printer::StdoutSink;
+
+/// Write checkpoints into a file that another machine can import
+///
+/// The file is a git bundle: `git bundle verify` checks it, `git clone` reads it. It has the files,
+/// metas, pins and scopes of the checkpoints, and without SEL all workflows. It is not encrypted.
+#[derive(Clone, Debug, clap::Args)]
+pub struct ExportBundleArgs {
+    /// Checkpoints [default: all but safety checkpoints]
+    #[arg(value_name = "SEL")]
+    pub selectors: Vec<String>,
+    /// The file to write, or - for standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
+    /// Only what came after this checkpoint, which the other side has
+    #[arg(long, value_name = "SEL")]
+    pub since: Option<String>,
+    /// Safety checkpoints of restores too
+    #[arg(long)]
+    pub safety: bool,
+    /// Also those that keep the text of a prompt
+    #[arg(long)]
+    pub with_prompts: bool,
+}
+
+impl Command for ExportBundleArgs {
+    type Answer = ExportOutcome;
+    const TRAITS: Properties = Properties::LONG;
+
+    fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<Done<ExportOutcome>> {
+        let is_stream = self.output.as_os_str() == "-";
+        if is_stream && (cmd.printer.json || cmd.printer.for_a_person()) {
+            let reader = if cmd.printer.json {
+                "JSON"
+            } else {
+                "a terminal"
+            };
+            return Err(Error::usage(format!(
+                "the bundle cannot go to standard output together with {reader}"
+            )));
+        }
+        let options = ExportBundleOptions {
+            selectors: self.selectors,
+            since: self.since,
+            with_safety: self.safety,
+            with_prompts: self.with_prompts,
+            host: environment::host_name(),
+            ..ExportBundleOptions::default()
+        };
+        let mut sink = StdoutSink::new(cmd.printer);
+        let target = if is_stream {
+            ExportTarget::Stream(&mut sink)
+        } else {
+            ExportTarget::File(environment::absolute(&self.output)?)
+        };
+        let mut outcome = export(context, &options, target)?;
+        sink.finish();
+        outcome.file = self.output;
+        let warnings = std::mem::take(&mut outcome.warnings);
+        Ok(transferred((outcome, warnings)))
+    }
+}
+
+impl Text for ExportOutcome {
+    fn write(&self, out: &mut Out<'_>) {
+        let is_stream = self.file.as_os_str() == "-";
+        let place = if is_stream {
+            "standard output".to_owned()
+        } else {
+            escape_path(&self.file)
+        };
+        let (number, bytes) = (
+            checkpoints(self.checkpoints.len()),
+            size(self.size.size_bytes),
+        );
+        outln!(out, "Exported {number} to {place} ({bytes})");
+        if let Some(since) = self.prerequisite {
+            outln!(out, "The other side needs {} already.", since.short());
+        }
+        if !self.left_out_for_prompts.is_empty() {
+            let left = checkpoints(self.left_out_for_prompts.len());
+            outln!(
+                out,
+                "Left out: {left} with the text of a prompt, which only --with-prompts exports."
+            );
+        }
+        if is_stream {
+            out.talk = std::mem::take(&mut out.result);
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! `hold` and `release`: keep checkpoints from being made for a while.
+
+use crate::answer::{Done, Out, Text, outln, talkln};
+use crate::base::text::escape;
+use crate::base::time::utc_seconds;
+use crate::error::Result;
+use crate::ops::context::Context;
+use crate::ops::contract::hold::{HoldOutcome, ReleaseOutcome, hold, release};
+use crate::shell::command_context::CommandContext;
+use crate::shell::run::{Command, Properties};
+
+/// Refuse new checkpoints until the hold is released
+///
+/// Meanwhile `create` exits with 4; a restore, undo or redo still makes its safety checkpoint. A
+/// hold expires by itself.
+#[derive(Clone, Debug, clap::Args)]
+pub struct HoldArgs {
+    /// Name of the hold; taking it again renews it
+    #[arg(value_name = "NAME")]
+    pub name: String,
+    /// Time until it expires by itself, at most 24h [default: 30m]
+    #[arg(long = "for", value_name = "TIME")]
+    pub span: Option<String>,
+}
+
+/// Release a hold
+#[derive(Clone, Debug, clap::Args)]
+pub struct ReleaseArgs {
+    /// Name of the hold [default: the only one]
+    #[arg(value_name = "NAME")]
+    pub name: Option<String>,
+}
+
+impl Command for HoldArgs {
+    type Answer = HoldOutcome;
+    const TRAITS: Properties = Properties::LONG;
+
+    fn run(self, context: &Context, _: &CommandContext<'_>) -> Result<Done<HoldOutcome>> {
+        hold(context, self.name, self.span.as_deref()).map(Done::from)
+    }
+}
+
+impl Command for ReleaseArgs {
+    type Answer = ReleaseOutcome;
+    const TRAITS: Properties = Properties::LONG;
+
+    fn run(self, context: &Context, _: &CommandContext<'_>) -> Result<Done<ReleaseOutcome>> {
+        release(context, self.name.as_deref()).map(Done::from)
+    }
+}
+
+impl Text for HoldOutcome {
+    fn write(&self, out: &mut Out<'_>) {
+        let done = if self.renewed { "Renewed hold" } else { "Hold" };
+        let (name, end) = (escape(&self.hold.name), utc_seconds(self.hold.end_ms));
+        outln!(out, "{done} {name} until {end} UTC.");
+    }
+}
+
+impl Text for ReleaseOutcome {
+    fn write(&self, out: &mut Out<'_>) {
+        if let Some(hold) = &self.hold {
+            outln!(out, "Released {}.", escape(&hold.name));
+        } else {
+            talkln!(out, "no hold is active");
+        }
+    }
+}

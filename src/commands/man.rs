@@ -1,0 +1,85 @@
+//! `man`: manual pages of all commands, from their help. The door to `clap_mangen`.
+
+use std::path::{Path, PathBuf};
+
+use clap::Command;
+use clap_mangen::Man;
+
+use crate::commands::completions::print;
+use crate::config::environment::Environment;
+use crate::error::{Error, Result};
+use crate::shell::command_context::CommandContext;
+use crate::shell::exit_code;
+use crate::shell::grammar;
+use crate::shell::run::RunAnywhere;
+
+/// Print a manual page, or write all of them
+///
+/// Without an argument it is the page of checkpoint itself, which names the others.
+#[derive(Clone, Debug, clap::Args)]
+#[command(hide = true)]
+pub struct ManArgs {
+    /// Command such as restore or 'workflow init' [default: checkpoint itself]
+    #[arg(value_name = "COMMAND", value_delimiter = ' ')]
+    pub words: Vec<String>,
+    /// Folder to write the pages of all commands to
+    // `--dir` is the directory to act on, of every command.
+    #[arg(long, value_name = "FOLDER", conflicts_with = "words")]
+    pub into: Option<PathBuf>,
+}
+
+impl RunAnywhere for ManArgs {
+    fn run(self, cmd: &CommandContext<'_>, _: Environment) -> Result<u8> {
+        let mut whole = grammar::with_help((cmd.grammar)());
+        whole.build();
+        // They are hidden in the pages of the commands only.
+        let whole = whole.mut_args(|arg| arg.hide(false));
+        let text = if let Some(folder) = &self.into {
+            let mut written = String::new();
+            write_all(&whole, folder, &mut written)?;
+            written
+        } else {
+            let below = |at: &'_ Command, word: &String| at.find_subcommand(word).cloned();
+            let found = self
+                .words
+                .iter()
+                .try_fold(whole, |at, word| below(&at, word));
+            page(found.ok_or_else(|| {
+                Error::usage(format!("there is no command '{}'", self.words.join(" ")))
+            })?)?
+        };
+        print(cmd, "man", &text);
+        Ok(exit_code::DONE)
+    }
+}
+
+/// Writes the page of a command and those below it; adds their paths, one per line.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the pages are no files of a store"
+)]
+fn write_all(command: &Command, folder: &Path, written: &mut String) -> Result<()> {
+    std::fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
+    let path = folder.join(Man::new(command.clone()).get_filename());
+    std::fs::write(&path, page(command.clone())?).map_err(Error::io("write", &path))?;
+    written.push_str(&format!("{}\n", path.display()));
+    let mut below = command.get_subcommands();
+    below.try_for_each(|one| write_all(one, folder, written))
+}
+
+/// Returns a manual page in ASCII, which every version of troff reads.
+fn page(command: Command) -> Result<String> {
+    let mut page = Vec::new();
+    let man = Man::new(command).manual("checkpoint");
+    let man = man.source(concat!("checkpoint ", env!("CARGO_PKG_VERSION")));
+    man.render(&mut page)
+        .map_err(|why| Error::unexpected(format!("no manual page: {why}")))?;
+    let in_ascii = |character: char| match character {
+        '\0'..='\x7f' => character.to_string(),
+        _ => format!("\\[u{:04X}]", u32::from(character)),
+    };
+    Ok(String::from_utf8_lossy(&page)
+        .chars()
+        .map(in_ascii)
+        .collect())
+}

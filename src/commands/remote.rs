@@ -1,0 +1,163 @@
+//! `remote`: names the places to which checkpoints are pushed.
+
+use std::path::Path;
+use std::time::Duration;
+
+use clap::Subcommand;
+
+use crate::answer::format::count;
+use crate::answer::{Done, Either, Out, Text, outln, talkln};
+use crate::base::text::escape;
+use crate::error::Result;
+use crate::ops::context::Context;
+use crate::ops::transfer::drop_line::{DropOutcome, drop_line};
+use crate::ops::transfer::remote::{self, RemoteChange, RemoteOutcome, RemoteRow};
+use crate::ops::transfer::remote_git::GitLimits;
+use crate::ops::warning::Warning;
+use crate::shell::command_context::CommandContext;
+use crate::shell::environment;
+use crate::shell::run::{Command, Properties};
+
+/// Time in seconds that git may take.
+const TIMEOUT_SECONDS: u64 = 600;
+
+/// Name the git servers to which checkpoints are pushed
+///
+/// A remote belongs to this store, not to the project: its own remotes are neither read nor used.
+/// Any URL that git takes will do; ssh keys and passwords are those of your git.
+#[derive(Clone, Debug, clap::Args)]
+pub struct RemoteArgs {
+    #[command(subcommand)]
+    pub command: Option<RemoteCommand>,
+}
+
+#[derive(Clone, Debug, Subcommand, strum::IntoStaticStr)]
+#[strum(const_into_str, prefix = "remote.", serialize_all = "snake_case")]
+pub enum RemoteCommand {
+    /// Name a remote
+    Add {
+        #[arg(value_name = "NAME")]
+        name: String,
+        /// An empty repository: a URL of git, host:path or a path
+        #[arg(value_name = "URL", allow_hyphen_values = true)]
+        url: String,
+    },
+    /// List the remotes
+    List,
+    /// Forget a remote and what was fetched from it
+    Remove {
+        #[arg(value_name = "NAME")]
+        name: String,
+    },
+    /// Remove one machine's checkpoints from a remote
+    ///
+    /// What was fetched of it stays here. A store that wrote it and is in use writes it anew at its
+    /// next push. 'git ls-remote URL' shows all lines.
+    Drop {
+        #[arg(value_name = "NAME")]
+        name: String,
+        /// The ref, as errors name it: refs/lines/DIRECTORY/DEVICE
+        #[arg(value_name = "LINE")]
+        line: String,
+        #[command(flatten)]
+        git: GitArgs,
+    },
+}
+
+impl Command for RemoteArgs {
+    type Answer = Either<RemoteOutcome, DropOutcome>;
+
+    fn properties(&self) -> Properties {
+        let name = self
+            .command
+            .as_ref()
+            .map_or("remote.list", RemoteCommand::into_str);
+        Properties {
+            name: Some(name),
+            ..Properties::LONG
+        }
+    }
+
+    fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<Done<Self::Answer>> {
+        let done: Done<RemoteOutcome> = match self.command.unwrap_or(RemoteCommand::List) {
+            RemoteCommand::Add { name, url } => {
+                let here = environment::absolute(Path::new("."))?;
+                remote::add(context, &name, &url, &here)?.into()
+            }
+            RemoteCommand::List => {
+                let remarks = context.settings.remarks.iter();
+                Done::new(remote::list(context)?, remarks.map(Warning::from).collect())
+            }
+            RemoteCommand::Remove { name } => remote::remove(context, &name)?.into(),
+            RemoteCommand::Drop { name, line, git } => {
+                let consent = |line: &str| {
+                    if cmd.global.yes {
+                        return Ok(());
+                    }
+                    let summary = format!("remove {line} at {name}");
+                    let question = format!(
+                        "This removes {line} at {name}, with what only it has.\nRemove it?"
+                    );
+                    cmd.ask(context, &summary, &question)
+                };
+                let dropped = drop_line(context, &name, &line, git.limits(cmd), consent)?;
+                return Ok(Done::new(Either::Second(dropped), Vec::new()));
+            }
+        };
+        Ok(done.map(Either::First))
+    }
+}
+
+impl Text for RemoteOutcome {
+    fn write(&self, out: &mut Out<'_>) {
+        if self.remotes.is_empty() {
+            talkln!(
+                out,
+                "no remotes; 'checkpoint remote add NAME URL' names one"
+            );
+        }
+        for RemoteRow {
+            name,
+            url,
+            fetched_lines,
+        } in &self.remotes
+        {
+            let url = escape(url);
+            match self.change {
+                Some(RemoteChange::Added) => outln!(out, "Remote {name} is {url}"),
+                Some(RemoteChange::Removed) => outln!(
+                    out,
+                    "Removed {name} ({url}) from this store; nothing was deleted on the server"
+                ),
+                None if *fetched_lines > 0 => {
+                    let fetched = count(*fetched_lines, "line", "lines");
+                    outln!(out, "{name}  {url}  ({fetched} fetched)");
+                }
+                None => outln!(out, "{name}  {url}"),
+            }
+        }
+    }
+}
+
+impl Text for DropOutcome {
+    fn write(&self, out: &mut Out<'_>) {
+        outln!(out, "Removed {} at {}", self.line, self.remote);
+    }
+}
+
+/// Options of the commands that run git.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub struct GitArgs {
+    /// Time that git may take, in seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = TIMEOUT_SECONDS, value_parser = clap::value_parser!(u64).range(1..))]
+    pub timeout: u64,
+}
+
+impl GitArgs {
+    pub fn limits(self, cmd: &CommandContext<'_>) -> GitLimits {
+        GitLimits {
+            limit: Duration::from_secs(self.timeout),
+            may_ask: !cmd.global.json && !cmd.global.no_input,
+        }
+    }
+}

@@ -1,0 +1,647 @@
+//! `restore`, and what it shares with `undo`, `redo` and `rewind`.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use crate::answer::contract::{ContractDocument, ContractForm};
+use crate::answer::format::Paint;
+use crate::answer::plan::{self, Tense};
+use crate::answer::table::state_words;
+use crate::answer::{Done, Out, Text, outln, talkln};
+use crate::answer::{restore_contract as contract_view, words};
+use crate::base::cut_list::and_more;
+use crate::base::interrupt::Interrupt;
+use crate::base::json::embedded;
+use crate::base::text::{escape, escape_path};
+use crate::base::time::ago;
+use crate::commands::diff::DiffArgs;
+use crate::commands::lists;
+use crate::commands::select_args::{GlobArgs, PlanArgs, bytes_of, write_plan};
+use crate::config::settings::OwnFile;
+use crate::error::sentence::{CommandWords, Sentence};
+use crate::error::{Error, Result};
+use crate::model::checkpoint::record::Verb;
+use crate::model::command_end::CommandEnd;
+use crate::model::json::{JsonSchema, Serialize, patterns};
+use crate::model::state::object_id::ObjectId;
+use crate::model::state::rel_path::RelPath;
+use crate::ops::browse::list::{self, ListOptions};
+use crate::ops::context::Context;
+use crate::ops::contract::restore_contract;
+use crate::ops::restore::commands as restore_op;
+use crate::ops::restore::restore_options::{
+    CommonOptions, DatabaseFate, DatabaseReport, RestoreOptions, RestoreOutcome,
+};
+use crate::ops::select::words::TypedWords;
+use crate::shell::command_context::CommandContext;
+use crate::shell::contract::{ContractArgs, call};
+use crate::shell::run::{Command, Properties, RunCommand};
+use crate::shell::terminal::picker::{PickedItem, Picker, PickerChoice};
+use crate::shell::terminal::{keyboard, progress};
+use crate::shell::{environment, exit_code};
+
+/// Maximum number of paths of one kind in a question, and of those that changed since a step.
+const LISTED_PATHS: usize = 10;
+
+/// Restore the directory to a checkpoint
+///
+/// Saves the present state in a safety checkpoint first; `checkpoint undo` brings it back. Files that
+/// were left out of the checkpoint (ignored, secrets) stay as they are. PATHs without SEL are restored
+/// from @, where the directory stands; without any word, a terminal shows a list to choose from.
+/// @FILE stands for the paths in a file (@- for those of stdin): one a line, or each ended by NUL.
+#[derive(Clone, Debug, clap::Args)]
+pub struct RestoreArgs {
+    /// A checkpoint (an id, @, latest~N, a reason, or a time), then paths; or SEL:PATH
+    #[arg(value_name = "SEL|PATH")]
+    pub words: Vec<OsString>,
+    /// Only these files and directories; literal names, for patterns see --glob
+    #[arg(value_name = "PATH", last = true)]
+    pub only: Vec<OsString>,
+    #[command(flatten)]
+    pub globs: GlobArgs,
+    /// Write the files of the checkpoint, but delete nothing
+    #[arg(long)]
+    pub overlay: bool,
+    /// Also restore set-uid, set-gid and sticky bits
+    #[arg(long)]
+    pub restore_suid: bool,
+    /// New or empty directory to write to, instead of changing this one
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["overlay", "verify", "contract"])]
+    pub to: Option<PathBuf>,
+    /// Shell command to run afterwards; if it fails, exit with 5
+    #[arg(long, value_name = "CMD", conflicts_with_all = ["dry_run", "contract"], value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    pub check: Option<String>,
+    /// Finish an interrupted restore
+    #[arg(long, conflicts_with_all = ["words", "only", "globs", "exclude", "overlay", "restore_suid", "dry_run", "to", "check"])]
+    pub resume: bool,
+    #[command(flatten)]
+    pub common: CommonArgs,
+}
+
+#[derive(Clone, Debug, clap::Args)]
+pub struct CommonArgs {
+    /// Only show what would be done
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Read every written file back afterwards, and compare its content
+    #[arg(long, conflicts_with = "dry_run")]
+    pub verify: bool,
+    #[command(flatten)]
+    pub plan: PlanArgs,
+    #[command(flatten)]
+    pub contract: ContractArgs,
+}
+
+impl CommonArgs {
+    /// Properties of all commands that restore.
+    pub fn properties(&self) -> Properties {
+        Properties {
+            may_take_long: true,
+            has_dry_run: true,
+            own_file: OwnFile::MayBeBad,
+            contract: self.contract.wanted(),
+            ..Properties::USUAL
+        }
+    }
+
+    /// Returns what was typed; `again` is the command without consent, if it needs any.
+    ///
+    /// # Errors
+    /// An agent needs a plan that it was shown.
+    pub fn resolve(
+        &self,
+        context: &Context,
+        cmd: &CommandContext<'_>,
+        again: Option<&CommandWords>,
+    ) -> Result<CommonOptions> {
+        let plan = again.map(|again| self.plan.resolve(context, self.dry_run, again));
+        Ok(CommonOptions {
+            yes: cmd.global.yes,
+            dry_run: self.dry_run,
+            reads_back: self.verify,
+            plan: plan.transpose()?.flatten(),
+            ..CommonOptions::default()
+        })
+    }
+}
+
+impl RestoreArgs {
+    /// Returns the words as typed, with the paths of lists.
+    ///
+    /// # Errors
+    /// A list cannot be read.
+    fn typed(&self, cmd: &CommandContext<'_>) -> Result<TypedWords> {
+        let is_list = |word: &OsString| lists::is_list(word.as_encoded_bytes());
+        let (lists, words): (Vec<_>, Vec<_>) = self.words.iter().cloned().partition(is_list);
+        let listed = lists::expand(&lists)?;
+        let to = self.to.clone().map(PathBuf::into_os_string);
+        let valued = [
+            ("--glob", self.globs.globs.clone()),
+            ("--exclude", self.globs.exclude.clone()),
+            ("--to", to.into_iter().collect()),
+        ];
+        let valued = valued.into_iter().flat_map(|(name, given)| {
+            let given = bytes_of(given).into_iter();
+            given.flat_map(|value| [name.into(), value])
+        });
+        let flags = [
+            ("--overlay", self.overlay),
+            ("--restore-suid", self.restore_suid),
+        ];
+        let flags = flags.into_iter().filter(|(_, is_given)| *is_given);
+        let flags = flags.map(|(name, _)| name.into());
+        Ok(TypedWords {
+            words: bytes_of(words),
+            paths: bytes_of(self.only.clone()),
+            listed,
+            has_dashes: cmd.words.iter().any(|word| word == "--"),
+            options: bytes_of(lists)
+                .into_iter()
+                .chain(valued)
+                .chain(flags)
+                .collect(),
+        })
+    }
+}
+
+impl Command for RestoreArgs {
+    type Answer = RestoreAnswer;
+
+    fn properties(&self) -> Properties {
+        self.common.properties()
+    }
+
+    fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<Done<RestoreAnswer>> {
+        let mut options = RestoreOptions {
+            words: self.typed(cmd)?,
+            to: self.to.as_deref().map(environment::absolute).transpose()?,
+            globs: self.globs.resolve(),
+            overlay: self.overlay,
+            special_bits: self.restore_suid,
+            common: CommonOptions::default(),
+        };
+        let (mut chosen, words) = (None, &options.words);
+        let named = [
+            &words.words,
+            &words.listed,
+            &words.paths,
+            &options.globs.only,
+        ];
+        if !self.resume && named.iter().all(|words| words.is_empty()) {
+            let (id, choice) = choose(context, cmd, &options)?;
+            (options.words.words, chosen) = (vec![id.into()], Some(choice));
+        }
+        let again = options.words.again();
+        let needs_consent = !self.resume && options.to.is_none();
+        options.common = self
+            .common
+            .resolve(context, cmd, needs_consent.then_some(&again))?;
+        let dry_run = self.common.dry_run.then(|| b"--dry-run".to_vec());
+        options.words.options.extend(dry_run);
+        let mut consent = |planned: &_| consent(context, cmd, planned, None, chosen.as_ref());
+        let outcome = if self.resume {
+            restore_op::resume(context, &options.common)?
+        } else {
+            restore_op::restore(context, &options, &mut consent)?
+        };
+        let done = answer(context, cmd, self.common.contract, again, outcome)?;
+        match self.check {
+            Some(command_line) => checked(context, cmd, done, command_line),
+            None => Ok(done),
+        }
+    }
+}
+
+/// Lets the user choose the checkpoint to restore.
+fn choose(
+    context: &Context,
+    cmd: &CommandContext<'_>,
+    options: &RestoreOptions,
+) -> Result<(String, PickedItem)> {
+    if !may_choose(cmd) {
+        return Err(Error::usage(
+            "no checkpoint is named: 'checkpoint list' shows them",
+        ));
+    }
+    let listed = ListOptions {
+        tells: true,
+        ..ListOptions::default()
+    };
+    let (outcome, _) = list::list(context, &listed)?;
+    if !outcome.exists {
+        return Err(context.no_store());
+    }
+    let choices = PickerChoice::all(&outcome, context.now_ms);
+    let chosen = pick(context, cmd, "Restore which checkpoint?", &choices, options)?;
+    Ok((choices[chosen.at].id.to_hex(), chosen))
+}
+
+/// Whether the user can choose from a list.
+pub(super) fn may_choose(cmd: &CommandContext<'_>) -> bool {
+    cmd.prompt.may_ask && progress::can_draw()
+}
+
+/// Lets the user choose from a list; unless another directory is written, with what a restore with
+/// these options would change.
+pub(super) fn pick(
+    context: &Context,
+    cmd: &CommandContext<'_>,
+    question: &str,
+    choices: &[PickerChoice],
+    options: &RestoreOptions,
+) -> Result<PickedItem> {
+    let plan = |id: ObjectId, stop: &Interrupt| {
+        let options = RestoreOptions {
+            words: TypedWords::of_checkpoint(id.to_hex()),
+            common: CommonOptions {
+                dry_run: true,
+                ..CommonOptions::default()
+            },
+            ..options.clone()
+        };
+        restore_op::preview(&context.stopped_by(stop), &options)
+    };
+    let show = |id: ObjectId| {
+        let mut args = DiffArgs::default();
+        args.words.push(id.to_hex().into());
+        if let Err(why) = RunCommand::run(args, context, cmd) {
+            let error = words::error(&why, cmd.printer.err_paint());
+            cmd.printer.failure(&error);
+        }
+    };
+    Picker {
+        question,
+        choices,
+        paint: cmd.printer.err_paint(),
+        plan: options.to.is_none().then_some(&plan),
+        show: cmd.printer.can_page().then_some(&show),
+    }
+    .choose(&context.interrupt)
+}
+
+/// Asks for consent. A choice is the consent to the plan that was seen with it; `named` is what the
+/// user named, if not the target itself.
+pub(super) fn consent(
+    context: &Context,
+    cmd: &CommandContext<'_>,
+    planned: &RestoreOutcome,
+    named: Option<&str>,
+    chosen: Option<&PickedItem>,
+) -> Result<()> {
+    let seen = chosen.and_then(|chosen| chosen.seen.as_ref());
+    let is_seen = planned.plan.is_empty() || seen == Some(&planned.plan);
+    if planned.databases.is_empty() && is_seen {
+        return Ok(());
+    }
+    if chosen.is_some() {
+        keyboard::forget_typed();
+    }
+    let counts = plan::counts(&planned.plan, &planned.databases, Tense::Planned);
+    let summary = match planned.since.as_deref() {
+        Some([]) => counts.clone(),
+        Some(since) => format!(
+            "{counts}, and take back work done since: {}",
+            and_more(since, LISTED_PATHS)
+        ),
+        None => format!("{counts}, and perhaps take back work done since"),
+    };
+    let lead = if planned.is_shown_again {
+        "Files changed since this was shown. It is now:\n"
+    } else {
+        ""
+    };
+    let listed = plan::listing_of(planned, LISTED_PATHS, cmd.printer.err_paint());
+    let what = what(planned, named);
+    let question = format!("{lead}{listed}{what}? This will {counts}.");
+    cmd.ask(context, &summary, &question)
+}
+
+/// Formats what the user is asked to do.
+fn what(planned: &RestoreOutcome, named: Option<&str>) -> String {
+    let step = planned.step.as_ref().map(|step| {
+        let reason = step.reason.as_ref();
+        let reason = reason.map(|reason| format!(" ({})", escape(reason)));
+        let (short, reason) = (step.restored.short(), reason.unwrap_or_default());
+        let ago = ago(0, step.age_ms);
+        format!("the restore to {short}{reason}, {ago}")
+    });
+    match (planned.verb, step, named, &planned.story) {
+        (Verb::Undo, Some(step), ..) => format!("Undo {step}"),
+        (Verb::Redo, Some(step), ..) => format!("Redo {step}"),
+        (Verb::Undo | Verb::Redo, None, ..) => "Go on with the interrupted undo".to_owned(),
+        (_, _, Some(named), _) => format!("Go back to {named}"),
+        (_, _, None, Some((story, reason))) => {
+            format!("Go back to {}", state_words(story, reason.as_deref()))
+        }
+        (_, _, None, None) => format!("Restore {}", planned.target.named()),
+    }
+}
+
+/// What `restore`, `undo`, `redo` and `rewind` did.
+#[derive(Serialize, JsonSchema)]
+pub struct RestoreAnswer {
+    #[serde(flatten)]
+    pub outcome: RestoreOutcome,
+    check: Option<Check>,
+    /// The values that the checkpoint holds.
+    #[serde(rename = "state", serialize_with = "embedded")]
+    #[schemars(extend("type" = ["object", "null"]))]
+    values: Option<String>,
+    contract: Option<ContractDocument>,
+    /// The form of the contract as text.
+    #[serde(skip)]
+    form: Option<ContractForm>,
+    /// The command without consent.
+    #[serde(skip)]
+    again: CommandWords,
+    /// The agent to whose prompt was gone back.
+    #[serde(skip)]
+    pub agent: Option<String>,
+}
+
+/// The command of `--check`.
+#[derive(Serialize, JsonSchema)]
+struct Check {
+    command_line: String,
+    /// Null if it could not be started.
+    exit: Option<CommandEnd>,
+    ok: bool,
+}
+
+/// Adds to an outcome the values of the checkpoint, and its contract if there shall be one: that
+/// reads the files again, and a mismatch is a failure in part.
+pub(super) fn answer(
+    context: &Context,
+    cmd: &CommandContext<'_>,
+    wants: ContractArgs,
+    again: CommandWords,
+    mut outcome: RestoreOutcome,
+) -> Result<Done<RestoreAnswer>> {
+    let values = restore_contract::values(context, &outcome)?;
+    let has_failed = |one: &DatabaseReport| matches!(one.fate, DatabaseFate::Failed(_));
+    let mut is_partial =
+        outcome.databases.iter().any(has_failed) || !outcome.plan.unreadable.is_empty();
+    let (mut contract, form) = (None, wants.wanted());
+    if form.is_some() {
+        let facts = restore_contract::of_restore(context, &outcome)?;
+        is_partial |= !(facts.is_match() || outcome.dry_run || facts.is_values_alone);
+        let call = call(context, cmd);
+        let document = contract_view::document(&outcome, &facts, values.as_deref(), &call);
+        contract = Some(document);
+    }
+    let warnings = std::mem::take(&mut outcome.warnings);
+    let answer = RestoreAnswer {
+        outcome,
+        check: None,
+        values,
+        contract,
+        form,
+        again,
+        agent: None,
+    };
+    Ok(Done {
+        exit: if is_partial {
+            exit_code::PARTIAL
+        } else {
+            exit_code::DONE
+        },
+        ..Done::new(answer, warnings)
+    })
+}
+
+/// Runs the check. The restore is printed before, or in JSON together with the check.
+fn checked(
+    context: &Context,
+    cmd: &CommandContext<'_>,
+    mut done: Done<RestoreAnswer>,
+    command_line: String,
+) -> Result<Done<RestoreAnswer>> {
+    if !cmd.printer.json {
+        cmd.print(context, &done);
+        done.warnings.clear();
+    }
+    let outcome = &done.answer.outcome;
+    let dir = outcome.to.as_deref().unwrap_or(context.root.path());
+    let _shield = context.interrupt.shield();
+    let exit = match cmd.children(context).shell(&command_line, dir) {
+        Err(error) if error.signal().is_some() => {
+            let (signal, done) = (error.signal().unwrap_or_default(), state_after(outcome));
+            return Err(Error::interrupted_late(signal, &done, way_back(outcome)));
+        }
+        ended => ended
+            .inspect_err(|why| {
+                let paint = cmd.printer.err_paint();
+                cmd.printer.failure(&words::error(why, paint));
+            })
+            .ok(),
+    };
+    let ok = exit.is_some_and(CommandEnd::is_success);
+    if !ok {
+        done.exit = exit_code::PARTIAL;
+    }
+    done.answer.check = Some(Check {
+        command_line,
+        exit,
+        ok,
+    });
+    Ok(done)
+}
+
+/// Describes the state after a check that failed.
+fn state_after(outcome: &RestoreOutcome) -> String {
+    let short = outcome.target.id.short();
+    match (&outcome.to, &outcome.safety) {
+        (Some(to), _) => format!("{short} stays in {}", escape_path(to)),
+        (None, Some(safety)) => format!(
+            "the restore to {short} is done, safety checkpoint {}",
+            safety.id.short()
+        ),
+        (None, None) => format!("the directory was already at {short}"),
+    }
+}
+
+fn way_back(outcome: &RestoreOutcome) -> Option<Sentence> {
+    let is_done = outcome.safety.is_some();
+    is_done.then(|| Sentence::new("'checkpoint undo' takes the restore back", &[]))
+}
+
+impl Text for RestoreAnswer {
+    fn write(&self, out: &mut Out<'_>) {
+        let outcome = &self.outcome;
+        if let Some(check) = &self.check {
+            if check.ok {
+                talkln!(out, "check passed: {}", escape(&check.command_line));
+            }
+            return;
+        }
+        if outcome.dry_run {
+            write_planned(outcome, out);
+        } else if outcome.nothing_to_do {
+            write_nothing(outcome, out);
+        } else {
+            write_done(outcome, out);
+        }
+        if let (Some(contract), Some(form)) = (&self.contract, self.form) {
+            out.result = contract.text(form);
+        } else if let Some(values) = &self.values {
+            outln!(out, "Its values:\n{}", values.trim_end_matches('\n'));
+        }
+        write_plan(out, outcome.plan_digest.as_deref(), &self.again);
+        if let Some(agent) = self.agent.as_deref().filter(|_| !outcome.dry_run) {
+            let how = match agent {
+                "claude" => "for the conversation: /rewind, Restore conversation",
+                "codex" => "for the conversation: Esc Esc",
+                "gemini" => "for the conversation: /rewind, Rewind conversation",
+                "opencode" => "for the conversation: /undo",
+                _ => "the conversation goes on as it is",
+            };
+            talkln!(out, "only files went back; {how}");
+        }
+    }
+
+    fn failures(&self, paint: Paint) -> String {
+        let (outcome, prefix) = (&self.outcome, paint.red("checkpoint:"));
+        let mut text = String::new();
+        for report in &outcome.databases {
+            if let DatabaseFate::Failed(why) = &report.fate {
+                text.push_str(&format!(
+                    "{prefix} database {} was not restored: {why}; \
+                     everything else is restored; 'checkpoint undo' takes it back\n",
+                    report.database
+                ));
+            }
+        }
+        let (stayed, rest) = if outcome.dry_run {
+            ("would be left unchanged", "would be restored")
+        } else {
+            ("was left unchanged", "is restored")
+        };
+        for (path, why) in &outcome.plan.unreadable {
+            let why = why.in_words();
+            text.push_str(&format!(
+                "{prefix} {path} {stayed}: {why}; everything else {rest}\n"
+            ));
+        }
+        if let Some(check) = self.check.as_ref().filter(|check| !check.ok) {
+            let how = check.exit.map(CommandEnd::in_words);
+            let how = how.unwrap_or_else(|| "it could not be started".to_owned());
+            let (line, done) = (escape(&check.command_line), state_after(outcome));
+            let what = format!("the check failed with {how}: {line}; {done}");
+            let line = words::advised(&what, way_back(outcome).as_ref());
+            text.push_str(&format!("{prefix} {line}\n"));
+        }
+        text
+    }
+}
+
+/// Formats a target as the sentences that programs know name it.
+fn target(outcome: &RestoreOutcome) -> String {
+    let target = &outcome.target;
+    format!(
+        "`{}` ({})",
+        target.id.short(),
+        escape(&target.record.reason)
+    )
+}
+
+fn write_planned(outcome: &RestoreOutcome, out: &mut Out<'_>) {
+    let (listed, target) = (
+        plan::listing_of(outcome, usize::MAX, out.paint),
+        target(outcome),
+    );
+    let counts = plan::counts(&outcome.plan, &outcome.databases, Tense::Planned);
+    let what = match &outcome.to {
+        Some(to) => format!("Writing checkpoint {target} to {}", escape_path(to)),
+        None => format!("Restoring {target}"),
+    };
+    outln!(out, "{listed}{what} would {counts}.");
+    write_left(outcome, out);
+}
+
+/// Names the databases that are left unchanged.
+fn write_left(outcome: &RestoreOutcome, out: &mut Out<'_>) {
+    for report in &outcome.databases {
+        let how = match report.fate {
+            DatabaseFate::Unchanged => "is already as it was then",
+            DatabaseFate::Left => {
+                "did not exist then; it was left, because another program may have it open"
+            }
+            _ => continue,
+        };
+        talkln!(out, "database {} {how}", report.database);
+    }
+}
+
+fn write_nothing(outcome: &RestoreOutcome, out: &mut Out<'_>) {
+    let target = outcome.target.named();
+    if outcome.is_limited() || outcome.overlay {
+        outln!(
+            out,
+            "Those paths are already as in {target}; nothing to do."
+        );
+    } else {
+        outln!(out, "Already at {target}; nothing to do.");
+    }
+    write_stays(outcome, out);
+    if let Some(beyond) = &outcome.beyond {
+        let short = beyond.id.short();
+        talkln!(out, "to go back a step further: checkpoint restore {short}");
+    }
+}
+
+/// Lists files that stay although the target lacks them.
+fn write_stays(outcome: &RestoreOutcome, out: &mut Out<'_>) {
+    for path in &outcome.plan.left_alone {
+        talkln!(out, "left unchanged: {path}: no checkpoint holds it");
+    }
+}
+
+fn write_done(outcome: &RestoreOutcome, out: &mut Out<'_>) {
+    let (target, done) = (
+        target(outcome),
+        plan::counts(&outcome.plan, &outcome.databases, Tense::Done),
+    );
+    if let Some(to) = &outcome.to {
+        let dir = escape_path(to);
+        for path in &outcome.paths {
+            outln!(out, "Wrote `{path}` of checkpoint {target} to {dir}.");
+        }
+        if outcome.paths.is_empty() {
+            outln!(out, "Wrote checkpoint {target} to {dir}.");
+        }
+        talkln!(out, "{done}");
+        return;
+    }
+    let safety = outcome.safety.as_ref();
+    let safety = safety.map(|safety| safety.id.short()).unwrap_or_default();
+    let asked_for = if outcome.paths.is_empty() {
+        patterns(outcome.filter.only.as_ref())
+    } else {
+        outcome.paths.iter().map(RelPath::to_string).collect()
+    };
+    let mut named = String::new();
+    if asked_for.is_empty() || outcome.verb != Verb::Restore {
+        outln!(
+            out,
+            "Restored to checkpoint {target}. Safety checkpoint created at `{safety}` — use this to undo the restore."
+        );
+    } else {
+        named = format!("safety checkpoint {safety}; ");
+        for path in asked_for {
+            outln!(out, "Restored `{path}` from checkpoint {target}.");
+        }
+    }
+    let back = match outcome.verb {
+        Verb::Undo if outcome.calls_off => {
+            format!("'checkpoint restore {safety}' brings back what was here")
+        }
+        Verb::Undo => "'checkpoint redo' repeats it".to_owned(),
+        _ => "'checkpoint undo' takes it back".to_owned(),
+    };
+    talkln!(out, "{done}; {named}{back}");
+    write_left(outcome, out);
+    let since = plan::made_since(outcome, Tense::Done, LISTED_PATHS);
+    out.talk.push_str(&since);
+    write_stays(outcome, out);
+    out.talk.push_str(&words::evicted(&outcome.evicted));
+}

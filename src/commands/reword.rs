@@ -1,0 +1,47 @@
+//! `reword`: gives a checkpoint another reason.
+
+use crate::answer::{Done, Out, Text, outln};
+use crate::base::text::escape;
+use crate::error::Result;
+use crate::ops::context::Context;
+use crate::ops::maintain::reword::{RewordOutcome, reword};
+use crate::shell::command_context::CommandContext;
+use crate::shell::run::Command;
+
+/// Give a checkpoint another reason
+///
+/// Its id and content stay the same. Selectors find the new reason, and no longer the former one.
+#[derive(Clone, Debug, clap::Args)]
+pub struct RewordArgs {
+    /// Checkpoint: an id, @, latest~N, a reason, or a time such as '10m ago'
+    #[arg(value_name = "SEL", allow_hyphen_values = true)]
+    pub selector: String,
+    /// New reason
+    #[arg(value_name = "REASON", allow_hyphen_values = true)]
+    pub reason: String,
+}
+
+impl Command for RewordArgs {
+    type Answer = RewordOutcome;
+
+    fn run(self, context: &Context, _: &CommandContext<'_>) -> Result<Done<RewordOutcome>> {
+        reword(context, &self.selector, &self.reason).map(Done::from)
+    }
+}
+
+impl Text for RewordOutcome {
+    fn write(&self, out: &mut Out<'_>) {
+        if self.nothing_to_do {
+            outln!(out, "Already so: {}", self.checkpoint.named());
+        } else {
+            let (id, reason) = (&self.checkpoint.id, &self.checkpoint.record.reason);
+            let before = escape(&self.reason_before);
+            outln!(
+                out,
+                "Reworded {} ({before}): {}",
+                id.short(),
+                escape(reason)
+            );
+        }
+    }
+}

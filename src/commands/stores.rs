@@ -1,0 +1,174 @@
+//! `list --all` and `prune --orphaned`: the stores of all directories.
+
+use std::path::Path;
+
+use crate::answer::columns::aligned;
+use crate::answer::format::{Paint, count, size};
+use crate::answer::{Done, Out, Text, outln, talkln};
+use crate::base::text::{escape_line, escape_path};
+use crate::base::time::{ago, utc_seconds};
+use crate::error::Result;
+use crate::model::checkpoint::manifest::cell;
+use crate::ops::context::Context;
+use crate::ops::maintain::orphans::{OrphansOutcome, prune_orphaned};
+use crate::ops::maintain::stores::{self, KnownStore, RootState, StoreList};
+use crate::ops::warning::Warning;
+use crate::shell::command_context::CommandContext;
+use crate::shell::exit_code;
+
+pub fn list(context: &Context) -> Result<Done<StoreList>> {
+    let stores = stores::all(context)?;
+    let warnings = context.settings.remarks.iter().map(Warning::from).collect();
+    Ok(Done::new(StoreList { stores }, warnings))
+}
+
+pub fn prune(
+    context: &Context,
+    cmd: &CommandContext<'_>,
+    dry_run: bool,
+) -> Result<Done<OrphansOutcome>> {
+    let consent = |stores: &[KnownStore]| {
+        if cmd.global.yes {
+            return Ok(());
+        }
+        let numbers = numbers(stores);
+        let listed = table(stores, context.now_ms, cmd.printer.err_paint());
+        let question = format!("{listed}Remove {numbers}? This cannot be taken back.");
+        cmd.ask(context, &format!("remove {numbers}"), &question)
+    };
+    let mut done = Done::from(prune_orphaned(context, dry_run, consent)?);
+    done.exit = exit_code::of_orphans(&done.answer);
+    if cmd.printer.json && done.answer.removed.is_empty() {
+        let failures = std::mem::take(&mut done.answer.failures);
+        done.error = failures.into_iter().next();
+    }
+    Ok(done)
+}
+
+impl Text for StoreList {
+    fn write(&self, out: &mut Out<'_>) {
+        if self.stores.is_empty() {
+            let base = escape_path(&out.context.base);
+            talkln!(
+                out,
+                "no stores under {base} yet: 'checkpoint create' makes one"
+            );
+        }
+        if out.is_for_a_person {
+            out.result = table(&self.stores, out.context.now_ms, out.paint);
+            return;
+        }
+        outln!(
+            out,
+            "| Root | Checkpoints | Bytes | Newest | Note | Store |"
+        );
+        outln!(out, "|---|---|---|---|---|---|");
+        let path = |path: &Path| cell(&path.display().to_string());
+        for known in &self.stores {
+            let root = known.root.as_deref().map(path).unwrap_or_default();
+            let (number, bytes) = (checkpoints(known), known.store_bytes);
+            let newest = known.newest_at.map(|time| utc_seconds(time.ms()));
+            let newest = newest.unwrap_or_default();
+            let (note, store) = (cell(&note(known)), path(&known.store));
+            outln!(
+                out,
+                "| {root} | {number} | {bytes} | {newest} | {note} | {store} |"
+            );
+        }
+    }
+}
+
+impl Text for OrphansOutcome {
+    fn write(&self, out: &mut Out<'_>) {
+        // Which stores are left is seen with `--quiet` too.
+        for left in &self.left {
+            let line = format!("left: {}: {}\n", root(&left.known), left.why);
+            out.remark.push_str(&line);
+        }
+        let numbers = numbers(&self.removed);
+        if self.removed.is_empty() {
+            if self.left.is_empty() {
+                outln!(out, "No orphaned stores.");
+            }
+        } else if self.dry_run {
+            out.result = table(&self.removed, out.context.now_ms, out.paint);
+            outln!(out, "Would remove {numbers}");
+        } else {
+            outln!(out, "Removed {numbers}");
+            for known in &self.removed {
+                talkln!(out, "removed: {}", root(known));
+            }
+        }
+    }
+}
+
+/// Notes on a store; empty for most.
+fn note(known: &KnownStore) -> String {
+    let mut notes = Vec::new();
+    if known.kept_copy {
+        notes.push("damaged copy".to_owned());
+    }
+    notes.extend(match known.root_state {
+        RootState::Present => None,
+        RootState::Gone => Some("root is gone".to_owned()),
+        RootState::Unreachable => {
+            Some("root cannot be reached (a disk that is not mounted?)".to_owned())
+        }
+        RootState::Unknown => Some("root is not known".to_owned()),
+    });
+    if known.damaged_count > 0 {
+        notes.push(format!("{} damaged", known.damaged_count));
+    }
+    notes.extend(known.problem.as_deref().map(escape_line));
+    notes.join(", ")
+}
+
+fn root(known: &KnownStore) -> String {
+    let root = known.root.as_ref().filter(|_| !known.kept_copy);
+    escape_path(root.unwrap_or(&known.store))
+}
+
+fn checkpoints(known: &KnownStore) -> String {
+    let number = known.checkpoint_count.map(|number| number.to_string());
+    number.unwrap_or_else(|| "?".to_owned())
+}
+
+/// For a terminal.
+fn table(stores: &[KnownStore], now_ms: i64, paint: Paint) -> String {
+    if stores.is_empty() {
+        return String::new();
+    }
+    let mut rows = vec![
+        ["CHECKPOINTS", "SIZE", "NEWEST", "ROOT", ""]
+            .map(str::to_owned)
+            .to_vec(),
+    ];
+    rows.extend(stores.iter().map(|known| {
+        let newest = known.newest_at.map(|time| ago(time.ms(), now_ms));
+        vec![
+            checkpoints(known),
+            size(known.store_bytes),
+            newest.unwrap_or_else(|| "-".to_owned()),
+            root(known),
+            note(known),
+        ]
+    }));
+    let text = aligned(&rows, &[0, 1, 2]);
+    let (head, rest) = text.split_once('\n').unwrap_or((&text, ""));
+    format!("{}\n{rest}", paint.faint(head))
+}
+
+/// Formats `2 stores of roots that are gone and 1 damaged copy (12.0 MiB)`.
+fn numbers(stores: &[KnownStore]) -> String {
+    let copies = stores.iter().filter(|known| known.kept_copy).count();
+    let orphans = stores.len() - copies;
+    let (store, stores_of) = (
+        "store of a root that is gone",
+        "stores of roots that are gone",
+    );
+    let of_gone = (orphans > 0).then(|| count(orphans, store, stores_of));
+    let damaged = (copies > 0).then(|| count(copies, "damaged copy", "damaged copies"));
+    let parts: Vec<String> = of_gone.into_iter().chain(damaged).collect();
+    let bytes = stores.iter().map(|known| known.store_bytes).sum();
+    format!("{} ({})", parts.join(" and "), size(bytes))
+}

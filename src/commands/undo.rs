@@ -1,0 +1,162 @@
+//! `undo` and `redo`.
+
+use crate::answer::limits::limit_words;
+use crate::answer::{Done, Either, Out, Text, outln};
+use crate::commands::restore::{self, CommonArgs, RestoreAnswer};
+use crate::error::sentence::{CommandWords, Sentence};
+use crate::error::{Code, Error, Result};
+use crate::model::checkpoint::record::Checkpoint;
+use crate::ops::browse::undo_steps::{ListedStep, StepsOutcome, undo_steps};
+use crate::ops::context::Context;
+use crate::ops::restore::commands as restore_op;
+use crate::ops::restore::restore_options::RestoreOutcome;
+use crate::shell::command_context::CommandContext;
+use crate::shell::run::{Command, Properties};
+
+/// Undo the last restore
+///
+/// Saves the present state first; 'checkpoint redo' brings it back.
+#[derive(Debug, clap::Args)]
+pub struct UndoArgs {
+    /// Restores to undo; one that changes nothing counts too [default: 1]
+    #[arg(value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub steps: Option<u32>,
+    /// List what can be undone and redone, and change nothing
+    #[arg(long, conflicts_with_all = ["steps", "dry_run", "verify", "contract"])]
+    pub list: bool,
+    #[command(flatten)]
+    pub common: CommonArgs,
+}
+
+/// Redo the restore that was undone last
+///
+/// Saves the present state first; 'checkpoint undo' brings it back.
+#[derive(Debug, clap::Args)]
+pub struct RedoArgs {
+    #[command(flatten)]
+    pub common: CommonArgs,
+}
+
+impl Command for UndoArgs {
+    type Answer = Either<StepsOutcome, RestoreAnswer>;
+
+    fn properties(&self) -> Properties {
+        Properties {
+            name: self.list.then_some("undo.list"),
+            ..self.common.properties()
+        }
+    }
+
+    fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<Done<Self::Answer>> {
+        if self.list {
+            let mut outcome = undo_steps(context)?;
+            let warnings = std::mem::take(&mut outcome.warnings);
+            return Ok(Done::new(Either::First(outcome), warnings));
+        }
+        let steps = self.steps.unwrap_or(1);
+        if steps > 1 {
+            self.refuse_too_many(context, steps as usize)?;
+        }
+        let again = CommandWords::new(["undo"]);
+        let common = self.common.resolve(context, cmd, Some(&again))?;
+        let mut consent = |planned: &_| restore::consent(context, cmd, planned, None, None);
+        let mut whole = restore_op::undo(context, &common, 0, &mut consent)?;
+        let mut passed = usize::from(whole.nothing_to_do);
+        for done in 1..steps {
+            let next = restore_op::undo(context, &common, passed, &mut consent)
+                .map_err(|why| stopped_after(done, steps, &whole, why))?;
+            passed = if next.nothing_to_do { passed + 1 } else { 0 };
+            whole.add(next);
+        }
+        let done = restore::answer(context, cmd, self.common.contract, again, whole)?;
+        Ok(done.map(Either::Second))
+    }
+}
+
+/// A failure of a step, with the steps before it.
+fn stopped_after(done: u32, steps: u32, so_far: &RestoreOutcome, cause: Error) -> Error {
+    if so_far.nothing_to_do {
+        return cause;
+    }
+    let left = (steps - done).to_string();
+    let hint = if cause.code == Code::CONSENT_NEEDED {
+        Some(Sentence::new(
+            "'checkpoint undo {} --yes' goes on",
+            &[&left],
+        ))
+    } else {
+        cause.next.clone()
+    };
+    cause.after(&format!("{done} of {steps} steps undone, and then"), hint)
+}
+
+impl UndoArgs {
+    /// Refuses several steps of which some are not there, before the first one is taken.
+    fn refuse_too_many(&self, context: &Context, steps: usize) -> Result<()> {
+        let limit = match (self.common.dry_run, &self.common.plan.digest) {
+            (true, _) => Some("--dry-run shows one step"),
+            (false, Some(_)) => Some("--plan allows one step"),
+            (false, None) => None,
+        };
+        if let Some(limit) = limit {
+            return Err(Error::usage(format!(
+                "{limit}; 'checkpoint undo --list' lists all"
+            )));
+        }
+        let known = undo_steps(context)?.undo.len();
+        if steps > known {
+            return Err(Error::new(
+                Code::NOTHING_FOUND,
+                format!("{steps} restores cannot be undone, only {known}; nothing was changed"),
+            )
+            .next(Sentence::new("'checkpoint undo --list' lists them", &[])));
+        }
+        Ok(())
+    }
+}
+
+impl Command for RedoArgs {
+    type Answer = RestoreAnswer;
+
+    fn properties(&self) -> Properties {
+        self.common.properties()
+    }
+
+    fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<Done<RestoreAnswer>> {
+        let again = CommandWords::new(["redo"]);
+        let common = self.common.resolve(context, cmd, Some(&again))?;
+        let mut consent = |planned: &_| restore::consent(context, cmd, planned, None, None);
+        let outcome = restore_op::redo(context, &common, &mut consent)?;
+        restore::answer(context, cmd, self.common.contract, again, outcome)
+    }
+}
+
+impl Text for StepsOutcome {
+    fn write(&self, out: &mut Out<'_>) {
+        write_stack("undo", &self.undo, out);
+        write_stack("redo", &self.redo, out);
+    }
+}
+
+fn write_stack(verb: &str, steps: &[ListedStep], out: &mut Out<'_>) {
+    if steps.is_empty() {
+        outln!(out, "{verb}   -");
+    }
+    let described: Vec<String> = steps.iter().map(described).collect();
+    let width = described.iter().map(|text| text.chars().count()).max();
+    let width = width.unwrap_or_default();
+    for (at, (step, text)) in steps.iter().zip(&described).enumerate() {
+        let label = if at == 0 { verb } else { "" };
+        let when = out.ago(step.safety.record.time_ms);
+        outln!(out, "{label:<4}  {:>2}  {text:<width$}  {when}", at + 1);
+    }
+}
+
+fn described(step: &ListedStep) -> String {
+    let target = step.target.as_ref().map(Checkpoint::named);
+    let target = target.unwrap_or_else(|| "a checkpoint that is gone".to_owned());
+    match limit_words(&step.paths, &step.filter) {
+        all if all.is_empty() => format!("restore to {target}"),
+        limits => format!("restore of {limits} from {target}"),
+    }
+}

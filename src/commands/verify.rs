@@ -1,0 +1,212 @@
+//! `verify`: prints findings on stdout, and one line on stderr if there is damage.
+
+use crate::answer::format::{count, size};
+use crate::answer::{Done, Out, Text, outln};
+use crate::base::text::{escape, escape_path};
+use crate::error::sentence::Sentence;
+use crate::error::{Code, Error, Result};
+use crate::ops::context::Context;
+use crate::ops::maintain::repair::RepairOutcome;
+use crate::ops::maintain::verify::{
+    CheckReport, Fault, FaultyCheckpoint, FileFinding, Salvaged, VerifyOutcome, verify,
+};
+use crate::ops::warning::warning_words::thousands;
+use crate::shell::command_context::CommandContext;
+use crate::shell::exit_code;
+use crate::shell::run::{Command, Properties};
+
+/// Check the store and every checkpoint in it
+#[derive(Clone, Debug, clap::Args)]
+pub struct VerifyArgs {
+    /// Checkpoint: an id, @, latest~N, a reason, or a time such as '10m ago' [default: all]
+    #[arg(value_name = "SEL", conflicts_with = "repair")]
+    pub selector: Option<String>,
+    /// Read and hash every object
+    #[arg(long)]
+    pub full: bool,
+    /// Repair what can be repaired; damaged data is kept beside the store
+    #[arg(long)]
+    pub repair: bool,
+}
+
+impl Command for VerifyArgs {
+    type Answer = VerifyOutcome;
+    const TRAITS: Properties = Properties::LONG;
+
+    fn run(self, context: &Context, _: &CommandContext<'_>) -> Result<Done<VerifyOutcome>> {
+        let mut outcome = verify(context, self.selector.as_deref(), self.full, self.repair)?;
+        let warnings = std::mem::take(&mut outcome.warnings);
+        let error = (!outcome.is_whole()).then(|| failure(&outcome));
+        Ok(Done {
+            exit: error
+                .as_ref()
+                .map_or(exit_code::DONE, |error| error.code.exit),
+            error,
+            ..Done::new(outcome, warnings)
+        })
+    }
+}
+
+impl Text for VerifyOutcome {
+    fn write(&self, out: &mut Out<'_>) {
+        if !self.exists {
+            return out.no_store();
+        }
+        if let Some(repair) = &self.repaired {
+            write_repair(repair, out);
+        }
+        for checkpoint in &self.report.damaged {
+            out.result.push_str(&faulty(checkpoint));
+        }
+        for file in &self.report.files {
+            outln!(out, "damaged: {}", found(file));
+        }
+        for file in &self.report.derived {
+            outln!(out, "will be rebuilt: {}", found(file));
+        }
+        if self.is_whole() {
+            out.result.push_str(&summary(&self.report));
+            if let Some(hash) = &self.content {
+                outln!(out, "content: {hash}");
+            }
+        }
+    }
+}
+
+/// Returns what was found damaged, or could not be repaired, and what to do next.
+fn failure(outcome: &VerifyOutcome) -> Error {
+    let report = &outcome.report;
+    let repaired = outcome.repaired.as_ref();
+    match repaired.and_then(|repaired| repaired.salvaged.as_ref()) {
+        Some(salvaged) if report.is_whole() => Error::new(
+            Code::DAMAGED,
+            format!("{} could not be repaired", lost(salvaged)),
+        )
+        .next(Sentence::text(format!(
+            "what is left is in {}",
+            escape_path(&salvaged.kept_as)
+        ))),
+        _ if repaired.is_some() => Error::new(
+            Code::DAMAGED,
+            format!("{} and cannot be repaired", damage(report)),
+        )
+        .next(Sentence::new(
+            "'checkpoint restore ID PATH' restores what is left, 'checkpoint delete ID' deletes it",
+            &[],
+        )),
+        _ => Error::new(Code::DAMAGED, damage(report)).next(Sentence::new(
+            "'checkpoint verify --repair' repairs what it can",
+            &[],
+        )),
+    }
+}
+
+/// Formats `2 checkpoints and 1 ref` of what a repair lost.
+fn lost(salvaged: &Salvaged) -> String {
+    let checkpoints = count(salvaged.lost.len(), "checkpoint", "checkpoints");
+    let refs = count(salvaged.lost_refs.len(), "ref", "refs");
+    match (salvaged.lost.is_empty(), salvaged.lost_refs.is_empty()) {
+        (true, _) => refs,
+        (_, true) => checkpoints,
+        _ => format!("{checkpoints} and {refs}"),
+    }
+}
+
+/// Formats `2 checkpoints and 1 file are damaged`.
+fn damage(report: &CheckReport) -> String {
+    let mut parts = Vec::new();
+    if !report.damaged.is_empty() {
+        parts.push(count(report.damaged.len(), "checkpoint", "checkpoints"));
+    }
+    if !report.files.is_empty() {
+        parts.push(format!(
+            "{} of the store",
+            count(report.files.len(), "file", "files")
+        ));
+    }
+    let is = if report.damaged.len() + report.files.len() == 1 {
+        "is"
+    } else {
+        "are"
+    };
+    format!("{} {is} damaged", parts.join(" and "))
+}
+
+fn summary(report: &CheckReport) -> String {
+    format!(
+        "verified: {}, {} {}, {}\n",
+        count(report.checkpoints, "checkpoint", "checkpoints"),
+        thousands(report.objects),
+        if report.objects == 1 {
+            "object"
+        } else {
+            "objects"
+        },
+        size(report.bytes)
+    )
+}
+
+fn faulty(faulty: &FaultyCheckpoint) -> String {
+    let named = match &faulty.reason {
+        Some(reason) => format!("{} ({})", faulty.id.short(), escape(reason)),
+        None => faulty.id.short(),
+    };
+    faulty
+        .faults
+        .iter()
+        .map(|fault| format!("{named}: {}\n", fault_line(fault)))
+        .collect()
+}
+
+fn fault_line(fault: &Fault) -> String {
+    match &fault.path {
+        Some(path) => format!("{path}: {}", escape(&fault.why)),
+        None => escape(&fault.why),
+    }
+}
+
+fn found(finding: &FileFinding) -> String {
+    format!(
+        "{}: {}",
+        escape(&finding.file.to_string_lossy()),
+        escape(&finding.why)
+    )
+}
+
+fn write_repair(repair: &RepairOutcome, out: &mut Out<'_>) {
+    for file in &repair.derived {
+        outln!(out, "rebuilt: {}", found(file));
+    }
+    for path in &repair.set_aside {
+        outln!(out, "set aside: {}", escape_path(path));
+    }
+    if repair.healed > 0 {
+        let healed = count(repair.healed, "checkpoint", "checkpoints");
+        outln!(out, "repaired: {healed}");
+    }
+    if repair.fetched > 0 {
+        let fetched = count(repair.fetched, "checkpoint", "checkpoints");
+        outln!(out, "restored from the damaged copy: {fetched}");
+    }
+    if let Some(salvaged) = &repair.salvaged {
+        let known = salvaged.whole + salvaged.in_part + salvaged.lost.len();
+        let in_part = match salvaged.in_part {
+            0 => String::new(),
+            more => format!(", {more} more in part"),
+        };
+        let (whole, kept) = (salvaged.whole, escape_path(&salvaged.kept_as));
+        outln!(
+            out,
+            "salvaged: {whole} of {known} checkpoints{in_part}; the damaged store is kept as {kept}"
+        );
+        for lost in &salvaged.lost {
+            out.result.push_str(&format!("lost: {}", faulty(lost)));
+        }
+        for name in &salvaged.lost_refs {
+            outln!(out, "lost: {}", escape(name));
+        }
+    }
+    if repair.is_nothing() {
+        outln!(out, "nothing to repair");
+    }
+}

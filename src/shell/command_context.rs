@@ -1,0 +1,241 @@
+//! The context of a command: printer, prompt and global options, with shared output helpers.
+
+use std::cell::{Cell, RefCell};
+use std::ffi::OsString;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use clap::Command as Grammar;
+
+use crate::answer::envelope;
+use crate::answer::terminal::harmless;
+use crate::answer::words::{self, Output};
+use crate::answer::{Done, Out, Text};
+use crate::base::interrupt::Interrupt;
+use crate::base::progress::Progress;
+use crate::config::environment::{Environment, base};
+use crate::config::settings::{self, OwnFile};
+use crate::error::Result;
+use crate::ops::context::{Context, PendingWarnings};
+use crate::ops::find_root::{Place, RootSearch};
+use crate::ops::warning::Warning;
+use crate::shell::child::{self, Children};
+use crate::shell::environment;
+use crate::shell::exit_code;
+use crate::shell::global::GlobalArgs;
+use crate::shell::terminal::pager::PagerOutput;
+use crate::shell::terminal::printer::Printer;
+use crate::shell::terminal::prompt::Prompt;
+
+/// Serves the commands to agents, in a directory and others that are allowed.
+pub type Serve = fn(&CommandContext<'_>, Environment, Option<&Path>, &[PathBuf]) -> Result<u8>;
+
+/// Context of a command.
+pub struct CommandContext<'g> {
+    /// Name in the JSON schema.
+    pub name: &'static str,
+    pub printer: Printer,
+    pub prompt: Prompt,
+    pub global: &'g GlobalArgs,
+    /// The whole command line, beginning with the program name.
+    pub words: &'g [OsString],
+    /// Grammar of all commands.
+    pub grammar: fn() -> Grammar,
+    /// `None` in a program without the feature `mcp`.
+    pub serve: Option<Serve>,
+    pub started: Instant,
+    /// Whether warnings about settings were shown already.
+    pub warned_of_settings: Cell<bool>,
+    /// Where parts of the answer were written to already.
+    pub pages: RefCell<Option<PagerOutput>>,
+}
+
+impl CommandContext<'_> {
+    pub fn print_output(&self, output: &Output, warnings: &[Warning]) {
+        self.printer.result(&output.result);
+        self.printer.talk(&output.talk);
+        self.warn(warnings);
+    }
+
+    /// Prints an answer as JSON or as text; returns its exit code.
+    pub fn print<A: Text>(&self, context: &Context, done: &Done<A>) -> u8 {
+        let Done {
+            answer,
+            warnings,
+            exit,
+            error,
+        } = done;
+        let error = error.as_ref();
+        if self.printer.json {
+            let document = envelope::partial(self.name, *exit, answer, warnings, error);
+            self.printer.result(&document);
+            self.warn_late(warnings);
+        } else {
+            let mut out = self.out(context);
+            answer.write(&mut out);
+            if self.pages.borrow().is_some() {
+                let rest = harmless(&out.result, self.printer.out_paint());
+                let _ = self.page(context, rest.as_bytes());
+                self.close_pages();
+            } else {
+                self.printer.result(&out.result);
+            }
+            self.printer.failure(&out.remark);
+            self.printer.talk(&out.talk);
+            self.warn(warnings);
+        }
+        let paint = self.printer.err_paint();
+        let error = error.map(|error| words::error(error, paint));
+        let failures = answer.failures(paint) + &error.unwrap_or_default();
+        if !failures.is_empty() {
+            self.printer.failure(&failures);
+        }
+        *exit
+    }
+
+    /// Writes a part of the text of an answer before the rest, through a pager on a terminal; breaks
+    /// if the reader is gone.
+    pub fn page(&self, context: &Context, part: &[u8]) -> ControlFlow<()> {
+        let pager = context.environment.pager.as_deref();
+        let start = || PagerOutput::new(self.printer, pager, &context.interrupt);
+        let mut opened = self.pages.borrow_mut();
+        opened.get_or_insert_with(start).write(part)
+    }
+
+    /// Waits until the user closes the pager.
+    pub fn close_pages(&self) {
+        drop(self.pages.take());
+    }
+
+    /// Returns an empty text for an answer.
+    pub fn out<'c>(&'c self, context: &'c Context) -> Out<'c> {
+        self.printer.out(context)
+    }
+
+    pub fn warn(&self, warnings: &[Warning]) {
+        for warning in warnings {
+            self.warned_of_settings
+                .set(self.warned_of_settings.get() || matches!(warning, Warning::Config { .. }));
+            self.printer
+                .talk(&words::warning(warning, self.printer.err_paint()));
+        }
+    }
+
+    /// Prints and returns warnings that have no place in the answer, or that remain after a failure.
+    pub fn print_pending_warnings(&self, context: &Context) -> Vec<Warning> {
+        let pending = context.pending_warnings.take();
+        for warning in &pending {
+            self.printer
+                .failure(&words::warning(warning, self.printer.err_paint()));
+        }
+        pending
+    }
+
+    /// Prints warnings about settings; every command does so.
+    pub fn warn_of_settings(&self, context: &Context) {
+        if !self.printer.json && !self.warned_of_settings.get() {
+            self.warn(
+                &context
+                    .settings
+                    .remarks
+                    .iter()
+                    .map(Warning::from)
+                    .collect::<Vec<_>>(),
+            );
+        }
+    }
+
+    /// Prints warnings that arose after the JSON document was written.
+    pub fn warn_late(&self, warnings: &[Warning]) {
+        for warning in warnings
+            .iter()
+            .filter(|warning| self.printer.json && warning.is_late())
+        {
+            self.printer
+                .failure(&words::warning(warning, self.printer.err_paint()));
+        }
+    }
+
+    /// Asks a question; `summary` is what would be done, for a refusal.
+    pub fn ask(&self, context: &Context, summary: &str, question: &str) -> Result<()> {
+        let question = format!("{question} [y/N] ");
+        self.prompt.ask(&context.interrupt, summary, &question)
+    }
+
+    /// Returns how this command starts other programs.
+    pub fn children<'i>(&self, context: &'i Context) -> Children<'i> {
+        let may_read_stdin = !self.global.json && !self.global.no_input;
+        Children {
+            interrupt: &context.interrupt,
+            may_read_stdin,
+        }
+    }
+}
+
+/// Prints an answer as JSON or as text.
+pub fn print_answer(
+    cmd: &CommandContext<'_>,
+    document: impl FnOnce() -> String,
+    words: impl FnOnce() -> Output,
+    warnings: &[Warning],
+) {
+    if cmd.printer.json {
+        cmd.printer.result(&document());
+    } else {
+        cmd.print_output(&words(), warnings);
+    }
+}
+
+/// As [`print_answer`], where all was done.
+pub fn answer(
+    cmd: &CommandContext<'_>,
+    document: impl FnOnce() -> String,
+    words: impl FnOnce() -> Output,
+    warnings: &[Warning],
+) -> Result<u8> {
+    print_answer(cmd, document, words, warnings);
+    Ok(exit_code::DONE)
+}
+
+/// Returns where a command acts.
+///
+/// # Errors
+/// The current directory is gone, and `PWD` does not name it.
+pub fn place(global: &GlobalArgs, environment: &Environment) -> Result<Place> {
+    let dir = environment::directory(global.dir.as_deref(), environment)?;
+    let is_exact = global.dir.is_some() || global.here;
+    Ok(Place { dir, is_exact })
+}
+
+/// Makes the context of an operation; the environment is read once, here.
+///
+/// # Errors
+/// The directory is refused or missing, or the settings are bad.
+pub fn open(
+    place: &Place,
+    global: &GlobalArgs,
+    environment: Environment,
+    command: &str,
+    own: OwnFile,
+) -> Result<Context> {
+    let base = environment::absolute(&base(global.base.as_deref(), &environment)?)?;
+    let home = environment.home.as_deref();
+    let root = RootSearch { base: &base, home }.find(place)?;
+    Ok(Context {
+        settings: settings::load(root.path(), &environment, own)?,
+        root,
+        base,
+        environment,
+        now_ms: environment::now_ms()?,
+        lock_wait: Duration::from_secs(global.lock_timeout),
+        interrupt: Interrupt::default(),
+        progress: Progress::default(),
+        run_database_command: child::database_command,
+        run_git: child::git,
+        holder: environment::holder(command),
+        pending_warnings: PendingWarnings::default(),
+        workflows: crate::workflow::port::PORT,
+        is_named: place.is_exact,
+    })
+}

@@ -1,0 +1,235 @@
+//! The only file that reads the clock, the environment and the current directory.
+
+#![expect(clippy::disallowed_methods, reason = "this is the door to all of them")]
+
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::path::{Component, Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use crate::base::time;
+use crate::config::environment::{
+    AGENT_VARIABLES, AgentEnvironment, ColorChoice, Environment, FOLDERS, platform_config_dir,
+    platform_home,
+};
+use crate::config::variables::{self, Variable};
+use crate::error::{Error, Result};
+use crate::ops::browse::config::VariableValue;
+use crate::shell::global::COMPLETE_VARIABLE;
+
+/// Upper bound on the size of a time zone file in bytes; real ones have a few thousand.
+const MOST_ZONE_BYTES: u64 = 1 << 20;
+
+/// Reads all variables of this program.
+pub fn read() -> Environment {
+    if text("TZ").is_some_and(|zone| !can_be_read(&zone)) {
+        time::ignore_zone();
+    }
+    let named_home = path("HOME").or_else(|| path("USERPROFILE"));
+    let (home, relative_home) = match named_home {
+        Some(home) if home.is_absolute() => (Some(home), None),
+        other => (None, other),
+    };
+    Environment {
+        // Without a home directory, the configuration of another user must not be read.
+        config_dir: home.as_ref().and_then(|_| match path("APPDATA") {
+            Some(folder) if cfg!(windows) => Some(folder.join("checkpoint")),
+            _ => platform_config_dir(),
+        }),
+        account_home: home.clone().or_else(platform_home),
+        home,
+        relative_home,
+        folders: (FOLDERS.into_iter())
+            .filter_map(|name| Some((name, path(name)?)))
+            .collect(),
+        source: text("CHECKPOINT_SOURCE"),
+        disabled: text("CHECKPOINT_DISABLE").is_some_and(|value| !is_no(&value)),
+        session: text("CLAUDE_CODE_SESSION_ID"),
+        agent: agent(),
+        logical_dir: path("PWD"),
+        color: color(),
+        is_dumb: text("TERM").is_none_or(|term| term == "dumb"),
+        pager: env::var_os("CHECKPOINT_PAGER").or_else(|| env::var_os("PAGER")),
+    }
+}
+
+/// Whether the value of a switch says no; whatever else it is set to says yes.
+fn is_no(value: &str) -> bool {
+    matches!(
+        &*value.to_ascii_lowercase(),
+        "" | "0" | "false" | "no" | "off"
+    )
+}
+
+/// Returns a variable that is set and not empty.
+fn path(name: &str) -> Option<PathBuf> {
+    let value = env::var_os(name).filter(|value| !value.is_empty());
+    value.map(PathBuf::from)
+}
+
+/// As [`path`], of text.
+fn text(name: &str) -> Option<String> {
+    path(name)?.into_os_string().into_string().ok()
+}
+
+/// Recognizes the agent in whose shell this process runs.
+fn agent() -> Option<AgentEnvironment> {
+    let is_set = |name: &str| text(name).is_some_and(|value| !is_no(&value));
+    let mut agents = AGENT_VARIABLES.into_iter();
+    let (_, name, session) = agents.find(|(variable, ..)| is_set(variable))?;
+    let session = session.and_then(text);
+    Some(AgentEnvironment { name, session })
+}
+
+fn color() -> ColorChoice {
+    if path("NO_COLOR").is_some() {
+        return ColorChoice::Never;
+    }
+    let forces = |name: &&str| path(name).is_some_and(|value| value != Path::new("0"));
+    let mut variables = ["CLICOLOR_FORCE", "FORCE_COLOR"].into_iter();
+    variables
+        .find(forces)
+        .map_or(ColorChoice::Auto, ColorChoice::Always)
+}
+
+/// Whether a time zone is a name, a rule or a plain file; reading a device or pipe might never end.
+fn can_be_read(zone: &str) -> bool {
+    let path = Path::new(zone.strip_prefix(':').unwrap_or(zone));
+    if path.is_absolute() {
+        return path.metadata().map_or(true, |found| {
+            found.is_file() && found.len() <= MOST_ZONE_BYTES
+        });
+    }
+    // The system's time zone directory has only plain files.
+    !path.components().any(|part| part == Component::ParentDir)
+}
+
+/// Returns every variable that this program or a library reads, with its value; a private one only
+/// as set.
+pub fn variables() -> Vec<VariableValue> {
+    let look = |variable: Variable| VariableValue {
+        name: variable.name,
+        purpose: variable.purpose,
+        value: env::var_os(variable.name).map(|value| {
+            let is_shown = !variable.is_private;
+            let shown = is_shown.then(|| value.to_string_lossy().into_owned());
+            shown.unwrap_or_else(|| "set".to_owned())
+        }),
+    };
+    variables::variables().map(look).collect()
+}
+
+/// Returns milliseconds since 1970. `CHECKPOINT_NOW` fixes the clock, for tests.
+///
+/// # Errors
+/// `CHECKPOINT_NOW` is not a time.
+pub fn now_ms() -> Result<i64> {
+    let Ok(fixed) = env::var("CHECKPOINT_NOW") else {
+        let since = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
+        return Ok(i64::try_from(since.as_millis()).unwrap_or(i64::MAX));
+    };
+    let typed = || Some(time::parse_time(&fixed, 0)?.start_ms);
+    let number = fixed.parse().ok().or_else(typed);
+    number.ok_or_else(|| Error::usage(format!("CHECKPOINT_NOW '{fixed}' is not a valid time")))
+}
+
+/// Makes a path absolute, by the current directory.
+pub fn absolute(given: &Path) -> Result<PathBuf> {
+    if given.is_absolute() {
+        return Ok(given.to_path_buf());
+    }
+    let here =
+        env::current_dir().map_err(Error::io("find the current directory from", Path::new(".")))?;
+    Ok(if given == Path::new(".") {
+        here
+    } else {
+        here.join(given)
+    })
+}
+
+/// Returns the folder for temporary files: what agents are told by a variable may be none.
+pub fn temporary_dir() -> PathBuf {
+    let named = env::temp_dir();
+    let is_usable = cfg!(windows) || (named.is_absolute() && named.is_dir());
+    if is_usable {
+        named
+    } else {
+        PathBuf::from("/tmp")
+    }
+}
+
+/// Returns the directory to act on, as `PWD` names it if none is given: that holds even if the
+/// current directory was removed.
+pub fn directory(given: Option<&Path>, environment: &Environment) -> Result<PathBuf> {
+    let here = absolute(given.unwrap_or(Path::new(".")));
+    let logical = environment.logical_dir.as_ref();
+    let logical = logical.filter(|logical| given.is_none() && logical.is_absolute());
+    match (here, logical) {
+        (Err(_), Some(logical)) => Ok(logical.clone()),
+        (Ok(here), Some(logical)) if logical.canonicalize().is_ok_and(|real| here == real) => {
+            Ok(logical.clone())
+        }
+        (here, _) => here,
+    }
+}
+
+/// Describes this process to others while it holds a lock.
+pub fn holder(command: &str) -> String {
+    format!("process {} (checkpoint {command})", std::process::id())
+}
+
+/// Returns the name of this machine.
+#[cfg(unix)]
+pub fn host_name() -> String {
+    let names = rustix::system::uname();
+    names.nodename().to_string_lossy().into_owned()
+}
+
+#[cfg(not(unix))]
+pub fn host_name() -> String {
+    env::var("COMPUTERNAME").unwrap_or_default()
+}
+
+/// Returns the shell that asks for completions, with `--` and the words of a line as arguments.
+pub fn completing_shell(args: &[OsString]) -> Option<String> {
+    let asks = args.len() > 2 && args[1] == "--";
+    env::var(COMPLETE_VARIABLE)
+        .ok()
+        .filter(|shell| asks && !shell.is_empty())
+}
+
+/// Returns the index of the word to be completed, if the script names it.
+pub fn completing_index() -> Option<usize> {
+    env::var("_CLAP_COMPLETE_INDEX").ok()?.parse().ok()
+}
+
+/// Returns how a script calls this program: by name if it was called so, else by absolute path.
+pub fn program(args: &[OsString]) -> String {
+    let called = Path::new(args.first().map_or(OsStr::new("checkpoint"), |name| name));
+    let called = if called.components().count() > 1 {
+        absolute(called).ok()
+    } else {
+        Some(called.to_path_buf())
+    };
+    called.unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// Returns the absolute path by which this program was found: as it was called, or by `PATH`. Links
+/// are not resolved, so that it still holds after an upgrade.
+pub fn found_program(args: &[OsString]) -> Option<PathBuf> {
+    let called = Path::new(args.first()?);
+    if called.components().count() > 1 {
+        return Some(absolute(called).ok()?.components().collect());
+    }
+    let path = env::var_os("PATH").unwrap_or_default();
+    let name = format!("{}{}", called.display(), env::consts::EXE_SUFFIX);
+    let names = [called, Path::new(&name)];
+    let mut found = env::split_paths(&path)
+        .filter(|dir| dir.is_absolute())
+        .flat_map(|dir| names.map(|name| dir.join(name)));
+    found
+        .find(|file| file.is_file())
+        .or_else(|| env::current_exe().ok())
+}

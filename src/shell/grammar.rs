@@ -1,0 +1,200 @@
+//! Help as text, and messages of clap in our format.
+
+use std::ffi::OsString;
+
+use clap::Command as Grammar;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+
+/// Maximum width of help in columns.
+pub const MAX_WIDTH: usize = 100;
+
+/// Last line of the help of each command.
+const OPTIONS: &str =
+    "Options of every command, such as -C DIR, --json and --yes: checkpoint help options";
+
+/// Examples of each command, below its name in brackets.
+const EXAMPLES: &str = include_str!("../commands/examples.txt");
+
+/// Removes trailing spaces that clap leaves on empty lines.
+fn trimmed(text: &str) -> String {
+    text.lines()
+        .map(|line| format!("{}\n", line.trim_end()))
+        .collect()
+}
+
+/// A message of clap instead of parsed arguments: help or version for stdout, or a failure.
+pub struct ParseRefusal {
+    pub text: String,
+    pub is_failure: bool,
+    /// The command that is meant, below the one that is named.
+    pub meant: Option<String>,
+}
+
+impl ParseRefusal {
+    /// `whole` is the grammar that refused the words.
+    pub fn new(error: &clap::Error, args: &[OsString], whole: &Grammar) -> Self {
+        // What was typed comes as it is: escape sequences are not taken out.
+        let text = error.render().ansi().to_string();
+        if !error.use_stderr() {
+            return Self {
+                text: trimmed(&text),
+                is_failure: false,
+                meant: None,
+            };
+        }
+        let at = named(args, whole).pop().unwrap_or(whole);
+        let values = |kind| match error.get(kind) {
+            Some(ContextValue::String(one)) => vec![one.clone()],
+            Some(ContextValue::Strings(many)) => many.clone(),
+            _ => Vec::new(),
+        };
+        let what = match error.kind() {
+            ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand => {
+                let shown = at.get_subcommands().filter(|one| !one.is_hide_set());
+                format!(
+                    "a command: {}",
+                    shown.map(Grammar::get_name).collect::<Vec<_>>().join(", ")
+                )
+            }
+            ErrorKind::MissingRequiredArgument => values(ContextKind::InvalidArg)
+                .join(" and ")
+                .replace(['<', '>'], ""),
+            _ => String::new(),
+        };
+        let mut said = if what.is_empty() {
+            in_one_line(&text)
+        } else {
+            format!("{} needs {what}", at.get_name())
+        };
+        // The most similar one comes last.
+        let command = values(ContextKind::SuggestedSubcommand).pop();
+        let similar = [ContextKind::SuggestedArg, ContextKind::SuggestedValue];
+        let similar = similar.into_iter().find_map(|kind| values(kind).pop());
+        if let Some(similar) = command.clone().or(similar) {
+            said.push_str(&format!("; did you mean '{similar}'?"));
+        }
+        Self {
+            text: said,
+            is_failure: true,
+            meant: command,
+        }
+    }
+}
+
+/// Returns what clap says of an error, without its advice.
+fn in_one_line(text: &str) -> String {
+    let first = text.split("\n\n").next().unwrap_or_default();
+    let words: Vec<&str> = first
+        .trim_start_matches("error: ")
+        .split_whitespace()
+        .collect();
+    let plain = [
+        ("invalid digit found in string", "it is no whole number"),
+        (
+            "number would be zero for non-zero type",
+            "it must be 1 or more",
+        ),
+        ("number too large to fit in target type", "it is too large"),
+    ];
+    plain
+        .into_iter()
+        .fold(words.join(" "), |said, (jargon, plain)| {
+            said.replace(jargon, plain)
+        })
+}
+
+/// Returns the program and the commands that the words name, as far as they are right.
+pub fn named<'c>(args: &[OsString], whole: &'c Grammar) -> Vec<&'c Grammar> {
+    let mut found = vec![whole];
+    for word in args.iter().skip(command_at(args).unwrap_or(args.len())) {
+        let Some(below) = found.last().and_then(|at| at.find_subcommand(word)) else {
+            break;
+        };
+        found.push(below);
+    }
+    found
+}
+
+/// Returns the position of the word that names the command: the first that is no option.
+pub fn command_at(args: &[OsString]) -> Option<usize> {
+    let takes_value = |word: &OsString| {
+        let word = word.to_str().unwrap_or_default();
+        ["-C", "--dir", "--base", "--color", "--lock-timeout"].contains(&word)
+    };
+    let is_option = |word: &OsString| word.as_encoded_bytes().starts_with(b"-");
+    let is_value = |at: usize| at > 1 && takes_value(&args[at - 1]);
+    (1..args.len()).find(|at| !(is_option(&args[*at]) || is_value(*at)))
+}
+
+/// Prepares the grammar for help: examples and a pointer to the options of every command, which
+/// are hidden, below each command.
+pub fn with_help(whole: Grammar) -> Grammar {
+    whole
+        .mut_args(|arg| {
+            let is_global = arg.is_global_set();
+            arg.hide(is_global)
+        })
+        .mut_subcommands(|command| described(command, ""))
+        .after_long_help("Topics: checkpoint help topics")
+}
+
+fn described(command: Grammar, above: &str) -> Grammar {
+    let words = format!("{above}{}", command.get_name());
+    let mut below = String::new();
+    let hidden = command.get_subcommands().filter(|one| one.is_hide_set());
+    for one in hidden {
+        let about = one.get_about().map(ToString::to_string).unwrap_or_default();
+        below.push_str(&format!("  {:<11}  {about}\n", one.get_name()));
+    }
+    let short = if below.is_empty() {
+        OPTIONS.to_owned()
+    } else {
+        below = format!("More commands:\n{below}\n");
+        format!("More commands: checkpoint {words} --help\n{OPTIONS}")
+    };
+    below.push_str("Examples:\n");
+    for example in examples(&words) {
+        below.push_str(&format!("  {example}\n"));
+    }
+    command
+        .mut_subcommands(|one| described(one, &format!("{words} ")))
+        .after_help(short)
+        .after_long_help(format!("{below}\n{OPTIONS}"))
+}
+
+/// Returns the examples of a command such as `workflow init`, each a line of a shell and, after
+/// three blanks, a remark.
+pub fn examples(words: &str) -> impl Iterator<Item = &'static str> + use<'_> {
+    let blocks = EXAMPLES.split("\n\n");
+    let named = blocks.filter_map(|block| block.strip_prefix('[')?.split_once("]\n"));
+    let block = named
+        .filter(move |(name, _)| *name == words)
+        .map(|(_, lines)| lines);
+    block.flat_map(str::lines)
+}
+
+/// Returns the help of a command such as `workflow init`, or of the program; `None` if there is no
+/// such command.
+pub fn help_of(whole: &Grammar, words: &[String]) -> Option<String> {
+    let mut at = whole;
+    for word in words {
+        at = at.find_subcommand(word)?;
+    }
+    let line = ["checkpoint"]
+        .into_iter()
+        .chain(words.iter().map(String::as_str))
+        .chain(["--help"]);
+    let error = with_help(whole.clone()).try_get_matches_from(line).err()?;
+    (!error.use_stderr()).then(|| trimmed(&error.render().to_string()))
+}
+
+/// Returns the help of the options that every command takes.
+pub fn help_of_options(whole: &Grammar) -> String {
+    let global = whole.get_arguments().filter(|arg| arg.is_global_set());
+    let mut page = Grammar::new("checkpoint")
+        .disable_help_flag(true)
+        .max_term_width(MAX_WIDTH)
+        .args(global.cloned())
+        .help_template("{all-args}");
+    trimmed(&page.render_long_help().to_string())
+}

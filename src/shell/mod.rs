@@ -1,0 +1,13 @@
+//! What all commands need of the machine: input and output, children, signals, the environment and
+//! the context of a command.
+
+pub mod child;
+pub mod command_context;
+pub mod contract;
+pub mod environment;
+pub mod exit_code;
+pub mod global;
+pub mod grammar;
+pub mod run;
+pub mod signals;
+pub mod terminal;

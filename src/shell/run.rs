@@ -1,0 +1,119 @@
+//! The traits and properties of commands.
+
+use crate::answer::contract::ContractForm;
+use crate::answer::{Done, Text};
+use crate::config::environment::Environment;
+use crate::config::settings::OwnFile;
+use crate::error::{Error, Result};
+use crate::ops::context::Context;
+use crate::shell::command_context::CommandContext;
+use crate::shell::exit_code;
+
+/// Properties of a command that are needed before it runs.
+#[derive(Clone, Copy)]
+pub struct Properties {
+    /// Name in the JSON schema, unless that of the command.
+    pub name: Option<&'static str>,
+    /// Whether the time depends on the size of the directory or store, or on the lock.
+    pub may_take_long: bool,
+    /// Whether the command has `--dry-run`.
+    pub has_dry_run: bool,
+    /// Whether the user's own configuration may be bad, so that restores always work.
+    pub own_file: OwnFile,
+    /// Exit code of failures without a code of their own.
+    pub failure_code: u8,
+    /// The requested format of the contract, even if the command fails.
+    pub contract: Option<ContractForm>,
+}
+
+impl Properties {
+    pub const USUAL: Self = Self {
+        name: None,
+        may_take_long: false,
+        has_dry_run: false,
+        own_file: OwnFile::MustBeGood,
+        failure_code: exit_code::FAILED,
+        contract: None,
+    };
+    /// Of a command whose time depends on the size of the directory or store, or on the lock.
+    pub const LONG: Self = Self {
+        may_take_long: true,
+        ..Self::USUAL
+    };
+    /// Of a command that reads checkpoints even if the user's own configuration is bad.
+    pub const LOOKING: Self = Self {
+        own_file: OwnFile::MayBeBad,
+        ..Self::USUAL
+    };
+}
+
+/// A command that acts on a directory.
+pub trait RunCommand: Sized {
+    // As in [`Properties`].
+    const MAY_TAKE_LONG: bool = false;
+    const HAS_DRY_RUN: bool = false;
+    const OWN_FILE: OwnFile = OwnFile::MustBeGood;
+
+    fn properties(&self) -> Properties {
+        Properties {
+            may_take_long: Self::MAY_TAKE_LONG,
+            has_dry_run: Self::HAS_DRY_RUN,
+            own_file: Self::OWN_FILE,
+            ..Properties::USUAL
+        }
+    }
+
+    /// Runs the command and returns its exit code.
+    ///
+    /// # Errors
+    /// Those of its operation.
+    fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8>;
+}
+
+/// A command that acts on a directory: what may be typed, what is done and what is answered.
+pub trait Command: Sized {
+    type Answer: Text;
+    const TRAITS: Properties = Properties::USUAL;
+
+    fn properties(&self) -> Properties {
+        Self::TRAITS
+    }
+
+    /// Does the work.
+    ///
+    /// # Errors
+    /// Those of its operation.
+    fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<Done<Self::Answer>>;
+
+    /// Does what may follow once the answer is printed, or the command has failed.
+    fn after(_: &Context, _: &CommandContext<'_>, _: Ended<'_, Self::Answer>) {}
+}
+
+/// How a command ended.
+pub type Ended<'e, A> = std::result::Result<&'e Done<A>, &'e Error>;
+
+impl<C: Command> RunCommand for C {
+    fn properties(&self) -> Properties {
+        Command::properties(self)
+    }
+
+    fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
+        let done = Command::run(self, context, cmd);
+        if let Ok(done) = &done {
+            cmd.print(context, done);
+        } else {
+            cmd.close_pages();
+        }
+        C::after(context, cmd, done.as_ref());
+        done.map(|done| done.exit)
+    }
+}
+
+/// A command that needs neither a directory nor a store.
+pub trait RunAnywhere {
+    /// Runs the command and returns its exit code.
+    ///
+    /// # Errors
+    /// Those of its operation.
+    fn run(self, cmd: &CommandContext<'_>, environment: Environment) -> Result<u8>;
+}

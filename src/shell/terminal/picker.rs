@@ -1,0 +1,408 @@
+//! Lets a user choose a checkpoint or a prompt from a list, with what going back to it would change
+//! beside it.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ratatui::prelude::{Color, Constraint, Frame, Layout, Line, Modifier, Style};
+use ratatui::widgets::{Block, Borders, List, ListState, Paragraph};
+
+use crate::answer::columns::{aligned, cut};
+use crate::answer::format::Paint;
+use crate::answer::plan::{self, Tense};
+use crate::answer::table::{change_words, state_words};
+use crate::answer::words::count_files;
+use crate::base::interrupt::Interrupt;
+use crate::base::text::escape;
+use crate::base::time::{ago, local_minutes};
+use crate::error::{Code, Error, Result};
+use crate::model::checkpoint::record::Checkpoint;
+use crate::model::restore_plan::RestorePlan;
+use crate::model::session::notes::PromptNote;
+use crate::model::state::object_id::ObjectId;
+use crate::ops::browse::list::ListOutcome;
+use crate::ops::browse::prompts::PromptsOutcome;
+use crate::shell::terminal::keyboard::FullScreen;
+
+/// Screens as wide as this show the changes beside the list, others below it.
+const SIDE_BY_SIDE_COLUMNS: u16 = 100;
+/// Lines that a page key moves by.
+const PAGE_LINES: isize = 10;
+/// Interval of checks for a signal, and for a plan that is ready.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
+/// The signal that a typed Ctrl-C stands for.
+const SIGINT: i32 = 2;
+/// Maximum width of a source in a row.
+const SOURCE_COLUMNS: usize = 10;
+
+/// A checkpoint to choose, or the one before a prompt.
+pub struct PickerChoice {
+    pub id: ObjectId,
+    is_restore: bool,
+    /// Mark and id, day and time without this year, source, and words.
+    cells: [String; 4],
+    /// Further text about it.
+    about: String,
+    /// Text that the filter looks at, in lower case.
+    searched: String,
+}
+
+impl PickerChoice {
+    /// The choices of a list, in its order.
+    pub fn all(outcome: &ListOutcome, now_ms: i64) -> Vec<Self> {
+        let position = outcome.position.as_ref().map(|here| here.id);
+        let choices = outcome.checkpoints.iter().map(|checkpoint| {
+            let record = &checkpoint.record;
+            let words = outcome.restores.get(&checkpoint.id).map_or_else(
+                || escape(&record.reason),
+                |(story, reason)| state_words(story, reason.as_deref()),
+            );
+            let about = format!("{}, {}", escape(&record.source), count_files(record.files));
+            let is_here = position == Some(checkpoint.id);
+            Self::new(checkpoint, is_here, (record.time_ms, now_ms), words, &about)
+        });
+        choices.collect()
+    }
+
+    /// The prompts of a session before which a state is kept, with their places, newest first.
+    pub fn prompts(outcome: &PromptsOutcome, now_ms: i64) -> Vec<(u32, Self)> {
+        let choices = outcome.prompts.iter().filter_map(|prompt| {
+            let (note, before) = (&prompt.note, prompt.before.as_ref()?);
+            let words = format!("{}  {}", note.number, line_of(note));
+            let mut about = prompt.changes.map(change_words).unwrap_or_default();
+            for warning in outcome.also_before(note.number) {
+                about.push_str(&format!("; {warning}"));
+            }
+            let is_here = outcome.position == Some(note.number);
+            let choice = Self::new(before, is_here, (note.time_ms, now_ms), words, &about);
+            Some((note.number, choice))
+        });
+        choices.collect()
+    }
+
+    fn new(
+        of: &Checkpoint,
+        is_here: bool,
+        (time_ms, now_ms): (i64, i64),
+        words: String,
+        about: &str,
+    ) -> Self {
+        let (time, now) = (local_minutes(time_ms), local_minutes(now_ms));
+        let this_year = now.get(..5).unwrap_or_default();
+        let short_time = time.strip_prefix(this_year).unwrap_or(&time).to_owned();
+        let mark = if is_here { "*" } else { " " };
+        let source = if of.is_safety() {
+            ""
+        } else {
+            &of.record.source
+        };
+        let source = cut(&escape(source), SOURCE_COLUMNS);
+        let about = format!("{time}, {}, {about}", ago(time_ms, now_ms));
+        Self {
+            id: of.id,
+            is_restore: of.is_safety(),
+            searched: format!("{} {words} {about}", of.id.to_hex()).to_lowercase(),
+            cells: [
+                format!("{mark} {}", of.id.short()),
+                short_time,
+                source,
+                words,
+            ],
+            about,
+        }
+    }
+
+    /// Whether each word that was typed occurs in it.
+    fn matches(&self, typed: &str) -> bool {
+        let typed = typed.to_lowercase();
+        let mut words = typed.split_whitespace();
+        words.all(|word| self.searched.contains(word))
+    }
+}
+
+/// The first line of a prompt.
+pub fn line_of(prompt: &PromptNote) -> String {
+    match prompt.line.as_str() {
+        "" => "(not recorded)".to_owned(),
+        line => escape(line),
+    }
+}
+
+/// What the user chose.
+pub struct PickedItem {
+    /// Its place among all choices.
+    pub at: usize,
+    /// The plan to restore it, if the screen showed it.
+    pub seen: Option<RestorePlan>,
+}
+
+/// What is chosen from, and how.
+pub struct Picker<'c, P, S> {
+    pub question: &'c str,
+    pub choices: &'c [PickerChoice],
+    pub paint: Paint,
+    /// Plans a restore of a checkpoint until it is interrupted.
+    pub plan: Option<&'c P>,
+    /// Shows in a pager the lines in which the directory differs from a checkpoint.
+    pub show: Option<&'c S>,
+}
+
+/// The state of the list.
+#[derive(Default)]
+struct PickerState {
+    typed: String,
+    /// Index of the selected one among those that match.
+    at: usize,
+    has_restores: bool,
+    plans: HashMap<ObjectId, Result<RestorePlan>>,
+    computing: Option<(ObjectId, Interrupt)>,
+}
+
+impl<P, S> Picker<'_, P, S>
+where
+    P: Fn(ObjectId, &Interrupt) -> Result<RestorePlan> + Sync,
+    S: Fn(ObjectId),
+{
+    /// Returns what the user chooses.
+    ///
+    /// # Errors
+    /// The user leaves, a signal comes, or the terminal refuses.
+    pub fn choose(&self, interrupt: &Interrupt) -> Result<PickedItem> {
+        let mut screen = FullScreen::open(interrupt).map_err(refused)?;
+        let (sender, receiver) = mpsc::channel::<(ObjectId, Result<RestorePlan>)>();
+        let mut shown = PickerState::default();
+        thread::scope(|scope| {
+            loop {
+                while let Ok((id, plan)) = receiver.try_recv() {
+                    shown.computing = None;
+                    if !matches!(&plan, Err(error) if error.code == Code::INTERRUPTED) {
+                        shown.plans.insert(id, plan);
+                    }
+                }
+                if let (Some(plan), Some((id, stop))) = (self.plan, self.next_plan(&mut shown)) {
+                    let sender = sender.clone();
+                    let compute = move || drop(sender.send((id, plan(id, &stop))));
+                    // Without a thread, no plan is shown.
+                    let _ = thread::Builder::new().spawn_scoped(scope, compute);
+                }
+                if let Some(end) = self.step(&mut shown, &mut screen, interrupt).transpose() {
+                    shown.stop();
+                    return end;
+                }
+            }
+        })
+    }
+
+    fn matching(&self, shown: &PickerState) -> Vec<&PickerChoice> {
+        let is_shown = |choice: &&PickerChoice| {
+            (shown.has_restores || !choice.is_restore) && choice.matches(&shown.typed)
+        };
+        self.choices.iter().filter(is_shown).collect()
+    }
+
+    fn selected(&self, shown: &PickerState) -> Option<&PickerChoice> {
+        self.matching(shown).get(shown.at).copied()
+    }
+
+    /// Returns the plan to make next, if none is under way; one that is not wanted any more is
+    /// interrupted.
+    fn next_plan(&self, shown: &mut PickerState) -> Option<(ObjectId, Interrupt)> {
+        let selected = self.selected(shown).map(|choice| choice.id);
+        let wanted = selected.filter(|id| !shown.plans.contains_key(id));
+        if let Some((id, _)) = &shown.computing {
+            if wanted != Some(*id) {
+                shown.stop();
+            }
+            return None;
+        }
+        shown.computing = Some((wanted?, Interrupt::default()));
+        shown.computing.clone()
+    }
+
+    /// Draws, and obeys the next key; returns what was chosen.
+    fn step(
+        &self,
+        shown: &mut PickerState,
+        screen: &mut FullScreen,
+        interrupt: &Interrupt,
+    ) -> Result<Option<PickedItem>> {
+        screen
+            .draw(|frame| self.draw(shown, frame))
+            .map_err(refused)?;
+        let key = screen.key(BETWEEN_LOOKS);
+        interrupt.check()?;
+        let Some(key) = key.map_err(refused)? else {
+            return Ok(None);
+        };
+        let selected = self.selected(shown).map(|choice| choice.id);
+        if let (KeyCode::Right, Some(show), Some(id)) = (key.code, self.show, selected) {
+            screen.aside(|| show(id)).map_err(refused)?;
+        }
+        self.obey(key, shown)
+    }
+
+    /// Obeys a key; an error ends the choice without a checkpoint.
+    fn obey(&self, key: KeyEvent, shown: &mut PickerState) -> Result<Option<PickedItem>> {
+        let selected = self.selected(shown);
+        let last = self.matching(shown).len().saturating_sub(1);
+        let mut go = |lines: isize| shown.at = shown.at.saturating_add_signed(lines).min(last);
+        match (key.code, key.modifiers.contains(KeyModifiers::CONTROL)) {
+            (KeyCode::Enter, _) => {
+                let is_it =
+                    |choice: &PickerChoice| selected.is_some_and(|one| std::ptr::eq(one, choice));
+                let at = self.choices.iter().position(is_it);
+                return Ok(at.map(|at| PickedItem {
+                    at,
+                    seen: shown
+                        .plans
+                        .remove(&self.choices[at].id)
+                        .and_then(Result::ok),
+                }));
+            }
+            (KeyCode::Esc, _) | (KeyCode::Char('d'), true) => return Err(Error::declined()),
+            (KeyCode::Char('c'), true) => return Err(Error::interrupted(SIGINT)),
+            (KeyCode::Up, _) => go(-1),
+            (KeyCode::Down, _) => go(1),
+            (KeyCode::PageUp, _) => go(-PAGE_LINES),
+            (KeyCode::PageDown, _) => go(PAGE_LINES),
+            (KeyCode::Home, _) => go(isize::MIN),
+            (KeyCode::End, _) => go(isize::MAX),
+            (KeyCode::Tab, _) => {
+                shown.has_restores = !shown.has_restores;
+                let is_it = |choice: &&PickerChoice| Some(choice.id) == selected.map(|one| one.id);
+                let at = self.matching(shown).iter().position(is_it);
+                shown.at = at.unwrap_or_default();
+            }
+            (code, is_control) => {
+                match code {
+                    KeyCode::Char(typed) if !is_control => shown.typed.push(typed),
+                    KeyCode::Char('u') => shown.typed.clear(),
+                    KeyCode::Backspace => drop(shown.typed.pop()),
+                    _ => return Ok(None),
+                }
+                shown.at = 0;
+            }
+        }
+        Ok(None)
+    }
+
+    fn draw(&self, shown: &PickerState, frame: &mut Frame<'_>) {
+        let (bold, faint) = (self.style(Modifier::BOLD), self.style(Modifier::DIM));
+        let matching = self.matching(shown);
+        let one = Constraint::Length(1);
+        let [head, body, foot] =
+            Layout::vertical([one, Constraint::Min(0), one]).areas(frame.area());
+        let (halves, border) = if body.width >= SIDE_BY_SIDE_COLUMNS {
+            let halves = Constraint::from_percentages([60, 40]);
+            (Layout::horizontal(halves), Borders::LEFT)
+        } else {
+            let above = u16::try_from(matching.len()).unwrap_or(u16::MAX);
+            let above = Constraint::Length(above.min(body.height / 2).max(1));
+            (Layout::vertical([above, Constraint::Min(0)]), Borders::TOP)
+        };
+        let [list, changes] = halves.areas(body);
+        let place = format!("{}/{}", matching.len().min(shown.at + 1), matching.len());
+        frame.render_widget(Line::styled(place, faint).right_aligned(), head);
+        let question = format!("{} {}_", self.question, escape(&shown.typed));
+        frame.render_widget(Line::styled(question, bold), head);
+        let cells: Vec<_> = matching
+            .iter()
+            .map(|choice| choice.cells.to_vec())
+            .collect();
+        let rows = aligned(&cells, &[]);
+        let rows = rows.lines().zip(&matching).map(|(row, choice)| {
+            let style = if choice.is_restore {
+                faint
+            } else {
+                Style::new()
+            };
+            Line::styled(row, style)
+        });
+        let rows = List::new(rows).highlight_symbol(">").highlight_style(bold);
+        let mut state = ListState::default().with_selected(Some(shown.at));
+        frame.render_stateful_widget(rows, list, &mut state);
+        let text = match matching.get(shown.at) {
+            None => vec!["nothing matches".into()],
+            Some(choice) => {
+                let room = usize::from(changes.height).saturating_sub(5);
+                let about = [choice.cells[3].clone(), choice.about.clone()];
+                let about = about.into_iter().map(Line::from);
+                about.chain(self.plan_lines(choice, shown, room)).collect()
+            }
+        };
+        let block = Block::new().borders(border).border_style(faint);
+        frame.render_widget(Paragraph::new(text).block(block), changes);
+        frame.render_widget(Line::styled(self.keys(), faint), foot);
+    }
+
+    /// What a restore of a choice would change, one path a line, each in the colour of its change.
+    fn plan_lines(
+        &self,
+        choice: &PickerChoice,
+        shown: &PickerState,
+        room: usize,
+    ) -> Vec<Line<'static>> {
+        let text = match (shown.plans.get(&choice.id), self.plan) {
+            (None, None) => String::new(),
+            (None, Some(_)) => "looking for changes …".to_owned(),
+            (Some(Err(error)), _) => escape(&error.to_string()),
+            (Some(Ok(found)), _) => {
+                let blocked = found.conflicts.iter();
+                let blocked = blocked.map(|(path, _)| format!("  blocked  {path}\n"));
+                let counts = plan::counts(found, &[], Tense::Planned);
+                let listed = plan::listing(found, room, Paint::default());
+                format!("would {counts}\n{}{listed}", blocked.collect::<String>())
+            }
+        };
+        let lines = text.lines().map(|line| {
+            let word = line
+                .strip_prefix("  ")
+                .and_then(|rest| rest.split(' ').next());
+            let color = match word.filter(|_| self.paint.enabled) {
+                Some("modified" | "mode") => Color::Yellow,
+                Some("added") => Color::Green,
+                Some("deleted" | "blocked") => Color::Red,
+                _ => Color::Reset,
+            };
+            Line::styled(line.to_owned(), color)
+        });
+        lines.collect()
+    }
+
+    fn keys(&self) -> String {
+        let has_restores = self.choices.iter().any(|choice| choice.is_restore);
+        let keys = [
+            (true, "enter: choose"),
+            (self.show.is_some(), "right: lines"),
+            (true, "esc: cancel"),
+            (true, "type: filter"),
+            (has_restores, "tab: states saved before restores"),
+        ];
+        let keys = keys.into_iter().filter(|(is_shown, _)| *is_shown);
+        keys.map(|(_, key)| key).collect::<Vec<_>>().join("   ")
+    }
+
+    fn style(&self, modifier: Modifier) -> Style {
+        if self.paint.enabled {
+            modifier.into()
+        } else {
+            Style::new()
+        }
+    }
+}
+
+impl PickerState {
+    fn stop(&self) {
+        if let Some((_, stop)) = &self.computing {
+            stop.set(1);
+        }
+    }
+}
+
+fn refused(cause: std::io::Error) -> Error {
+    Error::io("use", Path::new("the terminal"))(cause)
+}

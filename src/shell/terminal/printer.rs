@@ -1,0 +1,270 @@
+//! The only file that prints. Results go to stdout, talk to stderr; a closed pipe is no failure.
+//!
+//! Text for a terminal is escaped; only the user's own data are printed as they are.
+
+use std::cell::RefCell;
+use std::io::{self, ErrorKind, IsTerminal, Write};
+use std::ops::ControlFlow;
+use std::sync::OnceLock;
+
+use crate::answer::Out;
+use crate::answer::format::Paint;
+use crate::answer::place::placed;
+use crate::answer::terminal::{Escaper, harmless};
+use crate::config::environment::{ColorChoice, Environment};
+use crate::ops::context::Context;
+use crate::shell::global::{Color, GlobalArgs};
+use crate::shell::terminal::progress;
+
+/// Columns and rows of a terminal that does not tell its own.
+const USUAL_SIZE: (usize, usize) = (80, 24);
+
+/// What is printed, and with which colours; decided once.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a separate answer of the command line or the environment"
+)]
+#[derive(Clone, Copy, Debug)]
+pub struct Printer {
+    pub json: bool,
+    pub quiet: bool,
+    out_paint: Paint,
+    err_paint: Paint,
+    out_is_terminal: bool,
+    is_dumb: bool,
+}
+
+impl Printer {
+    pub fn new(global: &GlobalArgs, environment: &Environment) -> Self {
+        let out_is_terminal = io::stdout().is_terminal();
+        let coloured = |is_terminal: bool| match global.color {
+            Color::Always => true,
+            Color::Never => false,
+            Color::Auto => match environment.color {
+                ColorChoice::Never => false,
+                ColorChoice::Always(_) => true,
+                ColorChoice::Auto => is_terminal && !environment.is_dumb,
+            },
+        };
+        Self {
+            json: global.json,
+            quiet: global.quiet,
+            out_paint: Paint {
+                enabled: coloured(out_is_terminal) && !global.json,
+            },
+            err_paint: Paint {
+                enabled: coloured(io::stderr().is_terminal()),
+            },
+            out_is_terminal,
+            is_dumb: environment.is_dumb,
+        }
+    }
+
+    /// Prints results alone, for a program.
+    pub fn for_a_program(json: bool) -> Self {
+        let plain = Paint { enabled: false };
+        Self {
+            json,
+            quiet: true,
+            out_paint: plain,
+            err_paint: plain,
+            out_is_terminal: false,
+            is_dumb: true,
+        }
+    }
+
+    /// Whether results go to a terminal.
+    pub fn for_a_person(&self) -> bool {
+        self.out_is_terminal
+    }
+
+    /// Whether results go to a terminal that a pager can use.
+    pub fn can_page(&self) -> bool {
+        self.out_is_terminal && !self.is_dumb && !self.json
+    }
+
+    /// Whether talk goes to a terminal and is not silenced.
+    pub fn talks_to_a_person(&self) -> bool {
+        !self.quiet && !self.json && io::stderr().is_terminal()
+    }
+
+    /// Returns an empty text for an answer.
+    pub fn out<'c>(&self, context: &'c Context) -> Out<'c> {
+        Out {
+            result: String::new(),
+            remark: String::new(),
+            talk: String::new(),
+            paint: self.out_paint,
+            talk_paint: self.err_paint,
+            is_for_a_person: self.out_is_terminal,
+            columns: size_of(&io::stdout()).0,
+            context,
+        }
+    }
+
+    pub fn out_paint(&self) -> Paint {
+        self.out_paint
+    }
+
+    pub fn err_paint(&self) -> Paint {
+        self.err_paint
+    }
+
+    pub fn result(&self, text: &str) {
+        to_stdout(&harmless(text, self.out_paint));
+    }
+
+    /// Prints user data or a script: escaped on a terminal, else unchanged.
+    pub fn data(&self, text: &str) {
+        if self.out_is_terminal {
+            self.result(text);
+        } else {
+            to_stdout(text);
+        }
+    }
+
+    /// Prints a result that may be binary.
+    ///
+    /// # Errors
+    /// The reader is gone, or the write failed.
+    pub fn bytes(&self, bytes: &[u8]) -> io::Result<()> {
+        let _hidden = progress::hide();
+        write_out(bytes)
+    }
+
+    /// Prints a part of a result that may be binary; breaks if no more of it can be printed.
+    pub fn part(&self, bytes: &[u8]) -> ControlFlow<()> {
+        note_lost(self.bytes(bytes))
+    }
+
+    /// Prints talk; nothing with `--quiet` or `--json`.
+    pub fn talk(&self, text: &str) {
+        if !self.quiet && !self.json {
+            to_stderr(&placed(text), self.err_paint);
+        }
+    }
+
+    /// Prints what must always be seen.
+    pub fn failure(&self, text: &str) {
+        to_stderr(&placed(text), self.err_paint);
+    }
+}
+
+/// Writes content in pieces to stdout: raw for programs, escaped on a terminal.
+pub struct StdoutSink {
+    printer: Printer,
+    escaper: Escaper,
+}
+
+impl StdoutSink {
+    pub fn new(printer: Printer) -> Self {
+        Self {
+            printer,
+            escaper: Escaper::default(),
+        }
+    }
+
+    /// Writes an incomplete UTF-8 sequence that was held back.
+    pub fn finish(mut self) {
+        to_stdout(&self.escaper.finish());
+    }
+}
+
+impl Write for StdoutSink {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.printer.for_a_person() {
+            self.printer.bytes(self.escaper.push(bytes).as_bytes())?;
+        } else {
+            self.printer.bytes(bytes)?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Columns and rows of a terminal.
+#[cfg(unix)]
+pub fn size_of(terminal: &impl std::os::fd::AsFd) -> (usize, usize) {
+    known_size(terminal_size::terminal_size_of(terminal))
+}
+
+#[cfg(windows)]
+pub fn size_of(terminal: &impl std::os::windows::io::AsHandle) -> (usize, usize) {
+    known_size(terminal_size::terminal_size_of(terminal))
+}
+
+fn known_size(found: Option<(terminal_size::Width, terminal_size::Height)>) -> (usize, usize) {
+    found.map_or(USUAL_SIZE, |(width, height)| {
+        (width.0.into(), height.0.into())
+    })
+}
+
+thread_local! {
+    /// What this thread prints to stdout while that is collected.
+    static COLLECTED: RefCell<Option<Vec<u8>>> = const { RefCell::new(None) };
+}
+
+/// Runs `work`, and returns with its result what it printed to stdout; what it told on stderr is
+/// dropped.
+pub fn collect<T>(work: impl FnOnce() -> T) -> (T, Vec<u8>) {
+    COLLECTED.set(Some(Vec::new()));
+    let result = work();
+    (result, COLLECTED.take().unwrap_or_default())
+}
+
+fn write_out(bytes: &[u8]) -> io::Result<()> {
+    let is_collected = COLLECTED.with_borrow_mut(|collected| {
+        collected
+            .as_mut()
+            .map(|collected| collected.extend_from_slice(bytes))
+            .is_some()
+    });
+    if is_collected {
+        return Ok(());
+    }
+    let mut out = io::stdout().lock();
+    out.write_all(bytes).and_then(|()| out.flush())
+}
+
+/// Writes text unchanged to stdout. A failure does not undo the command; see [`lost`].
+pub fn to_stdout(text: &str) {
+    progress::note_answer();
+    let _hidden = progress::hide();
+    let _ = note_lost(write_out(text.as_bytes()));
+}
+
+/// Notes why a result could not be written.
+fn note_lost(written: io::Result<()>) -> ControlFlow<()> {
+    let Err(cause) = written else {
+        return ControlFlow::Continue(());
+    };
+    if cause.kind() != ErrorKind::BrokenPipe {
+        let _ = LOST.set(cause.to_string());
+    }
+    ControlFlow::Break(())
+}
+
+/// Returns why a result could not be written, such as a full disk; a closed pipe does not count.
+pub fn lost() -> Option<&'static str> {
+    LOST.get().map(String::as_str)
+}
+
+static LOST: OnceLock<String> = OnceLock::new();
+
+pub fn to_stderr(text: &str, paint: Paint) {
+    let _hidden = progress::hide();
+    last_words(text, paint);
+}
+
+/// As [`to_stderr`], for a caller that keeps the progress line hidden.
+pub fn last_words(text: &str, paint: Paint) {
+    if COLLECTED.with_borrow(Option::is_some) {
+        return;
+    }
+    let _ = io::stderr()
+        .lock()
+        .write_all(harmless(text, paint).as_bytes());
+}

@@ -1,0 +1,216 @@
+//! The progress line on a terminal, drawn by its own thread, and cleared before anything else is
+//! printed or asked.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::answer::format::Paint;
+use crate::answer::{place, progress as progress_view, words};
+use crate::base::interrupt::{Interrupt, Interrupted, Shield};
+use crate::base::mutex;
+use crate::base::progress::{Figures, Progress, WorkPhase};
+use crate::error::Error;
+use crate::ops::context::Context;
+use crate::shell::signals;
+
+/// Time before a line is shown; shorter work gets none.
+const PATIENCE: Duration = Duration::from_millis(400);
+const BETWEEN_TICKS: Duration = Duration::from_millis(100);
+/// Ticks after a signal until the work is assumed not to check for signals by itself.
+const TICKS_TO_STOP: u32 = 3;
+
+/// There is one terminal, so there is one line.
+static LINE: OnceLock<Mutex<ProgressLine>> = OnceLock::new();
+
+/// Whether a result was printed, so that the work is done.
+static HAS_ANSWERED: AtomicBool = AtomicBool::new(false);
+
+pub fn note_answer() {
+    HAS_ANSWERED.store(true, Ordering::Relaxed);
+}
+
+struct ProgressLine {
+    progress: Progress,
+    interrupt: Interrupt,
+    paint: Paint,
+    print_output: fn(&str, Paint),
+    drawn: Option<VisibleLine>,
+    /// Number of holders of [`Hidden`].
+    holds: usize,
+    quiet_until: Instant,
+    /// Figures when the line was cleared; it is redrawn only if they change.
+    last: Option<Figures>,
+    ticks_since_signal: u32,
+    is_over: bool,
+}
+
+/// The visible line.
+struct VisibleLine {
+    bar: ProgressBar,
+    /// Phase, and how much there is to do in it.
+    work: Option<(WorkPhase, u64)>,
+    /// Keeps a signal from ending the process before the line is cleared: [`ProgressLine::obey`].
+    _shield: Shield,
+}
+
+/// Stops the progress line on drop.
+pub struct Showing {
+    /// Lets this thread say what a signal leaves before the process ends.
+    _shield: Shield,
+}
+
+/// Whether stderr is a terminal that can move its cursor.
+pub fn can_draw() -> bool {
+    !ProgressDrawTarget::stderr().is_hidden()
+}
+
+/// Shows the line after a delay, if the terminal supports it. `print_output` prints to stderr.
+pub fn show(context: &Context, paint: Paint, print_output: fn(&str, Paint)) -> Option<Showing> {
+    let line = ProgressLine {
+        progress: context.progress.clone(),
+        interrupt: context.interrupt.clone(),
+        paint,
+        print_output,
+        drawn: None,
+        holds: 0,
+        quiet_until: Instant::now() + PATIENCE,
+        last: None,
+        ticks_since_signal: 0,
+        is_over: false,
+    };
+    if !can_draw() || LINE.set(Mutex::new(line)).is_err() {
+        return None;
+    }
+    let (shield, call) = (context.interrupt.shield(), place::at_hand());
+    thread::Builder::new()
+        .name("progress".into())
+        .spawn(move || {
+            place::adopt(call);
+            while let Some(mut line) = lock().filter(|line| !line.is_over) {
+                line.tick(Instant::now());
+                drop(line);
+                thread::sleep(BETWEEN_TICKS);
+            }
+        })
+        .ok()
+        .map(|_| Showing { _shield: shield })
+}
+
+impl Drop for Showing {
+    fn drop(&mut self) {
+        if let Some(mut line) = lock() {
+            line.is_over = true;
+            line.clear();
+        }
+    }
+}
+
+/// Clears the line, and keeps it hidden until dropped and a while longer.
+#[must_use = "the line comes back when this goes"]
+pub struct Hidden(bool);
+
+pub fn hide() -> Hidden {
+    let Some(mut line) = lock() else {
+        return Hidden(false);
+    };
+    line.clear();
+    line.holds += 1;
+    Hidden(true)
+}
+
+impl Drop for Hidden {
+    fn drop(&mut self) {
+        if let Some(mut line) = lock().filter(|_| self.0) {
+            line.holds -= 1;
+            line.quiet_until = Instant::now() + PATIENCE;
+        }
+    }
+}
+
+fn lock() -> Option<MutexGuard<'static, ProgressLine>> {
+    LINE.get().map(mutex::lock)
+}
+
+impl ProgressLine {
+    fn tick(&mut self, now: Instant) {
+        self.obey();
+        if self.holds > 0 {
+            return;
+        }
+        let figures = self.progress.figures();
+        if figures.phase == WorkPhase::Idle {
+            self.clear();
+        } else if self.drawn.is_some() || (now >= self.quiet_until && self.last != Some(figures)) {
+            self.draw(figures);
+        }
+    }
+
+    fn draw(&mut self, figures: Figures) {
+        let drawn = self.drawn.get_or_insert_with(|| VisibleLine {
+            bar: ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr()),
+            work: None,
+            _shield: self.interrupt.shield(),
+        });
+        let (done, in_all) = progress_view::share_done(figures);
+        let work = Some((figures.phase, in_all));
+        if drawn.work != work || done < drawn.bar.position() {
+            drawn.work = work;
+            drawn.bar.reset();
+            drawn.bar.set_style(style(in_all > 0));
+            drawn.bar.set_length(in_all);
+        }
+        drawn.bar.set_position(done);
+        drawn.bar.set_message(match figures.phase {
+            WorkPhase::Waiting => progress_view::waiting(&self.progress.holder(), figures.files),
+            _ => progress_view::line(figures),
+        });
+        self.last = Some(figures);
+    }
+
+    fn clear(&mut self) {
+        if let Some(drawn) = self.drawn.take() {
+            drawn.bar.finish_and_clear();
+            self.last = Some(self.progress.figures());
+        }
+    }
+
+    /// Ends the process on a signal if only the line keeps it from ending, after clearing the line.
+    /// Work that checks for signals gets some ticks to report first.
+    fn obey(&mut self) {
+        let ours = 1 + usize::from(self.drawn.is_some());
+        let Some(Interrupted(signal)) = self
+            .interrupt
+            .check()
+            .err()
+            .filter(|_| self.interrupt.shields() <= ours)
+        else {
+            self.ticks_since_signal = 0;
+            return;
+        };
+        self.ticks_since_signal += 1;
+        if self.ticks_since_signal >= TICKS_TO_STOP {
+            self.clear();
+            let said = if HAS_ANSWERED.load(Ordering::Relaxed) {
+                words::interrupted(self.paint)
+            } else {
+                words::error(&Error::interrupted(signal), self.paint)
+            };
+            (self.print_output)(&said, self.paint);
+            signals::end_by(signal);
+        }
+    }
+}
+
+/// One line, cut off at the width of the terminal where no end is known.
+fn style(has_end: bool) -> ProgressStyle {
+    let template = if has_end {
+        "{msg}, {eta} left"
+    } else {
+        "{wide_msg}"
+    };
+    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_spinner())
+}

@@ -1,0 +1,93 @@
+//! Questions before a change, for a user at a terminal.
+
+use std::io::IsTerminal;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
+
+use crate::answer::format::Paint;
+use crate::base::interrupt::Interrupt;
+use crate::error::{Error, Result};
+use crate::shell::terminal::{printer, progress};
+
+/// Interval of checks for a signal while waiting for an answer.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
+
+/// Whether questions can be asked, and how.
+#[derive(Clone, Copy, Debug)]
+pub struct Prompt {
+    pub may_ask: bool,
+    /// Whether the command has `--dry-run`.
+    pub can_look: bool,
+    pub paint: Paint,
+}
+
+impl Prompt {
+    pub fn new(json: bool, no_input: bool, can_look: bool, paint: Paint) -> Self {
+        let person = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
+        Self {
+            may_ask: person && !json && !no_input,
+            can_look,
+            paint,
+        }
+    }
+
+    /// Asks one question. `what` summarizes what would be done.
+    ///
+    /// # Errors
+    /// The user cannot be asked, a signal came instead, or the answer was not yes.
+    pub fn ask(&self, interrupt: &Interrupt, what: &str, question: &str) -> Result<()> {
+        if !self.may_ask {
+            return Err(Error::consent_needed(what, self.can_look));
+        }
+        let _hidden = progress::hide();
+        let _shield = interrupt.shield();
+        printer::to_stderr(question, self.paint);
+        let answer = answer(interrupt).inspect_err(|_| printer::to_stderr("\n", self.paint))?;
+        let yes = matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes");
+        if yes { Ok(()) } else { Err(Error::declined()) }
+    }
+
+    /// Asks for a line of text; `None` if the user cannot be asked.
+    ///
+    /// # Errors
+    /// A signal or the end of the input came instead of an answer.
+    pub fn words(&self, interrupt: &Interrupt, question: &str) -> Result<Option<String>> {
+        if !self.may_ask {
+            return Ok(None);
+        }
+        let _hidden = progress::hide();
+        let _shield = interrupt.shield();
+        printer::to_stderr(question, self.paint);
+        let answer = answer(interrupt).and_then(|line| {
+            // Not even a line break: the input has ended.
+            if line.is_empty() {
+                Err(Error::declined())
+            } else {
+                Ok(Some(line))
+            }
+        });
+        answer.inspect_err(|_| printer::to_stderr("\n", self.paint))
+    }
+}
+
+/// Returns the next line of standard input, or an empty one on failure. A thread reads, because a
+/// signal does not interrupt that.
+fn answer(interrupt: &Interrupt) -> Result<String> {
+    let (sender, receiver) = mpsc::channel();
+    // Without a thread the channel is closed, and the answer is empty.
+    let _ = thread::Builder::new().spawn(move || {
+        let mut line = String::new();
+        let read = std::io::stdin().read_line(&mut line);
+        sender.send(read.map(|_| line))
+    });
+    loop {
+        let read = receiver.recv_timeout(BETWEEN_LOOKS);
+        interrupt.check()?;
+        match read {
+            Ok(line) => return Ok(line.unwrap_or_default()),
+            Err(RecvTimeoutError::Disconnected) => return Ok(String::new()),
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+    }
+}
