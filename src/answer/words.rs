@@ -123,13 +123,17 @@ pub fn eviction_lines(verb: &str, evicted: &[Evicted]) -> String {
     evicted.iter().map(line).collect()
 }
 
+const KEEP_MORE: &str = "keep = N in .checkpoint.toml keeps more";
+
 fn why_evicted(why: EvictionReason) -> String {
     let words = match why {
         EvictionReason::OldSafety => "beyond the last 20 restores",
-        EvictionReason::Oldest(keep) => {
-            return format!(
-                "only the last {keep} are kept; keep = N in .checkpoint.toml keeps more"
-            );
+        EvictionReason::Oldest { keep, is_typed } => {
+            return match (is_typed, keep) {
+                (true, _) => format!("beyond --keep {keep}"),
+                (_, 1) => format!("only the last is kept; {KEEP_MORE}"),
+                _ => format!("only the last {keep} are kept; {KEEP_MORE}"),
+            };
         }
         EvictionReason::NoRule => "no rule keeps it",
         EvictionReason::OldAutomatic => "beyond keep_auto",

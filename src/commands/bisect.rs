@@ -14,9 +14,9 @@ use crate::shell::run::{Command, Properties};
 
 /// Find the first checkpoint for which a command fails
 ///
-/// Runs the command in copies of the checkpoints between GOOD and BAD; the directory is not
-/// touched. Exit code 0 means good, 125 unknown, 1 to 124 bad; any other code, or a signal, ends
-/// the search.
+/// Runs the command at the top of copies of the checkpoints between GOOD and BAD; the directory is
+/// not touched. Exit code 0 means good, 125 unknown, 1 to 124 bad; any other code, or a signal,
+/// ends the search.
 #[derive(Clone, Debug, clap::Args)]
 pub struct BisectArgs {
     /// Checkpoint for which the command succeeds

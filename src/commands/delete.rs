@@ -8,7 +8,9 @@ use crate::commands::select_args::{PlanArgs, write_plan};
 use crate::error::Result;
 use crate::error::sentence::CommandWords;
 use crate::ops::context::Context;
-use crate::ops::maintain::delete::{DeleteOptions, DeleteOutcome, ToDelete, delete};
+use crate::ops::maintain::delete::{
+    DeleteOptions, DeleteOutcome, DeletedWithStore, ToDelete, delete,
+};
 use crate::ops::maintain::delete_store::delete_store;
 use crate::shell::command_context::CommandContext;
 use crate::shell::exit_code;
@@ -109,13 +111,32 @@ fn write_question(planned: &DeleteOutcome, out: &mut Out<'_>) -> String {
         let (dir, bytes) = (escape_path(&planned.store), size(planned.bytes_before));
         talkln!(out, "  {dir} ({bytes})");
         let root = escape_path(out.context.root.path());
-        format!("the whole store of {root} with {number}")
+        let with = with_store(&planned.with_store);
+        format!("the whole store of {root} with {number}{with}")
     } else {
         number
     };
     out.talk
         .push_str(&format!("Delete {what}? This cannot be taken back."));
     format!("delete {what}")
+}
+
+/// `, 1 pinned, the open workflow w1, the remote origin`.
+fn with_store(with: &DeletedWithStore) -> String {
+    let named = |kind: &str, names: &[String]| {
+        let one = |name: &String| format!(", the {kind} {}", escape(name));
+        names.iter().map(one).collect::<String>()
+    };
+    let pinned = match with.pinned_count {
+        0 => String::new(),
+        pinned => format!(", {pinned} pinned"),
+    };
+    let runs = named("open workflow", &with.open_workflows);
+    let [holds, remotes] = [
+        named("hold", &with.hold_names),
+        named("remote", &with.remote_names),
+    ];
+    [pinned, runs, holds, remotes].concat()
 }
 
 fn line(one: &ToDelete, time: fn(i64) -> String, out: &Out<'_>) -> String {
@@ -151,7 +172,8 @@ impl Text for DeleteOutcome {
             (false, _) => ("Deleted", format!(", {before} → {after}")),
         };
         let store = if self.whole_store {
-            format!(" and the store {}", escape_path(&self.store))
+            let with = with_store(&self.with_store);
+            format!("{with} and the store {}", escape_path(&self.store))
         } else {
             String::new()
         };

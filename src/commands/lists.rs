@@ -45,7 +45,8 @@ pub fn content(file: &Path) -> Result<Vec<u8>> {
             )
             .next(Sentence::text(
                 "nothing was changed; the name is relative to the current directory, not to -C, \
-                     and a path that begins with @ is typed with ./ before it",
+                     a path that begins with @ is typed with ./ before it, \
+                     and a checkpoint whose reason does is named by its id",
             )),
             _ => Error::io("read", file)(cause),
         });

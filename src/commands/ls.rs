@@ -59,7 +59,7 @@ impl Command for LsArgs {
         if !cmd.printer.json {
             let width = outcome.entries.iter().map(|entry| size(entry).len()).max();
             let lines = outcome.entries.iter().flat_map(|entry| {
-                let path = restore_paths::from_here(&context.root, &entry.path);
+                let path = restore_paths::as_typed(&context.root, &entry.path);
                 let is_dir = entry.kind == LsKind::Directory;
                 let slash = if is_dir { "/" } else { "" };
                 if self.z {

@@ -147,7 +147,9 @@ impl Text for PruneOutcome {
         } else {
             let evicted = count(self.evicted.len(), "checkpoint", "checkpoints");
             let rows = count(self.rows_removed, "row", "rows");
-            outln!(out, "{did}: {evicted}, {rows}, {before} → {after}");
+            // Packs that are merged may take still less.
+            let most = if self.dry_run { "at most " } else { "" };
+            outln!(out, "{did}: {evicted}, {rows}, {before} → {most}{after}");
         }
         out.talk.push_str(&eviction_lines(evict, &self.evicted));
         for kept in self.kept.iter().filter(|_| self.dry_run) {

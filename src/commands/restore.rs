@@ -68,7 +68,7 @@ pub struct RestoreArgs {
     /// New or empty directory to write to, instead of changing this one
     #[arg(long, value_name = "DIR", conflicts_with_all = ["overlay", "verify", "contract"])]
     pub to: Option<PathBuf>,
-    /// Shell command to run afterwards; if it fails, exit with 5
+    /// Shell command to run in the root afterwards; if it fails, exit with 5
     #[arg(long, value_name = "CMD", conflicts_with_all = ["dry_run", "contract"], value_parser = clap::builder::NonEmptyStringValueParser::new())]
     pub check: Option<String>,
     /// Finish an interrupted restore
@@ -592,7 +592,7 @@ fn write_nothing(outcome: &RestoreOutcome, out: &mut Out<'_>) {
 /// Lists files that stay although the target lacks them.
 fn write_stays(outcome: &RestoreOutcome, out: &mut Out<'_>) {
     for path in &outcome.plan.left_alone {
-        talkln!(out, "left unchanged: {path}: no checkpoint holds it");
+        talkln!(out, "left unchanged: {path}: it is not captured");
     }
 }
 

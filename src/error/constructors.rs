@@ -365,7 +365,8 @@ fn mismatch_hint(query: &str, why: &Mismatch) -> Option<Sentence> {
             return Some(Sentence::new(hint, &[name]));
         }
         Mismatch::NotFetched { name } => {
-            let hint = "nothing of it is here; 'checkpoint fetch {}' brings what is there";
+            let hint = "'checkpoint fetch {}' brings what other stores pushed; \
+                        'checkpoint list' shows what this one did";
             return Some(Sentence::new(hint, &[name]));
         }
         Mismatch::InFuture { newest: id } if is_clock(query) => format!(
@@ -378,7 +379,7 @@ fn mismatch_hint(query: &str, why: &Mismatch) -> Option<Sentence> {
         Mismatch::TooShort { candidates } => {
             let named = candidates
                 .iter()
-                .map(|c| format!("{}, {}", c.id.short(), reason(c)));
+                .map(|c| format!("{} ({})", c.id.short(), escape(&c.reason)));
             format!("did you mean {}?", join_or(named))
         }
         Mismatch::Reasons { candidates } => {

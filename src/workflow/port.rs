@@ -21,6 +21,7 @@ const LATEST: usize = 20;
 /// The functions for a [`Context`].
 pub const PORT: WorkflowPort = WorkflowPort {
     own_files,
+    open,
     needed,
     check_run,
     projected,
@@ -56,19 +57,22 @@ fn own_files(context: &Context, store: Option<&Store>) -> OwnFiles {
     )
 }
 
+fn open(store: &Store) -> Vec<String> {
+    open_runs(store).map(|run| run.id).collect()
+}
+
 /// Returns the checkpoints that open runs need. An unreadable run needs none.
 fn needed(store: &Store) -> Vec<ObjectId> {
-    let mut ids = Vec::new();
-    for (_, tip) in store.workflows().unwrap_or_default() {
-        let read = store
-            .workflow_revision(tip)
-            .ok()
-            .and_then(|revision| Workflow::from_json(&revision.state).ok());
-        if let Some(workflow) = read.filter(|workflow| workflow.status.is_open()) {
-            ids.extend(of_workflow(&workflow));
-        }
-    }
-    ids
+    open_runs(store).flat_map(|run| of_workflow(&run)).collect()
+}
+
+fn open_runs(store: &Store) -> impl Iterator<Item = Workflow> {
+    let runs = store.workflows().unwrap_or_default().into_iter();
+    let read = |(_, tip)| {
+        let revision = store.workflow_revision(tip).ok()?;
+        Workflow::from_json(&revision.state).ok()
+    };
+    runs.filter_map(read).filter(|run| run.status.is_open())
 }
 
 fn check_run(store: &Store, tip: ObjectId) -> Result<(), Malformed> {

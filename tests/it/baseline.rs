@@ -128,3 +128,22 @@ fn a_restore_of_one_file_sets_no_baseline() {
         (&0.into(), &1.into(), &0.into())
     );
 }
+
+#[cfg(unix)]
+#[test]
+fn a_mode_alone_is_a_change_in_every_count() {
+    let sandbox = Sandbox::new();
+    sandbox
+        .write("a/f", "1")
+        .write("g", "2")
+        .write("h", "3")
+        .create("one");
+    sandbox.chmod("a/f", 0o600);
+    let status = sandbox.run(&["status"]).success();
+    status.stdout_has("~ a/f");
+    let made = sandbox.run(&["create", "two"]).success();
+    made.stderr_has("+0 ~1 -0");
+    sandbox.run(&["show"]).success().stdout_has("~ a/f");
+    let list = sandbox.run(&["list", "--stat"]).success();
+    list.stdout_has("+0 ~1 -0");
+}

@@ -13,6 +13,7 @@ use crate::source;
 
 /// Sentences that name options outside a command line, and the commands that print them.
 const SENTENCES: &[(&str, &[&str])] = &[
+    ("beyond --keep", &["create", "prune"]),
     ("--contract needs N", &["rewind"]),
     ("--max-files N raises the limit", &["create"]),
     ("which only --with-prompts pushes", &["push"]),

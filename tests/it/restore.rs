@@ -531,3 +531,45 @@ fn a_path_that_is_left_out_and_not_held_is_no_path_of_a_checkpoint() {
     }
     assert_eq!(sandbox.read("x.log"), "1");
 }
+
+#[test]
+fn a_path_that_only_the_directory_holds_is_no_path_of_a_checkpoint() {
+    let sandbox = Sandbox::new();
+    sandbox.write("s/f", "1").create("one");
+    sandbox
+        .write("s/f", "2")
+        .write("s/new", "n")
+        .write("s/newdir/x", "n");
+    let before = sandbox.tree();
+    for words in [
+        &["s/new"][..],
+        &["s/newdir"],
+        &["one", "s/new"],
+        &["one", "s/f", "s/new"],
+        &["@", "s/newdir/x"],
+    ] {
+        for more in [&["--dry-run", "--json"][..], &["--yes", "--json"]] {
+            let run = sandbox.run(&[&["restore"], words, more].concat()).code(3);
+            assert_eq!(run.error_code(), "no_such_path", "{run}");
+        }
+    }
+    sandbox.tree().assert_is(&before, "after refused restores");
+    sandbox.run(&["restore", "s", "--yes"]).success();
+    assert!(!sandbox.exists("s/new"), "a directory is made exact");
+}
+
+#[test]
+fn what_ls_prints_of_odd_names_is_taken_as_a_path() {
+    let sandbox = Sandbox::new();
+    sandbox.write("-dash", "1").write("@at", "1").create("one");
+    sandbox.write("-dash", "2").write("@at", "2");
+    let listed = sandbox.run(&["ls"]).success().stdout;
+    assert_eq!(listed, "./-dash\n./@at\n");
+    for path in listed.lines() {
+        sandbox.run(&["restore", path, "--yes"]).success();
+    }
+    assert_eq!(
+        (sandbox.read("-dash"), sandbox.read("@at")),
+        ("1".into(), "1".into())
+    );
+}

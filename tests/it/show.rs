@@ -114,7 +114,6 @@ fn a_selector_that_means_nothing_is_exit_3_and_an_empty_one_exit_2() {
         "latest~9",
         "2020-01-01T00:00:00Z",
         &first[..3],
-        "../../etc",
         "-",
     ] {
         let run = sandbox.run(&["show", "--json", selector]);

@@ -85,3 +85,30 @@ fn an_open_run_that_was_archived_is_not_offered_to_be_resumed() {
         .run(&["workflow", "init", "--plan", "plan.json"])
         .success();
 }
+
+#[test]
+fn a_run_that_is_archived_unfinished_is_named_so() {
+    let sandbox = Sandbox::new();
+    let init = "workflow init --id w1 --phase a --phase b";
+    sandbox.run(&init.split(' ').collect::<Vec<_>>()).success();
+    sandbox.run(&["phase", "start", "a"]).success();
+    let ended = sandbox.run(&["workflow", "end"]).success();
+    ended.stderr_has("1 of its phases in progress, 1 not begun");
+    sandbox
+        .run(&["workflow", "list"])
+        .success()
+        .stderr_has("'checkpoint workflow list --all' shows 1 archived");
+}
+
+#[test]
+fn a_phase_of_a_complete_run_is_refused_with_its_state() {
+    let sandbox = Sandbox::new();
+    let init = "workflow init --id w1 --phase a";
+    sandbox.run(&init.split(' ').collect::<Vec<_>>()).success();
+    sandbox.run(&["phase", "start"]).success();
+    sandbox.run(&["phase", "done"]).success();
+    sandbox
+        .run(&["phase", "done"])
+        .code(4)
+        .stderr_has("workflow w1 is complete");
+}

@@ -318,7 +318,13 @@ impl Text for Listed {
         }
         out.talk.push_str(&conflicts(&self.conflicts));
         if self.runs.is_empty() && self.lost.is_empty() {
-            talkln!(out, "no workflow is known here");
+            match self.archived {
+                0 => talkln!(out, "no workflow is known here"),
+                archived => talkln!(
+                    out,
+                    "no workflow is open here; 'checkpoint workflow list --all' shows {archived} archived"
+                ),
+            }
             return;
         }
         let (time, zone) = time_and_zone(out);

@@ -278,6 +278,12 @@ impl<'l> Rows<'l> {
                 return None;
             }
         };
+        if let Some(base) = base
+            && let Err(why) = self.store.add_mode_changes(base, row, &mut changes)
+        {
+            let why = why.to_string();
+            self.warnings.push(Warning::PassedOver { id: row.id, why });
+        }
         let meta = if changes.iter().any(|change| change.after.is_none()) {
             self.store.meta(row).unwrap_or_default()
         } else {
@@ -411,6 +417,9 @@ pub fn show(
     let trees = (before.as_ref().map(|c| c.tree), Some(checkpoint.tree));
     let changes = TreeMemo::new(store.objects()).diff(trees.0, trees.1, &|_| true);
     let mut changes = changes.map_err(|why| store.damage(checkpoint.id, why))?;
+    if let Some(before) = &before {
+        store.add_mode_changes(before, &checkpoint, &mut changes)?;
+    }
     let mut warnings = reader_warnings(context, &store, &inventory)?;
     let (checkpoint, meta) = if checkpoint.adopted {
         measured(&store, checkpoint)?

@@ -257,7 +257,13 @@ fn count_changes(
         warnings.push(Warning::EmptyAfterFiles);
     }
     match TreeMemo::new(store.objects()).diff(Some(before.tree), Some(after.tree), &|_| true) {
-        Ok(changes) => {
+        Ok(mut changes) => {
+            let added = store.add_mode_changes(before, after, &mut changes);
+            warnings.extend(
+                added
+                    .err()
+                    .map(Warning::bookkeeping("comparing it with the baseline")),
+            );
             for change in changes
                 .into_iter()
                 .filter(|change| after.covers(&change.path))

@@ -7,7 +7,7 @@ use crate::error::sentence::Sentence;
 use crate::error::{Code, Error, Result};
 use crate::model::json::{JsonSchema, Serialize};
 use crate::ops::context::Context;
-use crate::ops::open_store::open_usable;
+use crate::ops::open_store::{open_usable, refuse_below_top};
 use crate::ops::session;
 use crate::ops::transfer::remote_url::{RemoteUrl, masked};
 use crate::ops::warning::Warning;
@@ -16,6 +16,8 @@ use crate::store::transfer::remotes::{self, Remote};
 
 /// The remote that is meant without a name, if there are several.
 pub const USUAL: &str = "origin";
+
+const BELOW_TOP: &str = "nothing was changed; 'checkpoint -C {} remote add NAME URL' acts on all of it, 'checkpoint --here remote add NAME URL' on this directory";
 
 /// A remote as it is shown.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -63,6 +65,7 @@ pub fn add(
             escape(&masked(url))
         ))
     })?;
+    refuse_below_top(context, BELOW_TOP)?;
     let store = open_usable(context, false)?;
     let session = session::begin(context, &store)?;
     let mut known = read(&store)?;

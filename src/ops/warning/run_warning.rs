@@ -13,6 +13,13 @@ pub enum RunWarning {
     /// A run was ended by a command that does not name it.
     #[strum(serialize = "workflow_put_aside")]
     PutAside { id: String, why: String },
+    /// A run was archived before its phases ended.
+    #[strum(serialize = "workflow_unfinished")]
+    Unfinished {
+        id: String,
+        under_way: usize,
+        pending: usize,
+    },
     /// The file of a failed run was removed after its retention time.
     FailedFileRemoved { path: String },
     /// Git would track a file of a run.

@@ -81,8 +81,9 @@ impl Warning {
             Self::AnotherRoot { checkpoints } => return another_root(*checkpoints),
             Self::ProjectMoved {
                 old_root,
+                top,
                 checkpoints,
-            } => return moved(old_root, *checkpoints),
+            } => return moved(old_root, top.as_deref(), *checkpoints),
             Self::BelowTop { root, top } => return below_top(root, top),
             Self::EmptyAfterFiles => EMPTY_AFTER_FILES.to_owned(),
             Self::OverKeep { keep, kept } => over_keep(*keep, *kept),
@@ -137,6 +138,14 @@ impl RunWarning {
                 let file = shell_word(ignore_file.as_os_str().as_encoded_bytes());
                 format!("git would add {pattern}; to ignore it: printf '\\n{pattern}\\n' >> {file}")
             }
+            Self::Unfinished {
+                id,
+                under_way,
+                pending,
+            } => format!(
+                "{} was not complete: {under_way} of its phases in progress, {pending} not begun",
+                escape(id)
+            ),
             Self::SnapshotLeftOut { reason, why } => {
                 format!("no checkpoint {}: {why}", escape(reason))
             }
@@ -342,19 +351,31 @@ fn reinitialized(whole: usize, known: usize, kept_as: &Path) -> String {
 
 fn another_root(checkpoints: usize) -> Sentence {
     Sentence::new(
-        "the checkpoints here ({}) were made from another directory at this path: \
-         'checkpoint delete --all' deletes them",
+        "the checkpoints here ({}) were made from another directory at this path; \
+         'checkpoint create' records this one beside them",
         &[&thousands(checkpoints as u64)],
     )
 }
 
-fn moved(old_root: &Path, checkpoints: usize) -> Sentence {
+fn moved(old_root: &Path, top: Option<&Path>, checkpoints: usize) -> Sentence {
     let number = if checkpoints == 1 {
         "1 checkpoint".to_owned()
     } else {
         format!("{checkpoints} checkpoints")
     };
     let word = old_root.as_os_str().as_encoded_bytes();
+    if let Some(top) = top {
+        return Sentence::new(
+            "{} seems to be the former {}, which has {}: 'checkpoint -C {} relink {}' brings them there",
+            &[
+                &escape_path(top),
+                &escape_path(old_root),
+                &number,
+                &top.as_os_str().as_encoded_bytes(),
+                &word,
+            ],
+        );
+    }
     Sentence::new(
         "this directory seems to be that of {}, which has {}: 'checkpoint relink {}' brings them here",
         &[&escape_path(old_root), &number, &word],
@@ -363,7 +384,8 @@ fn moved(old_root: &Path, checkpoints: usize) -> Sentence {
 
 fn below_top(root: &Path, top: &Path) -> Sentence {
     Sentence::new(
-        "only {} was saved; 'checkpoint -C {} create' saves the whole repository",
+        "checkpoints here hold only {}, and commands here use only these; \
+         'checkpoint -C {} create' saves the whole repository",
         &[&escape_path(root), &top.as_os_str().as_encoded_bytes()],
     )
 }

@@ -1,6 +1,7 @@
 //! Lets a user choose a checkpoint or a prompt from a list, with what going back to it would change
 //! beside it.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::mpsc;
@@ -32,6 +33,8 @@ use crate::shell::terminal::keyboard::FullScreen;
 const SIDE_BY_SIDE_COLUMNS: u16 = 100;
 /// Lines that a page key moves by.
 const PAGE_LINES: isize = 10;
+/// Reason, time and source of what is selected.
+const LINES_BEFORE_COUNTS: u16 = 2;
 /// Interval of checks for a signal, and for a plan that is ready.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 /// The signal that a typed Ctrl-C stands for.
@@ -160,6 +163,8 @@ struct PickerState {
     has_restores: bool,
     plans: HashMap<ObjectId, Result<RestorePlan>>,
     computing: Option<(ObjectId, Interrupt)>,
+    /// Whether the screen has room for the counts of a plan.
+    shows_counts: Cell<bool>,
 }
 
 impl<P, S> Picker<'_, P, S>
@@ -260,7 +265,8 @@ where
                     seen: shown
                         .plans
                         .remove(&self.choices[at].id)
-                        .and_then(Result::ok),
+                        .and_then(Result::ok)
+                        .filter(|_| shown.shows_counts.get()),
                 }));
             }
             (KeyCode::Esc, _) | (KeyCode::Char('d'), true) => return Err(Error::declined()),
@@ -335,6 +341,8 @@ where
             }
         };
         let block = Block::new().borders(border).border_style(faint);
+        let room = block.inner(changes).height;
+        shown.shows_counts.set(room > LINES_BEFORE_COUNTS);
         frame.render_widget(Paragraph::new(text).block(block), changes);
         frame.render_widget(Line::styled(self.keys(), faint), foot);
     }

@@ -265,7 +265,6 @@ fn malformed(findings: &[Finding]) -> Error {
     problem
 }
 
-/// Options of an export.
 /// Write a run as a document of another program
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct ExportOptions {

@@ -155,6 +155,8 @@ pub struct Listed {
     #[serde(rename = "workflows", serialize_with = "run_json::rows")]
     #[schemars(with = "Vec<RunRow>")]
     pub runs: Vec<Run>,
+    /// Number of archived runs, where none is live.
+    pub archived: usize,
     #[serde(rename = "damaged")]
     pub lost: Vec<LostRun>,
     #[serde(rename = "troubles")]
@@ -178,8 +180,14 @@ pub fn list(context: &Context, kind: Option<&str>, all: bool) -> Result<(Listed,
         Runs::live(&store)?
     };
     runs.retain(|run| kind.is_none_or(|kind| run.workflow.kind == kind));
+    let archived = if runs.is_empty() {
+        Runs::all(&store)?.runs.len()
+    } else {
+        0
+    };
     let listed = Listed {
         runs,
+        archived,
         lost,
         conflicts,
     };

@@ -15,7 +15,9 @@ use crate::workflow::engine::runs::{Run, Runs};
 use crate::workflow::engine::step::{StepOptions, actor, choose};
 use crate::workflow::engine::transition::abandon_run;
 use crate::workflow::profiles::{dispatch, phases, pipeline, registry};
+use crate::workflow::rules::phase::Phase;
 use crate::workflow::rules::profile::Profile;
+use crate::workflow::rules::status::PhaseStatus;
 use crate::workflow::rules::status::RunStatus;
 use crate::workflow::rules::workflow::Workflow;
 use crate::workflow::words::reasons::{EXPIRING, EndReason, NOTING_FILES};
@@ -108,7 +110,24 @@ pub fn end(
     if !mode.delete && !mode.purge {
         outcome.removed_folders = drop_old_archives(context, &session, USUAL_ARCHIVES, false)?;
     }
-    Ok((outcome, session.warnings))
+    let mut warnings = session.warnings;
+    warnings.extend(unfinished(&run));
+    Ok((outcome, warnings))
+}
+
+/// Names the phases of a live run that have not ended.
+fn unfinished(run: &Run) -> Option<Warning> {
+    let workflow = &run.workflow;
+    let count = |is: &dyn Fn(&Phase) -> bool| workflow.phases.iter().filter(|p| is(p)).count();
+    let under_way = count(&|phase| phase.status.is_under_way());
+    let pending = count(&|phase| phase.status == PhaseStatus::Pending);
+    let is_open = run.is_live() && workflow.status.is_open() && under_way + pending > 0;
+    let unfinished = RunWarning::Unfinished {
+        id: run.id().to_owned(),
+        under_way,
+        pending,
+    };
+    is_open.then_some(unfinished.into())
 }
 
 /// Clears the notes of files written for a purged run, or it would look as if it had lost its ref.

@@ -306,6 +306,10 @@ pub fn under_way_id(workflow: &Workflow, named: Option<&str>) -> Result<String, 
     let running: Vec<&str> = workflow.running().map(|phase| &*phase.id).collect();
     match running[..] {
         [only] => Ok(only.to_owned()),
+        [] if !workflow.status.is_open() => Err(RunError::WorkflowEnded {
+            run: workflow.id.clone(),
+            status: workflow.word(),
+        }),
         [] => Err(RunError::NothingUnderWay),
         _ => Err(RunError::SeveralUnderWay {
             phases: running.join(", "),
