@@ -95,11 +95,20 @@ impl Policy {
         Self::of_last(self.auto)
     }
 
+    /// The policy with a change that was typed on the command line.
+    #[must_use]
+    pub fn overruled(self, change: &PolicyChange) -> Self {
+        Self {
+            is_last_typed: change.last.is_some(),
+            ..self.changed(change)
+        }
+    }
+
     #[must_use]
     pub fn changed(self, change: &PolicyChange) -> Self {
         Self {
             last: change.last.unwrap_or(self.last),
-            is_last_typed: change.last.is_some() || self.is_last_typed,
+            is_last_typed: self.is_last_typed,
             hourly: change.hourly.unwrap_or(self.hourly),
             daily: change.daily.unwrap_or(self.daily),
             weekly: change.weekly.unwrap_or(self.weekly),

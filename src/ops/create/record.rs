@@ -74,7 +74,9 @@ pub fn record<'s>(
     let (left_out, left_out_told) =
         note_left_out(context, session, &checkpoint, &captured, &mut warnings);
     let mut policy = context.settings.keep;
-    policy.last = options.keep.unwrap_or(policy.last);
+    if let Some(keep) = options.keep {
+        (policy.last, policy.is_last_typed) = (keep, true);
+    }
     let evicted = apply_retention(
         context,
         &mut session.locked,

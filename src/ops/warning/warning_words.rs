@@ -20,6 +20,7 @@ const COPY_INSIDE: &str =
 
 const JOURNAL_UNREADABLE: &str = "the journal of an interrupted restore cannot be read: 'checkpoint undo' goes back to before it";
 const EMPTY_AFTER_FILES: &str = "this checkpoint is empty, but the one before it had files";
+const RUN_REBUILT: &str = "the damaged ref of a workflow was rebuilt";
 const MANIFEST_REBUILT: &str = "the manifest was damaged or missing, and was rebuilt";
 const CHANGED_WHILE_READ: &str = " changed while it was read; captured as last seen";
 const DIR_NOT_HELD: &str =
@@ -60,9 +61,7 @@ impl Warning {
             Self::AbsurdTime { id } => return absurd_time(*id),
             Self::Unadopted { count } => unadopted(*count),
             Self::IndexesRebuilt { count } => indexes_rebuilt(*count),
-            Self::WorkflowRestored { id } => {
-                format!("the ref of workflow {id} was damaged, and was rebuilt")
-            }
+            Self::WorkflowRestored { id } => format!("{RUN_REBUILT}: {id}"),
             Self::StoreReinitialized {
                 whole,
                 known,
