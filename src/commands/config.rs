@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
 
-use crate::agent::setup::act;
+use crate::agent::setup;
 use crate::answer::envelope::partial;
 use crate::answer::format::{Paint, size};
 use crate::answer::words;
@@ -56,7 +56,7 @@ fn set(environment: &Environment, key: &str, value: &str) -> Result<String> {
         read => read.map_err(Error::io("read", &file))?,
     };
     let (text, written) = edit::set(&file, &text, key, value)?;
-    act::write(&file, &text, None)?;
+    setup::write(&file, &text, None)?;
     Ok(format!(
         "{}: {key} = {}\n",
         escape_path(&file),

@@ -8,11 +8,9 @@ use std::time::{Duration, Instant};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use strum::VariantArray as _;
 
-use crate::agent::dialect::answer::{self, HookAnswer};
-use crate::agent::dialect::event::{AgentEvent, AgentName};
-use crate::agent::dialect::read;
-use crate::agent::hook::handle::{self, EventWork};
-use crate::agent::hook::marks::{Beginning, Marks};
+use crate::agent::dialect::{self, AgentEvent, AgentName, HookAnswer};
+use crate::agent::hook::{self, EventWork};
+use crate::agent::marks::{Beginning, Marks};
 use crate::answer::format::Paint;
 use crate::answer::words;
 use crate::base::interrupt::Interrupt;
@@ -116,17 +114,17 @@ impl HookArgs {
         interrupt: Interrupt,
         reports: &Sender<Report>,
     ) -> Option<String> {
-        let event = read::parse(&read_event()?, self.agent)?;
+        let event = dialect::parse(&read_event()?, self.agent)?;
         let limit = match event.moment {
             _ if self.first => FIRST_LIMIT,
             Moment::Interrupted | Moment::SessionEnd => SHORT_LIMIT,
             _ => USUAL_LIMIT,
         };
         let mut whole = HookAnswer {
-            ask: handle::question(&event),
+            ask: hook::question(&event),
             ..HookAnswer::default()
         };
-        let _ = reports.send(Report::Limit(limit, answer::render(&event, &whole)));
+        let _ = reports.send(Report::Limit(limit, dialect::render(&event, &whole)));
         let environment = environment::read();
         let base = base(global.base.as_deref(), &environment).unwrap_or_default();
         let call = PlacedEvent {
@@ -143,7 +141,7 @@ impl HookArgs {
             whole.message = whole.message.or(answer.message);
             whole.context = whole.context.or(answer.context);
         }
-        answer::render(&call.event, &whole)
+        dialect::render(&call.event, &whole)
     }
 }
 
@@ -232,7 +230,7 @@ impl PlacedEvent {
             }
             Err(error) => {
                 let marks = Marks::of(&temporary, &place.dir, event);
-                return handle::unopened(&marks, &error, &words(&error));
+                return hook::unopened(&marks, &error, &words(&error));
             }
         };
         if let Some(mark) = &self.mark
@@ -257,7 +255,7 @@ impl PlacedEvent {
         let mark = self.mark.as_ref();
         mark.filter(|_| event.moment == Moment::SessionEnd)
             .map(Beginning::forget);
-        handle::log(&context, event, &handled.done, began.elapsed());
+        hook::log(&context, event, &handled.done, began.elapsed());
         handled.answer
     }
 }

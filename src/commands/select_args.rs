@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use crate::answer::place::placed_command;
 use crate::answer::{Out, talkln};
 use crate::base::time::{TypedTime, parse_past};
-use crate::config::agents::AgentConsent;
+use crate::config::keys::AgentConsent;
 use crate::error::sentence::CommandWords;
 use crate::error::{Error, Result};
 use crate::ops::context::Context;

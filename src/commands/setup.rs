@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use clap::builder::PossibleValuesParser;
 use strum::VariantArray as _;
 
-use crate::agent::dialect::event::AgentName;
-use crate::agent::setup::act;
+use crate::agent::dialect::AgentName;
+use crate::agent::setup;
 use crate::agent::setup::agents::{Agents, SetupPlaces};
-use crate::agent::setup::command_line::is_our_name;
 use crate::agent::setup::plan::{self, AgentPlan, FileOutcome, SettingsFile, SetupProgress};
+use crate::agent::setup::settings_json::is_our_name;
 use crate::answer::envelope::partial;
 use crate::answer::format::count;
 use crate::answer::words;
@@ -82,12 +82,12 @@ impl RunAnywhere for SetupArgs {
             Some(program) => named_program(program)?,
             None => program(cmd)?,
         };
-        let _alone = act::lock(&environment)?;
+        let _alone = setup::lock(&environment)?;
         let mut agents = if let Some(folder) = &self.into {
             vec![self.plugin(&table, folder, &program)?]
         } else {
             if !self.print {
-                act::clear_leftovers(&places, &table);
+                setup::clear_leftovers(&places, &table);
             }
             let agents = self.agents(&table, &environment)?.into_iter();
             let plans =
@@ -212,7 +212,7 @@ impl SetupArgs {
                 }
             };
             if agreed {
-                act::carry_out(plan, top);
+                setup::carry_out(plan, top);
                 let cause = plan.failure.take();
                 plan.failure = cause.map(|cause| stopped(plan, cause, self.again(cmd, agent)));
             } else {

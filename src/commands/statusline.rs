@@ -5,7 +5,7 @@ use std::io::{IsTerminal as _, Read as _};
 use std::thread;
 use std::time::Duration;
 
-use crate::agent::dialect::read;
+use crate::agent::dialect;
 use crate::agent::event_place::NamedDirs;
 use crate::answer::envelope;
 use crate::commands::status::brief_line;
@@ -64,7 +64,7 @@ impl StatuslineArgs {
                 .take(LARGEST_DOCUMENT)
                 .read_to_end(&mut document);
         }
-        let dirs = read::dirs(&document);
+        let dirs = dialect::dirs(&document);
         let wrapped = self
             .wrap
             .map(|line| thread::spawn(move || child::filtered(&line, document, WRAPPED_LIMIT)));

@@ -18,10 +18,8 @@ pub fn set(file: &Path, text: &str, key: &str, typed: &str) -> Result<(String, S
     let keys = file::keys(Owner::User).filter(|key| *key != "database");
     let keys: Vec<&str> = keys.collect();
     if !keys.contains(&key) {
-        return Err(Error::usage(format!(
-            "'{key}' is no key; those are {}",
-            keys.join(", ")
-        )));
+        let keys = keys.join(", ");
+        return Err(Error::usage(format!("'{key}' is no key; those are {keys}")));
     }
     let quoted = format!("\"{}\"", typed.replace('\\', "\\\\").replace('"', "\\\""));
     let listed = format!("[{quoted}]");
@@ -29,9 +27,8 @@ pub fn set(file: &Path, text: &str, key: &str, typed: &str) -> Result<(String, S
     for value in [typed, &quoted, &listed] {
         let line = format!("{key} = {value}\n");
         let problems = problems_of(file, &line);
-        let is_one = line
-            .parse::<toml::Table>()
-            .is_ok_and(|table| table.len() == 1);
+        let table = line.parse::<toml::Table>();
+        let is_one = table.is_ok_and(|table| table.len() == 1);
         match problems.into_iter().find(|problem| problem.key.is_some()) {
             None if is_one && !value.contains(['\n', '\r', '#']) => {
                 return Ok((put(file, text, key, value)?, value.to_owned()));
@@ -39,22 +36,18 @@ pub fn set(file: &Path, text: &str, key: &str, typed: &str) -> Result<(String, S
             found => complaint = complaint.or(found),
         }
     }
-    Err(Error::usage(
-        complaint.map_or(format!("'{typed}' is no value of {key}"), |bad| bad.what),
-    ))
+    let other = format!("'{typed}' is no value of {key}");
+    Err(Error::usage(complaint.map_or(other, |bad| bad.what)))
 }
 
 fn put(file: &Path, text: &str, key: &str, value: &str) -> Result<String> {
     let mut new = text.to_owned();
     let (table, _) = DeTable::parse_recoverable(text);
+    let table = table.get_ref();
     let line = format!("{key} = {value}\n");
-    if let Some(found) = table.get_ref().get(key) {
+    if let Some(found) = table.get(key) {
         new.replace_range(found.span(), value);
-    } else if table
-        .get_ref()
-        .values()
-        .any(|value| value.get_ref().is_table())
-    {
+    } else if table.values().any(|value| value.get_ref().is_table()) {
         // What follows the head of a table belongs to it.
         new.insert_str(0, &line);
     } else {

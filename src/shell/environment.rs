@@ -12,7 +12,6 @@ use crate::config::environment::{
     AGENT_VARIABLES, AgentEnvironment, ColorChoice, Environment, FOLDERS, platform_config_dir,
     platform_home,
 };
-use crate::config::variables::{self, Variable};
 use crate::error::{Error, Result};
 use crate::ops::browse::config::VariableValue;
 use crate::shell::global::COMPLETE_VARIABLE;
@@ -104,19 +103,25 @@ fn can_be_read(zone: &str) -> bool {
     !path.components().any(|part| part == Component::ParentDir)
 }
 
-/// Returns every variable that this program or a library reads, with its value; a private one only
-/// as set.
+/// Returns every variable that this program or a library reads, with its value; a private one, which
+/// has a star in the list, only as set.
 pub fn variables() -> Vec<VariableValue> {
-    let look = |variable: Variable| VariableValue {
-        name: variable.name,
-        purpose: variable.purpose,
-        value: env::var_os(variable.name).map(|value| {
-            let is_shown = !variable.is_private;
-            let shown = is_shown.then(|| value.to_string_lossy().into_owned());
-            shown.unwrap_or_else(|| "set".to_owned())
-        }),
+    let look = |line: &'static str| {
+        let (name, purpose) = line.get(2..)?.split_once(' ')?;
+        let value = env::var_os(name).map(|value| match line.strip_prefix('*') {
+            Some(_) => "set".to_owned(),
+            None => value.to_string_lossy().into_owned(),
+        });
+        Some(VariableValue {
+            name,
+            purpose: purpose.trim_start(),
+            value,
+        })
     };
-    variables::variables().map(look).collect()
+    include_str!("variables.txt")
+        .lines()
+        .filter_map(look)
+        .collect()
 }
 
 /// Returns milliseconds since 1970. `CHECKPOINT_NOW` fixes the clock, for tests.

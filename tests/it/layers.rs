@@ -165,7 +165,7 @@ const DOORS: [(&str, &[&str]); 35] = [
         &[
             "agent/",
             "commands/",
-            "config/agents",
+            "config/keys",
             "config/environment",
             "error/",
             "model/",

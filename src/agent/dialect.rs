@@ -1,4 +1,4 @@
-//! Makes the normal form of an event from the document of any agent.
+//! The words in which the programs of agents tell an event, its normal form, and the answer to it.
 //!
 //! The keys are those of the hooks of Claude Code 2.1, Codex 0.150, Gemini CLI 0.61, Cursor 2,
 //! Copilot CLI 1.0 in both spellings, Cline 3, Windsurf, and those that our own plugins for
@@ -7,47 +7,106 @@
 
 use std::path::PathBuf;
 
-use serde_json::Value;
+use serde_json::{Value, json};
+use strum::{EnumString, IntoStaticStr, VariantArray};
 
-use crate::agent::dialect::event::{AgentEvent, AgentName};
 use crate::agent::event_place::NamedDirs;
+use crate::model::json::{JsonSchema, Serialize};
 use crate::model::session::provenance::{LONGEST_VALUE, Moment};
 
-/// Names of events in lower case and without marks, by what they mean.
-const EVENTS: [(Moment, &str); 11] = [
-    (
-        Moment::SessionStart,
-        "sessionstart sessioncreated taskstart taskresume",
-    ),
-    (
-        Moment::Prompt,
-        "userpromptsubmit userpromptsubmitted beforeagent beforesubmitprompt \
-         chatmessage beforerun preuserprompt",
-    ),
-    (
-        Moment::PreTool,
-        "pretooluse beforetool toolexecutebefore \
-         toolcall beforeshellexecution preruncommand",
-    ),
-    (
-        Moment::FileEdited,
-        "posttooluse aftertool afterfileedit postwritecode fileedited",
-    ),
-    (
-        Moment::TurnEnd,
-        "stop agentstop afteragent afterrun \
-         sessionidle taskcomplete postcascaderesponse postcascaderesponsewithtranscript",
-    ),
-    (Moment::TurnFailed, "stopfailure erroroccurred sessionerror"),
-    (Moment::Interrupted, "interrupt taskcancel"),
-    (
-        Moment::PreCompact,
-        "precompact precompress experimentalsessioncompacting sessioncompacting",
-    ),
-    (Moment::SubagentStart, "subagentstart"),
-    (Moment::SubagentEnd, "subagentstop subagentend"),
-    (Moment::SessionEnd, "sessionend sessiondeleted"),
-];
+/// A program that can run our hook, or call our server.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Serialize,
+    JsonSchema,
+    EnumString,
+    IntoStaticStr,
+    VariantArray,
+)]
+#[strum(const_into_str, serialize_all = "lowercase")]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub enum AgentName {
+    Claude,
+    Codex,
+    Gemini,
+    Cursor,
+    Copilot,
+    Opencode,
+    Amp,
+    Cline,
+    Windsurf,
+    Vscode,
+    Zed,
+    Goose,
+}
+
+impl AgentName {
+    /// Whether it runs hooks; another one only calls our server.
+    pub fn has_hooks(self) -> bool {
+        !matches!(self, Self::Vscode | Self::Zed | Self::Goose)
+    }
+
+    /// Whether its hooks get `CLAUDE_PROJECT_DIR`; to another agent it comes from one around it.
+    pub fn names_project(self) -> bool {
+        matches!(
+            self,
+            Self::Claude | Self::Copilot | Self::Cursor | Self::Gemini
+        )
+    }
+}
+
+/// One event, as far as its document tells.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AgentEvent {
+    pub agent: AgentName,
+    pub moment: Moment,
+    /// The name of the event in the words of the agent, which some answers repeat.
+    pub name: String,
+    /// The agent's own name of the session; empty if it has none.
+    pub session: String,
+    /// The agent's own time of the event, which tells two alike apart.
+    pub stamp: Option<String>,
+    /// Whether a session begins or comes back, rather than goes on after its words were compacted.
+    pub begins: bool,
+    pub dirs: NamedDirs,
+    pub prompt_id: Option<String>,
+    pub prompt: Option<String>,
+    pub tool: Option<String>,
+    pub tool_use: Option<String>,
+    /// The agent's own name of the subagent in which this happens.
+    pub agent_id: Option<String>,
+    /// Command line that the agent's shell is about to run.
+    pub command: Option<String>,
+    /// The files that were edited, in the words of the agent.
+    pub edited: Vec<String>,
+    /// Why a turn failed, such as `rate_limit`.
+    pub cause: Option<String>,
+    /// Whether a subagent goes on in the background.
+    pub has_subagents: bool,
+    /// Whether the user has waived all questions.
+    pub waives_questions: bool,
+}
+
+/// What events mean, and their names in lower case and without marks.
+const EVENTS: &str = "\
+session-start: sessionstart sessioncreated taskstart taskresume
+prompt: userpromptsubmit userpromptsubmitted beforeagent beforesubmitprompt chatmessage beforerun \
+    preuserprompt
+pre-tool: pretooluse beforetool toolexecutebefore toolcall beforeshellexecution preruncommand
+file-edited: posttooluse aftertool afterfileedit postwritecode fileedited
+turn-end: stop agentstop afteragent afterrun sessionidle taskcomplete postcascaderesponse \
+    postcascaderesponsewithtranscript
+turn-failed: stopfailure erroroccurred sessionerror
+interrupted: interrupt taskcancel
+pre-compact: precompact precompress experimentalsessioncompacting sessioncompacting
+subagent-start: subagentstart
+subagent-end: subagentstop subagentend
+session-end: sessionend sessiondeleted";
 
 /// Tools that run a command line, in lower case and without marks.
 const SHELLS: &str = "bash powershell shell runshellcommand runcommand runcommands runinterminal \
@@ -121,17 +180,18 @@ fn read(document: &Value, named: Option<AgentName>) -> Option<AgentEvent> {
         other => (other.0, None),
     };
     let prompt = text(document, PROMPT_KEYS);
+    let mut session = text(document, SESSION_KEYS).unwrap_or_default();
+    session.truncate(session.floor_char_boundary(LONGEST_VALUE));
+    let source = text(document, "source");
+    let tasks = document["background_tasks"].as_array();
     Some(AgentEvent {
         agent,
         moment,
         name: name.unwrap_or_default(),
-        session: cut(text(document, SESSION_KEYS).unwrap_or_default()),
+        session,
         stamp: fields.get("timestamp").map(Value::to_string),
         begins: moment == Moment::SessionStart
-            && !matches!(
-                text(document, "source").as_deref(),
-                Some("compact" | "clear")
-            ),
+            && !matches!(source.as_deref(), Some("compact" | "clear")),
         dirs: dirs_of(document),
         prompt_id: text(document, PROMPT_ID_KEYS),
         prompt: prompt.map(|prompt| without_context(&prompt).to_owned()),
@@ -141,10 +201,7 @@ fn read(document: &Value, named: Option<AgentName>) -> Option<AgentEvent> {
         command,
         edited,
         cause,
-        has_subagents: fields
-            .get("background_tasks")
-            .and_then(Value::as_array)
-            .is_some_and(|tasks| tasks.iter().any(is_running_agent)),
+        has_subagents: tasks.is_some_and(|tasks| tasks.iter().any(is_running_agent)),
         waives_questions: text(document, "permission_mode").as_deref() == Some("bypassPermissions"),
     })
 }
@@ -159,12 +216,6 @@ const PROMPT_ID_KEYS: &str = "prompt_id promptId turn_id generation_id messageID
 
 fn has_word(words: &str, wanted: &str) -> bool {
     words.split_whitespace().any(|word| word == wanted)
-}
-
-/// Cuts a name to what a trailer holds.
-fn cut(mut name: String) -> String {
-    name.truncate(name.floor_char_boundary(LONGEST_VALUE));
-    name
 }
 
 /// Returns the first text that stands at one of some keys, or JSON pointers.
@@ -184,8 +235,9 @@ fn plain(name: &str) -> String {
 
 fn moment_of(name: &str) -> Option<Moment> {
     let name = plain(name);
-    let found = EVENTS.into_iter().find(|(_, names)| has_word(names, &name));
-    found.map(|(moment, _)| moment)
+    let mut events = EVENTS.lines().filter_map(|line| line.split_once(": "));
+    let (moment, _) = events.find(|(_, names)| has_word(names, &name))?;
+    moment.parse().ok()
 }
 
 /// Returns a prompt without what Gemini CLI puts before it: the line that we told the session.
@@ -304,16 +356,14 @@ pub fn dirs(document: &[u8]) -> NamedDirs {
 fn dirs_of(document: &Value) -> NamedDirs {
     let project = text(document, "/workspace/project_dir");
     let current = text(document, DIR_KEYS);
-    let roots = ["workspace_roots", "workspaceRoots"]
-        .iter()
-        .find_map(|key| document.get(*key)?.as_array())
-        .into_iter()
-        .flatten()
-        .filter_map(|root| root.as_str().or_else(|| root.get("path")?.as_str()))
-        .chain(project.as_deref());
+    let mut keys = ["workspace_roots", "workspaceRoots"].into_iter();
+    let roots = keys.find_map(|key| document.get(key)?.as_array());
+    let texts = roots.into_iter().flatten();
+    let texts = texts.filter_map(|root| root.as_str().or(root["path"].as_str()));
+    let projects = texts.chain(project.as_deref()).map(path_of);
     let is_absolute = |dir: &PathBuf| dir.is_absolute();
     NamedDirs {
-        projects: roots.map(path_of).filter(is_absolute).collect(),
+        projects: projects.filter(is_absolute).collect(),
         current: current.as_deref().map(path_of).filter(is_absolute),
     }
 }
@@ -326,10 +376,59 @@ fn path_of(text: &str) -> PathBuf {
 }
 
 fn is_running_agent(task: &Value) -> bool {
-    let has_ended = matches!(
-        text(task, "status").as_deref(),
-        Some("completed" | "failed" | "killed" | "stopped")
-    );
+    let status = text(task, "status").unwrap_or_default();
+    let has_ended = has_word("completed failed killed stopped", &status);
     let kind = text(task, "type kind task_type").unwrap_or_default();
     !has_ended && plain(&kind).contains("agent")
+}
+
+/// What an agent, or its user, is to know.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HookAnswer {
+    /// For the user.
+    pub message: Option<String>,
+    /// For the model, at the start of a session.
+    pub context: Option<String>,
+    /// Why the user is to be asked before the tool runs.
+    pub ask: Option<String>,
+}
+
+/// Returns the document for the agent; `None` where it has no place for any of the answer.
+pub fn render(event: &AgentEvent, answer: &HookAnswer) -> Option<String> {
+    let (ask, context) = (&answer.ask, &answer.context);
+    let mut document = match event.agent {
+        // Codex refuses an answer with a key that it does not know, and `ask` from a hook.
+        AgentName::Codex if matches!(event.moment, Moment::Interrupted | Moment::SessionEnd) => {
+            return None;
+        }
+        // Without a person at its terminal, Gemini CLI waits for ever once a hook says `ask`; the
+        // policy that `setup` writes asks where there is one.
+        AgentName::Claude | AgentName::Codex | AgentName::Gemini => {
+            let name = &event.name;
+            let specific = match (ask, context) {
+                (Some(why), _) if event.agent == AgentName::Claude => json!({
+                    "hookEventName": name,
+                    "permissionDecision": "ask",
+                    "permissionDecisionReason": why,
+                }),
+                (_, Some(context)) => {
+                    json!({ "hookEventName": name, "additionalContext": context })
+                }
+                _ => Value::Null,
+            };
+            json!({ "systemMessage": answer.message, "hookSpecificOutput": specific })
+        }
+        AgentName::Cursor => json!({ "additional_context": context }),
+        AgentName::Copilot => json!({
+            "permissionDecision": ask.as_ref().map(|_| "ask"),
+            "permissionDecisionReason": ask,
+            "additionalContext": context,
+        }),
+        // A hook of Cline is waited for until it says this.
+        AgentName::Cline => json!({ "cancel": false }),
+        _ => return None,
+    };
+    let members = document.as_object_mut()?;
+    members.retain(|_, value| !value.is_null());
+    (!members.is_empty()).then(|| format!("{document}\n"))
 }

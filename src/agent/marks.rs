@@ -8,7 +8,7 @@ use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
-use crate::agent::dialect::event::AgentEvent;
+use crate::agent::dialect::AgentEvent;
 use crate::model::session::notes::PromptNote;
 use crate::store::files::{atomic_file, read_regular};
 
@@ -96,9 +96,13 @@ impl<'t> Marks<'t> {
 
 /// Returns the path of a mark.
 fn mark(folder: &Path, kind: &str, of: impl Hash) -> PathBuf {
+    folder.join(format!("{kind}{:016x}", digest(of)))
+}
+
+pub fn digest(of: impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
     of.hash(&mut hasher);
-    folder.join(format!("{kind}{:016x}", hasher.finish()))
+    hasher.finish()
 }
 
 /// Where a session began, for one user and base.
@@ -107,11 +111,8 @@ pub struct Beginning(PathBuf);
 impl Beginning {
     /// `None` if the session has no name.
     pub fn of(folder: &Path, base: &Path, event: &AgentEvent) -> Option<Self> {
-        let mark = mark(
-            folder,
-            BEGAN,
-            (event.agent.into_str(), &event.session, base),
-        );
+        let of = (event.agent.into_str(), &event.session, base);
+        let mark = mark(folder, BEGAN, of);
         (!event.session.is_empty()).then_some(Self(mark))
     }
 
@@ -157,11 +158,9 @@ pub fn remove_old(folder: &Path, now_ms: i64) {
         let Ok(Some(found)) = read_regular::lstat(&mark) else {
             continue;
         };
-        let age = found
-            .modified()
-            .ok()
-            .and_then(|written| now.duration_since(written).ok());
-        if age.is_some_and(|age| age > KEPT) && found.is_file() && read_regular::is_ours(&found) {
+        let is_old = |written| now.duration_since(written).is_ok_and(|age| age > KEPT);
+        let is_old = found.modified().is_ok_and(is_old);
+        if is_old && found.is_file() && read_regular::is_ours(&found) {
             let _ = atomic_file::remove_if_there(&mark);
         }
     }

@@ -2,24 +2,25 @@
 //! is answered.
 
 use std::borrow::Cow;
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::ErrorKind;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::agent::dialect::answer::HookAnswer;
-use crate::agent::dialect::event::AgentEvent;
+use crate::agent::dialect::{AgentEvent, HookAnswer};
 use crate::agent::event_place::unsuited;
-use crate::agent::hook::marks::{self, Marks};
-use crate::agent::hook::{start, text};
+use crate::agent::marks::{self, Marks, digest};
 use crate::agent::shell_calls::asks_consent;
-use crate::base::time::utc_seconds;
-use crate::config::agents::{AutoCheckpoints, PromptWords};
+use crate::base::text::escape_line;
+use crate::base::time::{age, utc_seconds};
+use crate::config::keys::{AutoCheckpoints, PromptWords};
+use crate::error::sentence::CommandWords;
 use crate::error::{Code, Error, Result};
 use crate::model::checkpoint::line::Line;
 use crate::model::checkpoint::record::Checkpoint;
+use crate::model::checkpoint::selector;
 use crate::model::session::notes::{AgentSession, PromptNote, SeenEvent, SessionNotes, UNNAMED};
 use crate::model::session::provenance::{Moment, Provenance};
+use crate::model::session::redact::redact;
 use crate::ops::context::Context;
 use crate::ops::contract::audit;
 use crate::ops::create::command::create_in;
@@ -29,6 +30,7 @@ use crate::ops::open_store::open_usable;
 use crate::ops::select::timeline::{from_checkpoints, oldest_of};
 use crate::ops::session::{self, Session};
 use crate::store::refs::inventory::Inventory;
+use crate::store::repository::Store;
 use crate::store::small_files::hook_log;
 use crate::workflow::engine::runs::{Run, Runs};
 use crate::workflow::engine::step::{StepOptions, step};
@@ -54,7 +56,7 @@ pub fn question(event: &AgentEvent) -> Option<String> {
     let is_before_call = event.moment == Moment::PreTool && !event.waives_questions;
     let verb = asks_consent(command).filter(|_| is_before_call)?;
     let what = match verb {
-        "delete" | "prune" => "drops checkpoints",
+        "delete" | "rm" => "drops checkpoints",
         _ => "overwrites files",
     };
     Some(format!(
@@ -139,14 +141,15 @@ impl EventWork<'_> {
             Err(error) => Err(error),
         };
         let has_failed = matches!(moment, Moment::TurnFailed | Moment::Interrupted);
-        let interrupted = if has_failed && !matches!(done, Ok(None)) {
+        let marks_run = has_failed && !matches!(done, Ok(None));
+        let interrupted = if marks_run {
             self.interrupt_run()
         } else {
             Ok(())
         };
         let mut handled = done?.unwrap_or_else(|| Handled::done("repeated"));
         if begins {
-            handled.answer.context = start::line(context, &store);
+            handled.answer.context = start_line(context, &store);
         }
         interrupted.map(|()| handled)
     }
@@ -167,7 +170,7 @@ impl EventWork<'_> {
         };
         let words = self.context.settings.agents.prompts;
         let note = Note {
-            interrupted: Some(text::cause(self.event, words)),
+            interrupted: Some(turn_cause(self.event, words)),
             ..Note::default()
         };
         step(self.context, &options, &Change::Note(note)).map(drop)
@@ -212,15 +215,15 @@ impl EventWork<'_> {
         let lost = self.marks().lost();
         let known = notes.touch(agent, &event.session, context.now_ms);
         // The prompt at hand is noted by itself.
-        let is_given = event.moment == Moment::Prompt && event.prompt.is_some();
-        let now = is_given.then(|| self.unnoted());
+        let is_prompt = event.moment == Moment::Prompt;
+        let now = (is_prompt && event.prompt.is_some()).then(|| self.unnoted());
         for lost in &lost {
             let mut prompts = known.prompts.iter().chain(&now);
             if !prompts.any(|prompt| prompt.is_same(&lost.note)) {
                 known.add_prompt(lost.note.clone());
             }
         }
-        let prompts = if event.moment == Moment::Prompt {
+        let prompts = if is_prompt {
             known.turns
         } else {
             known.next_number()
@@ -228,7 +231,7 @@ impl EventWork<'_> {
         // The same words without a name are a prompt of their own if something changed between.
         let is_start = event.moment == Moment::SessionStart;
         let is_repeated = !is_start && notes.is_repeated(seen(context, event, prompts));
-        let may_be_new = event.moment == Moment::Prompt && event.prompt_id.is_none();
+        let may_be_new = is_prompt && event.prompt_id.is_none();
         if is_repeated && !may_be_new {
             return Ok(None);
         }
@@ -276,22 +279,17 @@ impl EventWork<'_> {
         let words = context.settings.agents.prompts;
         let is_prompt = event.moment == Moment::Prompt;
         let last = known.prompts.last();
-        let number = if is_prompt {
-            known.next_number()
-        } else {
-            last.map_or(0, |prompt| prompt.number)
-        };
         let text = event.prompt.as_deref().unwrap_or_default();
-        let line = if is_prompt {
-            text::line_of(text, words)
-        } else {
-            let last = last.filter(|_| words != PromptWords::Off);
-            last.map(|prompt| prompt.line.clone()).unwrap_or_default()
+        let (number, line) = match last {
+            _ if is_prompt => (known.next_number(), line_of(text, words)),
+            Some(last) if words == PromptWords::Off => (last.number, String::new()),
+            Some(last) => (last.number, last.line.clone()),
+            None => (0, String::new()),
         };
         let known_id = last.and_then(|prompt| prompt.id.clone());
         let id = event.prompt_id.clone().or(known_id.filter(|_| !is_prompt));
         let agent = event.agent.into_str();
-        let reason = text::reason(event, number, &line, words);
+        let reason = reason(event, number, &line, words);
         let options = CreateOptions {
             dedup: DedupPolicy::SameState,
             provenance: Some(Provenance {
@@ -303,7 +301,7 @@ impl EventWork<'_> {
                 agent_id: event.agent_id.clone(),
                 event: Some(event.moment),
             }),
-            prompt: text::recorded(text, words).filter(|_| is_prompt),
+            prompt: recorded(text, words).filter(|_| is_prompt),
             ..CreateOptions::automatic(&reason, agent)?
         };
         let made = create_in(context, session, &options);
@@ -316,8 +314,8 @@ impl EventWork<'_> {
             known.first = oldest_of(checkpoints, &event.session).map(|first| first.id);
         }
         if is_prompt {
-            let checkpoint = made.as_ref().ok().and_then(|made| made.checkpoint.clone());
-            let back = checkpoint.as_ref().filter(|_| is_new);
+            let checkpoint = made.as_ref().ok().and_then(|made| made.checkpoint.as_ref());
+            let back = checkpoint.filter(|_| is_new);
             known.add_prompt(PromptNote {
                 number,
                 id,
@@ -367,7 +365,7 @@ impl EventWork<'_> {
             time_ms: self.context.now_ms,
             checkpoint: None,
             rewound_to: None,
-            line: text::line_of(text, self.context.settings.agents.prompts),
+            line: line_of(text, self.context.settings.agents.prompts),
             end_ms: None,
         }
     }
@@ -392,15 +390,9 @@ impl Handled {
 
 /// Whether a failure says nothing of the next prompt, so that each prompt lost by it is told.
 fn is_passing(error: &Error) -> bool {
-    let is_closed = |kind| {
-        matches!(
-            kind,
-            ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem
-        )
-    };
-    [Code::BUSY, Code::INTERRUPTED].contains(&error.code)
-        || error.is_full()
-        || error.io_kind().is_some_and(is_closed)
+    use ErrorKind::{PermissionDenied, ReadOnlyFilesystem};
+    let is_closed = matches!(error.io_kind(), Some(PermissionDenied | ReadOnlyFilesystem));
+    [Code::BUSY, Code::INTERRUPTED].contains(&error.code) || error.is_full() || is_closed
 }
 
 /// Returns the notes of the store; lost ones are made of what the checkpoints say.
@@ -414,12 +406,6 @@ fn notes_of(session: &Session<'_>) -> SessionNotes {
 
 /// `prompts` is how many came before, which tells the ends of two turns apart.
 fn seen(context: &Context, event: &AgentEvent, prompts: u32) -> SeenEvent {
-    let digest = |of: &dyn Fn(&mut DefaultHasher)| {
-        let mut hasher = DefaultHasher::new();
-        event.moment.hash(&mut hasher);
-        of(&mut hasher);
-        hasher.finish()
-    };
     let agent = event.agent.into_str();
     let text = (&event.prompt, &event.command);
     let has_text = event.prompt.is_some() || event.command.is_some();
@@ -428,8 +414,8 @@ fn seen(context: &Context, event: &AgentEvent, prompts: u32) -> SeenEvent {
     SeenEvent {
         time_ms: context.now_ms,
         agent: agent.to_owned(),
-        event: digest(&|hasher| (named, text).hash(hasher)),
-        text: has_text.then(|| digest(&|hasher| text.hash(hasher))),
+        event: digest((event.moment, named, text)),
+        text: has_text.then(|| digest((event.moment, text))),
     }
 }
 
@@ -474,4 +460,127 @@ pub fn log(context: &Context, event: &AgentEvent, done: &str, took: Duration) {
         done.replace('\n', " ")
     );
     let _ = hook_log::append(store.layout(), &line);
+}
+
+/// Lengths in characters of what is recorded of a prompt, of one in a reason, and of a command.
+const PROMPT_LINE: usize = 200;
+const PROMPT_IN_REASON: usize = 80;
+const COMMAND_IN_REASON: usize = 60;
+/// Upper bound on the text of a whole prompt, in characters.
+const WHOLE_PROMPT: usize = 100_000;
+
+/// Returns the first line of a prompt as it may be noted; empty if prompts are not recorded.
+fn line_of(prompt: &str, words: PromptWords) -> String {
+    match words {
+        PromptWords::Off => String::new(),
+        _ => first_line(prompt, PROMPT_LINE),
+    }
+}
+
+/// Returns the text of a prompt as it may be recorded.
+fn recorded(prompt: &str, words: PromptWords) -> Option<String> {
+    let text = match words {
+        PromptWords::Full => cut(&redact(prompt), WHOLE_PROMPT),
+        _ => line_of(prompt, words),
+    };
+    Some(text).filter(|text| !text.is_empty())
+}
+
+/// Returns the reason of the checkpoint for an event; `line` is that of the prompt at hand.
+fn reason(event: &AgentEvent, number: u32, line: &str, words: PromptWords) -> String {
+    let prompt = if line.is_empty() {
+        format!("prompt {number}")
+    } else {
+        cut(line, PROMPT_IN_REASON)
+    };
+    match event.moment {
+        Moment::Prompt => format!("before: {prompt}"),
+        Moment::PreTool => {
+            let tool = event.tool.as_deref().unwrap_or("a command");
+            let tool = first_line(tool, COMMAND_IN_REASON);
+            let command = event.command.as_deref().unwrap_or_default();
+            match first_line(command, COMMAND_IN_REASON) {
+                line if line.is_empty() || words == PromptWords::Off => format!("before {tool}"),
+                line => format!("before {tool}: {line}"),
+            }
+        }
+        Moment::TurnEnd => format!("after: {prompt}"),
+        Moment::TurnFailed => format!("turn failed ({})", turn_cause(event, words)),
+        Moment::Interrupted => "turn interrupted".to_owned(),
+        Moment::PreCompact => "before compaction".to_owned(),
+        Moment::SessionStart => "session start".to_owned(),
+        other => other.into_str().to_owned(),
+    }
+}
+
+/// Returns why a turn failed.
+fn turn_cause(event: &AgentEvent, words: PromptWords) -> String {
+    let cause = event.cause.as_deref().unwrap_or_default();
+    // A sentence may repeat words of the prompt, the name of an error does not.
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if words == PromptWords::Off && !cause.chars().all(is_name) {
+        return event.moment.into_str().to_owned();
+    }
+    match first_line(cause, COMMAND_IN_REASON) {
+        line if line.is_empty() => event.moment.into_str().to_owned(),
+        line => line,
+    }
+}
+
+/// Returns the first line with words. Secrets are looked for in the whole text, since one may begin
+/// before the line.
+fn first_line(text: &str, most: usize) -> String {
+    let text = redact(&cut(text, WHOLE_PROMPT));
+    let mut lines = text.split(['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}']);
+    let line = lines.find(|line| !line.trim().is_empty()).map(str::trim);
+    cut(line.unwrap_or_default(), most)
+}
+
+fn cut(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((at, _)) => format!("{}\u{2026}", text[..at].trim_end()),
+        None => text.to_owned(),
+    }
+}
+
+/// Upper bound on the line, and on a reason or name in it, in characters.
+const LONGEST_LINE: usize = 600;
+const LONGEST_NAME: usize = 80;
+
+/// Returns what a new session is told: facts about the checkpoints here, in one line. `None` where there is no checkpoint and no open workflow.
+fn start_line(context: &Context, store: &Store) -> Option<String> {
+    let inventory = store.inventory().ok()?;
+    let checkpoints = &inventory.checkpoints;
+    let count = checkpoints.regular_count();
+    let mut facts = Vec::new();
+    if let Some(latest) = selector::latest(checkpoints, 0) {
+        facts.push(format!(
+            "checkpoint has {count} {} of this directory; the latest, {}, is {} old ({}).",
+            if count == 1 {
+                "checkpoint"
+            } else {
+                "checkpoints"
+            },
+            latest.id.short(),
+            age(latest.record.time_ms, context.now_ms),
+            short(&latest.record.reason)
+        ));
+    }
+    let runs = Runs::live(store).ok()?;
+    let open = runs.runs.iter().find(|run| run.workflow.status.is_open());
+    if let Some(run) = open {
+        let command = CommandWords::new(["workflow", "status", run.id()]);
+        let phase = run.workflow.next();
+        let at = phase.map_or_else(String::new, |phase| format!(" at {}", short(&phase.name)));
+        facts.push(format!(
+            "The workflow {} is unfinished{at}; {command} shows it.",
+            short(run.workflow.named())
+        ));
+    }
+    let line: String = facts.join(" ").chars().take(LONGEST_LINE).collect();
+    Some(line).filter(|line| !line.is_empty())
+}
+
+fn short(text: &str) -> String {
+    escape_line(text).chars().take(LONGEST_NAME).collect()
 }
