@@ -12,7 +12,7 @@ use crate::commands::create::left_out_words;
 use crate::commands::workflow::report::place;
 use crate::error::Result;
 use crate::model::checkpoint::record::Checkpoint;
-use crate::model::difference::ChangeKind;
+use crate::model::restore_plan::PlannedChange;
 use crate::ops::browse::status::{StatusOutcome, status};
 use crate::ops::capture::left_out::LeftOutJson;
 use crate::ops::context::Context;
@@ -193,7 +193,7 @@ fn write_position(outcome: &StatusOutcome, out: &mut Out<'_>) {
 /// The files that differ from the position, and the command that lists all of them.
 fn write_changed(outcome: &StatusOutcome, out: &mut Out<'_>) {
     let Some(counts) = outcome.drift else { return };
-    let numbers: Vec<String> = [
+    let mut numbers: Vec<String> = [
         (counts.added, "added"),
         (counts.changed, "modified"),
         (counts.deleted, "deleted"),
@@ -202,14 +202,26 @@ fn write_changed(outcome: &StatusOutcome, out: &mut Out<'_>) {
     .filter(|(number, _)| *number > 0)
     .map(|(number, word)| format!("{} {word}", thousands(number as u64)))
     .collect();
+    for (change, word) in [
+        (PlannedChange::DirectoryAdded, "new"),
+        (PlannedChange::DirectoryDeleted, "deleted"),
+    ] {
+        let dirs = outcome.changed.iter().filter(|one| one.1 == change).count();
+        if dirs > 0 {
+            let [one, many] = ["directory", "directories"].map(|dir| format!("{word} empty {dir}"));
+            numbers.push(count(dirs, &one, &many));
+        }
+    }
     if numbers.is_empty() {
         return row(out, "changed", "nothing since");
     }
     row(out, "changed", &numbers.join(", "));
     for (path, kind) in outcome.changed.iter().take(CHANGED_SHOWN) {
         let line = match kind {
-            ChangeKind::Added => out.paint.green(&format!("+ {path}")),
-            ChangeKind::Deleted => out.paint.red(&format!("- {path}")),
+            PlannedChange::Added => out.paint.green(&format!("+ {path}")),
+            PlannedChange::DirectoryAdded => out.paint.green(&format!("+ {path}/")),
+            PlannedChange::Deleted => out.paint.red(&format!("- {path}")),
+            PlannedChange::DirectoryDeleted => out.paint.red(&format!("- {path}/")),
             _ => out.paint.yellow(&format!("~ {path}")),
         };
         outln!(out, "  {line}");

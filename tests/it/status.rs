@@ -176,3 +176,20 @@ fn status_writes_nothing() {
         sandbox.run(args).success();
     }
 }
+
+#[test]
+fn an_empty_directory_that_is_new_or_gone_is_a_change() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1").mkdir("old");
+    sandbox.create("one");
+    sandbox.mkdir("new").remove("old");
+    sandbox.write("full/x", "1");
+    let run = sandbox.run(&["status"]).success();
+    run.stdout_has("1 added, 1 new empty directory, 1 deleted empty directory")
+        .stdout_has("\n  + full/x\n  + new/\n  - old/\n");
+    sandbox.run(&["create"]).success();
+    sandbox
+        .run(&["status"])
+        .success()
+        .stdout_has("nothing since");
+}

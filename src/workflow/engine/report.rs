@@ -156,6 +156,7 @@ pub struct Listed {
     #[schemars(with = "Vec<RunRow>")]
     pub runs: Vec<Run>,
     /// Number of archived runs, where none is live.
+    #[serde(rename = "archived_count")]
     pub archived: usize,
     #[serde(rename = "damaged")]
     pub lost: Vec<LostRun>,
