@@ -4,6 +4,7 @@ use std::path::Path;
 
 use toml::de::DeTable;
 
+use crate::base::text::escape;
 use crate::config::file::{self, Owner};
 use crate::config::settings::problems_of;
 use crate::error::{Error, Result};
@@ -15,11 +16,12 @@ use crate::error::{Error, Result};
 /// The key is none that is set in one line, or the value is bad. The text has an error that leaves
 /// the effect open.
 pub fn set(file: &Path, text: &str, key: &str, typed: &str) -> Result<(String, String)> {
-    let keys = file::keys(Owner::User).filter(|key| *key != "database");
-    let keys: Vec<&str> = keys.collect();
-    if !keys.contains(&key) {
-        let keys = keys.join(", ");
-        return Err(Error::usage(format!("'{key}' is no key; those are {keys}")));
+    if key == "database" || !file::keys(Owner::User).any(|known| known == key) {
+        let nearest = file::nearest(key, Owner::User);
+        let key = escape(key);
+        let what =
+            format!("'{key}' is no key; did you mean '{nearest}'? 'checkpoint config' lists all");
+        return Err(Error::usage(what));
     }
     let quoted = format!("\"{}\"", typed.replace('\\', "\\\\").replace('"', "\\\""));
     let listed = format!("[{quoted}]");

@@ -99,8 +99,7 @@ impl ConfigFile {
         let what = if is_users {
             format!("'{key}' is only allowed in the user's own configuration, and was ignored")
         } else {
-            let nearest = keys(owner).min_by_key(|known| edit_distance(key, known));
-            let nearest = nearest.unwrap_or_default();
+            let nearest = nearest(key, owner);
             format!("unknown key '{}'; did you mean '{nearest}'?", escape(key))
         };
         let protects = meant.is_some_and(|meant| PROTECTING.contains(&meant));
@@ -193,6 +192,12 @@ fn readable_excludes(text: &str) -> toml::Table {
     toml::Table::from_iter((!found.is_empty()).then(|| (EXCLUDE.to_owned(), found.into())))
 }
 
+/// Returns the known key that is spelt most like an unknown one.
+pub fn nearest(key: &str, owner: Owner) -> &'static str {
+    let nearest = keys(owner).min_by_key(|known| edit_distance(key, known));
+    nearest.unwrap_or_default()
+}
+
 /// Returns the known key that an unknown one was probably meant to be.
 fn nearest_key(key: &str, owner: Owner) -> Option<&'static str> {
     let plain = |key: &str| key.to_ascii_lowercase().replace(['_', '-'], "");
@@ -215,7 +220,10 @@ fn with_line(text: &str, e: &toml::de::Error) -> String {
 }
 
 fn first_line(e: &toml::de::Error) -> String {
-    e.message().lines().next().unwrap_or_default().to_owned()
+    let what = e.message().lines().next().unwrap_or_default();
+    what.replace("a nonzero usize", "a number from 1 on")
+        .replace("usize", "a number from 0 on")
+        .replace("a boolean", "true or false")
 }
 
 fn bad(file: &Path, key: Option<&'static str>, what: &str) -> ConfigProblem {
