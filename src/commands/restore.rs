@@ -614,13 +614,13 @@ fn write_done(outcome: &RestoreOutcome, out: &mut Out<'_>) {
     }
     let safety = outcome.safety.as_ref();
     let safety = safety.map(|safety| safety.id.short()).unwrap_or_default();
-    let asked_for = if outcome.paths.is_empty() {
-        patterns(outcome.filter.only.as_ref())
-    } else {
-        outcome.paths.iter().map(RelPath::to_string).collect()
-    };
+    let plan = &outcome.plan;
+    let (gone, held): (Vec<_>, Vec<_>) = (outcome.paths.iter())
+        .partition(|path| plan.delete.contains_key(path) || plan.remove_dirs.contains(path));
+    let mut asked_for = patterns(outcome.filter.only.as_ref());
+    asked_for.extend(held.into_iter().map(RelPath::to_string));
     let mut named = String::new();
-    if asked_for.is_empty() || outcome.verb != Verb::Restore {
+    if asked_for.is_empty() && gone.is_empty() || outcome.verb != Verb::Restore {
         outln!(
             out,
             "Restored to checkpoint {target}. Safety checkpoint created at `{safety}` — use this to undo the restore."
@@ -629,6 +629,12 @@ fn write_done(outcome: &RestoreOutcome, out: &mut Out<'_>) {
         named = format!("safety checkpoint {safety}; ");
         for path in asked_for {
             outln!(out, "Restored `{path}` from checkpoint {target}.");
+        }
+        for path in gone {
+            outln!(
+                out,
+                "Deleted `{path}`, which checkpoint {target} does not hold."
+            );
         }
     }
     let back = match outcome.verb {

@@ -533,29 +533,33 @@ fn a_path_that_is_left_out_and_not_held_is_no_path_of_a_checkpoint() {
 }
 
 #[test]
-fn a_path_that_only_the_directory_holds_is_no_path_of_a_checkpoint() {
+fn a_path_that_is_new_since_is_deleted_and_said_to_be() {
     let sandbox = Sandbox::new();
     sandbox.write("s/f", "1").create("one");
     sandbox
         .write("s/f", "2")
         .write("s/new", "n")
-        .write("s/newdir/x", "n");
-    let before = sandbox.tree();
-    for words in [
-        &["s/new"][..],
-        &["s/newdir"],
-        &["one", "s/new"],
-        &["one", "s/f", "s/new"],
-        &["@", "s/newdir/x"],
-    ] {
-        for more in [&["--dry-run", "--json"][..], &["--yes", "--json"]] {
-            let run = sandbox.run(&[&["restore"], words, more].concat()).code(3);
-            assert_eq!(run.error_code(), "no_such_path", "{run}");
-        }
-    }
-    sandbox.tree().assert_is(&before, "after refused restores");
-    sandbox.run(&["restore", "s", "--yes"]).success();
-    assert!(!sandbox.exists("s/new"), "a directory is made exact");
+        .write("dir/x", "n");
+    let run = sandbox
+        .run(&["restore", "s/f", "s/new", "dir", "--yes"])
+        .success();
+    let lines: Vec<&str> = run.stdout.lines().collect();
+    assert_eq!(lines.len(), 3, "{run}");
+    assert!(
+        lines[0].starts_with("Restored `s/f` from checkpoint "),
+        "{run}"
+    );
+    assert!(
+        lines[1].starts_with("Deleted `s/new`, which checkpoint "),
+        "{run}"
+    );
+    assert!(
+        lines[2].starts_with("Deleted `dir`, which checkpoint "),
+        "{run}"
+    );
+    assert!(!sandbox.exists("s/new") && !sandbox.exists("dir"));
+    sandbox.undo().success();
+    assert_eq!(sandbox.read("s/new"), "n");
 }
 
 #[test]

@@ -1,12 +1,12 @@
 //! What would give room where a disk is full.
 
-use crate::base::text::escape_bytes;
 use crate::error::sentence::Sentence;
 use crate::error::{Error, More, Result};
 use crate::model::checkpoint::keep_policy::PolicyChange;
 use crate::model::restore_plan::RestorePlan;
 use crate::ops::context::Context;
 use crate::ops::maintain::prune::{self, KeepOptions, PruneOutcome};
+use crate::ops::restore::restore_options::Request;
 use crate::ops::restore::restore_paths::as_typed;
 use crate::store::files::atomic_file::is_full;
 
@@ -55,14 +55,26 @@ fn in_store(context: &Context) -> Sentence {
 }
 
 /// Adds to a failure of a restore for lack of room the largest file that it would delete.
-pub fn by_deleting(context: &Context, failure: Error, plan: &RestorePlan) -> Error {
+pub fn by_deleting(
+    context: &Context,
+    failure: Error,
+    request: &Request<'_>,
+    plan: &RestorePlan,
+) -> Error {
     let largest = plan.delete.iter().max_by_key(|(_, entry)| entry.size_bytes);
+    let scope = &request.scope;
+    let is_whole = scope.paths.is_empty() && scope.filter.is_empty() && !scope.overlay;
     let is_of_tree = |more: &More| matches!(more, More::File { is_of_project: true, source, .. } if is_full(source));
-    match largest.filter(|(_, entry)| entry.size_bytes >= WORTH_BYTES) {
-        Some((largest, _)) if is_of_tree(&failure.more) => failure.next(Sentence::text(format!(
-            "nothing was changed; {} is the largest file that would go: move it to another disk",
-            escape_bytes(&as_typed(&context.root, largest))
-        ))),
+    let largest = largest.filter(|(_, entry)| entry.size_bytes >= WORTH_BYTES);
+    match (largest, &request.again) {
+        (Some((largest, _)), Some(again)) if is_whole && is_of_tree(&failure.more) => {
+            let command = again.clone().with([as_typed(&context.root, largest)]);
+            failure.next(
+                Sentence::text("nothing was changed; ")
+                    .then_command(command)
+                    .then(" first deletes the largest file that goes"),
+            )
+        }
         _ => failure,
     }
 }

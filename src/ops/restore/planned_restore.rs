@@ -96,16 +96,17 @@ pub fn capture_and_plan(
     Ok(planned)
 }
 
-/// Refuses a path that the target lacks, unless the plan names why it stays as it is.
+/// Refuses a path that the target lacks and that no checkpoint of today would hold: nothing can be
+/// done about it.
 fn refuse_unknown(request: &Request<'_>, planned: &PlannedRestore) -> Result<()> {
-    let plan = &planned.plan;
+    let PlannedRestore { snapshot, plan, .. } = planned;
     let named = request.scope.paths.iter();
     for path in named.filter(|_| request.verb == Verb::Restore) {
-        let mut deleted = plan.delete.keys().chain(&plan.remove_dirs);
+        let is_present = snapshot.files.contains_key(path) || snapshot.dirs.contains_key(path);
+        let is_present = is_present && request.target.checkpoint.covers(path);
         let mut left = plan.left_alone.iter().chain(plan.unreadable.keys());
-        let is_left = left.any(|left| left.is_at_or_below(path) || path.is_at_or_below(left))
-            && !deleted.any(|deleted| deleted.is_at_or_below(path));
-        if !is_left && !request.target.holds(path)? {
+        let is_named = left.any(|left| left.is_at_or_below(path) || path.is_at_or_below(left));
+        if !is_present && !is_named && plan.is_empty() && !request.target.holds(path)? {
             return Err(no_such_path(request.target.id(), &path.to_string()));
         }
     }

@@ -279,7 +279,7 @@ fn restore_under_lock(
     let was_pending = request.pending.is_some();
     let mut last = || databases.restore(context);
     let carried = execute::execute(&mut session.locked, &job, &applying, was_pending, &mut last)
-        .map_err(|failure| room::by_deleting(context, failure, &present.plan))?;
+        .map_err(|failure| room::by_deleting(context, failure, request, &present.plan))?;
     let mut warnings = std::mem::take(&mut session.warnings);
     warnings.retain(|warning| {
         !matches!(
