@@ -2,24 +2,14 @@
 //! Beside it the words and the JSON that commands share; pure but for options in `place` and the
 //! local time zone.
 
-pub mod columns;
 pub mod contract;
-pub mod document;
 pub mod envelope;
-pub mod error_json;
 pub mod format;
-pub mod limits;
 pub mod patch;
 pub mod place;
 pub mod plan;
-pub mod progress;
-pub mod restore_contract;
 pub mod table;
-pub mod terminal;
-pub mod topics;
-pub mod version;
 pub mod words;
-pub mod yaml;
 
 use crate::answer::format::Paint;
 use crate::base::text::escape_path;
@@ -63,6 +53,24 @@ impl<A> Done<A> {
             warnings,
             exit: 0,
             error: None,
+        }
+    }
+
+    /// Sets the exit code if a part failed or is not as it should be.
+    #[must_use]
+    pub fn exit_if(self, is_so: bool, code: u8) -> Self {
+        let exit = if is_so { code } else { self.exit };
+        Self { exit, ..self }
+    }
+
+    /// Adds what failed, with its exit code.
+    #[must_use]
+    pub fn but(self, error: Option<Error>) -> Self {
+        let exit = error.as_ref().map_or(self.exit, |error| error.code.exit);
+        Self {
+            exit,
+            error,
+            ..self
         }
     }
 

@@ -1,8 +1,8 @@
 //! Patches in the format of git, raw for programs, coloured and escaped for a terminal; and their
 //! statistics.
 
-use crate::answer::columns::padded;
 use crate::answer::format::Paint;
+use crate::answer::table::padded;
 use crate::base::quoting::quoted;
 use crate::base::text::escape_content;
 use crate::model::state::object_id::ObjectId;

@@ -13,7 +13,7 @@ pub struct PlaceWords {
     options: Vec<Vec<u8>>,
     /// Commands that take these options.
     commands: &'static [&'static str],
-    command: &'static str,
+    left_by_a_signal: Option<&'static str>,
     help_of: Option<String>,
 }
 
@@ -22,12 +22,18 @@ thread_local! {
     static PLACE: RefCell<PlaceWords> = RefCell::default();
 }
 
-/// Begins a call; `options` are added to all suggestions of these commands.
-pub fn begin(options: Vec<Vec<u8>>, commands: &'static [&'static str]) {
+/// Begins a call; `options` are added to all suggestions of these commands. `left_by_a_signal` is
+/// what is true after one, unless nothing was changed.
+pub fn begin(
+    options: Vec<Vec<u8>>,
+    commands: &'static [&'static str],
+    left_by_a_signal: Option<&'static str>,
+) {
     adopt(PlaceWords {
         options,
         commands,
-        ..PlaceWords::default()
+        left_by_a_signal,
+        help_of: None,
     });
 }
 
@@ -41,13 +47,10 @@ pub fn adopt(call: PlaceWords) {
     PLACE.set(call);
 }
 
-/// Sets the name of the command at hand in the JSON schema.
-pub fn set_command(name: &'static str) {
-    PLACE.with_borrow_mut(|place| place.command = name);
-}
-
-pub fn command() -> &'static str {
-    PLACE.with_borrow(|place| place.command)
+/// Returns what is true after a signal.
+pub fn left_by_a_signal() -> &'static str {
+    let declared = PLACE.with_borrow(|place| place.left_by_a_signal);
+    declared.unwrap_or("nothing was changed")
 }
 
 /// Sets the command line whose `--help` has the correct usage: `checkpoint workflow init`.

@@ -1,4 +1,4 @@
-//! Text shared by many commands: output, failures, warnings.
+//! Text shared by many commands: failures, warnings, evictions.
 
 use crate::answer::format::Paint;
 use crate::answer::place::{self, placed_sentence};
@@ -10,29 +10,11 @@ use crate::model::state::rel_path::RelPath;
 use crate::ops::warning::Warning;
 use crate::ops::warning::warning_words::thousands;
 
-/// Output of a command: result for stdout, talk for stderr.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Output {
-    pub result: String,
-    pub talk: String,
-}
-
 /// Returns what failed; of a signal, what it left.
 pub fn message(error: &Error) -> String {
     match error.signal() {
-        Some(_) => format!("interrupted{}", left_by_a_signal(place::command())),
+        Some(_) => format!("interrupted: {}", place::left_by_a_signal()),
         None => without_numbers(&error.what),
-    }
-}
-
-/// Returns the state after a signal, for the command of this name in the JSON schema.
-fn left_by_a_signal(command: &str) -> &'static str {
-    match command.split('.').next().unwrap_or_default() {
-        "create" => ": no checkpoint was made",
-        "prune" => ": 'checkpoint prune' again frees the rest",
-        "verify" => ": nothing is lost, and the same command starts again",
-        "workflow" | "phase" | "task" => ": 'checkpoint workflow status' shows what was recorded",
-        _ => ": nothing was changed",
     }
 }
 
@@ -107,11 +89,6 @@ pub fn join<'p>(paths: impl Iterator<Item = &'p RelPath>) -> String {
 }
 
 /// Formats a line for each: `evicted aab1778f (wave-1): beyond keep_auto`.
-pub fn evicted(evicted: &[Evicted]) -> String {
-    eviction_lines("evicted", evicted)
-}
-
-/// As [`evicted`], after another verb.
 pub fn eviction_lines(verb: &str, evicted: &[Evicted]) -> String {
     let line = |gone: &Evicted| {
         format!(

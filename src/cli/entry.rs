@@ -7,25 +7,25 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use crate::answer::contract::{ContractDocument, ContractForm};
-use crate::answer::error_json::ErrorJson;
-use crate::answer::place::PlaceWords;
-use crate::answer::{envelope, place, words};
+use crate::answer::envelope::{self, ErrorJson};
+use crate::answer::place::{self, PlaceWords};
 use crate::cli::command_list::{AnyCommand, DirCommand, OtherCommand};
 use crate::cli::completion;
 use crate::cli::parse::{self, Cli};
+use crate::commands::args;
 use crate::config::environment::Environment;
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Error, Result, exit_code};
 use crate::ops::context::Context;
 use crate::ops::find_root::Place;
 use crate::ops::maintain::{moved, room};
 use crate::ops::warning::Warning;
 use crate::shell::command_context::{self, CommandContext, Serve};
 use crate::shell::grammar::ParseRefusal;
-use crate::shell::run::Properties;
+use crate::shell::run::{self, Properties};
 use crate::shell::terminal::printer::{self, Printer};
 use crate::shell::terminal::progress::{self, Showing};
 use crate::shell::terminal::prompt::Prompt;
-use crate::shell::{contract, environment, exit_code, signals};
+use crate::shell::{environment, signals};
 
 /// Runs one command line and returns its exit code.
 pub fn run(args: impl IntoIterator<Item = OsString>, serve: Option<Serve>) -> ExitCode {
@@ -131,15 +131,14 @@ impl Invocation<'_> {
     fn answer(self, cli: Cli) -> (u8, u8) {
         let printer = self.printer;
         let Cli { global, command } = cli;
-        parse::place(global.dir.as_deref(), global.base.as_deref());
         let command = command.unwrap_or_default();
         let name = command.name();
-        place::set_command(name);
         let properties = match &command {
             AnyCommand::InDirectory(command) => command.properties(),
             AnyCommand::Anywhere(_) => Properties::USUAL,
         };
-        let failed = properties.failure_code;
+        let (failed, left) = (properties.failure_code, properties.left_by_a_signal);
+        parse::place(global.dir.as_deref(), global.base.as_deref(), left);
         let prompt = Prompt::new(
             global.json,
             global.no_input,
@@ -171,8 +170,7 @@ impl Invocation<'_> {
                 opened.and_then(|mut context| {
                     if self.place.is_some() {
                         // Advice must hold wherever its reader stands.
-                        parse::place(Some(context.root.path()), global.base.as_deref());
-                        place::set_command(name);
+                        parse::place(Some(context.root.path()), global.base.as_deref(), left);
                     }
                     let _showing = (self.enter)(&mut context, &properties)?;
                     run_in_directory(command, &context, &cmd, &mut warnings)
@@ -184,7 +182,7 @@ impl Invocation<'_> {
                 place::set_help_of(parse::help_of(self.args));
             }
             let contract = properties.contract;
-            let contract = contract.map(|form| (contract::refused(name, self.args, &error), form));
+            let contract = contract.map(|form| (args::refused(name, self.args, &error), form));
             report(printer, name, failed, &error, contract.as_ref(), &warnings)
         });
         (code, failed)
@@ -236,15 +234,14 @@ fn report(
     } else if let Some((document, form)) = contract {
         printer.result(&document.text(*form));
     }
-    printer.failure(&words::error(error, printer.err_paint()));
+    printer.error(error);
     code
 }
 
 /// Reports that the command is done, but its answer could not be written.
 fn report_lost(printer: Printer, code: u8, failed: u8, why: &str) -> u8 {
-    let error = Error::unanswered(why);
-    printer.failure(&words::error(&error, printer.err_paint()));
-    exit_code::unanswered(code, failed)
+    printer.error(&Error::unanswered(why));
+    run::unanswered(code, failed)
 }
 
 /// Prints help and version as answers; other messages of clap are usage errors.
@@ -260,8 +257,8 @@ fn refuse(args: &[OsString], refusal: &ParseRefusal) -> u8 {
     place::set_help_of(refusal.meant.as_ref().map_or(help_of.clone(), below));
     let error = Error::usage(refusal.text.clone());
     let command = command.unwrap_or("usage");
-    let contract = contract::asked_for(command, args)
-        .map(|form| (contract::refused(command, args, &error), form));
+    let contract =
+        args::asked_for(command, args).map(|form| (args::refused(command, args, &error), form));
     let printer = Printer::for_a_program(args.iter().any(|arg| arg == "--json"));
     report(
         printer,

@@ -3,19 +3,17 @@
 use serde_json::Value;
 
 use crate::agent::doctor::DoctorOutcome;
-use crate::answer::contract::CheckpointContract;
-use crate::answer::document::{self, JsonSchema, Serialize};
+use crate::answer::contract::{CheckpointContract, RollbackContract};
 use crate::answer::envelope::{self, envelope};
-use crate::answer::restore_contract::RollbackContract;
+use crate::base::json::{self, JsonSchema, Serialize};
 use crate::commands::cat::CatAnswer;
 use crate::commands::restore::RestoreAnswer;
 use crate::commands::setup::SetupOutcome;
-use crate::commands::workflow::documents::RewindAnswer;
+use crate::commands::workflow::RewindAnswer;
 use crate::commands::workflow::report::{Checked, Next, TaskList};
 use crate::commands::{create, diff, show, status};
 use crate::config::environment::Environment;
-use crate::error::sentence::Sentence;
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Error, Result, exit_code};
 use crate::model::json::TextAnswer;
 use crate::ops::browse::bisect::BisectOutcome;
 use crate::ops::browse::config::ConfigOutcome;
@@ -43,7 +41,6 @@ use crate::ops::transfer::import::ImportOutcome;
 use crate::ops::transfer::push::PushOutcome;
 use crate::ops::transfer::remote::RemoteOutcome;
 use crate::shell::command_context::CommandContext;
-use crate::shell::exit_code;
 use crate::shell::run::RunAnywhere;
 use crate::workflow::engine::import_export::Exported;
 use crate::workflow::engine::repair_run::RecoverOutcome;
@@ -64,24 +61,19 @@ pub struct SchemaArgs {
 
 impl RunAnywhere for SchemaArgs {
     fn run(self, cmd: &CommandContext<'_>, _: Environment) -> Result<u8> {
-        let Some(name) = &self.name else {
-            let listed = names().join("\n");
-            cmd.printer.result(&if cmd.printer.json {
-                json(None)
-            } else {
-                format!("{listed}\n")
-            });
-            return Ok(exit_code::DONE);
+        let text = match &self.name {
+            None => names().join("\n") + "\n",
+            Some(name) => text(name).ok_or_else(|| {
+                Error::new(
+                    Code::NOTHING_FOUND,
+                    format!("there is no schema named '{name}'"),
+                )
+                .advise("'checkpoint schema' lists them")
+            })?,
         };
-        let text = text(name).ok_or_else(|| {
-            Error::new(
-                Code::NOTHING_FOUND,
-                format!("there is no schema named '{name}'"),
-            )
-            .next(Sentence::new("'checkpoint schema' lists them", &[]))
-        })?;
         if cmd.printer.json {
-            cmd.printer.result(&json(Some(&text)));
+            cmd.printer
+                .result(&json(self.name.as_ref().map(|_| &*text)));
         } else {
             cmd.printer.data(&text);
         }
@@ -110,11 +102,9 @@ macro_rules! answers {
 
 /// What is no answer.
 const OTHERS: [(&str, Schema); 3] = [
-    ("contract", |_| document::schema::<CheckpointContract>()),
-    ("copies", |_| document::schema::<CopiesManifest>()),
-    ("restore-contract", |_| {
-        document::schema::<RollbackContract>()
-    }),
+    ("contract", |_| json::schema::<CheckpointContract>()),
+    ("copies", |_| json::schema::<CopiesManifest>()),
+    ("restore-contract", |_| json::schema::<RollbackContract>()),
 ];
 
 /// Every answer; `usage` is that of a command line without a command.
@@ -241,5 +231,5 @@ pub fn json(schema: Option<&str>) -> String {
         names: schema.is_none().then(names),
         schema: schema.map(|text| serde_json::from_str(text).unwrap_or_default()),
     };
-    envelope("schema", 0, &data, &[])
+    envelope("schema", 0, &data, &[], None)
 }

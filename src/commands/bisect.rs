@@ -4,13 +4,8 @@ use std::ffi::OsString;
 
 use crate::answer::format::{Paint, checkpoints};
 use crate::answer::place::placed;
-use crate::answer::{Done, Out, Text, outln, talkln};
-use crate::error::Result;
+use crate::commands::prelude::*;
 use crate::ops::browse::bisect::{BisectOutcome, TestedCheckpoint, bisect};
-use crate::ops::context::Context;
-use crate::shell::command_context::CommandContext;
-use crate::shell::exit_code;
-use crate::shell::run::{Command, Properties};
 
 /// Find the first checkpoint for which a command fails
 ///
@@ -36,17 +31,15 @@ impl Command for BisectArgs {
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<Done<BisectOutcome>> {
         let children = cmd.children(context);
-        let mut done = Done::from(bisect(
+        let done = Done::from(bisect(
             context,
             &self.good,
             &self.bad,
             &mut |dir, scratch| children.program(&self.command, dir, scratch),
             &mut |tested| cmd.printer.talk(&test_line(tested)),
         )?);
-        if done.answer.first_bad.is_none() {
-            done.exit = exit_code::PARTIAL;
-        }
-        Ok(done)
+        let is_undecided = done.answer.first_bad.is_none();
+        Ok(done.exit_if(is_undecided, exit_code::PARTIAL))
     }
 }
 

@@ -3,15 +3,10 @@
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
 
-use crate::answer::{Done, Out, Text};
-use crate::error::Result;
+use crate::commands::prelude::*;
 use crate::model::checkpoint::selector::CURRENT;
-use crate::model::json::{JsonSchema, Serialize};
 use crate::model::state::rel_path::hex_of;
 use crate::ops::browse::cat::{CatOutcome, cat};
-use crate::ops::context::Context;
-use crate::shell::command_context::CommandContext;
-use crate::shell::run::{Command, Properties};
 use crate::shell::terminal::printer::StdoutSink;
 
 /// Print the content of one file of a checkpoint

@@ -4,21 +4,17 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::answer::format::checkpoints;
-use crate::answer::{Out, Text, outln};
 use crate::base::text::escape_path;
 use crate::commands::import::write_evictions;
-use crate::commands::remote::GitArgs;
-use crate::config::environment::Environment;
+use crate::commands::prelude::*;
+use crate::commands::remote::{GitArgs, transferred};
 use crate::config::settings::OwnFile;
+use crate::error::Code;
 use crate::error::sentence::Sentence;
-use crate::error::{Code, Error, Result};
 use crate::ops::find_root::Place;
 use crate::ops::transfer::clone::{self as clone_op, CloneOutcome};
-use crate::shell::command_context::{self, CommandContext};
-use crate::shell::exit_code::transferred;
-use crate::shell::run::RunAnywhere;
 use crate::shell::terminal::{printer, progress};
-use crate::shell::{environment, signals};
+use crate::shell::{command_context, environment, signals};
 
 /// Bring a project from a remote into a new directory
 ///

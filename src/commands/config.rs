@@ -6,20 +6,17 @@ use std::path::{Path, PathBuf};
 use clap::Subcommand;
 
 use crate::agent::setup;
-use crate::answer::envelope::partial;
+use crate::answer::envelope::envelope;
 use crate::answer::format::{Paint, size};
-use crate::answer::words;
 use crate::base::read_regular;
 use crate::base::text::{escape, escape_line, escape_path};
+use crate::commands::prelude::*;
 use crate::config::edit;
-use crate::config::environment::{ColorChoice, Environment, Origin, base_and_origin, no_base};
-use crate::error::{Error, Result};
+use crate::config::environment::{ColorChoice, Origin, base_and_origin, no_base};
 use crate::ops::browse::config::{ConfigOutcome, Setting, SettingValue, config};
 use crate::ops::find_root::RootSearch;
-use crate::shell::command_context::{self, CommandContext};
-use crate::shell::global::{Color, GlobalArgs, LOCK_TIMEOUT_SECONDS};
-use crate::shell::run::RunAnywhere;
-use crate::shell::{environment, exit_code};
+use crate::shell::command_context;
+use crate::shell::environment::{self, Color, GlobalArgs, LOCK_TIMEOUT_SECONDS};
 
 /// Show each setting and its origin, or set one
 ///
@@ -88,7 +85,7 @@ impl RunAnywhere for ConfigArgs {
         let code = failure.map_or(exit_code::DONE, |error| error.code.exit);
         let printer = cmd.printer;
         if printer.json {
-            printer.result(&partial(name, code, &outcome, &warnings, failure));
+            printer.result(&envelope(name, code, &outcome, &warnings, failure));
         } else if let Some(written) = written {
             printer.talk(&written);
         } else {
@@ -96,7 +93,7 @@ impl RunAnywhere for ConfigArgs {
         }
         cmd.warn(&warnings);
         for problem in &outcome.failures {
-            printer.failure(&words::error(problem, printer.err_paint()));
+            printer.error(problem);
         }
         Ok(code)
     }

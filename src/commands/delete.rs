@@ -1,20 +1,15 @@
 //! `delete`: drops checkpoints, or a whole store.
 
 use crate::answer::format::{count, size};
-use crate::answer::{Done, Out, Text, outln, talkln};
 use crate::base::text::{escape, escape_path};
 use crate::base::time::{self, local_minutes};
-use crate::commands::select_args::{PlanArgs, write_plan};
-use crate::error::Result;
+use crate::commands::args::{PlanArgs, write_plan};
+use crate::commands::prelude::*;
 use crate::error::sentence::CommandWords;
-use crate::ops::context::Context;
 use crate::ops::maintain::delete::{
     DeleteOptions, DeleteOutcome, DeletedWithStore, ToDelete, delete,
 };
 use crate::ops::maintain::delete_store::delete_store;
-use crate::shell::command_context::CommandContext;
-use crate::shell::exit_code;
-use crate::shell::run::{Command, Properties};
 
 /// Maximum number of checkpoints listed in a question.
 const LISTED_CHECKPOINTS: usize = 20;
@@ -73,7 +68,7 @@ impl Command for DeleteArgs {
             force: self.force,
         };
         let mut ask = |planned: &DeleteOutcome| {
-            let mut out = cmd.out(context);
+            let mut out = cmd.printer.out(context);
             let summary = write_question(planned, &mut out);
             cmd.ask(context, &summary, &out.talk)
         };
@@ -85,14 +80,7 @@ impl Command for DeleteArgs {
         outcome.again = Some(again);
         let warnings = std::mem::take(&mut outcome.warnings);
         let is_left = outcome.whole_store && !outcome.dry_run && outcome.bytes_after > 0;
-        Ok(Done {
-            exit: if is_left {
-                exit_code::PARTIAL
-            } else {
-                exit_code::DONE
-            },
-            ..Done::new(outcome, warnings)
-        })
+        Ok(Done::new(outcome, warnings).exit_if(is_left, exit_code::PARTIAL))
     }
 }
 

@@ -5,20 +5,16 @@ use std::num::NonZeroUsize;
 
 use crate::answer::format::{count, size};
 use crate::answer::place::placed;
-use crate::answer::{Done, Out, Text, outln, talkln};
 use crate::base::shell_word::shell_word;
 use crate::base::text::{escape, escape_bytes};
 use crate::base::time;
-use crate::commands::select_args::PeriodArgs;
-use crate::error::Result;
+use crate::commands::args::PeriodArgs;
+use crate::commands::prelude::*;
 use crate::ops::browse::find::find_path::{
     FindEvent, FindOutcome, FoundPath, PathChange, TextMatch, find,
 };
 use crate::ops::browse::find::find_text::find_text;
-use crate::ops::context::Context;
 use crate::ops::restore::restore_paths;
-use crate::shell::command_context::CommandContext;
-use crate::shell::run::Command;
 
 /// Maximum number of lines shown of one file.
 const LINES_SHOWN: usize = 10;

@@ -1,13 +1,9 @@
 //! `hold` and `release`: keep checkpoints from being made for a while.
 
-use crate::answer::{Done, Out, Text, outln, talkln};
 use crate::base::shell_word::shell_word;
 use crate::base::time::utc_seconds;
-use crate::error::Result;
-use crate::ops::context::Context;
+use crate::commands::prelude::*;
 use crate::ops::contract::hold::{HoldOutcome, ReleaseOutcome, hold, release};
-use crate::shell::command_context::CommandContext;
-use crate::shell::run::{Command, Properties};
 
 /// Refuse new checkpoints until the hold is released
 ///

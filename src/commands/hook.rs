@@ -15,18 +15,15 @@ use crate::answer::format::Paint;
 use crate::answer::words;
 use crate::base::interrupt::Interrupt;
 use crate::base::json::is_json;
-use crate::config::environment::{Environment, base};
+use crate::commands::prelude::*;
+use crate::config::environment::base;
 use crate::config::settings::OwnFile;
-use crate::error::{Code, Error, Result};
+use crate::error::Code;
 use crate::model::session::provenance::Moment;
-use crate::ops::context::Context;
 use crate::ops::find_root::Place;
-use crate::ops::warning::Warning;
-use crate::shell::command_context::{self, CommandContext};
-use crate::shell::global::GlobalArgs;
-use crate::shell::run::RunAnywhere;
+use crate::shell::command_context;
+use crate::shell::environment::{self, GlobalArgs};
 use crate::shell::terminal::printer;
-use crate::shell::{environment, exit_code};
 
 /// Handle one event of an agent, read as JSON from stdin
 ///

@@ -5,20 +5,16 @@ use std::ffi::OsString;
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 
 use crate::answer::table::{self, Screen};
-use crate::answer::{Done, Either, Out, Text, outln};
-use crate::commands::select_args::{PeriodArgs, bytes_of};
+use crate::commands::args::{PeriodArgs, bytes_of};
+use crate::commands::prelude::*;
 use crate::commands::stores;
-use crate::error::Result;
 use crate::model::checkpoint::manifest;
 use crate::model::checkpoint::record::{Checkpoint, CheckpointKind, DamagedCheckpoint};
 use crate::model::difference::ChangeCounts;
-use crate::model::json::{CheckpointRow, JsonSchema, Serialize, published_as};
+use crate::model::json::{CheckpointRow, published_as};
 use crate::ops::browse::list::{ListOptions, ListOutcome, list};
-use crate::ops::context::Context;
 use crate::ops::maintain::stores::StoreList;
 use crate::ops::select::timeline;
-use crate::shell::command_context::CommandContext;
-use crate::shell::run::{Command, Properties};
 
 /// List the checkpoints, newest first
 ///

@@ -2,17 +2,13 @@
 
 use std::ffi::OsString;
 
-use crate::answer::{Done, Out, Text, talkln};
 use crate::base::text::escape_bytes;
-use crate::commands::select_args::{GlobArgs, bytes_of};
-use crate::error::Result;
+use crate::commands::args::{GlobArgs, bytes_of};
+use crate::commands::prelude::*;
 use crate::model::state::entry::Kind;
 use crate::ops::browse::ls::{LsEntry, LsKind, LsOptions, LsOutcome, ls};
-use crate::ops::context::Context;
 use crate::ops::restore::restore_paths;
 use crate::ops::select::words::TypedWords;
-use crate::shell::command_context::CommandContext;
-use crate::shell::run::{Command, Properties};
 
 /// List the files of a checkpoint
 ///

@@ -6,17 +6,12 @@ use std::time::Duration;
 use clap::Subcommand;
 
 use crate::answer::format::count;
-use crate::answer::{Done, Either, Out, Text, outln, talkln};
 use crate::base::text::escape;
-use crate::error::Result;
-use crate::ops::context::Context;
+use crate::commands::prelude::*;
 use crate::ops::transfer::drop_line::{DropOutcome, drop_line};
 use crate::ops::transfer::remote::{self, RemoteChange, RemoteOutcome, RemoteRow};
 use crate::ops::transfer::remote_git::GitLimits;
-use crate::ops::warning::Warning;
-use crate::shell::command_context::CommandContext;
 use crate::shell::environment;
-use crate::shell::run::{Command, Properties};
 
 /// Time in seconds that git may take.
 const TIMEOUT_SECONDS: u64 = 600;
@@ -143,6 +138,12 @@ impl Text for DropOutcome {
     fn write(&self, out: &mut Out<'_>) {
         outln!(out, "Removed {} at {}", self.line, self.remote);
     }
+}
+
+/// Ends a transfer: partial if one of several checkpoints or lines was left behind.
+pub fn transferred<A>((answer, warnings): (A, Vec<Warning>)) -> Done<A> {
+    let is_partial = warnings.iter().any(Warning::leaves_something);
+    Done::new(answer, warnings).exit_if(is_partial, exit_code::PARTIAL)
 }
 
 /// Options of the commands that run git.

@@ -3,19 +3,15 @@
 use crate::answer::format::count;
 use crate::answer::place::placed_command;
 use crate::answer::table::change_words;
-use crate::answer::{Done, Either, Out, Text, outln, talkln};
 use crate::base::text::escape;
 use crate::base::time::age;
+use crate::commands::prelude::*;
 use crate::commands::restore::{self, CommonArgs, RestoreAnswer};
 use crate::error::sentence::CommandWords;
-use crate::error::{Error, Result};
 use crate::ops::browse::prompts::{self, PromptsOutcome, prompts};
-use crate::ops::context::Context;
 use crate::ops::restore::commands as restore_op;
 use crate::ops::restore::restore_options::RestoreOptions;
 use crate::ops::select::words::TypedWords;
-use crate::shell::command_context::CommandContext;
-use crate::shell::run::{Command, Properties};
 use crate::shell::terminal::picker::{PickedItem, PickerChoice, line_of};
 
 /// Maximum number of other sessions that are named.

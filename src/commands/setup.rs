@@ -11,20 +11,16 @@ use crate::agent::setup;
 use crate::agent::setup::agents::{Agents, SetupPlaces};
 use crate::agent::setup::plan::{self, AgentPlan, FileOutcome, SettingsFile, SetupProgress};
 use crate::agent::setup::settings_json::is_our_name;
-use crate::answer::envelope::partial;
+use crate::answer::envelope::envelope;
 use crate::answer::format::count;
-use crate::answer::words;
 use crate::base::interrupt::Interrupt;
 use crate::base::text::{escape, escape_path};
-use crate::config::environment::Environment;
+use crate::commands::prelude::*;
+use crate::error::Code;
 use crate::error::sentence::{CommandWords, Sentence};
-use crate::error::{Code, Error, Result};
-use crate::model::json::{JsonSchema, Serialize};
 use crate::ops::find_root::exactly;
 use crate::ops::transfer::clone::is_free;
-use crate::shell::command_context::CommandContext;
-use crate::shell::run::RunAnywhere;
-use crate::shell::{environment, exit_code, signals};
+use crate::shell::{environment, signals};
 
 /// Stands for every agent.
 const ALL: &str = "all";
@@ -113,13 +109,13 @@ impl RunAnywhere for SetupArgs {
         let mut failures = outcome.agents.iter().filter_map(|one| one.failure.as_ref());
         let printer = cmd.printer;
         if printer.json {
-            printer.result(&partial("setup", exit, &outcome, &[], failures.next()));
+            printer.result(&envelope("setup", exit, &outcome, &[], failures.next()));
             return Ok(exit);
         }
         printer.result(&self.text(&outcome.agents));
         printer.talk(self.talk(&outcome.agents));
         for error in failures {
-            printer.failure(&words::error(error, printer.err_paint()));
+            printer.error(error);
         }
         Ok(exit)
     }

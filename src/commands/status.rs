@@ -4,21 +4,17 @@ use std::path::Path;
 
 use crate::answer::format::{count, size};
 use crate::answer::table::state_words;
-use crate::answer::{Done, Out, Text, outln};
 use crate::base::json::{JsonSchema, Serialize};
 use crate::base::text::{escape, escape_line, escape_path};
 use crate::base::time::{ago, utc_seconds};
 use crate::commands::create::left_out_words;
+use crate::commands::prelude::*;
 use crate::commands::workflow::report::place;
-use crate::error::Result;
 use crate::model::checkpoint::record::Checkpoint;
 use crate::model::restore_plan::PlannedChange;
 use crate::ops::browse::status::{StatusOutcome, status};
 use crate::ops::capture::left_out::LeftOutJson;
-use crate::ops::context::Context;
 use crate::ops::warning::warning_words::thousands;
-use crate::shell::command_context::CommandContext;
-use crate::shell::run::{Command, Properties};
 use crate::workflow::engine::report;
 use crate::workflow::engine::runs::Run;
 

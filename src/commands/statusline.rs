@@ -8,16 +8,13 @@ use std::time::Duration;
 use crate::agent::dialect;
 use crate::agent::event_place::NamedDirs;
 use crate::answer::envelope;
+use crate::commands::prelude::*;
 use crate::commands::status::brief_line;
-use crate::config::environment::Environment;
 use crate::config::settings::OwnFile;
-use crate::error::Result;
 use crate::ops::browse::status::status;
-use crate::shell::command_context::{self, CommandContext};
-use crate::shell::global::GlobalArgs;
-use crate::shell::run::RunAnywhere;
+use crate::shell::environment::{self, GlobalArgs};
 use crate::shell::terminal::printer;
-use crate::shell::{child, environment, exit_code};
+use crate::shell::{child, command_context};
 use crate::workflow::engine::report;
 
 /// Print one line for the status line of Claude Code

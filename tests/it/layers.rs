@@ -108,10 +108,7 @@ const DOORS: [(&str, &[&str]); 35] = [
         "memchr",
         &["ops/browse/find/text_search", "worktree/rules/secrets"],
     ),
-    (
-        "ratatui",
-        &["shell/terminal/keyboard", "shell/terminal/picker"],
-    ),
+    ("ratatui", &["shell/terminal/picker"]),
     ("rmcp", &["mcp/"]),
     ("rusqlite", &["worktree/sqlite"]),
     (
@@ -126,10 +123,7 @@ const DOORS: [(&str, &[&str]); 35] = [
             "base/read_regular",
         ],
     ),
-    (
-        "schemars",
-        &["base/json", "model/json", "answer/document", "workflow/"],
-    ),
+    ("schemars", &["base/json", "model/json", "workflow/"]),
     (
         "serde",
         &[
@@ -181,7 +175,7 @@ const DOORS: [(&str, &[&str]); 35] = [
         "toml",
         &["config", "agent/setup/agents", "agent/setup/settings_toml"],
     ),
-    ("unicode_width", &["answer/columns"]),
+    ("unicode_width", &["answer/table"]),
     ("walkdir", &["worktree/sys/portable", "store/gc/disk_usage"]),
     ("winapi_util", &["worktree/sys/portable"]),
     (
@@ -579,7 +573,7 @@ const READERS: [(&str, &str); 8] = [
         "a bundle that the user names, perhaps a pipe",
     ),
     (
-        "commands/lists.rs",
+        "commands/args.rs",
         "a list that the user names, perhaps a pipe",
     ),
     ("ops/database/backup.rs", "a copy that was just made"),

@@ -4,31 +4,34 @@ use std::path::PathBuf;
 
 use clap::Subcommand;
 
-use crate::answer::Done;
-use crate::commands::lists;
-use crate::commands::workflow::report::{Checked, Next, TaskList};
+use crate::answer::words::eviction_lines;
+use crate::base::text::{escape, escape_line};
+use crate::commands::args::{self, PlanArgs};
+use crate::commands::prelude::*;
+use crate::commands::restore;
+use crate::commands::workflow::report::{Checked, Next, TaskList, conflicts, place};
 use crate::commands::workflow::resume::RecoverArgs;
-use crate::error::Result;
-use crate::ops::context::Context;
-use crate::ops::warning::Warning;
-use crate::shell::command_context::CommandContext;
-use crate::shell::exit_code;
-use crate::shell::run::{Command, Properties, RunCommand};
-use crate::workflow::engine::import_export::{self, ExportOptions, ImportOptions};
+use crate::error::sentence::CommandWords;
+use crate::model::json::{ChangeJson, CheckpointRef, plan_changes};
+use crate::ops::restore::restore_options::RestoreOutcome;
+use crate::workflow::documents::find_documents::render;
+use crate::workflow::engine::import_export::{self, ExportOptions, Exported, ImportOptions};
 use crate::workflow::engine::init_run::{self, InitOptions};
+use crate::workflow::engine::make_mini_commit::{commit_project, will_commit};
+use crate::workflow::engine::phase_transitions;
 use crate::workflow::engine::report::{Status, list, show};
 use crate::workflow::engine::resume_questions::ResumeOptions;
-use crate::workflow::engine::rewind::RewindOptions;
-use crate::workflow::engine::run_lifecycle::{CleanupOptions, EndMode, cleanup, end};
+use crate::workflow::engine::rewind::{self, RewindOptions, RewindOutcome};
+use crate::workflow::engine::run_lifecycle::{CleanupOptions, EndMode, EndOutcome, cleanup, end};
 use crate::workflow::engine::step::{StepOptions, check_expected, step};
 use crate::workflow::engine::transition::StepOutcome;
-use crate::workflow::rules::change::{Change, Note, PhaseChange, TaskChange};
+use crate::workflow::rules::advice::approve_command;
+use crate::workflow::rules::change::{Change, Finish, Note, PhaseChange, TaskChange};
+use crate::workflow::rules::event::Event;
+use crate::workflow::rules::status::PhaseStatus;
 
-pub mod documents;
-mod questions;
 pub mod report;
 pub mod resume;
-mod steps;
 
 /// Record a run of phases, and resume it after an interruption
 ///
@@ -157,22 +160,23 @@ pub enum TaskCommand {
     },
 }
 
+/// Properties of all commands of runs.
+const TRAITS: Properties = Properties {
+    left_by_a_signal: Some("'checkpoint workflow status' shows what was recorded"),
+    ..Properties::LONG
+};
+
 /// The end of a transition: partial if a profile file could not be written.
 fn stepped(stepped: (StepOutcome, Vec<Warning>)) -> Done<StepOutcome> {
-    let mut done = Done::from(stepped);
-    if done.answer.is_partial {
-        done.exit = exit_code::PARTIAL;
-    }
-    done
+    let is_partial = stepped.0.is_partial;
+    Done::from(stepped).exit_if(is_partial, exit_code::PARTIAL)
 }
 
 /// The end of a check: errors in a run count as damage.
 fn check((status, warnings): (Status, Vec<Warning>)) -> Done<Checked> {
-    let mut done = Done::new(Checked(status), warnings);
-    if !done.answer.is_sound() {
-        done.exit = exit_code::DAMAGED;
-    }
-    done
+    let checked = Checked(status);
+    let is_damaged = !checked.is_sound();
+    Done::new(checked, warnings).exit_if(is_damaged, exit_code::DAMAGED)
 }
 
 impl RunCommand for WorkflowArgs {
@@ -185,7 +189,7 @@ impl RunCommand for WorkflowArgs {
         Properties {
             name: Some(self.command.into_str()),
             has_dry_run,
-            ..Properties::LONG
+            ..TRAITS
         }
     }
 
@@ -193,12 +197,12 @@ impl RunCommand for WorkflowArgs {
         use WorkflowCommand as Of;
         Ok(match self.command {
             Of::Init(options) => {
-                let plan = options.plan.as_deref().map(lists::content).transpose()?;
+                let plan = options.plan.as_deref().map(args::content).transpose()?;
                 let begun = init_run::init(context, &options, plan.as_deref())?;
                 cmd.print(context, &stepped(begun))
             }
             Of::Status { run, file } => {
-                let document = file.as_deref().map(lists::content).transpose()?;
+                let document = file.as_deref().map(args::content).transpose()?;
                 let found = match document {
                     Some(document) => import_export::status_of_document(context, &document)?,
                     None => report::status(context, run.name(), true)?,
@@ -213,9 +217,7 @@ impl RunCommand for WorkflowArgs {
                 Some(settled) => cmd.print(context, &Done::from(settled)),
                 None => cmd.print(context, &resume::resume(context, cmd, options)?.into()),
             },
-            Of::Rewind(options) => {
-                cmd.print(context, &documents::rewind(context, cmd, options)?.into())
-            }
+            Of::Rewind(options) => cmd.print(context, &rewind(context, cmd, options)?.into()),
             Of::Note { note, step: of } => {
                 let noted = step(context, &of, &Change::Note(note))?;
                 cmd.print(context, &stepped(noted))
@@ -240,7 +242,7 @@ impl RunCommand for WorkflowArgs {
             }
             Of::Cleanup(options) => cmd.print(context, &cleanup(context, options)?.into()),
             Of::Import(options) => {
-                let document = lists::content(&options.file)?;
+                let document = args::content(&options.file)?;
                 let imported = import_export::import(context, &options, &document)?;
                 cmd.print(context, &stepped(imported))
             }
@@ -257,12 +259,12 @@ impl Command for PhaseArgs {
     fn properties(&self) -> Properties {
         Properties {
             name: Some(self.change.into_str()),
-            ..Properties::LONG
+            ..TRAITS
         }
     }
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<Done<StepOutcome>> {
-        Ok(stepped(steps::change_phase(
+        Ok(stepped(change_phase(
             context,
             cmd,
             &self.step,
@@ -278,7 +280,7 @@ impl RunCommand for TaskArgs {
                 TaskCommand::Change(change) => change.into_str(),
                 TaskCommand::List { .. } => "task.list",
             }),
-            ..Properties::LONG
+            ..TRAITS
         }
     }
 
@@ -295,5 +297,189 @@ impl RunCommand for TaskArgs {
         check_expected(&self.step, &status.run)?;
         let tasks = TaskList::new(status, phase.as_deref());
         Ok(cmd.print(context, &Done::new(tasks, warnings)))
+    }
+}
+
+pub fn change_phase(
+    context: &Context,
+    cmd: &CommandContext<'_>,
+    options: &StepOptions,
+    change: PhaseChange,
+) -> Result<(StepOutcome, Vec<Warning>)> {
+    match change {
+        PhaseChange::Start(begin) => phase_transitions::start(context, options, &begin),
+        PhaseChange::Done(finish) => finish_phase(context, cmd, options, &finish),
+        change => step(context, options, &Change::Phase(change)),
+    }
+}
+
+/// Ends a phase, and makes the commit in the project that is due then.
+fn finish_phase(
+    context: &Context,
+    cmd: &CommandContext<'_>,
+    options: &StepOptions,
+    finish: &Finish,
+) -> Result<(StepOutcome, Vec<Warning>)> {
+    // Asked first, so that nothing has been changed if the answer is no.
+    let commits = finish.project_git && will_commit(context, options)?;
+    if commits && !cmd.global.yes {
+        let what = "commit everything in the project's own repository";
+        cmd.ask(context, what, &format!("{what}?"))?;
+    }
+    let mut outcome = phase_transitions::done(context, options, finish)?;
+    if commits {
+        let children = cmd.children(context);
+        commit_project(context, options, &mut outcome, &|message| {
+            let _shield = context.interrupt.shield();
+            children.commit_all(message, context.root.path())
+        })?;
+    }
+    Ok(outcome)
+}
+
+impl Text for StepOutcome {
+    /// Of a new run the result is only its id.
+    fn write(&self, out: &mut Out<'_>) {
+        let (workflow, event) = (&self.run.workflow, &self.event);
+        if matches!(&*event.verb, "init" | "import") {
+            outln!(out, "{}", workflow.id);
+            talkln!(out, "Run begun; {}", place(workflow));
+            return;
+        }
+        outln!(out, "{}; {}", in_words(event), place(workflow));
+        if let Some(id) = event.checkpoints.first() {
+            talkln!(out, "checkpoint {}", id.get(..8).unwrap_or(id));
+        }
+        let phase = event.phase.as_ref().and_then(|id| workflow.phase(id));
+        if let Some(phase) = phase.filter(|phase| phase.status == PhaseStatus::AwaitingApproval) {
+            let command = approve_command(workflow, phase).to_string();
+            let (id, command) = (escape(&phase.id), escape_line(&command));
+            talkln!(out, "{id} waits for its approval: {command}");
+        }
+        out.talk.push_str(&eviction_lines("evicted", &self.evicted));
+    }
+}
+
+/// Formats `Phase build started`; an event of the whole run is its verb.
+fn in_words(event: &Event) -> String {
+    let object = event.phase.as_ref().or(event.task.as_ref());
+    let (Some(object), Some((noun, verb))) = (object, event.verb.split_once(' ')) else {
+        return event.subject();
+    };
+    let noun = if noun == "phase" { "Phase" } else { "Task" };
+    let done = match verb {
+        "start" => "started",
+        "fail" => "failed",
+        "skip" => "skipped",
+        "approve" => "approved",
+        "await" => "waits for approval",
+        "progress" => "goes on",
+        "add" => "added",
+        verb => verb,
+    };
+    format!("{noun} {} {done}", escape(object))
+}
+
+/// A run that was taken back.
+#[derive(Serialize, JsonSchema)]
+pub struct RewindAnswer {
+    #[serde(flatten)]
+    outcome: RewindOutcome,
+    /// What was done to the files; null if they were not taken back.
+    rewound: Option<RewoundFiles>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct RewoundFiles {
+    restored_from: CheckpointRef,
+    safety: Option<CheckpointRef>,
+    changes: Vec<ChangeJson>,
+}
+
+impl RewoundFiles {
+    fn new(files: &RestoreOutcome) -> Self {
+        Self {
+            restored_from: CheckpointRef::new(&files.target),
+            safety: files.safety.as_ref().map(CheckpointRef::new),
+            changes: plan_changes(&files.plan),
+        }
+    }
+}
+
+pub fn rewind(
+    context: &Context,
+    cmd: &CommandContext<'_>,
+    mut options: RewindOptions,
+) -> Result<(RewindAnswer, Vec<Warning>)> {
+    options.yes = cmd.global.yes;
+    if !(options.files || options.state || options.both) {
+        return Err(Error::usage(
+            "choose what to rewind: --files, --state or --both",
+        ));
+    }
+    if !options.state && !options.dry_run {
+        // The files go back without a plan that was shown.
+        let before = format!("pre-{}", options.to);
+        let again = CommandWords::new(["restore", &before]);
+        PlanArgs::default().resolve(context, false, &again)?;
+    }
+    let (outcome, warnings) = rewind::rewind(
+        context,
+        &options,
+        &mut |planned| restore::consent(context, cmd, planned, None, None),
+        &mut |what| cmd.ask(context, &what, &format!("{what}?")),
+    )?;
+    let rewound = outcome.files.as_ref().map(RewoundFiles::new);
+    Ok((RewindAnswer { outcome, rewound }, warnings))
+}
+
+impl Text for RewindAnswer {
+    fn write(&self, out: &mut Out<'_>) {
+        let outcome = &self.outcome;
+        let would = if outcome.dry_run { "would go" } else { "went" };
+        let to = escape(&outcome.to);
+        if let Some(files) = &outcome.files {
+            let written = files.plan.write.len() + files.plan.chmod.len();
+            let deleted = files.plan.delete.len();
+            let undo = files.safety.as_ref();
+            let undo = undo.map_or("", |_| "; 'checkpoint undo' takes this back");
+            outln!(
+                out,
+                "The files {would} back to before {to} ({written} written, {deleted} deleted){undo}."
+            );
+        }
+        if outcome.takes_state {
+            let run = escape(outcome.run.workflow.named());
+            outln!(out, "Workflow {run} {would} back to before {to}.");
+        }
+    }
+}
+
+impl Text for Exported {
+    fn write(&self, out: &mut Out<'_>) {
+        out.result.push_str(&render(&self.document));
+        out.talk.push_str(&conflicts(&self.conflicts));
+    }
+}
+
+impl Text for EndOutcome {
+    fn write(&self, out: &mut Out<'_>) {
+        let (archived, deleted, removed) = if self.dry_run {
+            ("Would archive", "Would delete", "Would remove")
+        } else {
+            ("Archived", "Deleted", "Removed")
+        };
+        for id in &self.archived {
+            outln!(out, "{archived} {id}");
+        }
+        for id in &self.purged {
+            outln!(out, "{deleted} {id} with all its transitions");
+        }
+        for path in self.removed_folders.iter().chain(&self.removed_files) {
+            outln!(out, "{removed} {}", escape(path));
+        }
+        if out.result.is_empty() {
+            outln!(out, "Nothing to clean up.");
+        }
     }
 }

@@ -1,16 +1,12 @@
 //! The state of runs: `status`, `next`, `check`, `list`, `show` and `task list`.
 
-use crate::answer::columns::aligned;
 use crate::answer::format::count;
 use crate::answer::place::{placed, placed_command};
-use crate::answer::{Out, Text, outln, talkln};
+use crate::answer::table::aligned;
 use crate::base::cut_list::and_more;
 use crate::base::text::{escape, escape_line};
 use crate::base::time;
-use crate::error::Result;
-use crate::model::json::{JsonSchema, Serialize};
-use crate::ops::context::Context;
-use crate::ops::warning::Warning;
+use crate::commands::prelude::*;
 use crate::workflow::documents::conflict::{Conflict, in_words};
 use crate::workflow::documents::drift::FileDrift;
 use crate::workflow::engine::report::{self, Listed, Seen, Shown, Status};

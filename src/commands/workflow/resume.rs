@@ -1,24 +1,27 @@
-//! `workflow resume` and `workflow recover`: the commands that ask.
+//! `workflow resume` and `workflow recover`: the commands that ask, in the words and letters of each
+//! profile.
 
-use crate::answer::{Done, Out, Text, outln, talkln};
 use crate::base::text::escape;
-use crate::base::time::rfc3339_seconds;
-use crate::commands::workflow::questions;
-use crate::commands::workflow::report::{changed, findings, with_place};
-use crate::error::{Code, Error, Result};
-use crate::ops::context::Context;
-use crate::ops::warning::Warning;
-use crate::shell::command_context::CommandContext;
-use crate::workflow::documents::conflict::Conflict;
+use crate::base::time::{self, rfc3339_seconds, utc_seconds};
+use crate::commands::prelude::*;
+use crate::commands::workflow::report::{ago, changed, findings, remarks, summary, with_place};
+use crate::error::Code;
+use crate::workflow::documents::conflict::{Conflict, ConflictKind, in_words};
+use crate::workflow::documents::find_documents::render;
 use crate::workflow::documents::import_edits::{self, Imported};
 use crate::workflow::engine::repair_run::{self, RecoverOutcome, Take};
-use crate::workflow::engine::report;
+use crate::workflow::engine::report::{self, Status};
 use crate::workflow::engine::resume::{self as op, ResumeOutcome};
 use crate::workflow::engine::resume_questions::{Question, ResumeOptions};
 use crate::workflow::engine::runs::Runs;
 use crate::workflow::engine::step::StepOptions;
-use crate::workflow::rules::choices::Chosen;
+use crate::workflow::profiles::dispatch::profile_of_path;
+use crate::workflow::rules::choices::{Chosen, voice};
+use crate::workflow::rules::phase::Phase;
 use crate::workflow::rules::profile::Profile;
+use crate::workflow::rules::status::PhaseStatus;
+use crate::workflow::rules::validate::is_stale;
+use crate::workflow::rules::workflow::Workflow;
 
 /// Repair a run after an interruption, or settle an unreadable state file
 #[derive(Clone, Debug, clap::Args)]
@@ -45,15 +48,15 @@ pub fn resume(
     let mut detail = None;
     let mut ask = |question: &Question<'_>| {
         if cmd.prompt.may_ask && !matches!(question, Question::Refused(_)) {
-            let text = questions::question(question, context.now_ms);
+            let text = question_words(question, context.now_ms);
             return cmd.prompt.words(&context.interrupt, &text);
         }
         if let Question::Resume(status) | Question::Unsound(status) | Question::Refused(status) =
             question
         {
-            detail = Some(status.detail(&questions::last_line(status)));
+            detail = Some(status.detail(&last_line(status)));
         }
-        let text = questions::without_terminal(question, context.now_ms);
+        let text = without_terminal(question, context.now_ms);
         cmd.printer.talk(&text);
         Ok(None)
     };
@@ -158,7 +161,7 @@ fn settle(
     let status = conflict.run.as_deref();
     let status = status.map(|id| report::status(context, Some(id), false));
     let status = status.transpose()?;
-    let shown = questions::conflict(conflict);
+    let shown = conflict_question(conflict);
     let answer = if dry_run {
         None
     } else {
@@ -169,7 +172,7 @@ fn settle(
         let state = status.as_ref().map(|(status, _)| &status.run.workflow);
         return Err(conflict.problem(state));
     };
-    let take = questions::side(conflict, &answer).ok_or_else(Error::declined)?;
+    let take = side(conflict, &answer).ok_or_else(Error::declined)?;
     repair_run::resolve_conflict(context, &conflict.path, take)
 }
 
@@ -189,7 +192,7 @@ impl Text for ResumeOutcome {
         }
         match self.done {
             Chosen::View => {
-                out.result.push_str(&questions::details(workflow));
+                out.result.push_str(&details(workflow));
                 return;
             }
             Chosen::Resume | Chosen::Pick(_) | Chosen::Decline => {
@@ -248,4 +251,216 @@ impl Text for RecoverOutcome {
             outln!(out, "  {}", escape(what));
         }
     }
+}
+
+const CORRUPTED: &str = "State appears corrupted. Start fresh? [y/N]";
+
+/// Formats the question up to where the answer is typed.
+fn question_words(question: &Question<'_>, now_ms: i64) -> String {
+    match question {
+        Question::Resume(status) => resume_question(status, now_ms, true),
+        Question::Unsound(status) => format!("{}{CORRUPTED} ", remarks(&status.seen)),
+        Question::Refused(status) => remarks(&status.seen),
+        Question::AbandonOrPick => {
+            "Abandon pipeline or pick a different phase? (abandon/pick) ".to_owned()
+        }
+        Question::Pick(workflow) => pick(workflow),
+        Question::Restart(workflow) => {
+            let named = escape(workflow.named());
+            format!("Archive {named} and start its plan again? [y/N] ")
+        }
+        Question::Again(workflow, given) => {
+            let (given, letters) = (escape(given), letters(workflow));
+            format!("'{given}' is not a valid answer.\n{letters}")
+        }
+        Question::Details(status) => {
+            let workflow = &status.run.workflow;
+            format!("{}\n{}", details(workflow), letters(workflow))
+        }
+    }
+}
+
+/// Formats it without a terminal: all details, and the question itself.
+fn without_terminal(question: &Question<'_>, now_ms: i64) -> String {
+    let shown = match question {
+        Question::Resume(status) => resume_question(status, now_ms, false),
+        Question::Unsound(status) => {
+            format!("{}\n{CORRUPTED}", resume_question(status, now_ms, false))
+        }
+        other => question_words(other, now_ms),
+    };
+    format!("{}\n", shown.trim_end())
+}
+
+/// Returns the last line of the first question.
+fn last_line(status: &Status) -> String {
+    if status.seen.report.valid {
+        letters(&status.run.workflow).trim_end().to_owned()
+    } else {
+        CORRUPTED.to_owned()
+    }
+}
+
+/// Formats the document in which the run is kept, else the complete state.
+fn details(workflow: &Workflow) -> String {
+    let is_own = |path: &str| voice(workflow).is_some() && profile_of_path(path) == voice(workflow);
+    let document = workflow.documents.iter().find(|(path, _)| is_own(path));
+    document
+        .map_or_else(|| workflow.to_json(), |(_, value)| render(value))
+        .lines()
+        .map(|line| format!("{}\n", escape(line)))
+        .collect()
+}
+
+fn resume_question(status: &Status, now_ms: i64, for_a_person: bool) -> String {
+    let workflow = &status.run.workflow;
+    let drift = status.seen.drift.iter();
+    let drift = drift.filter(|drift| !drift.changes.is_empty());
+    let drift: String = drift.map(|drift| changed(drift, now_ms)).collect();
+    let beside = drift + &remarks(&status.seen);
+    let letters = letters(workflow);
+    let head = match voice(workflow) {
+        Some(Profile::Phases) => {
+            let (named, started) = (
+                escape(workflow.named()),
+                rfc3339_seconds(workflow.created_ms),
+            );
+            let offer = if is_stale(workflow, now_ms) {
+                "This state is old: answer n to archive it and start fresh.\n"
+            } else {
+                ""
+            };
+            return format!(
+                "Detected interrupted workflow: {named} (started {started})\n{beside}{offer}{letters}"
+            );
+        }
+        Some(Profile::Registry) => registry(workflow, now_ms),
+        _ => summary(workflow, time::shown(for_a_person)),
+    };
+    let gap = if beside.is_empty() { "" } else { "\n" };
+    format!("{head}{gap}{beside}\n{letters}")
+}
+
+/// Returns the last line of a question.
+fn letters(workflow: &Workflow) -> String {
+    let next = workflow.next();
+    match voice(workflow) {
+        Some(Profile::Registry) => "Choice [r/s/v/d]: ".to_owned(),
+        Some(Profile::Phases) => {
+            format!(
+                "Resume workflow from {}? [Y/n] ",
+                next.map_or("its end".to_owned(), |phase| escape(&phase.id))
+            )
+        }
+        _ => format!(
+            "Resume from \"{}\"? (y/n/restart) ",
+            next.map_or("its end".to_owned(), |phase| escape(&phase.name))
+        ),
+    }
+}
+
+fn registry(workflow: &Workflow, now_ms: i64) -> String {
+    let total = workflow.phases.len();
+    let last = workflow
+        .phases
+        .iter()
+        .rposition(|phase| phase.status == PhaseStatus::Complete);
+    let progress = match last {
+        None => format!("No phase of {total} completed"),
+        Some(at) => format!("Phase {} of {total} completed", at + 1),
+    };
+    let number = |phase: &Phase| workflow.number_of(&phase.id).unwrap_or_default();
+    let next = workflow.next().map_or("the end".to_owned(), |phase| {
+        format!("Phase {}", number(phase))
+    });
+    format!(
+        "Found existing checkpoint for \"{}\"\nCreated: {} ({})\nProgress: {progress}\n\nOptions:\n  \
+         (r)esume - Continue from {next}\n  (s)tart fresh - Delete checkpoint and restart\n  \
+         (v)iew details - Show checkpoint contents\n  (d)elete - Remove checkpoint without starting\n",
+        escape(if workflow.description.is_empty() {
+            workflow.named()
+        } else {
+            &workflow.description
+        }),
+        utc_seconds(workflow.created_ms),
+        ago(workflow.created_ms, now_ms),
+    )
+}
+
+fn pick(workflow: &Workflow) -> String {
+    let line = |phase: &Phase| {
+        let number = workflow.number_of(&phase.id).unwrap_or_default();
+        let unmet = workflow.unmet(phase);
+        let waits = if unmet.is_empty() {
+            String::new()
+        } else {
+            format!(", waits for {}", escape(&unmet.join(", ")))
+        };
+        format!(
+            "  {number} {} ({}{waits})\n",
+            escape(&phase.name),
+            escape(&phase.id)
+        )
+    };
+    let listed: String = workflow.remaining().map(line).collect();
+    format!("Remaining:\n{listed}Which phase? ")
+}
+
+/// Formats the question about a conflict, with the complete content of the file.
+fn conflict_question(conflict: &Conflict) -> String {
+    let path = escape(&conflict.path);
+    let listed = |text: &str| {
+        let lines = text.lines();
+        lines
+            .map(|line| format!("  | {}\n", escape(line)))
+            .collect::<String>()
+    };
+    match &conflict.kind {
+        ConflictKind::Malformed { findings, raw } => {
+            let found = findings.iter().map(|one| format!("  {}\n", in_words(one)));
+            let (found, shown) = (
+                found.collect::<String>(),
+                listed(&String::from_utf8_lossy(raw)),
+            );
+            let ask = match profile_of_path(&conflict.path) {
+                Some(Profile::Phases) => CORRUPTED,
+                Some(Profile::Registry) => {
+                    "Delete the corrupted checkpoint? It is kept in the archive. [y/N]"
+                }
+                _ => "Attempt manual recovery or start fresh? (recover/fresh)",
+            };
+            format!("State file is malformed: {path}\n{found}It says:\n{shown}{ask} ")
+        }
+        ConflictKind::Gone => {
+            let run = conflict.run.as_deref().unwrap_or_default();
+            format!(
+                "{path} was removed, and its workflow {run} is open.\nHas it ended, or should the file be written again? (ended/anew) "
+            )
+        }
+        ConflictKind::BothChanged { file, state } => {
+            let (file, state) = (listed(&render(file)), listed(&render(state)));
+            format!(
+                "{path} was edited while the workflow moved on.\nThe file says:\n{file}The recorded state says:\n{state}Which counts? (file/state) "
+            )
+        }
+    }
+}
+
+/// Interprets an answer; only the words of the question are valid.
+fn side(conflict: &Conflict, answer: &str) -> Option<Take> {
+    let word = answer.trim().to_ascii_lowercase();
+    let is_pipeline = profile_of_path(&conflict.path) == Some(Profile::Pipeline);
+    Some(match (&conflict.kind, word.as_str()) {
+        (ConflictKind::BothChanged { .. }, "file") => Take::File,
+        (ConflictKind::BothChanged { .. }, "state") | (ConflictKind::Gone, "anew") => Take::State,
+        (ConflictKind::Gone, "ended") => Take::None,
+        (ConflictKind::Malformed { .. }, "recover" | "manual" | "manual recovery")
+            if is_pipeline =>
+        {
+            conflict.run.as_ref().map_or(Take::Copy, |_| Take::State)
+        }
+        (ConflictKind::Malformed { .. }, "fresh" | "start fresh") if is_pipeline => Take::None,
+        (ConflictKind::Malformed { .. }, "y" | "yes") if !is_pipeline => Take::None,
+        _ => return None,
+    })
 }

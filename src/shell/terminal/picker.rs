@@ -1,23 +1,33 @@
 //! Lets a user choose a checkpoint or a prompt from a list, with what going back to it would change
-//! beside it.
+//! beside it; on the whole terminal for a while, which is as before when this ends, also by a panic.
 
 use std::cell::Cell;
 use std::collections::HashMap;
+use std::io::{self, ErrorKind, IsTerminal as _, Stderr, Write as _, stderr, stdin};
 use std::path::Path;
-use std::sync::mpsc;
+use std::sync::Once;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use ratatui::prelude::{Color, Constraint, Frame, Layout, Line, Modifier, Style};
+use ratatui::crossterm::cursor::{Hide, Show};
+use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use ratatui::crossterm::execute;
+use ratatui::crossterm::terminal::{
+    Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode,
+    enable_raw_mode, is_raw_mode_enabled,
+};
+use ratatui::prelude::{
+    Color, Constraint, CrosstermBackend, Frame, Layout, Line, Modifier, Rect, Style, Terminal,
+};
 use ratatui::widgets::{Block, Borders, List, ListState, Paragraph};
+use ratatui::{TerminalOptions, Viewport};
 
-use crate::answer::columns::{aligned, cut};
 use crate::answer::format::Paint;
 use crate::answer::plan::{self, Tense};
-use crate::answer::table::{change_words, state_words};
+use crate::answer::table::{aligned, change_words, cut, state_words};
 use crate::answer::words::count_files;
-use crate::base::interrupt::Interrupt;
+use crate::base::interrupt::{Interrupt, Shield};
 use crate::base::text::escape;
 use crate::base::time::{ago, local_minutes};
 use crate::error::{Code, Error, Result};
@@ -27,7 +37,8 @@ use crate::model::session::notes::PromptNote;
 use crate::model::state::object_id::ObjectId;
 use crate::ops::browse::list::ListOutcome;
 use crate::ops::browse::prompts::PromptsOutcome;
-use crate::shell::terminal::keyboard::FullScreen;
+use crate::shell::terminal::printer;
+use crate::shell::terminal::progress::{self, Hidden};
 
 /// Screens as wide as this show the changes beside the list, others below it.
 const SIDE_BY_SIDE_COLUMNS: u16 = 100;
@@ -413,4 +424,160 @@ impl PickerState {
 
 fn refused(cause: std::io::Error) -> Error {
     Error::io("use", Path::new("the terminal"))(cause)
+}
+
+/// What ended sooner was no pager that somebody closed.
+const READING_TIME: Duration = Duration::from_millis(400);
+
+/// Terminal in raw mode with a screen of its own, until dropped.
+pub struct FullScreen {
+    terminal: Terminal<CrosstermBackend<Stderr>>,
+    keys: Keys,
+    _shield: Shield,
+    _hidden: Hidden,
+}
+
+impl FullScreen {
+    /// # Errors
+    /// The terminal refuses.
+    pub fn open(interrupt: &Interrupt) -> io::Result<Self> {
+        static AT_PANIC: Once = Once::new();
+        AT_PANIC.call_once(|| {
+            let next = std::panic::take_hook();
+            std::panic::set_hook(Box::new(move |what| {
+                leave();
+                next(what);
+            }));
+        });
+        let screen = Self {
+            terminal: terminal()?,
+            keys: Keys::start()?,
+            _shield: interrupt.shield(),
+            _hidden: progress::hide(),
+        };
+        enter()?;
+        Ok(screen)
+    }
+
+    /// Gives the terminal to something else for a while, and waits for a key where that may have
+    /// ended at once.
+    ///
+    /// # Errors
+    /// The terminal refuses.
+    pub fn aside(&mut self, other: impl FnOnce()) -> io::Result<()> {
+        leave();
+        let begun = Instant::now();
+        other();
+        if begun.elapsed() < READING_TIME {
+            enable_raw_mode()?;
+            stderr().write_all(b"(any key: back)")?;
+            while self.key(Duration::from_secs(1))?.is_none() {}
+        }
+        self.terminal = terminal()?;
+        enter()
+    }
+
+    /// # Errors
+    /// The terminal is gone.
+    pub fn draw(&mut self, draw: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
+        if self.terminal.get_frame().area() != area() {
+            execute!(stderr(), Clear(ClearType::All))?;
+            self.terminal = terminal()?;
+        }
+        self.terminal.draw(draw).map(|_| ())
+    }
+
+    /// Waits for a key; `None` if none was typed in this time.
+    ///
+    /// # Errors
+    /// The terminal is gone.
+    pub fn key(&mut self, wait: Duration) -> io::Result<Option<KeyEvent>> {
+        let event = self.keys.next(wait)?;
+        Ok(event
+            .and_then(|event| event.as_key_event())
+            .filter(|key| key.kind != KeyEventKind::Release))
+    }
+}
+
+/// A thread that reads a key whenever one is wanted. Nothing waits for its end, because crossterm
+/// reads on for ever once the terminal is gone.
+struct Keys {
+    wanted: Sender<()>,
+    read: Receiver<io::Result<Event>>,
+    is_wanted: bool,
+}
+
+impl Keys {
+    fn start() -> io::Result<Self> {
+        let (wanted, wishes) = mpsc::channel();
+        let (sender, read) = mpsc::channel();
+        let answer = move || wishes.iter().all(|()| sender.send(event::read()).is_ok());
+        thread::Builder::new().spawn(answer)?;
+        Ok(Self {
+            wanted,
+            read,
+            is_wanted: false,
+        })
+    }
+
+    fn next(&mut self, wait: Duration) -> io::Result<Option<Event>> {
+        if !std::mem::replace(&mut self.is_wanted, true) {
+            // Without the thread, nothing comes back either.
+            let _ = self.wanted.send(());
+        }
+        match self.read.recv_timeout(wait) {
+            Ok(event) => {
+                self.is_wanted = false;
+                event.map(Some)
+            }
+            Err(RecvTimeoutError::Timeout) if stdin().is_terminal() => Ok(None),
+            Err(_) => Err(ErrorKind::UnexpectedEof.into()),
+        }
+    }
+}
+
+impl Drop for FullScreen {
+    fn drop(&mut self) {
+        leave();
+    }
+}
+
+/// A screen on which nothing is drawn yet.
+fn terminal() -> io::Result<Terminal<CrosstermBackend<Stderr>>> {
+    let viewport = Viewport::Fixed(area());
+    Terminal::with_options(
+        CrosstermBackend::new(stderr()),
+        TerminalOptions { viewport },
+    )
+}
+
+/// The whole terminal; one that knows no size has the usual one.
+fn area() -> Rect {
+    let (columns, rows) = printer::size_of(&stderr());
+    let short = |length: usize| u16::try_from(length).unwrap_or(u16::MAX);
+    Rect::new(0, 0, short(columns), short(rows))
+}
+
+/// Forgets what was typed for a screen that is gone, so that it answers no question after it.
+pub fn forget_typed() {
+    // Without raw mode, a line that has no end yet would stay.
+    let _ = enable_raw_mode();
+    while event::poll(Duration::ZERO).unwrap_or(false) {
+        if event::read().is_err() {
+            break;
+        }
+    }
+    let _ = disable_raw_mode();
+}
+
+fn enter() -> io::Result<()> {
+    enable_raw_mode()?;
+    execute!(stderr(), EnterAlternateScreen, Hide)
+}
+
+fn leave() {
+    if is_raw_mode_enabled().unwrap_or(false) {
+        let _ = execute!(stderr(), Show, LeaveAlternateScreen);
+        let _ = disable_raw_mode();
+    }
 }

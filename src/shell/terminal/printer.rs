@@ -8,12 +8,14 @@ use std::ops::ControlFlow;
 use std::sync::OnceLock;
 
 use crate::answer::Out;
-use crate::answer::format::Paint;
+use crate::answer::format::{Escaper, Paint, harmless};
 use crate::answer::place::placed;
-use crate::answer::terminal::{Escaper, harmless};
+use crate::answer::words;
 use crate::config::environment::{ColorChoice, Environment};
+use crate::error::Error;
 use crate::ops::context::Context;
-use crate::shell::global::{Color, GlobalArgs};
+use crate::ops::warning::Warning;
+use crate::shell::environment::{Color, GlobalArgs};
 use crate::shell::terminal::progress;
 
 /// Columns and rows of a terminal that does not tell its own.
@@ -147,6 +149,16 @@ impl Printer {
     /// Prints what must always be seen.
     pub fn failure(&self, text: &str) {
         to_stderr(&placed(text), self.err_paint);
+    }
+
+    /// Prints what failed, in one line.
+    pub fn error(&self, error: &Error) {
+        self.failure(&words::error(error, self.err_paint));
+    }
+
+    /// Prints a warning that must always be seen.
+    pub fn warning(&self, warning: &Warning) {
+        self.failure(&words::warning(warning, self.err_paint));
     }
 }
 

@@ -1,6 +1,6 @@
 //! Terminal output: nothing in it acts there or reverses text, and names stay distinct.
 
-use checkpoint::answer::terminal::Escaper;
+use checkpoint::answer::format::Escaper;
 use checkpoint::base::quoting::quoted;
 use checkpoint::base::text::escape_bytes;
 use checkpoint::base::text::escape_content;
