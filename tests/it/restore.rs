@@ -550,11 +550,11 @@ fn a_path_that_is_new_since_is_deleted_and_said_to_be() {
         "{run}"
     );
     assert!(
-        lines[1].starts_with("Deleted `s/new`, which checkpoint "),
+        lines[2].starts_with("Deleted `s/new`, which checkpoint "),
         "{run}"
     );
     assert!(
-        lines[2].starts_with("Deleted `dir`, which checkpoint "),
+        lines[1].starts_with("Deleted `dir`, which checkpoint "),
         "{run}"
     );
     assert!(!sandbox.exists("s/new") && !sandbox.exists("dir"));
