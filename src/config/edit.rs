@@ -5,7 +5,8 @@ use std::path::Path;
 use toml::de::DeTable;
 
 use crate::base::text::escape;
-use crate::config::file::{self, Owner};
+use crate::config::file;
+use crate::config::keys::{self, Owner};
 use crate::config::settings::problems_of;
 use crate::error::{Error, Result};
 
@@ -16,7 +17,7 @@ use crate::error::{Error, Result};
 /// The key is none that is set in one line, or the value is bad. The text has an error that leaves
 /// the effect open.
 pub fn set(file: &Path, text: &str, key: &str, typed: &str) -> Result<(String, String)> {
-    if key == "database" || !file::keys(Owner::User).any(|known| known == key) {
+    if key == "database" || !keys::keys(Owner::User).any(|known| known == key) {
         let nearest = file::nearest(key, Owner::User);
         let key = escape(key);
         let what =

@@ -8,17 +8,12 @@ use toml::de::DeTable;
 
 use crate::base::read_regular;
 use crate::base::text::{edit_distance, escape};
+use crate::config::keys::{Owner, keys};
 use crate::error::{Code, Error};
 use crate::model::json::{self, JsonSchema, Serialize};
 
 /// Key of the patterns that a file leaves out.
 pub const EXCLUDE: &str = "exclude";
-/// Keys of the user's own file alone.
-const USER_KEYS: &str = "agent_restore audit auto auto_prune database dedup_window max_file_size \
-    max_files max_store_size prompts sensitive_allow";
-/// Keys that a project may set too: it may exclude more and keep more, nothing else.
-const PROJECT_KEYS: &str = "exclude keep keep_auto keep_daily keep_hourly keep_monthly keep_weekly \
-    keep_within";
 /// Keys without which more is recorded or allowed.
 const PROTECTING: [&str; 6] = [
     "agent_restore",
@@ -32,19 +27,6 @@ const PROTECTING: [&str; 6] = [
 const MOST_SLIPS: usize = 2;
 /// Upper bound on the size of a configuration file, in bytes; a larger file is refused.
 const LARGEST_CONFIG_BYTES: u64 = 1 << 20;
-
-/// Whose a file is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Owner {
-    User,
-    Project,
-}
-
-/// Returns the keys of a file.
-pub fn keys(owner: Owner) -> impl Iterator<Item = &'static str> {
-    let of_user = USER_KEYS.split(' ').filter(move |_| owner == Owner::User);
-    of_user.chain(PROJECT_KEYS.split(' '))
-}
 
 /// A file, its known keys, and the problems with them.
 #[derive(Debug, Default, Serialize, JsonSchema)]

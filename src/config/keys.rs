@@ -1,4 +1,4 @@
-//! The types of the values in configuration files, and how each is read.
+//! The keys of configuration files, the types of their values, and how each is read.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -10,6 +10,26 @@ use toml::Value;
 
 use crate::base::time::parse_span;
 use crate::model::checkpoint::keep_policy::PolicyChange;
+
+/// Keys of the user's own file alone.
+const USER_KEYS: &str = "agent_restore audit auto auto_prune database dedup_window max_file_size \
+    max_files max_store_size prompts sensitive_allow";
+/// Keys that a project may set too: it may exclude more and keep more, nothing else.
+const PROJECT_KEYS: &str = "exclude keep keep_auto keep_daily keep_hourly keep_monthly keep_weekly \
+    keep_within";
+
+/// Whose a file is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Owner {
+    User,
+    Project,
+}
+
+/// Returns the keys of a file.
+pub fn keys(owner: Owner) -> impl Iterator<Item = &'static str> {
+    let of_user = USER_KEYS.split(' ').filter(move |_| owner == Owner::User);
+    of_user.chain(PROJECT_KEYS.split(' '))
+}
 
 /// What agents may do, and what is recorded of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]

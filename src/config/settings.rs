@@ -9,8 +9,10 @@ use serde::Deserialize;
 
 use crate::base::read_regular;
 use crate::config::environment::{Environment, Origin};
-use crate::config::file::{self, ConfigFile, ConfigProblem, EXCLUDE, Owner};
-use crate::config::keys::{self, AgentConsent, AgentSettings, DatabaseCommands, PromptWords};
+use crate::config::file::{self, ConfigFile, ConfigProblem, EXCLUDE};
+use crate::config::keys::{
+    self, AgentConsent, AgentSettings, DatabaseCommands, Owner, PromptWords,
+};
 use crate::error::Result;
 use crate::model::checkpoint::keep_policy::{Policy, PolicyChange};
 

@@ -1,23 +1,21 @@
 //! Runs the commands behind tools, each as if it were called with `--json`: in the directories that
 //! are allowed, with the plans that were shown, and cut where an answer is too long.
 
-use std::collections::HashMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::answer::envelope::{self, ErrorJson};
 use crate::answer::place::{self, PlaceWords};
 use crate::base::interrupt::Interrupt;
-use crate::base::mutex::lock;
 use crate::base::progress::Progress;
-use crate::base::text::escape;
 use crate::cli::entry;
 use crate::config::environment::Environment;
 use crate::error::{Code, Error, Result, exit_code};
+use crate::mcp::paging;
+use crate::mcp::plans::{Plans, ShownPlan};
 use crate::mcp::tools::{Arguments, ToolEffect, ToolSpec, USUAL_RESULTS, usage};
 use crate::ops::find_root::{Place, exactly};
 
@@ -113,7 +111,7 @@ impl Front {
             _ => None,
         };
         let limit = given.number("limit").map(|limit| limit.max(1)).or(usual);
-        let next = page(&mut document, tool.lists, from, limit);
+        let next = paging::page(&mut document, tool.lists, from, limit);
         // Without a terminal, `resume` shows what can be answered, and decides nothing.
         let shows_choices = tool.name == "workflow_resume" && code == exit_code::REFUSED;
         Ok(ToolAnswer {
@@ -132,12 +130,12 @@ impl Front {
         work: &RunningWork,
     ) -> ToolAnswer {
         let limit = given.number("limit").unwrap_or(CHANGES_BESIDE_A_PATCH);
-        cut_list(&mut document, "changes", limit);
+        paging::cut_list(&mut document, "changes", limit);
         let (_, printed) = self.run_as(dir, words, work, false);
         let patch = String::from_utf8_lossy(&printed);
         let within = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
         let from = patch.floor_char_boundary(within(given.cursor().unwrap_or_default()));
-        let room = LONGEST_TEXT.saturating_sub(length(&document) + ROOM_FOR_WORDS);
+        let room = paging::LONGEST_TEXT.saturating_sub(paging::length(&document) + ROOM_FOR_WORDS);
         let most = within(most_bytes(given))
             .min(room)
             .max(within(LONGEST_LETTER));
@@ -148,7 +146,7 @@ impl Front {
         if let Some(next) = next {
             let all = patch.len();
             let message = format!("{end} of {all} bytes of the patch; cursor {next} goes on");
-            warn(&mut document, &message);
+            paging::warn(&mut document, &message);
         }
         ToolAnswer::page(document, next, vec![patch[from..end].to_owned()])
     }
@@ -170,7 +168,7 @@ impl Front {
             ];
             let (_, document) = self.run(dir, &[&words[..1], &part, &words[1..]].concat(), work);
             // Characters that are escaped need more room.
-            if most < 2 * LONGEST_LETTER || length(&document) <= LONGEST_TEXT {
+            if most < 2 * LONGEST_LETTER || paging::length(&document) <= paging::LONGEST_TEXT {
                 break document;
             }
             most /= 2;
@@ -187,7 +185,7 @@ impl Front {
         let next = (length > 0 && end < size).then_some(end);
         if let Some(next) = next {
             let message = format!("{length} of {size} bytes; cursor {next} goes on");
-            warn(&mut document, &message);
+            paging::warn(&mut document, &message);
         }
         ToolAnswer::page(document, next, Vec::new())
     }
@@ -259,7 +257,7 @@ impl Front {
             words.insert(1, "--dry-run".into());
             let (_, mut now) = self.run(&plan.dir, &words, work);
             now["data"]["plan_digest"] = Value::Null;
-            page(&mut now, tool.lists, 0, None);
+            paging::page(&mut now, tool.lists, 0, None);
             texts.push(format!("It would now do this: {now}"));
             document["error"]["message"] = "something has moved since this plan was shown".into();
             advise(
@@ -270,7 +268,7 @@ impl Front {
             // What could not be carried out, as on a full disk, can be tried again.
             self.plans.note(digest, plan);
         }
-        page(&mut document, tool.lists, 0, None);
+        paging::page(&mut document, tool.lists, 0, None);
         ToolAnswer::page(document, None, texts)
     }
 
@@ -329,7 +327,7 @@ pub fn refused(tool: &ToolSpec, error: &Error) -> ToolAnswer {
             "the input schema of the tool names its arguments",
         );
     }
-    page(&mut document, &[], 0, None);
+    paging::page(&mut document, &[], 0, None);
     ToolAnswer::page(document, None, Vec::new())
 }
 
@@ -343,176 +341,6 @@ fn advise(document: &mut Value, hint: &str) {
 fn most_bytes(given: &Arguments) -> u64 {
     let most = given.number("max_bytes").unwrap_or(MOST_BYTES);
     most.clamp(LONGEST_LETTER, MOST_BYTES)
-}
-
-/// Upper bound on an answer as text, in characters.
-pub const LONGEST_TEXT: usize = 25_000;
-/// Items that are left of a list, and characters of a text, where an answer is still too long.
-const ITEMS_LEFT: usize = 10;
-const CHARACTERS_LEFT: usize = 1_000;
-
-/// Cuts an answer to a page: of the list of one of `keys` from `from` on, at most `limit` items.
-/// Returns where the next page begins, if there is one.
-pub fn page(document: &mut Value, keys: &[&str], from: u64, limit: Option<u64>) -> Option<u64> {
-    let place = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
-    let lists = keys.iter().copied();
-    let key = lists.max_by_key(|key| document["data"][*key].as_array().map_or(0, Vec::len));
-    let all = key.and_then(|key| document["data"][key].as_array().cloned());
-    let (Some(key), Some(all)) = (key, all) else {
-        shorten(document);
-        return None;
-    };
-    let from = place(from).min(all.len());
-    let mut end = from
-        .saturating_add(limit.map_or(usize::MAX, place))
-        .min(all.len());
-    loop {
-        document["data"][key] = all[from..end].into();
-        let is_short = length(document) <= LONGEST_TEXT;
-        if is_short || end <= from + 1 {
-            break;
-        }
-        end = from + (end - from) / 2;
-    }
-    let next = (end < all.len()).then_some(end as u64);
-    if let Some(next) = next {
-        let message = format!(
-            "{} of {} {key}; cursor {next} goes on",
-            end - from,
-            all.len()
-        );
-        warn(document, &message);
-    }
-    shorten(document);
-    next
-}
-
-/// Cuts a list beside which something else is paged, and then the whole answer if it is too long.
-pub fn cut_list(document: &mut Value, key: &str, limit: u64) {
-    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-    let count = document["data"][key].as_array().map_or(0, Vec::len);
-    if let Some(list) = document["data"][key]
-        .as_array_mut()
-        .filter(|_| count > limit)
-    {
-        list.truncate(limit);
-        let message = format!("{limit} of {count} {key}; all of them are listed without a patch");
-        warn(document, &message);
-    }
-    shorten(document);
-}
-
-/// Adds to the warnings of an answer that it was cut.
-pub fn warn(document: &mut Value, message: &str) {
-    let warning =
-        json!({"code": "cut", "message": message, "path": null, "path_hex": null, "command": null});
-    if let Some(warnings) = document["warnings"].as_array_mut() {
-        warnings.push(warning);
-    }
-}
-
-/// Cuts every list and text of an answer that is still too long.
-fn shorten(document: &mut Value) {
-    for (items, characters) in [
-        (ITEMS_LEFT * 10, CHARACTERS_LEFT * 10),
-        (ITEMS_LEFT, CHARACTERS_LEFT),
-        (1, CHARACTERS_LEFT / 10),
-    ] {
-        if length(document) <= LONGEST_TEXT {
-            return;
-        }
-        let is_cut = cut(&mut document["data"], items, characters)
-            | cut(&mut document["error"], items, characters);
-        if is_cut {
-            warn(document, "longer lists and texts are cut");
-        }
-    }
-}
-
-fn cut(value: &mut Value, items: usize, characters: usize) -> bool {
-    match value {
-        Value::Array(list) => {
-            let is_long = list.len() > items;
-            list.truncate(items);
-            list.iter_mut()
-                .fold(is_long, |done, item| cut(item, items, characters) | done)
-        }
-        Value::Object(object) => object
-            .iter_mut()
-            .fold(false, |done, (_, item)| cut(item, items, characters) | done),
-        Value::String(text) => {
-            let end = text.char_indices().nth(characters).map(|(at, _)| at);
-            end.map(|end| text.truncate(end)).is_some()
-        }
-        _ => false,
-    }
-}
-
-pub fn length(document: &Value) -> usize {
-    document.to_string().chars().count()
-}
-
-/// Time for which a plan is good.
-const LIFETIME: Duration = Duration::from_mins(30);
-/// Upper bound on the plans that are remembered; the oldest go first.
-const MOST_PLANS: usize = 256;
-
-/// A restore as it was shown.
-#[derive(Clone, Debug)]
-pub struct ShownPlan {
-    pub dir: PathBuf,
-    /// The command, without the options of a dry run.
-    pub words: Vec<OsString>,
-    /// What it would do, in a sentence.
-    pub stake: String,
-    pub shown: Instant,
-}
-
-/// The plans of one server, by their digests.
-#[derive(Debug, Default)]
-pub struct Plans(Mutex<HashMap<String, ShownPlan>>);
-
-impl Plans {
-    pub fn note(&self, digest: &str, plan: ShownPlan) {
-        let mut plans = lock(&self.0);
-        if plans.len() >= MOST_PLANS {
-            let oldest = plans.iter().min_by_key(|(_, plan)| plan.shown);
-            if let Some(oldest) = oldest.map(|(digest, _)| digest.clone()) {
-                plans.remove(&oldest);
-            }
-        }
-        plans.insert(digest.to_owned(), plan);
-    }
-
-    /// Returns a plan that can be carried out; `dir` is the directory that was named with it.
-    ///
-    /// # Errors
-    /// It was not shown by this server, is used or too old, or is of another directory.
-    pub fn find(&self, digest: &str, dir: Option<&Path>) -> Result<ShownPlan> {
-        let refused = |why| not_known(digest, why);
-        let plans = lock(&self.0);
-        let plan = plans.get(digest);
-        let plan = plan.ok_or_else(|| refused("was not shown by this server, or is used"))?;
-        if plan.shown.elapsed() > LIFETIME {
-            return Err(refused("was shown more than 30 minutes ago"));
-        }
-        if dir.is_some_and(|dir| dir != plan.dir) {
-            return Err(refused("is of another directory"));
-        }
-        Ok(plan.clone())
-    }
-
-    /// As [`Self::find`], and uses the plan.
-    ///
-    /// # Errors
-    /// As [`Self::find`].
-    pub fn take(&self, digest: &str) -> Result<ShownPlan> {
-        let plan = self.find(digest, None)?;
-        let is_first = lock(&self.0).remove(digest).is_some();
-        is_first
-            .then_some(plan)
-            .ok_or_else(|| not_known(digest, "is used"))
-    }
 }
 
 /// Canonical paths; what lies below them is allowed too.
@@ -577,91 +405,8 @@ impl AllowedDirs {
     }
 }
 
-fn not_known(plan: &str, why: &str) -> Error {
-    let what = format!("the plan '{}' {why}; nothing was changed", escape(plan));
-    Error::new(Code::PLAN_NOT_KNOWN, what)
-        .advise("the tool checkpoint_plan_restore makes a new one")
-}
-
 fn not_allowed(dir: &Path) -> Error {
     let dir = dir.display();
     let what = format!("{dir} is outside the directories of this server; nothing was done");
     Error::new(Code::DIR_NOT_ALLOWED, what).advise("'checkpoint mcp --help' says how to let it in")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn document(count: usize, width: usize) -> Value {
-        let items: Vec<Value> = (0..count)
-            .map(|at| json!({"at": at, "text": "x".repeat(width)}))
-            .collect();
-        json!({"data": {"items": items, "left_alone": []}, "error": null, "warnings": []})
-    }
-
-    #[test]
-    fn pages_hold_every_item_once_and_are_short() {
-        for (count, width, limit) in [
-            (0, 1, None),
-            (3, 1, Some(1)),
-            (900, 200, None),
-            (50, 9_000, Some(7)),
-        ] {
-            let (mut seen, mut from) = (Vec::new(), Some(0));
-            while let Some(at) = from {
-                let mut page_of = document(count, width);
-                from = page(&mut page_of, &["items"], at, limit);
-                assert!(length(&page_of) <= LONGEST_TEXT);
-                assert_eq!(
-                    page_of["warnings"]
-                        .as_array()
-                        .is_some_and(|w| !w.is_empty()),
-                    from.is_some()
-                );
-                seen.extend(
-                    page_of["data"]["items"]
-                        .as_array()
-                        .expect("a list")
-                        .iter()
-                        .map(|item| item["at"].clone()),
-                );
-            }
-            let all: Vec<Value> = (0..count).map(Value::from).collect();
-            assert_eq!(seen, all);
-        }
-    }
-
-    #[test]
-    fn what_is_not_paged_is_cut_too() {
-        let mut long = document(1, 100_000);
-        long["data"]["left_alone"] = (0..50_000).collect::<Vec<u32>>().into();
-        assert_eq!(page(&mut long, &["none"], 0, None), None);
-        assert!(length(&long) <= LONGEST_TEXT);
-        assert_eq!(long["warnings"][0]["code"], "cut");
-    }
-
-    #[test]
-    fn a_plan_is_good_once_for_its_directory_and_for_half_an_hour() {
-        let plans = Plans::default();
-        let plan = |age: Duration| ShownPlan {
-            dir: PathBuf::from("/p"),
-            words: Vec::new(),
-            stake: String::new(),
-            shown: Instant::now().checked_sub(age).expect("a time"),
-        };
-        plans.note("a", plan(Duration::ZERO));
-        assert!(plans.find("b", None).is_err());
-        assert!(plans.find("a", Some(Path::new("/q"))).is_err());
-        assert!(plans.find("a", Some(Path::new("/p"))).is_ok());
-        assert!(plans.take("a").is_ok());
-        assert!(plans.take("a").is_err());
-        plans.note("old", plan(LIFETIME + Duration::from_secs(1)));
-        let refused = plans.take("old").expect_err("too old");
-        assert!(refused.to_string().contains("30 minutes"), "{refused}");
-        for number in 0..MOST_PLANS + 5 {
-            plans.note(&number.to_string(), plan(Duration::ZERO));
-        }
-        assert_eq!(lock(&plans.0).len(), MOST_PLANS);
-    }
 }

@@ -1,9 +1,11 @@
 //! `mcp`: the commands as tools of the Model Context Protocol.
 //!
 //! `server` answers requests; `tools` is the table of the tools, and `front` runs the commands behind
-//! them.
+//! them. `plans` are the restores that were shown, `paging` cuts what is too long.
 
 pub mod front;
+pub mod paging;
+pub mod plans;
 pub mod server;
 pub mod tools;
 
@@ -11,9 +13,8 @@ use std::path::{Path, PathBuf};
 
 use crate::config::environment::{Environment, base};
 use crate::error::Result;
-use crate::mcp::front::AllowedDirs;
-use crate::mcp::front::Front;
-use crate::mcp::front::Plans;
+use crate::mcp::front::{AllowedDirs, Front};
+use crate::mcp::plans::Plans;
 use crate::ops::find_root::{Place, RootSearch};
 use crate::shell::command_context::CommandContext;
 use crate::shell::environment::{absolute, directory};
