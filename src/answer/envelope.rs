@@ -3,21 +3,21 @@
 use serde_json::Value;
 
 use crate::answer::contract::ContractDocument;
-use crate::answer::place::{placed_command, placed_sentence};
+use crate::answer::place::PlaceWords;
 use crate::answer::words;
-use crate::base::json::{self, JsonSchema, Serialize, document};
+use crate::base::json::{self, JsonSchema, Serialize};
 use crate::base::text::{escape_line, without_numbers};
 use crate::error::sentence::Sentence;
 use crate::error::{Choice, Error, More};
 use crate::model::checkpoint::mismatch::Candidate;
-use crate::model::json::{CheckpointRef, PathName, PathReason, TextAnswer};
+use crate::model::json::{CheckpointRef, PathName, PathReason};
 use crate::ops::warning::Warning;
 use crate::workflow::engine::run_json::RunJson;
 use crate::workflow::rules::workflow::Workflow;
 
 /// The one object on stdout.
 #[derive(Serialize, JsonSchema)]
-struct Answer<'a, D> {
+pub struct Answer<'a, D> {
     /// `checkpoint.COMMAND/2`; within a number, fields are only added.
     schema: String,
     /// Whether the command did its work: there is no `error`.
@@ -46,8 +46,8 @@ struct WarningJson {
 }
 
 impl WarningJson {
-    fn new(warning: &Warning) -> Self {
-        let sentence = placed_sentence(warning.sentence());
+    fn new(warning: &Warning, place: &PlaceWords) -> Self {
+        let sentence = place.sentence(warning.sentence());
         let name = warning.path().map(PathName::new);
         let (path, path_hex) = name.map_or((None, None), |name| (Some(name.path), name.path_hex));
         Self {
@@ -60,49 +60,29 @@ impl WarningJson {
     }
 }
 
-/// Returns the answer of a command that did its work, or a part of it.
-pub fn envelope<D: Serialize>(
-    command: &str,
-    exit: u8,
-    data: &D,
-    warnings: &[Warning],
-    error: Option<&Error>,
-) -> String {
-    let error = error.map(|error| ErrorJson::new(error, None));
-    render(command, exit, Some(data), error, warnings)
-}
-
-/// Returns the answer of a command that failed and has nothing to show.
-pub fn failure(command: &str, exit: u8, error: ErrorJson, warnings: &[Warning]) -> String {
-    render::<Value>(command, exit, None, Some(error), warnings)
-}
-
-fn render<D: Serialize>(
-    command: &str,
-    exit: u8,
-    data: Option<&D>,
-    error: Option<ErrorJson>,
-    warnings: &[Warning],
-) -> String {
-    let answer = Answer {
-        schema: schema_name(command),
-        ok: error.is_none(),
-        exit,
-        data,
-        error,
-        warnings: warnings.iter().map(WarningJson::new).collect(),
-    };
-    document(&answer, false)
+impl<'a, D> Answer<'a, D> {
+    /// The answer of a command that did its work, or a part of it.
+    pub fn new(
+        command: &str,
+        exit: u8,
+        data: Option<&'a D>,
+        error: Option<ErrorJson>,
+        (warnings, place): (&[Warning], &PlaceWords),
+    ) -> Self {
+        let warnings = warnings.iter();
+        Self {
+            schema: schema_name(command),
+            ok: error.is_none(),
+            exit,
+            data,
+            error,
+            warnings: warnings.map(|one| WarningJson::new(one, place)).collect(),
+        }
+    }
 }
 
 fn schema_name(command: &str) -> String {
     format!("checkpoint.{command}/2")
-}
-
-/// Returns the answer of a command that prints one text.
-pub fn text_answer(command: &str, text: &str) -> String {
-    let text = text.to_owned();
-    envelope(command, 0, &TextAnswer { text }, &[], None)
 }
 
 /// Returns the JSON Schema of a command's answer.
@@ -151,8 +131,8 @@ struct OptionJson {
 }
 
 impl OptionJson {
-    fn new(choice: &Choice) -> Self {
-        let command = placed_command(choice.command.clone());
+    fn new(choice: &Choice, place: &PlaceWords) -> Self {
+        let command = place.command(choice.command.clone());
         Self {
             key: choice.key.clone(),
             label: choice.label.clone(),
@@ -163,11 +143,11 @@ impl OptionJson {
 }
 
 impl ErrorJson {
-    pub fn new(error: &Error, contract: Option<&ContractDocument>) -> Self {
-        let hint = words::hint(error);
+    pub fn new(error: &Error, contract: Option<&ContractDocument>, place: &PlaceWords) -> Self {
+        let hint = words::hint(error, place);
         let mut failed = Self {
             code: error.code.name.to_owned(),
-            message: escape_line(&words::message(error)),
+            message: escape_line(&words::message(error, place)),
             command: hint.as_ref().and_then(Sentence::to_run),
             hint: hint.map(|hint| hint.to_string()),
             contract: contract.map(|contract| contract.value.clone()),
@@ -188,8 +168,9 @@ impl ErrorJson {
                 failed.paths = Some(named.collect());
             }
             More::Run(details) => {
+                let options = details.options.iter();
                 let options: Vec<OptionJson> =
-                    details.options.iter().map(OptionJson::new).collect();
+                    options.map(|one| OptionJson::new(one, place)).collect();
                 // Of several answers none is the next command: the user chooses.
                 let is_answer = |one: &OptionJson| one.command == failed.command;
                 if options.len() > 1 && options.iter().any(is_answer) {

@@ -12,6 +12,7 @@ pub mod table;
 pub mod words;
 
 use crate::answer::format::Paint;
+use crate::answer::place::PlaceWords;
 use crate::base::text::escape_path;
 use crate::base::time;
 use crate::error::Error;
@@ -106,12 +107,13 @@ pub struct Out<'c> {
     /// Width of the terminal in columns.
     pub columns: usize,
     pub context: &'c Context,
+    pub place: &'c PlaceWords,
 }
 
 impl Out<'_> {
     /// Says where no store exists, and none is required.
     pub fn no_store(&mut self) {
-        let hint = words::hint(&self.context.no_store()).unwrap_or_default();
+        let hint = words::hint(&self.context.no_store(), self.place).unwrap_or_default();
         let root = escape_path(self.context.root.path());
         talkln!(self, "no checkpoints for {root} yet: {hint}");
     }

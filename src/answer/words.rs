@@ -1,7 +1,7 @@
 //! Text shared by many commands: failures, warnings, evictions.
 
 use crate::answer::format::Paint;
-use crate::answer::place::{self, placed_sentence};
+use crate::answer::place::PlaceWords;
 use crate::base::text::{escape_line, without_numbers};
 use crate::error::sentence::{CommandWords, Sentence};
 use crate::error::{Code, Error};
@@ -11,29 +11,32 @@ use crate::ops::warning::Warning;
 use crate::ops::warning::warning_words::thousands;
 
 /// Returns what failed; of a signal, what it left.
-pub fn message(error: &Error) -> String {
+pub fn message(error: &Error, place: &PlaceWords) -> String {
     match error.signal() {
-        Some(_) => format!("interrupted: {}", place::left_by_a_signal()),
+        Some(_) => {
+            let left = place.left_by_a_signal.unwrap_or("nothing was changed");
+            format!("interrupted: {left}")
+        }
         None => without_numbers(&error.what),
     }
 }
 
 /// Returns the next step as it is printed and as JSON has it.
-pub fn hint(error: &Error) -> Option<Sentence> {
+pub fn hint(error: &Error, place: &PlaceWords) -> Option<Sentence> {
     match &error.next {
         None if error.code == Code::USAGE => {
-            let line = place::help_of();
+            let line = place.help_of.as_deref().unwrap_or("checkpoint");
             let words = line.split(' ').skip(1).chain(["--help"]);
             let help = CommandWords::new(words);
             Some(Sentence::text("see ").then_command(help))
         }
-        next => next.clone().map(placed_sentence),
+        next => next.clone().map(|next| place.sentence(next)),
     }
 }
 
 /// Formats a failure, in one line but for what git says: what, which path or id, what to do next.
-pub fn error(error: &Error, paint: Paint) -> String {
-    let message = message(error);
+pub fn error(error: &Error, place: &PlaceWords, paint: Paint) -> String {
+    let message = message(error, place);
     let what = if error.code == Code::REMOTE_FAILED {
         // Git's own lines, which are escaped.
         let lines = message.lines().map(|line| escape_line(line.trim_end()));
@@ -41,7 +44,7 @@ pub fn error(error: &Error, paint: Paint) -> String {
     } else {
         escape_line(&message)
     };
-    let line = match hint(error) {
+    let line = match hint(error, place) {
         Some(advice) if what.contains('\n') => format!("{what}\n{advice}"),
         advice => advised(&what, advice.as_ref()),
     };

@@ -7,7 +7,8 @@ pub use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
 pub use serde::{Serialize, Serializer};
-use serde_json::{Number, Value};
+use serde_json::Number;
+pub use serde_json::Value;
 
 use crate::base::text::is_deceptive;
 use crate::base::time::rfc3339;
@@ -55,6 +56,11 @@ fn numbers(bytes: &[u8]) -> impl Iterator<Item = &str> {
     let is_number = |part: &&[u8]| part.first().is_some_and(|first| *first != b'e');
     let texts = parts.filter(is_number);
     texts.filter_map(|part| std::str::from_utf8(part).ok())
+}
+
+/// Returns a structure as a value; `None` if a map in it has keys that are no text.
+pub fn value(data: &impl Serialize) -> Option<Value> {
+    serde_json::to_value(data).ok()
 }
 
 /// Returns a structure as a line of JSON, or of several lines if it is `pretty`. Characters that could act

@@ -4,11 +4,12 @@
 use std::env::consts::{ARCH, OS};
 use std::ffi::OsString;
 use std::path::Path;
+use std::rc::Rc;
 
 use clap::builder::Styles;
 use clap::{Args as _, Command as Grammar, FromArgMatches as _, Parser};
 
-use crate::answer::place;
+use crate::answer::place::PlaceWords;
 use crate::cli::command_list::{self, AnyCommand};
 use crate::shell::environment::GlobalArgs;
 use crate::shell::grammar::{self, ParseRefusal};
@@ -93,13 +94,21 @@ pub fn version_asked_for(args: &[OsString]) -> Option<String> {
     }
 }
 
-/// Adds `-C` and `--base` of this call to every suggested command; see [`place::begin`].
-pub fn place(dir: Option<&Path>, base: Option<&Path>, left_by_a_signal: Option<&'static str>) {
+/// Returns what advice in the answer to a call depends on.
+pub fn place(
+    dir: Option<&Path>,
+    base: Option<&Path>,
+    left_by_a_signal: Option<&'static str>,
+) -> Rc<PlaceWords> {
     let given = [("-C", dir), ("--base", base)].into_iter();
     let given = given.filter_map(|(name, dir)| Some((name, dir?)));
     let words = given.flat_map(|(name, dir)| [name.as_ref(), dir.as_os_str()]);
-    let options = words.map(|word| word.as_encoded_bytes().to_vec());
-    place::begin(options.collect(), command_list::NAMES, left_by_a_signal);
+    Rc::new(PlaceWords {
+        options: words.map(|word| word.as_encoded_bytes().to_vec()).collect(),
+        commands: command_list::NAMES,
+        left_by_a_signal,
+        help_of: None,
+    })
 }
 
 /// The commit that `.ci/package` names.

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::agent::doctor::DoctorOutcome;
 use crate::answer::contract::{CheckpointContract, RollbackContract};
-use crate::answer::envelope::{self, envelope};
+use crate::answer::envelope;
 use crate::base::json::{self, JsonSchema, Serialize};
 use crate::commands::cat::CatAnswer;
 use crate::commands::restore::RestoreAnswer;
@@ -72,8 +72,13 @@ impl RunAnywhere for SchemaArgs {
             })?,
         };
         if cmd.printer.json {
-            cmd.printer
-                .result(&json(self.name.as_ref().map(|_| &*text)));
+            let names = || names().into_iter().map(str::to_owned).collect();
+            let schema = self.name.as_ref().map(|_| serde_json::from_str(&text));
+            let answer = SchemaAnswer {
+                names: self.name.is_none().then(names),
+                schema: schema.map(Result::unwrap_or_default),
+            };
+            cmd.document(exit_code::DONE, &answer, &[], None);
         } else {
             cmd.printer.data(&text);
         }
@@ -114,7 +119,6 @@ const ANSWERS: &[(&str, Schema)] = &answers! {
     "clone" CloneOutcome,
     "completions" TextAnswer,
     "config" ConfigOutcome,
-    "config.set" ConfigOutcome,
     "create" create::CreateAnswer,
     "delete" DeleteOutcome,
     "diff" diff::DiffAnswer,
@@ -222,14 +226,4 @@ pub fn text(name: &str) -> Option<String> {
 pub fn of_answer(name: &str) -> Option<Value> {
     let (_, schema) = all().find(|(known, _)| *known == name)?;
     Some(schema(name))
-}
-
-/// Returns the names, or with `schema` that one.
-pub fn json(schema: Option<&str>) -> String {
-    let names = || names().into_iter().map(str::to_owned).collect();
-    let data = SchemaAnswer {
-        names: schema.is_none().then(names),
-        schema: schema.map(|text| serde_json::from_str(text).unwrap_or_default()),
-    };
-    envelope("schema", 0, &data, &[], None)
 }

@@ -10,7 +10,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use crate::answer::contract::{
     Call, ContractDocument, ContractForm, nothing_made, nothing_restored,
 };
-use crate::answer::place::placed_command;
+use crate::answer::place::PlaceWords;
 use crate::answer::words::{self, advised};
 use crate::base::shell_word::{shell_line, shell_word};
 use crate::base::text::escape_path;
@@ -87,7 +87,9 @@ impl PlanArgs {
 /// Names the plan of a dry run, and the command that carries out just this one.
 pub fn write_plan(out: &mut Out<'_>, digest: Option<&str>, again: &CommandWords) {
     if let Some(digest) = digest {
-        let command = placed_command(again.clone().with(["--plan", digest, "--yes"]));
+        let command = out
+            .place
+            .command(again.clone().with(["--plan", digest, "--yes"]));
         talkln!(
             out,
             "plan {digest}, refused if anything changes meanwhile; to do exactly this: {command}"
@@ -165,8 +167,16 @@ pub fn call(context: &Context, cmd: &CommandContext<'_>) -> Call {
 }
 
 /// Returns the contract of a call that failed.
-pub fn refused(command: &str, words: &[OsString], error: &Error) -> ContractDocument {
-    let why = advised(&words::message(error), words::hint(error).as_ref());
+pub fn refused(
+    command: &str,
+    words: &[OsString],
+    error: &Error,
+    place: &PlaceWords,
+) -> ContractDocument {
+    let why = advised(
+        &words::message(error, place),
+        words::hint(error, place).as_ref(),
+    );
     match command {
         "create" => nothing_made(&why, &anchor(words)),
         _ => nothing_restored(&why, &anchor(words)),

@@ -3,7 +3,6 @@
 use std::ffi::OsString;
 
 use crate::answer::format::{Paint, checkpoints};
-use crate::answer::place::placed;
 use crate::commands::prelude::*;
 use crate::ops::browse::bisect::{BisectOutcome, TestedCheckpoint, bisect};
 
@@ -55,7 +54,7 @@ impl Text for BisectOutcome {
         };
         let (good, first_bad) = (self.last_good.named(), bad.named());
         let (from, to) = (self.last_good.id.short(), bad.id.short());
-        let diff = placed(&format!("checkpoint diff {from} {to}"));
+        let diff = out.place.advice(&format!("checkpoint diff {from} {to}"));
         talkln!(
             out,
             "first bad checkpoint: {first_bad}; the good one before it: {good}"

@@ -88,7 +88,7 @@ impl Command for CatArgs {
         let what = self.what.as_deref().unwrap_or(OsStr::new(CURRENT));
         let path = self.only.as_ref().or(self.path.as_ref());
         let path = path.map(|path| path.as_encoded_bytes());
-        let (mut bytes, mut stdout) = (Vec::new(), StdoutSink::new(cmd.printer));
+        let (mut bytes, mut stdout) = (Vec::new(), StdoutSink::new(cmd.printer.clone()));
         let mut part = ContentPart {
             sink: if cmd.printer.json {
                 &mut bytes

@@ -13,7 +13,6 @@ use crate::error::Code;
 use crate::error::sentence::Sentence;
 use crate::ops::find_root::Place;
 use crate::ops::transfer::clone::{self as clone_op, CloneOutcome};
-use crate::shell::terminal::{printer, progress};
 use crate::shell::{command_context, environment, signals};
 
 /// Bring a project from a remote into a new directory
@@ -80,8 +79,7 @@ impl CloneArgs {
             command_context::open(place, cmd.global, environment, "clone", OwnFile::MayBeBad)?;
         signals::install(&context.interrupt);
         let is_watched = cmd.printer.talks_to_a_person();
-        let _showing = is_watched
-            .then(|| progress::show(&context, cmd.printer.err_paint(), printer::last_words));
+        let _showing = is_watched.then(|| cmd.printer.show_progress(&context));
         let cloned = clone_op::clone(&context, &self.url, here, self.git.limits(cmd))?;
         let done = transferred(cloned);
         cmd.print(&context, &done);

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use clap::Subcommand;
 
 use crate::agent::setup;
-use crate::answer::envelope::envelope;
 use crate::answer::format::{Paint, size};
 use crate::base::read_regular;
 use crate::base::text::{escape, escape_line, escape_path};
@@ -63,11 +62,9 @@ fn set(environment: &Environment, key: &str, value: &str) -> Result<String> {
 
 impl RunAnywhere for ConfigArgs {
     fn run(self, cmd: &CommandContext<'_>, environment: Environment) -> Result<u8> {
-        let (name, written) = match &self.command {
-            Some(ConfigCommand::Set { key, value }) => {
-                ("config.set", Some(set(&environment, key, value)?))
-            }
-            None => ("config", None),
+        let written = match &self.command {
+            Some(ConfigCommand::Set { key, value }) => Some(set(&environment, key, value)?),
+            None => None,
         };
         let global = cmd.global;
         let base = base_and_origin(global.base.as_deref(), &environment);
@@ -83,9 +80,9 @@ impl RunAnywhere for ConfigArgs {
         let (outcome, warnings) = config(&root, base, &environment, variables, flags);
         let failure = outcome.failures.first();
         let code = failure.map_or(exit_code::DONE, |error| error.code.exit);
-        let printer = cmd.printer;
+        let printer = &cmd.printer;
         if printer.json {
-            printer.result(&envelope(name, code, &outcome, &warnings, failure));
+            cmd.document(code, &outcome, &warnings, failure);
         } else if let Some(written) = written {
             printer.talk(&written);
         } else {

@@ -156,7 +156,7 @@ impl<'c> PatchWriter<'c> {
     }
 
     pub fn write(&mut self, file: &FileDiff) -> ControlFlow<()> {
-        let printer = self.cmd.printer;
+        let printer = &self.cmd.printer;
         let style = PatchStyle {
             paint: printer.out_paint(),
             is_for_terminal: printer.for_a_person(),

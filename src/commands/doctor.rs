@@ -2,7 +2,6 @@
 
 use crate::agent::doctor::{DoctorOutcome, HealthLevel, doctor};
 use crate::answer::format::count;
-use crate::answer::place::placed_sentence;
 use crate::commands::prelude::*;
 use crate::commands::setup;
 use crate::config::settings::OwnFile;
@@ -29,7 +28,10 @@ impl Command for DoctorArgs {
         let program = setup::program(cmd).unwrap_or_default();
         let mut outcome = doctor(context, &program, self.fix)?;
         for check in &mut outcome.checks {
-            let advice = check.advice.take().map(placed_sentence);
+            let advice = check
+                .advice
+                .take()
+                .map(|advice| cmd.printer.place.sentence(advice));
             check.command = advice.as_ref().and_then(Sentence::to_run);
             check.remedy = advice.map(|advice| advice.to_string());
         }

@@ -57,7 +57,7 @@ impl Command for ExportBundleArgs {
             host: environment::host_name(),
             ..ExportBundleOptions::default()
         };
-        let mut sink = StdoutSink::new(cmd.printer);
+        let mut sink = StdoutSink::new(cmd.printer.clone());
         let target = if is_stream {
             ExportTarget::Stream(&mut sink)
         } else {

@@ -4,7 +4,6 @@ use std::ffi::OsString;
 use std::num::NonZeroUsize;
 
 use crate::answer::format::{count, size};
-use crate::answer::place::placed;
 use crate::base::shell_word::shell_word;
 use crate::base::text::{escape, escape_bytes};
 use crate::base::time;
@@ -102,7 +101,8 @@ fn write_path(found: &FoundPath, out: &mut Out<'_>) {
         outln!(
             out,
             "  {}",
-            placed(&format!("checkpoint restore {last} {path}"))
+            out.place
+                .advice(&format!("checkpoint restore {last} {path}"))
         );
     }
 }

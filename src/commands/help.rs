@@ -27,7 +27,11 @@ impl RunAnywhere for HelpArgs {
         }
         let interrupt = Interrupt::default();
         signals::install(&interrupt);
-        let mut output = PagerOutput::new(cmd.printer, environment.pager.as_deref(), &interrupt);
+        let mut output = PagerOutput::new(
+            cmd.printer.clone(),
+            environment.pager.as_deref(),
+            &interrupt,
+        );
         let _ = output.write(text.as_bytes());
         Ok(exit_code::DONE)
     }

@@ -12,6 +12,7 @@ use crate::agent::dialect::{self, AgentEvent, AgentName, HookAnswer};
 use crate::agent::hook::{self, EventWork};
 use crate::agent::marks::{Beginning, Marks};
 use crate::answer::format::Paint;
+use crate::answer::place::PlaceWords;
 use crate::answer::words;
 use crate::base::interrupt::Interrupt;
 use crate::base::json::is_json;
@@ -209,7 +210,7 @@ impl PlacedEvent {
         let event = &self.event;
         let temporary = environment::temporary_dir();
         let words = |error: &Error| {
-            let words = words::error(error, Paint::default());
+            let words = words::error(error, &PlaceWords::default(), Paint::default());
             words.trim().trim_start_matches("checkpoint: ").to_owned()
         };
         let opened = self.open(place).and_then(|context| {

@@ -11,7 +11,6 @@ use crate::agent::setup;
 use crate::agent::setup::agents::{Agents, SetupPlaces};
 use crate::agent::setup::plan::{self, AgentPlan, FileOutcome, SettingsFile, SetupProgress};
 use crate::agent::setup::settings_json::is_our_name;
-use crate::answer::envelope::envelope;
 use crate::answer::format::count;
 use crate::base::interrupt::Interrupt;
 use crate::base::text::{escape, escape_path};
@@ -107,9 +106,9 @@ impl RunAnywhere for SetupArgs {
         let exit = u8::from(has_failed) * exit_code::FAILED;
         let outcome = SetupOutcome { agents };
         let mut failures = outcome.agents.iter().filter_map(|one| one.failure.as_ref());
-        let printer = cmd.printer;
+        let printer = &cmd.printer;
         if printer.json {
-            printer.result(&envelope("setup", exit, &outcome, &[], failures.next()));
+            cmd.document(exit, &outcome, &[], failures.next());
             return Ok(exit);
         }
         printer.result(&self.text(&outcome.agents));

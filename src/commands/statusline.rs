@@ -7,13 +7,15 @@ use std::time::Duration;
 
 use crate::agent::dialect;
 use crate::agent::event_place::NamedDirs;
-use crate::answer::envelope;
+use crate::answer::envelope::Answer;
+use crate::answer::place::PlaceWords;
 use crate::commands::prelude::*;
 use crate::commands::status::brief_line;
 use crate::config::settings::OwnFile;
+use crate::model::json::TextAnswer;
 use crate::ops::browse::status::status;
 use crate::shell::environment::{self, GlobalArgs};
-use crate::shell::terminal::printer;
+use crate::shell::terminal::printer::{self, Printer};
 use crate::shell::{child, command_context};
 use crate::workflow::engine::report;
 
@@ -45,7 +47,10 @@ impl StatuslineArgs {
     pub fn answer(self, global: &GlobalArgs) {
         let line = self.line(global);
         if global.json {
-            printer::to_stdout(&envelope::text_answer("statusline", &line));
+            let text = TextAnswer { text: line };
+            let place = PlaceWords::default();
+            let answer = Answer::new("statusline", 0, Some(&text), None, (&[], &place));
+            Printer::for_a_program(true, None).document(&answer);
         } else if !line.is_empty() {
             printer::to_stdout(&format!("{line}\n"));
         }

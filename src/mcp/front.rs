@@ -7,9 +7,10 @@ use std::time::Instant;
 
 use serde_json::{Map, Value};
 
-use crate::answer::envelope::{self, ErrorJson};
-use crate::answer::place::{self, PlaceWords};
+use crate::answer::envelope::{Answer, ErrorJson};
+use crate::answer::place::PlaceWords;
 use crate::base::interrupt::Interrupt;
+use crate::base::json;
 use crate::base::progress::Progress;
 use crate::cli::entry;
 use crate::config::environment::Environment;
@@ -18,6 +19,7 @@ use crate::mcp::paging;
 use crate::mcp::plans::{Plans, ShownPlan};
 use crate::mcp::tools::{Arguments, ToolEffect, ToolSpec, USUAL_RESULTS, usage};
 use crate::ops::find_root::{Place, exactly};
+use crate::shell::terminal::printer::Kept;
 
 /// Items of a list of checkpoints, unless more or fewer are asked for.
 const USUAL_ITEMS: u64 = 20;
@@ -131,8 +133,8 @@ impl Front {
     ) -> ToolAnswer {
         let limit = given.number("limit").unwrap_or(CHANGES_BESIDE_A_PATCH);
         paging::cut_list(&mut document, "changes", limit);
-        let (_, printed) = self.run_as(dir, words, work, false);
-        let patch = String::from_utf8_lossy(&printed);
+        let (_, kept) = self.run_as(dir, words, work, false);
+        let patch = String::from_utf8_lossy(&kept.text);
         let within = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
         let from = patch.floor_char_boundary(within(given.cursor().unwrap_or_default()));
         let room = paging::LONGEST_TEXT.saturating_sub(paging::length(&document) + ROOM_FOR_WORDS);
@@ -274,9 +276,8 @@ impl Front {
 
     /// Runs a command; returns its exit code and document.
     pub fn run(&self, dir: &Path, words: &[OsString], work: &RunningWork) -> (u8, Value) {
-        let (code, printed) = self.run_as(dir, words, work, true);
-        let document = serde_json::from_slice(&printed);
-        (code, document.unwrap_or_default())
+        let (code, kept) = self.run_as(dir, words, work, true);
+        (code, kept.document.unwrap_or_default())
     }
 
     fn run_as(
@@ -285,7 +286,7 @@ impl Front {
         words: &[OsString],
         work: &RunningWork,
         as_json: bool,
-    ) -> (u8, Vec<u8>) {
+    ) -> (u8, Kept) {
         let mut line: Vec<OsString> = vec!["checkpoint".into()];
         if let Some(base) = &self.base {
             line.extend(["--base".into(), base.into()]);
@@ -300,7 +301,7 @@ impl Front {
         }
         line.extend_from_slice(words);
         let place = self.dirs.place(dir);
-        entry::answer(&line, &place, self.environment.clone(), &|context, _| {
+        entry::answer(&line, &place, self.environment.clone(), &|context, _, _| {
             // It was made canonical again, in case a link took its place meanwhile.
             self.dirs.check(context.root.path())?;
             context.interrupt = work.interrupt.clone();
@@ -316,11 +317,11 @@ impl Front {
 
 /// Returns the answer to a call that no command was run for.
 pub fn refused(tool: &ToolSpec, error: &Error) -> ToolAnswer {
-    place::adopt(PlaceWords::default());
+    let place = PlaceWords::default();
     let name = tool.answers.first().copied().unwrap_or_default();
-    let code = error.code.exit;
-    let text = envelope::failure(name, code, ErrorJson::new(error, None), &[]);
-    let mut document = serde_json::from_str(&text).unwrap_or_default();
+    let failed = Some(ErrorJson::new(error, None, &place));
+    let answer = Answer::<()>::new(name, error.code.exit, None, failed, (&[], &place));
+    let mut document = json::value(&answer).unwrap_or_default();
     if error.code == Code::USAGE {
         advise(
             &mut document,

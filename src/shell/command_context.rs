@@ -8,14 +8,16 @@ use std::time::{Duration, Instant};
 
 use clap::Command as Grammar;
 
+use crate::answer::envelope::{Answer, ErrorJson};
 use crate::answer::format::harmless;
 use crate::answer::words;
-use crate::answer::{Done, Text, envelope};
+use crate::answer::{Done, Text};
 use crate::base::interrupt::Interrupt;
 use crate::base::progress::Progress;
 use crate::config::environment::{Environment, base};
 use crate::config::settings::{self, OwnFile};
-use crate::error::Result;
+use crate::error::{Error, Result, exit_code};
+use crate::model::json::{Serialize, TextAnswer};
 use crate::ops::context::{Context, PendingWarnings};
 use crate::ops::find_root::{Place, RootSearch};
 use crate::ops::warning::Warning;
@@ -59,8 +61,7 @@ impl CommandContext<'_> {
         } = done;
         let error = error.as_ref();
         if self.printer.json {
-            let document = envelope::envelope(self.name, *exit, answer, warnings, error);
-            self.printer.result(&document);
+            self.document(*exit, answer, warnings, error);
             self.warn_late(warnings);
         } else {
             let mut out = self.printer.out(context);
@@ -86,11 +87,26 @@ impl CommandContext<'_> {
         *exit
     }
 
+    /// Prints an answer as JSON.
+    pub fn document<D: Serialize>(
+        &self,
+        exit: u8,
+        data: &D,
+        warnings: &[Warning],
+        error: Option<&Error>,
+    ) {
+        let place = &self.printer.place;
+        let error = error.map(|error| ErrorJson::new(error, None, place));
+        let told = (warnings, &**place);
+        let answer = Answer::new(self.name, exit, Some(data), error, told);
+        self.printer.document(&answer);
+    }
+
     /// Writes a part of the text of an answer before the rest, through a pager on a terminal; breaks
     /// if the reader is gone.
     pub fn page(&self, context: &Context, part: &[u8]) -> ControlFlow<()> {
         let pager = context.environment.pager.as_deref();
-        let start = || PagerOutput::new(self.printer, pager, &context.interrupt);
+        let start = || PagerOutput::new(self.printer.clone(), pager, &context.interrupt);
         let mut opened = self.pages.borrow_mut();
         opened.get_or_insert_with(start).write(part)
     }
@@ -103,8 +119,8 @@ impl CommandContext<'_> {
     /// Prints an answer that is one text, perhaps a script.
     pub fn print_text(&self, text: &str) {
         if self.printer.json {
-            let document = envelope::text_answer(self.name, text);
-            self.printer.result(&document);
+            let text = text.to_owned();
+            self.document(exit_code::DONE, &TextAnswer { text }, &[], None);
         } else {
             self.printer.data(text);
         }

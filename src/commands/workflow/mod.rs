@@ -205,12 +205,13 @@ impl RunCommand for WorkflowArgs {
                 let document = file.as_deref().map(args::content).transpose()?;
                 let found = match document {
                     Some(document) => import_export::status_of_document(context, &document)?,
-                    None => report::status(context, run.name(), true)?,
+                    None => report::status(context, &cmd.printer.place, run.name(), true)?,
                 };
                 cmd.print(context, &Done::from(found))
             }
             Of::Next { run, parallel } => {
-                let (status, warnings) = report::status(context, run.name(), false)?;
+                let (status, warnings) =
+                    report::status(context, &cmd.printer.place, run.name(), false)?;
                 cmd.print(context, &Done::new(Next::new(status, parallel), warnings))
             }
             Of::Resume(options) => match resume::settle_first(context, cmd, &options)? {
@@ -229,7 +230,7 @@ impl RunCommand for WorkflowArgs {
                 cmd.print(context, &show(context, run.name(), limit)?.into())
             }
             Of::Check { run } => {
-                let found = report::status(context, run.name(), false)?;
+                let found = report::status(context, &cmd.printer.place, run.name(), false)?;
                 cmd.print(context, &check(found))
             }
             Of::Recover(args) => cmd.print(context, &resume::recover(context, cmd, &args)?.into()),
@@ -293,7 +294,8 @@ impl RunCommand for TaskArgs {
             }
             TaskCommand::List { phase } => phase,
         };
-        let (status, warnings) = report::status(context, self.step.run.as_deref(), false)?;
+        let (status, warnings) =
+            report::status(context, &cmd.printer.place, self.step.run.as_deref(), false)?;
         check_expected(&self.step, &status.run)?;
         let tasks = TaskList::new(status, phase.as_deref());
         Ok(cmd.print(context, &Done::new(tasks, warnings)))

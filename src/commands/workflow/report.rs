@@ -1,7 +1,7 @@
 //! The state of runs: `status`, `next`, `check`, `list`, `show` and `task list`.
 
 use crate::answer::format::count;
-use crate::answer::place::{placed, placed_command};
+use crate::answer::place::PlaceWords;
 use crate::answer::table::aligned;
 use crate::base::cut_list::and_more;
 use crate::base::text::{escape, escape_line};
@@ -45,19 +45,20 @@ pub struct TaskList {
 /// Returns the status of a run; commands that it names work as printed.
 pub fn status(
     context: &Context,
+    place: &PlaceWords,
     named: Option<&str>,
     with_drift: bool,
 ) -> Result<(Status, Vec<Warning>)> {
     let (mut status, warnings) = report::status(context, named, with_drift)?;
-    with_place(&mut status);
+    with_place(&mut status, place);
     Ok((status, warnings))
 }
 
 /// Adds the global options to the commands that a status names.
-pub fn with_place(status: &mut Status) {
+pub fn with_place(status: &mut Status, place: &PlaceWords) {
     let next = &mut status.seen.next;
-    next.words = escape_line(&placed(&next.words));
-    next.command = next.command.take().map(placed_command);
+    next.words = escape_line(&place.advice(&next.words));
+    next.command = next.command.take().map(|command| place.command(command));
 }
 
 impl Next {

@@ -67,7 +67,7 @@ pub fn resume(
             }
             error
         })?;
-    with_place(&mut outcome.status);
+    with_place(&mut outcome.status, &cmd.printer.place);
     Ok((outcome, warnings))
 }
 

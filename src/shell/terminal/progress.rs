@@ -9,11 +9,10 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::answer::format::{Paint, size};
-use crate::answer::{place, words};
+use crate::answer::words;
 use crate::base::interrupt::{Interrupt, Interrupted, Shield};
 use crate::base::mutex;
 use crate::base::progress::{Figures, Progress, WorkPhase};
-use crate::error::Error;
 use crate::ops::context::Context;
 use crate::ops::warning::warning_words::thousands;
 use crate::shell::signals;
@@ -38,6 +37,8 @@ struct ProgressLine {
     progress: Progress,
     interrupt: Interrupt,
     paint: Paint,
+    /// What is said at the end by a signal.
+    interrupted: String,
     print_output: fn(&str, Paint),
     drawn: Option<VisibleLine>,
     /// Number of holders of [`Hidden`].
@@ -70,11 +71,17 @@ pub fn can_draw() -> bool {
 }
 
 /// Shows the line after a delay, if the terminal supports it. `print_output` prints to stderr.
-pub fn show(context: &Context, paint: Paint, print_output: fn(&str, Paint)) -> Option<Showing> {
+pub fn show(
+    context: &Context,
+    paint: Paint,
+    interrupted: String,
+    print_output: fn(&str, Paint),
+) -> Option<Showing> {
     let line = ProgressLine {
         progress: context.progress.clone(),
         interrupt: context.interrupt.clone(),
         paint,
+        interrupted,
         print_output,
         drawn: None,
         holds: 0,
@@ -86,11 +93,10 @@ pub fn show(context: &Context, paint: Paint, print_output: fn(&str, Paint)) -> O
     if !can_draw() || LINE.set(Mutex::new(line)).is_err() {
         return None;
     }
-    let (shield, call) = (context.interrupt.shield(), place::at_hand());
+    let shield = context.interrupt.shield();
     thread::Builder::new()
         .name("progress".into())
         .spawn(move || {
-            place::adopt(call);
             while let Some(mut line) = lock().filter(|line| !line.is_over) {
                 line.tick(Instant::now());
                 drop(line);
@@ -198,7 +204,7 @@ impl ProgressLine {
             let said = if HAS_ANSWERED.load(Ordering::Relaxed) {
                 words::interrupted(self.paint)
             } else {
-                words::error(&Error::interrupted(signal), self.paint)
+                std::mem::take(&mut self.interrupted)
             };
             (self.print_output)(&said, self.paint);
             signals::end_by(signal);
