@@ -22,7 +22,7 @@ use crate::ops::warning::Warning;
 use crate::shell::command_context::{self, CommandContext, Serve};
 use crate::shell::grammar::ParseRefusal;
 use crate::shell::run::{self, Properties};
-use crate::shell::terminal::printer::{self, Kept, Printer};
+use crate::shell::terminal::printer::{self, AnswerBuffer, Printer};
 use crate::shell::terminal::progress::Showing;
 use crate::shell::terminal::prompt::Prompt;
 use crate::shell::{environment, signals};
@@ -94,8 +94,8 @@ pub fn answer(
     place: &Place,
     environment: Environment,
     enter: &Enter<'_>,
-) -> (u8, Kept) {
-    let kept = Rc::<RefCell<Kept>>::default();
+) -> (u8, AnswerBuffer) {
+    let kept = Rc::<RefCell<AnswerBuffer>>::default();
     let printer = |json| Printer::for_a_program(json, Some(Rc::clone(&kept)));
     let code = match parse::parse(args) {
         Ok(cli) => {

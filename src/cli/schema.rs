@@ -119,6 +119,7 @@ const ANSWERS: &[(&str, Schema)] = &answers! {
     "clone" CloneOutcome,
     "completions" TextAnswer,
     "config" ConfigOutcome,
+    "config.set" ConfigOutcome,
     "create" create::CreateAnswer,
     "delete" DeleteOutcome,
     "diff" diff::DiffAnswer,

@@ -61,6 +61,10 @@ fn set(environment: &Environment, key: &str, value: &str) -> Result<String> {
 }
 
 impl RunAnywhere for ConfigArgs {
+    fn name(&self) -> Option<&'static str> {
+        self.command.as_ref().map(|_| "config.set")
+    }
+
     fn run(self, cmd: &CommandContext<'_>, environment: Environment) -> Result<u8> {
         let written = match &self.command {
             Some(ConfigCommand::Set { key, value }) => Some(set(&environment, key, value)?),

@@ -19,7 +19,7 @@ use crate::mcp::paging;
 use crate::mcp::plans::{Plans, ShownPlan};
 use crate::mcp::tools::{Arguments, ToolEffect, ToolSpec, USUAL_RESULTS, usage};
 use crate::ops::find_root::{Place, exactly};
-use crate::shell::terminal::printer::Kept;
+use crate::shell::terminal::printer::AnswerBuffer;
 
 /// Items of a list of checkpoints, unless more or fewer are asked for.
 const USUAL_ITEMS: u64 = 20;
@@ -286,7 +286,7 @@ impl Front {
         words: &[OsString],
         work: &RunningWork,
         as_json: bool,
-    ) -> (u8, Kept) {
+    ) -> (u8, AnswerBuffer) {
         let mut line: Vec<OsString> = vec!["checkpoint".into()];
         if let Some(base) = &self.base {
             line.extend(["--base".into(), base.into()]);

@@ -110,7 +110,12 @@ pub fn unanswered(code: u8, failed: u8) -> u8 {
 }
 
 /// A command that needs neither a directory nor a store.
-pub trait RunAnywhere {
+pub trait RunAnywhere: Sized {
+    /// The name in the JSON schema, unless that of the command.
+    fn name(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Runs the command and returns its exit code.
     ///
     /// # Errors

@@ -39,12 +39,12 @@ pub struct Printer {
     /// What advice depends on.
     pub place: Rc<PlaceWords>,
     /// What is not printed, but kept for a program.
-    kept: Option<Rc<RefCell<Kept>>>,
+    kept: Option<Rc<RefCell<AnswerBuffer>>>,
 }
 
 /// What a command would have printed to stdout.
 #[derive(Debug, Default)]
-pub struct Kept {
+pub struct AnswerBuffer {
     pub document: Option<Value>,
     pub text: Vec<u8>,
 }
@@ -78,7 +78,7 @@ impl Printer {
     }
 
     /// Prints results alone, for a program, or keeps them.
-    pub fn for_a_program(json: bool, kept: Option<Rc<RefCell<Kept>>>) -> Self {
+    pub fn for_a_program(json: bool, kept: Option<Rc<RefCell<AnswerBuffer>>>) -> Self {
         let plain = Paint { enabled: false };
         Self {
             json,
