@@ -236,10 +236,10 @@ fn rows(outcome: &ListOutcome, screen: Screen) -> Vec<Row> {
 pub fn change_words(counts: ChangeCounts) -> String {
     let ChangeCounts {
         added,
-        changed,
+        modified,
         deleted,
     } = counts;
-    format!("+{added} ~{changed} -{deleted}")
+    format!("+{added} ~{modified} -{deleted}")
 }
 
 /// Formats `restored to f76ff8f6 (wave 1)`.

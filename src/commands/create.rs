@@ -459,10 +459,10 @@ impl CreateAnswer {
         let (outcome, counts) = (&self.outcome, &self.outcome.counts);
         let (files, bytes) = (count_files(counts.files), size(counts.content_bytes));
         let (reason, source) = (escape(&record.reason), escape(&record.source));
-        let (added, changed, deleted) = (counts.added, counts.changed, counts.deleted);
+        let (added, modified, deleted) = (counts.added, counts.modified, counts.deleted);
         talkln!(
             out,
-            "{reason} ({source}): +{added} ~{changed} -{deleted}, {files}, {bytes}, {} ms",
+            "{reason} ({source}): +{added} ~{modified} -{deleted}, {files}, {bytes}, {} ms",
             self.duration_ms
         );
         if !outcome.databases.is_empty() {

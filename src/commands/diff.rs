@@ -186,7 +186,7 @@ impl DiffArgs {
         let letter = match file.change {
             ChangeKind::Added => "A",
             ChangeKind::Deleted => "D",
-            ChangeKind::Changed | ChangeKind::Mode => "M",
+            ChangeKind::Modified | ChangeKind::Mode => "M",
             ChangeKind::Type => "T",
         };
         let lead = if self.name_status {

@@ -113,7 +113,7 @@ fn write_event(event: &FindEvent, width: usize, out: &mut Out<'_>) {
     let word = match event.change {
         PathChange::Added => out.paint.green(&padded),
         PathChange::Deleted => out.paint.red(&padded),
-        PathChange::Changed | PathChange::Mode | PathChange::NotCaptured => {
+        PathChange::Modified | PathChange::Mode | PathChange::NotCaptured => {
             out.paint.yellow(&padded)
         }
     };

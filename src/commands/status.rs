@@ -191,7 +191,7 @@ fn write_changed(outcome: &StatusOutcome, out: &mut Out<'_>) {
     let Some(counts) = outcome.drift else { return };
     let mut numbers: Vec<String> = [
         (counts.added, "added"),
-        (counts.changed, "modified"),
+        (counts.modified, "modified"),
         (counts.deleted, "deleted"),
     ]
     .into_iter()

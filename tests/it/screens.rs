@@ -385,7 +385,7 @@ fn changes_are_counted_against_what_the_directory_was_set_to() {
         .success();
     assert_eq!(
         listed.data()["checkpoints"][0]["counts"],
-        serde_json::json!({"added": 1, "changed": 0, "deleted": 0})
+        serde_json::json!({"added": 1, "modified": 0, "deleted": 0})
     );
 }
 

@@ -28,7 +28,7 @@ fn show_names_what_changed_against_the_one_before() {
     assert_eq!(
         changes,
         json!([
-            {"path": "changed", "path_hex": null, "change": "changed"},
+            {"path": "changed", "path_hex": null, "change": "modified"},
             {"path": "gone", "path_hex": null, "change": "deleted"},
             {"path": "kept", "path_hex": null, "change": "mode"},
             {"path": "new", "path_hex": null, "change": "added"},

@@ -102,7 +102,7 @@ fn status_counts_the_drift_since_the_latest() {
     sandbox.create("first");
     assert_eq!(
         sandbox.status()["drift"],
-        json!({"added": 0, "changed": 0, "deleted": 0})
+        json!({"added": 0, "modified": 0, "deleted": 0})
     );
     sandbox
         .write("a", "2")
@@ -111,7 +111,7 @@ fn status_counts_the_drift_since_the_latest() {
         .write("d", "1");
     assert_eq!(
         sandbox.status()["drift"],
-        json!({"added": 2, "changed": 1, "deleted": 1})
+        json!({"added": 2, "modified": 1, "deleted": 1})
     );
 }
 

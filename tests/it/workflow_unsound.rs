@@ -192,7 +192,7 @@ fn what_changed_and_what_would_be_mended_is_told_too() {
     assert_eq!(
         (&detail["drift"]["changes"], &detail["drift"]["phase_id"]),
         (
-            &json!([{"path": "a", "path_hex": null, "change": "changed"}]),
+            &json!([{"path": "a", "path_hex": null, "change": "modified"}]),
             &json!("one")
         ),
         "{run}"

@@ -250,7 +250,7 @@ fn drift(changed: &[(RelPath, PlannedChange)]) -> ChangeCounts {
     let of = |kind| changed.iter().filter(|(_, found)| *found == kind).count();
     ChangeCounts {
         added: of(PlannedChange::Added),
-        changed: of(PlannedChange::Modified) + of(PlannedChange::Mode),
+        modified: of(PlannedChange::Modified) + of(PlannedChange::Mode),
         deleted: of(PlannedChange::Deleted),
     }
 }

@@ -274,7 +274,7 @@ fn count_changes(
                     (None, _) => counts.added += 1,
                     (_, None) if captured.meta.hides(&change.path) => {}
                     (_, None) => counts.deleted += 1,
-                    _ => counts.changed += 1,
+                    _ => counts.modified += 1,
                 }
             }
         }

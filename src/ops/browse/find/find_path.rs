@@ -52,7 +52,7 @@ pub struct FoundPath {
 pub struct FindEvent {
     #[serde(flatten)]
     pub path: RelPath,
-    /// `added`, `changed`, `mode`, `deleted` or `not_captured`.
+    /// `added`, `modified`, `mode`, `deleted` or `not_captured`.
     pub change: PathChange,
     /// The first checkpoint with this change.
     pub checkpoint: Checkpoint,
@@ -77,7 +77,7 @@ pub struct TextMatch {
 #[strum(const_into_str, serialize_all = "snake_case")]
 pub enum PathChange {
     Added,
-    Changed,
+    Modified,
     /// Only the mode changed.
     Mode,
     Deleted,
@@ -94,7 +94,7 @@ impl PathChange {
             (_, None) => Self::Deleted,
             (None, _) => Self::Added,
             (Some((_, before)), Some((_, after))) if before == after => Self::Mode,
-            _ => Self::Changed,
+            _ => Self::Modified,
         }
     }
 }
