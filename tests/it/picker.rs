@@ -289,11 +289,11 @@ fn a_key_shows_the_lines_of_the_change_and_comes_back() {
 #[test]
 fn a_plan_for_which_the_screen_has_no_room_is_no_consent() {
     let (sandbox, _) = story();
-    for (rows, is_asked) in [(8, true), (9, false)] {
+    for (rows, what_is_looked_at, is_asked) in [(8, "1 file", true), (9, "delete", false)] {
         let line = format!("stty rows {rows} cols 60; $checkpoint restore");
         let keys = [
             (TITLE, "\\033[B"),
-            ("which", "'; sleep 2; printf '\\r"),
+            (what_is_looked_at, "\\r"),
             ("1049l", "n\\r"),
         ];
         let Some(run) = dialogue(&sandbox, &line, &keys) else {
