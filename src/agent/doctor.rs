@@ -217,8 +217,7 @@ fn of_store(
     let number = inventory.checkpoints.regular_count();
     let beside = match inventory.checkpoints.safety_count() {
         0 => String::new(),
-        1 => ", 1 restore".to_owned(),
-        restores => format!(", {restores} restores"),
+        safeties => format!(", {safeties} safety"),
     };
     let latest = latest.unwrap_or_default();
     let what = format!("checkpoints: {number}{beside}{latest}");

@@ -15,7 +15,7 @@ use crate::model::checkpoint::record::Verb;
 use crate::model::checkpoint::terms::{CheckpointType, Expiry};
 use crate::model::json::{ChangeJson, JsonSchema, PathName, Serialize, plan_changes};
 use crate::model::state::rel_path::RelPath;
-use crate::ops::contract::create_contract::Contract;
+use crate::ops::contract::create_facts::Contract;
 use crate::ops::contract::restore_contract::RestoreContract;
 use crate::ops::create::outcome::CreateOutcome;
 use crate::ops::restore::restore_options::RestoreOutcome;

@@ -3,7 +3,7 @@
 
 use crate::answer::format::Paint;
 use crate::answer::table::padded;
-use crate::base::quoting::quoted;
+use crate::base::git_quoting::quoted;
 use crate::base::text::escape_content;
 use crate::model::state::object_id::ObjectId;
 use crate::ops::browse::diff::file_diff::{Body, FileDiff, Piece};

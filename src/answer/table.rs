@@ -48,7 +48,7 @@ const COLUMNS: [(&str, bool, usize); 9] = [
 struct Row {
     day: String,
     is_marked: bool,
-    is_restore: bool,
+    is_safety: bool,
     cells: [String; 9],
 }
 
@@ -69,7 +69,7 @@ pub fn render(outcome: &ListOutcome, screen: Screen) -> String {
             text.push_str(&format!("{}\n", paint.bold(day)));
         }
         let lead = if row.is_marked { MARK } else { " " };
-        text.push_str(&if row.is_restore {
+        text.push_str(&if row.is_safety {
             paint.faint(&format!("{lead} {line}"))
         } else {
             let (id, rest) = line.split_at(row.cells[0].len());
@@ -134,11 +134,11 @@ pub fn footer(outcome: &ListOutcome, is_filtered: bool) -> String {
         checkpoints(named)
     };
     if safeties > 0 {
-        text.push_str(&format!(", {}", count(safeties, "restore", "restores")));
+        text.push_str(&format!(", {} safety", thousands(safeties as u64)));
     }
     if outcome.hidden > 0 {
-        let hidden = count(outcome.hidden, "restore", "restores");
-        text.push_str(&format!("; {hidden}: 'checkpoint list --restores'"));
+        let hidden = thousands(outcome.hidden as u64);
+        text.push_str(&format!("; {hidden} safety: 'checkpoint list --safety'"));
     }
     text.push('\n');
     if !is_cut && safeties + outcome.hidden == 0 {
@@ -150,7 +150,7 @@ pub fn footer(outcome: &ListOutcome, is_filtered: bool) -> String {
     } else if let (None, Some(position), false) = (marked, &outcome.position, is_filtered) {
         text.push_str(&format!("you are at {}", position.id.short()));
         text.push_str(if position.is_safety() {
-            ", saved before a restore ('checkpoint list --restores')\n"
+            ", a safety checkpoint ('checkpoint list --safety')\n"
         } else {
             "\n"
         });
@@ -165,8 +165,8 @@ pub fn nothing(outcome: &ListOutcome) -> String {
         (0, 0) => "no checkpoints yet: 'checkpoint create' makes one\n".to_owned(),
         (0, _) => format!("no checkpoint matches; 'checkpoint list' shows all {all}\n"),
         (hidden, _) => {
-            let do_match = count(hidden, "restore does", "restores do");
-            format!("no checkpoint matches; {do_match}: 'checkpoint list --restores'\n")
+            let do_match = count(hidden, "safety checkpoint does", "safety checkpoints do");
+            format!("no checkpoint matches; {do_match}: 'checkpoint list --safety'\n")
         }
     }
 }
@@ -196,7 +196,7 @@ fn rows(outcome: &ListOutcome, screen: Screen) -> Vec<Row> {
     let marked = marked(outcome);
     let row = |(at, checkpoint): (usize, &Checkpoint)| {
         let record = &checkpoint.record;
-        let story = outcome.restores.get(&checkpoint.id);
+        let story = outcome.stories.get(&checkpoint.id);
         let time = local_minutes(record.time_ms);
         let (day, clock) = time.split_once(' ').unwrap_or((&time, ""));
         let changes = outcome.changes.get(at).copied().flatten();
@@ -212,7 +212,7 @@ fn rows(outcome: &ListOutcome, screen: Screen) -> Vec<Row> {
                 day => day.to_owned(),
             },
             is_marked: marked == Some(checkpoint.id),
-            is_restore: checkpoint.is_safety(),
+            is_safety: checkpoint.is_safety(),
             cells: [
                 checkpoint.id.short(),
                 clock.to_owned(),

@@ -34,7 +34,6 @@ use crate::ops::maintain::reword::RewordOutcome;
 use crate::ops::maintain::stores::StoreList;
 use crate::ops::maintain::verify::VerifyOutcome;
 use crate::ops::transfer::clone::CloneOutcome;
-use crate::ops::transfer::drop_line::DropOutcome;
 use crate::ops::transfer::export::ExportOutcome;
 use crate::ops::transfer::fetch::FetchOutcome;
 use crate::ops::transfer::import::ImportOutcome;
@@ -148,7 +147,6 @@ const ANSWERS: &[(&str, Schema)] = &answers! {
     "remote.add" RemoteOutcome,
     "remote.list" RemoteOutcome,
     "remote.remove" RemoteOutcome,
-    "remote.drop" DropOutcome,
     "restore" RestoreAnswer,
     "rewind" RestoreAnswer,
     "rewind.list" PromptsOutcome,

@@ -25,7 +25,7 @@ use crate::model::state::database::Database;
 use crate::model::state::scope::Scope;
 use crate::model::state::state_document::StateDocument;
 use crate::ops::capture::left_out::LeftOut;
-use crate::ops::contract::{audit, create_contract};
+use crate::ops::contract::{audit, create_facts};
 use crate::ops::create::command::{create, tidy};
 use crate::ops::create::options::{
     CreateOptions, check_names_nothing_else, checked_text, is_enabled, parse_scope,
@@ -347,7 +347,7 @@ impl Command for CreateArgs {
         let required = self.require;
         let mut outcome = create(context, &self.resolve(context, scope, state)?)?;
         let contract = wants.contract.then(|| {
-            let facts = create_contract::of_create(context, &outcome)?;
+            let facts = create_facts::of_create(context, &outcome)?;
             let (facts, call) = (facts.as_ref(), call(context, cmd));
             Ok(contract_view::document(facts, &outcome, has_reason, &call))
         });

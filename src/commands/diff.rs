@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use crate::answer::format::count;
 use crate::answer::patch::{self, PatchStyle};
-use crate::base::quoting::quoted;
+use crate::base::git_quoting::quoted;
 use crate::commands::args::{GlobArgs, bytes_of};
 use crate::commands::prelude::*;
 use crate::model::difference::{ChangeKind, Differing, OtherDifferences};

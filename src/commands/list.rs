@@ -44,9 +44,9 @@ pub struct ListArgs {
     /// Only checkpoints of this kind
     #[arg(long, value_parser = PossibleValuesParser::new(["checkpoint", "safety"]).try_map(|kind| kind.parse::<CheckpointKind>()))]
     pub kind: Option<CheckpointKind>,
-    /// On a terminal, also show the restores, undos and redos
+    /// On a terminal, also show the safety checkpoints of restores, undos and redos
     #[arg(long)]
-    pub restores: bool,
+    pub safety: bool,
     /// Also show how many files each one added, changed and deleted
     #[arg(long)]
     pub stat: bool,
@@ -54,7 +54,7 @@ pub struct ListArgs {
     #[arg(long, value_name = "NAME")]
     pub remote: Option<String>,
     /// List the stores of all directories, with their state
-    #[arg(long, conflicts_with_all = ["limit", "reason", "grep", "path", "source", "session", "since", "until", "kind", "restores", "stat", "remote"])]
+    #[arg(long, conflicts_with_all = ["limit", "reason", "grep", "path", "source", "session", "since", "until", "kind", "safety", "stat", "remote"])]
     pub all: bool,
 }
 
@@ -84,7 +84,7 @@ impl Command for ListArgs {
             period: self.period.resolve(context.now_ms)?,
             kind: self.kind,
             paths: bytes_of(self.path),
-            hides_restores: is_for_a_person && !self.restores && !is_safety,
+            hides_safety: is_for_a_person && !self.safety && !is_safety,
             tells: is_for_a_person,
             counts_changes: self.stat,
         };

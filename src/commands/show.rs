@@ -6,7 +6,7 @@ use crate::answer::format::size;
 use crate::answer::patch;
 use crate::answer::plan::{LimitsJson, limit_words};
 use crate::answer::words::count_files;
-use crate::base::quoting::quoted;
+use crate::base::git_quoting::quoted;
 use crate::base::text::escape;
 use crate::base::time::utc_seconds;
 use crate::commands::args::bytes_of;

@@ -119,7 +119,7 @@ pub fn brief_line(outcome: &StatusOutcome, open_run: Option<&Run>, now_ms: i64) 
         return String::new();
     }
     let mut parts = vec![count(outcome.checkpoint_count, "checkpoint", "checkpoints")];
-    parts.extend(restores(outcome));
+    parts.extend(safety(outcome));
     if let Some(Checkpoint { id, record, .. }) = &outcome.latest {
         let (reason, ago) = (short(&record.reason), ago(record.time_ms, now_ms));
         parts.push(format!("latest {} {reason} ({ago})", id.short()));
@@ -232,8 +232,8 @@ fn write_changed(outcome: &StatusOutcome, out: &mut Out<'_>) {
 /// The number of checkpoints, and where they are stored.
 fn write_place(outcome: &StatusOutcome, out: &mut Out<'_>) {
     let mut numbers = outcome.checkpoint_count.to_string();
-    if let Some(restores) = restores(outcome) {
-        numbers.push_str(&format!(", {restores}"));
+    if let Some(safety) = safety(outcome) {
+        numbers.push_str(&format!(", {safety}"));
     }
     for (number, word) in [
         (outcome.pinned_count, "pinned"),
@@ -260,9 +260,9 @@ fn write_place(outcome: &StatusOutcome, out: &mut Out<'_>) {
 }
 
 /// Names the safety checkpoints beside the others.
-fn restores(outcome: &StatusOutcome) -> Option<String> {
+fn safety(outcome: &StatusOutcome) -> Option<String> {
     let number = outcome.safety_count;
-    (number > 0).then(|| count(number, "restore", "restores"))
+    (number > 0).then(|| format!("{number} safety"))
 }
 
 fn below_home(out: &Out<'_>, path: &Path) -> String {

@@ -1,5 +1,4 @@
-//! Settings with their origins: defaults, the user's file, the project's file and the environment,
-//! in rising order.
+//! Settings with their origins: defaults, the user's file and the project's file, in rising order.
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;

@@ -33,6 +33,8 @@ pub struct RemoteRow {
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct RemoteOutcome {
     pub remotes: Vec<RemoteRow>,
+    /// The ref that was removed there, if only one line was.
+    pub line: Option<String>,
     #[serde(skip)]
     pub change: Option<RemoteChange>,
 }
@@ -94,6 +96,7 @@ pub fn add(
     };
     let outcome = RemoteOutcome {
         remotes: vec![row(&store, &added)?],
+        line: None,
         change: Some(RemoteChange::Added),
     };
     Ok((outcome, session.warnings))
@@ -110,8 +113,11 @@ pub fn list(context: &Context) -> Result<RemoteOutcome> {
         let rows = known.iter().map(|remote| row(&store, remote));
         remotes = rows.collect::<Result<_>>()?;
     }
-    let change = None;
-    Ok(RemoteOutcome { remotes, change })
+    Ok(RemoteOutcome {
+        remotes,
+        line: None,
+        change: None,
+    })
 }
 
 /// Forgets a remote and what was fetched from it. What was pushed there stays there.
@@ -132,6 +138,7 @@ pub fn remove(context: &Context, name: &str) -> Result<(RemoteOutcome, Vec<Warni
     session.locked.write_remotes(&known)?;
     let outcome = RemoteOutcome {
         remotes: vec![removed_row],
+        line: None,
         change: Some(RemoteChange::Removed),
     };
     Ok((outcome, session.warnings))
@@ -185,7 +192,7 @@ pub(super) fn url(remote: &Remote) -> Result<RemoteUrl> {
         .map_err(|why| Error::damaged(format!("the URL of the remote {}", remote.name), why))
 }
 
-fn row(store: &Store, remote: &Remote) -> Result<RemoteRow> {
+pub fn row(store: &Store, remote: &Remote) -> Result<RemoteRow> {
     Ok(RemoteRow {
         name: remote.name.clone(),
         url: url(remote)?.shown(),

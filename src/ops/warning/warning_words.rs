@@ -209,7 +209,7 @@ pub fn after_bad_line(remote: &str, line: &str, why: &str) -> Sentence {
         return Sentence::new("'checkpoint fetch {}' brings it then", &[&remote]);
     }
     Sentence::new(
-        "'checkpoint remote drop {} {}' removes it there; a push from where it was made brings it again",
+        "'checkpoint remote remove {} --line {}' removes it there; a push from where it was made brings it again",
         &[&remote, &line],
     )
 }

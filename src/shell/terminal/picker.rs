@@ -56,7 +56,7 @@ const SOURCE_COLUMNS: usize = 10;
 /// A checkpoint to choose, or the one before a prompt.
 pub struct PickerChoice {
     pub id: ObjectId,
-    is_restore: bool,
+    is_safety: bool,
     /// Mark and id, day and time without this year, source, and words.
     cells: [String; 4],
     /// Further text about it.
@@ -71,7 +71,7 @@ impl PickerChoice {
         let position = outcome.position.as_ref().map(|here| here.id);
         let choices = outcome.checkpoints.iter().map(|checkpoint| {
             let record = &checkpoint.record;
-            let words = outcome.restores.get(&checkpoint.id).map_or_else(
+            let words = outcome.stories.get(&checkpoint.id).map_or_else(
                 || escape(&record.reason),
                 |(story, reason)| state_words(story, reason.as_deref()),
             );
@@ -118,7 +118,7 @@ impl PickerChoice {
         let about = format!("{time}, {}, {about}", ago(time_ms, now_ms));
         Self {
             id: of.id,
-            is_restore: of.is_safety(),
+            is_safety: of.is_safety(),
             searched: format!("{} {words} {about}", of.id.to_hex()).to_lowercase(),
             cells: [
                 format!("{mark} {}", of.id.short()),
@@ -171,7 +171,7 @@ struct PickerState {
     typed: String,
     /// Index of the selected one among those that match.
     at: usize,
-    has_restores: bool,
+    has_safety: bool,
     plans: HashMap<ObjectId, Result<RestorePlan>>,
     computing: Option<(ObjectId, Interrupt)>,
     /// Whether the screen has room for the counts of a plan.
@@ -215,7 +215,7 @@ where
 
     fn matching(&self, shown: &PickerState) -> Vec<&PickerChoice> {
         let is_shown = |choice: &&PickerChoice| {
-            (shown.has_restores || !choice.is_restore) && choice.matches(&shown.typed)
+            (shown.has_safety || !choice.is_safety) && choice.matches(&shown.typed)
         };
         self.choices.iter().filter(is_shown).collect()
     }
@@ -289,7 +289,7 @@ where
             (KeyCode::Home, _) => go(isize::MIN),
             (KeyCode::End, _) => go(isize::MAX),
             (KeyCode::Tab, _) => {
-                shown.has_restores = !shown.has_restores;
+                shown.has_safety = !shown.has_safety;
                 let is_it = |choice: &&PickerChoice| Some(choice.id) == selected.map(|one| one.id);
                 let at = self.matching(shown).iter().position(is_it);
                 shown.at = at.unwrap_or_default();
@@ -332,7 +332,7 @@ where
             .collect();
         let rows = aligned(&cells, &[]);
         let rows = rows.lines().zip(&matching).map(|(row, choice)| {
-            let style = if choice.is_restore {
+            let style = if choice.is_safety {
                 faint
             } else {
                 Style::new()
@@ -393,13 +393,13 @@ where
     }
 
     fn keys(&self) -> String {
-        let has_restores = self.choices.iter().any(|choice| choice.is_restore);
+        let has_safety = self.choices.iter().any(|choice| choice.is_safety);
         let keys = [
             (true, "enter: choose"),
             (self.show.is_some(), "right: lines"),
             (true, "esc: cancel"),
             (true, "type: filter"),
-            (has_restores, "tab: states saved before restores"),
+            (has_safety, "tab: safety checkpoints"),
         ];
         let keys = keys.into_iter().filter(|(is_shown, _)| *is_shown);
         keys.map(|(_, key)| key).collect::<Vec<_>>().join("   ")

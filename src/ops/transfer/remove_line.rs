@@ -1,33 +1,24 @@
-//! `remote drop`: removes a line at a remote, such as a bad one, which makes every fetch fail.
+//! `remote remove --line`: removes a line at a remote, such as a bad one, which makes every fetch fail.
 
 use crate::base::text::escape;
 use crate::error::sentence::Sentence;
 use crate::error::{Code, Error, Result};
-use crate::model::json::{JsonSchema, Serialize};
 use crate::ops::context::Context;
-use crate::ops::transfer::remote;
+use crate::ops::transfer::remote::{self, RemoteChange, RemoteOutcome};
 use crate::ops::transfer::remote_git::{GitLimits, Pushed, RemoteGit};
 use crate::store::transfer::remotes::LineName;
-
-/// A line that was removed at a remote.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct DropOutcome {
-    pub remote: String,
-    /// The ref that was removed there.
-    pub line: String,
-}
 
 /// Removes a line at a remote, with consent given the ref. What was fetched of it stays here.
 ///
 /// # Errors
 /// There is no such remote or line, the consent is missing, or git is missing or fails.
-pub fn drop_line(
+pub fn remove_line(
     context: &Context,
     name: &str,
     line: &str,
     limits: GitLimits,
     consent: impl FnOnce(&str) -> Result<()>,
-) -> Result<DropOutcome> {
+) -> Result<RemoteOutcome> {
     let store = context.require_store()?;
     let remote = remote::named(&store, Some(name))?;
     let wanted = LineName::of_ref(line).or_else(|| LineName::of_text(line));
@@ -65,9 +56,10 @@ pub fn drop_line(
         )))
     });
     match pushed? {
-        Pushed::Done => Ok(DropOutcome {
-            remote: name.to_owned(),
-            line: wanted.on_server(),
+        Pushed::Done => Ok(RemoteOutcome {
+            remotes: vec![remote::row(&store, &remote)?],
+            line: Some(wanted.on_server()),
+            change: Some(RemoteChange::Removed),
         }),
         Pushed::Stale => Err(Error::unexpected(format!(
             "another process wrote {} at {name} meanwhile; nothing was changed",
