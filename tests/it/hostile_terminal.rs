@@ -176,8 +176,8 @@ fn a_hostile_run_has_no_power() {
     }
     let shown = sandbox.run(&["workflow", "show", "pipeline"]).success();
     assert!(
-        told.stdout.contains("forged"),
-        "the texts are shown\n{told}"
+        shown.stdout.contains("forged"),
+        "the texts are shown\n{shown}"
     );
     sandbox.write(PIPELINE, format!("{{\"{HOSTILE}"));
     for words in commands_of_a_malformed_file() {
