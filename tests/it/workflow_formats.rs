@@ -118,7 +118,19 @@ fn play(transcript: &str) -> String {
         }
         known = now;
     }
-    played.replace(&sandbox.root().display().to_string(), "/project")
+    let played = played.replace(&sandbox.root().display().to_string(), "/project");
+    played.lines().map(without_revision).collect()
+}
+
+/// A line of a log without its revision, which depends on the place of the project.
+fn without_revision(line: &str) -> String {
+    let is_revision =
+        |word: &str| word.len() == 8 && word.bytes().all(|digit| digit.is_ascii_hexdigit());
+    let revision = line.strip_prefix("  ").and_then(|rest| rest.get(..8));
+    match revision.filter(|word| is_revision(word)) {
+        Some(revision) => line.replacen(revision, "revision", 1) + "\n",
+        None => format!("{line}\n"),
+    }
 }
 
 #[test]
