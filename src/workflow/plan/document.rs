@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::check;
 use crate::workflow::profiles::format::{
-    Aliases, check_version, name, or_default, parse, phase_status,
+    Spelling, check_version, name, or_default, parse, phase_status, remove_nulls,
 };
 use crate::workflow::profiles::merge::merge;
 use crate::workflow::rules::finding::Finding;
@@ -17,17 +17,17 @@ use crate::workflow::words::flaw::Flaw;
 /// Key among the documents of a run for the plan with which it was begun.
 pub const PLAN: &str = "plan";
 pub const DEPENDENCY_KEYS: &[&str] = &["dependencies", "depends_on", "dependsOn", "deps"];
-const ALIASES: Aliases = &[DEPENDENCY_KEYS];
+const SPELLING: Spelling = Spelling {
+    aliases: &[DEPENDENCY_KEYS],
+    keeps_keys: false,
+};
 
 #[derive(Serialize, Deserialize)]
 struct Plan {
-    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "type")]
     kind: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     project: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     description: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     branch: Option<String>,
     phases: Vec<PlannedPhase>,
 }
@@ -44,7 +44,6 @@ struct PlannedPhase {
     dependencies: Vec<String>,
     #[serde(default, deserialize_with = "phase_status")]
     status: PhaseStatus,
-    #[serde(skip_serializing_if = "Option::is_none")]
     class: Option<Class>,
     #[serde(
         default,
@@ -179,16 +178,20 @@ pub fn to_document(workflow: &Workflow) -> Value {
         branch: wanted(branch, was.as_ref().map(|was| &was.branch)),
         phases: workflow.phases.iter().map(PlannedPhase::from).collect(),
     };
-    let json = |plan: &Plan| serde_json::to_value(plan).unwrap_or_default();
+    let json = |plan: &Plan| {
+        let mut value = serde_json::to_value(plan).unwrap_or_default();
+        remove_nulls(&mut value);
+        value
+    };
     match (base, was) {
-        (Some(base), Some(was)) => merge(base, &json(&was), &json(&now), ALIASES),
+        (Some(base), Some(was)) => merge(base, &json(&was), &json(&now), SPELLING),
         _ => json(&now),
     }
 }
 
 fn read(value: &Value) -> Result<Plan, Finding> {
     check_version(value)?;
-    let mut plan: Plan = parse(value, ALIASES)?;
+    let mut plan: Plan = parse(value, SPELLING)?;
     for phase in plan.phases.iter_mut().filter(|phase| phase.name.is_empty()) {
         phase.name.clone_from(&phase.id);
     }

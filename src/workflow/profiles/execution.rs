@@ -2,13 +2,12 @@
 //! may also be an object keyed by id.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use crate::workflow::profiles::format::{
-    Aliases, Format, Time, duplicate, name, or_default, unknown_status, unless_left_out,
+    Format, Spelling, Time, check_ids, name, or_default, unknown_status, unless_left_out,
 };
 use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::phase::Task;
@@ -18,10 +17,8 @@ use crate::workflow::rules::workflow::Workflow;
 
 #[derive(Serialize, Deserialize)]
 pub struct Execution {
-    #[serde(skip_serializing_if = "Option::is_none")]
     workflow_id: Option<Value>,
     /// The last change of a task.
-    #[serde(skip_serializing_if = "Option::is_none")]
     updated_at: Option<Time>,
     #[serde(default, deserialize_with = "or_default")]
     tasks: Vec<Entry>,
@@ -31,17 +28,12 @@ pub struct Execution {
 struct Entry {
     #[serde(deserialize_with = "name")]
     id: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     phase: Option<String>,
     #[serde(deserialize_with = "status")]
     status: TaskStatus,
-    #[serde(skip_serializing_if = "Option::is_none")]
     attempts: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     started_at: Option<Time>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     completed_at: Option<Time>,
     #[serde(
         default,
@@ -49,9 +41,7 @@ struct Entry {
         skip_serializing_if = "Option::is_none"
     )]
     output: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     agent: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<String>,
 }
 
@@ -96,10 +86,13 @@ impl Entry {
 }
 
 impl Format for Execution {
-    const ALIASES: Aliases = &[
-        &["id", "task_id"],
-        &["output", "output_file", "output_path", "outputs"],
-    ];
+    const SPELLING: Spelling = Spelling {
+        aliases: &[
+            &["id", "task_id"],
+            &["output", "output_file", "output_path", "outputs"],
+        ],
+        keeps_keys: true,
+    };
 
     fn reshaped(value: &Value) -> Cow<'_, Value> {
         let Some(by_id) = value.get("tasks").and_then(Value::as_object) else {
@@ -118,11 +111,7 @@ impl Format for Execution {
     }
 
     fn checked(self, _: &Value, _: &Workflow, _: &str) -> Result<Self, Finding> {
-        let mut seen = BTreeSet::new();
-        let twice = self.tasks.iter().position(|task| !seen.insert(&task.id));
-        twice.map_or(Ok(()), |at| {
-            Err(duplicate(format!("tasks[{at}]"), &self.tasks[at].id))
-        })?;
+        check_ids("tasks", self.tasks.iter().map(|task| &task.id))?;
         Ok(self)
     }
 
@@ -158,7 +147,7 @@ impl Format for Execution {
 
 fn status<'de, D: Deserializer<'de>>(from: D) -> Result<TaskStatus, D::Error> {
     let word = String::deserialize(from)?;
-    TaskStatus::from_word(&word).ok_or_else(|| unknown_status(&word, "task"))
+    TaskStatus::from_word(&word).ok_or_else(|| unknown_status(&word))
 }
 
 /// Reads a text, or the first one of a list.

@@ -1,7 +1,6 @@
 //! The pipeline profile: one file with completed, current and remaining phases.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -9,16 +8,14 @@ use serde_json::Value;
 
 use crate::model::run_id;
 use crate::workflow::plan;
-use crate::workflow::profiles::adopt::{PhaseProgress, Progress, adopt};
+use crate::workflow::profiles::adopt::{Listing, PhaseProgress, Progress, adopt};
 use crate::workflow::profiles::format::{
-    Aliases, Format, Time, duplicate, is_nothing, missing, name, project_of, read, sort_as_in,
-    unless_left_out,
+    Format, Spelling, Time, is_nothing, missing, project_of, read, unless_left_out,
 };
 use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::phase::Phase;
 use crate::workflow::rules::status::{PhaseStatus, RunStatus};
 use crate::workflow::rules::workflow::Workflow;
-use crate::workflow::words::flaw::Flaw;
 
 pub const FILE: &str = ".claude/pipeline-state.json";
 /// Archive folder for the files of runs.
@@ -38,39 +35,23 @@ pub struct Pipeline {
 
 #[derive(Serialize, Deserialize)]
 struct Entry {
-    #[serde(deserialize_with = "name")]
     id: String,
     name: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
     timestamp: Option<Time>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     commit_sha: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     progress_description: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     dependencies: Option<Vec<String>>,
     /// As in a plan; the format itself has no such key.
-    #[serde(
-        default,
-        deserialize_with = "known_word",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, deserialize_with = "known_word")]
     status: Option<PhaseStatus>,
 }
 
 #[derive(Serialize, Deserialize)]
 struct ContextSummary {
-    #[serde(skip_serializing_if = "Option::is_none")]
     branch: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     key_decisions: Option<Vec<String>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     file_paths: Option<Vec<String>>,
-    #[serde(
-        default,
-        deserialize_with = "text_if",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, deserialize_with = "text_if")]
     task_description: Option<String>,
 }
 
@@ -86,19 +67,15 @@ impl Place {
     /// Returns the status of a phase in this place. Programs move entries with their old status
     /// word, so the place wins over a word that does not fit; a current one with a note has begun.
     fn status(self, entry: &Entry) -> PhaseStatus {
+        use PhaseStatus::{AwaitingApproval, Complete, Failed, InProgress, Pending, Skipped};
         match (self, entry.status) {
-            (Self::Completed, Some(PhaseStatus::Skipped)) => PhaseStatus::Skipped,
-            (Self::Completed, _) => PhaseStatus::Complete,
-            (Self::Current, Some(PhaseStatus::Pending)) if entry.progress_description.is_none() => {
-                PhaseStatus::Pending
-            }
-            (
-                Self::Current,
-                Some(status @ (PhaseStatus::Failed | PhaseStatus::AwaitingApproval)),
-            ) => status,
-            (Self::Current, _) => PhaseStatus::InProgress,
+            (Self::Completed, Some(Skipped)) => Skipped,
+            (Self::Completed, _) => Complete,
+            (Self::Current, Some(Pending)) if entry.progress_description.is_none() => Pending,
+            (Self::Current, Some(status @ (Failed | AwaitingApproval))) => status,
+            (Self::Current, _) => InProgress,
             (Self::Remaining, Some(status)) if status.is_under_way() => status,
-            (Self::Remaining, _) => PhaseStatus::Pending,
+            (Self::Remaining, _) => Pending,
         }
     }
 }
@@ -121,18 +98,6 @@ impl Pipeline {
         completed.chain(current).chain(remaining)
     }
 
-    fn entry(&self, id: &str) -> Option<(Place, &Entry)> {
-        self.entries().find(|(_, entry)| entry.id == id)
-    }
-
-    fn entries_mut(&mut self) -> impl Iterator<Item = &mut Entry> {
-        let current = self
-            .completed_phases
-            .iter_mut()
-            .chain(&mut self.current_phase);
-        current.chain(&mut self.remaining_phases)
-    }
-
     fn listed(&self) -> Vec<&str> {
         self.completed_phases
             .iter()
@@ -140,39 +105,7 @@ impl Pipeline {
             .collect()
     }
 
-    /// Checks times of completion, ids and dependencies.
-    fn check(&self) -> Result<(), Finding> {
-        let count = self.completed_phases.len();
-        let place = |at: usize| match at.checked_sub(count) {
-            None => format!("completed_phases[{at}]"),
-            Some(0) if self.current_phase.is_some() => "current_phase".to_owned(),
-            Some(at) => {
-                format!(
-                    "remaining_phases[{}]",
-                    at - usize::from(self.current_phase.is_some())
-                )
-            }
-        };
-        let ids: BTreeSet<&str> = self.entries().map(|(_, entry)| entry.id.as_str()).collect();
-        let mut seen = BTreeSet::new();
-        for (at, (status, entry)) in self.entries().enumerate() {
-            if status == Place::Completed && entry.timestamp.is_none() {
-                return Err(missing(&place(at), "timestamp"));
-            }
-            if !seen.insert(entry.id.as_str()) {
-                return Err(duplicate(format!("{}.id", place(at)), &entry.id));
-            }
-            let mut dependencies = entry.dependencies.iter().flatten().enumerate();
-            if let Some((number, id)) = dependencies.find(|(_, id)| !ids.contains(id.as_str())) {
-                let (phase, id) = (entry.id.clone(), id.clone());
-                let flaw = Flaw::UnknownDependency { phase, id };
-                return Err(flaw.at(format!("{}.dependencies[{number}]", place(at))));
-            }
-        }
-        Ok(())
-    }
-
-    fn progress(&self, root: &str) -> Progress {
+    fn progress(&self) -> Progress {
         let phases = self.entries().map(|(place, entry)| PhaseProgress {
             id: entry.id.clone(),
             name: Some(entry.name.clone()),
@@ -183,37 +116,38 @@ impl Pipeline {
             dependencies: entry.dependencies.clone(),
             ..PhaseProgress::default()
         });
-        let context = &self.context_summary;
-        let paths = context.file_paths.as_ref();
         Progress {
             created: self.created_at,
             updated: self.updated_at,
-            description: context.task_description.clone(),
-            branch: context.branch.clone(),
-            key_decisions: context.key_decisions.clone(),
-            file_paths: paths.map(|paths| {
-                paths
-                    .iter()
-                    .map(|path| relative(path, root).into_owned())
-                    .collect()
-            }),
             phases: phases.collect(),
-            phases_at: "current_phase",
             ..Progress::default()
         }
     }
 }
 
 impl Format for Pipeline {
-    const ALIASES: Aliases = &[
-        plan::DEPENDENCY_KEYS,
-        &["task_description", "description", "task"],
-    ];
+    const SPELLING: Spelling = Spelling {
+        aliases: &[
+            plan::DEPENDENCY_KEYS,
+            &["task_description", "description", "task"],
+        ],
+        keeps_keys: false,
+    };
 
     fn checked(mut self, _: &Value, _: &Workflow, root: &str) -> Result<Self, Finding> {
-        self.check()?;
-        for entry in self.entries_mut() {
+        let mut completed = self.completed_phases.iter();
+        if let Some(at) = completed.position(|entry| entry.timestamp.is_none()) {
+            return Err(missing(&format!("completed_phases[{at}]"), "timestamp"));
+        }
+        let current = self
+            .completed_phases
+            .iter_mut()
+            .chain(&mut self.current_phase);
+        for entry in current.chain(&mut self.remaining_phases) {
             entry.progress_description.take_if(|note| note.is_empty());
+        }
+        for entry in &mut self.remaining_phases {
+            entry.dependencies.get_or_insert_default();
         }
         for path in self.context_summary.file_paths.iter_mut().flatten() {
             *path = absolute(&relative(path, root), root);
@@ -222,49 +156,37 @@ impl Format for Pipeline {
     }
 
     fn of_run(run: &Workflow, was: Option<&Self>, root: &str) -> Self {
-        let listed = was.map(Self::listed).unwrap_or_default();
-        let mut done: Vec<&Phase> = run
-            .phases
-            .iter()
-            .filter(|phase| phase.is_done_in(&listed))
-            .collect();
-        done.sort_by_key(|phase| phase.completed_ms);
-        sort_as_in(&mut done, &listed, |phase, id| phase.id == *id);
-        let current = current(run, was, listed.len() == done.len());
-        let is_left = |phase: &&Phase| {
-            !phase.status.is_settled() && current.is_none_or(|current| current.id != phase.id)
-        };
-        let written = |phase: &Phase, place: Place| entry(run, was, phase, place);
-        let listed = |phases: Vec<&Phase>, place: Place| {
-            phases
-                .into_iter()
-                .map(|phase| written(phase, place))
-                .collect()
-        };
-        let context = was.map(|was| &was.context_summary);
-        let notes = &run.context;
+        let named = was.and_then(|was| was.current_phase.as_ref());
+        let completed = was.map(Self::listed).unwrap_or_default();
+        let listing = Listing::of(run, &completed, named.map(|entry| entry.id.as_str()));
+        let current = listing
+            .current
+            .filter(|_| run.status != RunStatus::Complete);
+        let entry = |phase: &Phase, place: Place| entry(run, was, phase, place);
+        let unsettled = run.phases.iter().filter(|phase| !phase.status.is_settled());
+        let left = unsettled.filter(|phase| current.is_none_or(|current| current.id != phase.id));
+        let (notes, context) = (&run.context, was.map(|was| &was.context_summary));
+        let branch = notes.branch.clone().unwrap_or_default();
+        let decisions = notes.key_decisions.clone();
         let paths = notes
             .file_paths
             .iter()
             .map(|path| absolute(path, root))
             .collect();
-        let decisions = context.map(|was| &was.key_decisions);
-        let has_description = context.is_some_and(|was| was.task_description.is_some());
+        let description = context.and_then(|context| context.task_description.as_ref());
         Self {
-            completed_phases: listed(done, Place::Completed),
-            current_phase: current.map(|phase| written(phase, Place::Current)),
-            remaining_phases: listed(
-                run.phases.iter().filter(is_left).collect(),
-                Place::Remaining,
-            ),
+            completed_phases: listing
+                .done
+                .iter()
+                .map(|phase| entry(phase, Place::Completed))
+                .collect(),
+            current_phase: current.map(|phase| entry(phase, Place::Current)),
+            remaining_phases: left.map(|phase| entry(phase, Place::Remaining)).collect(),
             context_summary: ContextSummary {
-                branch: unless_left_out(
-                    notes.branch.clone().unwrap_or_default(),
-                    context.map(|was| &was.branch),
-                ),
-                key_decisions: unless_left_out(notes.key_decisions.clone(), decisions),
+                branch: unless_left_out(branch, context.map(|was| &was.branch)),
+                key_decisions: unless_left_out(decisions, context.map(|was| &was.key_decisions)),
                 file_paths: unless_left_out(paths, context.map(|was| &was.file_paths)),
-                task_description: has_description.then(|| run.description.clone()),
+                task_description: description.map(|_| run.description.clone()),
             },
             created_at: Time(run.created_ms),
             updated_at: Time(run.updated_ms),
@@ -279,77 +201,55 @@ impl Format for Pipeline {
                 let what = format!("'{id}' is complete but no longer listed; this list only grows");
                 Err(Finding::new("append_only", "completed_phases", what))
             }
-            None => adopt(run, self.progress(root), &ours.progress(root)),
+            None => adopt(run, &self.progress(), &ours.progress()),
         };
         // The format has no ids: a run is identified by its creation time.
         if adopted.is_err() && self.created_at != ours.created_at {
-            let what = "it was begun at another time, and what was done is not in it: it is of another run";
+            let what = "it was begun at another time and lacks what was done: it is of another run";
             return Err(Finding::new("other_run", "created_at", what));
         }
         adopted?;
-        plan::cycle(&run.phases).map_or(Ok(()), |ids| Err(Flaw::Cycle(ids).at("remaining_phases")))
+        let (notes, context) = (&mut run.context, &self.context_summary);
+        if let Some(branch) = &context.branch {
+            notes.branch = Some(branch.clone()).filter(|branch| !branch.is_empty());
+        }
+        if let Some(decisions) = &context.key_decisions {
+            notes.key_decisions.clone_from(decisions);
+        }
+        if let Some(paths) = &context.file_paths {
+            let paths = paths.iter().map(|path| relative(path, root).into_owned());
+            notes.file_paths = paths.collect();
+        }
+        if let Some(description) = &context.task_description {
+            run.description.clone_from(description);
+        }
+        Ok(())
     }
-}
-
-/// Returns the phase for the one place of a current phase: one under way, else one that could begin.
-fn current<'w>(run: &'w Workflow, was: Option<&Pipeline>, is_unmoved: bool) -> Option<&'w Phase> {
-    let said = was.map(|was| was.current_phase.as_ref());
-    let known = said.flatten().and_then(|said| run.phase(&said.id));
-    if run.current().is_some() {
-        return known
-            .filter(|phase| phase.status.is_under_way())
-            .or_else(|| run.current());
-    }
-    // The document says that nothing is under way, and nothing has changed since.
-    let is_none = is_unmoved && said.is_some_and(|said| said.is_none());
-    if is_none || run.status == RunStatus::Complete {
-        return None;
-    }
-    let can_begin =
-        |phase: &&Phase| !phase.status.is_settled() && (is_unmoved || run.unmet(phase).is_empty());
-    known.filter(can_begin).or_else(|| run.next())
 }
 
 /// Describes one phase. Fields that do not belong to the place stay only where they were.
 fn entry(run: &Workflow, was: Option<&Pipeline>, phase: &Phase, place: Place) -> Entry {
-    let known = was.and_then(|was| was.entry(&phase.id));
+    let known = was.and_then(|was| was.entries().find(|(_, entry)| entry.id == phase.id));
     let here = known
         .filter(|(was, _)| *was == place)
         .map(|(_, entry)| entry);
-    let known_time = known.and_then(|(_, entry)| entry.timestamp);
-    let done_at = || {
-        phase
-            .completed_ms
-            .map(Time)
-            .or(known_time)
-            .unwrap_or(Time(run.updated_ms))
-    };
-    let known_sha = known.and_then(|(_, entry)| entry.commit_sha.as_ref());
-    let has_sha = place == Place::Completed || here.is_some_and(|entry| entry.commit_sha.is_some());
-    let sha = phase.commit_sha.as_ref().filter(|_| has_sha);
-    let has_note =
-        place == Place::Current || here.is_some_and(|entry| entry.progress_description.is_some());
-    let note = phase
-        .progress
-        .as_ref()
-        .filter(|note| has_note && !note.is_empty());
+    let has_sha = here.is_some_and(|entry| entry.commit_sha.is_some());
+    let has_note = here.is_some_and(|entry| entry.progress_description.is_some());
+    let has_dependencies = here.is_some_and(|entry| entry.dependencies.is_some());
+    let note = phase.progress.clone().filter(|note| !note.is_empty());
+    let known_time = here.and_then(|entry| entry.timestamp);
+    let time = phase
+        .completed_ms
+        .map(Time)
+        .or(known_time)
+        .unwrap_or(Time(run.updated_ms));
     // Skipped phases are in no list of the document.
     let is_listed = |id: &&String| {
         let phase = run.phase(id);
         phase.is_none_or(|phase| phase.status != PhaseStatus::Skipped)
             || was.is_some_and(|was| was.listed().contains(&id.as_str()))
     };
-    let dependencies: Vec<String> = phase
-        .dependencies
-        .iter()
-        .filter(is_listed)
-        .cloned()
-        .collect();
-    let has_dependencies = match here {
-        Some(entry) if entry.dependencies.is_some() => true,
-        Some(_) => place == Place::Remaining && !dependencies.is_empty(),
-        None => place == Place::Remaining,
-    };
+    let dependencies = phase.dependencies.iter().filter(is_listed).cloned();
     let status = known.and_then(|(was, entry)| {
         let is_same = was == place && place.status(entry) == phase.status;
         entry
@@ -360,29 +260,19 @@ fn entry(run: &Workflow, was: Option<&Pipeline>, phase: &Phase, place: Place) ->
         id: phase.id.clone(),
         name: phase.name.clone(),
         timestamp: if place == Place::Completed {
-            Some(done_at())
+            Some(time)
         } else {
-            here.and_then(|entry| entry.timestamp)
+            known_time
         },
-        commit_sha: sha.map(|sha| {
-            known_sha
-                .filter(|known| is_same_commit(known, sha))
-                .unwrap_or(sha)
-                .clone()
-        }),
-        progress_description: note.cloned(),
-        dependencies: has_dependencies.then_some(dependencies),
+        commit_sha: phase
+            .commit_sha
+            .clone()
+            .filter(|_| has_sha || place == Place::Completed),
+        progress_description: note.filter(|_| has_note || place == Place::Current),
+        dependencies: (has_dependencies || place == Place::Remaining)
+            .then(|| dependencies.collect()),
         status,
     }
-}
-
-/// Whether one commit id abbreviates the other.
-fn is_same_commit(one: &str, other: &str) -> bool {
-    const SHORTEST: usize = 4;
-    let (one, other) = (one.to_ascii_lowercase(), other.to_ascii_lowercase());
-    one == other
-        || (one.len().min(other.len()) >= SHORTEST
-            && (one.starts_with(&other) || other.starts_with(&one)))
 }
 
 /// Makes a run without phases. The document has no id; the run gets a new one.
@@ -391,14 +281,13 @@ fn is_same_commit(one: &str, other: &str) -> bool {
 /// The first error in the document.
 pub fn begin(value: &Value, root: &str) -> Result<Workflow, Finding> {
     let document: Pipeline = read(value, &Workflow::default(), root)?;
-    let created_ms = document.created_at.0;
+    let (created_ms, project) = (document.created_at.0, project_of(root));
     let named = value
         .get("workflow_id")
         .or_else(|| value.get("checkpoint_id"));
     let named = named
         .and_then(Value::as_str)
         .filter(|id| run_id::is_legal(id));
-    let project = project_of(root);
     let id = named.map_or_else(
         || run_id::make("pipeline", project, created_ms),
         str::to_owned,
@@ -413,12 +302,8 @@ pub fn begin(value: &Value, root: &str) -> Result<Workflow, Finding> {
 
 fn entry_or_nothing<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Entry>, D::Error> {
     let value = Value::deserialize(from)?;
-    if is_nothing(&value) {
-        return Ok(None);
-    }
-    Entry::deserialize(value)
-        .map(Some)
-        .map_err(D::Error::custom)
+    let entry = (!is_nothing(&value)).then(|| Entry::deserialize(value));
+    entry.transpose().map_err(D::Error::custom)
 }
 
 /// Reads a status, leaving out words that are none.

@@ -1,20 +1,18 @@
 //! The registry profile: one file for each run, with phases as numbers.
 
-use std::collections::BTreeSet;
-
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
 use crate::model::run_id;
-use crate::workflow::profiles::adopt::{PhaseProgress, Progress, adopt};
+use crate::workflow::profiles::adopt::{Listing, PhaseProgress, Progress, adopt};
 use crate::workflow::profiles::format::{
-    Format, Time, check_run, check_version, duplicate, name, project_of, read, sort_as_in,
+    Format, Spelling, Time, check_ids, check_run, check_version, name, project_of, read,
     unknown_status,
 };
 use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::phase::Phase;
 use crate::workflow::rules::status::{PhaseStatus, RunStatus};
-use crate::workflow::rules::workflow::Workflow;
+use crate::workflow::rules::workflow::{Interruption, Workflow};
 
 pub const FOLDER: &str = ".claude/checkpoints";
 pub const FAILED: &str = ".claude/checkpoints/failed";
@@ -31,7 +29,8 @@ pub struct Registry {
     workflow_description: String,
     created_at: Time,
     updated_at: Time,
-    status: StatusWord,
+    #[serde(deserialize_with = "status_word")]
+    status: String,
     /// 0 where nothing has begun, for some programs.
     current_phase: usize,
     total_phases: usize,
@@ -41,67 +40,43 @@ pub struct Registry {
     last_error: Value,
 }
 
-/// Status of a run; a word in any of its spellings.
-#[derive(Clone, PartialEq)]
-enum StatusWord {
+/// What a status word means, in any of its spellings.
+#[derive(Clone, Copy, PartialEq)]
+enum Meaning {
     Pending,
     InProgress,
-    /// As the document spells it.
-    Interrupted(String),
+    Interrupted,
     Ended(RunStatus),
 }
 
-impl<'de> Deserialize<'de> for StatusWord {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        let word = String::deserialize(from)?;
-        Ok(match word.to_ascii_lowercase().replace('-', "_").as_str() {
-            "pending" | "created" | "not_started" | "initialized" => Self::Pending,
-            "in_progress" | "running" | "active" | "started" | "awaiting_approval" => {
-                Self::InProgress
-            }
-            "interrupted" | "paused" | "suspended" => Self::Interrupted(word),
-            "complete" | "completed" | "done" | "success" => Self::Ended(RunStatus::Complete),
-            "failed" | "error" => Self::Ended(RunStatus::Failed),
-            "abandoned" | "cancelled" | "canceled" | "aborted" => Self::Ended(RunStatus::Abandoned),
-            _ => return Err(unknown_status(&word, "run")),
-        })
-    }
-}
-
-impl Serialize for StatusWord {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Pending => "pending".serialize(to),
-            Self::InProgress => "in_progress".serialize(to),
-            Self::Interrupted(word) => word.serialize(to),
-            Self::Ended(status) => status.serialize(to),
+fn meaning(word: &str) -> Option<Meaning> {
+    Some(match word.to_ascii_lowercase().replace('-', "_").as_str() {
+        "pending" | "created" | "not_started" | "initialized" => Meaning::Pending,
+        "in_progress" | "running" | "active" | "started" | "awaiting_approval" => {
+            Meaning::InProgress
         }
-    }
+        "interrupted" | "paused" | "suspended" => Meaning::Interrupted,
+        "complete" | "completed" | "done" | "success" => Meaning::Ended(RunStatus::Complete),
+        "failed" | "error" => Meaning::Ended(RunStatus::Failed),
+        "abandoned" | "cancelled" | "canceled" | "aborted" => Meaning::Ended(RunStatus::Abandoned),
+        _ => return None,
+    })
 }
 
 impl Registry {
-    fn is_ended_as(&self, status: RunStatus) -> bool {
-        self.status == StatusWord::Ended(status)
-    }
-
-    /// Returns the number of the phase under way; `None` between two phases.
-    fn under_way(&self) -> Option<usize> {
-        let is_begun = self.current_phase > 0
-            && self.status != StatusWord::Pending
-            && !self.is_ended_as(RunStatus::Complete)
-            && !self.completed_phases.contains(&self.current_phase);
-        is_begun.then_some(self.current_phase)
+    fn meaning(&self) -> Meaning {
+        meaning(&self.status).unwrap_or(Meaning::InProgress)
     }
 
     fn status_of(&self, number: usize) -> PhaseStatus {
         if self.completed_phases.contains(&number) {
-            PhaseStatus::Complete
-        } else if self.under_way() != Some(number) {
-            PhaseStatus::Pending
-        } else if self.is_ended_as(RunStatus::Failed) {
-            PhaseStatus::Failed
-        } else {
-            PhaseStatus::InProgress
+            return PhaseStatus::Complete;
+        }
+        match self.meaning() {
+            _ if self.current_phase != number => PhaseStatus::Pending,
+            Meaning::Pending | Meaning::Ended(RunStatus::Complete) => PhaseStatus::Pending,
+            Meaning::Ended(RunStatus::Failed) => PhaseStatus::Failed,
+            _ => PhaseStatus::InProgress,
         }
     }
 
@@ -117,40 +92,27 @@ impl Registry {
                 phase.name = Some(known.name.clone());
             } else {
                 // Ids of an imported run may be numbers, too.
-                let is_free = |id: &String| run.phase(id).is_none();
-                phase.id = (number..)
-                    .map(|id| id.to_string())
-                    .find(is_free)
-                    .unwrap_or_default();
+                let mut ids = (number..).map(|id| id.to_string());
+                phase.id = ids.find(|id| run.phase(id).is_none()).unwrap_or_default();
                 phase.name = Some(format!("Phase {number}"));
                 // Numbers are an order, unless the document itself has gone on out of it.
-                let is_begun = phase.status != PhaseStatus::Pending || self.current_phase == number;
-                let before = phases.last();
-                let before =
-                    before.filter(|_| !is_begun || self.completed_phases.contains(&(number - 1)));
-                phase.dependencies =
-                    Some(before.map(|before| before.id.clone()).into_iter().collect());
+                let is_begun = phase.status != PhaseStatus::Pending;
+                let before = phases
+                    .last()
+                    .filter(|before| !is_begun || before.status == PhaseStatus::Complete);
+                let before = before.map(|before| before.id.clone());
+                phase.dependencies = Some(before.into_iter().collect());
             }
             phases.push(phase);
         }
         Progress {
             created: self.created_at,
             updated: self.updated_at,
-            status: match self.status {
-                StatusWord::Ended(status) => status,
+            status: match self.meaning() {
+                Meaning::Ended(status) => status,
                 _ => RunStatus::Open,
             },
-            interrupted: match &self.status {
-                StatusWord::Interrupted(word) => Some(word.clone()),
-                _ => None,
-            },
-            kind: Some(self.workflow_type.clone()),
-            description: Some(self.workflow_description.clone()),
-            state: Some(self.workflow_state.clone()),
-            last_error: Some(self.last_error.clone()),
             phases,
-            phases_at: "total_phases",
-            ..Progress::default()
         }
     }
 
@@ -177,6 +139,11 @@ impl Registry {
 }
 
 impl Format for Registry {
+    const SPELLING: Spelling = Spelling {
+        aliases: &[],
+        keeps_keys: false,
+    };
+
     fn checked(mut self, value: &Value, _: &Workflow, _: &str) -> Result<Self, Finding> {
         check_version(value)?;
         let (current, total) = (self.current_phase, self.total_phases);
@@ -189,17 +156,12 @@ impl Format for Registry {
             let what = format!("{current} is beyond the {total} phases of the run");
             return out_of_range("current_phase".to_owned(), what);
         }
-        let mut seen = BTreeSet::new();
-        for (at, number) in self.completed_phases.iter().enumerate() {
-            let place = format!("completed_phases[{at}]");
-            if *number == 0 || *number > total {
-                let what = format!("{number} is none of the phases of the run");
-                return out_of_range(place, what);
-            }
-            if !seen.insert(number) {
-                return Err(duplicate(place, &number.to_string()));
-            }
+        let is_wrong = |number: &usize| *number == 0 || *number > total;
+        if let Some(at) = self.completed_phases.iter().position(is_wrong) {
+            let what = "it is none of the phases of the run".to_owned();
+            return out_of_range(format!("completed_phases[{at}]"), what);
         }
+        check_ids("completed_phases", self.completed_phases.iter())?;
         // Numbers keep their spelling in the raw values only.
         if let Some(state) = value["workflow_state"].as_object() {
             self.workflow_state.clone_from(state);
@@ -209,23 +171,30 @@ impl Format for Registry {
     }
 
     fn of_run(run: &Workflow, was: Option<&Self>, _: &str) -> Self {
-        let listed = was
-            .map(|was| was.completed_phases.clone())
-            .unwrap_or_default();
-        let is_done = |(phase, number): &(&Phase, usize)| match phase.status {
-            PhaseStatus::Skipped => listed.contains(number),
-            status => status == PhaseStatus::Complete,
-        };
-        let mut done: Vec<_> = run.phases.iter().zip(1..).filter(is_done).collect();
-        done.sort_by_key(|(phase, _)| phase.completed_ms);
-        let mut completed: Vec<usize> = done.into_iter().map(|(_, number)| number).collect();
-        sort_as_in(&mut completed, &listed, |number, known| number == known);
+        let id_of = |number: usize| Some(run.phases.get(number.checked_sub(1)?)?.id.as_str());
+        let numbers = was.into_iter().flat_map(|was| &was.completed_phases);
+        let listed: Vec<&str> = numbers.filter_map(|number| id_of(*number)).collect();
+        let named = was.and_then(|was| id_of(was.current_phase));
+        let listing = Listing::of(run, &listed, named);
+        let number_of = |phase: &Phase| run.number_of(&phase.id);
+        // Readers resume after the last listed phase, so the last one is named at the end.
+        let current = listing
+            .current
+            .and_then(number_of)
+            .unwrap_or(run.phases.len());
         let mut state = run.state.clone();
-        if was.is_none_or(|was| was.workflow_state.contains_key(PROJECT))
-            && !state.contains_key(PROJECT)
-        {
-            state.shift_insert(0, PROJECT.to_owned(), run_id::snake(&run.project).into());
+        let has_project = was.is_none_or(|was| was.workflow_state.contains_key(PROJECT));
+        if has_project && !state.contains_key(PROJECT) {
+            let project = run_id::snake(&run.project).into();
+            state.shift_insert(0, PROJECT.to_owned(), project);
         }
+        // Open runs have one word, unless the document says why it waits.
+        let is_known = |word: &&String| match meaning(word) {
+            Some(Meaning::Interrupted) => run.interrupted.is_some(),
+            Some(Meaning::Pending) => run.current().is_none(),
+            _ => false,
+        };
+        let status = was.map(|was| &was.status).filter(is_known);
         Self {
             // An id that is not valid for a run stays in the document.
             checkpoint_id: was.map_or(&run.id, |was| &was.checkpoint_id).clone(),
@@ -233,10 +202,14 @@ impl Format for Registry {
             workflow_description: run.description.clone(),
             created_at: Time(run.created_ms),
             updated_at: Time(run.updated_ms),
-            status: status(run, was),
-            current_phase: current(run, was, &completed),
+            status: match status.filter(|_| run.status.is_open()) {
+                Some(word) => word.clone(),
+                None if run.status.is_open() => "in_progress".to_owned(),
+                None => run.word().to_owned(),
+            },
+            current_phase: current,
             total_phases: run.phases.len(),
-            completed_phases: completed,
+            completed_phases: listing.done.into_iter().filter_map(number_of).collect(),
             workflow_state: state,
             last_error: run.last_error.clone().unwrap_or_default(),
         }
@@ -246,8 +219,21 @@ impl Format for Registry {
         if run.documents.contains_key(&path(run)) {
             check_run("checkpoint_id", &self.checkpoint_id, &ours.checkpoint_id)?;
         }
-        let (said, ours) = (self.progress(run), ours.progress(run));
-        adopt(run, said, &ours)
+        let (edited, known) = (self.progress(run), ours.progress(run));
+        adopt(run, &edited, &known)?;
+        if self.meaning() == Meaning::Interrupted {
+            run.interrupted.get_or_insert(Interruption {
+                reason: self.status.clone(),
+                at_ms: self.updated_at.0,
+            });
+        } else if ours.meaning() == Meaning::Interrupted {
+            run.interrupted = None;
+        }
+        run.kind.clone_from(&self.workflow_type);
+        run.description.clone_from(&self.workflow_description);
+        run.state.clone_from(&self.workflow_state);
+        run.last_error = Some(self.last_error.clone()).filter(|error| !error.is_null());
+        Ok(())
     }
 
     fn to_json(&self) -> Value {
@@ -258,48 +244,17 @@ impl Format for Registry {
     }
 }
 
-/// Returns one word for open runs and one for each end; a finer word of the document stays while it
-/// is true.
-fn status(run: &Workflow, was: Option<&Registry>) -> StatusWord {
-    if !run.status.is_open() {
-        return StatusWord::Ended(run.status);
-    }
-    let known = was.map(|was| &was.status).filter(|word| match word {
-        StatusWord::Interrupted(_) => run.interrupted.is_some(),
-        StatusWord::Pending => run.current().is_none(),
-        StatusWord::InProgress | StatusWord::Ended(_) => false,
-    });
-    known.cloned().unwrap_or(StatusWord::InProgress)
-}
-
-/// Returns the phase under way or next, or the last one at the end. The document's value stays while
-/// it means the same.
-fn current(run: &Workflow, was: Option<&Registry>, completed: &[usize]) -> usize {
-    let number_of = |phase: &Phase| run.number_of(&phase.id);
-    let is_running = |number: &usize| {
-        let phase = number.checked_sub(1).and_then(|at| run.phases.get(at));
-        phase.is_some_and(|phase| phase.status.is_under_way())
+fn status_word<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    let word = String::deserialize(from)?;
+    let known = meaning(&word).ok_or_else(|| unknown_status(&word))?;
+    let usual = match known {
+        Meaning::InProgress => "in_progress",
+        Meaning::Ended(RunStatus::Complete) => "complete",
+        Meaning::Ended(RunStatus::Failed) => "failed",
+        Meaning::Ended(_) => "abandoned",
+        Meaning::Pending | Meaning::Interrupted => return Ok(word),
     };
-    // Of several running phases, the one in the document counts, else the first.
-    let named = was.map(|was| was.current_phase).filter(is_running);
-    let under_way = named.or_else(|| run.current().and_then(number_of));
-    // Readers resume after the last listed phase, so the one after a skipped phase must be named.
-    let is_gap = |(phase, number): (&Phase, usize)| {
-        phase.status == PhaseStatus::Skipped && !completed.contains(&number)
-    };
-    let has_gap = run.phases.iter().zip(1..).any(is_gap);
-    let as_set = |numbers: &[usize]| numbers.iter().copied().collect::<BTreeSet<usize>>();
-    let is_same = |was: &&Registry| {
-        as_set(&was.completed_phases) == as_set(completed)
-            && was.under_way() == under_way
-            && was.current_phase <= run.phases.len()
-            && !has_gap
-    };
-    if let Some(was) = was.filter(is_same) {
-        return was.current_phase;
-    }
-    let next = || run.next().and_then(number_of);
-    under_way.or_else(next).unwrap_or(run.phases.len())
+    Ok(usual.to_owned())
 }
 
 /// Makes a run without phases.
