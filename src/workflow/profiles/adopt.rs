@@ -146,8 +146,9 @@ fn adopt_phase(
     if let Some(name) = &said.name {
         phase.name.clone_from(name);
     }
-    if said.dependencies != known.dependencies {
-        phase.dependencies = said.dependencies.clone().unwrap_or_default();
+    let dependencies = said.dependencies.as_ref();
+    if let Some(ids) = dependencies.filter(|ids| Some(*ids) != known.dependencies.as_ref()) {
+        phase.dependencies.clone_from(ids);
     }
     // What lacks in a phase at its old place was taken away.
     if said.commit_sha != known.commit_sha && (is_same || said.commit_sha.is_some()) {

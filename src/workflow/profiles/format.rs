@@ -5,11 +5,12 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt::Display;
 
-use serde::de::{DeserializeOwned, Error as _};
+use serde::de::{DeserializeOwned, Error as _, IntoDeserializer as _};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use crate::base::time::{parse_iso, rfc3339_seconds};
+use crate::model::run_id;
 use crate::workflow::profiles::merge::merge;
 use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::status::PhaseStatus;
@@ -30,7 +31,10 @@ pub struct Spelling {
 
 /// The document of a format. Values that mean the same are equal, however they were spelled.
 pub trait Format: Serialize + DeserializeOwned {
-    const SPELLING: Spelling;
+    const SPELLING: Spelling = Spelling {
+        aliases: &[],
+        keeps_keys: false,
+    };
 
     /// Gives a document of another shape the usual one.
     fn reshaped(value: &Value) -> Cow<'_, Value> {
@@ -75,17 +79,22 @@ pub fn write<F: Format>(run: &Workflow, path: &str, root: &str) -> Value {
     }
 }
 
+/// Returns the run after an edit of a document.
+///
 /// # Errors
-/// The first error in the document; the run must then be discarded.
-pub fn take<F: Format>(
-    run: &mut Workflow,
+/// The first error in the document.
+pub fn taken<F: Format>(
+    run: &Workflow,
     path: &str,
     value: &Value,
     root: &str,
-) -> Result<(), Finding> {
+) -> Result<Workflow, Finding> {
     let edited = read::<F>(value, run, root)?;
     let was = known::<F>(run, path, root);
-    edited.adopt(&F::of_run(run, was.as_ref(), root), run, root)
+    let mut next = run.clone();
+    edited.adopt(&F::of_run(run, was.as_ref(), root), &mut next, root)?;
+    next.documents.insert(path.to_owned(), value.clone());
+    Ok(next)
 }
 
 /// # Errors
@@ -227,6 +236,13 @@ pub fn sort_as_in<T, K>(list: &mut [T], order: &[K], is_same: impl Fn(&T, &K) ->
     });
 }
 
+/// Makes a run without phases; it gets a new id if it cannot have the one in the document.
+pub fn new_run(id: Option<&str>, kind: &str, project: &str, created: Time) -> Workflow {
+    let id = id.filter(|id| run_id::is_legal(id)).map(str::to_owned);
+    let id = id.unwrap_or_else(|| run_id::make(kind, project, created.0));
+    Workflow::new(id, kind.to_owned(), project.to_owned(), created.0)
+}
+
 /// Returns the last component of the root: the default project name.
 pub fn project_of(root: &str) -> &str {
     let mut names = root.rsplit(['/', '\\']);
@@ -275,6 +291,12 @@ pub fn or_default<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(
     from: D,
 ) -> Result<T, D::Error> {
     Ok(Option::deserialize(from)?.unwrap_or_default())
+}
+
+/// Reads a word in any case, with `-` for `_`.
+pub fn word<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<T, D::Error> {
+    let word = String::deserialize(from)?.to_ascii_lowercase();
+    T::deserialize(word.replace('-', "_").into_deserializer())
 }
 
 /// Reads the status of a phase in any spelling.

@@ -44,29 +44,18 @@ impl Merge<'_> {
                 let known: Vec<(&Value, &Value)> = old.iter().zip(was).collect();
                 now.iter().map(|one| self.value(&known, one)).collect()
             }
-            (Some((Value::Object(old), Value::Array(was))), Value::Array(now)) => now
-                .iter()
-                .filter_map(|now| self.entry(old, was, now))
-                .collect(),
+            // A list that the document has as an object, with the ids as keys.
+            (Some((Value::Object(old), Value::Array(was))), Value::Array(now)) => {
+                let entry = |now: &Value| {
+                    let id = now.get("id")?.as_str()?;
+                    let was = was.iter().find(|was| is_of_same(was, now));
+                    let known: Vec<_> = old.get(id).zip(was).into_iter().collect();
+                    Some((id.to_owned(), self.value(&known, now)))
+                };
+                now.iter().filter_map(entry).collect()
+            }
             _ => now.clone(),
         }
-    }
-
-    /// Returns an entry of a list that the document has as an object, with its id as the key.
-    fn entry(
-        &self,
-        old: &Map<String, Value>,
-        was: &[Value],
-        now: &Value,
-    ) -> Option<(String, Value)> {
-        let id = now.get("id")?.as_str()?;
-        let was = was.iter().find(|was| is_of_same(was, now));
-        let known: Vec<_> = old.get(id).zip(was).into_iter().collect();
-        let mut value = self.value(&known, now);
-        if let Some(map) = value.as_object_mut().filter(|_| known.is_empty()) {
-            map.shift_remove("id");
-        }
-        Some((id.to_owned(), value))
     }
 
     fn object(

@@ -8,7 +8,7 @@ use crate::model::run_id;
 use crate::workflow::plan::{self, DOTAGENT};
 use crate::workflow::profiles::adopt::{Listing, PhaseProgress, Progress, adopt, is_output_of};
 use crate::workflow::profiles::format::{
-    Format, Spelling, Time, check_ids, check_run, known, name, phase_status, project_of, read,
+    Format, Time, check_ids, check_run, known, name, new_run, phase_status, project_of, read,
     sort_as_in, unless_left_out,
 };
 use crate::workflow::rules::finding::Finding;
@@ -65,16 +65,6 @@ impl Phases {
         completed.chain([&mut self.current_phase]).chain(approved)
     }
 
-    fn names(&self) -> impl Iterator<Item = &String> {
-        let completed = self.completed_phases.iter().map(|entry| &entry.phase);
-        let approved = self
-            .user_checkpoints
-            .iter()
-            .flatten()
-            .map(|entry| &entry.phase);
-        completed.chain([&self.current_phase]).chain(approved)
-    }
-
     fn completed(&self, id: &str) -> Option<&Completed> {
         self.completed_phases.iter().find(|entry| entry.phase == id)
     }
@@ -120,7 +110,8 @@ impl Phases {
             .iter()
             .filter(|phase| !phase.is_unplanned || !is_planned);
         let mut ids: Vec<String> = planned.map(|phase| phase.id.clone()).collect();
-        for name in self.names() {
+        let listed = self.completed_phases.iter().map(|entry| &entry.phase);
+        for name in listed.chain([&self.current_phase]) {
             if !ids.contains(name) {
                 ids.push(name.clone());
             }
@@ -149,11 +140,6 @@ impl Phases {
 }
 
 impl Format for Phases {
-    const SPELLING: Spelling = Spelling {
-        aliases: &[],
-        keeps_keys: false,
-    };
-
     fn checked(mut self, _: &Value, run: &Workflow, _: &str) -> Result<Self, Finding> {
         self.phase_status = match self.phase_status {
             PhaseStatus::AwaitingApproval => PhaseStatus::InProgress,
@@ -265,20 +251,20 @@ fn completed(run: &Workflow, was: Option<&Phases>, phase: &Phase) -> Completed {
 /// # Errors
 /// The first error in the document.
 pub fn begin(value: &Value, root: &str) -> Result<Workflow, Finding> {
-    let document: Phases = read(value, &Workflow::default(), root)?;
-    let (id, started_ms) = (&document.workflow_id, document.started_at.0);
-    let project = project_of(root);
-    let named = [id.clone(), run_id::word(id)]
-        .into_iter()
-        .find(|id| run_id::is_legal(id) && !run_id::is_empty_word(id));
-    let id = named.unwrap_or_else(|| run_id::make("develop", project, started_ms));
-    let mut run = Workflow::new(id, "develop".to_owned(), project.to_owned(), started_ms);
+    let mut document: Phases = read(value, &Workflow::default(), root)?;
+    let ids = [
+        document.workflow_id.clone(),
+        run_id::word(&document.workflow_id),
+    ];
+    let is_usable = |id: &&String| run_id::is_legal(id) && !run_id::is_empty_word(id);
+    let id = ids.iter().find(is_usable).map(String::as_str);
+    let mut run = new_run(id, "develop", project_of(root), document.started_at);
     let is_known = |name: &String| {
         DOTAGENT
             .iter()
             .any(|known| known.eq_ignore_ascii_case(name))
     };
-    if document.names().any(is_known) {
+    if document.names_mut().any(|name| is_known(name)) {
         run.phases = plan::preset("dotagent").unwrap_or_default();
     }
     Ok(run)

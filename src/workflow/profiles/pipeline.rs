@@ -6,11 +6,10 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
-use crate::model::run_id;
 use crate::workflow::plan;
 use crate::workflow::profiles::adopt::{Listing, PhaseProgress, Progress, adopt};
 use crate::workflow::profiles::format::{
-    Format, Spelling, Time, is_nothing, missing, project_of, read, unless_left_out,
+    Format, Spelling, Time, is_nothing, missing, new_run, project_of, read, unless_left_out,
 };
 use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::phase::Phase;
@@ -20,6 +19,7 @@ use crate::workflow::rules::workflow::Workflow;
 pub const FILE: &str = ".claude/pipeline-state.json";
 /// Archive folder for the files of runs.
 pub const ARCHIVE: &str = ".claude/.archive";
+const DESCRIPTION_KEYS: &[&str] = &["task_description", "description", "task"];
 
 #[derive(Serialize, Deserialize)]
 pub struct Pipeline {
@@ -127,10 +127,7 @@ impl Pipeline {
 
 impl Format for Pipeline {
     const SPELLING: Spelling = Spelling {
-        aliases: &[
-            plan::DEPENDENCY_KEYS,
-            &["task_description", "description", "task"],
-        ],
+        aliases: &[plan::DEPENDENCY_KEYS, DESCRIPTION_KEYS],
         keeps_keys: false,
     };
 
@@ -139,11 +136,8 @@ impl Format for Pipeline {
         if let Some(at) = completed.position(|entry| entry.timestamp.is_none()) {
             return Err(missing(&format!("completed_phases[{at}]"), "timestamp"));
         }
-        let current = self
-            .completed_phases
-            .iter_mut()
-            .chain(&mut self.current_phase);
-        for entry in current.chain(&mut self.remaining_phases) {
+        let current = &mut self.current_phase;
+        for entry in current.iter_mut().chain(&mut self.remaining_phases) {
             entry.progress_description.take_if(|note| note.is_empty());
         }
         for entry in &mut self.remaining_phases {
@@ -159,27 +153,20 @@ impl Format for Pipeline {
         let named = was.and_then(|was| was.current_phase.as_ref());
         let completed = was.map(Self::listed).unwrap_or_default();
         let listing = Listing::of(run, &completed, named.map(|entry| entry.id.as_str()));
-        let current = listing
-            .current
-            .filter(|_| run.status != RunStatus::Complete);
+        let is_over = run.status == RunStatus::Complete;
+        let current = listing.current.filter(|_| !is_over);
         let entry = |phase: &Phase, place: Place| entry(run, was, phase, place);
         let unsettled = run.phases.iter().filter(|phase| !phase.status.is_settled());
         let left = unsettled.filter(|phase| current.is_none_or(|current| current.id != phase.id));
+        let done = listing.done.into_iter();
         let (notes, context) = (&run.context, was.map(|was| &was.context_summary));
         let branch = notes.branch.clone().unwrap_or_default();
         let decisions = notes.key_decisions.clone();
-        let paths = notes
-            .file_paths
-            .iter()
-            .map(|path| absolute(path, root))
-            .collect();
+        let paths = notes.file_paths.iter();
+        let paths = paths.map(|path| absolute(path, root)).collect();
         let description = context.and_then(|context| context.task_description.as_ref());
         Self {
-            completed_phases: listing
-                .done
-                .iter()
-                .map(|phase| entry(phase, Place::Completed))
-                .collect(),
+            completed_phases: done.map(|phase| entry(phase, Place::Completed)).collect(),
             current_phase: current.map(|phase| entry(phase, Place::Current)),
             remaining_phases: left.map(|phase| entry(phase, Place::Remaining)).collect(),
             context_summary: ContextSummary {
@@ -233,45 +220,35 @@ fn entry(run: &Workflow, was: Option<&Pipeline>, phase: &Phase, place: Place) ->
     let here = known
         .filter(|(was, _)| *was == place)
         .map(|(_, entry)| entry);
-    let has_sha = here.is_some_and(|entry| entry.commit_sha.is_some());
-    let has_note = here.is_some_and(|entry| entry.progress_description.is_some());
-    let has_dependencies = here.is_some_and(|entry| entry.dependencies.is_some());
-    let note = phase.progress.clone().filter(|note| !note.is_empty());
-    let known_time = here.and_then(|entry| entry.timestamp);
-    let time = phase
-        .completed_ms
-        .map(Time)
-        .or(known_time)
-        .unwrap_or(Time(run.updated_ms));
+    let has = |own: Place, has: fn(&Entry) -> bool| place == own || here.is_some_and(has);
+    let has_sha = has(Place::Completed, |entry| entry.commit_sha.is_some());
+    let has_note = has(Place::Current, |entry| entry.progress_description.is_some());
+    let has_dependencies = has(Place::Remaining, |entry| entry.dependencies.is_some());
     // Skipped phases are in no list of the document.
-    let is_listed = |id: &&String| {
-        let phase = run.phase(id);
-        phase.is_none_or(|phase| phase.status != PhaseStatus::Skipped)
-            || was.is_some_and(|was| was.listed().contains(&id.as_str()))
+    let listed = was.map(Pipeline::listed).unwrap_or_default();
+    let is_left_out = |id: &String| {
+        let phase = run
+            .phase(id)
+            .filter(|phase| phase.status == PhaseStatus::Skipped);
+        phase.is_some() && !listed.contains(&id.as_str())
     };
-    let dependencies = phase.dependencies.iter().filter(is_listed).cloned();
-    let status = known.and_then(|(was, entry)| {
-        let is_same = was == place && place.status(entry) == phase.status;
-        entry
-            .status
-            .map(|word| if is_same { word } else { phase.status })
-    });
+    let dependencies = phase.dependencies.iter().filter(|id| !is_left_out(id));
+    let time = here.and_then(|entry| entry.timestamp);
+    let done_at = phase.completed_ms.map(Time).or(time);
+    let note = phase.progress.clone().filter(|note| !note.is_empty());
+    let is_same = here.is_some_and(|entry| place.status(entry) == phase.status);
+    let status = known.and_then(|(_, entry)| entry.status);
     Entry {
         id: phase.id.clone(),
         name: phase.name.clone(),
-        timestamp: if place == Place::Completed {
-            Some(time)
-        } else {
-            known_time
+        timestamp: match place {
+            Place::Completed => done_at.or(Some(Time(run.updated_ms))),
+            _ => time,
         },
-        commit_sha: phase
-            .commit_sha
-            .clone()
-            .filter(|_| has_sha || place == Place::Completed),
-        progress_description: note.filter(|_| has_note || place == Place::Current),
-        dependencies: (has_dependencies || place == Place::Remaining)
-            .then(|| dependencies.collect()),
-        status,
+        commit_sha: phase.commit_sha.clone().filter(|_| has_sha),
+        progress_description: note.filter(|_| has_note),
+        dependencies: has_dependencies.then(|| dependencies.cloned().collect()),
+        status: status.map(|word| if is_same { word } else { phase.status }),
     }
 }
 
@@ -281,22 +258,13 @@ fn entry(run: &Workflow, was: Option<&Pipeline>, phase: &Phase, place: Place) ->
 /// The first error in the document.
 pub fn begin(value: &Value, root: &str) -> Result<Workflow, Finding> {
     let document: Pipeline = read(value, &Workflow::default(), root)?;
-    let (created_ms, project) = (document.created_at.0, project_of(root));
-    let named = value
-        .get("workflow_id")
-        .or_else(|| value.get("checkpoint_id"));
-    let named = named
-        .and_then(Value::as_str)
-        .filter(|id| run_id::is_legal(id));
-    let id = named.map_or_else(
-        || run_id::make("pipeline", project, created_ms),
-        str::to_owned,
-    );
-    Ok(Workflow::new(
+    let named = value.get("workflow_id").or(value.get("checkpoint_id"));
+    let id = named.and_then(Value::as_str);
+    Ok(new_run(
         id,
-        "pipeline".to_owned(),
-        project.to_owned(),
-        created_ms,
+        "pipeline",
+        project_of(root),
+        document.created_at,
     ))
 }
 

@@ -1,13 +1,12 @@
 //! The registry profile: one file for each run, with phases as numbers.
 
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::model::run_id;
 use crate::workflow::profiles::adopt::{Listing, PhaseProgress, Progress, adopt};
 use crate::workflow::profiles::format::{
-    Format, Spelling, Time, check_ids, check_run, check_version, name, project_of, read,
-    unknown_status,
+    Format, Time, check_ids, check_run, check_version, name, new_run, project_of, read, word,
 };
 use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::phase::Phase;
@@ -29,8 +28,8 @@ pub struct Registry {
     workflow_description: String,
     created_at: Time,
     updated_at: Time,
-    #[serde(deserialize_with = "status_word")]
-    status: String,
+    #[serde(deserialize_with = "word")]
+    status: Status,
     /// 0 where nothing has begun, for some programs.
     current_phase: usize,
     total_phases: usize,
@@ -40,42 +39,37 @@ pub struct Registry {
     last_error: Value,
 }
 
-/// What a status word means, in any of its spellings.
-#[derive(Clone, Copy, PartialEq)]
-enum Meaning {
+#[derive(Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Status {
+    #[serde(alias = "created", alias = "not_started", alias = "initialized")]
     Pending,
+    #[serde(
+        alias = "running",
+        alias = "active",
+        alias = "started",
+        alias = "awaiting_approval"
+    )]
     InProgress,
-    Interrupted,
-    Ended(RunStatus),
-}
-
-fn meaning(word: &str) -> Option<Meaning> {
-    Some(match word.to_ascii_lowercase().replace('-', "_").as_str() {
-        "pending" | "created" | "not_started" | "initialized" => Meaning::Pending,
-        "in_progress" | "running" | "active" | "started" | "awaiting_approval" => {
-            Meaning::InProgress
-        }
-        "interrupted" | "paused" | "suspended" => Meaning::Interrupted,
-        "complete" | "completed" | "done" | "success" => Meaning::Ended(RunStatus::Complete),
-        "failed" | "error" => Meaning::Ended(RunStatus::Failed),
-        "abandoned" | "cancelled" | "canceled" | "aborted" => Meaning::Ended(RunStatus::Abandoned),
-        _ => return None,
-    })
+    #[serde(alias = "interrupted", alias = "suspended")]
+    Paused,
+    #[serde(alias = "completed", alias = "done", alias = "success")]
+    Complete,
+    #[serde(alias = "error")]
+    Failed,
+    #[serde(alias = "cancelled", alias = "canceled", alias = "aborted")]
+    Abandoned,
 }
 
 impl Registry {
-    fn meaning(&self) -> Meaning {
-        meaning(&self.status).unwrap_or(Meaning::InProgress)
-    }
-
     fn status_of(&self, number: usize) -> PhaseStatus {
         if self.completed_phases.contains(&number) {
             return PhaseStatus::Complete;
         }
-        match self.meaning() {
+        match self.status {
             _ if self.current_phase != number => PhaseStatus::Pending,
-            Meaning::Pending | Meaning::Ended(RunStatus::Complete) => PhaseStatus::Pending,
-            Meaning::Ended(RunStatus::Failed) => PhaseStatus::Failed,
+            Status::Pending | Status::Complete => PhaseStatus::Pending,
+            Status::Failed => PhaseStatus::Failed,
             _ => PhaseStatus::InProgress,
         }
     }
@@ -108,8 +102,10 @@ impl Registry {
         Progress {
             created: self.created_at,
             updated: self.updated_at,
-            status: match self.meaning() {
-                Meaning::Ended(status) => status,
+            status: match self.status {
+                Status::Complete => RunStatus::Complete,
+                Status::Failed => RunStatus::Failed,
+                Status::Abandoned => RunStatus::Abandoned,
                 _ => RunStatus::Open,
             },
             phases,
@@ -128,22 +124,9 @@ impl Registry {
         let named = named.filter(|name| !name.is_empty()).or(in_id);
         named.unwrap_or_else(|| project_of(root)).to_owned()
     }
-
-    /// Returns its id if that `is_usable`, else a new one.
-    fn usable_id(&self, root: &str, is_usable: impl Fn(&str) -> bool) -> String {
-        if is_usable(&self.checkpoint_id) {
-            return self.checkpoint_id.clone();
-        }
-        run_id::make(&self.workflow_type, &self.project(root), self.created_at.0)
-    }
 }
 
 impl Format for Registry {
-    const SPELLING: Spelling = Spelling {
-        aliases: &[],
-        keeps_keys: false,
-    };
-
     fn checked(mut self, value: &Value, _: &Workflow, _: &str) -> Result<Self, Finding> {
         check_version(value)?;
         let (current, total) = (self.current_phase, self.total_phases);
@@ -189,12 +172,11 @@ impl Format for Registry {
             state.shift_insert(0, PROJECT.to_owned(), project);
         }
         // Open runs have one word, unless the document says why it waits.
-        let is_known = |word: &&String| match meaning(word) {
-            Some(Meaning::Interrupted) => run.interrupted.is_some(),
-            Some(Meaning::Pending) => run.current().is_none(),
+        let waits = was.map(|was| was.status).filter(|status| match status {
+            Status::Paused => run.interrupted.is_some(),
+            Status::Pending => run.current().is_none(),
             _ => false,
-        };
-        let status = was.map(|was| &was.status).filter(is_known);
+        });
         Self {
             // An id that is not valid for a run stays in the document.
             checkpoint_id: was.map_or(&run.id, |was| &was.checkpoint_id).clone(),
@@ -202,10 +184,11 @@ impl Format for Registry {
             workflow_description: run.description.clone(),
             created_at: Time(run.created_ms),
             updated_at: Time(run.updated_ms),
-            status: match status.filter(|_| run.status.is_open()) {
-                Some(word) => word.clone(),
-                None if run.status.is_open() => "in_progress".to_owned(),
-                None => run.word().to_owned(),
+            status: match run.status {
+                RunStatus::Open => waits.unwrap_or(Status::InProgress),
+                RunStatus::Complete => Status::Complete,
+                RunStatus::Failed => Status::Failed,
+                RunStatus::Abandoned => Status::Abandoned,
             },
             current_phase: current,
             total_phases: run.phases.len(),
@@ -221,12 +204,11 @@ impl Format for Registry {
         }
         let (edited, known) = (self.progress(run), ours.progress(run));
         adopt(run, &edited, &known)?;
-        if self.meaning() == Meaning::Interrupted {
-            run.interrupted.get_or_insert(Interruption {
-                reason: self.status.clone(),
-                at_ms: self.updated_at.0,
-            });
-        } else if ours.meaning() == Meaning::Interrupted {
+        if self.status == Status::Paused {
+            let (reason, at_ms) = ("paused".to_owned(), self.updated_at.0);
+            run.interrupted
+                .get_or_insert(Interruption { reason, at_ms });
+        } else if ours.status == Status::Paused {
             run.interrupted = None;
         }
         run.kind.clone_from(&self.workflow_type);
@@ -244,19 +226,6 @@ impl Format for Registry {
     }
 }
 
-fn status_word<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
-    let word = String::deserialize(from)?;
-    let known = meaning(&word).ok_or_else(|| unknown_status(&word))?;
-    let usual = match known {
-        Meaning::InProgress => "in_progress",
-        Meaning::Ended(RunStatus::Complete) => "complete",
-        Meaning::Ended(RunStatus::Failed) => "failed",
-        Meaning::Ended(_) => "abandoned",
-        Meaning::Pending | Meaning::Interrupted => return Ok(word),
-    };
-    Ok(usual.to_owned())
-}
-
 /// Makes a run without phases.
 ///
 /// # Errors
@@ -264,14 +233,14 @@ fn status_word<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
 pub fn begin(value: &Value, root: &str) -> Result<Workflow, Finding> {
     let document: Registry = read(value, &Workflow::default(), root)?;
     let (id, project) = (
-        document.usable_id(root, run_id::is_legal),
+        Some(document.checkpoint_id.as_str()),
         document.project(root),
     );
-    Ok(Workflow::new(
+    Ok(new_run(
         id,
-        document.workflow_type,
-        project,
-        document.created_at.0,
+        &document.workflow_type,
+        &project,
+        document.created_at,
     ))
 }
 
@@ -280,29 +249,28 @@ pub fn begin(value: &Value, root: &str) -> Result<Workflow, Finding> {
 pub fn is_active_file(path: &str) -> bool {
     let name = path
         .strip_prefix(FOLDER)
-        .and_then(|rest| rest.strip_prefix('/'));
-    name.filter(|name| !name.contains('/'))
-        .and_then(|name| name.strip_suffix(".json"))
-        .is_some_and(run_id::is_timed)
+        .and_then(|name| name.strip_prefix('/'));
+    let name = name.and_then(|name| name.strip_suffix(".json"));
+    name.is_some_and(|name| !name.contains('/') && run_id::is_timed(name))
 }
 
-/// Returns the path of the file: as it was read, else by the id of the run if readers of the folder
-/// accept that as a file name, else by a new name.
+/// Returns the path of the file: as it was read, else by its name.
 pub fn path(run: &Workflow) -> String {
     let known = run.documents.keys().find(|path| is_active_file(path));
-    known.cloned().unwrap_or_else(|| {
-        path_of(&if is_file_name(&run.id) {
-            run.id.clone()
-        } else {
-            run_id::make(&run.kind, &run.project, run.created_ms)
-        })
-    })
+    let new = || path_of(&run.id, &run.kind, &run.project, run.created_ms);
+    known.cloned().unwrap_or_else(new)
 }
 
 /// Returns the path for the document of another program.
 pub fn path_of_document(value: &Value) -> Option<String> {
     let document: Registry = read(value, &Workflow::default(), "").ok()?;
-    Some(path_of(&document.usable_id("", is_file_name)))
+    let (id, kind) = (&document.checkpoint_id, &document.workflow_type);
+    Some(path_of(
+        id,
+        kind,
+        &document.project(""),
+        document.created_at.0,
+    ))
 }
 
 /// Returns the path for the file of a failed or abandoned run.
@@ -310,12 +278,12 @@ pub fn failed_path(path: &str) -> Option<String> {
     is_active_file(path).then(|| path.replacen(FOLDER, FAILED, 1))
 }
 
-fn path_of(name: &str) -> String {
-    format!("{FOLDER}/{name}.json")
-}
-
-fn is_file_name(id: &str) -> bool {
-    run_id::is_legal(id) && run_id::is_timed(id)
+/// Names the file by the id if readers of the folder accept that as a name, else by a new one.
+fn path_of(id: &str, kind: &str, project: &str, created_ms: i64) -> String {
+    if run_id::is_legal(id) && run_id::is_timed(id) {
+        return format!("{FOLDER}/{id}.json");
+    }
+    format!("{FOLDER}/{}.json", run_id::make(kind, project, created_ms))
 }
 
 #[cfg(test)]
