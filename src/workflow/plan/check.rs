@@ -1,6 +1,6 @@
 //! Checks a plan: invalid or duplicate ids, unknown dependencies and dependency cycles.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::phase::Phase;
@@ -12,21 +12,16 @@ pub fn check(phases: &[Phase]) -> Vec<Finding> {
     let ids: BTreeSet<&str> = phases.iter().map(|phase| phase.id.as_str()).collect();
     let mut seen = BTreeSet::new();
     for (at, phase) in phases.iter().enumerate() {
-        findings.extend(wrong_id(&phase.id).map(|flaw| flaw.at(format!("phases[{at}].id"))));
-        if !seen.insert(phase.id.as_str()) {
-            findings.push(Flaw::DuplicateId(phase.id.clone()).at(format!("phases[{at}].id")));
-        }
-        for (number, id) in phase
-            .dependencies
-            .iter()
-            .enumerate()
-            .filter(|(_, id)| !ids.contains(id.as_str()))
-        {
-            let flaw = Flaw::UnknownDependency {
-                phase: phase.id.clone(),
-                id: id.clone(),
-            };
-            findings.push(flaw.at(format!("phases[{at}].dependencies[{number}]")));
+        let twice = || Flaw::DuplicateId(phase.id.clone());
+        let is_new = seen.insert(phase.id.as_str());
+        let flaw = wrong_id(&phase.id).or_else(|| (!is_new).then(twice));
+        findings.extend(flaw.map(|flaw| flaw.at(format!("phases[{at}].id"))));
+        for (number, id) in phase.dependencies.iter().enumerate() {
+            if !ids.contains(id.as_str()) {
+                let (phase, id) = (phase.id.clone(), id.clone());
+                let flaw = Flaw::UnknownDependency { phase, id };
+                findings.push(flaw.at(format!("phases[{at}].dependencies[{number}]")));
+            }
         }
     }
     findings.extend(cycle(phases).map(|ids| Flaw::Cycle(ids).at("phases")));
@@ -34,36 +29,35 @@ pub fn check(phases: &[Phase]) -> Vec<Finding> {
 }
 
 /// Returns the ids along a dependency cycle, the first one again at the end.
-pub fn cycle(phases: &[Phase]) -> Option<Vec<String>> {
+fn cycle(phases: &[Phase]) -> Option<Vec<String>> {
     // Phases without remaining dependencies are removed; what is left leads into a cycle.
-    let mut left: Vec<&Phase> = phases.iter().collect();
+    let mut left: BTreeMap<&str, &Phase> = phases
+        .iter()
+        .map(|phase| (phase.id.as_str(), phase))
+        .collect();
     loop {
-        let ids: BTreeSet<&str> = left.iter().map(|phase| phase.id.as_str()).collect();
-        let count = left.len();
-        left.retain(|phase| {
-            phase
-                .dependencies
-                .iter()
-                .any(|id| ids.contains(id.as_str()))
-        });
+        let (count, known) = (left.len(), left.clone());
+        left.retain(|_, phase| onward(phase, &known).is_some());
         if left.len() == count {
             break;
         }
     }
-    let mut way: Vec<&str> = vec![&left.first()?.id];
+    let mut here = *left.values().next()?;
+    let mut way: Vec<&str> = Vec::new();
     loop {
-        let here = left
-            .iter()
-            .find(|phase| Some(&phase.id.as_str()) == way.last())?;
-        let onward = here
-            .dependencies
-            .iter()
-            .find(|id| left.iter().any(|phase| phase.id == **id))?;
-        way.push(onward);
-        if let Some(start) = way[..way.len() - 1].iter().position(|id| id == onward) {
-            return Some(way[start..].iter().map(ToString::to_string).collect());
+        way.push(&here.id);
+        here = onward(here, &left)?;
+        if let Some(start) = way.iter().position(|id| *id == here.id) {
+            let cycle = way[start..].iter().chain([&way[start]]);
+            return Some(cycle.map(ToString::to_string).collect());
         }
     }
+}
+
+/// Returns the first dependency of a phase among these phases.
+fn onward<'p>(phase: &Phase, phases: &BTreeMap<&str, &'p Phase>) -> Option<&'p Phase> {
+    let mut ids = phase.dependencies.iter();
+    ids.find_map(|id| phases.get(id.as_str()).copied())
 }
 
 /// Returns what is wrong with a phase id.

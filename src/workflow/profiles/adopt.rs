@@ -59,6 +59,20 @@ impl<'w> Listing<'w> {
         let current = named.or_else(|| run.next());
         Self { done, current }
     }
+
+    /// Whether a document with this progress describes the run already, between two phases.
+    pub fn is_described(&self, run: &Workflow, progress: &Progress) -> bool {
+        let shown = |phase: &Phase| match phase.status {
+            _ if self.done.iter().any(|done| done.id == phase.id) => PhaseStatus::Complete,
+            status => status,
+        };
+        let said = |phase: &Phase| progress.phase(&phase.id).map(|said| said.status);
+        let is_over = run.status == RunStatus::Complete || run.is_all_settled();
+        let mut phases = run.phases.iter();
+        run.current().is_none()
+            && is_over == (progress.status == RunStatus::Complete)
+            && phases.all(|phase| said(phase).unwrap_or_default() == shown(phase))
+    }
 }
 
 impl Progress {

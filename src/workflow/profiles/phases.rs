@@ -166,7 +166,9 @@ impl Format for Phases {
         let listing = Listing::of(run, &listed, was.map(|was| was.current_phase.as_str()));
         let is_over = run.status == RunStatus::Complete || run.is_all_settled();
         let current = listing.current.filter(|_| !is_over).or(run.phases.last());
+        let current_id = current.map(|phase| phase.id.clone()).unwrap_or_default();
         let status = current.map(|phase| phase.status).unwrap_or_default();
+        let same = was.filter(|was| listing.is_described(run, &was.progress(run)));
         let has_begun = status.is_under_way() || !listing.done.is_empty();
         // A phase that is redone is listed, too.
         let again = run
@@ -196,8 +198,9 @@ impl Format for Phases {
             workflow_id: was.map_or(&run.id, |was| &was.workflow_id).clone(),
             started_at: Time(run.created_ms),
             last_updated: Time(run.updated_ms),
-            current_phase: current.map(|phase| phase.id.clone()).unwrap_or_default(),
-            phase_status: match status {
+            current_phase: same.map_or(current_id, |was| was.current_phase.clone()),
+            phase_status: match same.map_or(status, |was| was.phase_status) {
+                status if same.is_some() => status,
                 _ if is_over => PhaseStatus::Complete,
                 PhaseStatus::Failed => PhaseStatus::Failed,
                 _ if run.status == RunStatus::Failed => PhaseStatus::Failed,

@@ -153,8 +153,10 @@ impl Format for Pipeline {
         let named = was.and_then(|was| was.current_phase.as_ref());
         let completed = was.map(Self::listed).unwrap_or_default();
         let listing = Listing::of(run, &completed, named.map(|entry| entry.id.as_str()));
-        let is_over = run.status == RunStatus::Complete;
-        let current = listing.current.filter(|_| !is_over);
+        let same = was.filter(|was| listing.is_described(run, &was.progress()));
+        let has_none = run.status == RunStatus::Complete
+            || same.is_some_and(|was| was.current_phase.is_none());
+        let current = listing.current.filter(|_| !has_none);
         let entry = |phase: &Phase, place: Place| entry(run, was, phase, place);
         let unsettled = run.phases.iter().filter(|phase| !phase.status.is_settled());
         let left = unsettled.filter(|phase| current.is_none_or(|current| current.id != phase.id));

@@ -160,11 +160,9 @@ impl Format for Registry {
         let named = was.and_then(|was| id_of(was.current_phase));
         let listing = Listing::of(run, &listed, named);
         let number_of = |phase: &Phase| run.number_of(&phase.id);
-        // Readers resume after the last listed phase, so the last one is named at the end.
-        let current = listing
-            .current
-            .and_then(number_of)
-            .unwrap_or(run.phases.len());
+        let same = was.filter(|was| listing.is_described(run, &was.progress(run)));
+        let next = listing.current.and_then(number_of);
+        let current = same.map(|was| was.current_phase).or(next);
         let mut state = run.state.clone();
         let has_project = was.is_none_or(|was| was.workflow_state.contains_key(PROJECT));
         if has_project && !state.contains_key(PROJECT) {
@@ -190,7 +188,7 @@ impl Format for Registry {
                 RunStatus::Failed => Status::Failed,
                 RunStatus::Abandoned => Status::Abandoned,
             },
-            current_phase: current,
+            current_phase: current.unwrap_or(run.phases.len()),
             total_phases: run.phases.len(),
             completed_phases: listing.done.into_iter().filter_map(number_of).collect(),
             workflow_state: state,
