@@ -178,6 +178,10 @@ impl Format for Phases {
         let again = again.filter(|phase| phase.completed_ms.is_some());
         let mut done: Vec<&Phase> = listing.done.into_iter().chain(again).collect();
         sort_as_in(&mut done, &listed, |phase, id| phase.id == *id);
+        if let Some(was) = same {
+            // The last phase may be complete without being in the list.
+            done.retain(|phase| was.completed(&phase.id).is_some());
+        }
         let approvals = run.phases.iter().filter_map(|phase| {
             let approved_at = Time(phase.approved_ms?);
             Some(Approved {

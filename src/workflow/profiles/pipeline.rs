@@ -71,12 +71,19 @@ impl Place {
         match (self, entry.status) {
             (Self::Completed, Some(Skipped)) => Skipped,
             (Self::Completed, _) => Complete,
-            (Self::Current, Some(Pending)) if entry.progress_description.is_none() => Pending,
+            (Self::Current, Some(Pending)) if entry.note().is_none() => Pending,
             (Self::Current, Some(status @ (Failed | AwaitingApproval))) => status,
             (Self::Current, _) => InProgress,
             (Self::Remaining, Some(status)) if status.is_under_way() => status,
             (Self::Remaining, _) => Pending,
         }
+    }
+}
+
+impl Entry {
+    fn note(&self) -> Option<&String> {
+        let note = self.progress_description.as_ref();
+        note.filter(|note| !note.is_empty())
     }
 }
 
@@ -112,7 +119,7 @@ impl Pipeline {
             status: place.status(entry),
             completed: entry.timestamp.filter(|_| place == Place::Completed),
             commit_sha: entry.commit_sha.clone(),
-            note: entry.progress_description.clone(),
+            note: entry.note().cloned(),
             dependencies: entry.dependencies.clone(),
             ..PhaseProgress::default()
         });
@@ -135,10 +142,6 @@ impl Format for Pipeline {
         let mut completed = self.completed_phases.iter();
         if let Some(at) = completed.position(|entry| entry.timestamp.is_none()) {
             return Err(missing(&format!("completed_phases[{at}]"), "timestamp"));
-        }
-        let current = &mut self.current_phase;
-        for entry in current.iter_mut().chain(&mut self.remaining_phases) {
-            entry.progress_description.take_if(|note| note.is_empty());
         }
         for entry in &mut self.remaining_phases {
             entry.dependencies.get_or_insert_default();
@@ -237,6 +240,8 @@ fn entry(run: &Workflow, was: Option<&Pipeline>, phase: &Phase, place: Place) ->
     let dependencies = phase.dependencies.iter().filter(|id| !is_left_out(id));
     let time = here.and_then(|entry| entry.timestamp);
     let done_at = phase.completed_ms.map(Time).or(time);
+    let known_note = here.and_then(|entry| entry.progress_description.clone());
+    let no_note = known_note.filter(String::is_empty);
     let note = phase.progress.clone().filter(|note| !note.is_empty());
     let is_same = here.is_some_and(|entry| place.status(entry) == phase.status);
     let status = known.and_then(|(_, entry)| entry.status);
@@ -248,7 +253,7 @@ fn entry(run: &Workflow, was: Option<&Pipeline>, phase: &Phase, place: Place) ->
             _ => time,
         },
         commit_sha: phase.commit_sha.clone().filter(|_| has_sha),
-        progress_description: note.filter(|_| has_note),
+        progress_description: note.or(no_note).filter(|_| has_note),
         dependencies: has_dependencies.then(|| dependencies.cloned().collect()),
         status: status.map(|word| if is_same { word } else { phase.status }),
     }
