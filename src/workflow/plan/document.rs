@@ -192,7 +192,7 @@ pub fn to_document(workflow: &Workflow) -> Value {
 
 fn read(value: &Value) -> Result<Plan, Finding> {
     check_version(value)?;
-    let mut plan: Plan = parse(value, SPELLING)?;
+    let mut plan: Plan = parse(value.clone(), SPELLING)?;
     for phase in plan.phases.iter_mut().filter(|phase| phase.name.is_empty()) {
         phase.name.clone_from(&phase.id);
     }

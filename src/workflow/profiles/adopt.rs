@@ -50,13 +50,12 @@ impl<'w> Listing<'w> {
         let mut done: Vec<&Phase> = done.collect();
         done.sort_by_key(|phase| phase.completed_ms);
         sort_as_in(&mut done, listed, |phase, id| phase.id == *id);
-        let named = named
-            .and_then(|id| run.phase(id))
-            .filter(|phase| match run.current() {
-                Some(_) => phase.status.is_under_way(),
-                None => !phase.status.is_settled() && run.unmet(phase).is_empty(),
-            });
-        let current = named.or_else(|| run.next());
+        let may_be_next = |phase: &&Phase| match run.current() {
+            Some(_) => phase.status.is_under_way(),
+            None => !phase.status.is_settled() && run.unmet(phase).is_empty(),
+        };
+        let named = named.and_then(|id| run.phase(id));
+        let current = named.filter(may_be_next).or_else(|| run.next());
         Self { done, current }
     }
 
@@ -109,10 +108,8 @@ pub fn adopt(run: &mut Workflow, said: &Progress, ours: &Progress) -> Result<(),
     if said.updated != ours.updated {
         run.updated_ms = said.updated.0;
     }
-    plan::check(&run.phases)
-        .into_iter()
-        .next()
-        .map_or(Ok(()), Err)
+    let mut findings = plan::check(&run.phases).into_iter();
+    findings.next().map_or(Ok(()), Err)
 }
 
 /// Drops the phases that the document does not list any more.
@@ -177,11 +174,8 @@ fn adopt_phase(
             phase.status = PhaseStatus::InProgress;
         }
     }
-    let new = said
-        .output
-        .as_ref()
-        .filter(|path| !is_output_of(phase, path));
-    if let Some(path) = new.cloned() {
+    let is_new = |path: &String| !is_output_of(phase, path);
+    if let Some(path) = said.output.clone().filter(is_new) {
         let replaced = usize::from(!phase.outputs.is_empty());
         let output = PhaseOutput {
             path,
@@ -205,9 +199,8 @@ fn move_to(phase: &mut Phase, said: &PhaseProgress, known: PhaseStatus, at_ms: i
     }
     phase.completed_ms = said.completed.map(|time| time.0);
     if said.status.is_settled() {
-        phase.attempts = phase
-            .attempts
-            .max(u32::from(said.status == PhaseStatus::Complete));
+        let is_complete = said.status == PhaseStatus::Complete;
+        phase.attempts = phase.attempts.max(is_complete.into());
         phase.completed_ms.get_or_insert(at_ms);
         phase.last_error = None;
     } else if said.status == PhaseStatus::Pending {
@@ -218,19 +211,15 @@ fn move_to(phase: &mut Phase, said: &PhaseProgress, known: PhaseStatus, at_ms: i
 
 /// Sorts the pending phases as in the document; other phases keep their positions.
 fn sort_pending(run: &mut Workflow, said: &Progress) {
-    let pending = said
-        .phases
-        .iter()
-        .filter(|phase| phase.status == PhaseStatus::Pending);
-    let sorted: Vec<Phase> = pending
-        .filter_map(|said| run.phase(&said.id).cloned())
-        .collect();
+    let mut sorted = Vec::new();
+    for pending in &said.phases {
+        if pending.status == PhaseStatus::Pending {
+            sorted.extend(run.phase(&pending.id).cloned());
+        }
+    }
     let ids: BTreeSet<String> = sorted.iter().map(|phase| phase.id.clone()).collect();
-    let slots = run
-        .phases
-        .iter_mut()
-        .filter(|phase| ids.contains(&phase.id));
-    for (slot, phase) in slots.zip(sorted) {
+    let is_pending = |phase: &&mut Phase| ids.contains(&phase.id);
+    for (slot, phase) in run.phases.iter_mut().filter(is_pending).zip(sorted) {
         *slot = phase;
     }
 }

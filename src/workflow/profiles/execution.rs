@@ -1,10 +1,8 @@
 //! The task file of the phases profile: `{"workflow_id", "updated_at", "tasks": [{"id", …}]}`. Tasks
 //! may also be an object keyed by id.
 
-use std::borrow::Cow;
-
 use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::workflow::profiles::format::{
     Format, Spelling, Time, check_ids, name, or_default, unknown_status, unless_left_out,
@@ -94,20 +92,21 @@ impl Format for Execution {
         keeps_keys: true,
     };
 
-    fn reshaped(value: &Value) -> Cow<'_, Value> {
-        let Some(by_id) = value.get("tasks").and_then(Value::as_object) else {
-            return Cow::Borrowed(value);
+    fn reshape(value: &mut Value) {
+        let Some(tasks) = value.get_mut("tasks").filter(|tasks| tasks.is_object()) else {
+            return;
         };
-        let with_id = |(id, task): (&String, &Value)| {
-            let mut task = task.clone();
+        for (id, task) in tasks.as_object_mut().into_iter().flatten() {
             if let Some(task) = task.as_object_mut() {
                 task.insert("id".to_owned(), id.as_str().into());
             }
-            task
-        };
-        let mut listed = value.clone();
-        listed["tasks"] = by_id.iter().map(with_id).collect();
-        Cow::Owned(listed)
+        }
+        *tasks = tasks
+            .as_object()
+            .into_iter()
+            .flat_map(Map::values)
+            .cloned()
+            .collect();
     }
 
     fn checked(self, _: &Value, _: &Workflow, _: &str) -> Result<Self, Finding> {
@@ -119,10 +118,8 @@ impl Format for Execution {
         let entry = |task: &Task| Entry::of(task, was.and_then(|was| was.task(&task.id)));
         let tasks: Vec<Entry> = run.tasks.iter().map(entry).collect();
         // Both files name the same run, even if our id differs.
-        let named = run
-            .documents
-            .get(PHASE_FILE)
-            .and_then(|phase| phase.get("workflow_id"));
+        let phase_file = run.documents.get(PHASE_FILE);
+        let named = phase_file.and_then(|file| file.get("workflow_id"));
         let id = || Some(named.cloned().unwrap_or_else(|| run.id.as_str().into()));
         let same = was.filter(|was| was.tasks == tasks);
         Self {

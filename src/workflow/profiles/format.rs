@@ -1,7 +1,6 @@
 //! Formats of other programs: typed structures, read with the place of the first error and written
 //! over the document that is there.
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt::Display;
 
@@ -37,9 +36,7 @@ pub trait Format: Serialize + DeserializeOwned {
     };
 
     /// Gives a document of another shape the usual one.
-    fn reshaped(value: &Value) -> Cow<'_, Value> {
-        Cow::Borrowed(value)
-    }
+    fn reshape(_: &mut Value) {}
 
     /// Spells values as the run does, and checks what their types do not say.
     fn checked(self, value: &Value, run: &Workflow, root: &str) -> Result<Self, Finding>;
@@ -61,7 +58,9 @@ pub trait Format: Serialize + DeserializeOwned {
 /// # Errors
 /// The first error in the document.
 pub fn read<F: Format>(value: &Value, run: &Workflow, root: &str) -> Result<F, Finding> {
-    parse::<F>(&F::reshaped(value), F::SPELLING)?.checked(value, run, root)
+    let mut reshaped = value.clone();
+    F::reshape(&mut reshaped);
+    parse::<F>(reshaped, F::SPELLING)?.checked(value, run, root)
 }
 
 /// Reads the document of a run as last read or written.
@@ -99,8 +98,9 @@ pub fn taken<F: Format>(
 
 /// # Errors
 /// The first value of a wrong type.
-pub fn parse<T: DeserializeOwned>(value: &Value, spelling: Spelling) -> Result<T, Finding> {
-    serde_path_to_error::deserialize(&usually_spelled(value, spelling)).map_err(|error| {
+pub fn parse<T: DeserializeOwned>(mut value: Value, spelling: Spelling) -> Result<T, Finding> {
+    respell(&mut value, spelling);
+    serde_path_to_error::deserialize(value).map_err(|error| {
         let place = error.path().to_string();
         let place = if place == "." { "" } else { &place };
         let what = error.inner().to_string();
@@ -137,25 +137,20 @@ pub fn key_in<'k>(map: &Map<String, Value>, key: &'k str, spelling: Spelling) ->
     found.map_or(key, |key| *key)
 }
 
-fn usually_spelled(value: &Value, spelling: Spelling) -> Value {
-    let of_list = |list: &Vec<Value>| {
-        list.iter()
-            .map(|one| usually_spelled(one, spelling))
-            .collect()
-    };
-    let Value::Object(map) = value else {
-        return value.as_array().map_or_else(|| value.clone(), of_list);
-    };
-    let spelled = map
-        .iter()
-        .map(|(key, value)| (key.clone(), usually_spelled(value, spelling)));
-    let mut spelled: Map<String, Value> = spelled.collect();
-    for key in spelling.aliases.iter().map(|group| group[0]) {
-        if let Some(value) = spelled.remove(key_in(map, key, spelling)) {
-            spelled.insert(key.to_owned(), value);
+/// Gives all keys their first spelling.
+fn respell(value: &mut Value, spelling: Spelling) {
+    match value {
+        Value::Array(list) => list.iter_mut().for_each(|one| respell(one, spelling)),
+        Value::Object(map) => {
+            for key in spelling.aliases.iter().map(|group| group[0]) {
+                if let Some(value) = map.remove(key_in(map, key, spelling)) {
+                    map.insert(key.to_owned(), value);
+                }
+            }
+            map.values_mut().for_each(|one| respell(one, spelling));
         }
+        _ => {}
     }
-    spelled.into()
 }
 
 /// Removes the keys that say `null`.
@@ -197,24 +192,18 @@ pub fn check_ids<T: Ord + Display>(
 /// The document names another run than the one that it kept.
 pub fn check_run(key: &str, named: &str, known: &str) -> Result<(), Finding> {
     let what = || format!("it belongs to run '{named}', not to '{known}'");
-    (named == known)
-        .then_some(())
-        .ok_or_else(|| Finding::new("other_run", key, what()))
+    let other = (named != known).then(|| Finding::new("other_run", key, what()));
+    other.map_or(Ok(()), Err)
 }
 
 /// # Errors
 /// The document has a newer version.
 pub fn check_version(value: &Value) -> Result<(), Finding> {
-    for (key, version) in VERSION_KEYS
-        .iter()
-        .filter_map(|key| Some((*key, value.get(key)?)))
-    {
+    for key in VERSION_KEYS {
+        let version = value.get(key).unwrap_or(&Value::Null);
         let text = version.to_string();
-        let text = text.trim_matches(['"', 'v', 'V']);
-        let major = text
-            .split('.')
-            .next()
-            .and_then(|major| major.parse::<f64>().ok());
+        let mut parts = text.trim_matches(['"', 'v', 'V']).split('.');
+        let major = parts.next().and_then(|major| major.parse::<f64>().ok());
         if major.is_some_and(|major| major > NEWEST_VERSION) {
             let what = format!("it has version {version}; this program knows 1");
             return Err(Finding::new("version_mismatch", key, what));
@@ -269,9 +258,8 @@ impl<'de> Deserialize<'de> for Time {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let text = String::deserialize(from)?;
         let wrong = || format!("'{}' is not an ISO 8601 time", text.escape_debug());
-        parse_iso(&text)
-            .map(Self)
-            .ok_or_else(|| D::Error::custom(wrong()))
+        let time = parse_iso(&text).map(Self);
+        time.ok_or_else(|| D::Error::custom(wrong()))
     }
 }
 

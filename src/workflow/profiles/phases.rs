@@ -53,15 +53,10 @@ struct Approved {
 impl Phases {
     /// Returns every phase that the document names.
     fn names_mut(&mut self) -> impl Iterator<Item = &mut String> {
-        let completed = self
-            .completed_phases
-            .iter_mut()
-            .map(|entry| &mut entry.phase);
-        let approved = self
-            .user_checkpoints
-            .iter_mut()
-            .flatten()
-            .map(|entry| &mut entry.phase);
+        let approved = self.user_checkpoints.iter_mut().flatten();
+        let approved = approved.map(|entry| &mut entry.phase);
+        let completed = self.completed_phases.iter_mut();
+        let completed = completed.map(|entry| &mut entry.phase);
         completed.chain([&mut self.current_phase]).chain(approved)
     }
 
@@ -70,21 +65,16 @@ impl Phases {
     }
 
     fn approved(&self, id: &str) -> Option<Time> {
-        let mut approved = self.user_checkpoints.iter().flatten();
-        approved
-            .find(|entry| entry.phase == id)
-            .map(|entry| entry.approved_at)
+        let mut approvals = self.user_checkpoints.iter().flatten();
+        let approval = approvals.find(|entry| entry.phase == id);
+        approval.map(|entry| entry.approved_at)
     }
 
     /// Whether the run is complete: without a next phase, `complete` describes the current one.
     fn is_over(&self, run: &Workflow) -> bool {
-        let is_end = run
-            .phases
-            .last()
-            .is_none_or(|last| last.id == self.current_phase);
-        let is_known_end = DOTAGENT
-            .last()
-            .is_some_and(|last| *last == self.current_phase);
+        let is_current = |last: &Phase| last.id == self.current_phase;
+        let is_end = run.phases.last().is_none_or(is_current);
+        let is_known_end = DOTAGENT[DOTAGENT.len() - 1] == self.current_phase;
         let is_listed = self.completed(&self.current_phase).is_some();
         self.phase_status == PhaseStatus::Complete && is_end && (is_known_end || is_listed)
     }
@@ -104,11 +94,9 @@ impl Phases {
 
     /// Returns the progress of the planned phases and of those that the document names.
     fn progress(&self, run: &Workflow) -> Progress {
-        let is_planned = run.phases.iter().any(|phase| !phase.is_unplanned);
-        let planned = run
-            .phases
-            .iter()
-            .filter(|phase| !phase.is_unplanned || !is_planned);
+        let all_unplanned = run.phases.iter().all(|phase| phase.is_unplanned);
+        let is_planned = |phase: &&Phase| all_unplanned || !phase.is_unplanned;
+        let planned = run.phases.iter().filter(is_planned);
         let mut ids: Vec<String> = planned.map(|phase| phase.id.clone()).collect();
         let listed = self.completed_phases.iter().map(|entry| &entry.phase);
         for name in listed.chain([&self.current_phase]) {
@@ -125,15 +113,11 @@ impl Phases {
             id,
             ..PhaseProgress::default()
         });
-        let is_over = self.is_over(run);
+        let over = self.is_over(run).then_some(RunStatus::Complete);
         Progress {
             created: self.started_at,
             updated: self.last_updated,
-            status: if is_over {
-                RunStatus::Complete
-            } else {
-                RunStatus::Open
-            },
+            status: over.unwrap_or_default(),
             phases: phases.collect(),
         }
     }
@@ -153,10 +137,8 @@ impl Format for Phases {
                 name.clone_from(known);
             }
         }
-        check_ids(
-            "completed_phases",
-            self.completed_phases.iter().map(|entry| &entry.phase),
-        )?;
+        let ids = self.completed_phases.iter().map(|entry| &entry.phase);
+        check_ids("completed_phases", ids)?;
         Ok(self)
     }
 
@@ -171,32 +153,23 @@ impl Format for Phases {
         let same = was.filter(|was| listing.is_described(run, &was.progress(run)));
         let has_begun = status.is_under_way() || !listing.done.is_empty();
         // A phase that is redone is listed, too.
-        let again = run
-            .phases
-            .iter()
-            .filter(|phase| phase.status.is_under_way());
-        let again = again.filter(|phase| phase.completed_ms.is_some());
+        let again = run.running().filter(|phase| phase.completed_ms.is_some());
         let mut done: Vec<&Phase> = listing.done.into_iter().chain(again).collect();
         sort_as_in(&mut done, &listed, |phase, id| phase.id == *id);
         if let Some(was) = same {
             // The last phase may be complete without being in the list.
             done.retain(|phase| was.completed(&phase.id).is_some());
         }
-        let approvals = run.phases.iter().filter_map(|phase| {
-            let approved_at = Time(phase.approved_ms?);
-            Some(Approved {
-                phase: phase.id.clone(),
-                approved_at,
-            })
-        });
-        let mut approvals: Vec<Approved> = approvals.collect();
+        let approval = |phase: &Phase| {
+            let (phase, approved_at) = (phase.id.clone(), Time(phase.approved_ms?));
+            Some(Approved { phase, approved_at })
+        };
+        let mut approvals: Vec<Approved> = run.phases.iter().filter_map(approval).collect();
         approvals.sort_by_key(|entry| entry.approved_at.0);
-        let approved = was
-            .and_then(|was| was.user_checkpoints.as_deref())
-            .unwrap_or_default();
-        sort_as_in(&mut approvals, approved, |one, known| {
-            one.phase == known.phase
-        });
+        let known = was.and_then(|was| was.user_checkpoints.as_deref());
+        let is_same = |one: &Approved, known: &Approved| one.phase == known.phase;
+        sort_as_in(&mut approvals, known.unwrap_or_default(), is_same);
+        let completed = |phase: &Phase| completed(run, was, phase);
         Self {
             // An id that is not valid for a run stays in the document.
             workflow_id: was.map_or(&run.id, |was| &was.workflow_id).clone(),
@@ -212,10 +185,7 @@ impl Format for Phases {
                 _ if has_begun => PhaseStatus::InProgress,
                 _ => PhaseStatus::Pending,
             },
-            completed_phases: done
-                .into_iter()
-                .map(|phase| completed(run, was, phase))
-                .collect(),
+            completed_phases: done.into_iter().map(completed).collect(),
             user_checkpoints: unless_left_out(approvals, was.map(|was| &was.user_checkpoints)),
             // A flag cleared by another writer stays so until our next transition.
             interruption_safe: was.map_or(Some(true), |was| was.interruption_safe),
@@ -266,12 +236,8 @@ pub fn begin(value: &Value, root: &str) -> Result<Workflow, Finding> {
     let is_usable = |id: &&String| run_id::is_legal(id) && !run_id::is_empty_word(id);
     let id = ids.iter().find(is_usable).map(String::as_str);
     let mut run = new_run(id, "develop", project_of(root), document.started_at);
-    let is_known = |name: &String| {
-        DOTAGENT
-            .iter()
-            .any(|known| known.eq_ignore_ascii_case(name))
-    };
-    if document.names_mut().any(|name| is_known(name)) {
+    let mut names = document.names_mut().map(|name| name.to_ascii_uppercase());
+    if names.any(|name| DOTAGENT.contains(&name.as_str())) {
         run.phases = plan::preset("dotagent").unwrap_or_default();
     }
     Ok(run)

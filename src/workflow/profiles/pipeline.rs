@@ -1,6 +1,7 @@
 //! The pipeline profile: one file with completed, current and remaining phases.
 
 use std::borrow::Cow;
+use std::iter::repeat;
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -89,31 +90,20 @@ impl Entry {
 
 impl Pipeline {
     /// Returns the entries with their places, completed ones first.
-    fn entries(&self) -> impl Iterator<Item = (Place, &Entry)> {
-        let completed = self
-            .completed_phases
-            .iter()
-            .map(|entry| (Place::Completed, entry));
-        let current = self
-            .current_phase
-            .iter()
-            .map(|entry| (Place::Current, entry));
-        let remaining = self
-            .remaining_phases
-            .iter()
-            .map(|entry| (Place::Remaining, entry));
+    fn entries(&self) -> impl Iterator<Item = (&Entry, Place)> {
+        let completed = self.completed_phases.iter().zip(repeat(Place::Completed));
+        let current = self.current_phase.iter().zip(repeat(Place::Current));
+        let remaining = self.remaining_phases.iter().zip(repeat(Place::Remaining));
         completed.chain(current).chain(remaining)
     }
 
     fn listed(&self) -> Vec<&str> {
-        self.completed_phases
-            .iter()
-            .map(|entry| entry.id.as_str())
-            .collect()
+        let completed = self.completed_phases.iter();
+        completed.map(|entry| entry.id.as_str()).collect()
     }
 
     fn progress(&self) -> Progress {
-        let phases = self.entries().map(|(place, entry)| PhaseProgress {
+        let phases = self.entries().map(|(entry, place)| PhaseProgress {
             id: entry.id.clone(),
             name: Some(entry.name.clone()),
             status: place.status(entry),
@@ -221,10 +211,9 @@ impl Format for Pipeline {
 
 /// Describes one phase. Fields that do not belong to the place stay only where they were.
 fn entry(run: &Workflow, was: Option<&Pipeline>, phase: &Phase, place: Place) -> Entry {
-    let known = was.and_then(|was| was.entries().find(|(_, entry)| entry.id == phase.id));
-    let here = known
-        .filter(|(was, _)| *was == place)
-        .map(|(_, entry)| entry);
+    let known = was.and_then(|was| was.entries().find(|(entry, _)| entry.id == phase.id));
+    let here = known.filter(|(_, was)| *was == place);
+    let here = here.map(|(entry, _)| entry);
     let has = |own: Place, has: fn(&Entry) -> bool| place == own || here.is_some_and(has);
     let has_sha = has(Place::Completed, |entry| entry.commit_sha.is_some());
     let has_note = has(Place::Current, |entry| entry.progress_description.is_some());
@@ -244,7 +233,7 @@ fn entry(run: &Workflow, was: Option<&Pipeline>, phase: &Phase, place: Place) ->
     let no_note = known_note.filter(String::is_empty);
     let note = phase.progress.clone().filter(|note| !note.is_empty());
     let is_same = here.is_some_and(|entry| place.status(entry) == phase.status);
-    let status = known.and_then(|(_, entry)| entry.status);
+    let status = known.and_then(|(entry, _)| entry.status);
     Entry {
         id: phase.id.clone(),
         name: phase.name.clone(),

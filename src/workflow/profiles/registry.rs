@@ -91,11 +91,9 @@ impl Registry {
                 phase.name = Some(format!("Phase {number}"));
                 // Numbers are an order, unless the document itself has gone on out of it.
                 let is_begun = phase.status != PhaseStatus::Pending;
-                let before = phases
-                    .last()
-                    .filter(|before| !is_begun || before.status == PhaseStatus::Complete);
-                let before = before.map(|before| before.id.clone());
-                phase.dependencies = Some(before.into_iter().collect());
+                let mut before = phases.iter().rev().take(1);
+                let before = before.find(|one| !is_begun || one.status == PhaseStatus::Complete);
+                phase.dependencies = Some(before.map(|one| one.id.clone()).into_iter().collect());
             }
             phases.push(phase);
         }
@@ -118,9 +116,8 @@ impl Registry {
         let named = self.workflow_state.get(PROJECT).and_then(Value::as_str);
         let rest = self.checkpoint_id.strip_prefix(&self.workflow_type);
         let rest = rest.and_then(|rest| rest.strip_prefix('_'));
-        let in_id = rest
-            .filter(|_| run_id::is_timed(&self.checkpoint_id))
-            .and_then(|rest| rest.rsplitn(3, '_').nth(2));
+        let timed = rest.filter(|_| run_id::is_timed(&self.checkpoint_id));
+        let in_id = timed.and_then(|rest| rest.rsplitn(3, '_').nth(2));
         let named = named.filter(|name| !name.is_empty()).or(in_id);
         named.unwrap_or_else(|| project_of(root)).to_owned()
     }
@@ -204,8 +201,8 @@ impl Format for Registry {
         adopt(run, &edited, &known)?;
         if self.status == Status::Paused {
             let (reason, at_ms) = ("paused".to_owned(), self.updated_at.0);
-            run.interrupted
-                .get_or_insert(Interruption { reason, at_ms });
+            let paused = Interruption { reason, at_ms };
+            run.interrupted.get_or_insert(paused);
         } else if ours.status == Status::Paused {
             run.interrupted = None;
         }
@@ -245,10 +242,10 @@ pub fn begin(value: &Value, root: &str) -> Result<Workflow, Finding> {
 /// Whether a path is that of an active run: in the folder itself,
 /// `{type}_{project}_{YYYYMMDD_HHMMSS}.json`.
 pub fn is_active_file(path: &str) -> bool {
-    let name = path
-        .strip_prefix(FOLDER)
-        .and_then(|name| name.strip_prefix('/'));
-    let name = name.and_then(|name| name.strip_suffix(".json"));
+    let name = path.strip_prefix(FOLDER).and_then(|rest| {
+        let name = rest.strip_prefix('/')?;
+        name.strip_suffix(".json")
+    });
     name.is_some_and(|name| !name.contains('/') && run_id::is_timed(name))
 }
 
