@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::workflow::profiles::execution::Execution;
 use crate::workflow::profiles::format::{taken, write};
-use crate::workflow::profiles::phases::Phases;
+use crate::workflow::profiles::phases::PhaseFile;
 use crate::workflow::profiles::pipeline::Pipeline;
 use crate::workflow::profiles::registry::Registry;
 use crate::workflow::profiles::{phases, pipeline, registry};
@@ -58,7 +58,7 @@ pub fn export(workflow: &Workflow, profile: Profile, root: &str) -> Vec<Document
     let document = |path: String| Document {
         value: match profile {
             Profile::Phases if path == EXECUTION_FILE => write::<Execution>(workflow, &path, root),
-            Profile::Phases => write::<Phases>(workflow, &path, root),
+            Profile::Phases => write::<PhaseFile>(workflow, &path, root),
             Profile::Pipeline => write::<Pipeline>(workflow, &path, root),
             Profile::Registry => write::<Registry>(workflow, &path, root),
         },
@@ -103,7 +103,7 @@ pub fn take(
         Profile::Phases if path == EXECUTION_FILE => {
             taken::<Execution>(workflow, path, value, root)
         }
-        Profile::Phases => taken::<Phases>(workflow, path, value, root),
+        Profile::Phases => taken::<PhaseFile>(workflow, path, value, root),
         Profile::Pipeline => taken::<Pipeline>(workflow, path, value, root),
         Profile::Registry => taken::<Registry>(workflow, path, value, root),
     };

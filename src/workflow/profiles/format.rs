@@ -104,14 +104,12 @@ pub fn parse<T: DeserializeOwned>(mut value: Value, spelling: Spelling) -> Resul
         let place = error.path().to_string();
         let place = if place == "." { "" } else { &place };
         let what = error.inner().to_string();
-        let rest = what.strip_prefix("missing field `");
-        match rest.and_then(|rest| rest.split('`').next()) {
-            Some(field) => missing(place, field),
-            None => {
-                let what = what.replace("invalid type: ", "it is ");
-                Finding::new("bad_value", place, what.replace(", expected ", ", not "))
-            }
+        let field = what.strip_prefix("missing field `");
+        if let Some(field) = field.and_then(|rest| rest.split('`').next()) {
+            return missing(place, field);
         }
+        let what = what.replace("invalid type: ", "it is ");
+        Finding::new("bad_value", place, what.replace(", expected ", ", not "))
     })
 }
 

@@ -21,7 +21,7 @@ use crate::workflow::rules::workflow::Workflow;
 pub const ARCHIVE: &str = "memory/state/.archive";
 
 #[derive(Serialize, Deserialize)]
-pub struct Phases {
+pub struct PhaseFile {
     #[serde(deserialize_with = "name")]
     workflow_id: String,
     started_at: Time,
@@ -30,13 +30,13 @@ pub struct Phases {
     current_phase: String,
     #[serde(deserialize_with = "phase_status")]
     phase_status: PhaseStatus,
-    completed_phases: Vec<Completed>,
+    completed_phases: Vec<DonePhase>,
     user_checkpoints: Option<Vec<Approved>>,
     interruption_safe: Option<bool>,
 }
 
 #[derive(Serialize, Deserialize, PartialEq)]
-struct Completed {
+struct DonePhase {
     #[serde(deserialize_with = "name")]
     phase: String,
     completed_at: Time,
@@ -50,7 +50,7 @@ struct Approved {
     approved_at: Time,
 }
 
-impl Phases {
+impl PhaseFile {
     /// Returns every phase that the document names.
     fn names_mut(&mut self) -> impl Iterator<Item = &mut String> {
         let approved = self.user_checkpoints.iter_mut().flatten();
@@ -60,7 +60,7 @@ impl Phases {
         completed.chain([&mut self.current_phase]).chain(approved)
     }
 
-    fn completed(&self, id: &str) -> Option<&Completed> {
+    fn completed(&self, id: &str) -> Option<&DonePhase> {
         self.completed_phases.iter().find(|entry| entry.phase == id)
     }
 
@@ -123,7 +123,7 @@ impl Phases {
     }
 }
 
-impl Format for Phases {
+impl Format for PhaseFile {
     fn checked(mut self, _: &Value, run: &Workflow, _: &str) -> Result<Self, Finding> {
         self.phase_status = match self.phase_status {
             PhaseStatus::AwaitingApproval => PhaseStatus::InProgress,
@@ -206,7 +206,7 @@ impl Format for Phases {
     }
 }
 
-fn completed(run: &Workflow, was: Option<&Phases>, phase: &Phase) -> Completed {
+fn completed(run: &Workflow, was: Option<&PhaseFile>, phase: &Phase) -> DonePhase {
     let known = was.and_then(|was| was.completed(&phase.id));
     let known_at = known.map_or(Time(run.updated_ms), |entry| entry.completed_at);
     // A pattern is not a file to look for.
@@ -216,7 +216,7 @@ fn completed(run: &Workflow, was: Option<&Phases>, phase: &Phase) -> Completed {
         let path = entry.output.as_ref()?;
         first.filter(|_| !is_output_of(phase, path)).or(Some(path))
     });
-    Completed {
+    DonePhase {
         phase: phase.id.clone(),
         completed_at: phase.completed_ms.map_or(known_at, Time),
         output: output.cloned(),
@@ -228,7 +228,7 @@ fn completed(run: &Workflow, was: Option<&Phases>, phase: &Phase) -> Completed {
 /// # Errors
 /// The first error in the document.
 pub fn begin(value: &Value, root: &str) -> Result<Workflow, Finding> {
-    let mut document: Phases = read(value, &Workflow::default(), root)?;
+    let mut document: PhaseFile = read(value, &Workflow::default(), root)?;
     let ids = [
         document.workflow_id.clone(),
         run_id::word(&document.workflow_id),
@@ -245,7 +245,7 @@ pub fn begin(value: &Value, root: &str) -> Result<Workflow, Finding> {
 
 /// Returns the current phase of the file if it has not begun, and the status in the file.
 pub fn named_unbegun(run: &Workflow) -> Option<(&Phase, &'static str)> {
-    let document: Phases = known(run, PHASE_FILE, "")?;
+    let document: PhaseFile = known(run, PHASE_FILE, "")?;
     let phase = run.phase(&document.current_phase)?;
     (phase.status == PhaseStatus::Pending).then(|| (phase, document.phase_status.into_str()))
 }
