@@ -65,16 +65,16 @@ impl Conflict {
         self.error().to_string()
     }
 
-    fn error(&self) -> RunError {
+    fn error(&self) -> Error {
         let path = self.path.clone();
         match &self.kind {
             ConflictKind::Malformed { findings, .. } => {
                 let first = findings.first().map(in_words).unwrap_or_default();
                 let flaws = one_of(first, findings.len());
-                RunError::StateFileMalformed { path, flaws }
+                RunError::StateFileMalformed { path, flaws }.into()
             }
-            ConflictKind::BothChanged { .. } => RunError::BothChanged { path },
-            ConflictKind::Gone => RunError::StateFileGone { path },
+            ConflictKind::BothChanged { .. } => RunError::BothChanged { path }.into(),
+            ConflictKind::Gone => RunError::StateFileGone { path }.into(),
         }
     }
 
@@ -91,7 +91,7 @@ impl Conflict {
         } else {
             choose_for_file(&self.path, &options)
         };
-        let mut problem = Error::from(self.error()).next(hint).with_options(options);
+        let mut problem = self.error().next(hint).with_options(options);
         problem.run_details().detail = serde_json::to_value(self).ok();
         match workflow {
             Some(workflow) => problem.with_state(workflow),

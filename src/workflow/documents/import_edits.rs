@@ -19,7 +19,6 @@ use crate::workflow::engine::runs::{Run, Runs};
 use crate::workflow::engine::transition;
 use crate::workflow::profiles::dispatch;
 use crate::workflow::rules::change::Change;
-use crate::workflow::rules::event::Event;
 use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::profile;
 use crate::workflow::rules::status::RunStatus;
@@ -220,9 +219,9 @@ fn edited(
     }
     // Keep the time given in the file, so that the file stays as it was written.
     end_if_settled(&mut next, context.now_ms);
-    let event = Event {
+    let event = Change {
         note: Some(file.path.clone()),
-        ..Event::new("external edit", BY_HAND)
+        ..Change::new("external edit", BY_HAND)
     };
     record(context, session, Some(&run), next, event, Some(file))?;
     Ok(None)
@@ -247,18 +246,17 @@ fn begun(
     };
     if let Some(run) = before.filter(|run| run.workflow.status.is_open()) {
         let reason = EndReason::Replaced(file.path.clone()).to_string();
-        let change = Change::Abandon { reason };
+        let change = Change::new("abandon", BY_HAND).noting(reason);
         let mut ended = run.workflow.after(&change, context.now_ms)?;
         ended.documents.remove(&file.path);
         ended.profiles.retain(|profile| *profile != file.profile);
-        let event = Event::of(&change, &run.workflow, BY_HAND);
-        record(context, session, Some(&run), ended, event, None)?;
+        record(context, session, Some(&run), ended, change, None)?;
     }
     next.id = free_id(session.locked.store(), &next.id)?;
     end_if_settled(&mut next, context.now_ms);
-    let event = Event {
+    let event = Change {
         note: Some(file.path.clone()),
-        ..Event::new("import", BY_HAND)
+        ..Change::new("import", BY_HAND)
     };
     record(context, session, None, next, event, Some(file))?;
     Ok(None)
@@ -280,7 +278,7 @@ fn record(
     session: &mut Session<'_>,
     before: Option<&Run>,
     next: Workflow,
-    event: Event,
+    event: Change,
     imported: Option<&OnDisk>,
 ) -> Result<()> {
     let before = before.map(|run| run.tip);
@@ -335,9 +333,9 @@ pub fn import_file(
         return Err(conflict.problem(Some(&run.workflow)));
     }
     end_if_settled(&mut next, context.now_ms);
-    let event = Event {
+    let event = Change {
         note: Some(path.to_owned()),
-        ..Event::new("external edit", actor)
+        ..Change::new("external edit", actor)
     };
     record(context, session, Some(run), next, event, Some(&file))
 }

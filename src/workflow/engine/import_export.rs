@@ -27,7 +27,7 @@ use crate::workflow::engine::step::{StepOptions, actor};
 use crate::workflow::engine::transition::{self, StepOutcome};
 use crate::workflow::plan;
 use crate::workflow::profiles::{dispatch, pipeline, registry};
-use crate::workflow::rules::event::Event;
+use crate::workflow::rules::change::Change;
 use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::profile::{self, Profile};
 use crate::workflow::rules::workflow::Workflow;
@@ -115,9 +115,9 @@ fn record(
     let mut session = session::begin(context, &store)?;
     import_edits::import(context, &mut session)?;
     let who = actor(context, &StepOptions::default());
-    let event = Event {
+    let event = Change {
         note: Some(profile.into_str().to_owned()),
-        ..Event::new("import", &who)
+        ..Change::new("import", &who)
     };
     // A registry document that was not made here names its run itself.
     let is_named = profile == Profile::Registry && bare.is_none();

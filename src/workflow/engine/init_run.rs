@@ -20,7 +20,7 @@ use crate::workflow::engine::step::{self, StepOptions};
 use crate::workflow::engine::transition::{self, StepOutcome};
 use crate::workflow::plan;
 use crate::workflow::profiles::{dispatch, registry};
-use crate::workflow::rules::event::Event;
+use crate::workflow::rules::change::Change;
 use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::profile::Profile;
 use crate::workflow::rules::status::RunStatus;
@@ -107,9 +107,9 @@ pub fn init(
     let actor = step::actor(context, &StepOptions::default());
     // A plan may mark all its phases as complete.
     import_edits::end_if_settled(&mut workflow, context.now_ms);
-    let event = Event {
+    let event = Change {
         note: Some(workflow.kind.clone()),
-        ..Event::new("init", &actor)
+        ..Change::new("init", &actor)
     };
     let outcome = transition::record(context, &mut session, None, workflow, event)?;
     let mut warnings = session.warnings;
@@ -297,7 +297,7 @@ fn give_up_file(
     next.profiles.retain(|kept| *kept != profile);
     next.documents
         .retain(|path, _| dispatch::profile_of_path(path) != Some(profile));
-    let event = Event::new("archive files", "checkpoint");
+    let event = Change::new("archive files", "checkpoint");
     transition::record(context, session, Some(run.tip), next, event)?;
     session
         .locked
@@ -320,9 +320,9 @@ pub fn start_fresh(
     let next = fresh_copy(context, session, &run.workflow)?;
     let reason = EndReason::StartedFresh.to_string();
     let old = transition::abandon_run(context, session, run, &reason, actor)?;
-    let event = Event {
+    let event = Change {
         note: Some(old.run.workflow.id),
-        ..Event::new("init", actor)
+        ..Change::new("init", actor)
     };
     transition::record(context, session, None, next, event)
 }

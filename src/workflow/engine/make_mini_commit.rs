@@ -13,7 +13,7 @@ use crate::workflow::engine::run_checkpoint::snapshot;
 use crate::workflow::engine::runs::Run;
 use crate::workflow::engine::step::{StepOptions, step};
 use crate::workflow::engine::transition::{StepOutcome, change_run};
-use crate::workflow::rules::change::Change;
+use crate::workflow::rules::change::{Change, Given};
 use crate::workflow::rules::mini_commit::{
     mini_commit_due, mini_commit_message, project_commit_due,
 };
@@ -101,9 +101,19 @@ fn noted(
     checkpoint: Option<String>,
     commit: Option<String>,
 ) -> Change {
-    Change::MiniCommit(MiniCommit {
+    let checkpoints = checkpoint.iter().cloned().collect();
+    let made = MiniCommit {
         completed: *range.end(),
         checkpoint,
         commit,
-    })
+    };
+    let given = Given {
+        mini_commit: Some(made),
+        ..Given::default()
+    };
+    Change {
+        checkpoints,
+        given,
+        ..Change::new("mini-commit", "")
+    }
 }

@@ -8,7 +8,6 @@ pub mod phase_transitions;
 pub mod repair_run;
 pub mod report;
 pub mod resume;
-pub mod resume_questions;
 pub mod rewind;
 pub mod run_checkpoint;
 pub mod run_json;

@@ -18,9 +18,8 @@ use crate::workflow::engine::run_checkpoint::{RunCheckpoint, snapshot};
 use crate::workflow::engine::runs::Run;
 use crate::workflow::engine::step::{StepOptions, actor, choose, with_run};
 use crate::workflow::engine::transition::{StepOutcome, change_run};
-use crate::workflow::rules::change::{Change, Finish, PhaseChange, Start, phases};
+use crate::workflow::rules::change::{Change, Given};
 use crate::workflow::rules::profile::Profile;
-use crate::workflow::rules::recover;
 use crate::workflow::rules::status::PhaseStatus;
 use crate::workflow::rules::workflow::Workflow;
 use crate::workflow::words::reasons::{
@@ -33,6 +32,61 @@ const SHORT_SHA: usize = 7;
 
 /// Maximum number of new files recorded for one phase; more would not help a new session.
 const MOST_NEW_FILES: usize = 50;
+
+/// Start a phase, with a checkpoint of the files before it
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct Start {
+    /// Phase [default: the next one]
+    #[arg(value_name = "PHASE")]
+    pub phase: Option<String>,
+    /// Start it despite open dependencies or shared files
+    #[arg(long)]
+    pub force: bool,
+    /// Make no checkpoint
+    #[arg(long)]
+    pub no_snapshot: bool,
+}
+
+/// End a phase, with a checkpoint of the files after it
+///
+/// In the profile 'pipeline' every third phase is followed by a checkpoint of its own.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct Finish {
+    /// Phase [default: the only one under way]
+    #[arg(value_name = "PHASE")]
+    pub phase: Option<String>,
+    /// Commit made in the phase [default: HEAD, if it moved]
+    #[arg(long = "commit", value_name = "SHA")]
+    pub commit_sha: Option<String>,
+    /// File made or changed in the phase (repeatable)
+    #[arg(long = "file", value_name = "PATH")]
+    pub files: Vec<String>,
+    /// Decision made in the phase (repeatable)
+    #[arg(long = "decision", value_name = "TEXT")]
+    pub decisions: Vec<String>,
+    /// End it despite missing outputs and open tasks
+    #[arg(long)]
+    pub force: bool,
+    /// Make no checkpoint
+    #[arg(long)]
+    pub no_snapshot: bool,
+    /// After every third phase, also commit everything in the project's own repository
+    #[arg(long)]
+    pub project_git: bool,
+}
+
+impl Start {
+    pub fn change(&self) -> Change {
+        let given = Given {
+            force: self.force,
+            ..Given::default()
+        };
+        Change {
+            given,
+            ..Change::of_phase("start", self.phase.as_deref())
+        }
+    }
+}
 
 /// Makes the checkpoint `pre-<phase>`, then begins the phase. No checkpoint is made beside a
 /// running phase, because it would hold half of that phase's work.
@@ -57,10 +111,10 @@ pub fn start_in(
     run: &Run,
     begin: &Start,
 ) -> Result<StepOutcome> {
-    let change = |begin: Start| Change::Phase(PhaseChange::Start(begin));
+    let mut change = begin.change();
     // Check the rules before any checkpoint is made.
-    run.workflow.after(&change(begin.clone()), context.now_ms)?;
-    let id = phases::to_start(&run.workflow, begin.phase.as_deref())?;
+    run.workflow.after(&change, context.now_ms)?;
+    let id = run.workflow.phase_of(&change)?;
     let reason = format!("pre-{id}");
     let beside = run
         .workflow
@@ -71,15 +125,12 @@ pub fn start_in(
         Some(other) => left_out(session, &reason, phase_under_way(&escape(&other.id))),
         None => phase_checkpoint(context, session, run, &reason, DedupPolicy::Never)?,
     };
-    let begin = Start {
-        phase: Some(id),
-        before: made.id.map(ObjectId::to_hex),
-        head: git_head::read(context.root.path()).and_then(|head| head.commit),
-        ..begin.clone()
-    };
+    change.phase = Some(id);
+    change.checkpoints = made.id.map(ObjectId::to_hex).into_iter().collect();
+    change.given.commit = git_head::read(context.root.path()).and_then(|head| head.commit);
     let run = reread(context, session, options, run)?;
     let actor = actor(context, options);
-    let mut outcome = change_run(context, session, &run, &change(begin), &actor)?;
+    let mut outcome = change_run(context, session, &run, &change, &actor)?;
     outcome.evicted = made.evicted;
     Ok(outcome)
 }
@@ -94,21 +145,20 @@ pub fn done(
     typed: &Finish,
 ) -> Result<(StepOutcome, Vec<Warning>)> {
     with_run(context, options, |session, run| {
-        let change = |finish: Finish| Change::Phase(PhaseChange::Done(finish));
-        let mut finish = observed(context, typed, &run.workflow)?;
-        run.workflow
-            .after(&change(finish.clone()), context.now_ms)?;
-        let reason = format!("post-{}", finish.phase.as_deref().unwrap_or_default());
-        let made = if finish.no_snapshot {
+        let mut change = observed(context, typed, &run.workflow)?;
+        run.workflow.after(&change, context.now_ms)?;
+        let id = change.phase.clone().unwrap_or_default();
+        let made = if typed.no_snapshot {
             RunCheckpoint::default()
         } else {
+            let reason = format!("post-{id}");
             phase_checkpoint(context, session, &run, &reason, DedupPolicy::Always)?
         };
-        finish.after = made.id.map(ObjectId::to_hex);
+        change.checkpoints = made.id.map(ObjectId::to_hex).into_iter().collect();
         let is_pipeline = run.workflow.profiles.contains(&Profile::Pipeline);
-        if finish.files.is_empty() && is_pipeline {
-            match new_files(session.locked.store(), &run.workflow, &finish) {
-                Ok(files) => finish.files = files,
+        if typed.files.is_empty() && is_pipeline {
+            match new_files(session.locked.store(), &run.workflow, &change) {
+                Ok(files) => change.given.files = files,
                 Err(why) => session
                     .warnings
                     .push(Warning::bookkeeping(NOTING_NEW_FILES)(why)),
@@ -116,7 +166,7 @@ pub fn done(
         }
         let run = reread(context, session, options, &run)?;
         let actor = actor(context, options);
-        let mut outcome = change_run(context, session, &run, &change(finish), &actor)?;
+        let mut outcome = change_run(context, session, &run, &change, &actor)?;
         outcome.evicted = made.evicted;
         if is_pipeline && !typed.no_snapshot {
             add_mini_commit(context, session, &actor, &mut outcome);
@@ -188,11 +238,11 @@ fn left_out(session: &mut Session<'_>, reason: &str, why: String) -> RunCheckpoi
 }
 
 /// Returns files created during the phase, as far as the checkpoints around it show.
-fn new_files(store: &Store, workflow: &Workflow, finish: &Finish) -> Result<Vec<String>> {
-    let phase = finish.phase.as_deref().and_then(|id| workflow.phase(id));
+fn new_files(store: &Store, workflow: &Workflow, done: &Change) -> Result<Vec<String>> {
+    let phase = done.phase.as_deref().and_then(|id| workflow.phase(id));
     let ids = [
         phase.and_then(|phase| phase.before.as_deref()),
-        finish.after.as_deref(),
+        done.checkpoints.first().map(String::as_str),
     ];
     let [Some(before), Some(after)] = ids.map(|id| ObjectId::from_hex(id?)) else {
         return Ok(Vec::new());
@@ -215,29 +265,26 @@ fn new_files(store: &Store, workflow: &Workflow, finish: &Finish) -> Result<Vec<
     Ok(files)
 }
 
-/// Adds what is seen of the files to what was typed.
-fn observed(context: &Context, typed: &Finish, workflow: &Workflow) -> Result<Finish> {
-    let id = phases::under_way_id(workflow, typed.phase.as_deref())?;
-    let observations = observe(context, workflow)?;
-    let phase = workflow.phase(&id);
+/// Returns the change that was typed, with what is seen of the files.
+fn observed(context: &Context, typed: &Finish, workflow: &Workflow) -> Result<Change> {
+    let change = Change::of_phase("done", typed.phase.as_deref());
+    let id = workflow.phase_of(&change)?;
+    let was = workflow.phase(&id).and_then(|phase| phase.head.as_ref());
     let head = git_head::read(context.root.path()).and_then(|head| head.commit);
-    let was = phase.and_then(|phase| phase.head.clone());
-    let moved = head.filter(|head| was.as_ref().is_some_and(|was| was != head));
-    Ok(Finish {
-        present: phase
-            .map(|phase| recover::present(phase, &observations))
-            .unwrap_or_default(),
-        flaws: phase
-            .map(|phase| recover::flaws(phase, &observations))
-            .unwrap_or_default(),
-        task_flaws: phase
-            .map(|phase| recover::task_flaws(workflow, phase, &observations))
-            .unwrap_or_default(),
-        commit_sha: typed
-            .commit_sha
-            .clone()
-            .or_else(|| moved.map(|head| head.chars().take(SHORT_SHA).collect())),
-        phase: Some(id),
-        ..typed.clone()
+    let moved = head.filter(|head| was.is_some_and(|was| was != head));
+    let moved = moved.map(|head| head.chars().take(SHORT_SHA).collect());
+    let given = Given {
+        force: typed.force,
+        commit: typed.commit_sha.clone().or(moved),
+        files: typed.files.clone(),
+        decisions: typed.decisions.clone(),
+        observed: observe(context, workflow)?,
+        ..Given::default()
+    };
+    let phase = Some(id);
+    Ok(Change {
+        phase,
+        given,
+        ..change
     })
 }

@@ -17,7 +17,7 @@ use crate::workflow::engine::run_json::{self, RunRow};
 use crate::workflow::engine::runs::{LostRun, Run, Runs};
 use crate::workflow::plan;
 use crate::workflow::rules::advice::{self, Advice};
-use crate::workflow::rules::event::Event;
+use crate::workflow::rules::change::Change;
 use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::observation::Observations;
 use crate::workflow::rules::recover;
@@ -108,7 +108,7 @@ fn of_run(context: &Context, run: Run) -> Result<Status> {
         Observations::new()
     };
     let next = match &run.archived_as {
-        Some(name) if workflow.status.is_open() => advice::of_archived(name),
+        Some(name) if workflow.status.is_open() => Advice::of_archived(name),
         _ => advice::advice(workflow, &observations),
     };
     let repairs = recover::repairs(workflow, &observations);
@@ -210,7 +210,7 @@ pub fn open_runs(store: &Store) -> Result<Vec<Run>> {
 #[schemars(rename = "LogRow")]
 pub struct Logged {
     #[serde(flatten)]
-    pub event: Event,
+    pub event: Change,
     pub revision: String,
     pub time: TimeText,
 }
@@ -247,7 +247,7 @@ pub fn show(
     let log = line.transitions.iter().map(|transition| Logged {
         revision: transition.commit.to_hex(),
         time: TimeText::new(transition.time_ms),
-        event: Event::read(&transition.message),
+        event: Change::read(&transition.message),
     });
     let shown = Shown {
         log: log.collect(),

@@ -20,7 +20,7 @@ use crate::workflow::engine::report;
 use crate::workflow::engine::runs::{Run, Runs};
 use crate::workflow::engine::step::{StepOptions, actor};
 use crate::workflow::engine::transition::{self, StepOutcome};
-use crate::workflow::rules::event::Event;
+use crate::workflow::rules::change::Change;
 use crate::workflow::rules::status::RunStatus;
 use crate::workflow::rules::workflow::Workflow;
 use crate::workflow::words::reasons::{REMOVING_FAILED, take_back};
@@ -158,10 +158,10 @@ fn state(
     next.resume_count = run.workflow.resume_count;
     next.updated_ms = context.now_ms.max(run.workflow.updated_ms);
     next.profiles.clone_from(&run.workflow.profiles);
-    let event = Event {
+    let event = Change {
         phase: Some(options.to.clone()),
         note: Some(goal.revision.short()),
-        ..Event::new("rewind", &actor(context, &StepOptions::default()))
+        ..Change::new("rewind", &actor(context, &StepOptions::default()))
     };
     let outcome = transition::record(context, &mut session, Some(run.tip), next, event)?;
     let mut warnings = session.warnings;
@@ -178,7 +178,7 @@ fn state(
 fn goal(store: &Store, run: &Run, options: &RewindOptions) -> Result<Goal> {
     let line = store.workflow_line(run.tip, usize::MAX).transitions;
     let begins = |message: &str| {
-        let event = Event::read(message);
+        let event = Change::read(message);
         (event.verb == "phase start" && event.phase.as_deref() == Some(&*options.to))
             .then_some(event)
     };

@@ -11,12 +11,11 @@ use crate::ops::session::Session;
 use crate::store::runs::run_writer::Recorded;
 use crate::workflow::documents::find_documents::OnDisk;
 use crate::workflow::documents::{leftovers, write_documents};
-use crate::workflow::engine::run_json::{self, PhaseJson, RunRow};
+use crate::workflow::engine::run_json::{self, RunRow};
 use crate::workflow::engine::runs::Run;
 use crate::workflow::profiles::dispatch;
 use crate::workflow::rules::change::Change;
-use crate::workflow::rules::event::Event;
-use crate::workflow::rules::phase::Task;
+use crate::workflow::rules::phase::{Phase, Task};
 use crate::workflow::rules::workflow::Workflow;
 use crate::workflow::words::run_error::RunError;
 
@@ -28,9 +27,9 @@ pub struct StepOutcome {
     #[schemars(with = "RunRow")]
     pub run: Run,
     /// The log entry; the last one of several transitions.
-    pub event: Event,
+    pub event: Change,
     /// The phase concerned; of a task the one that it is part of.
-    pub phase: Option<PhaseJson>,
+    pub phase: Option<Phase>,
     pub task: Option<Task>,
     /// What the checkpoints of this step pushed out.
     #[serde(rename = "dropped")]
@@ -51,8 +50,12 @@ pub fn change_run(
     change: &Change,
     actor: &str,
 ) -> Result<StepOutcome> {
-    let event = Event::of(change, &run.workflow, actor);
     let next = run.workflow.after(change, context.now_ms)?;
+    let mut event = change.clone();
+    actor.clone_into(&mut event.actor);
+    if event.verb.starts_with("phase ") {
+        event.phase = Some(run.workflow.phase_of(change)?);
+    }
     record(context, session, Some(run.tip), next, event)
 }
 
@@ -67,9 +70,7 @@ pub fn abandon_run(
     reason: &str,
     actor: &str,
 ) -> Result<StepOutcome> {
-    let change = Change::Abandon {
-        reason: reason.to_owned(),
-    };
+    let change = Change::new("abandon", actor).noting(reason.to_owned());
     let mut outcome = change_run(context, session, run, &change, actor)?;
     let id = outcome.run.workflow.id.clone();
     outcome.run.archived_as = session.locked.archive_workflow(&id, &id)?;
@@ -86,7 +87,7 @@ pub fn record(
     session: &mut Session<'_>,
     before: Option<ObjectId>,
     next: Workflow,
-    event: Event,
+    event: Change,
 ) -> Result<StepOutcome> {
     record_imported(context, session, before, next, event, None)
 }
@@ -100,7 +101,7 @@ pub fn record_imported(
     session: &mut Session<'_>,
     before: Option<ObjectId>,
     mut next: Workflow,
-    mut event: Event,
+    mut event: Change,
     imported: Option<&OnDisk>,
 ) -> Result<StepOutcome> {
     event.session.clone_from(&context.environment.session);
@@ -118,7 +119,7 @@ pub fn record_imported(
     let phase = event.phase.as_ref().or_else(|| task?.phase.as_ref());
     let phase = phase.and_then(|id| workflow.phase(id));
     Ok(StepOutcome {
-        phase: phase.map(|phase| PhaseJson::new(workflow, phase)),
+        phase: phase.cloned(),
         task: task.cloned(),
         run,
         event,
@@ -146,7 +147,7 @@ pub fn record_state(
     session: &mut Session<'_>,
     before: Option<ObjectId>,
     next: &Workflow,
-    event: &Event,
+    event: &Change,
 ) -> Result<ObjectId> {
     let said = event.render(context.now_ms);
     let recorded = session.locked.record_workflow(

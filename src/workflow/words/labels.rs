@@ -5,31 +5,6 @@ use crate::error::sentence::Sentence;
 
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum Label {
-    // What is to become of a run.
-    #[error("{0}")]
-    GoOn(String),
-    #[error("resume: {0}")]
-    Resume(String),
-    #[error("resume from {0}")]
-    ResumeFrom(String),
-    #[error("start fresh: the old run is archived")]
-    StartFresh,
-    #[error("view details")]
-    View,
-    #[error("delete: it is archived, and nothing is started")]
-    Delete,
-    #[error("archive it and start fresh")]
-    ArchiveAndStart,
-    #[error("archive it and start the same plan again")]
-    ArchiveAndRestart,
-    #[error("abandon it, or pick another phase")]
-    Decline,
-    #[error("end it and archive it")]
-    Abandon,
-    #[error("continue with {0}")]
-    Pick(String),
-
-    // What is to become of a file.
     #[error("use it for this run")]
     FileOfThisRun,
     #[error("continue with what the file says")]
@@ -44,13 +19,6 @@ pub enum Label {
     NeitherNorRun,
     #[error("the run has ended: archive it")]
     Ended,
-}
-
-/// What resuming a run goes on with.
-pub fn continue_from(phase: Option<&str>) -> String {
-    phase.map_or("nothing is left to do".to_owned(), |name| {
-        format!("continue from {name}")
-    })
 }
 
 /// Lists at most `limit` choices, each as a command and its meaning.

@@ -3,6 +3,5 @@
 pub mod flaw;
 pub mod input_error;
 pub mod labels;
-pub mod next_step;
 pub mod reasons;
 pub mod run_error;

@@ -1,4 +1,4 @@
-//! Reasons that logs and warnings give: why a run ended, what a repair found, what was left out.
+//! Reasons that logs and warnings give: why a run ended, what was left out.
 
 /// Why a run was ended by a command that does not name it.
 #[derive(Debug, thiserror::Error)]
@@ -17,53 +17,6 @@ pub enum EndReason {
     Idle { days: i64 },
     #[error("started fresh")]
     StartedFresh,
-}
-
-/// What an interruption left, and what the repair makes of it.
-#[derive(Debug, thiserror::Error)]
-pub enum RepairReason {
-    #[error("task {task} was running and its output {path} is there: it is {status}")]
-    OutputThere {
-        task: String,
-        path: String,
-        status: &'static str,
-    },
-    #[error("task {task} was running and {why}: it is pending again, for attempt {attempt}")]
-    TaskCutOff {
-        task: String,
-        why: CutOff,
-        attempt: u32,
-    },
-    #[error("phase {0} was in progress and all that it had to write is there: it is done")]
-    PhaseDone(String),
-    #[error(
-        "phase {0} was in progress and all that it had to write is there: it waits for its approval"
-    )]
-    PhaseLacksApproval(String),
-    #[error(
-        "phase {0} was cut off at its approval: what it made is there and is shown again, not made again"
-    )]
-    CutOffAtApproval(String),
-}
-
-/// Why a running task counts as cut off.
-#[derive(Debug, thiserror::Error)]
-pub enum CutOff {
-    #[error("its output {0} was cut off")]
-    Output(String),
-    #[error("its output {path} says '{status}'")]
-    Status { path: String, status: String },
-    #[error("its output {0} is missing")]
-    Missing(String),
-    #[error("its output {0} is outside this directory")]
-    Outside(String),
-    #[error("its output is not known")]
-    Unknown,
-}
-
-/// What a task failed with whose output says so.
-pub fn as_output_says(path: &str) -> String {
-    format!("as {path} says")
 }
 
 /// Why no checkpoint is made when a phase begins.

@@ -132,7 +132,7 @@ fn a_write_that_was_cut_off_is_read_and_ends_with_the_next_transition() {
     let workflow = begun(Profile::Phases, PHASES, &value);
     assert_eq!(written(&workflow, PHASES)["interruption_safe"], false);
     let next = workflow
-        .after(&Change::Resume, workflow.updated_ms)
+        .after(&Change::new("resume", ""), workflow.updated_ms)
         .unwrap();
     assert_eq!(written(&next, PHASES)["interruption_safe"], true);
 }
