@@ -8,6 +8,6 @@ mod writes;
 
 pub use check::{check, cycle};
 pub use command_line::{DOTAGENT, from_words, preset};
-pub use document::{PLAN, dependency_key, from_document, to_document};
+pub use document::{DEPENDENCY_KEYS, PLAN, from_document, to_document};
 pub use lint::lint;
 pub use writes::share_writes;

@@ -2,11 +2,23 @@
 
 use serde_json::Value;
 
-use crate::workflow::profiles::document::Document;
+use crate::workflow::profiles::execution::Execution;
+use crate::workflow::profiles::format::{self, Format};
+use crate::workflow::profiles::phases::Phases;
+use crate::workflow::profiles::pipeline::Pipeline;
+use crate::workflow::profiles::registry::Registry;
 use crate::workflow::profiles::{phases, pipeline, registry};
 use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::profile::{self, Profile};
 use crate::workflow::rules::workflow::Workflow;
+
+/// One file to be written to the project.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Document {
+    /// Relative to the root.
+    pub path: String,
+    pub value: Value,
+}
 
 /// Returns the profile whose file has this path, relative to the root.
 pub fn profile_of_path(path: &str) -> Option<Profile> {
@@ -31,31 +43,61 @@ pub fn profile_of_document(value: &Value) -> Option<Profile> {
     }
 }
 
-/// Returns the files of a run under one profile. A document that was read before
-/// (`workflow.documents`) is the base: unchanged and unknown parts are kept byte for byte.
+/// Returns the files of a run under one profile, written over those that were read before
+/// (`workflow.documents`). The task file is among them only if there are tasks, or if it was before.
 pub fn export(workflow: &Workflow, profile: Profile, root: &str) -> Vec<Document> {
-    match profile {
-        Profile::Phases => phases::export(workflow),
-        Profile::Pipeline => vec![pipeline::export(workflow, root)],
-        Profile::Registry => vec![registry::export(workflow)],
+    let mut files = match profile {
+        Profile::Phases => {
+            vec![document::<Phases>(
+                workflow,
+                profile::PHASE_FILE.to_owned(),
+                root,
+            )]
+        }
+        Profile::Pipeline => vec![document::<Pipeline>(
+            workflow,
+            pipeline::FILE.to_owned(),
+            root,
+        )],
+        Profile::Registry => vec![document::<Registry>(
+            workflow,
+            registry::path(workflow),
+            root,
+        )],
+    };
+    let has_tasks =
+        !workflow.tasks.is_empty() || workflow.documents.contains_key(profile::EXECUTION_FILE);
+    if profile == Profile::Phases && has_tasks {
+        files.push(document::<Execution>(
+            workflow,
+            profile::EXECUTION_FILE.to_owned(),
+            root,
+        ));
     }
+    files
+}
+
+fn document<F: Format>(workflow: &Workflow, path: String, root: &str) -> Document {
+    let value = format::write::<F>(workflow, &path, root);
+    Document { path, value }
 }
 
 /// Makes a run from the document of another program; the caller ensures a free id.
 ///
 /// # Errors
-/// Every finding about the document.
+/// The first error in the document.
 pub fn begin(
     profile: Profile,
     path: &str,
     value: &Value,
     root: &str,
 ) -> Result<Workflow, Vec<Finding>> {
-    let mut workflow = match profile {
+    let begun = match profile {
         Profile::Phases => phases::begin(value, root),
         Profile::Pipeline => pipeline::begin(value, root),
         Profile::Registry => registry::begin(value, root),
-    }?;
+    };
+    let mut workflow = begun.map_err(|finding| vec![finding])?;
     workflow.profiles = vec![profile];
     take(&mut workflow, profile, path, value, root)?;
     Ok(workflow)
@@ -64,7 +106,7 @@ pub fn begin(
 /// Takes over an edited document; fields that it lacks stay unchanged.
 ///
 /// # Errors
-/// Every finding about the document; the run is then unchanged.
+/// The first error in the document; the run is then unchanged.
 pub fn take(
     workflow: &mut Workflow,
     profile: Profile,
@@ -72,13 +114,17 @@ pub fn take(
     value: &Value,
     root: &str,
 ) -> Result<(), Vec<Finding>> {
-    let mut taken = workflow.clone();
-    match profile {
-        Profile::Phases => phases::take(&mut taken, path, value),
-        Profile::Pipeline => pipeline::take(&mut taken, value, root),
-        Profile::Registry => registry::take(&mut taken, value),
-    }?;
-    taken.documents.insert(path.to_owned(), value.clone());
-    *workflow = taken;
+    let mut next = workflow.clone();
+    let taken = match profile {
+        Profile::Phases if path == profile::EXECUTION_FILE => {
+            format::take::<Execution>(&mut next, path, value, root)
+        }
+        Profile::Phases => format::take::<Phases>(&mut next, path, value, root),
+        Profile::Pipeline => format::take::<Pipeline>(&mut next, path, value, root),
+        Profile::Registry => format::take::<Registry>(&mut next, path, value, root),
+    };
+    taken.map_err(|finding| vec![finding])?;
+    next.documents.insert(path.to_owned(), value.clone());
+    *workflow = next;
     Ok(())
 }

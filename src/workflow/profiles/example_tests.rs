@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::dispatch::{begin, export, take};
 use super::pipeline_schema;
 use crate::workflow::plan::{self, DOTAGENT};
-use crate::workflow::profiles::document::Document;
+use crate::workflow::profiles::dispatch::Document;
 use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::phase::Phase;
 use crate::workflow::rules::profile::Profile;

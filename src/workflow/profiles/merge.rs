@@ -1,0 +1,167 @@
+//! Writes over a document: only the keys whose meaning changed are set; unknown keys, their order
+//! and spellings that mean the same stay.
+
+use serde_json::{Map, Value};
+
+use crate::workflow::profiles::format::{Aliases, key_in};
+
+/// Keys that identify an entry of a list.
+const ID_KEYS: [&str; 3] = ["id", "phase", "path"];
+
+/// Returns the document `old` with the changes from `was`, which is what it says in the usual
+/// spelling, to `now`. Entries with ids may move between lists.
+pub fn merge(old: &Value, was: &Value, now: &Value, aliases: Aliases) -> Value {
+    let mut entries = Vec::new();
+    if let (Value::Object(old), Value::Object(was)) = (old, was) {
+        for (key, was) in was {
+            match (old.get(key_in(old, key, aliases)), was) {
+                (Some(Value::Array(old)), Value::Array(was)) => entries.extend(old.iter().zip(was)),
+                (Some(old), was) => entries.push((old, was)),
+                (None, _) => {}
+            }
+        }
+    }
+    entries.retain(|(_, was)| was.get("id").is_some());
+    Merge { entries, aliases }.value(&[(old, was)], now)
+}
+
+struct Merge<'v> {
+    /// All entries of the document with an id.
+    entries: Vec<(&'v Value, &'v Value)>,
+    aliases: Aliases,
+}
+
+impl Merge<'_> {
+    /// Returns the new value over the one of `known` that it continues.
+    fn value(&self, known: &[(&Value, &Value)], now: &Value) -> Value {
+        let mut known = known.iter().chain(&self.entries);
+        match (known.find(|(_, was)| is_of_same(was, now)), now) {
+            (Some((old, was)), _) if *was == now => (*old).clone(),
+            (Some((Value::Object(old), Value::Object(was))), Value::Object(now)) => {
+                self.object(old, was, now)
+            }
+            (Some((Value::Array(old), Value::Array(was))), Value::Array(now)) => {
+                let known: Vec<(&Value, &Value)> = old.iter().zip(was).collect();
+                now.iter().map(|one| self.value(&known, one)).collect()
+            }
+            (Some((Value::Object(old), Value::Array(was))), Value::Array(now)) => now
+                .iter()
+                .filter_map(|now| self.entry(old, was, now))
+                .collect(),
+            _ => now.clone(),
+        }
+    }
+
+    /// Returns an entry of a list that the document has as an object, with its id as the key.
+    fn entry(
+        &self,
+        old: &Map<String, Value>,
+        was: &[Value],
+        now: &Value,
+    ) -> Option<(String, Value)> {
+        let id = now.get("id")?.as_str()?;
+        let was = was.iter().find(|was| is_of_same(was, now));
+        let known: Vec<_> = old.get(id).zip(was).into_iter().collect();
+        let mut value = self.value(&known, now);
+        if let Some(map) = value.as_object_mut().filter(|_| known.is_empty()) {
+            map.shift_remove("id");
+        }
+        Some((id.to_owned(), value))
+    }
+
+    fn object(
+        &self,
+        old: &Map<String, Value>,
+        was: &Map<String, Value>,
+        now: &Map<String, Value>,
+    ) -> Value {
+        let mut merged = old.clone();
+        for key in was.keys().filter(|key| !now.contains_key(*key)) {
+            merged.shift_remove(key_in(old, key, self.aliases));
+        }
+        // A new key goes behind those that precede it in the format.
+        let mut place = 0;
+        for (key, now) in now {
+            let spelled = key_in(old, key, self.aliases);
+            if was.get(key) != Some(now) {
+                let known: Vec<_> = old.get(spelled).zip(was.get(key)).into_iter().collect();
+                let value = self.value(&known, now);
+                match merged.get_mut(spelled) {
+                    Some(Value::Array(list)) if value.is_string() => *list = vec![value],
+                    Some(slot) => *slot = value,
+                    None => {
+                        merged.shift_insert(place, spelled.to_owned(), value);
+                    }
+                }
+            }
+            let found = merged.keys().position(|key| key == spelled);
+            place = found.map_or(place, |at| place.max(at + 1));
+        }
+        merged.into()
+    }
+}
+
+/// Whether both values are the same thing at two times.
+fn is_of_same(was: &Value, now: &Value) -> bool {
+    match (was, now) {
+        (Value::Object(_), Value::Object(_)) => id_of(was) == id_of(now),
+        (Value::Array(_), Value::Array(_)) => true,
+        _ => was == now,
+    }
+}
+
+fn id_of(value: &Value) -> Option<&Value> {
+    ID_KEYS.iter().find_map(|key| value.get(key))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const ALIASES: Aliases = &[&["dependencies", "deps"]];
+
+    #[test]
+    fn merge_changed_meaning_sets_only_those_keys() {
+        for (old, was, now, merged) in [
+            // New keys stand where the format lists them.
+            (
+                r#"{"x":1,"c":3,"b":2,"y":4}"#,
+                r#"{"b":2,"c":3}"#,
+                r#"{"a":0,"b":5,"c":3,"d":6}"#,
+                r#"{"a":0,"x":1,"c":3,"b":5,"d":6,"y":4}"#,
+            ),
+            // A default that is left out stays so, and a key that means nothing any more goes.
+            (
+                r#"{"k":null,"b":1}"#,
+                r#"{"n":0,"b":1}"#,
+                r#"{"n":0}"#,
+                r#"{"k":null}"#,
+            ),
+            // Entries keep their own keys and spellings, also in another list.
+            (
+                r#"{"l":[{"id":"a","deps":["x"],"k":1}],"m":[],"z":null}"#,
+                r#"{"l":[{"id":"a","dependencies":["x"]}],"m":[],"z":null}"#,
+                r#"{"l":[],"m":[{"id":"a","dependencies":["x","y"]}],"z":{"id":"b"}}"#,
+                r#"{"l":[],"m":[{"id":"a","deps":["x","y"],"k":1}],"z":{"id":"b"}}"#,
+            ),
+            (
+                r#"{"l":["./a"]}"#,
+                r#"{"l":["/r/a"]}"#,
+                r#"{"l":["/r/b","/r/a"]}"#,
+                r#"{"l":["/r/b","./a"]}"#,
+            ),
+            (
+                r#"{"o":["a"]}"#,
+                r#"{"o":"a"}"#,
+                r#"{"o":"b"}"#,
+                r#"{"o":["b"]}"#,
+            ),
+        ] {
+            let [old, was, now] = [old, was, now].map(|text| serde_json::from_str(text).unwrap());
+            assert_eq!(merge(&old, &was, &now, ALIASES).to_string(), merged);
+        }
+        assert_eq!(merge(&json!(1), &json!(1), &json!(2), ALIASES), json!(2));
+    }
+}
