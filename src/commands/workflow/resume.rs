@@ -133,7 +133,7 @@ impl Question<'_> {
                 ),
                 Some(Chosen::View) => format!("{}\n{}", details(workflow), first.text),
                 Some(Chosen::Decline) => return self.decline(),
-                Some(Chosen::StartFresh) if first.confirms_fresh && !self.cmd.global.yes => {
+                Some(Chosen::StartFresh) if first.confirms_fresh() && !self.cmd.global.yes => {
                     let run = escape(workflow.named());
                     let again = format!("Archive {run} and start its plan again? [y/N] ");
                     return if is_yes(&self.typed(&again)?) {

@@ -11,9 +11,9 @@ use crate::workflow::documents::find_documents::{self, OnDisk};
 use crate::workflow::documents::run_owner;
 use crate::workflow::engine::runs::{Run, Runs};
 use crate::workflow::profiles::{dispatch, registry};
+use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::profile::EXECUTION_FILE;
 use crate::workflow::rules::workflow::Workflow;
-use crate::workflow::words::flaw::Flaw;
 use crate::worktree::files::state_file;
 use crate::worktree::tree_handle::WorkTree;
 
@@ -142,7 +142,7 @@ fn verdict(runs: &Runs, notes: &[Projected], file: &OnDisk) -> Verdict {
     let value = match &file.read {
         Ok(value) => value.clone(),
         Err(why) => {
-            let findings = vec![Flaw::NoJson(why.clone()).at("")];
+            let findings = vec![Finding::new("no_json", "", why.clone())];
             return conflict(ConflictKind::Malformed {
                 findings,
                 raw: file.bytes.clone(),

@@ -23,7 +23,6 @@ use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::profile;
 use crate::workflow::rules::status::RunStatus;
 use crate::workflow::rules::workflow::Workflow;
-use crate::workflow::words::flaw::Flaw;
 use crate::workflow::words::reasons::EndReason;
 use crate::workflow::words::run_error::RunError;
 
@@ -326,7 +325,7 @@ pub fn import_file(
     let mut next = run.workflow.clone();
     let imported = match &file.read {
         Ok(value) => dispatch::take(&mut next, file.profile, path, value, &root),
-        Err(why) => Err(vec![Flaw::NoJson(why.clone()).at("")]),
+        Err(why) => Err(vec![Finding::new("no_json", "", why.clone())]),
     };
     if let Err(findings) = imported {
         let conflict = malformed(&file, Some(run.workflow.id.clone()), findings);

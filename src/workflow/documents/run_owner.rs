@@ -7,7 +7,6 @@ use crate::workflow::documents::find_documents::OnDisk;
 use crate::workflow::engine::runs::{Run, Runs};
 use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::profile::{self, Profile};
-use crate::workflow::words::flaw::Flaw;
 
 /// Returns the run that owns the file: as noted when we wrote it, else the one that has it among
 /// its documents. A task list belongs to the open run whose phase file lies beside it.
@@ -57,11 +56,9 @@ pub fn other_run(run: &Run, file: &OnDisk, value: &Value) -> Option<Finding> {
     {
         return None;
     }
-    let flaw = Flaw::OtherRun {
-        named: named.to_owned(),
-        run: workflow.named().to_owned(),
-    };
-    Some(flaw.at("workflow_id"))
+    let run = workflow.named();
+    let what = format!("it belongs to run '{named}', not to '{run}'");
+    Some(Finding::new("other_run", "workflow_id", what))
 }
 
 /// Whether the file now describes another run than its owner.

@@ -31,7 +31,6 @@ use crate::workflow::rules::change::Change;
 use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::profile::{self, Profile};
 use crate::workflow::rules::workflow::Workflow;
-use crate::workflow::words::flaw::Flaw;
 use crate::workflow::words::input_error::InputError;
 use crate::workflow::words::run_error::RunError;
 
@@ -95,7 +94,13 @@ pub fn import(
         .map(known)
         .transpose()?
         .or_else(|| dispatch::profile_of_document(&value))
-        .ok_or_else(|| malformed(&[Flaw::UnknownFormatAndType.at("")]))?;
+        .ok_or_else(|| {
+            malformed(&[Finding::new(
+                "unknown_format",
+                "",
+                "unknown format; --type names the format",
+            )])
+        })?;
     record(context, options, profile, &value, bare.as_ref())
 }
 
@@ -245,7 +250,7 @@ fn as_state_of(kind: &str, project: Option<&str>, value: &Value, context: &Conte
 pub fn status_of_document(context: &Context, bytes: &[u8]) -> Result<(Status, Vec<Warning>)> {
     let value = parsed(bytes)?;
     let profile = dispatch::profile_of_document(&value)
-        .ok_or_else(|| malformed(&[Flaw::UnknownFormat.at("")]))?;
+        .ok_or_else(|| malformed(&[Finding::new("unknown_format", "", "unknown format")]))?;
     let root = context.root.path().display().to_string();
     let path = path_of(profile, &value);
     let mut workflow =
@@ -255,7 +260,7 @@ pub fn status_of_document(context: &Context, bytes: &[u8]) -> Result<(Status, Ve
 }
 
 fn parsed(bytes: &[u8]) -> Result<Value> {
-    parse(bytes).map_err(|why| malformed(&[Flaw::NoJson(why.to_string()).at("")]))
+    parse(bytes).map_err(|why| malformed(&[Finding::new("no_json", "", why.to_string())]))
 }
 
 fn malformed(findings: &[Finding]) -> Error {

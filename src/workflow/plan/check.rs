@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::phase::Phase;
-use crate::workflow::words::flaw::Flaw;
 
 /// Returns all errors in these phases, with places such as `phases[1].dependencies[0]`.
 pub fn check(phases: &[Phase]) -> Vec<Finding> {
@@ -12,9 +11,16 @@ pub fn check(phases: &[Phase]) -> Vec<Finding> {
     let ids: BTreeSet<&str> = phases.iter().map(|phase| phase.id.as_str()).collect();
     let mut seen = BTreeSet::new();
     for (at, phase) in phases.iter().enumerate() {
-        findings.extend(wrong_id(&phase.id).map(|flaw| flaw.at(format!("phases[{at}].id"))));
+        if let Some(what) = wrong_id(&phase.id) {
+            findings.push(Finding::new("bad_name", format!("phases[{at}].id"), what));
+        }
         if !seen.insert(phase.id.as_str()) {
-            findings.push(Flaw::DuplicateId(phase.id.clone()).at(format!("phases[{at}].id")));
+            let what = format!("another phase has the id '{}' already", phase.id);
+            findings.push(Finding::new(
+                "duplicate_id",
+                format!("phases[{at}].id"),
+                what,
+            ));
         }
         for (number, id) in phase
             .dependencies
@@ -22,19 +28,27 @@ pub fn check(phases: &[Phase]) -> Vec<Finding> {
             .enumerate()
             .filter(|(_, id)| !ids.contains(id.as_str()))
         {
-            let flaw = Flaw::UnknownDependency {
-                phase: phase.id.clone(),
-                id: id.clone(),
-            };
-            findings.push(flaw.at(format!("phases[{at}].dependencies[{number}]")));
+            let place = format!("phases[{at}].dependencies[{number}]");
+            findings.push(unknown_dependency(&phase.id, id, place));
         }
     }
-    findings.extend(cycle(phases).map(|ids| Flaw::Cycle(ids).at("phases")));
+    findings.extend(find_cycle(phases, "phases"));
     findings
 }
 
+pub fn unknown_dependency(phase: &str, id: &str, place: impl Into<String>) -> Finding {
+    let what = format!("'{phase}' depends on '{id}', and no phase has that id");
+    Finding::new("unknown_dependency", place, what)
+}
+
+pub fn find_cycle(phases: &[Phase], place: &str) -> Option<Finding> {
+    let ids = cycle(phases)?.join(" → ");
+    let what = format!("the dependencies form a cycle: {ids}");
+    Some(Finding::new("cycle", place, what))
+}
+
 /// Returns the ids along a dependency cycle, the first one again at the end.
-pub fn cycle(phases: &[Phase]) -> Option<Vec<String>> {
+fn cycle(phases: &[Phase]) -> Option<Vec<String>> {
     // Phases without remaining dependencies are removed; what is left leads into a cycle.
     let mut left: Vec<&Phase> = phases.iter().collect();
     loop {
@@ -67,11 +81,12 @@ pub fn cycle(phases: &[Phase]) -> Option<Vec<String>> {
 }
 
 /// Returns what is wrong with a phase id.
-pub fn wrong_id(id: &str) -> Option<Flaw> {
+pub fn wrong_id(id: &str) -> Option<&'static str> {
     if id.trim().is_empty() {
-        return Some(Flaw::EmptyId);
+        return Some("the id is empty");
     }
-    id.contains(char::is_control).then_some(Flaw::ControlsInId)
+    let is_bad = id.contains(char::is_control);
+    is_bad.then_some("the id has control characters in it")
 }
 
 #[cfg(test)]

@@ -12,7 +12,6 @@ use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::phase::{Class, Phase, PhaseOutput};
 use crate::workflow::rules::status::PhaseStatus;
 use crate::workflow::rules::workflow::Workflow;
-use crate::workflow::words::flaw::Flaw;
 
 /// Key among the documents of a run for the plan with which it was begun.
 pub const PLAN: &str = "plan";
@@ -194,7 +193,11 @@ fn read(value: &Value) -> Result<Plan, Finding> {
     }
     let entries = value["phases"].as_array().into_iter().flatten();
     match entries.into_iter().position(has_two_lists) {
-        Some(at) => Err(Flaw::TwoLists.at(format!("phases[{at}].dependencies"))),
+        Some(at) => Err(Finding::new(
+            "two_lists",
+            format!("phases[{at}].dependencies"),
+            "its dependencies are given twice, and differ",
+        )),
         None => Ok(plan),
     }
 }

@@ -6,7 +6,6 @@ use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::phase::{Class, Phase};
 use crate::workflow::rules::status::PhaseStatus;
 use crate::workflow::rules::workflow::Workflow;
-use crate::workflow::words::flaw::Flaw;
 
 const CLASS_WORDS: [(Class, &[&str]); 3] = [
     (Class::Issues, &["issue", "issues"]),
@@ -75,13 +74,12 @@ fn has_commit(phases: &[Phase]) -> bool {
 }
 
 fn out_of_order(at: usize, late: &Phase, early: &Phase) -> Finding {
-    let flaw = Flaw::PhaseOrder {
-        phase: late.id.clone(),
-        class: class_of(late).into_str(),
-        early: early.id.clone(),
-        other: class_of(early).into_str(),
-    };
-    flaw.at(format!("phases[{at}]"))
+    let (class, other) = (class_of(late).into_str(), class_of(early).into_str());
+    let what = format!(
+        "'{}' makes {class} and comes after '{}', which makes {other}; {class} are harder to make again, so put it first",
+        late.id, early.id
+    );
+    Finding::new("phase_order", format!("phases[{at}]"), what)
 }
 
 /// Returns all direct and indirect dependencies.

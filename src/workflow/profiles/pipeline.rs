@@ -18,7 +18,6 @@ use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::phase::Phase;
 use crate::workflow::rules::status::{PhaseStatus, RunStatus};
 use crate::workflow::rules::workflow::Workflow;
-use crate::workflow::words::flaw::Flaw;
 
 pub const FILE: &str = ".claude/pipeline-state.json";
 /// Archive folder for the files of runs.
@@ -164,9 +163,8 @@ impl Pipeline {
             }
             let mut dependencies = entry.dependencies.iter().flatten().enumerate();
             if let Some((number, id)) = dependencies.find(|(_, id)| !ids.contains(id.as_str())) {
-                let (phase, id) = (entry.id.clone(), id.clone());
-                let flaw = Flaw::UnknownDependency { phase, id };
-                return Err(flaw.at(format!("{}.dependencies[{number}]", place(at))));
+                let place = format!("{}.dependencies[{number}]", place(at));
+                return Err(plan::unknown_dependency(&entry.id, id, place));
             }
         }
         Ok(())
@@ -287,7 +285,7 @@ impl Format for Pipeline {
             return Err(Finding::new("other_run", "created_at", what));
         }
         adopted?;
-        plan::cycle(&run.phases).map_or(Ok(()), |ids| Err(Flaw::Cycle(ids).at("remaining_phases")))
+        plan::find_cycle(&run.phases, "remaining_phases").map_or(Ok(()), Err)
     }
 }
 

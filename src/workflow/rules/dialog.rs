@@ -5,11 +5,11 @@ use crate::error::Choice;
 use crate::error::sentence::CommandWords;
 use crate::model::json::published_as;
 use crate::workflow::rules::profile::Profile;
-use crate::workflow::rules::status::PhaseStatus;
 use crate::workflow::rules::workflow::Workflow;
 
 /// Begins the answer that names a phase.
 const PICK: &str = "pick:";
+const RESTART: &str = "restart";
 
 /// A decision of the user; published as what was done.
 #[derive(Clone, Debug, PartialEq, Eq, strum::IntoStaticStr)]
@@ -45,100 +45,43 @@ impl Chosen {
 /// A question, up to where the answer is typed, and its answers.
 pub struct Dialog {
     pub text: String,
-    pub answers: Vec<Answer>,
-    /// Whether starting fresh is asked about again: the question does not say what it does.
-    pub confirms_fresh: bool,
-}
-
-pub struct Answer {
-    pub key: String,
-    /// Other words for it, separated by commas.
-    words: String,
-    label: String,
-    chosen: Chosen,
-}
-
-fn answer(key: &str, words: &str, label: impl Into<String>, chosen: Chosen) -> Answer {
-    Answer {
-        key: key.to_owned(),
-        words: words.to_owned(),
-        label: label.into(),
-        chosen,
-    }
+    /// What is chosen, with the words for it, separated by commas; the first one is shown.
+    answers: Vec<(String, Chosen)>,
 }
 
 impl Dialog {
     /// Returns the first question, as the first profile of the run asks it.
     pub fn first(workflow: &Workflow) -> Self {
+        use Chosen::{Decline, Delete, Resume, StartFresh, View};
         let next = workflow.next();
         let (id, name) = next.map_or(("its end", "its end"), |next| (&next.id, &next.name));
-        let go_on = next.map_or("nothing is left to do".to_owned(), |next| {
-            format!("continue from {}", next.name)
-        });
-        let profile = workflow.profiles.first();
-        let (text, answers) = match profile {
+        let (text, answers): (_, &[(&str, Chosen)]) = match workflow.profiles.first() {
             Some(Profile::Registry) => (
                 "Choice [r/s/v/d]: ".to_owned(),
-                vec![
-                    answer("r", "resume", format!("resume: {go_on}"), Chosen::Resume),
-                    answer(
-                        "s",
-                        "start,start fresh,restart",
-                        "start fresh: the old run is archived",
-                        Chosen::StartFresh,
-                    ),
-                    answer("v", "view,view details", "view details", Chosen::View),
-                    answer(
-                        "d",
-                        "delete",
-                        "delete: it is archived, and nothing is started",
-                        Chosen::Delete,
-                    ),
+                &[
+                    ("r,resume", Resume),
+                    ("s,start,start fresh,restart", StartFresh),
+                    ("v,view,view details", View),
+                    ("d,delete", Delete),
                 ],
             ),
-            Some(Profile::Phases) => {
-                let label = next.map_or(go_on, |next| next.id.clone());
-                (
-                    format!("Resume workflow from {}? [Y/n] ", escape(id)),
-                    vec![
-                        answer(
-                            "y",
-                            "yes,resume",
-                            format!("resume from {label}"),
-                            Chosen::Resume,
-                        ),
-                        answer(
-                            "n",
-                            "no,restart",
-                            "archive it and start fresh",
-                            Chosen::StartFresh,
-                        ),
-                    ],
-                )
-            }
+            Some(Profile::Phases) => (
+                format!("Resume workflow from {}? [Y/n] ", escape(id)),
+                &[("y,yes,resume", Resume), ("n,no,restart", StartFresh)],
+            ),
             _ => (
                 format!("Resume from \"{}\"? (y/n/restart) ", escape(name)),
-                vec![
-                    answer("y", "yes,resume", go_on, Chosen::Resume),
-                    answer(
-                        "n",
-                        "no",
-                        "abandon it, or pick another phase",
-                        Chosen::Decline,
-                    ),
-                    answer(
-                        "restart",
-                        "",
-                        "archive it and start the same plan again",
-                        Chosen::StartFresh,
-                    ),
+                &[
+                    ("y,yes,resume", Resume),
+                    ("n,no", Decline),
+                    (RESTART, StartFresh),
                 ],
             ),
         };
+        let owned = |(words, chosen): &(&str, Chosen)| ((*words).to_owned(), chosen.clone());
         Self {
             text,
-            answers,
-            confirms_fresh: matches!(profile, None | Some(Profile::Pipeline)),
+            answers: answers.iter().map(owned).collect(),
         }
     }
 
@@ -146,78 +89,77 @@ impl Dialog {
     pub fn after_no(workflow: &Workflow) -> Self {
         let mut dialog = Self::pick(workflow);
         dialog.text = "Abandon pipeline or pick a different phase? (abandon/pick) ".to_owned();
-        let abandon = answer("abandon", "a", "end it and archive it", Chosen::Abandon);
+        let abandon = ("abandon,a".to_owned(), Chosen::Abandon);
         dialog.answers.insert(0, abandon);
         dialog
     }
 
     /// Returns the question which of the remaining phases that can begin is next.
     pub fn pick(workflow: &Workflow) -> Self {
-        let (mut listed, mut answers) = (String::new(), Vec::new());
-        for (phase, number) in workflow.phases.iter().zip(1..) {
-            if phase.status != PhaseStatus::Pending {
-                continue;
-            }
+        let (mut text, mut answers) = ("Remaining:\n".to_owned(), Vec::new());
+        for phase in workflow.remaining() {
             let (id, unmet) = (&phase.id, workflow.unmet(phase));
-            let waits = if unmet.is_empty() {
-                let label = format!("continue with {}", phase.name);
-                let key = format!("{PICK}{id}");
-                answers.push(answer(
-                    &key,
-                    &number.to_string(),
-                    label,
-                    Chosen::Pick(id.clone()),
-                ));
-                String::new()
+            let number = workflow.number_of(id).unwrap_or_default();
+            text += &format!("  {number} {} ({}", escape(&phase.name), escape(id));
+            if unmet.is_empty() {
+                answers.push((number.to_string(), Chosen::Pick(id.clone())));
             } else {
-                format!(", waits for {}", escape(&unmet.join(", ")))
-            };
-            listed += &format!(
-                "  {number} {} ({}{waits})\n",
-                escape(&phase.name),
-                escape(id)
-            );
+                text += &format!(", waits for {}", escape(&unmet.join(", ")));
+            }
+            text += ")\n";
         }
-        Self {
-            text: format!("Remaining:\n{listed}Which phase? "),
-            answers,
-            confirms_fresh: false,
-        }
+        text += "Which phase? ";
+        Self { text, answers }
+    }
+
+    /// Whether starting fresh is asked about again: the question does not say what it does.
+    pub fn confirms_fresh(&self) -> bool {
+        self.answers.iter().any(|(words, _)| words == RESTART)
     }
 
     /// Returns the answers as options. Commands that resume an invalid run have `--anyway`.
     pub fn options(&self, workflow: &Workflow, is_sound: bool) -> Vec<Choice> {
-        let choice = |answer: &Answer| {
-            let words = [
-                "workflow",
-                "resume",
-                workflow.named(),
-                "--choose",
-                &answer.key,
-            ];
-            let anyway = (answer.chosen.goes_on() && !is_sound).then_some("--anyway");
+        let go_on = workflow
+            .next()
+            .map(|next| format!("continue from {}", next.name));
+        let option = |(words, chosen): &(String, Chosen)| {
+            let key = match chosen {
+                Chosen::Pick(id) => format!("{PICK}{id}"),
+                _ => words.split(',').next().unwrap_or_default().to_owned(),
+            };
+            let label = match chosen {
+                Chosen::Resume => go_on.clone().unwrap_or("nothing is left to do".to_owned()),
+                Chosen::StartFresh => "archive it and start the same plan again".to_owned(),
+                Chosen::View => "view details".to_owned(),
+                Chosen::Delete | Chosen::Abandon => "end it and archive it".to_owned(),
+                Chosen::Decline => "abandon it, or pick another phase".to_owned(),
+                Chosen::Pick(id) => {
+                    let name = workflow.phase(id).map(|phase| &*phase.name);
+                    format!("continue with {}", name.unwrap_or_default())
+                }
+            };
+            let words = ["workflow", "resume", workflow.named(), "--choose", &key];
+            let anyway = (chosen.goes_on() && !is_sound).then_some("--anyway");
+            let command = CommandWords::new(words.into_iter().chain(anyway));
             Choice {
-                key: answer.key.clone(),
-                label: answer.label.clone(),
-                command: CommandWords::new(words.into_iter().chain(anyway)),
+                key,
+                label,
+                command,
             }
         };
-        self.answers.iter().map(choice).collect()
+        self.answers.iter().map(option).collect()
     }
 
-    /// Interprets an answer: its key, the id of a phase to pick, or another word for it.
+    /// Interprets an answer: one of its words, or the id of a phase to pick.
     pub fn understand(&self, typed: &str) -> Option<Chosen> {
         let typed = typed.trim();
-        let is_key =
-            |answer: &&Answer| answer.key == typed || answer.key.strip_prefix(PICK) == Some(typed);
-        let is_word = |answer: &&Answer| {
-            let mut words = answer.words.split(',').chain([&*answer.key]);
-            !typed.is_empty() && words.any(|word| word.eq_ignore_ascii_case(typed))
-        };
+        let picked = typed.strip_prefix(PICK).unwrap_or(typed);
+        let mut picks = self.answers.iter();
+        let pick = picks.find(|(_, chosen)| *chosen == Chosen::Pick(picked.to_owned()));
         let mut answers = self.answers.iter();
-        let found = answers.find(is_key);
-        let found = found.or_else(|| self.answers.iter().find(is_word));
-        found.map(|answer| answer.chosen.clone())
+        let is_word = |word: &str| word.eq_ignore_ascii_case(typed);
+        let found = pick.or_else(|| answers.find(|(words, _)| words.split(',').any(is_word)));
+        found.map(|(_, chosen)| chosen.clone())
     }
 
     /// As [`Self::understand`], for the first question: further answers may be given at once.
