@@ -12,10 +12,10 @@ use crate::ops::context::Context;
 use crate::ops::restore::restore_options::RestoreOutcome;
 use crate::ops::warning::Warning;
 use crate::shell::command_context::CommandContext;
-use crate::workflow::documents::find_documents::render;
-use crate::workflow::engine::import_export::Exported;
+use crate::workflow::documents::render;
+use crate::workflow::engine::end::EndOutcome;
+use crate::workflow::engine::exchange::Exported;
 use crate::workflow::engine::rewind::{self, RewindOptions, RewindOutcome};
-use crate::workflow::engine::run_lifecycle::EndOutcome;
 
 /// A run that was taken back.
 #[derive(Serialize, JsonSchema)]

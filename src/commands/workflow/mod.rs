@@ -14,14 +14,13 @@ use crate::ops::warning::Warning;
 use crate::shell::command_context::CommandContext;
 use crate::shell::exit_code;
 use crate::shell::run::{Command, Properties, RunCommand};
-use crate::workflow::engine::import_export::{self, ExportOptions, ImportOptions};
-use crate::workflow::engine::init_run::{self, InitOptions};
+use crate::workflow::engine::end::{CleanupOptions, EndMode, cleanup, end};
+use crate::workflow::engine::exchange::{self, ExportOptions, ImportOptions};
+use crate::workflow::engine::init::{self, InitOptions};
 use crate::workflow::engine::report::{Status, list, show};
 use crate::workflow::engine::resume_questions::ResumeOptions;
 use crate::workflow::engine::rewind::RewindOptions;
-use crate::workflow::engine::run_lifecycle::{CleanupOptions, EndMode, cleanup, end};
-use crate::workflow::engine::step::{StepOptions, check_expected, step};
-use crate::workflow::engine::transition::StepOutcome;
+use crate::workflow::engine::transact::{StepOptions, StepOutcome, check_expected, step};
 use crate::workflow::rules::change::{Change, Note, PhaseChange, TaskChange};
 
 pub mod documents;
@@ -157,15 +156,6 @@ pub enum TaskCommand {
     },
 }
 
-/// The end of a transition: partial if a profile file could not be written.
-fn stepped(stepped: (StepOutcome, Vec<Warning>)) -> Done<StepOutcome> {
-    let mut done = Done::from(stepped);
-    if done.answer.is_partial {
-        done.exit = exit_code::PARTIAL;
-    }
-    done
-}
-
 /// The end of a check: errors in a run count as damage.
 fn check((status, warnings): (Status, Vec<Warning>)) -> Done<Checked> {
     let mut done = Done::new(Checked(status), warnings);
@@ -194,13 +184,13 @@ impl RunCommand for WorkflowArgs {
         Ok(match self.command {
             Of::Init(options) => {
                 let plan = options.plan.as_deref().map(lists::content).transpose()?;
-                let begun = init_run::init(context, &options, plan.as_deref())?;
-                cmd.print(context, &stepped(begun))
+                let begun = init::init(context, &options, plan.as_deref())?;
+                cmd.print(context, &begun.into())
             }
             Of::Status { run, file } => {
                 let document = file.as_deref().map(lists::content).transpose()?;
                 let found = match document {
-                    Some(document) => import_export::status_of_document(context, &document)?,
+                    Some(document) => exchange::status_of_document(context, &document)?,
                     None => report::status(context, run.name(), true)?,
                 };
                 cmd.print(context, &Done::from(found))
@@ -218,7 +208,7 @@ impl RunCommand for WorkflowArgs {
             }
             Of::Note { note, step: of } => {
                 let noted = step(context, &of, &Change::Note(note))?;
-                cmd.print(context, &stepped(noted))
+                cmd.print(context, &noted.into())
             }
             Of::List { kind, all } => {
                 cmd.print(context, &list(context, kind.as_deref(), all)?.into())
@@ -241,12 +231,10 @@ impl RunCommand for WorkflowArgs {
             Of::Cleanup(options) => cmd.print(context, &cleanup(context, options)?.into()),
             Of::Import(options) => {
                 let document = lists::content(&options.file)?;
-                let imported = import_export::import(context, &options, &document)?;
-                cmd.print(context, &stepped(imported))
+                let imported = exchange::import(context, &options, &document)?;
+                cmd.print(context, &imported.into())
             }
-            Of::Export(options) => {
-                cmd.print(context, &import_export::export(context, &options)?.into())
-            }
+            Of::Export(options) => cmd.print(context, &exchange::export(context, &options)?.into()),
         })
     }
 }
@@ -262,12 +250,7 @@ impl Command for PhaseArgs {
     }
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<Done<StepOutcome>> {
-        Ok(stepped(steps::change_phase(
-            context,
-            cmd,
-            &self.step,
-            self.change,
-        )?))
+        Ok(steps::change_phase(context, cmd, &self.step, self.change)?.into())
     }
 }
 
@@ -287,7 +270,7 @@ impl RunCommand for TaskArgs {
             TaskCommand::Change(change) => {
                 let change = Change::Task(change);
                 let changed = step(context, &self.step, &change)?;
-                return Ok(cmd.print(context, &stepped(changed)));
+                return Ok(cmd.print(context, &changed.into()));
             }
             TaskCommand::List { phase } => phase,
         };

@@ -3,9 +3,9 @@
 use crate::base::text::escape;
 use crate::base::time::{self, rfc3339_seconds, utc_seconds};
 use crate::commands::workflow::report::{ago, changed, remarks, summary};
-use crate::workflow::documents::conflict::{Conflict, ConflictKind, in_words};
-use crate::workflow::documents::find_documents::render;
-use crate::workflow::engine::repair_run::Take;
+use crate::workflow::documents::conflict::{Conflict, in_words};
+use crate::workflow::documents::render;
+use crate::workflow::engine::recover::Take;
 use crate::workflow::engine::report::Status;
 use crate::workflow::engine::resume_questions::Question;
 use crate::workflow::profiles::dispatch::profile_of_path;
@@ -170,58 +170,33 @@ fn pick(workflow: &Workflow) -> String {
 /// Formats the question about a conflict, with the complete content of the file.
 pub fn conflict(conflict: &Conflict) -> String {
     let path = escape(&conflict.path);
-    let listed = |text: &str| {
-        let lines = text.lines();
-        lines
-            .map(|line| format!("  | {}\n", escape(line)))
-            .collect::<String>()
+    let found = conflict.findings.iter();
+    let found: String = found.map(|one| format!("  {}\n", in_words(one))).collect();
+    let raw = String::from_utf8_lossy(&conflict.raw);
+    let lines = raw.lines();
+    let shown: String = lines
+        .map(|line| format!("  | {}\n", escape(line)))
+        .collect();
+    let ask = match profile_of_path(&conflict.path) {
+        Some(Profile::Phases) => CORRUPTED,
+        Some(Profile::Registry) => {
+            "Delete the corrupted checkpoint? It is kept in the archive. [y/N]"
+        }
+        _ => "Attempt manual recovery or start fresh? (recover/fresh)",
     };
-    match &conflict.kind {
-        ConflictKind::Malformed { findings, raw } => {
-            let found = findings.iter().map(|one| format!("  {}\n", in_words(one)));
-            let (found, shown) = (
-                found.collect::<String>(),
-                listed(&String::from_utf8_lossy(raw)),
-            );
-            let ask = match profile_of_path(&conflict.path) {
-                Some(Profile::Phases) => CORRUPTED,
-                Some(Profile::Registry) => {
-                    "Delete the corrupted checkpoint? It is kept in the archive. [y/N]"
-                }
-                _ => "Attempt manual recovery or start fresh? (recover/fresh)",
-            };
-            format!("State file is malformed: {path}\n{found}It says:\n{shown}{ask} ")
-        }
-        ConflictKind::Gone => {
-            let run = conflict.run.as_deref().unwrap_or_default();
-            format!(
-                "{path} was removed, and its workflow {run} is open.\nHas it ended, or should the file be written again? (ended/anew) "
-            )
-        }
-        ConflictKind::BothChanged { file, state } => {
-            let (file, state) = (listed(&render(file)), listed(&render(state)));
-            format!(
-                "{path} was edited while the workflow moved on.\nThe file says:\n{file}The recorded state says:\n{state}Which counts? (file/state) "
-            )
-        }
-    }
+    format!("State file is malformed: {path}\n{found}It says:\n{shown}{ask} ")
 }
 
 /// Interprets an answer; only the words of the question are valid.
 pub fn side(conflict: &Conflict, answer: &str) -> Option<Take> {
     let word = answer.trim().to_ascii_lowercase();
     let is_pipeline = profile_of_path(&conflict.path) == Some(Profile::Pipeline);
-    Some(match (&conflict.kind, word.as_str()) {
-        (ConflictKind::BothChanged { .. }, "file") => Take::File,
-        (ConflictKind::BothChanged { .. }, "state") | (ConflictKind::Gone, "anew") => Take::State,
-        (ConflictKind::Gone, "ended") => Take::None,
-        (ConflictKind::Malformed { .. }, "recover" | "manual" | "manual recovery")
-            if is_pipeline =>
-        {
+    Some(match word.as_str() {
+        "recover" | "manual" | "manual recovery" if is_pipeline => {
             conflict.run.as_ref().map_or(Take::Copy, |_| Take::State)
         }
-        (ConflictKind::Malformed { .. }, "fresh" | "start fresh") if is_pipeline => Take::None,
-        (ConflictKind::Malformed { .. }, "y" | "yes") if !is_pipeline => Take::None,
+        "fresh" | "start fresh" if is_pipeline => Take::None,
+        "y" | "yes" if !is_pipeline => Take::None,
         _ => return None,
     })
 }

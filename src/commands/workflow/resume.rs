@@ -10,13 +10,13 @@ use crate::ops::context::Context;
 use crate::ops::warning::Warning;
 use crate::shell::command_context::CommandContext;
 use crate::workflow::documents::conflict::Conflict;
-use crate::workflow::documents::import_edits::{self, Imported};
-use crate::workflow::engine::repair_run::{self, RecoverOutcome, Take};
+use crate::workflow::documents::sync::{self, Imported};
+use crate::workflow::engine::recover::{self as repair_run, RecoverOutcome, Take};
 use crate::workflow::engine::report;
 use crate::workflow::engine::resume::{self as op, ResumeOutcome};
 use crate::workflow::engine::resume_questions::{Question, ResumeOptions};
 use crate::workflow::engine::runs::Runs;
-use crate::workflow::engine::step::StepOptions;
+use crate::workflow::engine::transact::StepOptions;
 use crate::workflow::rules::choices::Chosen;
 use crate::workflow::rules::profile::Profile;
 
@@ -26,7 +26,7 @@ pub struct RecoverArgs {
     /// Run; with --take, path of a file
     #[arg(value_name = "WORKFLOW|PATH")]
     pub what: Option<String>,
-    /// Side that counts: file, state or none; what it replaces is kept aside
+    /// Side that counts: state or none; what it replaces is kept aside
     #[arg(long, value_name = "SIDE", conflicts_with = "dry_run")]
     pub take: Option<Take>,
     /// Only show what would be done
@@ -81,7 +81,7 @@ pub fn settle_first(
     let named = options.run.as_deref();
     let Some(Imported {
         store, conflicts, ..
-    }) = import_edits::open_imported(context)?
+    }) = sync::open_imported(context)?
     else {
         return Ok(None);
     };
@@ -123,7 +123,7 @@ pub fn recover(
     args: &RecoverArgs,
 ) -> Result<Recovered> {
     let named = args.what.as_deref();
-    let imported = import_edits::open_imported(context)?;
+    let imported = sync::open_imported(context)?;
     let is_named = |conflict: &Conflict| {
         named.is_none_or(|named| conflict.path == named || conflict.run.as_deref() == Some(named))
     };
@@ -224,10 +224,8 @@ impl Text for RecoverOutcome {
             let path = escape(path);
             let kept = self.kept_as.as_ref();
             let done = match take {
-                Take::File => format!("Imported {path}"),
                 Take::State => format!("Wrote {path} from the recorded state"),
-                Take::None if kept.is_some() => format!("Put {path} aside"),
-                Take::None => format!("Ended the workflow of {path}"),
+                Take::None => format!("Put {path} aside"),
                 Take::Copy => format!("Left {path} for you to fix"),
             };
             let kept = kept.map(|to| format!("; what it said is kept as {}", escape(to)));
@@ -239,10 +237,15 @@ impl Text for RecoverOutcome {
         }
         let id = self.run.as_ref().map(|run| escape(run.workflow.named()));
         let id = id.unwrap_or_default();
-        if self.recovered.is_empty() {
-            return outln!(out, "Nothing to recover in {id}.");
-        }
         let word = if self.dry_run { "would be" } else { "was" };
+        if self.reopened {
+            outln!(out, "Workflow {id} {word} reopened.");
+        } else if self.recovered.is_empty() {
+            outln!(out, "Nothing to recover in {id}.");
+        }
+        if self.recovered.is_empty() {
+            return;
+        }
         outln!(out, "In {id} this {word} repaired:");
         for what in &self.recovered {
             outln!(out, "  {}", escape(what));

@@ -8,10 +8,8 @@ use crate::error::Result;
 use crate::ops::context::Context;
 use crate::ops::warning::Warning;
 use crate::shell::command_context::CommandContext;
-use crate::workflow::engine::make_mini_commit::{commit_project, will_commit};
-use crate::workflow::engine::phase_transitions;
-use crate::workflow::engine::step::{StepOptions, step};
-use crate::workflow::engine::transition::StepOutcome;
+use crate::workflow::engine::phase::{self, commit_project, will_commit};
+use crate::workflow::engine::transact::{StepOptions, StepOutcome, step};
 use crate::workflow::rules::advice::approve_command;
 use crate::workflow::rules::change::{Change, Finish, PhaseChange};
 use crate::workflow::rules::event::Event;
@@ -24,7 +22,7 @@ pub fn change_phase(
     change: PhaseChange,
 ) -> Result<(StepOutcome, Vec<Warning>)> {
     match change {
-        PhaseChange::Start(begin) => phase_transitions::start(context, options, &begin),
+        PhaseChange::Start(begin) => phase::start(context, options, &begin),
         PhaseChange::Done(finish) => finish_phase(context, cmd, options, &finish),
         change => step(context, options, &Change::Phase(change)),
     }
@@ -43,7 +41,7 @@ fn finish_phase(
         let what = "commit everything in the project's own repository";
         cmd.ask(context, what, &format!("{what}?"))?;
     }
-    let mut outcome = phase_transitions::done(context, options, finish)?;
+    let mut outcome = phase::done(context, options, finish)?;
     if commits {
         let children = cmd.children(context);
         commit_project(context, options, &mut outcome, &|message| {

@@ -61,6 +61,14 @@ pub struct Tips {
 }
 
 impl Store {
+    /// The live runs.
+    ///
+    /// # Errors
+    /// The refs cannot be read.
+    pub fn live_workflows(&self) -> Result<Tips> {
+        tips(self, RefNamespace::Live)
+    }
+
     /// The newest transition of each live run, by id.
     ///
     /// # Errors
@@ -75,14 +83,6 @@ impl Store {
     /// The refs cannot be read.
     pub fn archived_workflows(&self) -> Result<Vec<(String, ObjectId)>> {
         Ok(tips(self, RefNamespace::Archived)?.found)
-    }
-
-    /// Ids of live runs whose newest transition is unknown.
-    ///
-    /// # Errors
-    /// The refs cannot be read.
-    pub fn torn_workflows(&self) -> Result<Vec<String>> {
-        Ok(tips(self, RefNamespace::Live)?.torn)
     }
 
     /// Reads one transition with its state.

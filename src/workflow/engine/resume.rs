@@ -8,15 +8,16 @@ use crate::model::json::TimeText;
 use crate::ops::context::Context;
 use crate::ops::session::Session;
 use crate::ops::warning::Warning;
-use crate::workflow::engine::init_run::start_fresh;
+use crate::workflow::engine::init::start_fresh;
 use crate::workflow::engine::observe::observe;
-use crate::workflow::engine::phase_transitions;
-use crate::workflow::engine::repair_run::repair_chosen;
+use crate::workflow::engine::phase;
+use crate::workflow::engine::recover::repair_chosen;
 use crate::workflow::engine::report::{self, Status};
 use crate::workflow::engine::resume_questions::{Ask, ResumeOptions, decide};
 use crate::workflow::engine::runs::Run;
-use crate::workflow::engine::step::{StepOptions, actor, with_run};
-use crate::workflow::engine::transition::{StepOutcome, abandon_run, change_run};
+use crate::workflow::engine::transact::{
+    StepOptions, StepOutcome, abandon_run, actor, change_run, with_run,
+};
 use crate::workflow::rules::advice;
 use crate::workflow::rules::change::{Change, PhaseChange, Start};
 use crate::workflow::rules::choices::Chosen;
@@ -178,7 +179,7 @@ fn start_picked(
     id: &str,
 ) -> Result<StepOutcome> {
     let begin = start(id);
-    phase_transitions::start_in(context, session, options, run, &begin).map_err(|error| {
+    phase::start_in(context, session, options, run, &begin).map_err(|error| {
         if error.is_of_run() {
             error.with_state(&run.workflow)
         } else {

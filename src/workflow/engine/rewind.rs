@@ -11,15 +11,13 @@ use crate::ops::restore::restore_options::{
     CommonOptions, Consent, RestoreOptions, RestoreOutcome,
 };
 use crate::ops::select::words::TypedWords;
-use crate::ops::session;
 use crate::ops::warning::Warning;
 use crate::store::repository::Store;
-use crate::workflow::documents::import_edits::{self, Imported};
-use crate::workflow::documents::leftovers;
+use crate::workflow::documents::files;
+use crate::workflow::documents::sync::Imported;
 use crate::workflow::engine::report;
 use crate::workflow::engine::runs::{Run, Runs};
-use crate::workflow::engine::step::{StepOptions, actor};
-use crate::workflow::engine::transition::{self, StepOutcome};
+use crate::workflow::engine::transact::{StepOptions, actor, record, with_run};
 use crate::workflow::rules::event::Event;
 use crate::workflow::rules::status::RunStatus;
 use crate::workflow::rules::workflow::Workflow;
@@ -85,11 +83,8 @@ pub fn rewind(
     consent: &mut Consent<'_>,
     agree: &mut dyn FnMut(String) -> Result<()>,
 ) -> Result<(RewindOutcome, Vec<Warning>)> {
-    let Imported {
-        store,
-        mut warnings,
-        ..
-    } = report::open_imported(context)?;
+    let Imported { store, .. } = report::open_imported(context)?;
+    let mut warnings = context.pending_warnings.take();
     let run = Runs::pick_live(&store, options.run.as_deref())?;
     let goal = goal(&store, &run, options)?;
     let mut outcome = RewindOutcome {
@@ -107,8 +102,8 @@ pub fn rewind(
         agree(take_back(outcome.run.workflow.named(), &options.to))?;
     }
     if outcome.takes_state && !options.dry_run {
-        let (made, more) = state(context, options, &outcome.run, goal)?;
-        outcome.run = made.run;
+        let (run, more) = state(context, options, &outcome.run, goal)?;
+        outcome.run = run;
         warnings.extend(more);
     }
     Ok((outcome, warnings))
@@ -146,31 +141,34 @@ fn files(
 fn state(
     context: &Context,
     options: &RewindOptions,
-    run: &Run,
+    shown: &Run,
     goal: Goal,
-) -> Result<(StepOutcome, Vec<Warning>)> {
-    let store = import_edits::require_store(context)?;
-    let mut session = session::begin(context, &store)?;
-    import_edits::import(context, &mut session)?;
-    let mut next = goal.state;
-    next.status = RunStatus::Open;
-    next.finished_ms = None;
-    next.resume_count = run.workflow.resume_count;
-    next.updated_ms = context.now_ms.max(run.workflow.updated_ms);
-    next.profiles.clone_from(&run.workflow.profiles);
-    let event = Event {
-        phase: Some(options.to.clone()),
-        note: Some(goal.revision.short()),
-        ..Event::new("rewind", &actor(context, &StepOptions::default()))
+) -> Result<(Run, Vec<Warning>)> {
+    let of_run = StepOptions {
+        expect: Some(shown.tip.to_hex()),
+        ..StepOptions::of_run(&shown.workflow.id)
     };
-    let outcome = transition::record(context, &mut session, Some(run.tip), next, event)?;
-    let mut warnings = session.warnings;
-    if !run.workflow.status.is_open()
-        && let Err(error) = leftovers::remove_failed(context, &run.workflow)
-    {
-        warnings.push(Warning::bookkeeping(REMOVING_FAILED)(error));
-    }
-    Ok((outcome, warnings))
+    with_run(context, &of_run, |session, run| {
+        let mut next = goal.state;
+        next.id.clone_from(&run.workflow.id);
+        next.status = RunStatus::Open;
+        next.finished_ms = None;
+        next.resume_count = run.workflow.resume_count;
+        next.updated_ms = context.now_ms.max(run.workflow.updated_ms);
+        next.profiles.clone_from(&run.workflow.profiles);
+        let event = Event {
+            phase: Some(options.to.clone()),
+            note: Some(goal.revision.short()),
+            ..Event::new("rewind", &actor(context, &of_run))
+        };
+        let outcome = record(context, session, Some(&run), next, event, None)?;
+        if !run.workflow.status.is_open() {
+            let removed = files::remove_failed(context, &run.workflow);
+            let failed = removed.err().map(Warning::bookkeeping(REMOVING_FAILED));
+            session.warnings.extend(failed);
+        }
+        Ok(outcome.run)
+    })
 }
 
 /// Finds the target: the newest start of the phase names the checkpoint, and the revision before it

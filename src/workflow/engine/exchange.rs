@@ -14,17 +14,15 @@ use crate::error::{Error, Result};
 use crate::model::run_id;
 use crate::ops::context::Context;
 use crate::ops::open_store::open_usable;
-use crate::ops::session;
 use crate::ops::warning::Warning;
 use crate::store::repository::Store;
-use crate::workflow::documents::conflict;
-use crate::workflow::documents::import_edits::{self, Conflict, Imported};
-use crate::workflow::engine::init_run::{self, InitOptions};
+use crate::workflow::documents::conflict::{self, Conflict};
+use crate::workflow::documents::sync::{Imported, end_if_settled};
+use crate::workflow::engine::end;
+use crate::workflow::engine::init::{self, InitOptions};
 use crate::workflow::engine::report::{self, Status};
-use crate::workflow::engine::run_lifecycle;
-use crate::workflow::engine::runs::{Run, Runs};
-use crate::workflow::engine::step::{StepOptions, actor};
-use crate::workflow::engine::transition::{self, StepOutcome};
+use crate::workflow::engine::runs::{Run, Runs, free_id};
+use crate::workflow::engine::transact::{StepOptions, StepOutcome, actor, record, with_session};
 use crate::workflow::plan;
 use crate::workflow::profiles::{dispatch, pipeline, registry};
 use crate::workflow::rules::event::Event;
@@ -61,94 +59,79 @@ pub struct ImportOptions {
 /// Makes a run from a document, or updates the run that the document describes.
 ///
 /// # Errors
-/// The format is unknown, or the document is invalid; every finding is reported.
+/// The format is unknown, or the document is invalid.
 pub fn import(
     context: &Context,
     options: &ImportOptions,
     bytes: &[u8],
 ) -> Result<(StepOutcome, Vec<Warning>)> {
     let value = parsed(bytes)?;
-    if value.get("phases").is_some_and(Value::is_array)
-        && dispatch::profile_of_document(&value).is_none()
-    {
+    let found = dispatch::profile_of_document(&value);
+    if value.get("phases").is_some_and(Value::is_array) && found.is_none() {
         let of_plan = InitOptions {
             kind: options.kind.clone(),
             project: options.project.clone(),
             ..InitOptions::default()
         };
-        return init_run::init(context, &of_plan, Some(bytes));
+        return init::init(context, &of_plan, Some(bytes));
     }
-    let (value, bare) = match (&options.kind, dispatch::profile_of_document(&value)) {
-        (Some(kind), None) => (
-            as_state_of(kind, options.project.as_deref(), &value, context),
-            Some(value),
-        ),
-        _ => (value, None),
-    };
-    let known = |word: &String| {
+    let bare = options.kind.as_deref().filter(|_| found.is_none());
+    let document = bare.map(|kind| wrapped(kind, options.project.as_deref(), &value, context));
+    let typed = options.profile.as_ref().map(|word| {
         word.parse()
             .map_err(|_| InputError::Profile(word.to_owned()))
-    };
-    let profile = options
-        .profile
-        .as_ref()
-        .map(known)
+    });
+    let profile = typed
         .transpose()?
-        .or_else(|| dispatch::profile_of_document(&value))
+        .or(found)
+        .or(bare.map(|_| Profile::Registry))
         .ok_or_else(|| malformed(&[Flaw::UnknownFormatAndType.at("")]))?;
-    record(context, options, profile, &value, bare.as_ref())
-}
-
-/// Records the import. `bare` is the bare state if the registry document around it was made here.
-fn record(
-    context: &Context,
-    options: &ImportOptions,
-    profile: Profile,
-    value: &Value,
-    bare: Option<&Value>,
-) -> Result<(StepOutcome, Vec<Warning>)> {
+    // A document without a path is invalid, which is found next.
     let root = context.root.path().display().to_string();
-    let path = path_of(profile, value);
+    let whole = document.as_ref().unwrap_or(&value);
+    let path = path_of(profile, whole);
     let mut next =
-        dispatch::begin(profile, &path, value, &root).map_err(|findings| malformed(&findings))?;
+        dispatch::begin(profile, &path, whole, &root).map_err(|findings| malformed(&findings))?;
     let store = open_usable(context, false)?;
-    let mut session = session::begin(context, &store)?;
-    import_edits::import(context, &mut session)?;
-    let who = actor(context, &StepOptions::default());
-    let event = Event {
-        note: Some(profile.into_str().to_owned()),
-        ..Event::new("import", &who)
-    };
-    // A registry document that was not made here names its run itself.
-    let is_named = profile == Profile::Registry && bare.is_none();
-    let is_known =
-        |run: &Run| run.workflow.id == next.id || (!is_named && is_of_type(run, &next, options));
-    let known = Runs::live(&store)?.runs.into_iter().find(is_known);
-    if let Some(run) = known.filter(|run| run.workflow.status.is_open()) {
-        let mut state = run.workflow.clone();
-        let path = state
-            .documents
-            .keys()
-            .find(|path| dispatch::profile_of_path(path) == Some(profile))
-            .cloned()
-            .unwrap_or(path);
-        let newer = bare.map(|bare| newer_state(&state, value, bare, &root));
-        let value = newer.as_ref().unwrap_or(value);
-        dispatch::take(&mut state, profile, &path, value, &root)
+    with_session(context, &store, |session, _| {
+        let event = Event {
+            note: Some(profile.into_str().to_owned()),
+            ..Event::new("import", &actor(context, &StepOptions::default()))
+        };
+        // A document of the registry that was not made here names its run itself.
+        let is_named = profile == Profile::Registry && document.is_none();
+        let is_known = |run: &Run| {
+            run.workflow.id == next.id || (!is_named && is_of_type(run, &next, options))
+        };
+        let known = Runs::live(&store)?.runs.into_iter().find(is_known);
+        if let Some(run) = known.filter(|run| run.workflow.status.is_open()) {
+            let mut state = run.workflow.clone();
+            let mut paths = state.documents.keys();
+            let path = paths.find(|path| dispatch::profile_of_path(path) == Some(profile));
+            let path = path.cloned().unwrap_or(path_of(profile, whole));
+            let newer = document
+                .as_ref()
+                .map(|made| newer_state(&state, made, &value, &root));
+            dispatch::take(
+                &mut state,
+                profile,
+                &path,
+                newer.as_ref().unwrap_or(whole),
+                &root,
+            )
             .map_err(|findings| malformed(&findings))?;
-        state.updated_ms = context.now_ms.max(state.updated_ms);
-        import_edits::end_if_settled(&mut state, context.now_ms);
-        let step = transition::record(context, &mut session, Some(run.tip), state, event)?;
-        return Ok((step, session.warnings));
-    }
-    run_lifecycle::expire(context, &mut session);
-    if !options.keep_files {
-        next.profiles.clear();
-    }
-    next.id = import_edits::free_id(&store, &next.id)?;
-    import_edits::end_if_settled(&mut next, context.now_ms);
-    let step = transition::record(context, &mut session, None, next, event)?;
-    Ok((step, session.warnings))
+            state.updated_ms = context.now_ms.max(state.updated_ms);
+            end_if_settled(&mut state, context.now_ms);
+            return record(context, session, Some(&run), state, event, None);
+        }
+        end::expire(context, session);
+        if !options.keep_files {
+            next.profiles.clear();
+        }
+        next.id = free_id(&store, &next.id)?;
+        end_if_settled(&mut next, context.now_ms);
+        record(context, session, None, next, event, None)
+    })
 }
 
 /// Fields that stay as they were in a document whose newer state is saved.
@@ -196,7 +179,7 @@ fn path_of(profile: Profile, value: &Value) -> String {
 }
 
 /// Wraps a state that names neither run nor type in a registry document.
-fn as_state_of(kind: &str, project: Option<&str>, value: &Value, context: &Context) -> Value {
+fn wrapped(kind: &str, project: Option<&str>, value: &Value, context: &Context) -> Value {
     let mut state = value.get("workflow_state").cloned().unwrap_or_else(|| {
         if value.is_object() {
             value.clone()
@@ -250,7 +233,7 @@ pub fn status_of_document(context: &Context, bytes: &[u8]) -> Result<(Status, Ve
     let path = path_of(profile, &value);
     let mut workflow =
         dispatch::begin(profile, &path, &value, &root).map_err(|findings| malformed(&findings))?;
-    import_edits::end_if_settled(&mut workflow, context.now_ms);
+    end_if_settled(&mut workflow, context.now_ms);
     Ok((report::of_state(context, workflow)?, Vec::new()))
 }
 
@@ -265,7 +248,6 @@ fn malformed(findings: &[Finding]) -> Error {
     problem
 }
 
-/// Options of an export.
 /// Write a run as a document of another program
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct ExportOptions {
@@ -298,17 +280,13 @@ pub struct Exported {
 /// # Errors
 /// There is no such run or format.
 pub fn export(context: &Context, options: &ExportOptions) -> Result<(Exported, Vec<Warning>)> {
-    let Imported {
-        store,
-        conflicts,
-        warnings,
-    } = report::open_imported(context)?;
+    let Imported { store, conflicts } = report::open_imported(context)?;
     let document = document_of(context, &store, options)?;
     let exported = Exported {
         document,
         conflicts,
     };
-    Ok((exported, warnings))
+    Ok((exported, context.pending_warnings.take()))
 }
 
 fn document_of(context: &Context, store: &Store, options: &ExportOptions) -> Result<Value> {

@@ -1,0 +1,334 @@
+//! Brings runs and their files together, which every command does first: what was done by hand
+//! counts.
+
+use serde_json::Value;
+
+use crate::error::{Error, Result};
+use crate::ops::context::Context;
+use crate::ops::open_store::open_usable;
+use crate::ops::session::{self, Session};
+use crate::ops::warning::run_warning::RunWarning;
+use crate::store::repository::Store;
+use crate::workflow::documents::conflict::Conflict;
+use crate::workflow::documents::{OnDisk, files, in_place, open_root, read_value, rel};
+use crate::workflow::engine::runs::{Run, Runs, free_id};
+use crate::workflow::engine::transact;
+use crate::workflow::profiles::{dispatch, registry};
+use crate::workflow::rules::event::Event;
+use crate::workflow::rules::finding::Finding;
+use crate::workflow::rules::profile::{EXECUTION_FILE, Profile};
+use crate::workflow::rules::status::RunStatus;
+use crate::workflow::rules::workflow::Workflow;
+use crate::workflow::words::flaw::Flaw;
+use crate::workflow::words::reasons::EndReason;
+use crate::workflow::words::run_error::RunError;
+use crate::worktree::files::state_file;
+use crate::worktree::tree_handle::WorkTree;
+
+/// Actor in the log for edits of a file.
+const BY_HAND: &str = "file";
+
+/// What one file means.
+enum Verdict<'r> {
+    /// It says what is recorded, or is no document of a run.
+    Nothing,
+    /// A task list of another run, which is not read.
+    OfOtherRun(RunWarning),
+    Malformed(Conflict),
+    Edited(&'r Run, &'r Value),
+    /// A run that is not recorded yet, with the run that owned the file until now.
+    New(&'r Value, Option<&'r Run>),
+}
+
+/// What has become of the files of a run, beside edits.
+enum LooseEnd {
+    /// The file of an open run is not there any more.
+    Removed(EndReason),
+    /// The run has ended, and a file of it is still there.
+    Unfinished,
+}
+
+/// A store with all edits by hand imported, as far as possible.
+pub struct Imported {
+    pub store: Store,
+    pub conflicts: Vec<Conflict>,
+}
+
+/// Returns the store, and makes one if files wait to be imported.
+///
+/// # Errors
+/// There is no store, and no file to import.
+pub fn require_store(context: &Context) -> Result<Store> {
+    if let Some(store) = context.find_store()? {
+        return Ok(store);
+    }
+    if on_disk(context)?.is_empty() {
+        return Err(no_workflow(context));
+    }
+    open_usable(context, false)
+}
+
+/// Returns the error where there is no store.
+pub fn no_workflow(context: &Context) -> Error {
+    if !context.root.exists() {
+        return context.no_store();
+    }
+    RunError::NoWorkflow.into()
+}
+
+fn on_disk(context: &Context) -> Result<Vec<OnDisk>> {
+    Ok(open_root(context)?
+        .as_ref()
+        .map(in_place)
+        .unwrap_or_default())
+}
+
+/// For read-only commands: locks the store only if there is something to record. `None` without a
+/// store.
+///
+/// # Errors
+/// As [`sync`].
+pub fn open_imported(context: &Context) -> Result<Option<Imported>> {
+    let files = on_disk(context)?;
+    let store = match context.find_store()? {
+        Some(store) => store,
+        None if files.is_empty() => return Ok(None),
+        None => open_usable(context, false)?,
+    };
+    let mut conflicts = Vec::new();
+    let runs = Runs::live(&store)?;
+    let mut is_settled = match open_root(context)? {
+        Some(work) => !(runs.runs.iter()).any(|run| loose_end(&work, run, &files).is_some()),
+        None => true,
+    };
+    for file in &files {
+        match judge(&runs, file) {
+            Verdict::Nothing => {}
+            Verdict::OfOtherRun(warning) => context.pending_warnings.add(warning.into()),
+            Verdict::Malformed(conflict) => conflicts.push(conflict),
+            Verdict::Edited(..) | Verdict::New(..) => is_settled = false,
+        }
+    }
+    if !is_settled {
+        let mut session = session::begin(context, &store)?;
+        conflicts = sync(context, &mut session)?;
+    }
+    Ok(Some(Imported { store, conflicts }))
+}
+
+/// Records what was done to the files, under the lock. Files that cannot be understood stay and are
+/// returned.
+///
+/// # Errors
+/// A file cannot be read or written, or a transition not be recorded.
+pub fn sync(context: &Context, session: &mut Session<'_>) -> Result<Vec<Conflict>> {
+    let Some(work) = open_root(context)? else {
+        return Ok(Vec::new());
+    };
+    let mut left = Vec::new();
+    let mut runs = Runs::live(session.locked.store())?;
+    for file in &in_place(&work) {
+        left.extend(match judge(&runs, file) {
+            Verdict::Nothing => None,
+            Verdict::OfOtherRun(warning) => {
+                context.pending_warnings.add(warning.into());
+                None
+            }
+            Verdict::Malformed(conflict) => Some(conflict),
+            Verdict::Edited(run, value) => {
+                let conflict = adopt(context, session, file, run, value)?;
+                runs = Runs::live(session.locked.store())?;
+                conflict
+            }
+            Verdict::New(value, owner) => {
+                let conflict = begin(context, session, (&work, file), value, owner)?;
+                runs = Runs::live(session.locked.store())?;
+                conflict
+            }
+        });
+    }
+    let files = in_place(&work);
+    for run in &runs.runs {
+        match loose_end(&work, run, &files) {
+            None => {}
+            Some(LooseEnd::Removed(why)) => {
+                files::put_all_aside(context, &run.workflow, false)?;
+                archive(context, session, run, &why)?;
+                files::trim_archives(context, session);
+            }
+            Some(LooseEnd::Unfinished) => {
+                files::finish(context, &run.workflow)?;
+                if run.workflow.status == RunStatus::Abandoned {
+                    session.locked.archive_workflow(&run.workflow.id)?;
+                }
+            }
+        }
+    }
+    Ok(left)
+}
+
+fn judge<'r>(runs: &'r Runs, file: &'r OnDisk) -> Verdict<'r> {
+    let is_list = file.path == EXECUTION_FILE;
+    // A new task list belongs to the open run whose phase file lies beside it.
+    let owner = runs.runs.iter().find(|run| {
+        let workflow = &run.workflow;
+        workflow.profiles.contains(&file.profile)
+            && (workflow.documents.contains_key(&file.path)
+                || (is_list && workflow.status.is_open()))
+    });
+    let value = match &file.read {
+        Ok(value) => value,
+        Err(why) => {
+            let findings = vec![Flaw::NoJson(why.clone()).at("")];
+            return Verdict::Malformed(malformed(file, owner, findings));
+        }
+    };
+    match owner {
+        // A task list alone does not make a run.
+        None if is_list => Verdict::Nothing,
+        None => Verdict::New(value, None),
+        Some(run) if run.workflow.documents.get(&file.path) == Some(value) => Verdict::Nothing,
+        Some(run) if files::names_other_run(&run.workflow, &file.path, value) => {
+            let path = file.path.clone();
+            Verdict::OfOtherRun(RunWarning::OfOtherRun { path })
+        }
+        Some(run) if is_of_another(run, file, value) => Verdict::New(value, Some(run)),
+        Some(run) => Verdict::Edited(run, value),
+    }
+}
+
+/// Whether the file now describes another run than its owner.
+fn is_of_another(run: &Run, file: &OnDisk, value: &Value) -> bool {
+    let key = match file.profile {
+        Profile::Phases => "workflow_id",
+        Profile::Registry => "checkpoint_id",
+        // Without a time it is damaged, not the file of another run.
+        Profile::Pipeline => "created_at",
+    };
+    let known = run.workflow.documents.get(&file.path);
+    let known = known.and_then(|known| known.get(key));
+    let named = value.get(key);
+    named.is_some() && known.is_some() && named != known
+}
+
+fn malformed(file: &OnDisk, run: Option<&Run>, findings: Vec<Finding>) -> Conflict {
+    Conflict {
+        path: file.path.clone(),
+        run: run.map(|run| run.workflow.id.clone()),
+        findings,
+        raw: file.bytes.clone(),
+    }
+}
+
+fn loose_end(work: &WorkTree, run: &Run, files: &[OnDisk]) -> Option<LooseEnd> {
+    let workflow = &run.workflow;
+    if !workflow.status.is_open() {
+        return files::is_unfinished(work, workflow).then_some(LooseEnd::Unfinished);
+    }
+    // A link or a directory in place of the file is there, too.
+    let is_there = |path: &str| {
+        files.iter().any(|file| file.path == *path)
+            || !matches!(state_file::read(work, &rel(path)), Ok(None))
+    };
+    let mut paths = files::of_run(workflow).map(|(path, _)| path);
+    let gone = paths.find(|path| *path != EXECUTION_FILE && !is_there(path))?;
+    let is_failed = registry::failed_path(gone).is_some_and(|failed| is_there(&failed));
+    Some(LooseEnd::Removed(if is_failed {
+        EndReason::PutAside(gone.clone())
+    } else {
+        EndReason::Removed(gone.clone())
+    }))
+}
+
+fn adopt(
+    context: &Context,
+    session: &mut Session<'_>,
+    file: &OnDisk,
+    run: &Run,
+    value: &Value,
+) -> Result<Option<Conflict>> {
+    let root = context.root.path().display().to_string();
+    let mut next = run.workflow.clone();
+    if let Err(findings) = dispatch::take(&mut next, file.profile, &file.path, value, &root) {
+        return Ok(Some(malformed(file, Some(run), findings)));
+    }
+    end_if_settled(&mut next, context.now_ms);
+    let event = Event {
+        note: Some(file.path.clone()),
+        ..Event::new("external edit", BY_HAND)
+    };
+    transact::record(context, session, Some(run), next, event, Some(file))?;
+    Ok(None)
+}
+
+/// Begins the run that a file describes, or reopens it if it is one that was archived with this
+/// very file.
+fn begin(
+    context: &Context,
+    session: &mut Session<'_>,
+    (work, file): (&WorkTree, &OnDisk),
+    value: &Value,
+    owner: Option<&Run>,
+) -> Result<Option<Conflict>> {
+    let root = context.root.path().display().to_string();
+    let mut next = match dispatch::begin(file.profile, &file.path, value, &root) {
+        Ok(next) => next,
+        Err(findings) => return Ok(Some(malformed(file, owner, findings))),
+    };
+    if let Some(run) = owner {
+        // A task list that came with the file stays; the one of the run goes with it.
+        let is_left = |(path, value): &(&String, &Value)| {
+            **path != file.path && read_value(work, path).as_ref() == Some(*value)
+        };
+        for (path, _) in files::of_run(&run.workflow).filter(is_left) {
+            files::put_aside(context, path, Some(&run.workflow.id))?;
+        }
+        archive(
+            context,
+            session,
+            run,
+            &EndReason::Replaced(file.path.clone()),
+        )?;
+    }
+    let all = Runs::all(session.locked.store())?;
+    let is_it = |run: &&Run| {
+        !run.is_live()
+            && matches!(run.workflow.status, RunStatus::Open | RunStatus::Complete)
+            && files::of_run(&run.workflow).any(|known| known == (&file.path, value))
+            && all.in_the_way(&run.workflow).next().is_none()
+    };
+    if let Some(run) = all.runs.iter().find(is_it) {
+        let id = (session.locked).unarchive_workflow(run.id(), &run.workflow.id)?;
+        context
+            .pending_warnings
+            .add(RunWarning::Reopened { id }.into());
+        files::write_missing(work, &run.workflow)?;
+        return Ok(None);
+    }
+    next.id = free_id(session.locked.store(), &next.id)?;
+    end_if_settled(&mut next, context.now_ms);
+    let event = Event {
+        note: Some(file.path.clone()),
+        ..Event::new("import", BY_HAND)
+    };
+    transact::record(context, session, None, next, event, Some(file))?;
+    Ok(None)
+}
+
+fn archive(context: &Context, session: &mut Session<'_>, run: &Run, why: &EndReason) -> Result<()> {
+    if let Some(id) = session.locked.archive_workflow(&run.workflow.id)? {
+        let why = why.to_string();
+        context
+            .pending_warnings
+            .add(RunWarning::PutAside { id, why }.into());
+    }
+    Ok(())
+}
+
+/// Marks an open run as complete if all its phases are settled.
+pub fn end_if_settled(workflow: &mut Workflow, now_ms: i64) {
+    if workflow.status.is_open() && workflow.is_all_settled() {
+        workflow.status = RunStatus::Complete;
+        workflow.finished_ms = Some(now_ms);
+    }
+}
