@@ -362,7 +362,7 @@ mod tests {
         assert!(locked(&store).recovery().workflows_restored.is_empty());
         assert_eq!(
             (
-                store.torn_workflows().unwrap(),
+                store.live_workflows().unwrap().torn,
                 store.workflows().unwrap().len()
             ),
             (vec!["unknown".to_owned()], 1)
