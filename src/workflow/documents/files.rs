@@ -9,16 +9,14 @@ use crate::ops::context::Context;
 use crate::ops::session::Session;
 use crate::ops::warning::Warning;
 use crate::store::repository::Store;
-use crate::workflow::documents::{
-    CORRUPT, OnDisk, open_root, read_value, rel, render, schema_text,
-};
+use crate::workflow::documents::{CORRUPT, OnDisk, below, open_root, rel, render, schema_text};
 use crate::workflow::engine::runs::Runs;
 use crate::workflow::profiles::pipeline_schema::SCHEMA_FILE;
 use crate::workflow::profiles::{dispatch, phases, pipeline, registry};
 use crate::workflow::rules::profile::{EXECUTION_FILE, PHASE_FILE, Profile};
 use crate::workflow::rules::status::RunStatus;
 use crate::workflow::rules::workflow::Workflow;
-use crate::workflow::words::reasons::{MOVING_FILES, TRIMMING_ARCHIVES};
+use crate::workflow::words::reasons::TRIMMING_ARCHIVES;
 use crate::workflow::words::run_error::RunError;
 use crate::worktree::files::replace_known::{remove_known, replace_known};
 use crate::worktree::files::state_file;
@@ -146,15 +144,30 @@ fn archived(run: Option<&str>, path: &str, now_ms: i64) -> String {
     format!("{folder}/{run}_{time}/{name}")
 }
 
-/// Whether a file of a run that has ended still has to go.
-pub fn is_unfinished(work: &WorkTree, workflow: &Workflow) -> bool {
-    of_run(workflow).any(|(path, value)| {
-        !matches!(fate(workflow, path, 0), Fate::Stays)
-            && read_value(work, path).as_ref() == Some(value)
-    })
+/// A file of a run that has ended, still there as recorded.
+pub struct Leftover {
+    path: String,
+    bytes: Vec<u8>,
+    /// Where it goes; `None` if it is removed.
+    to: Option<String>,
 }
 
-/// Moves or removes the files of a run that has ended, unless they were edited meanwhile.
+/// Returns what is left of a run that has ended; an edited file is none of it.
+pub fn leftovers(work: &WorkTree, workflow: &Workflow, now_ms: i64) -> Vec<Leftover> {
+    let leftover = |(path, value): (&String, &Value)| {
+        let to = match fate(workflow, path, now_ms) {
+            Fate::Stays => return None,
+            Fate::Removed => None,
+            Fate::MovedTo(to) => Some(to),
+        };
+        let bytes = state_file::read(work, &rel(path)).ok().flatten()?;
+        let path = path.clone();
+        (parse(&bytes).ok().as_ref() == Some(value)).then_some(Leftover { path, bytes, to })
+    };
+    of_run(workflow).filter_map(leftover).collect()
+}
+
+/// Moves or removes what is left of a run that has ended.
 ///
 /// # Errors
 /// A file cannot be moved.
@@ -163,73 +176,47 @@ pub fn finish(context: &Context, workflow: &Workflow) -> Result<()> {
         return Ok(());
     }
     let work = WorkTree::open_root(&context.root)?;
-    for (path, value) in of_run(workflow) {
-        let to = match fate(workflow, path, context.now_ms) {
-            Fate::Stays => continue,
-            Fate::Removed => None,
-            Fate::MovedTo(to) => Some(to),
-        };
-        let bytes = state_file::read(&work, &rel(path))?;
-        let is_recorded = |bytes: &Vec<u8>| parse(bytes).ok().as_ref() == Some(value);
-        let Some(bytes) = bytes.filter(is_recorded) else {
-            continue;
-        };
+    for Leftover { path, bytes, to } in leftovers(&work, workflow, context.now_ms) {
         if let Some(to) = to {
             state_file::replace(&work, &rel(&to), &bytes)?;
         }
-        remove_known(&work, &rel(path), &bytes)?;
+        remove_known(&work, &rel(&path), &bytes)?;
     }
     Ok(())
 }
 
-/// As [`finish`]; an error is only a warning, as the run has ended, and the next command tries again.
-pub fn finish_or_warn(context: &Context, session: &mut Session<'_>, workflow: &Workflow) {
-    let warning = finish(context, workflow)
-        .err()
-        .map(Warning::bookkeeping(MOVING_FILES));
-    session.warnings.extend(warning);
+/// Why the files of a run leave their places.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Leaving {
+    Archived,
+    /// Nothing has happened in the run for too long.
+    Expired,
+    Deleted,
 }
 
-/// Archives the files of a run, each where its profile keeps old ones; an edited file is moved as
-/// it is. A file of the registry is removed if its run is complete or has expired.
+/// Archives the files of a run, each where its profile keeps old ones, or removes them. A file that
+/// differs from the recorded state may be the only record, and is moved in any case.
 ///
 /// # Errors
-/// A file cannot be moved; the run is unchanged.
-pub fn put_all_aside(context: &Context, workflow: &Workflow, is_expired: bool) -> Result<()> {
+/// A file cannot be moved.
+pub fn put_all_aside(context: &Context, workflow: &Workflow, why: Leaving) -> Result<()> {
     let Some(work) = open_root(context)? else {
         return Ok(());
     };
     for (path, value) in of_run(workflow) {
-        let goes = workflow.status == RunStatus::Complete
-            || (is_expired && is_as_recorded(&work, path, value)?);
-        let to = match registry::failed_path(path) {
-            Some(_) if goes => {
-                state_file::remove(&work, &rel(path))?;
-                continue;
-            }
-            Some(failed) => failed,
-            None => archived(Some(&workflow.id), path, context.now_ms),
+        let failed = registry::failed_path(path);
+        let is_removed = match why {
+            Leaving::Deleted => true,
+            Leaving::Expired => failed.is_some(),
+            Leaving::Archived => failed.is_some() && workflow.status == RunStatus::Complete,
         };
-        state_file::move_to(&work, &rel(path), &rel(&to))?;
-    }
-    Ok(())
-}
-
-/// Removes the files of a run. A file that differs from the recorded state is moved instead: it may
-/// be the only record.
-///
-/// # Errors
-/// A file cannot be removed or moved.
-pub fn remove_all(context: &Context, workflow: &Workflow) -> Result<()> {
-    let Some(work) = open_root(context)? else {
-        return Ok(());
-    };
-    for (path, value) in of_run(workflow) {
-        if is_as_recorded(&work, path, value)? {
+        if is_removed && is_as_recorded(&work, path, value)? {
             state_file::remove(&work, &rel(path))?;
-        } else {
-            put_aside(context, path, Some(&workflow.id))?;
+            continue;
         }
+        let failed = failed.filter(|_| why != Leaving::Deleted);
+        let to = failed.unwrap_or_else(|| archived(Some(&workflow.id), path, context.now_ms));
+        state_file::move_to(&work, &rel(path), &rel(&to))?;
     }
     Ok(())
 }
@@ -279,9 +266,9 @@ pub fn drop_failed(
     let Some(work) = open_root(context)? else {
         return Ok(Vec::new());
     };
-    let names = state_file::list(&work, &rel(registry::FAILED)).unwrap_or_default();
-    if names.is_empty() {
-        return Ok(Vec::new());
+    let mut paths = below(&work, registry::FAILED);
+    if paths.is_empty() {
+        return Ok(paths);
     }
     let mut old = Runs::all(store)?.runs;
     old.retain(|run| {
@@ -289,18 +276,10 @@ pub fn drop_failed(
         let has_ended = !run.is_live() || !run.workflow.status.is_open();
         has_ended && context.now_ms.saturating_sub(ended_ms) > max_age_ms
     });
-    let mut paths: Vec<String> = names
-        .iter()
-        .map(|name| format!("{}/{name}", registry::FAILED))
-        .collect();
-    paths.retain(|path| {
-        old.iter()
-            .any(|run| failed(&run.workflow).any(|own| own == *path))
-    });
-    if !dry_run {
-        for path in &paths {
-            state_file::remove(&work, &rel(path))?;
-        }
+    let old: Vec<String> = old.iter().flat_map(|run| failed(&run.workflow)).collect();
+    paths.retain(|path| old.contains(path));
+    for path in paths.iter().filter(|_| !dry_run) {
+        state_file::remove(&work, &rel(path))?;
     }
     Ok(paths)
 }
@@ -330,22 +309,25 @@ pub fn remove_archives(context: &Context, id: &str) -> Result<Vec<String>> {
     let Some(work) = open_root(context)? else {
         return Ok(Vec::new());
     };
-    let mut removed = Vec::new();
-    for archive in [pipeline::ARCHIVE, phases::ARCHIVE] {
-        for name in state_file::folders(&work, &rel(archive)).unwrap_or_default() {
-            if is_archive_of(&name, id) {
-                removed.push(format!("{archive}/{name}"));
-            }
-        }
-    }
+    let of = |archive| archives(&work, archive, &[id.to_owned()]);
+    let removed = [of(pipeline::ARCHIVE), of(phases::ARCHIVE)].concat();
     remove_folders(&work, &removed)?;
     Ok(removed)
 }
 
-/// Whether this is the name `<id>_<YYYYMMDD_HHMMSS>`.
-fn is_archive_of(name: &str, id: &str) -> bool {
-    let rest = name.strip_prefix(id);
-    rest.is_some_and(|rest| rest.len() == TIME_LENGTH && rest.starts_with('_'))
+/// Returns the folders `<id>_<YYYYMMDD_HHMMSS>` of these runs, the oldest first.
+fn archives(work: &WorkTree, archive: &str, ids: &[String]) -> Vec<String> {
+    let mut names = state_file::folders(work, &rel(archive)).unwrap_or_default();
+    names.retain(|name| {
+        let is_of = |id: &String| {
+            let rest = name.strip_prefix(id.as_str());
+            rest.is_some_and(|rest| rest.len() == TIME_LENGTH && rest.starts_with('_'))
+        };
+        ids.iter().any(is_of)
+    });
+    names.sort_by_key(|name| name.get(name.len() - TIME_LENGTH..).map(str::to_owned));
+    let path = |name| format!("{archive}/{name}");
+    names.into_iter().map(path).collect()
 }
 
 /// Removes the documents in archive folders, and each folder that is then empty.
@@ -385,15 +367,10 @@ pub fn drop_old_archives(
     let Some(work) = open_root(context)? else {
         return Ok(Vec::new());
     };
-    let known = store.archived_workflows()?;
-    let mut names = state_file::folders(&work, &rel(phases::ARCHIVE)).unwrap_or_default();
-    names.retain(|name| known.iter().any(|(id, _)| is_archive_of(name, id)));
-    names.sort_by_key(|name| name.get(name.len() - TIME_LENGTH..).map(str::to_owned));
-    names.truncate(names.len().saturating_sub(keep));
-    let folders: Vec<String> = names
-        .iter()
-        .map(|name| format!("{}/{name}", phases::ARCHIVE))
-        .collect();
+    let known = store.archived_workflows()?.into_iter();
+    let known: Vec<String> = known.map(|(id, _)| id).collect();
+    let mut folders = archives(&work, phases::ARCHIVE, &known);
+    folders.truncate(folders.len().saturating_sub(keep));
     if !dry_run {
         remove_folders(&work, &folders)?;
     }

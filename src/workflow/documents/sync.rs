@@ -10,7 +10,8 @@ use crate::ops::session::{self, Session};
 use crate::ops::warning::run_warning::RunWarning;
 use crate::store::repository::Store;
 use crate::workflow::documents::conflict::Conflict;
-use crate::workflow::documents::{OnDisk, files, in_place, open_root, read_value, rel};
+use crate::workflow::documents::files::{self, Leaving};
+use crate::workflow::documents::{OnDisk, in_place, open_root, read_value, rel};
 use crate::workflow::engine::runs::{Run, Runs, free_id};
 use crate::workflow::engine::transact;
 use crate::workflow::profiles::{dispatch, registry};
@@ -22,7 +23,6 @@ use crate::workflow::rules::workflow::Workflow;
 use crate::workflow::words::flaw::Flaw;
 use crate::workflow::words::reasons::EndReason;
 use crate::workflow::words::run_error::RunError;
-use crate::worktree::files::state_file;
 use crate::worktree::tree_handle::WorkTree;
 
 /// Actor in the log for edits of a file.
@@ -33,19 +33,11 @@ enum Verdict<'r> {
     /// It says what is recorded, or is no document of a run.
     Nothing,
     /// A task list of another run, which is not read.
-    OfOtherRun(RunWarning),
+    OfOtherRun,
     Malformed(Conflict),
     Edited(&'r Run, &'r Value),
     /// A run that is not recorded yet, with the run that owned the file until now.
     New(&'r Value, Option<&'r Run>),
-}
-
-/// What has become of the files of a run, beside edits.
-enum LooseEnd {
-    /// The file of an open run is not there any more.
-    Removed(EndReason),
-    /// The run has ended, and a file of it is still there.
-    Unfinished,
 }
 
 /// A store with all edits by hand imported, as far as possible.
@@ -59,13 +51,15 @@ pub struct Imported {
 /// # Errors
 /// There is no store, and no file to import.
 pub fn require_store(context: &Context) -> Result<Store> {
+    find_store(context)?.ok_or_else(|| no_workflow(context))
+}
+
+fn find_store(context: &Context) -> Result<Option<Store>> {
     if let Some(store) = context.find_store()? {
-        return Ok(store);
+        return Ok(Some(store));
     }
-    if on_disk(context)?.is_empty() {
-        return Err(no_workflow(context));
-    }
-    open_usable(context, false)
+    let has_files = open_root(context)?.is_some_and(|work| !in_place(&work).is_empty());
+    has_files.then(|| open_usable(context, false)).transpose()
 }
 
 /// Returns the error where there is no store.
@@ -76,43 +70,19 @@ pub fn no_workflow(context: &Context) -> Error {
     RunError::NoWorkflow.into()
 }
 
-fn on_disk(context: &Context) -> Result<Vec<OnDisk>> {
-    Ok(open_root(context)?
-        .as_ref()
-        .map(in_place)
-        .unwrap_or_default())
-}
-
 /// For read-only commands: locks the store only if there is something to record. `None` without a
 /// store.
 ///
 /// # Errors
 /// As [`sync`].
 pub fn open_imported(context: &Context) -> Result<Option<Imported>> {
-    let files = on_disk(context)?;
-    let store = match context.find_store()? {
-        Some(store) => store,
-        None if files.is_empty() => return Ok(None),
-        None => open_usable(context, false)?,
+    let Some(store) = find_store(context)? else {
+        return Ok(None);
     };
-    let mut conflicts = Vec::new();
-    let runs = Runs::live(&store)?;
-    let mut is_settled = match open_root(context)? {
-        Some(work) => !(runs.runs.iter()).any(|run| loose_end(&work, run, &files).is_some()),
-        None => true,
+    let conflicts = match pass(context, &store, None)? {
+        Some(conflicts) => conflicts,
+        None => sync(context, &mut session::begin(context, &store)?)?,
     };
-    for file in &files {
-        match judge(&runs, file) {
-            Verdict::Nothing => {}
-            Verdict::OfOtherRun(warning) => context.pending_warnings.add(warning.into()),
-            Verdict::Malformed(conflict) => conflicts.push(conflict),
-            Verdict::Edited(..) | Verdict::New(..) => is_settled = false,
-        }
-    }
-    if !is_settled {
-        let mut session = session::begin(context, &store)?;
-        conflicts = sync(context, &mut session)?;
-    }
     Ok(Some(Imported { store, conflicts }))
 }
 
@@ -122,49 +92,70 @@ pub fn open_imported(context: &Context) -> Result<Option<Imported>> {
 /// # Errors
 /// A file cannot be read or written, or a transition not be recorded.
 pub fn sync(context: &Context, session: &mut Session<'_>) -> Result<Vec<Conflict>> {
+    let store = session.locked.store();
+    Ok(pass(context, store, Some(session))?.unwrap_or_default())
+}
+
+/// Looks at all files and runs; `None` if there is something to record and no session to do it.
+fn pass(
+    context: &Context,
+    store: &Store,
+    mut session: Option<&mut Session<'_>>,
+) -> Result<Option<Vec<Conflict>>> {
     let Some(work) = open_root(context)? else {
-        return Ok(Vec::new());
+        return Ok(Some(Vec::new()));
     };
     let mut left = Vec::new();
-    let mut runs = Runs::live(session.locked.store())?;
+    let mut runs = Runs::live(store)?;
     for file in &in_place(&work) {
-        left.extend(match judge(&runs, file) {
-            Verdict::Nothing => None,
-            Verdict::OfOtherRun(warning) => {
-                context.pending_warnings.add(warning.into());
+        let verdict = judge(&runs, file);
+        left.extend(match (verdict, session.as_deref_mut()) {
+            (Verdict::Nothing, _) => None,
+            (Verdict::Malformed(conflict), _) => Some(conflict),
+            (Verdict::OfOtherRun, _) => {
+                let path = file.path.clone();
+                warn(context, RunWarning::OfOtherRun { path });
                 None
             }
-            Verdict::Malformed(conflict) => Some(conflict),
-            Verdict::Edited(run, value) => {
+            (_, None) => return Ok(None),
+            (Verdict::Edited(run, value), Some(session)) => {
                 let conflict = adopt(context, session, file, run, value)?;
-                runs = Runs::live(session.locked.store())?;
+                runs = Runs::live(store)?;
                 conflict
             }
-            Verdict::New(value, owner) => {
+            (Verdict::New(value, owner), Some(session)) => {
                 let conflict = begin(context, session, (&work, file), value, owner)?;
-                runs = Runs::live(session.locked.store())?;
+                runs = Runs::live(store)?;
                 conflict
             }
         });
     }
-    let files = in_place(&work);
     for run in &runs.runs {
-        match loose_end(&work, run, &files) {
-            None => {}
-            Some(LooseEnd::Removed(why)) => {
-                files::put_all_aside(context, &run.workflow, false)?;
-                archive(context, session, run, &why)?;
-                files::trim_archives(context, session);
-            }
-            Some(LooseEnd::Unfinished) => {
-                files::finish(context, &run.workflow)?;
-                if run.workflow.status == RunStatus::Abandoned {
-                    session.locked.archive_workflow(&run.workflow.id)?;
-                }
+        let workflow = &run.workflow;
+        let gone = removed(&work, workflow);
+        let is_left = || !files::leftovers(&work, workflow, context.now_ms).is_empty();
+        if gone.is_none() && (workflow.status.is_open() || !is_left()) {
+            continue;
+        }
+        let Some(session) = session.as_deref_mut() else {
+            return Ok(None);
+        };
+        if let Some(why) = gone {
+            files::put_all_aside(context, workflow, Leaving::Archived)?;
+            archive(context, session, run, &why)?;
+            files::trim_archives(context, session);
+        } else {
+            files::finish(context, workflow)?;
+            if workflow.status == RunStatus::Abandoned {
+                session.locked.archive_workflow(&workflow.id)?;
             }
         }
     }
-    Ok(left)
+    Ok(Some(left))
+}
+
+fn warn(context: &Context, warning: RunWarning) {
+    context.pending_warnings.add(warning.into());
 }
 
 fn judge<'r>(runs: &'r Runs, file: &'r OnDisk) -> Verdict<'r> {
@@ -189,8 +180,7 @@ fn judge<'r>(runs: &'r Runs, file: &'r OnDisk) -> Verdict<'r> {
         None => Verdict::New(value, None),
         Some(run) if run.workflow.documents.get(&file.path) == Some(value) => Verdict::Nothing,
         Some(run) if files::names_other_run(&run.workflow, &file.path, value) => {
-            let path = file.path.clone();
-            Verdict::OfOtherRun(RunWarning::OfOtherRun { path })
+            Verdict::OfOtherRun
         }
         Some(run) if is_of_another(run, file, value) => Verdict::New(value, Some(run)),
         Some(run) => Verdict::Edited(run, value),
@@ -220,24 +210,19 @@ fn malformed(file: &OnDisk, run: Option<&Run>, findings: Vec<Finding>) -> Confli
     }
 }
 
-fn loose_end(work: &WorkTree, run: &Run, files: &[OnDisk]) -> Option<LooseEnd> {
-    let workflow = &run.workflow;
-    if !workflow.status.is_open() {
-        return files::is_unfinished(work, workflow).then_some(LooseEnd::Unfinished);
-    }
+/// Tells how the file of an open run has gone, if it has.
+fn removed(work: &WorkTree, workflow: &Workflow) -> Option<EndReason> {
     // A link or a directory in place of the file is there, too.
-    let is_there = |path: &str| {
-        files.iter().any(|file| file.path == *path)
-            || !matches!(state_file::read(work, &rel(path)), Ok(None))
-    };
+    let is_there = |path: &str| !matches!(work.stat(&rel(path)), Ok(None));
     let mut paths = files::of_run(workflow).map(|(path, _)| path);
-    let gone = paths.find(|path| *path != EXECUTION_FILE && !is_there(path))?;
-    let is_failed = registry::failed_path(gone).is_some_and(|failed| is_there(&failed));
-    Some(LooseEnd::Removed(if is_failed {
-        EndReason::PutAside(gone.clone())
+    let gone = paths.find(|path| *path != EXECUTION_FILE && !is_there(path));
+    let gone = gone.filter(|_| workflow.status.is_open())?.clone();
+    let failed = registry::failed_path(&gone);
+    Some(if failed.is_some_and(|failed| is_there(&failed)) {
+        EndReason::PutAside(gone)
     } else {
-        EndReason::Removed(gone.clone())
-    }))
+        EndReason::Removed(gone)
+    })
 }
 
 fn adopt(
@@ -299,9 +284,7 @@ fn begin(
     };
     if let Some(run) = all.runs.iter().find(is_it) {
         let id = (session.locked).unarchive_workflow(run.id(), &run.workflow.id)?;
-        context
-            .pending_warnings
-            .add(RunWarning::Reopened { id }.into());
+        warn(context, RunWarning::Reopened { id });
         files::write_missing(work, &run.workflow)?;
         return Ok(None);
     }
@@ -318,9 +301,7 @@ fn begin(
 fn archive(context: &Context, session: &mut Session<'_>, run: &Run, why: &EndReason) -> Result<()> {
     if let Some(id) = session.locked.archive_workflow(&run.workflow.id)? {
         let why = why.to_string();
-        context
-            .pending_warnings
-            .add(RunWarning::PutAside { id, why }.into());
+        warn(context, RunWarning::PutAside { id, why });
     }
     Ok(())
 }

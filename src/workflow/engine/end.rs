@@ -6,6 +6,7 @@ use crate::ops::context::Context;
 use crate::ops::session::Session;
 use crate::ops::warning::Warning;
 use crate::ops::warning::run_warning::RunWarning;
+use crate::workflow::documents::files::Leaving::{Archived, Deleted, Expired};
 use crate::workflow::documents::files::{self, USUAL_ARCHIVES, drop_old_archives};
 use crate::workflow::documents::sync::require_store;
 use crate::workflow::engine::runs::Runs;
@@ -76,13 +77,13 @@ pub fn end(
         } else {
             Runs::pick_live(&store, named)?
         };
-        if mode.delete || mode.purge {
-            if run.is_live() {
-                files::remove_all(context, &run.workflow)?;
-            }
+        let is_deleted = mode.delete || mode.purge;
+        if run.is_live() {
+            let leaving = if is_deleted { Deleted } else { Archived };
+            files::put_all_aside(context, &run.workflow, leaving)?;
+        }
+        if is_deleted {
             files::remove_failed(context, &run.workflow)?;
-        } else {
-            files::put_all_aside(context, &run.workflow, false)?;
         }
         if mode.purge {
             outcome.removed_folders = files::remove_archives(context, &run.workflow.id)?;
@@ -93,7 +94,7 @@ pub fn end(
                 .archived
                 .extend(session.locked.archive_workflow(run.id())?);
         }
-        if !mode.delete && !mode.purge {
+        if !is_deleted {
             outcome.removed_folders = drop_old_archives(context, &store, USUAL_ARCHIVES, false)?;
         }
         Ok(outcome)
@@ -137,7 +138,7 @@ pub fn cleanup(context: &Context, options: CleanupOptions) -> Result<(EndOutcome
             if options.dry_run {
                 outcome.archived.push(id.clone());
             } else {
-                files::put_all_aside(context, &run.workflow, true)?;
+                files::put_all_aside(context, &run.workflow, Expired)?;
                 outcome
                     .archived
                     .extend(session.locked.archive_workflow(id)?);
@@ -164,7 +165,7 @@ fn expire_registry(context: &Context, session: &mut Session<'_>) -> Result<()> {
         let is_of_registry = workflow.profiles.contains(&Profile::Registry)
             && workflow.status != RunStatus::Complete;
         if is_of_registry && is_old(workflow, USUAL_MAX_AGE_MS, context.now_ms) {
-            files::put_all_aside(context, workflow, true)?;
+            files::put_all_aside(context, workflow, Expired)?;
             session.locked.archive_workflow(&workflow.id)?;
             let days = context.now_ms.saturating_sub(workflow.updated_ms) / DAY_MS;
             let expired = RunWarning::PutAside {

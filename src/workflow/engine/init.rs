@@ -11,8 +11,9 @@ use crate::ops::context::Context;
 use crate::ops::open_store::open_usable;
 use crate::ops::session::Session;
 use crate::ops::warning::Warning;
+use crate::workflow::documents::files::{self, Leaving};
 use crate::workflow::documents::sync::end_if_settled;
-use crate::workflow::documents::{conflict, files, git_ignored};
+use crate::workflow::documents::{conflict, git_ignored};
 use crate::workflow::engine::end;
 use crate::workflow::engine::runs::{Run, Runs, free_id};
 use crate::workflow::engine::transact::{
@@ -23,7 +24,6 @@ use crate::workflow::profiles::dispatch;
 use crate::workflow::rules::event::Event;
 use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::profile::Profile;
-use crate::workflow::rules::status::RunStatus;
 use crate::workflow::rules::workflow::Workflow;
 use crate::workflow::words::input_error::InputError;
 use crate::workflow::words::reasons::EndReason;
@@ -126,7 +126,7 @@ pub fn make_room(
         if run.workflow.status.is_open() {
             return Err(in_way(run, RunError::OpenInSameFile));
         }
-        files::put_all_aside(context, &run.workflow, false)?;
+        files::put_all_aside(context, &run.workflow, Leaving::Archived)?;
         session.locked.archive_workflow(&run.workflow.id)?;
         files::trim_archives(context, session);
     }
@@ -258,24 +258,20 @@ pub fn start_fresh(
 
 /// Returns the plan of a run as it was at the beginning, under a new id and without its results.
 fn fresh_copy(context: &Context, session: &Session<'_>, old: &Workflow) -> Result<Workflow> {
-    let mut next = old.clone();
-    next.id = free_id(
-        session.locked.store(),
-        &run_id::make(&old.kind, &old.project, context.now_ms),
-    )?;
-    next.status = RunStatus::Open;
-    (next.created_ms, next.updated_ms, next.finished_ms) = (context.now_ms, context.now_ms, None);
-    (next.resume_count, next.interrupted, next.last_error) = (0, None, None);
-    next.mini_commits.clear();
+    let wanted = run_id::make(&old.kind, &old.project, context.now_ms);
+    let id = free_id(session.locked.store(), &wanted)?;
+    let (kind, project) = (old.kind.clone(), old.project.clone());
+    let mut next = Workflow::new(id, kind, project, context.now_ms);
+    next.description.clone_from(&old.description);
+    next.profiles.clone_from(&old.profiles);
+    next.context.branch.clone_from(&old.context.branch);
+    next.documents.clone_from(&old.documents);
     next.documents.retain(|path, _| path == plan::PLAN);
-    next.context.key_decisions.clear();
-    next.context.file_paths.clear();
-    next.state.clear();
+    next.phases.clone_from(&old.phases);
     next.forget_unplanned(|_| false);
     for phase in &mut next.phases {
         phase.reset();
         (phase.attempts, phase.before) = (0, None);
     }
-    next.tasks.clear();
     Ok(next)
 }

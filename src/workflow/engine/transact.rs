@@ -21,6 +21,7 @@ use crate::workflow::rules::change::Change;
 use crate::workflow::rules::event::Event;
 use crate::workflow::rules::phase::Task;
 use crate::workflow::rules::workflow::Workflow;
+use crate::workflow::words::reasons::MOVING_FILES;
 use crate::workflow::words::run_error::RunError;
 
 /// Which run is meant, and who acts.
@@ -235,7 +236,9 @@ pub fn record(
     let Recorded::Done(tip) = recorded else {
         return Err(RunError::MovedOn { run: next.id }.into());
     };
-    files::finish_or_warn(context, session, &next);
+    // The run has ended all the same, and the next command tries again.
+    let failed = files::finish(context, &next).err();
+    (session.warnings).extend(failed.map(Warning::bookkeeping(MOVING_FILES)));
     let task = event.task.as_ref().and_then(|id| next.task(id));
     let phase = event.phase.as_ref().or_else(|| task?.phase.as_ref());
     let phase = phase.and_then(|id| next.phase(id));
