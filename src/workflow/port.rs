@@ -60,10 +60,9 @@ fn needed(store: &Store) -> Vec<ObjectId> {
 }
 
 fn check_run(store: &Store, tip: ObjectId) -> std::result::Result<(), Malformed> {
-    let revision = store.workflow_revision(tip);
-    let revision = revision.map_err(|why| Malformed::from(why.to_string()))?;
-    let read = Workflow::from_json(&revision.state);
-    let workflow = read.map_err(|why| Malformed::from(why.to_string()))?;
+    let state = store.workflow_state(tip);
+    let state = state.map_err(|why| Malformed::from(why.to_string()))?;
+    let workflow = Workflow::from_json(&state)?;
     if is_legal(&workflow.id) {
         return Ok(());
     }

@@ -1,7 +1,7 @@
 //! Records transitions of runs, and moves and removes runs, while the lock is held.
 
 use crate::error::{Error, Result};
-use crate::model::run_id::is_legal;
+use crate::model::run_id::{self, is_legal};
 use crate::model::state::object_id::ObjectId;
 use crate::model::transition;
 use crate::store::layout::Layout;
@@ -187,12 +187,8 @@ pub fn free_name(
     name: &str,
     is_it: &mut dyn FnMut(RefValue) -> bool,
 ) -> Result<(String, bool)> {
-    for number in 1..MOST_OF_A_NAME {
-        let candidate = if number == 1 {
-            name.to_owned()
-        } else {
-            numbered(name, number)
-        };
+    let numbered = (2..MOST_OF_A_NAME).map(|number| run_id::numbered(name, number));
+    for candidate in std::iter::once(name.to_owned()).chain(numbered) {
         match run_refs::value(layout, namespace, &candidate)? {
             None => return Ok((candidate, false)),
             Some(value) if is_it(value) => return Ok((candidate, true)),
@@ -202,19 +198,6 @@ pub fn free_name(
     Err(Error::unexpected(format!(
         "there is no free name for workflow {name}"
     )))
-}
-
-/// Appends a number, cutting a name that would get too long.
-fn numbered(name: &str, number: usize) -> String {
-    let ending = format!("-{number}");
-    let whole = format!("{name}{ending}");
-    if is_legal(&whole) {
-        return whole;
-    }
-    let kept = name
-        .get(..name.len().saturating_sub(ending.len()))
-        .unwrap_or_default();
-    format!("{}{ending}", kept.trim_end_matches('.'))
 }
 
 #[cfg(test)]
@@ -270,17 +253,15 @@ mod tests {
         assert!(locked.record_workflow("../x", None, b"", "x", 8).is_err());
         drop(locked);
         assert_eq!(store.workflows().unwrap(), [("w".to_owned(), two)]);
-        let read = store.workflow_revision(two).unwrap();
-        assert_eq!(
-            (read.parent, read.time_ms, &*read.state),
-            (Some(one), 7_001, &b"{2}"[..])
-        );
+        assert_eq!(store.workflow_state(two).unwrap(), b"{2}");
+        let line = store.workflow_line(two, 9);
+        let read = &line.transitions[0];
+        assert_eq!((read.parent, read.time_ms), (Some(one), 7_001));
         assert!(
             read.message.starts_with("next\n\nPhase: a\n"),
             "{}",
             read.message
         );
-        let line = store.workflow_line(two, 9);
         assert_eq!(
             line.transitions
                 .iter()

@@ -75,8 +75,9 @@ pub fn import(
         };
         return init::init(context, &of_plan, Some(bytes));
     }
-    let bare = options.kind.as_deref().filter(|_| found.is_none());
-    let document = bare.map(|kind| wrapped(kind, options.project.as_deref(), &value, context));
+    let kind = options.kind.as_deref().filter(|_| found.is_none());
+    let document = |known| Some(document_of_state(context, options, kind?, &value, known));
+    let wrapped = document(None);
     let typed = options.profile.as_ref().map(|word| {
         word.parse()
             .map_err(|_| InputError::Profile(word.to_owned()))
@@ -84,11 +85,11 @@ pub fn import(
     let profile = typed
         .transpose()?
         .or(found)
-        .or(bare.map(|_| Profile::Registry))
+        .or(kind.map(|_| Profile::Registry))
         .ok_or_else(|| malformed(&[Flaw::UnknownFormatAndType.at("")]))?;
     // A document without a path is invalid, which is found next.
     let root = context.root.path().display().to_string();
-    let whole = document.as_ref().unwrap_or(&value);
+    let whole = wrapped.as_ref().unwrap_or(&value);
     let path = path_of(profile, whole);
     let mut next =
         dispatch::begin(profile, &path, whole, &root).map_err(|findings| malformed(&findings))?;
@@ -99,7 +100,7 @@ pub fn import(
             ..Event::new("import", &actor(context, &StepOptions::default()))
         };
         // A document of the registry that was not made here names its run itself.
-        let is_named = profile == Profile::Registry && document.is_none();
+        let is_named = profile == Profile::Registry && wrapped.is_none();
         let is_known = |run: &Run| {
             run.workflow.id == next.id || (!is_named && is_of_type(run, &next, options))
         };
@@ -109,17 +110,11 @@ pub fn import(
             let mut paths = state.documents.keys();
             let path = paths.find(|path| dispatch::profile_of_path(path) == Some(profile));
             let path = path.cloned().unwrap_or(path_of(profile, whole));
-            let newer = document
-                .as_ref()
-                .map(|made| newer_state(&state, made, &value, &root));
-            dispatch::take(
-                &mut state,
-                profile,
-                &path,
-                newer.as_ref().unwrap_or(whole),
-                &root,
-            )
-            .map_err(|findings| malformed(&findings))?;
+            let known = dispatch::export(&state, Profile::Registry, &root);
+            let newer = document(known.into_iter().next().map(|document| document.value));
+            let whole = newer.as_ref().unwrap_or(whole);
+            dispatch::take(&mut state, profile, &path, whole, &root)
+                .map_err(|findings| malformed(&findings))?;
             state.updated_ms = context.now_ms.max(state.updated_ms);
             end_if_settled(&mut state, context.now_ms);
             return record(context, session, Some(&run), state, event, None);
@@ -132,25 +127,6 @@ pub fn import(
         end_if_settled(&mut next, context.now_ms);
         record(context, session, None, next, event, None)
     })
-}
-
-/// Fields that stay as they were in a document whose newer state is saved.
-const FIXED: [&str; 3] = ["checkpoint_id", "workflow_type", "created_at"];
-
-/// Returns the document of a run with the newer state, and the other fields that `bare` has.
-fn newer_state(workflow: &Workflow, made: &Value, bare: &Value, root: &str) -> Value {
-    let exported = dispatch::export(workflow, Profile::Registry, root);
-    let mut document = exported
-        .into_iter()
-        .next()
-        .map_or_else(|| made.clone(), |document| document.value);
-    let keys = bare.as_object().into_iter().flat_map(Map::keys);
-    let is_said = |key: &&String| !FIXED.contains(&key.as_str()) && made.get(key) == bare.get(key);
-    let said = keys.filter(is_said).map(String::as_str);
-    for key in said.chain(["workflow_state", "updated_at"]) {
-        document[key] = made[key].clone();
-    }
-    document
 }
 
 /// Whether this run is meant by type (and project, if given); the newest such run is used.
@@ -178,47 +154,56 @@ fn path_of(profile: Profile, value: &Value) -> String {
     }
 }
 
-/// Wraps a state that names neither run nor type in a registry document.
-fn wrapped(kind: &str, project: Option<&str>, value: &Value, context: &Context) -> Value {
-    let mut state = value.get("workflow_state").cloned().unwrap_or_else(|| {
-        if value.is_object() {
-            value.clone()
-        } else {
-            json!({"value": value})
-        }
-    });
-    let said = |value: &Value| Some(value.get("project_name")?.as_str()?.to_owned());
-    let named = project
-        .map(str::to_owned)
-        .or_else(|| said(&state).or_else(|| said(value)));
-    if let (Some(named), Some(state)) = (&named, state.as_object_mut()) {
+/// Makes a document of the registry from a state that names neither run nor type, over the document
+/// of a known run or of a new one. What a partial document has beside its state is kept.
+fn document_of_state(
+    context: &Context,
+    options: &ImportOptions,
+    kind: &str,
+    given: &Value,
+    known: Option<Value>,
+) -> Value {
+    let of_state = |state| Map::from_iter([("workflow_state".to_owned(), state)]);
+    let mut fields = match given.as_object() {
+        Some(partial) if partial.contains_key("workflow_state") => partial.clone(),
+        Some(_) => of_state(given.clone()),
+        None => of_state(json!({"value": given})),
+    };
+    let name_in = |value: &Value| Some(value.get("project_name")?.as_str()?.to_owned());
+    let named = options.project.clone();
+    let named = named.or_else(|| name_in(&fields["workflow_state"]).or_else(|| name_in(given)));
+    if let (Some(named), Some(state)) = (&named, fields["workflow_state"].as_object_mut()) {
         let name = || run_id::snake(named).into();
         state.entry("project_name").or_insert_with(name);
     }
-    let root = context.root.path().file_name().unwrap_or_default();
-    let project = named.unwrap_or_else(|| root.to_string_lossy().into_owned());
-    let now = rfc3339_seconds(context.now_ms);
-    let or = |key: &str, usual: Value| value.get(key).cloned().unwrap_or(usual);
-    let fields = json!({
-        "checkpoint_id": run_id::make(kind, &project, context.now_ms),
-        "workflow_type": kind,
-        "workflow_description": or("workflow_description", "".into()),
-        "created_at": or("created_at", now.as_str().into()),
-        "updated_at": now,
-        "status": or("status", "in_progress".into()),
-        "current_phase": or("current_phase", 1.into()),
-        "total_phases": or("total_phases", 1.into()),
-        "completed_phases": or("completed_phases", json!([])),
-        "workflow_state": state,
-        "last_error": or("last_error", Value::Null),
+    let now = Value::from(rfc3339_seconds(context.now_ms));
+    let is_new = known.is_none();
+    fields.retain(|key, _| {
+        let is_fixed = matches!(key.as_str(), "checkpoint_id" | "workflow_type");
+        !is_fixed && (is_new || key != "created_at")
     });
-    // What a partial document has beside these is kept.
-    let partial = value
-        .as_object()
-        .filter(|value| value.contains_key("workflow_state"));
-    let mut made = partial.cloned().unwrap_or_default();
-    made.extend(fields.as_object().cloned().unwrap_or_default());
-    Value::Object(made)
+    fields.insert("updated_at".to_owned(), now.clone());
+    let mut document = known.unwrap_or_else(|| {
+        let root = context.root.path().file_name().unwrap_or_default();
+        let project = named.unwrap_or_else(|| root.to_string_lossy().into_owned());
+        json!({
+            "checkpoint_id": run_id::make(kind, &project, context.now_ms),
+            "workflow_type": kind,
+            "workflow_description": "",
+            "created_at": now,
+            "updated_at": now,
+            "status": "in_progress",
+            "current_phase": 1,
+            "total_phases": 1,
+            "completed_phases": [],
+            "workflow_state": {},
+            "last_error": null,
+        })
+    });
+    if let Some(document) = document.as_object_mut() {
+        document.extend(fields);
+    }
+    document
 }
 
 /// Reads a document as if it were a run. Nothing is recorded.

@@ -175,43 +175,34 @@ fn state(
 /// is the state.
 fn goal(store: &Store, run: &Run, options: &RewindOptions) -> Result<Goal> {
     let line = store.workflow_line(run.tip, usize::MAX).transitions;
-    let begins = |message: &str| {
-        let event = Event::read(message);
-        (event.verb == "phase start" && event.phase.as_deref() == Some(&*options.to))
-            .then_some(event)
+    let to = options.to.as_str();
+    let start = line.iter().find_map(|found| {
+        let event = Event::read(&found.message);
+        let is_it = event.verb == "phase start" && event.phase.as_deref() == Some(to);
+        is_it.then_some((found, event))
+    });
+    let is_named = |hex: String| to.len() >= 7 && hex.starts_with(to);
+    let named = line.iter().find(|found| is_named(found.commit.to_hex()));
+    let (revision, checkpoint) = match (start, named) {
+        (Some((found, event)), _) => {
+            let checkpoint = event.checkpoints.first();
+            let checkpoint = checkpoint.and_then(|id| ObjectId::from_hex(id));
+            (found.parent.unwrap_or(found.commit), checkpoint)
+        }
+        (None, Some(found)) => (found.commit, None),
+        (None, None) => {
+            return Err(RunError::NeverBegun {
+                run: run.workflow.named().to_owned(),
+                phase: to.to_owned(),
+            }
+            .into());
+        }
     };
-    if let Some((transition, event)) = line
-        .iter()
-        .find_map(|found| Some((found, begins(&found.message)?)))
-    {
-        let revision = transition.parent.unwrap_or(transition.commit);
-        let checkpoint = event
-            .checkpoints
-            .first()
-            .and_then(|id| ObjectId::from_hex(id));
-        return Ok(Goal {
-            checkpoint,
-            revision,
-            state: read(store, run, revision)?,
-        });
-    }
-    let is_revision = options.to.len() >= 7;
-    let found = line
-        .iter()
-        .find(|found| is_revision && found.commit.to_hex().starts_with(&options.to));
-    let found = found.ok_or_else(|| RunError::NeverBegun {
-        run: run.workflow.named().to_owned(),
-        phase: options.to.clone(),
-    })?;
+    let state = Workflow::from_json(&store.workflow_state(revision)?)
+        .map_err(|why| Error::damaged(format!("workflow {}", run.workflow.named()), why))?;
     Ok(Goal {
-        checkpoint: None,
-        revision: found.commit,
-        state: read(store, run, found.commit)?,
+        checkpoint,
+        revision,
+        state,
     })
-}
-
-fn read(store: &Store, run: &Run, revision: ObjectId) -> Result<Workflow> {
-    let state = store.workflow_revision(revision)?.state;
-    Workflow::from_json(&state)
-        .map_err(|why| Error::damaged(format!("workflow {}", run.workflow.named()), why))
 }

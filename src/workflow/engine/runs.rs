@@ -97,12 +97,8 @@ impl Runs {
     }
 
     fn add(&mut self, store: &Store, name: String, tip: ObjectId, is_archived: bool) {
-        let read = store
-            .workflow_revision(tip)
-            .map_err(|error| error.to_string());
-        match read.and_then(|revision| {
-            Workflow::from_json(&revision.state).map_err(|why| why.to_string())
-        }) {
+        let read = store.workflow_state(tip).map_err(|error| error.to_string());
+        match read.and_then(|state| Workflow::from_json(&state).map_err(|why| why.to_string())) {
             Ok(mut workflow) => {
                 if !is_archived {
                     // It may have been reopened under another id.
