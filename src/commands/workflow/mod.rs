@@ -16,17 +16,15 @@ use crate::commands::workflow::resume::RecoverArgs;
 use crate::error::sentence::CommandWords;
 use crate::model::json::{ChangeJson, CheckpointRef, plan_changes};
 use crate::ops::restore::restore_options::RestoreOutcome;
-use crate::workflow::documents::find_documents::render;
-use crate::workflow::engine::import_export::{self, ExportOptions, Exported, ImportOptions};
-use crate::workflow::engine::init_run::{self, InitOptions};
-use crate::workflow::engine::make_mini_commit::{commit_project, will_commit};
-use crate::workflow::engine::phase_transitions::{self, Finish, Start};
+use crate::workflow::documents::render;
+use crate::workflow::engine::end::{CleanupOptions, EndMode, EndOutcome, cleanup, end};
+use crate::workflow::engine::exchange::{self, ExportOptions, Exported, ImportOptions};
+use crate::workflow::engine::init::{self, InitOptions};
+use crate::workflow::engine::phase::{self, Finish, Start, commit_project, will_commit};
 use crate::workflow::engine::report::{Status, list, show};
 use crate::workflow::engine::resume::ResumeOptions;
 use crate::workflow::engine::rewind::{self, RewindOptions, RewindOutcome};
-use crate::workflow::engine::run_lifecycle::{CleanupOptions, EndMode, EndOutcome, cleanup, end};
-use crate::workflow::engine::step::{StepOptions, check_expected, step};
-use crate::workflow::engine::transition::StepOutcome;
+use crate::workflow::engine::transact::{StepOptions, StepOutcome, check_expected, step};
 use crate::workflow::rules::change::{Change, Given};
 use crate::workflow::rules::phase::Task;
 use crate::workflow::rules::status::PhaseStatus;
@@ -304,12 +302,6 @@ const TRAITS: Properties = Properties {
     ..Properties::LONG
 };
 
-/// The end of a transition: partial if a profile file could not be written.
-fn stepped(stepped: (StepOutcome, Vec<Warning>)) -> Done<StepOutcome> {
-    let is_partial = stepped.0.is_partial;
-    Done::from(stepped).exit_if(is_partial, exit_code::PARTIAL)
-}
-
 /// The end of a check: errors in a run count as damage.
 fn check((status, warnings): (Status, Vec<Warning>)) -> Done<Checked> {
     let checked = Checked(status);
@@ -336,13 +328,13 @@ impl RunCommand for WorkflowArgs {
         Ok(match self.command {
             Of::Init(options) => {
                 let plan = options.plan.as_deref().map(args::content).transpose()?;
-                let begun = init_run::init(context, &options, plan.as_deref())?;
-                cmd.print(context, &stepped(begun))
+                let begun = init::init(context, &options, plan.as_deref())?;
+                cmd.print(context, &begun.into())
             }
             Of::Status { run, file } => {
                 let document = file.as_deref().map(args::content).transpose()?;
                 let found = match document {
-                    Some(document) => import_export::status_of_document(context, &document)?,
+                    Some(document) => exchange::status_of_document(context, &document)?,
                     None => report::status(context, &cmd.printer.place, run.name(), true)?,
                 };
                 cmd.print(context, &Done::from(found))
@@ -359,7 +351,7 @@ impl RunCommand for WorkflowArgs {
             Of::Rewind(options) => cmd.print(context, &rewind(context, cmd, options)?.into()),
             Of::Note { note, step: of } => {
                 let noted = step(context, &of, &note.into())?;
-                cmd.print(context, &stepped(noted))
+                cmd.print(context, &noted.into())
             }
             Of::List { kind, all } => {
                 cmd.print(context, &list(context, kind.as_deref(), all)?.into())
@@ -382,12 +374,10 @@ impl RunCommand for WorkflowArgs {
             Of::Cleanup(options) => cmd.print(context, &cleanup(context, options)?.into()),
             Of::Import(options) => {
                 let document = args::content(&options.file)?;
-                let imported = import_export::import(context, &options, &document)?;
-                cmd.print(context, &stepped(imported))
+                let imported = exchange::import(context, &options, &document)?;
+                cmd.print(context, &imported.into())
             }
-            Of::Export(options) => {
-                cmd.print(context, &import_export::export(context, &options)?.into())
-            }
+            Of::Export(options) => cmd.print(context, &exchange::export(context, &options)?.into()),
         })
     }
 }
@@ -406,10 +396,10 @@ impl Command for PhaseArgs {
         let options = &self.step;
         let change = match self.command {
             PhaseCommand::Start(begin) => {
-                return Ok(stepped(phase_transitions::start(context, options, &begin)?));
+                return Ok(phase::start(context, options, &begin)?.into());
             }
             PhaseCommand::Done(finish) => {
-                return Ok(stepped(finish_phase(context, cmd, options, &finish)?));
+                return Ok(finish_phase(context, cmd, options, &finish)?.into());
             }
             PhaseCommand::Progress { text, phase } => {
                 Change::of_phase("progress", phase.as_deref()).noting(text)
@@ -431,7 +421,7 @@ impl Command for PhaseArgs {
             }
             PhaseCommand::Approve { phase } => Change::of_phase("approve", phase.as_deref()),
         };
-        Ok(stepped(step(context, options, &change)?))
+        Ok(step(context, options, &change)?.into())
     }
 }
 
@@ -478,7 +468,7 @@ impl Command for TaskArgs {
             TaskCommand::Reset { id } => Change::of_task("reset", &id),
         };
         let changed = step(context, &self.step, &Change { given, ..change })?;
-        Ok(stepped(changed).map(Either::First))
+        Ok(Done::from(changed).map(Either::First))
     }
 }
 
@@ -495,7 +485,7 @@ fn finish_phase(
         let what = "commit everything in the project's own repository";
         cmd.ask(context, what, &format!("{what}?"))?;
     }
-    let mut outcome = phase_transitions::done(context, options, finish)?;
+    let mut outcome = phase::done(context, options, finish)?;
     if commits {
         let children = cmd.children(context);
         commit_project(context, options, &mut outcome, &|message| {

@@ -8,14 +8,14 @@ use crate::commands::prelude::*;
 use crate::commands::workflow::report::{ago, changed, findings, remarks, summary, with_place};
 use crate::error::Code;
 use crate::error::sentence::Sentence;
-use crate::workflow::documents::conflict::{Conflict, ConflictKind, in_words};
-use crate::workflow::documents::find_documents::render;
-use crate::workflow::documents::import_edits::{self, Imported};
-use crate::workflow::engine::repair_run::{self, RecoverOutcome, Take};
+use crate::workflow::documents::conflict::{Conflict, in_words};
+use crate::workflow::documents::render;
+use crate::workflow::documents::sync::{Imported, open_imported};
+use crate::workflow::engine::recover::{self as repair_run, RecoverOutcome, Take};
 use crate::workflow::engine::report::{self, Status};
 use crate::workflow::engine::resume::{self as op, ResumeOptions, ResumeOutcome};
 use crate::workflow::engine::runs::Runs;
-use crate::workflow::engine::step::StepOptions;
+use crate::workflow::engine::transact::StepOptions;
 use crate::workflow::profiles::dispatch::profile_of_path;
 use crate::workflow::rules::dialog::{Chosen, Dialog};
 use crate::workflow::rules::phase::Phase;
@@ -36,7 +36,7 @@ pub struct RecoverArgs {
     /// Run; with --take, path of a file
     #[arg(value_name = "WORKFLOW|PATH")]
     pub what: Option<String>,
-    /// Side that counts: file, state or none; what it replaces is kept aside
+    /// Side that counts: state or none; what it replaces is kept aside
     #[arg(long, value_name = "SIDE", conflicts_with = "dry_run")]
     pub take: Option<Take>,
     /// Only show what would be done
@@ -291,7 +291,7 @@ pub fn settle_first(
         return Ok(None);
     }
     let named = options.run.as_deref();
-    let Some(imported) = import_edits::open_imported(context)? else {
+    let Some(imported) = open_imported(context)? else {
         return Ok(None);
     };
     let Imported {
@@ -335,7 +335,7 @@ pub fn recover(
     args: &RecoverArgs,
 ) -> Result<Recovered> {
     let named = args.what.as_deref();
-    let imported = import_edits::open_imported(context)?;
+    let imported = open_imported(context)?;
     let is_named = |conflict: &Conflict| {
         named.is_none_or(|named| conflict.path == named || conflict.run.as_deref() == Some(named))
     };
@@ -388,13 +388,15 @@ fn settle(
 
 /// Formats what is wrong with a file, and all that is in it.
 fn content(conflict: &Conflict) -> String {
-    let ConflictKind::Malformed { findings, raw } = &conflict.kind else {
-        return String::new();
-    };
     let mut text = format!("State file is malformed: {}\n", escape(&conflict.path));
-    text.extend(findings.iter().map(|one| format!("  {}\n", in_words(one))));
+    text.extend(
+        conflict
+            .findings
+            .iter()
+            .map(|one| format!("  {}\n", in_words(one))),
+    );
     text += "It says:\n";
-    let raw = String::from_utf8_lossy(raw);
+    let raw = String::from_utf8_lossy(&conflict.raw);
     text.extend(raw.lines().map(|line| format!("  | {}\n", escape(line))));
     text
 }
@@ -470,7 +472,6 @@ impl Text for RecoverOutcome {
                 Take::State => format!("Wrote {path} from the recorded state"),
                 Take::None => format!("Put {path} aside"),
                 Take::Copy => format!("Left {path} for you to fix"),
-                Take::File => format!("Imported {path}"),
             };
             let kept = self.kept_as.as_ref();
             let kept = kept.map(|to| format!("; what it said is kept as {}", escape(to)));
@@ -482,10 +483,15 @@ impl Text for RecoverOutcome {
         }
         let id = self.run.as_ref().map(|run| escape(run.workflow.named()));
         let id = id.unwrap_or_default();
-        if self.recovered.is_empty() {
-            return outln!(out, "Nothing to recover in {id}.");
-        }
         let word = if self.dry_run { "would be" } else { "was" };
+        if self.reopened {
+            outln!(out, "Workflow {id} {word} reopened.");
+        } else if self.recovered.is_empty() {
+            outln!(out, "Nothing to recover in {id}.");
+        }
+        if self.recovered.is_empty() {
+            return;
+        }
         outln!(out, "In {id} this {word} repaired:");
         for what in &self.recovered {
             outln!(out, "  {}", escape(what));

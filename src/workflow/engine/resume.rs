@@ -9,14 +9,13 @@ use crate::model::json::TimeText;
 use crate::ops::context::Context;
 use crate::ops::session::Session;
 use crate::ops::warning::Warning;
-use crate::workflow::engine::init_run::start_fresh;
+use crate::workflow::engine::init::start_fresh;
 use crate::workflow::engine::observe::observe;
-use crate::workflow::engine::phase_transitions::{self, Start};
-use crate::workflow::engine::repair_run::repair_chosen;
+use crate::workflow::engine::phase::{self, Start};
+use crate::workflow::engine::recover::repair_chosen;
 use crate::workflow::engine::report::Status;
 use crate::workflow::engine::runs::Run;
-use crate::workflow::engine::step::{StepOptions, actor, with_run};
-use crate::workflow::engine::transition::{abandon_run, change_run};
+use crate::workflow::engine::transact::{StepOptions, abandon_run, actor, change_run, with_run};
 use crate::workflow::rules::advice;
 use crate::workflow::rules::change::Change;
 use crate::workflow::rules::dialog::Chosen;
@@ -179,7 +178,7 @@ fn pick(
     for reset in &resets {
         run = change_run(context, session, &run, reset, &actor(context, options))?.run;
     }
-    let started = phase_transitions::start_in(context, session, options, &run, &start);
+    let started = phase::start_in(context, session, options, &run, &start);
     let with_state = |error: Error| {
         if error.is_of_run() {
             error.with_state(&run.workflow)

@@ -43,7 +43,7 @@ pub fn take_back(run: &str, to: &str) -> String {
 }
 
 // Steps after the commit point, as the warning names them if they fail.
-pub const NOTING_FILES: &str = "noting which state files were written";
+pub const MOVING_FILES: &str = "moving the files of the run that has ended";
 pub const NOTING_NEW_FILES: &str = "noting which files are new";
 pub const MINI_COMMIT: &str = "making the checkpoint of every third phase";
 pub const REMOVING_FAILED: &str = "removing the file of the run that had failed";

@@ -9,21 +9,21 @@ use crate::error::{Error, Result};
 use crate::model::run_id;
 use crate::ops::context::Context;
 use crate::ops::open_store::open_usable;
-use crate::ops::session::{self, Session};
+use crate::ops::session::Session;
 use crate::ops::warning::Warning;
-use crate::store::repository::Store;
-use crate::workflow::documents::conflict::{self, Conflict};
-use crate::workflow::documents::{git_ignored, import_edits, leftovers};
-use crate::workflow::engine::run_lifecycle;
-use crate::workflow::engine::runs::{Run, Runs};
-use crate::workflow::engine::step::{self, StepOptions};
-use crate::workflow::engine::transition::{self, StepOutcome};
+use crate::workflow::documents::files::{self, Leaving};
+use crate::workflow::documents::sync::end_if_settled;
+use crate::workflow::documents::{conflict, git_ignored};
+use crate::workflow::engine::end;
+use crate::workflow::engine::runs::{Run, Runs, free_id};
+use crate::workflow::engine::transact::{
+    StepOptions, StepOutcome, abandon_run, actor, record, with_session,
+};
 use crate::workflow::plan;
-use crate::workflow::profiles::{dispatch, registry};
+use crate::workflow::profiles::dispatch;
 use crate::workflow::rules::change::Change;
 use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::profile::Profile;
-use crate::workflow::rules::status::RunStatus;
 use crate::workflow::rules::workflow::Workflow;
 use crate::workflow::words::input_error::InputError;
 use crate::workflow::words::reasons::EndReason;
@@ -75,85 +75,62 @@ pub fn init(
         return Err(Error::root_missing(context.root.path()));
     }
     let store = open_usable(context, false)?;
-    let mut session = session::begin(context, &store)?;
-    let conflicts = import_edits::import(context, &mut session)?;
-    end_removed(context, &mut session, &workflow, &conflicts)?;
-    run_lifecycle::expire(context, &mut session);
-    if options.id.is_none() {
-        refuse_same(&store, &workflow)?;
-    }
-    let wanted = options.id.clone().unwrap_or_else(|| workflow.id.clone());
-    workflow.id = import_edits::free_id(&store, &wanted)?;
-    if options
-        .id
-        .as_ref()
-        .is_some_and(|wanted| *wanted != workflow.id)
-    {
-        return Err(RunError::WorkflowExists(wanted).into());
-    }
-    for profile in &workflow.profiles {
-        let is_in_way = |conflict: &&Conflict| {
-            dispatch::profile_of_path(&conflict.path) == Some(*profile) && !conflict.is_gone()
+    let (outcome, mut warnings) = with_session(context, &store, |session, conflicts| {
+        end::expire(context, session);
+        let runs = Runs::live(&store)?;
+        // A new session may not know that the task has begun.
+        let mut open = runs.runs.iter().filter(|run| run.workflow.status.is_open());
+        let same = open.find(|run| options.id.is_none() && is_same(&run.workflow, &workflow));
+        if let Some(run) = same {
+            return Err(in_way(run, RunError::SameTask));
+        }
+        let wanted = workflow.id.clone();
+        workflow.id = free_id(&store, &wanted)?;
+        if options.id.is_some() && workflow.id != wanted {
+            return Err(RunError::WorkflowExists(wanted).into());
+        }
+        // In the registry each run has a file of its own.
+        let is_in_way = |path: &str| {
+            dispatch::profile_of_path(path).is_some_and(|profile| {
+                profile != Profile::Registry && workflow.profiles.contains(&profile)
+            })
         };
-        if let Some(conflict) = conflicts
-            .iter()
-            .find(is_in_way)
-            .filter(|_| *profile != Profile::Registry)
-        {
+        if let Some(conflict) = conflicts.iter().find(|found| is_in_way(&found.path)) {
             return Err(conflict.problem(None));
         }
-        make_room(context, &mut session, *profile, &workflow)?;
-    }
-    let actor = step::actor(context, &StepOptions::default());
-    // A plan may mark all its phases as complete.
-    import_edits::end_if_settled(&mut workflow, context.now_ms);
-    let event = Change {
-        note: Some(workflow.kind.clone()),
-        ..Change::new("init", &actor)
-    };
-    let outcome = transition::record(context, &mut session, None, workflow, event)?;
-    let mut warnings = session.warnings;
+        make_room(context, session, &runs, &workflow)?;
+        // A plan may mark all its phases as complete.
+        end_if_settled(&mut workflow, context.now_ms);
+        let event = Change {
+            note: Some(workflow.kind.clone()),
+            ..Change::new("init", &actor(context, &StepOptions::default()))
+        };
+        record(context, session, None, workflow, event, None)
+    })?;
     warnings.extend(git_ignored::lines_missing(context, &outcome.run.workflow));
     Ok((outcome, warnings))
 }
 
-/// Ends runs whose file was removed and whose place this run takes.
-fn end_removed(
+/// Frees the files that a run needs: an open run keeps them, and one that has ended is archived
+/// with them.
+///
+/// # Errors
+/// An open run is in the way, or a file cannot be moved.
+pub fn make_room(
     context: &Context,
     session: &mut Session<'_>,
+    runs: &Runs,
     workflow: &Workflow,
-    conflicts: &[Conflict],
 ) -> Result<()> {
-    let gone: Vec<&Conflict> = conflicts
-        .iter()
-        .filter(|conflict| conflict.is_gone())
-        .collect();
-    if gone.is_empty() {
-        return Ok(());
-    }
-    for run in Runs::live(session.locked.store())?.runs {
-        let shares = |profile: &Profile| {
-            *profile != Profile::Registry && workflow.profiles.contains(profile)
-        };
-        let is_replaced =
-            run.workflow.profiles.iter().any(shares) || is_same(&run.workflow, workflow);
-        if let Some(conflict) = gone
-            .iter()
-            .find(|conflict| is_replaced && conflict.concerns(&run.workflow))
-        {
-            let why = EndReason::RemovedAndReplaced(conflict.path.clone());
-            import_edits::end_run(context, session, &run, &why)?;
+    for run in runs.in_the_way(workflow) {
+        if run.workflow.status.is_open() {
+            return Err(in_way(run, RunError::OpenInSameFile));
         }
+        files::put_all_aside(context, &run.workflow, Leaving::Archived)?;
+        session.locked.archive_workflow(&run.workflow.id)?;
+        files::trim_archives(context, session);
     }
     Ok(())
-}
-
-/// Refuses a task that an open run already has; a new session may not know about it.
-fn refuse_same(store: &Store, workflow: &Workflow) -> Result<()> {
-    let runs = Runs::live(store)?.runs;
-    runs.iter()
-        .find(|run| run.workflow.status.is_open() && is_same(&run.workflow, workflow))
-        .map_or(Ok(()), |run| Err(in_way(run, RunError::SameTask)))
 }
 
 /// Compares by description, or without one by phases and profiles.
@@ -258,54 +235,6 @@ fn plan_phases(workflow: &mut Workflow, options: &InitOptions, plan: Option<Valu
     Ok(())
 }
 
-/// Frees the file that this run needs. Two profiles have a single file: an open run keeps it, an
-/// ended run gives it up. In the registry each run has its own, unless invalid ids share a name.
-fn make_room(
-    context: &Context,
-    session: &mut Session<'_>,
-    profile: Profile,
-    workflow: &Workflow,
-) -> Result<()> {
-    let runs = Runs::live(session.locked.store())?.runs;
-    if profile == Profile::Registry {
-        let path = registry::path(workflow);
-        let taken = runs
-            .iter()
-            .find(|run| run.workflow.documents.contains_key(&path));
-        return taken.map_or(Ok(()), |run| Err(in_way(run, RunError::SameFile)));
-    }
-    for run in runs
-        .into_iter()
-        .filter(|run| run.workflow.profiles.contains(&profile))
-    {
-        if run.workflow.status.is_open() {
-            return Err(in_way(&run, RunError::OpenInSameFile));
-        }
-        give_up_file(context, session, &run, profile)?;
-    }
-    Ok(())
-}
-
-fn give_up_file(
-    context: &Context,
-    session: &mut Session<'_>,
-    run: &Run,
-    profile: Profile,
-) -> Result<()> {
-    run_lifecycle::put_files_aside(context, session, &run.workflow, false)?;
-    let mut next = run.workflow.clone();
-    next.profiles.retain(|kept| *kept != profile);
-    next.documents
-        .retain(|path, _| dispatch::profile_of_path(path) != Some(profile));
-    let event = Change::new("archive files", "checkpoint");
-    transition::record(context, session, Some(run.tip), next, event)?;
-    session
-        .locked
-        .archive_workflow(&run.workflow.id, &run.workflow.id)?;
-    leftovers::trim_archives(context, session);
-    Ok(())
-}
-
 /// Begins the plan of a run again. The old run, which may be the only record of what was done, is
 /// archived first.
 ///
@@ -319,34 +248,30 @@ pub fn start_fresh(
 ) -> Result<StepOutcome> {
     let next = fresh_copy(context, session, &run.workflow)?;
     let reason = EndReason::StartedFresh.to_string();
-    let old = transition::abandon_run(context, session, run, &reason, actor)?;
+    let old = abandon_run(context, session, run, &reason, actor)?;
     let event = Change {
         note: Some(old.run.workflow.id),
         ..Change::new("init", actor)
     };
-    transition::record(context, session, None, next, event)
+    record(context, session, None, next, event, None)
 }
 
 /// Returns the plan of a run as it was at the beginning, under a new id and without its results.
 fn fresh_copy(context: &Context, session: &Session<'_>, old: &Workflow) -> Result<Workflow> {
-    let mut next = old.clone();
-    next.id = import_edits::free_id(
-        session.locked.store(),
-        &run_id::make(&old.kind, &old.project, context.now_ms),
-    )?;
-    next.status = RunStatus::Open;
-    (next.created_ms, next.updated_ms, next.finished_ms) = (context.now_ms, context.now_ms, None);
-    (next.resume_count, next.interrupted, next.last_error) = (0, None, None);
-    next.mini_commits.clear();
+    let wanted = run_id::make(&old.kind, &old.project, context.now_ms);
+    let id = free_id(session.locked.store(), &wanted)?;
+    let (kind, project) = (old.kind.clone(), old.project.clone());
+    let mut next = Workflow::new(id, kind, project, context.now_ms);
+    next.description.clone_from(&old.description);
+    next.profiles.clone_from(&old.profiles);
+    next.context.branch.clone_from(&old.context.branch);
+    next.documents.clone_from(&old.documents);
     next.documents.retain(|path, _| path == plan::PLAN);
-    next.context.key_decisions.clear();
-    next.context.file_paths.clear();
-    next.state.clear();
+    next.phases.clone_from(&old.phases);
     next.forget_unplanned(|_| false);
     for phase in &mut next.phases {
         phase.reset();
         (phase.attempts, phase.before) = (0, None);
     }
-    next.tasks.clear();
     Ok(next)
 }

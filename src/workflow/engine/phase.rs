@@ -1,30 +1,40 @@
-//! `phase start` and `phase done`: the transitions that make checkpoints of the files.
+//! `phase start` and `phase done`: the transitions that make checkpoints of the files, one more
+//! after every third phase, and on request a commit in the project.
+
+use std::ops::RangeInclusive;
 
 use crate::base::text::escape;
 use crate::error::{Code, Error, Result};
+use crate::model::checkpoint::retention::Evicted;
 use crate::model::state::object_id::ObjectId;
 use crate::ops::context::Context;
-use crate::ops::create::options::DedupPolicy;
+use crate::ops::create::command::create_in;
+use crate::ops::create::options::{CreateOptions, DedupPolicy};
+use crate::ops::maintain::auto_gc::auto_gc;
 use crate::ops::session::Session;
 use crate::ops::warning::Warning;
 use crate::ops::warning::run_warning::RunWarning;
 use crate::store::refs::commit_reader::read_checkpoint;
 use crate::store::repository::Store;
 use crate::store::trees::tree_memo::TreeMemo;
-use crate::workflow::documents::import_edits;
-use crate::workflow::engine::make_mini_commit;
+use crate::workflow::documents::sync::sync;
 use crate::workflow::engine::observe::observe;
-use crate::workflow::engine::run_checkpoint::{RunCheckpoint, snapshot};
+use crate::workflow::engine::report;
 use crate::workflow::engine::runs::Run;
-use crate::workflow::engine::step::{StepOptions, actor, choose, with_run};
-use crate::workflow::engine::transition::{StepOutcome, change_run};
+use crate::workflow::engine::transact::{
+    StepOptions, StepOutcome, actor, change_run, choose, step, with_run,
+};
 use crate::workflow::rules::change::{Change, Given};
+use crate::workflow::rules::mini_commit::{
+    mini_commit_due, mini_commit_message, project_commit_due,
+};
 use crate::workflow::rules::profile::Profile;
 use crate::workflow::rules::status::PhaseStatus;
-use crate::workflow::rules::workflow::Workflow;
+use crate::workflow::rules::workflow::{MiniCommit, Workflow};
 use crate::workflow::words::reasons::{
     MINI_COMMIT, NOTING_NEW_FILES, phase_under_way, too_many_files,
 };
+use crate::workflow::words::run_error::RunError;
 use crate::worktree::git::git_head;
 
 /// Hex digits of an abbreviated commit id.
@@ -88,6 +98,14 @@ impl Start {
     }
 }
 
+/// What came of the checkpoint that a transition asks for.
+#[derive(Default)]
+struct Made {
+    /// `None` if none was made, as the warnings say.
+    id: Option<ObjectId>,
+    evicted: Vec<Evicted>,
+}
+
 /// Makes the checkpoint `pre-<phase>`, then begins the phase. No checkpoint is made beside a
 /// running phase, because it would hold half of that phase's work.
 ///
@@ -121,7 +139,7 @@ pub fn start_in(
         .running()
         .find(|other| other.id != id && other.status == PhaseStatus::InProgress);
     let made = match beside {
-        _ if begin.no_snapshot => RunCheckpoint::default(),
+        _ if begin.no_snapshot => Made::default(),
         Some(other) => left_out(session, &reason, phase_under_way(&escape(&other.id))),
         None => phase_checkpoint(context, session, run, &reason, DedupPolicy::Never)?,
     };
@@ -149,7 +167,7 @@ pub fn done(
         run.workflow.after(&change, context.now_ms)?;
         let id = change.phase.clone().unwrap_or_default();
         let made = if typed.no_snapshot {
-            RunCheckpoint::default()
+            Made::default()
         } else {
             let reason = format!("post-{id}");
             phase_checkpoint(context, session, &run, &reason, DedupPolicy::Always)?
@@ -169,30 +187,108 @@ pub fn done(
         let mut outcome = change_run(context, session, &run, &change, &actor)?;
         outcome.evicted = made.evicted;
         if is_pipeline && !typed.no_snapshot {
-            add_mini_commit(context, session, &actor, &mut outcome);
+            match mini_checkpoint(context, session, &mut outcome, &actor) {
+                // A hold delays it until the next phase is done.
+                Err(e) if e.code == Code::HELD => {}
+                done => {
+                    let failed = done.err().map(Warning::bookkeeping(MINI_COMMIT));
+                    session.warnings.extend(failed);
+                }
+            }
         }
         Ok(outcome)
     })
 }
 
-/// Makes the named checkpoint that is due after every third phase. A failure is a warning: the
-/// phase stays done.
-fn add_mini_commit(
+/// Makes the named checkpoint that is due after every third phase.
+fn mini_checkpoint(
     context: &Context,
     session: &mut Session<'_>,
-    actor: &str,
     outcome: &mut StepOutcome,
-) {
-    match make_mini_commit::make_checkpoint(context, session, &outcome.run, actor) {
-        Ok(Some(step)) => {
-            outcome.run = step.run;
-            outcome.evicted.extend(step.evicted);
-        }
-        // A hold delays it until the next phase is done.
-        Ok(_) => {}
-        Err(e) if e.code == Code::HELD => {}
-        Err(e) => session.warnings.push(Warning::bookkeeping(MINI_COMMIT)(e)),
+    actor: &str,
+) -> Result<()> {
+    let workflow = &outcome.run.workflow;
+    let Some(range) = mini_commit_due(workflow) else {
+        return Ok(());
+    };
+    let message = mini_commit_message(workflow, &range);
+    let reason = message.lines().next().unwrap_or_default();
+    let made = snapshot(context, session, workflow, reason, DedupPolicy::Never)?;
+    let change = mini_commit(&range, made.id.map(ObjectId::to_hex), None);
+    outcome.run = change_run(context, session, &outcome.run, &change, actor)?.run;
+    outcome.evicted.extend(made.evicted);
+    Ok(())
+}
+
+fn mini_commit(
+    range: &RangeInclusive<usize>,
+    checkpoint: Option<String>,
+    commit: Option<String>,
+) -> Change {
+    let checkpoints = checkpoint.iter().cloned().collect();
+    let made = MiniCommit {
+        completed: *range.end(),
+        checkpoint,
+        commit,
+    };
+    let given = Given {
+        mini_commit: Some(made),
+        ..Given::default()
+    };
+    Change {
+        checkpoints,
+        given,
+        ..Change::new("mini-commit", "")
     }
+}
+
+/// Checks that a commit in the project is due once another phase is done, and possible there.
+///
+/// # Errors
+/// Git would use a repository above the root, or finish an operation under way.
+pub fn will_commit(context: &Context, options: &StepOptions) -> Result<bool> {
+    let (status, _) = report::status(context, options.run.as_deref(), false)?;
+    if project_commit_due(&status.run.workflow, 1).is_none() {
+        return Ok(false);
+    }
+    match git_head::under_way(context.root.path()) {
+        Ok(None) => Ok(true),
+        Ok(Some(operation)) => Err(RunError::GitUnderWay {
+            operation: operation.to_string(),
+        }
+        .into()),
+        Err(why) => Err(RunError::NoRepository {
+            why: why.to_string(),
+        }
+        .into()),
+    }
+}
+
+/// Makes the commit in the project's own repository that is due, and records it.
+///
+/// The store is not locked during the commit: hooks of the project may run this program.
+///
+/// # Errors
+/// The commit was refused; it stays due.
+pub fn commit_project(
+    context: &Context,
+    options: &StepOptions,
+    (done, warnings): &mut (StepOutcome, Vec<Warning>),
+    commit: &dyn Fn(&str) -> Result<()>,
+) -> Result<()> {
+    let Some(range) = project_commit_due(&done.run.workflow, 0) else {
+        return Ok(());
+    };
+    commit(&mini_commit_message(&done.run.workflow, &range))?;
+    let made = git_head::read(context.root.path()).and_then(|head| head.commit);
+    let of_run = StepOptions {
+        actor: options.actor.clone(),
+        ..StepOptions::of_run(&done.run.workflow.id)
+    };
+    let (step, more) = step(context, &of_run, &mini_commit(&range, None, made))?;
+    done.run = step.run;
+    warnings.extend(more);
+    Ok(())
 }
 
 /// Reads the run again: a file of it may have been edited while a large directory was captured.
@@ -205,12 +301,42 @@ fn reread(
     if run.workflow.profiles.is_empty() {
         return Ok(run.clone());
     }
-    let conflicts = import_edits::import(context, session)?;
+    let conflicts = sync(context, session)?;
     let of_run = StepOptions {
         run: Some(run.workflow.id.clone()),
         ..options.clone()
     };
     choose(session.locked.store(), &of_run, &conflicts)
+}
+
+/// Makes a checkpoint of the files; an identical newest one causes no warning.
+fn snapshot(
+    context: &Context,
+    session: &mut Session<'_>,
+    workflow: &Workflow,
+    reason: &str,
+    dedup: DedupPolicy,
+) -> Result<Made> {
+    if context.settings.unread.is_some() {
+        // The transition counts, and the warning on the settings says that no checkpoint is made.
+        return Ok(Made::default());
+    }
+    let options = CreateOptions {
+        dedup,
+        ..CreateOptions::automatic(reason, &workflow.kind)?
+    };
+    let mut outcome = create_in(context, session, &options)?;
+    if outcome.skipped.is_none() && context.settings.auto_prune {
+        // The transitions merge packs themselves.
+        outcome.warnings.extend(auto_gc(context, session, &|| true));
+    }
+    let warnings = outcome.warnings.into_iter();
+    let warnings = warnings.filter(|warning| !matches!(warning, Warning::Dedup { .. }));
+    session.warnings.extend(warnings);
+    Ok(Made {
+        id: outcome.checkpoint.map(|checkpoint| checkpoint.id),
+        evicted: outcome.evicted,
+    })
 }
 
 /// Makes a checkpoint for a phase; under a hold none is made, and the transition is still recorded.
@@ -220,7 +346,7 @@ fn phase_checkpoint(
     run: &Run,
     reason: &str,
     dedup: DedupPolicy,
-) -> Result<RunCheckpoint> {
+) -> Result<Made> {
     match snapshot(context, session, &run.workflow, reason, dedup) {
         Err(error) if error.code == Code::HELD => {
             let why = error.why().unwrap_or_default().to_owned();
@@ -230,13 +356,12 @@ fn phase_checkpoint(
     }
 }
 
-fn left_out(session: &mut Session<'_>, reason: &str, why: String) -> RunCheckpoint {
+fn left_out(session: &mut Session<'_>, reason: &str, why: String) -> Made {
     let reason = reason.to_owned();
     let warning = RunWarning::SnapshotLeftOut { reason, why };
     session.warnings.push(warning.into());
-    RunCheckpoint::default()
+    Made::default()
 }
-
 /// Returns files created during the phase, as far as the checkpoints around it show.
 fn new_files(store: &Store, workflow: &Workflow, done: &Change) -> Result<Vec<String>> {
     let phase = done.phase.as_deref().and_then(|id| workflow.phase(id));
