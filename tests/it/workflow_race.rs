@@ -91,12 +91,12 @@ fn of_all_who_end_a_phase_at_once_one_does() {
         for run in runs.iter().filter(|run| run.code != 0) {
             assert_eq!(run.code, 4, "{run}");
             assert!(
-                ["already_complete", "moved_on"].contains(&&*run.error_code()),
+                ["wrong_state", "moved_on"].contains(&&*run.error_code()),
                 "{run}"
             );
             let error = run.json()["error"].clone();
             assert_eq!(error["run"]["id"], "r", "{run}");
-            if run.error_code() == "already_complete" {
+            if run.error_code() == "wrong_state" {
                 assert_eq!(error["run"]["completed"], json!(["one"]), "{run}");
             }
         }

@@ -3,10 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Subcommand;
-use serde_json::Value;
 
 use crate::answer::words::eviction_lines;
-use crate::base::json::parse;
 use crate::base::text::{escape, escape_line};
 use crate::commands::args::{self, PlanArgs};
 use crate::commands::prelude::*;
@@ -25,10 +23,10 @@ use crate::workflow::engine::report::{Status, list, show};
 use crate::workflow::engine::resume::ResumeOptions;
 use crate::workflow::engine::rewind::{self, RewindOptions, RewindOutcome};
 use crate::workflow::engine::transact::{StepOptions, StepOutcome, check_expected, step};
-use crate::workflow::rules::change::{Change, Given};
+use crate::workflow::rules::change::{Change, Given, Note};
 use crate::workflow::rules::phase::Task;
 use crate::workflow::rules::status::PhaseStatus;
-use crate::workflow::words::run_error::phase_command;
+use crate::workflow::words::phase_command;
 
 pub mod report;
 pub mod resume;
@@ -248,52 +246,6 @@ pub enum TaskCommand {
         #[arg(long, value_name = "PHASE")]
         phase: Option<String>,
     },
-}
-
-/// Record what a new session should know
-#[derive(Clone, Debug, Default, clap::Args)]
-#[group(id = "noted", multiple = true)]
-pub struct Note {
-    /// Decision (repeatable)
-    #[arg(long = "decision", value_name = "TEXT")]
-    pub decisions: Vec<String>,
-    /// File made or changed (repeatable)
-    #[arg(long = "file", value_name = "PATH")]
-    pub files: Vec<String>,
-    /// Key of the run or of its free state, with JSON or plain text; null removes it (repeatable)
-    #[arg(long, value_name = "KEY=VALUE", value_parser = pair)]
-    pub set: Vec<(String, Value)>,
-    /// The run was interrupted, for this reason
-    #[arg(long, value_name = "REASON", num_args = 0..=1, require_equals = true)]
-    #[arg(default_missing_value = "interrupted")]
-    pub interrupted: Option<String>,
-}
-
-/// Reads `KEY=VALUE`. Other text than JSON is taken as is, to spare the user a second level of
-/// quotes.
-fn pair(typed: &str) -> Result<(String, Value)> {
-    let unlike = || Error::usage(format!("'{typed}' is not KEY=VALUE"));
-    let (key, value) = typed.split_once('=').ok_or_else(unlike)?;
-    let value = parse(value.as_bytes()).unwrap_or_else(|_| Value::from(value));
-    Ok((key.to_owned(), value))
-}
-
-impl From<Note> for Change {
-    fn from(note: Note) -> Self {
-        let keys: Vec<&str> = note.set.iter().map(|(key, _)| key.as_str()).collect();
-        let keys = keys.join(", ");
-        let change = match note.interrupted {
-            Some(reason) => Self::new("interrupt", "").noting(reason),
-            None => Self::new("note", "").noting(keys),
-        };
-        let given = Given {
-            decisions: note.decisions,
-            files: note.files,
-            set: note.set,
-            ..Given::default()
-        };
-        Self { given, ..change }
-    }
 }
 
 /// Properties of all commands of runs.

@@ -23,8 +23,7 @@ use crate::workflow::rules::profile::Profile;
 use crate::workflow::rules::status::PhaseStatus;
 use crate::workflow::rules::validate::is_stale;
 use crate::workflow::rules::workflow::Workflow;
-use crate::workflow::words::labels::listed;
-use crate::workflow::words::run_error::refused;
+use crate::workflow::words::{listed, refused};
 
 /// Maximum number of choices in a hint.
 const LISTED_CHOICES: usize = 5;

@@ -16,8 +16,7 @@ use crate::workflow::profiles::{dispatch, phases, pipeline, registry};
 use crate::workflow::rules::profile::{EXECUTION_FILE, PHASE_FILE, Profile};
 use crate::workflow::rules::status::RunStatus;
 use crate::workflow::rules::workflow::Workflow;
-use crate::workflow::words::reasons::TRIMMING_ARCHIVES;
-use crate::workflow::words::run_error::RunError;
+use crate::workflow::words;
 use crate::worktree::files::replace_known::{remove_known, replace_known};
 use crate::worktree::files::state_file;
 use crate::worktree::tree_handle::WorkTree;
@@ -85,8 +84,7 @@ pub fn write(
 }
 
 fn moved_on(workflow: &Workflow) -> crate::error::Error {
-    let run = workflow.id.clone();
-    RunError::MovedOn { run }.into()
+    words::moved_on(&workflow.id)
 }
 
 /// Writes the missing files of a run.
@@ -350,7 +348,9 @@ fn remove_folders(work: &WorkTree, folders: &[String]) -> Result<()> {
 /// Removes all but the newest archive folders. An error is only a warning, as the run has ended.
 pub fn trim_archives(context: &Context, session: &mut Session<'_>) {
     let dropped = drop_old_archives(context, session.locked.store(), USUAL_ARCHIVES, false);
-    let warning = dropped.err().map(Warning::bookkeeping(TRIMMING_ARCHIVES));
+    let warning = dropped
+        .err()
+        .map(Warning::bookkeeping("deleting old archives"));
     session.warnings.extend(warning);
 }
 

@@ -20,8 +20,7 @@ use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::profile::{EXECUTION_FILE, Profile};
 use crate::workflow::rules::status::RunStatus;
 use crate::workflow::rules::workflow::Workflow;
-use crate::workflow::words::reasons::EndReason;
-use crate::workflow::words::run_error::RunError;
+use crate::workflow::words;
 use crate::worktree::tree_handle::WorkTree;
 
 /// Actor in the log for edits of a file.
@@ -66,7 +65,7 @@ pub fn no_workflow(context: &Context) -> Error {
     if !context.root.exists() {
         return context.no_store();
     }
-    RunError::NoWorkflow.into()
+    words::no_workflow()
 }
 
 /// For read-only commands: locks the store only if there is something to record. `None` without a
@@ -141,7 +140,7 @@ fn pass(
         };
         if let Some(why) = gone {
             files::put_all_aside(context, workflow, Leaving::Archived)?;
-            archive(context, session, run, &why)?;
+            archive(context, session, run, why)?;
             files::trim_archives(context, session);
         } else {
             files::finish(context, workflow)?;
@@ -210,7 +209,7 @@ fn malformed(file: &OnDisk, run: Option<&Run>, findings: Vec<Finding>) -> Confli
 }
 
 /// Tells how the file of an open run has gone, if it has.
-fn removed(work: &WorkTree, workflow: &Workflow) -> Option<EndReason> {
+fn removed(work: &WorkTree, workflow: &Workflow) -> Option<String> {
     // A link or a directory in place of the file is there, too.
     let is_there = |path: &str| !matches!(work.stat(&rel(path)), Ok(None));
     let mut paths = files::of_run(workflow).map(|(path, _)| path);
@@ -218,9 +217,9 @@ fn removed(work: &WorkTree, workflow: &Workflow) -> Option<EndReason> {
     let gone = gone.filter(|_| workflow.status.is_open())?.clone();
     let failed = registry::failed_path(&gone);
     Some(if failed.is_some_and(|failed| is_there(&failed)) {
-        EndReason::PutAside(gone)
+        format!("{gone} was archived by hand")
     } else {
-        EndReason::Removed(gone)
+        format!("{gone} was removed by hand")
     })
 }
 
@@ -271,7 +270,7 @@ fn begin(
             context,
             session,
             run,
-            &EndReason::Replaced(file.path.clone()),
+            format!("{} was replaced by hand", file.path),
         )?;
     }
     let all = Runs::all(session.locked.store())?;
@@ -297,9 +296,8 @@ fn begin(
     Ok(None)
 }
 
-fn archive(context: &Context, session: &mut Session<'_>, run: &Run, why: &EndReason) -> Result<()> {
+fn archive(context: &Context, session: &mut Session<'_>, run: &Run, why: String) -> Result<()> {
     if let Some(id) = session.locked.archive_workflow(&run.workflow.id)? {
-        let why = why.to_string();
         warn(context, RunWarning::PutAside { id, why });
     }
     Ok(())

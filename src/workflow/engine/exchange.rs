@@ -29,8 +29,7 @@ use crate::workflow::rules::change::Change;
 use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::profile::{self, Profile};
 use crate::workflow::rules::workflow::Workflow;
-use crate::workflow::words::input_error::InputError;
-use crate::workflow::words::run_error::RunError;
+use crate::workflow::words::{self, no_such_workflow};
 
 /// Maximum number of runs in a message.
 const LISTED_RUNS: usize = 10;
@@ -77,10 +76,10 @@ pub fn import(
     let kind = options.kind.as_deref().filter(|_| found.is_none());
     let document = |known| Some(document_of_state(context, options, kind?, &value, known));
     let wrapped = document(None);
-    let typed = options.profile.as_ref().map(|word| {
-        word.parse()
-            .map_err(|_| InputError::Profile(word.to_owned()))
-    });
+    let typed = options
+        .profile
+        .as_ref()
+        .map(|word| word.parse().map_err(|_| words::no_profile(word)));
     let profile = typed
         .transpose()?
         .or(found)
@@ -233,7 +232,11 @@ fn parsed(bytes: &[u8]) -> Result<Value> {
 
 fn malformed(findings: &[Finding]) -> Error {
     let flaws = conflict::joined(findings);
-    let mut problem = Error::from(RunError::DocumentMalformed { flaws });
+    let mut problem = words::malformed(
+        "document_malformed",
+        format!("State file is malformed: {flaws}"),
+    )
+    .advise("nothing was recorded; fix the document");
     problem.run_details().detail = Some(json!({"findings": findings}));
     problem
 }
@@ -299,7 +302,7 @@ fn document_of(context: &Context, store: &Store, options: &ExportOptions) -> Res
     if runs.runs.is_empty() && !here.is_empty() {
         let wanted = [options.kind.as_deref(), options.project.as_deref()];
         let wanted: Vec<&str> = wanted.into_iter().flatten().collect();
-        let problem = Error::from(RunError::NoSuchWorkflow(wanted.join("_")));
+        let problem = no_such_workflow(&wanted.join("_"));
         let hint = Sentence::text(format!("known here: {}", and_more(&here, LISTED_RUNS)));
         return Err(problem.next(hint));
     }
@@ -319,7 +322,8 @@ fn document_of(context: &Context, store: &Store, options: &ExportOptions) -> Res
         "state" => Ok(serde_json::to_value(workflow).unwrap_or_default()),
         "plan" => Ok(plan::to_document(workflow)),
         word => {
-            let unknown = |_| InputError::Format(word.to_owned());
+            let formats = "phases, pipeline, registry, plan or state";
+            let unknown = |_| Error::usage(format!("'{word}' is not a format: {formats}"));
             let profile = word.parse().map_err(unknown)?;
             let root = context.root.path().display().to_string();
             let mut documents = dispatch::export(workflow, profile, &root).into_iter();

@@ -31,10 +31,7 @@ use crate::workflow::rules::mini_commit::{
 use crate::workflow::rules::profile::Profile;
 use crate::workflow::rules::status::PhaseStatus;
 use crate::workflow::rules::workflow::{MiniCommit, Workflow};
-use crate::workflow::words::reasons::{
-    MINI_COMMIT, NOTING_NEW_FILES, phase_under_way, too_many_files,
-};
-use crate::workflow::words::run_error::RunError;
+use crate::workflow::words::refused;
 use crate::worktree::git::git_head;
 
 /// Hex digits of an abbreviated commit id.
@@ -140,7 +137,11 @@ pub fn start_in(
         .find(|other| other.id != id && other.status == PhaseStatus::InProgress);
     let made = match beside {
         _ if begin.no_snapshot => Made::default(),
-        Some(other) => left_out(session, &reason, phase_under_way(&escape(&other.id))),
+        Some(other) => left_out(
+            session,
+            &reason,
+            format!("phase {} is under way beside it", escape(&other.id)),
+        ),
         None => phase_checkpoint(context, session, run, &reason, DedupPolicy::Never)?,
     };
     change.phase = Some(id);
@@ -179,7 +180,7 @@ pub fn done(
                 Ok(files) => change.given.files = files,
                 Err(why) => session
                     .warnings
-                    .push(Warning::bookkeeping(NOTING_NEW_FILES)(why)),
+                    .push(Warning::bookkeeping("noting which files are new")(why)),
             }
         }
         let run = reread(context, session, options, &run)?;
@@ -191,7 +192,9 @@ pub fn done(
                 // A hold delays it until the next phase is done.
                 Err(e) if e.code == Code::HELD => {}
                 done => {
-                    let failed = done.err().map(Warning::bookkeeping(MINI_COMMIT));
+                    let failed = done.err().map(Warning::bookkeeping(
+                        "making the checkpoint of every third phase",
+                    ));
                     session.warnings.extend(failed);
                 }
             }
@@ -253,14 +256,18 @@ pub fn will_commit(context: &Context, options: &StepOptions) -> Result<bool> {
     }
     match git_head::under_way(context.root.path()) {
         Ok(None) => Ok(true),
-        Ok(Some(operation)) => Err(RunError::GitUnderWay {
-            operation: operation.to_string(),
+        Ok(Some(operation)) => {
+            let what = format!(
+                "{operation} is in progress in the project's repository; nothing was changed"
+            );
+            Err(refused("no_commit", what).advise("finish it with git first"))
         }
-        .into()),
-        Err(why) => Err(RunError::NoRepository {
-            why: why.to_string(),
+        Err(why) => {
+            let what =
+                format!("the project has no repository to commit to: {why}; nothing was changed");
+            Err(refused("no_commit", what)
+                .advise("'checkpoint phase done' ends the phase without it"))
         }
-        .into()),
     }
 }
 
@@ -385,7 +392,10 @@ fn new_files(store: &Store, workflow: &Workflow, done: &Change) -> Result<Vec<St
         .filter_map(|new| String::from_utf8(new.path.as_bytes().to_vec()).ok())
         .collect();
     if files.len() > MOST_NEW_FILES {
-        return Err(Error::unexpected(too_many_files(files.len())));
+        return Err(Error::unexpected(format!(
+            "{} are too many; name those that matter with --file",
+            files.len()
+        )));
     }
     Ok(files)
 }

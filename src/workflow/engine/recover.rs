@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::error::Result;
+use crate::error::sentence::{CommandWords, Sentence};
 use crate::ops::context::Context;
 use crate::ops::session::Session;
 use crate::ops::warning::Warning;
@@ -22,8 +23,7 @@ use crate::workflow::rules::change::Change;
 use crate::workflow::rules::profile::{EXECUTION_FILE, PHASE_FILE, Profile};
 use crate::workflow::rules::recover;
 use crate::workflow::rules::status::RunStatus;
-use crate::workflow::words::reasons::EndReason;
-use crate::workflow::words::run_error::RunError;
+use crate::workflow::words::absent;
 
 /// Which side counts for a malformed file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -139,8 +139,10 @@ pub fn resolve_conflict(
     let store = require_store(context)?;
     with_session(context, &store, |session, conflicts| {
         let Some(conflict) = conflicts.iter().find(|conflict| conflict.path == path) else {
-            let path = path.to_owned();
-            return Err(RunError::NothingToSettle { path }.into());
+            return Err(
+                absent("nothing_to_settle", format!("{path} needs no decision"))
+                    .next(Sentence::command(CommandWords::new(["workflow", "status"]))),
+            );
         };
         let run = Runs::live(&store)?
             .runs
@@ -186,8 +188,7 @@ fn fresh(
     };
     let actor = actor(context, &StepOptions::default());
     if dispatch::profile_of_path(path) == Some(Profile::Registry) {
-        let why = EndReason::FileDamaged.to_string();
-        abandon_run(context, session, &run, &why, &actor)?;
+        abandon_run(context, session, &run, "its file was damaged", &actor)?;
     } else {
         let begun = start_fresh(context, session, &run, &actor)?;
         outcome.started = Some(begun.run.workflow.id);

@@ -173,7 +173,10 @@ fn drift_of(context: &Context, store: &Store, workflow: &Workflow) -> Result<Opt
         checkpoint: CheckpointRef::new(&checkpoint),
         begun_at: TimeText::new(begun_ms),
         changes: ChangeJson::all("added", added.into_iter().map(|(path, _)| path))
-            .chain(ChangeJson::all("changed", changed.chain(plan.chmod.keys())))
+            .chain(ChangeJson::all(
+                "modified",
+                changed.chain(plan.chmod.keys()),
+            ))
             .chain(ChangeJson::all("deleted", plan.delete.keys()))
             .collect(),
     }))

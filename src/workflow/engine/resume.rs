@@ -21,7 +21,7 @@ use crate::workflow::rules::change::Change;
 use crate::workflow::rules::dialog::Chosen;
 use crate::workflow::rules::observation::Observations;
 use crate::workflow::rules::workflow::Workflow;
-use crate::workflow::words::run_error::{RunError, absent, starts_from_plan};
+use crate::workflow::words::{absent, moved_on, starts_from_plan};
 
 /// Show the state of a run, ask, and resume it
 ///
@@ -98,8 +98,7 @@ pub fn resume(
         };
         let (run, more) = with_run(context, &of_run, |session, run| {
             if run.tip != status.run.tip {
-                let id = run.workflow.named().to_owned();
-                return Err(Error::from(RunError::MovedOn { run: id }).with_state(&run.workflow));
+                return Err(moved_on(run.workflow.named()).with_state(&run.workflow));
             }
             act(context, session, &of_run, run, &chosen, &mut recovered)
         })?;

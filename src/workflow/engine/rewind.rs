@@ -21,8 +21,7 @@ use crate::workflow::engine::transact::{StepOptions, actor, record, with_run};
 use crate::workflow::rules::change::Change;
 use crate::workflow::rules::status::RunStatus;
 use crate::workflow::rules::workflow::Workflow;
-use crate::workflow::words::reasons::{REMOVING_FAILED, take_back};
-use crate::workflow::words::run_error::RunError;
+use crate::workflow::words::absent;
 
 /// Take files, state or both back to right before a phase
 #[expect(clippy::struct_excessive_bools, reason = "one for each flag")]
@@ -99,7 +98,8 @@ pub fn rewind(
         warnings.append(&mut files.warnings);
         outcome.files = Some(files);
     } else if !options.yes && !options.dry_run {
-        agree(take_back(outcome.run.workflow.named(), &options.to))?;
+        let run = outcome.run.workflow.named();
+        agree(format!("take workflow {run} back to before {}", options.to))?;
     }
     if outcome.takes_state && !options.dry_run {
         let (run, more) = state(context, options, &outcome.run, goal)?;
@@ -115,10 +115,12 @@ fn files(
     goal: &Goal,
     consent: &mut Consent<'_>,
 ) -> Result<RestoreOutcome> {
-    let phase = || options.to.clone();
+    let phase = &options.to;
+    let none =
+        |what| absent("no_checkpoint", what).advise("--state rewinds the state without the files");
     let checkpoint = goal
         .checkpoint
-        .ok_or_else(|| RunError::NoCheckpoint { phase: phase() })?;
+        .ok_or_else(|| none(format!("no checkpoint was made before phase {phase}")))?;
     let restore_options = RestoreOptions {
         words: TypedWords::of_checkpoint(checkpoint.to_hex()),
         common: CommonOptions {
@@ -132,8 +134,8 @@ fn files(
         if error.code != Code::NO_SUCH_CHECKPOINT {
             return error;
         }
-        let (checkpoint, phase) = (checkpoint.short(), phase());
-        RunError::CheckpointGone { checkpoint, phase }.into()
+        let id = checkpoint.short();
+        none(format!("checkpoint {id} of phase {phase} no longer exists"))
     })
 }
 
@@ -164,7 +166,9 @@ fn state(
         let outcome = record(context, session, Some(&run), next, event, None)?;
         if !run.workflow.status.is_open() {
             let removed = files::remove_failed(context, &run.workflow);
-            let failed = removed.err().map(Warning::bookkeeping(REMOVING_FAILED));
+            let failed = removed.err().map(Warning::bookkeeping(
+                "removing the file of the run that had failed",
+            ));
             session.warnings.extend(failed);
         }
         Ok(outcome.run)
@@ -191,11 +195,10 @@ fn goal(store: &Store, run: &Run, options: &RewindOptions) -> Result<Goal> {
         }
         (None, Some(found)) => (found.commit, None),
         (None, None) => {
-            return Err(RunError::NeverBegun {
-                run: run.workflow.named().to_owned(),
-                phase: to.to_owned(),
-            }
-            .into());
+            let run = run.workflow.named();
+            let what = format!("workflow {run} never started a phase {to}");
+            return Err(absent("no_such_phase", what)
+                .advise("'checkpoint workflow show' lists what happened"));
         }
     };
     let state = Workflow::from_json(&store.workflow_state(revision)?)

@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::model::checkpoint::retention::Evicted;
 use crate::ops::context::Context;
 use crate::ops::session::{self, Session};
@@ -20,8 +20,7 @@ use crate::workflow::profiles::dispatch;
 use crate::workflow::rules::change::Change;
 use crate::workflow::rules::phase::{Phase, Task};
 use crate::workflow::rules::workflow::Workflow;
-use crate::workflow::words::reasons::MOVING_FILES;
-use crate::workflow::words::run_error::RunError;
+use crate::workflow::words::{moved_on, refused};
 
 /// Which run is meant, and who acts.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -148,12 +147,11 @@ pub fn check_expected(options: &StepOptions, run: &Run) -> Result<()> {
     if run.tip.to_hex().starts_with(expected) {
         return Ok(());
     }
-    let error = RunError::NotAtExpected {
-        run: run.workflow.named().to_owned(),
-        at: run.tip.short(),
-        expected: expected.to_owned(),
-    };
-    Err(Error::from(error).with_state(&run.workflow))
+    let (id, at) = (run.workflow.named(), run.tip.short());
+    let what = format!("workflow {id} is at {at}, not at {expected}");
+    Err(refused("moved_on", what)
+        .advise("check its state, then try again")
+        .with_state(&run.workflow))
 }
 
 /// Returns the actor: as given, else from the environment, else `cli`.
@@ -235,11 +233,13 @@ pub fn record(
         context.now_ms,
     )?;
     let Recorded::Done(tip) = recorded else {
-        return Err(RunError::MovedOn { run: next.id }.into());
+        return Err(moved_on(&next.id));
     };
     // The run has ended all the same, and the next command tries again.
     let failed = files::finish(context, &next).err();
-    (session.warnings).extend(failed.map(Warning::bookkeeping(MOVING_FILES)));
+    (session.warnings).extend(failed.map(Warning::bookkeeping(
+        "moving the files of the run that has ended",
+    )));
     let task = event.task.as_ref().and_then(|id| next.task(id));
     let phase = event.phase.as_ref().or_else(|| task?.phase.as_ref());
     let phase = phase.and_then(|id| next.phase(id));

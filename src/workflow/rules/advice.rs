@@ -11,7 +11,7 @@ use crate::workflow::rules::profile::Profile;
 use crate::workflow::rules::recover::is_done;
 use crate::workflow::rules::status::PhaseStatus;
 use crate::workflow::rules::workflow::Workflow;
-use crate::workflow::words::run_error::{phase_command, starts_from_plan};
+use crate::workflow::words::{phase_command, starts_from_plan};
 
 /// The next step for the worker on a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]

@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::base::cut_list::and_more;
+use crate::base::json::parse;
 use crate::base::text::{escape, percent_decode, percent_encode};
 use crate::base::time::utc_seconds;
 use crate::error::sentence::{CommandWords, Sentence};
@@ -16,9 +17,7 @@ use crate::workflow::rules::phase::{Phase, Task};
 use crate::workflow::rules::status::{PhaseStatus, RunStatus, TaskStatus};
 use crate::workflow::rules::validate::task_output;
 use crate::workflow::rules::workflow::{Interruption, MiniCommit, Workflow};
-use crate::workflow::words::run_error::{
-    LISTED_NAMES, absent, phase_command, refused, shows_state,
-};
+use crate::workflow::words::{LISTED_NAMES, absent, phase_command, refused, shows_state};
 
 /// One transition of a run, and its entry in the log.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
@@ -61,6 +60,52 @@ pub struct Given {
     /// Keys of the run or of its free state; null removes one.
     pub set: Vec<(String, Value)>,
     pub mini_commit: Option<MiniCommit>,
+}
+
+/// Record what a new session should know
+#[derive(Clone, Debug, Default, clap::Args)]
+#[group(id = "noted", multiple = true)]
+pub struct Note {
+    /// Decision (repeatable)
+    #[arg(long = "decision", value_name = "TEXT")]
+    pub decisions: Vec<String>,
+    /// File made or changed (repeatable)
+    #[arg(long = "file", value_name = "PATH")]
+    pub files: Vec<String>,
+    /// Key of the run or of its free state, with JSON or plain text; null removes it (repeatable)
+    #[arg(long, value_name = "KEY=VALUE", value_parser = pair)]
+    pub set: Vec<(String, Value)>,
+    /// The run was interrupted, for this reason
+    #[arg(long, value_name = "REASON", num_args = 0..=1, require_equals = true)]
+    #[arg(default_missing_value = "interrupted")]
+    pub interrupted: Option<String>,
+}
+
+/// Reads `KEY=VALUE`. Other text than JSON is taken as is, to spare the user a second level of
+/// quotes.
+fn pair(typed: &str) -> Result<(String, Value)> {
+    let unlike = || Error::usage(format!("'{typed}' is not KEY=VALUE"));
+    let (key, value) = typed.split_once('=').ok_or_else(unlike)?;
+    let value = parse(value.as_bytes()).unwrap_or_else(|_| Value::from(value));
+    Ok((key.to_owned(), value))
+}
+
+impl From<Note> for Change {
+    fn from(note: Note) -> Self {
+        let keys: Vec<&str> = note.set.iter().map(|(key, _)| key.as_str()).collect();
+        let keys = keys.join(", ");
+        let change = match note.interrupted {
+            Some(reason) => Self::new("interrupt", "").noting(reason),
+            None => Self::new("note", "").noting(keys),
+        };
+        let given = Given {
+            decisions: note.decisions,
+            files: note.files,
+            set: note.set,
+            ..Given::default()
+        };
+        Self { given, ..change }
+    }
 }
 
 /// The moves of a phase: verb, status before it, status after it; `None` leaves it.
@@ -330,50 +375,7 @@ impl Workflow {
         if verb == "start" && self.last_error == before.last_error.clone().map(Value::from) {
             self.last_error = None;
         }
-        let mut phase = Phase {
-            status: to.unwrap_or(before.status),
-            ..before.clone()
-        };
-        let checkpoint = change.checkpoints.first().cloned();
-        match verb {
-            "start" => {
-                phase.attempts += 1;
-                phase.started_ms = Some(now_ms);
-                phase.completed_ms = None;
-                phase.last_error = None;
-                phase.before = checkpoint.or(phase.before);
-                phase.head.clone_from(&given.commit);
-            }
-            "progress" | "skip" => phase.progress = change.note.clone().or(phase.progress),
-            "fail" => phase.last_error.clone_from(&change.note),
-            "done" => {
-                for output in &mut phase.outputs {
-                    let found = given.observed.get(&output.path);
-                    output.sha256 = found.and_then(ObservedFile::sum).cloned();
-                }
-                phase.commit_sha = given.commit.clone().or(phase.commit_sha);
-                phase.after = checkpoint.or(phase.after);
-                if phase.lacks_approval() {
-                    phase.status = PhaseStatus::AwaitingApproval;
-                }
-            }
-            "approve" => {
-                phase.approved_ms = Some(now_ms);
-                // A required output may still be missing: then the phase goes on.
-                let mut outputs = phase.outputs.iter();
-                let lacks = outputs.any(|output| output.required && output.sha256.is_none());
-                if lacks && before.status == PhaseStatus::AwaitingApproval {
-                    phase.status = PhaseStatus::InProgress;
-                }
-            }
-            _ => {}
-        }
-        if phase.status.is_settled() && !before.status.is_settled() {
-            phase.completed_ms = Some(now_ms);
-        }
-        if phase.status == PhaseStatus::Complete {
-            phase.last_error = None;
-        }
+        let phase = moved(before, verb, *to, change, now_ms);
         if let Some(at) = self.phase_mut(&id) {
             *at = phase;
         }
@@ -570,6 +572,62 @@ impl Workflow {
         }
         Ok(())
     }
+}
+
+/// Returns the phase after its move.
+fn moved(
+    before: Phase,
+    verb: &str,
+    to: Option<PhaseStatus>,
+    change: &Change,
+    now_ms: i64,
+) -> Phase {
+    let given = &change.given;
+    let mut phase = Phase {
+        status: to.unwrap_or(before.status),
+        ..before.clone()
+    };
+    let checkpoint = change.checkpoints.first().cloned();
+    match verb {
+        "start" => {
+            phase.attempts += 1;
+            phase.started_ms = Some(now_ms);
+            phase.completed_ms = None;
+            phase.last_error = None;
+            phase.before = checkpoint.or(phase.before);
+            phase.head.clone_from(&given.commit);
+        }
+        "progress" | "skip" => phase.progress = change.note.clone().or(phase.progress),
+        "fail" => phase.last_error.clone_from(&change.note),
+        "done" => {
+            for output in &mut phase.outputs {
+                let found = given.observed.get(&output.path);
+                output.sha256 = found.and_then(ObservedFile::sum).cloned();
+            }
+            phase.commit_sha = given.commit.clone().or(phase.commit_sha);
+            phase.after = checkpoint.or(phase.after);
+            if phase.lacks_approval() {
+                phase.status = PhaseStatus::AwaitingApproval;
+            }
+        }
+        "approve" => {
+            phase.approved_ms = Some(now_ms);
+            // A required output may still be missing: then the phase goes on.
+            let mut outputs = phase.outputs.iter();
+            let lacks = outputs.any(|output| output.required && output.sha256.is_none());
+            if lacks && before.status == PhaseStatus::AwaitingApproval {
+                phase.status = PhaseStatus::InProgress;
+            }
+        }
+        _ => {}
+    }
+    if phase.status.is_settled() && !before.status.is_settled() {
+        phase.completed_ms = Some(now_ms);
+    }
+    if phase.status == PhaseStatus::Complete {
+        phase.last_error = None;
+    }
+    phase
 }
 
 fn set_free(mut at: &mut Map<String, Value>, key: &str, value: &Value) -> Result<()> {

@@ -13,7 +13,7 @@ use crate::workflow::rules::phase::{Phase, Task};
 use crate::workflow::rules::profile::{EXECUTION_FILE, PHASE_FILE};
 use crate::workflow::rules::status::{PhaseStatus, TaskStatus};
 use crate::workflow::rules::workflow::Workflow;
-use crate::workflow::words::run_error::{LISTED_NAMES, phase_command};
+use crate::workflow::words::{LISTED_NAMES, phase_command};
 
 /// Age in milliseconds after which a run is reported as old.
 pub const STALE_MS: i64 = 7 * 24 * 60 * 60 * 1000;

@@ -12,7 +12,6 @@ use crate::base::time::json::{TimeText, always, maybe};
 use crate::workflow::rules::phase::{Phase, Task};
 use crate::workflow::rules::profile::{PHASE_FILE, Profile};
 use crate::workflow::rules::status::RunStatus;
-use crate::workflow::words::reasons::newer_schema;
 
 /// Newest known value of `schema`; a larger one is rejected.
 pub const SCHEMA: u32 = 1;
@@ -21,6 +20,7 @@ pub const SCHEMA: u32 = 1;
 /// there; checkpoints and commits are 40 hex digits.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Workflow {
+    #[serde(rename = "state_version")]
     pub schema: u32,
     /// `<type>_<project>_<YYYYMMDD_HHMMSS>` by default.
     pub id: String,
@@ -132,11 +132,11 @@ impl Workflow {
     pub fn from_json(bytes: &[u8]) -> Result<Self, Malformed> {
         let value = parse(bytes).map_err(|why| why.to_string())?;
         let schema = value
-            .get("schema")
+            .get("state_version")
             .and_then(Value::as_u64)
-            .ok_or("it names no schema")?;
+            .ok_or("it names no version")?;
         if schema > u64::from(SCHEMA) {
-            return Err(newer_schema(schema, SCHEMA).into());
+            return Err(format!("it has version {schema}; this program knows {SCHEMA}").into());
         }
         let read = serde_json::from_value(value.clone());
         let mut read: Self = read.map_err(|why| why.to_string())?;
@@ -214,12 +214,12 @@ mod tests {
         workflow.state.insert("a".into(), Value::Null);
         let text = workflow.to_json();
         assert_eq!(Workflow::from_json(text.as_bytes()), Ok(workflow));
-        let newer = text.replacen("\"schema\": 1", "\"schema\": 2", 1);
+        let newer = text.replacen("\"state_version\": 1", "\"state_version\": 2", 1);
         assert!(
             Workflow::from_json(newer.as_bytes())
                 .unwrap_err()
                 .to_string()
-                .contains("schema 2")
+                .contains("version 2")
         );
         assert!(Workflow::from_json(b"{}").is_err());
     }
