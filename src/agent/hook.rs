@@ -33,8 +33,8 @@ use crate::store::refs::inventory::Inventory;
 use crate::store::repository::Store;
 use crate::store::small_files::hook_log;
 use crate::workflow::engine::runs::{Run, Runs};
-use crate::workflow::engine::step::{StepOptions, step};
-use crate::workflow::rules::change::{Change, Note};
+use crate::workflow::engine::transact::{StepOptions, step};
+use crate::workflow::rules::change::Change;
 
 /// What was done, and what the agent is told.
 #[derive(Debug, Default)]
@@ -169,11 +169,8 @@ impl EventWork<'_> {
             actor: Some(self.event.agent.into_str().to_owned()),
         };
         let words = self.context.settings.agents.prompts;
-        let note = Note {
-            interrupted: Some(turn_cause(self.event, words)),
-            ..Note::default()
-        };
-        step(self.context, &options, &Change::Note(note)).map(drop)
+        let cut = Change::new("interrupt", "").noting(turn_cause(self.event, words));
+        step(self.context, &options, &cut).map(drop)
     }
 
     fn failed(&self, error: &Error) -> Handled {

@@ -41,12 +41,12 @@ use crate::ops::transfer::push::PushOutcome;
 use crate::ops::transfer::remote::RemoteOutcome;
 use crate::shell::command_context::CommandContext;
 use crate::shell::run::RunAnywhere;
-use crate::workflow::engine::import_export::Exported;
-use crate::workflow::engine::repair_run::RecoverOutcome;
+use crate::workflow::engine::end::EndOutcome;
+use crate::workflow::engine::exchange::Exported;
+use crate::workflow::engine::recover::RecoverOutcome;
 use crate::workflow::engine::report::{Listed, Shown, Status};
 use crate::workflow::engine::resume::ResumeOutcome;
-use crate::workflow::engine::run_lifecycle::EndOutcome;
-use crate::workflow::engine::transition::StepOutcome;
+use crate::workflow::engine::transact::StepOutcome;
 use crate::workflow::profiles::pipeline_schema::PIPELINE_SCHEMA;
 
 /// Print the JSON Schema of a document

@@ -36,12 +36,16 @@ pub fn is_timed(id: &str) -> bool {
     parts(id).is_some()
 }
 
-/// Returns the `number`th variant of a taken id; a time at the end stays there.
+/// Returns the `number`th variant of a taken id, no longer than is legal; a time at the end stays
+/// there.
 pub fn numbered(id: &str, number: usize) -> String {
-    match parts(id) {
-        Some((name, time)) => format!("{name}-{number}_{time}"),
-        None => format!("{id}-{number}"),
-    }
+    let (name, ending) = match parts(id) {
+        Some((name, time)) => (name, format!("-{number}_{time}")),
+        None => (id, format!("-{number}")),
+    };
+    let room = LONGEST.saturating_sub(ending.len());
+    let kept = name.get(..room.min(name.len())).unwrap_or_default();
+    format!("{}{ending}", kept.trim_end_matches('.'))
 }
 
 /// Splits an id into the part before the time, and the time.

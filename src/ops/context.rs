@@ -21,7 +21,6 @@ use crate::store::layout::{Layout, dir_hash, store_dir};
 use crate::store::lifecycle::description::{Description, Identity};
 use crate::store::lock::LockWait;
 use crate::store::repository::Store;
-use crate::store::runs::projected::Projected;
 use crate::worktree::root::{Root, canonical, identity};
 
 /// Built by the front-end; no field has a default.
@@ -58,8 +57,8 @@ pub struct WorkflowPort {
     pub needed: fn(&Store) -> Vec<ObjectId>,
     /// Says what is wrong with the state of a run at a commit.
     pub check_run: fn(&Store, ObjectId) -> Result<(), Malformed>,
-    /// The files that the live runs of a store would write into the project, by their states.
-    pub projected: fn(&Store) -> Vec<Projected>,
+    /// Writes the files of open runs again, after the root was removed and made anew.
+    pub write_files: fn(&Context, &Store) -> Result<()>,
 }
 
 /// Warnings to be shown however the command ends; taking them clears them.
@@ -68,7 +67,10 @@ pub struct PendingWarnings(Mutex<Vec<Warning>>);
 
 impl PendingWarnings {
     pub fn add(&self, warning: Warning) {
-        lock(&self.0).push(warning);
+        let mut warnings = lock(&self.0);
+        if !warnings.contains(&warning) {
+            warnings.push(warning);
+        }
     }
 
     pub fn take(&self) -> Vec<Warning> {

@@ -4,9 +4,6 @@
 use crate::error::{Code, Error, Result};
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::snapshot::Snapshot;
-use crate::ops::warning::Warning;
-use crate::store::locked::LockedStore;
-use crate::store::runs::projected::Projected;
 
 /// Directories kept beside such files: each with the path prefix of the files that imply it.
 const DIRECTORIES: [(&str, &str); 4] = [
@@ -76,20 +73,6 @@ impl OwnFiles {
             None => Ok(()),
         }
     }
-}
-
-/// Records that all files of workflows vanished with the root, unintended: the next transition
-/// rewrites them.
-pub fn went_with_the_root(locked: &LockedStore<'_>) -> Option<Warning> {
-    let files = locked
-        .store()
-        .projected()
-        .into_iter()
-        .map(|file| Projected { sum: None, ..file });
-    let noted = locked.write_projected(&files.collect::<Vec<_>>());
-    noted.err().map(Warning::bookkeeping(
-        "noting which state files were written",
-    ))
 }
 
 #[cfg(test)]

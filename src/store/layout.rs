@@ -15,7 +15,7 @@
 //! ├── .gitignore                                    the exclusion list, written once, the user's to edit
 //! ├── checkpoint-manifest.md                        the table for people
 //! └── checkpoint/                                   what git has no place for
-//!     ├── description  lock  journal  holds  projected  adopted  rewords  origins  remotes
+//!     ├── description  lock  journal  holds  adopted  rewords  origins  remotes
 //!     ├── stat-cache  stat-cache-patch  left-out  size-gate   derived, may be lost
 //!     ├── agent-sessions  hook-log  hook-log-former   likewise, of the agents that work here
 //!     ├── commits  packed-commits  packed-seal      likewise, the files of `commit_cache`, `packed_commits`, `packed_seal`
@@ -198,8 +198,6 @@ paths! {
     /// The part of the log before the present one.
     former_hook_log "checkpoint/hook-log-former",
     holds "checkpoint/holds",
-    /// Lists the files of the project that were last written for runs.
-    projected "checkpoint/projected",
     workflow_roll "checkpoint/workflows",
     rejected_bases "checkpoint/unlike",
     adopted "checkpoint/adopted",

@@ -2,15 +2,14 @@
 
 use crate::base::malformed::Malformed;
 use crate::base::text::escape;
+use crate::error::Result;
 use crate::model::run_id::is_legal;
 use crate::model::state::object_id::ObjectId;
-use crate::model::state::rel_path::RelPath;
 use crate::ops::context::{Context, WorkflowPort};
 use crate::ops::own_files::OwnFiles;
 use crate::store::repository::Store;
-use crate::store::runs::projected::{self, Projected};
-use crate::workflow::documents::find_documents;
-use crate::workflow::plan::PLAN;
+use crate::workflow::documents::{files, own_paths};
+use crate::workflow::engine::runs::Runs;
 use crate::workflow::rules::phase::Phase;
 use crate::workflow::rules::workflow::Workflow;
 use crate::worktree::tree_handle::WorkTree;
@@ -24,62 +23,52 @@ pub const PORT: WorkflowPort = WorkflowPort {
     open,
     needed,
     check_run,
-    projected,
+    write_files,
 };
 
-/// Returns the files noted in the store, and well-formed files of other programs in the root, seen
-/// by a command or not. If the notes are unreadable, all that the runs would write count.
+/// Returns the files of live runs, and well-formed files of other programs in the root, seen by a
+/// command or not.
 fn own_files(context: &Context, store: Option<&Store>) -> OwnFiles {
-    let known =
-        |store: &Store| projected::read(store.layout()).unwrap_or_else(|_| projected(store));
-    let known = store.map(known).unwrap_or_default();
+    let runs = store.map(live).unwrap_or_default();
+    let kept = runs.iter().flat_map(|run| files::of_run(run));
+    let kept = kept.map(|(path, _)| path.clone());
     // A root that cannot be opened fails where it is captured.
     let work = WorkTree::open_root(&context.root).ok();
-    let there = work
-        .as_ref()
-        .map(find_documents::in_place)
-        .unwrap_or_default();
-    let there = there
-        .iter()
-        .filter(|file| file.is_in_form())
-        .map(|file| file.path.as_str());
-    let aside = work
-        .as_ref()
-        .map(find_documents::put_aside)
-        .unwrap_or_default();
-    let aside = aside.iter().map(String::as_str);
-    OwnFiles::from_paths(
-        known
-            .iter()
-            .map(|file| file.path.as_str())
-            .chain(there)
-            .chain(aside),
-    )
+    let there = work.as_ref().map(own_paths).unwrap_or_default();
+    let paths: Vec<String> = kept.chain(there).collect();
+    OwnFiles::from_paths(paths.iter().map(String::as_str))
+}
+
+/// Returns the live runs that can be read.
+fn live(store: &Store) -> Vec<Workflow> {
+    let runs = Runs::live(store).unwrap_or_default().runs;
+    runs.into_iter().map(|run| run.workflow).collect()
+}
+
+fn write_files(context: &Context, store: &Store) -> Result<()> {
+    let work = WorkTree::open_root(&context.root)?;
+    let mut open = live(store);
+    open.retain(|run| run.status.is_open());
+    open.iter()
+        .try_for_each(|run| files::write_missing(&work, run))
 }
 
 fn open(store: &Store) -> Vec<String> {
-    open_runs(store).map(|run| run.id).collect()
+    let open = live(store).into_iter().filter(|run| run.status.is_open());
+    open.map(|run| run.id).collect()
 }
 
 /// Returns the checkpoints that open runs need. An unreadable run needs none.
 fn needed(store: &Store) -> Vec<ObjectId> {
-    open_runs(store).flat_map(|run| of_workflow(&run)).collect()
+    let mut open = live(store);
+    open.retain(|run| run.status.is_open());
+    open.iter().flat_map(of_workflow).collect()
 }
 
-fn open_runs(store: &Store) -> impl Iterator<Item = Workflow> {
-    let runs = store.workflows().unwrap_or_default().into_iter();
-    let read = |(_, tip)| {
-        let revision = store.workflow_revision(tip).ok()?;
-        Workflow::from_json(&revision.state).ok()
-    };
-    runs.filter_map(read).filter(|run| run.status.is_open())
-}
-
-fn check_run(store: &Store, tip: ObjectId) -> Result<(), Malformed> {
-    let revision = store.workflow_revision(tip);
-    let revision = revision.map_err(|why| Malformed::from(why.to_string()))?;
-    let read = Workflow::from_json(&revision.state);
-    let workflow = read.map_err(|why| Malformed::from(why.to_string()))?;
+fn check_run(store: &Store, tip: ObjectId) -> std::result::Result<(), Malformed> {
+    let state = store.workflow_state(tip);
+    let state = state.map_err(|why| Malformed::from(why.to_string()))?;
+    let workflow = Workflow::from_json(&state)?;
     if is_legal(&workflow.id) {
         return Ok(());
     }
@@ -106,34 +95,6 @@ fn of_workflow(workflow: &Workflow) -> Vec<ObjectId> {
         .chain(latest)
         .filter_map(|id| ObjectId::from_hex(id))
         .collect()
-}
-
-/// Returns the files that live runs would write, judged by their states.
-fn projected(store: &Store) -> Vec<Projected> {
-    let mut files: Vec<Projected> = Vec::new();
-    for (id, tip) in store.workflows().unwrap_or_default() {
-        let state = store
-            .workflow_revision(tip)
-            .ok()
-            .and_then(|revision| Workflow::from_json(&revision.state).ok());
-        for path in state
-            .map(|state| state.documents)
-            .unwrap_or_default()
-            .into_keys()
-        {
-            // The plan is kept only in the state.
-            if path != PLAN && RelPath::new(path.as_bytes()).is_ok_and(|path| !path.is_root()) {
-                files.push(Projected {
-                    path,
-                    sum: None,
-                    workflow: id.clone(),
-                });
-            }
-        }
-    }
-    files.sort();
-    files.dedup_by(|one, other| one.path == other.path);
-    files
 }
 
 #[cfg(test)]

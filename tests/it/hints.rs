@@ -346,7 +346,7 @@ fn what_a_failure_advises_can_be_done() {
         ("workflow rewind", &["nope", "--state"], 3),
         ("workflow show", &["nope"], 3),
         ("workflow init", &["--id", "w", "--phase", "a"], 4),
-        ("workflow recover", &["nope", "--take", "file"], 3),
+        ("workflow recover", &["nope", "--take", "state"], 3),
         ("workflow resume", &[], 4),
         ("workflow resume", &["--choose", "pick:three"], 4),
         ("phase start", &["three"], 4),

@@ -446,37 +446,6 @@ fn each_name_of_the_source_has_one_meaning_and_no_banned_word() {
     assert!(riddles.is_empty(), "{riddles:?}");
 }
 
-/// Folders whose sentences for users stand in `workflow/words`.
-const WITHOUT_SENTENCES: [&str; 4] = [
-    "workflow/documents/",
-    "workflow/engine/",
-    "workflow/plan/",
-    "workflow/rules/",
-];
-
-/// Files in them with long texts that are no sentences: a commit message.
-const OTHER_TEXTS: [&str; 1] = ["workflow/rules/mini_commit.rs"];
-
-#[test]
-fn the_sentences_of_runs_stand_together() {
-    let is_word =
-        |word: &&str| word.contains(|c: char| c.is_alphabetic()) && !word.starts_with('{');
-    let is_sentence = |text: &String| text.split_whitespace().filter(is_word).count() >= 5;
-    let files = source::files();
-    let found: Vec<&str> = files
-        .iter()
-        .filter(|file| !file.code.is_empty())
-        .filter(|file| {
-            WITHOUT_SENTENCES
-                .iter()
-                .any(|folder| file.name.starts_with(folder))
-        })
-        .filter(|file| source::literals(&file.text).iter().any(is_sentence))
-        .map(|file| file.name.as_str())
-        .collect();
-    assert_eq!(found, OTHER_TEXTS);
-}
-
 #[test]
 fn every_place_that_the_architecture_names_is_there() {
     let text = std::fs::read_to_string(source::package().join("src/ARCHITECTURE.md"))

@@ -3,7 +3,6 @@
 use serde_json::{Value, json};
 
 use crate::bench::play::{PHASES, PIPELINE, Play as _, registry};
-use crate::bench::terminal::dialogue;
 use crate::bench::{Git, Run, Sandbox};
 
 const DAY: &str = "2026-11-22";
@@ -55,136 +54,93 @@ fn status_of(sandbox: &Sandbox, id: &str) -> Value {
 }
 
 #[test]
-fn a_file_that_was_removed_by_hand_is_asked_about_and_never_written_again_unasked() {
+fn removed_file_archives_its_run_until_it_comes_back_or_is_recovered() {
+    const ID: &str = "t_p_20261122_100000";
     for (sandbox, path) in runs() {
         let before = sandbox.read(&path);
-        sandbox.remove(&path);
+        let archived = |args: &[&str]| {
+            sandbox.remove(&path);
+            let run = sandbox.run(args).stderr_has(&format!(
+                "workflow {ID} was archived: {path} was removed by hand; 'checkpoint workflow recover {ID}' reopens it"
+            ));
+            assert!(!sandbox.exists(&path), "{run}");
+            run
+        };
+        archived(&["workflow", "list"]).success();
+        assert_eq!(status_of(&sandbox, ID), "in_progress");
+        sandbox
+            .run(&["phase", "done", "-w", ID, "--json"])
+            .code(4)
+            .stdout_has("workflow_archived");
+        sandbox
+            .run(&["workflow", "resume", "--json"])
+            .code(3)
+            .stdout_has("no_workflow");
+        // As 'git stash pop' does.
+        sandbox.write(&path, &before);
+        let back = sandbox.run(&["workflow", "status", "--json"]).success();
+        assert_eq!(back.warning_codes(), ["workflow_reopened"]);
+        assert_eq!(back.data()["current"], "a");
         for args in [
-            &["phase", "done"][..],
-            &["workflow", "note", "--set", "a=1"],
+            &["workflow", "next"][..],
+            &["phase", "done"],
             &["workflow", "resume"],
         ] {
-            let run = sandbox.run(&[args, &["--json"]].concat()).code(4);
-            assert_eq!(run.error_code(), "state_file_gone", "{args:?}");
-            let commands = run.json()["error"]["options"].clone();
-            let keys: Vec<&Value> = commands
-                .as_array()
-                .unwrap()
-                .iter()
-                .map(|option| &option["key"])
-                .collect();
-            assert_eq!(json!(keys), json!(["none", "state"]));
-            assert_eq!(run.json()["error"]["command"], Value::Null, "{run}");
+            archived(args).code(3);
+            let run = sandbox.run(&["workflow", "recover", ID]).success();
+            run.stdout_has(&format!("Workflow {ID} was reopened."));
+            assert_eq!(sandbox.stands()["current"], "a");
         }
-        let ends = format!(
-            "; nothing was changed; choose: 'checkpoint workflow recover {path} --take none': "
-        );
-        sandbox
-            .run(&["workflow", "next"])
-            .success()
-            .stderr_has("was removed while its workflow is open");
-        sandbox.run(&["phase", "done"]).code(4).stderr_has(&ends);
-        assert!(!sandbox.exists(&path));
-        // As if it was a slip, or git removed it for a while.
-        sandbox.write(&path, &before);
-        assert_eq!(sandbox.stands()["current"], "a");
-        sandbox
-            .remove(&path)
-            .run(&["workflow", "recover", &path, "--take", "state"])
-            .success();
-        assert_eq!(sandbox.read(&path), before);
-        sandbox.step(&["phase", "done"]);
-        // As if it was meant.
-        sandbox
-            .remove(&path)
-            .run(&["workflow", "recover", &path, "--take", "none"])
-            .success();
-        assert!(!sandbox.exists(&path));
-        assert_eq!(status_of(&sandbox, "t_p_20261122_100000"), "abandoned");
         assert_eq!(
-            sandbox
-                .run(&["workflow", "resume", "--json"])
-                .code(3)
-                .error_code(),
-            "no_workflow"
+            sandbox.json_of(&path),
+            serde_json::from_str::<Value>(&before).unwrap()
         );
+        sandbox.run(&["phase", "done"]).success();
+        sandbox.run(&["workflow", "recover", ID]).success();
     }
 }
 
 #[test]
-fn at_a_terminal_the_question_comes_before_the_run_is_resumed() {
-    const ASKED: &str = "Has it ended, or should the file be written again? (ended/anew)";
+fn reopened_run_gets_a_number_if_its_id_is_taken_and_waits_for_its_file() {
     let sandbox = Sandbox::new();
-    let id = init(&sandbox, &["--profile", "pipeline", "--phase", "a"]);
-    sandbox.remove(PIPELINE);
-    let resume =
-        |answers: &[(&str, &str)]| dialogue(&sandbox, "$checkpoint workflow resume", answers);
-    let Some(run) = resume(&[(ASKED, "what\\n")]) else {
-        return;
+    let begin = || {
+        init(
+            &sandbox,
+            &["--id", "w", "--profile", "phases", "--phase", "a"],
+        )
     };
-    run.code(4);
-    assert!(!sandbox.exists(PIPELINE));
-    resume(&[(ASKED, "anew\\n"), ("(y/n/restart)", "y\\n")])
-        .unwrap()
-        .code(0);
-    assert!(sandbox.exists(PIPELINE));
-    sandbox.remove(PIPELINE);
-    resume(&[(ASKED, "ended\\n")]).unwrap().code(0);
-    assert_eq!(
-        (status_of(&sandbox, &id), sandbox.exists(PIPELINE)),
-        ("abandoned".into(), false)
+    begin();
+    sandbox.step(&["phase", "start"]);
+    sandbox.remove(PHASES).step(&["workflow", "list"]);
+    sandbox
+        .run(&["workflow", "init", "--id", "w", "--phase", "z"])
+        .code(4);
+    init(
+        &sandbox,
+        &["--id", "w-2", "--profile", "phases", "--phase", "b"],
     );
+    let refused = sandbox.run(&["workflow", "recover", "w", "--json"]).code(4);
+    assert_eq!(refused.error_code(), "workflow_open");
+    assert_eq!(sandbox.json_of(PHASES)["workflow_id"], "w-2");
+    sandbox.run(&["workflow", "end", "w-2"]).success();
+    let back = sandbox.step(&["workflow", "recover", "w"]);
+    assert_eq!((&back["id"], &back["current"]), (&"w".into(), &"a".into()));
+    assert_eq!(sandbox.json_of(PHASES)["current_phase"], "a");
 }
 
 #[test]
-fn who_removes_the_file_and_begins_anew_or_gives_up_has_ended_the_run() {
+fn init_goes_on_after_the_file_was_removed() {
     for (sandbox, path) in runs() {
-        sandbox.remove(&path);
         let profile = sandbox.stands()["profiles"][0].clone();
-        let words = [
-            "--type",
-            "t",
-            "--project",
-            "p",
-            "--profile",
-            profile.as_str().unwrap(),
-        ];
-        let again = [
-            &["workflow", "init", "--phase", "a", "--phase", "b", "--json"],
-            &words[..],
-        ]
-        .concat();
-        let begun = sandbox.run(&again).success();
-        assert!(
-            begun
-                .warning_codes()
-                .contains(&"workflow_put_aside".to_owned()),
-            "{begun}"
-        );
-        assert_eq!(status_of(&sandbox, "t_p_20261122_100000"), "abandoned");
-        assert_eq!(
-            sandbox.step(&["workflow", "list"])["workflows"]
-                .as_array()
-                .map(Vec::len),
-            Some(1)
-        );
-        let path = if profile == "registry" {
-            format!(
-                ".claude/checkpoints/{}.json",
-                begun.data()["id"].as_str().unwrap()
-            )
-        } else {
-            path
-        };
-        sandbox
-            .remove(&path)
-            .run(&["workflow", "end", "--abandon"])
+        sandbox.remove(&path);
+        let words = ["--type", "t", "--project", "p", "--profile"];
+        let again = ["workflow", "init", "--phase", "a", "--phase", "b", "--json"];
+        let begun = sandbox
+            .run(&[&again, &words[..], &[profile.as_str().unwrap()]].concat())
             .success();
-        assert_eq!(
-            status_of(&sandbox, begun.data()["id"].as_str().unwrap()),
-            "abandoned"
-        );
-        assert!(!sandbox.exists(&path));
+        assert_eq!(begun.warning_codes()[0], "workflow_put_aside", "{begun}");
+        let runs = sandbox.step(&["workflow", "list"])["workflows"].clone();
+        assert_eq!(runs.as_array().map(Vec::len), Some(1));
     }
 }
 
@@ -200,10 +156,13 @@ fn a_file_of_the_registry_that_is_put_among_the_failed_ends_its_run() {
         (json!([]), vec!["workflow_put_aside".into()])
     );
     assert!(sandbox.exists(&failed) && !sandbox.exists(&path));
-    assert_eq!(
-        status_of(&sandbox, "orchestrate_auth_system_20251003_184530"),
-        "abandoned"
-    );
+    let back = sandbox.step(&[
+        "workflow",
+        "recover",
+        "orchestrate_auth_system_20251003_184530",
+    ]);
+    assert_eq!(back["status"], "in_progress");
+    assert!(!sandbox.exists(&failed) && sandbox.exists(&path));
 }
 
 #[test]
@@ -227,7 +186,7 @@ fn a_file_that_went_with_the_whole_directory_comes_back_with_the_next_transition
     sandbox
         .run(&["-C", &root, "restore", "latest", "--yes"])
         .success();
-    assert!(!sandbox.exists(PIPELINE), "no checkpoint holds it");
+    assert!(sandbox.exists(PIPELINE), "it is written again");
     assert_eq!(sandbox.step(&["phase", "done"])["completed"], json!(["a"]));
     assert_eq!(sandbox.json_of(PIPELINE)["completed_phases"][0]["id"], "a");
     assert_eq!(sandbox.json_of(PHASES)["current_phase"], "b");

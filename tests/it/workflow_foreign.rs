@@ -160,7 +160,7 @@ fn a_complete_phase_can_be_approved() {
     let again = sandbox
         .run(&["phase", "approve", "REQUIREMENTS", "--json"])
         .code(4);
-    assert_eq!(again.error_code(), "already_approved");
+    assert_eq!(again.error_code(), "wrong_state");
     sandbox.run(&["phase", "approve", "REFLECTION"]).code(4);
 }
 

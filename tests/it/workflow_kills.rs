@@ -137,7 +137,8 @@ fn finish(sandbox: &Sandbox, phases: usize) {
             .iter()
             .filter(|event| event["verb"] == "phase done" && event["phase_id"] == id.as_str())
             .count();
-        assert_eq!(done, 1, "{id} was done {done} times\n{data}");
+        // After a kill between file and commit the next command finds it done in the file.
+        assert!(done <= 1, "{id} was done {done} times\n{data}");
     }
     let file: Value = serde_json::from_str(&sandbox.read(FILE)).unwrap();
     assert_eq!(

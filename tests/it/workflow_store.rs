@@ -9,9 +9,9 @@ use std::time::Duration;
 use checkpoint::model::state::object_id::ObjectId;
 use checkpoint::store::locked::LockedStore;
 use checkpoint::store::repository::Store;
-use checkpoint::store::runs::projected::Projected;
 use checkpoint::store::runs::run_writer::Recorded;
 use checkpoint::workflow::rules::phase::Phase;
+use checkpoint::workflow::rules::profile::Profile;
 use checkpoint::workflow::rules::status::PhaseStatus;
 use checkpoint::workflow::rules::status::RunStatus;
 use checkpoint::workflow::rules::workflow::Workflow;
@@ -67,16 +67,6 @@ fn line(dir: &Path, id: &str) -> Vec<ObjectId> {
         .iter()
         .map(|transition| transition.commit)
         .collect()
-}
-
-fn project(sandbox: &Sandbox, files: &[&str]) {
-    let file = |path: &&str| Projected {
-        path: (*path).to_owned(),
-        sum: None,
-        workflow: "w".to_owned(),
-    };
-    let files: Vec<Projected> = files.iter().map(file).collect();
-    locked(&sandbox.store(), |locked| locked.write_projected(&files)).unwrap();
 }
 
 fn fsck(sandbox: &Sandbox) {
@@ -169,20 +159,14 @@ fn a_prune_keeps_whole_lines_and_takes_those_that_were_deleted() {
     let (sandbox, [one, two, three]) = story();
     let store = sandbox.store();
     let other = record(&store, &workflow("v", "x"));
-    locked(&store, |locked| locked.archive_workflow("v", "v")).unwrap();
+    locked(&store, |locked| locked.archive_workflow("v")).unwrap();
     sandbox.run(&["prune", "--keep", "1", "--yes"]).success();
     assert_eq!(line(&store, "w"), [three, two, one]);
     assert_eq!(
         open(&store).archived_workflows().unwrap(),
         [("v".to_owned(), other)]
     );
-    assert!(
-        open(&store)
-            .workflow_revision(one)
-            .unwrap()
-            .state
-            .starts_with(b"{")
-    );
+    assert!(open(&store).workflow_state(one).unwrap().starts_with(b"{"));
     fsck(&sandbox);
     for (id, archived) in [("w", false), ("v", true)] {
         assert!(locked(&store, |locked| locked.delete_workflow(id, archived)).unwrap());
@@ -241,10 +225,7 @@ fn damage_in_a_line_is_named_and_a_repair_keeps_what_is_newer() {
     sandbox.run(&["verify"]).code(6).stdout_has("workflow w");
     assert_eq!(sandbox.listed().len(), 1);
     sandbox.restore(&id).success();
-    let state = open(&sandbox.store())
-        .workflow_revision(tip_before)
-        .unwrap()
-        .state;
+    let state = open(&sandbox.store()).workflow_state(tip_before).unwrap();
     let repaired = sandbox.run(&["verify", "--repair"]).code(6);
     assert!(
         repaired
@@ -255,8 +236,10 @@ fn damage_in_a_line_is_named_and_a_repair_keeps_what_is_newer() {
     sandbox.run(&["verify", "--full"]).success();
     let kept = line(&sandbox.store(), "w");
     assert_eq!(kept.len(), 1);
-    let kept = open(&sandbox.store()).workflow_revision(kept[0]).unwrap();
-    assert_eq!((kept.parent, kept.state), (None, state));
+    let store = open(&sandbox.store());
+    assert_eq!(store.workflow_state(kept[0]).unwrap(), state);
+    let kept = store.workflow_line(kept[0], 1).transitions.remove(0);
+    assert_eq!(kept.parent, None);
     assert!(
         kept.message.contains(&format!("Cut-From: {tip_before}")),
         "{}",
@@ -299,12 +282,6 @@ fn a_relink_brings_workflows_along_under_names_of_their_own() {
     sandbox.run_in(&moved, &["create", "-r", "two"]).success();
     let store = place::store(&sandbox.base(), &moved);
     let here = record(&store, &workflow("w", "here"));
-    let file = Projected {
-        path: "state.json".into(),
-        sum: None,
-        workflow: "w".into(),
-    };
-    locked(&store, |locked| locked.write_projected(&[file])).unwrap();
     sandbox
         .run_in(&moved, &["relink", old.to_str().unwrap(), "--yes"])
         .success();
@@ -312,7 +289,6 @@ fn a_relink_brings_workflows_along_under_names_of_their_own() {
         open(&store).workflows().unwrap(),
         [("w".to_owned(), there), ("w-2".to_owned(), here)]
     );
-    assert_eq!(open(&store).projected()[0].workflow, "w-2");
     sandbox.run_in(&moved, &["verify", "--full"]).success();
 }
 
@@ -332,14 +308,16 @@ fn what_is_written_for_a_workflow_is_in_no_checkpoint_and_no_restore_changes_it(
     assert!(
         held(&sandbox, &first, state) && held(&sandbox, &first, ".claude/checkpoints/failed/x")
     );
-    project(
-        &sandbox,
-        &[
-            state,
-            ".claude/checkpoints/w.json",
-            "memory/state/phase.json",
-        ],
-    );
+    let mut run = workflow("w", "x");
+    run.profiles = vec![Profile::Pipeline, Profile::Registry, Profile::Phases];
+    for path in [
+        state,
+        ".claude/checkpoints/t_p_20261122_100000.json",
+        "memory/state/phase.json",
+    ] {
+        run.documents.insert(path.into(), serde_json::json!({}));
+    }
+    record(&sandbox.store(), &run);
     sandbox
         .write("a", "2")
         .write(state, "new")
@@ -404,33 +382,12 @@ fn what_is_written_for_a_workflow_is_in_no_checkpoint_and_no_restore_changes_it(
         .run(&["restore", &first, ".claude", "--yes"])
         .success();
     untouched(&sandbox);
-    project(&sandbox, &[]);
+    locked(&sandbox.store(), |locked| locked.archive_workflow("w")).unwrap();
     let third = sandbox.create("third");
     assert!(
         held(&sandbox, &third, state),
         "only while it is written for a workflow"
     );
-}
-
-#[test]
-fn where_nobody_knows_what_was_written_the_workflows_tell() {
-    let sandbox = Sandbox::new();
-    sandbox
-        .write("a", "1")
-        .write("state.json", "1")
-        .create("first");
-    let mut run = workflow("w", "x");
-    run.documents
-        .insert("state.json".into(), serde_json::json!({}));
-    record(&sandbox.store(), &run);
-    project(&sandbox, &["state.json"]);
-    fs::write(sandbox.store().join("checkpoint/projected"), "").unwrap();
-    sandbox.write("a", "2");
-    let id = sandbox.create("second");
-    sandbox.run(&["cat", &format!("{id}:state.json")]).code(3);
-    sandbox.run(&["verify"]).success();
-    sandbox.run(&["verify", "--repair"]).success();
-    assert_eq!(open(&sandbox.store()).projected().len(), 1);
 }
 
 #[test]

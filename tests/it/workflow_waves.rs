@@ -135,7 +135,7 @@ fn the_third_phase_has_its_checkpoint_although_the_run_ends_with_it() {
         .success()
         .stdout;
     let state: Value = serde_json::from_str(&shown).unwrap();
-    assert_eq!(state["mini_commits"][0]["completed"], 3);
+    assert_eq!(state["mini_commits"][0]["completed_count"], 3);
     assert_eq!(state["status"], "complete");
 }
 
@@ -174,7 +174,7 @@ fn recorded(sandbox: &Sandbox) -> Vec<Value> {
         .success();
     let state: Value = serde_json::from_str(&shown.stdout).unwrap();
     let made = state["mini_commits"].as_array().unwrap().iter();
-    made.map(|one| one["commit"].clone()).collect()
+    made.map(|one| one["commit_sha"].clone()).collect()
 }
 
 fn through(sandbox: &Sandbox, phases: std::ops::RangeInclusive<usize>) {

@@ -14,21 +14,19 @@ use crate::commands::workflow::resume::RecoverArgs;
 use crate::error::sentence::CommandWords;
 use crate::model::json::{ChangeJson, CheckpointRef, plan_changes};
 use crate::ops::restore::restore_options::RestoreOutcome;
-use crate::workflow::documents::find_documents::render;
-use crate::workflow::engine::import_export::{self, ExportOptions, Exported, ImportOptions};
-use crate::workflow::engine::init_run::{self, InitOptions};
-use crate::workflow::engine::make_mini_commit::{commit_project, will_commit};
-use crate::workflow::engine::phase_transitions;
+use crate::workflow::documents::render;
+use crate::workflow::engine::end::{CleanupOptions, EndMode, EndOutcome, cleanup, end};
+use crate::workflow::engine::exchange::{self, ExportOptions, Exported, ImportOptions};
+use crate::workflow::engine::init::{self, InitOptions};
+use crate::workflow::engine::phase::{self, Finish, Start, commit_project, will_commit};
 use crate::workflow::engine::report::{Status, list, show};
-use crate::workflow::engine::resume_questions::ResumeOptions;
+use crate::workflow::engine::resume::ResumeOptions;
 use crate::workflow::engine::rewind::{self, RewindOptions, RewindOutcome};
-use crate::workflow::engine::run_lifecycle::{CleanupOptions, EndMode, EndOutcome, cleanup, end};
-use crate::workflow::engine::step::{StepOptions, check_expected, step};
-use crate::workflow::engine::transition::StepOutcome;
-use crate::workflow::rules::advice::approve_command;
-use crate::workflow::rules::change::{Change, Finish, Note, PhaseChange, TaskChange};
-use crate::workflow::rules::event::Event;
+use crate::workflow::engine::transact::{StepOptions, StepOutcome, check_expected, step};
+use crate::workflow::rules::change::{Change, Given, Note};
+use crate::workflow::rules::phase::Task;
 use crate::workflow::rules::status::PhaseStatus;
+use crate::workflow::words::phase_command;
 
 pub mod report;
 pub mod resume;
@@ -133,9 +131,52 @@ impl RunArgs {
 #[command(hide = true)]
 pub struct PhaseArgs {
     #[command(subcommand)]
-    pub change: PhaseChange,
+    pub command: PhaseCommand,
     #[command(flatten)]
     pub step: StepOptions,
+}
+
+#[derive(Clone, Debug, Subcommand, strum::IntoStaticStr)]
+#[strum(const_into_str, prefix = "phase.", serialize_all = "snake_case")]
+pub enum PhaseCommand {
+    Start(Start),
+    /// Record the progress of a phase
+    Progress {
+        /// What is done, and what comes next
+        #[arg(value_name = "TEXT")]
+        text: String,
+        /// Phase [default: the only one under way]
+        #[arg(long, value_name = "PHASE")]
+        phase: Option<String>,
+    },
+    Done(Finish),
+    /// Record that a phase failed; it can be started again
+    Fail {
+        /// Phase [default: the only one under way]
+        #[arg(value_name = "PHASE")]
+        phase: Option<String>,
+        /// What went wrong
+        #[arg(long, value_name = "TEXT")]
+        error: String,
+        /// Fail the whole run
+        #[arg(long = "final")]
+        is_final: bool,
+    },
+    /// Skip a phase
+    Skip {
+        /// Phase
+        #[arg(value_name = "PHASE")]
+        phase: String,
+        /// Reason
+        #[arg(long, value_name = "TEXT", default_value = "")]
+        reason: String,
+    },
+    /// Record the user's approval of a phase
+    Approve {
+        /// Phase [default: the only one under way]
+        #[arg(value_name = "PHASE")]
+        phase: Option<String>,
+    },
 }
 
 /// Manage the tasks of a phase
@@ -148,10 +189,57 @@ pub struct TaskArgs {
     pub step: StepOptions,
 }
 
-#[derive(Clone, Debug, Subcommand)]
+#[derive(Clone, Debug, Subcommand, strum::IntoStaticStr)]
+#[strum(const_into_str, prefix = "task.", serialize_all = "snake_case")]
 pub enum TaskCommand {
-    #[command(flatten)]
-    Change(TaskChange),
+    /// Add a task
+    Add {
+        /// Id of the new task
+        #[arg(value_name = "TASK")]
+        id: String,
+        /// Short description
+        #[arg(long, value_name = "TEXT")]
+        name: Option<String>,
+        /// Phase of the task [default: the one under way]
+        #[arg(long, value_name = "PHASE")]
+        phase: Option<String>,
+        /// File that the task writes
+        #[arg(long, value_name = "PATH")]
+        output: Option<String>,
+    },
+    /// Start a task
+    Start {
+        /// Task
+        #[arg(value_name = "TASK")]
+        id: String,
+        /// Agent that does the task
+        #[arg(long, value_name = "NAME")]
+        agent: Option<String>,
+    },
+    /// End a task
+    Done {
+        /// Task
+        #[arg(value_name = "TASK")]
+        id: String,
+        /// Note about the result
+        #[arg(long, value_name = "TEXT")]
+        note: Option<String>,
+    },
+    /// Record that a task failed; it can be started again
+    Fail {
+        /// Task
+        #[arg(value_name = "TASK")]
+        id: String,
+        /// What went wrong
+        #[arg(long, value_name = "TEXT")]
+        error: String,
+    },
+    /// Make a task pending again
+    Reset {
+        /// Task
+        #[arg(value_name = "TASK")]
+        id: String,
+    },
     /// List the tasks
     List {
         /// Only tasks of this phase
@@ -165,12 +253,6 @@ const TRAITS: Properties = Properties {
     left_by_a_signal: Some("'checkpoint workflow status' shows what was recorded"),
     ..Properties::LONG
 };
-
-/// The end of a transition: partial if a profile file could not be written.
-fn stepped(stepped: (StepOutcome, Vec<Warning>)) -> Done<StepOutcome> {
-    let is_partial = stepped.0.is_partial;
-    Done::from(stepped).exit_if(is_partial, exit_code::PARTIAL)
-}
 
 /// The end of a check: errors in a run count as damage.
 fn check((status, warnings): (Status, Vec<Warning>)) -> Done<Checked> {
@@ -198,13 +280,13 @@ impl RunCommand for WorkflowArgs {
         Ok(match self.command {
             Of::Init(options) => {
                 let plan = options.plan.as_deref().map(args::content).transpose()?;
-                let begun = init_run::init(context, &options, plan.as_deref())?;
-                cmd.print(context, &stepped(begun))
+                let begun = init::init(context, &options, plan.as_deref())?;
+                cmd.print(context, &begun.into())
             }
             Of::Status { run, file } => {
                 let document = file.as_deref().map(args::content).transpose()?;
                 let found = match document {
-                    Some(document) => import_export::status_of_document(context, &document)?,
+                    Some(document) => exchange::status_of_document(context, &document)?,
                     None => report::status(context, &cmd.printer.place, run.name(), true)?,
                 };
                 cmd.print(context, &Done::from(found))
@@ -216,12 +298,12 @@ impl RunCommand for WorkflowArgs {
             }
             Of::Resume(options) => match resume::settle_first(context, cmd, &options)? {
                 Some(settled) => cmd.print(context, &Done::from(settled)),
-                None => cmd.print(context, &resume::resume(context, cmd, options)?.into()),
+                None => cmd.print(context, &resume::resume(context, cmd, &options)?.into()),
             },
             Of::Rewind(options) => cmd.print(context, &rewind(context, cmd, options)?.into()),
             Of::Note { note, step: of } => {
-                let noted = step(context, &of, &Change::Note(note))?;
-                cmd.print(context, &stepped(noted))
+                let noted = step(context, &of, &note.into())?;
+                cmd.print(context, &noted.into())
             }
             Of::List { kind, all } => {
                 cmd.print(context, &list(context, kind.as_deref(), all)?.into())
@@ -244,12 +326,10 @@ impl RunCommand for WorkflowArgs {
             Of::Cleanup(options) => cmd.print(context, &cleanup(context, options)?.into()),
             Of::Import(options) => {
                 let document = args::content(&options.file)?;
-                let imported = import_export::import(context, &options, &document)?;
-                cmd.print(context, &stepped(imported))
+                let imported = exchange::import(context, &options, &document)?;
+                cmd.print(context, &imported.into())
             }
-            Of::Export(options) => {
-                cmd.print(context, &import_export::export(context, &options)?.into())
-            }
+            Of::Export(options) => cmd.print(context, &exchange::export(context, &options)?.into()),
         })
     }
 }
@@ -259,59 +339,88 @@ impl Command for PhaseArgs {
 
     fn properties(&self) -> Properties {
         Properties {
-            name: Some(self.change.into_str()),
+            name: Some(self.command.into_str()),
             ..TRAITS
         }
     }
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<Done<StepOutcome>> {
-        Ok(stepped(change_phase(
-            context,
-            cmd,
-            &self.step,
-            self.change,
-        )?))
+        let options = &self.step;
+        let change = match self.command {
+            PhaseCommand::Start(begin) => {
+                return Ok(phase::start(context, options, &begin)?.into());
+            }
+            PhaseCommand::Done(finish) => {
+                return Ok(finish_phase(context, cmd, options, &finish)?.into());
+            }
+            PhaseCommand::Progress { text, phase } => {
+                Change::of_phase("progress", phase.as_deref()).noting(text)
+            }
+            PhaseCommand::Fail {
+                phase,
+                error,
+                is_final,
+            } => {
+                let given = Given {
+                    is_final,
+                    ..Given::default()
+                };
+                let change = Change::of_phase("fail", phase.as_deref()).noting(error);
+                Change { given, ..change }
+            }
+            PhaseCommand::Skip { phase, reason } => {
+                Change::of_phase("skip", Some(&phase)).noting(reason)
+            }
+            PhaseCommand::Approve { phase } => Change::of_phase("approve", phase.as_deref()),
+        };
+        Ok(step(context, options, &change)?.into())
     }
 }
 
-impl RunCommand for TaskArgs {
+impl Command for TaskArgs {
+    type Answer = Either<StepOutcome, TaskList>;
+
     fn properties(&self) -> Properties {
         Properties {
-            name: Some(match &self.command {
-                TaskCommand::Change(change) => change.into_str(),
-                TaskCommand::List { .. } => "task.list",
-            }),
+            name: Some(self.command.into_str()),
             ..TRAITS
         }
     }
 
-    fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
-        let phase = match self.command {
-            TaskCommand::Change(change) => {
-                let change = Change::Task(change);
-                let changed = step(context, &self.step, &change)?;
-                return Ok(cmd.print(context, &stepped(changed)));
+    fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<Done<Self::Answer>> {
+        let mut given = Given::default();
+        let change = match self.command {
+            TaskCommand::List { phase } => {
+                let named = self.step.run.as_deref();
+                let (status, warnings) = report::status(context, &cmd.printer.place, named, false)?;
+                check_expected(&self.step, &status.run)?;
+                let tasks = TaskList::new(status, phase.as_deref());
+                return Ok(Done::new(Either::Second(tasks), warnings));
             }
-            TaskCommand::List { phase } => phase,
+            TaskCommand::Add {
+                id,
+                name,
+                phase,
+                output,
+            } => {
+                given.task = Task {
+                    name,
+                    phase,
+                    output,
+                    ..Task::default()
+                };
+                Change::of_task("add", &id)
+            }
+            TaskCommand::Start { id, agent } => {
+                given.task.agent = agent;
+                Change::of_task("start", &id)
+            }
+            TaskCommand::Done { id, note } => Change::of_task("done", &id).noting(note),
+            TaskCommand::Fail { id, error } => Change::of_task("fail", &id).noting(error),
+            TaskCommand::Reset { id } => Change::of_task("reset", &id),
         };
-        let (status, warnings) =
-            report::status(context, &cmd.printer.place, self.step.run.as_deref(), false)?;
-        check_expected(&self.step, &status.run)?;
-        let tasks = TaskList::new(status, phase.as_deref());
-        Ok(cmd.print(context, &Done::new(tasks, warnings)))
-    }
-}
-
-pub fn change_phase(
-    context: &Context,
-    cmd: &CommandContext<'_>,
-    options: &StepOptions,
-    change: PhaseChange,
-) -> Result<(StepOutcome, Vec<Warning>)> {
-    match change {
-        PhaseChange::Start(begin) => phase_transitions::start(context, options, &begin),
-        PhaseChange::Done(finish) => finish_phase(context, cmd, options, &finish),
-        change => step(context, options, &Change::Phase(change)),
+        let changed = step(context, &self.step, &Change { given, ..change })?;
+        Ok(Done::from(changed).map(Either::First))
     }
 }
 
@@ -328,7 +437,7 @@ fn finish_phase(
         let what = "commit everything in the project's own repository";
         cmd.ask(context, what, &format!("{what}?"))?;
     }
-    let mut outcome = phase_transitions::done(context, options, finish)?;
+    let mut outcome = phase::done(context, options, finish)?;
     if commits {
         let children = cmd.children(context);
         commit_project(context, options, &mut outcome, &|message| {
@@ -354,7 +463,7 @@ impl Text for StepOutcome {
         }
         let phase = event.phase.as_ref().and_then(|id| workflow.phase(id));
         if let Some(phase) = phase.filter(|phase| phase.status == PhaseStatus::AwaitingApproval) {
-            let command = approve_command(workflow, phase).to_string();
+            let command = phase_command("approve", &phase.id, workflow.named()).to_string();
             let (id, command) = (escape(&phase.id), escape_line(&command));
             talkln!(out, "{id} waits for its approval: {command}");
         }
@@ -363,7 +472,7 @@ impl Text for StepOutcome {
 }
 
 /// Formats `Phase build started`; an event of the whole run is its verb.
-fn in_words(event: &Event) -> String {
+fn in_words(event: &Change) -> String {
     let object = event.phase.as_ref().or(event.task.as_ref());
     let (Some(object), Some((noun, verb))) = (object, event.verb.split_once(' ')) else {
         return event.subject();

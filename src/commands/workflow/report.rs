@@ -8,9 +8,7 @@ use crate::base::text::{escape, escape_line};
 use crate::base::time;
 use crate::commands::prelude::*;
 use crate::workflow::documents::conflict::{Conflict, in_words};
-use crate::workflow::documents::drift::FileDrift;
-use crate::workflow::engine::report::{self, Listed, Seen, Shown, Status};
-use crate::workflow::engine::run_json::PhaseJson;
+use crate::workflow::engine::report::{self, FileDrift, Listed, Seen, Shown, Status};
 use crate::workflow::engine::runs::Run;
 use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::phase::{Phase, Task};
@@ -30,7 +28,7 @@ pub struct Next {
     #[serde(flatten)]
     seen: Seen,
     /// Phases that may start; null without `--parallel`.
-    ready: Option<Vec<PhaseJson>>,
+    ready: Option<Vec<Phase>>,
 }
 
 /// The tasks of a run.
@@ -64,10 +62,8 @@ pub fn with_place(status: &mut Status, place: &PlaceWords) {
 impl Next {
     pub fn new(status: Status, parallel: bool) -> Self {
         let workflow = &status.run.workflow;
-        let ready = || workflow.ready().into_iter();
-        let ready = || ready().map(|phase| PhaseJson::new(workflow, phase));
         Self {
-            ready: parallel.then(|| ready().collect()),
+            ready: parallel.then(|| workflow.ready().into_iter().cloned().collect()),
             id: workflow.id.clone(),
             seen: status.seen,
         }
@@ -78,7 +74,7 @@ impl Text for Next {
     fn write(&self, out: &mut Out<'_>) {
         if let Some(ready) = &self.ready {
             for one in ready {
-                outln!(out, "{}", escape(&one.phase.id));
+                outln!(out, "{}", escape(&one.id));
             }
             return;
         }

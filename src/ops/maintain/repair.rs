@@ -19,7 +19,6 @@ use crate::store::lifecycle::description;
 use crate::store::lifecycle::ownership;
 use crate::store::lock;
 use crate::store::repository::Store;
-use crate::store::runs::projected;
 
 /// Number of checks before damage is believed; the store is reopened for each further one.
 const PASSES: usize = 4;
@@ -138,9 +137,6 @@ fn repair_files(context: &Context, session: &Session<'_>) -> Result<Vec<PathBuf>
     locked.rebuild_indexes()?;
     locked.drop_bad_caches()?;
     locked.drop_lost_pins()?;
-    if projected::read(locked.store().layout()).is_err() {
-        locked.write_projected(&(context.workflows.projected)(locked.store()))?;
-    }
     let mut set_aside = locked.set_unreadable_aside(context.now_ms)?;
     set_aside.sort();
     if locked.store().description()?.is_none() {

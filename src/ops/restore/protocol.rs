@@ -21,7 +21,6 @@ use crate::ops::create::apply_retention::apply_retention;
 use crate::ops::create::record::safety_record;
 use crate::ops::database::restore_databases::{self, DatabaseRestore};
 use crate::ops::maintain::room;
-use crate::ops::own_files;
 use crate::ops::restore::planned_restore::{
     PlannedRestore, capture_and_plan, check_plan, plan_digest,
 };
@@ -161,9 +160,11 @@ fn make_root(
     root::make(path, target.root_perm())?;
     session::describe(context, store, &session.locked)?;
     session.warnings.push(Warning::RootWasRecreated);
-    session
-        .warnings
-        .extend(own_files::went_with_the_root(&session.locked));
+    let written = (context.workflows.write_files)(context, session.locked.store());
+    let failed = written
+        .err()
+        .map(Warning::bookkeeping("writing the files of workflows"));
+    session.warnings.extend(failed);
     Ok(true)
 }
 

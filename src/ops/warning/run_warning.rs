@@ -5,12 +5,10 @@ use std::path::PathBuf;
 #[derive(Clone, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::VariantNames)]
 #[strum(serialize_all = "snake_case")]
 pub enum RunWarning {
-    /// A file of a run was edited at the moment it was to be written.
-    #[strum(serialize = "state_file_edited")]
-    Edited { path: String },
-    #[strum(serialize = "state_file_not_written")]
-    NotWritten { path: String, why: String },
-    /// A run was ended by a command that does not name it.
+    /// A task list names another run than the phase file beside it.
+    #[strum(serialize = "state_file_of_other_run")]
+    OfOtherRun { path: String },
+    /// A run was archived by a command that does not name it.
     #[strum(serialize = "workflow_put_aside")]
     PutAside { id: String, why: String },
     /// A run was archived before its phases ended.
@@ -20,6 +18,9 @@ pub enum RunWarning {
         under_way: usize,
         pending: usize,
     },
+    /// The file with which a run was archived is back.
+    #[strum(serialize = "workflow_reopened")]
+    Reopened { id: String },
     /// The file of a failed run was removed after its retention time.
     FailedFileRemoved { path: String },
     /// Git would track a file of a run.

@@ -112,18 +112,16 @@ impl Warning {
 impl RunWarning {
     fn sentence(&self) -> Sentence {
         Sentence::text(match self {
-            Self::Edited { path } => {
+            Self::OfOtherRun { path } => {
                 format!(
-                    "{} is being edited, so the next command reads it",
+                    "{} belongs to another workflow and is not read",
                     escape(path)
                 )
             }
-            Self::NotWritten { path, why } => {
-                format!("{} could not be written: {why}", escape(path))
-            }
+            Self::Reopened { id } => format!("workflow {id} was reopened: its file is back"),
             Self::PutAside { id, why } => {
                 return Sentence::new(
-                    "workflow {} was archived: {}; 'checkpoint workflow show {}' shows it",
+                    "workflow {} was archived: {}; 'checkpoint workflow recover {}' reopens it",
                     &[id, &escape(why), id],
                 );
             }

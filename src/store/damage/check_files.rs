@@ -18,7 +18,7 @@ use crate::store::refs::packed_commits;
 use crate::store::refs::ref_files::{self, Family, RefValue};
 use crate::store::repository::Store;
 use crate::store::runs::namespace::RefNamespace;
-use crate::store::runs::{projected, run_roll};
+use crate::store::runs::run_roll;
 use crate::store::small_files::journal::JournalState;
 use crate::store::small_files::{origins, rewords, stat_cache};
 use crate::store::transfer::remotes;
@@ -101,9 +101,6 @@ fn check_own(store: &Store, report: &mut CheckReport) -> Result<()> {
     }
     if layout.workflow_roll().exists() && run_roll::read(layout).is_none() {
         derived(&layout.workflow_roll(), &StoreFlaw::BadSum);
-    }
-    if let Err(why) = projected::read(layout) {
-        derived(&layout.projected(), &why);
     }
     for path in [layout.left_out(), layout.size_gate()] {
         if read_regular::read(&path)

@@ -259,9 +259,8 @@ fn take_small_files(from: &Layout, to: &Layout, description: &Description) -> Re
         from.stat_cache_patch(),
         from.commits(),
         from.size_gate(),
-        // Salvaged runs enter the roll themselves; files of the others are taken in anew.
+        // Salvaged runs enter the roll themselves.
         from.workflow_roll(),
-        from.projected(),
         from.last_gc(),
         from.salvage_mark(),
     ];

@@ -4,7 +4,6 @@
 //! to its place, then update the description. After a kill at any point the whole history is in a
 //! store that its description names, and the next attempt continues.
 
-use std::collections::BTreeMap;
 use std::io::{self, Read as _};
 use std::path::Path;
 
@@ -22,7 +21,7 @@ use crate::store::refs::ref_files::{self, Family, RefValue};
 use crate::store::repository::Store;
 use crate::store::runs::namespace::RefNamespace;
 use crate::store::runs::run_writer::free_name;
-use crate::store::runs::{projected, run_reader, run_refs};
+use crate::store::runs::{run_reader, run_refs};
 use crate::store::small_files::rewords;
 use crate::store::transfer::remotes;
 
@@ -92,15 +91,9 @@ fn take_over_remotes(store: &LockedStore<'_>, source: &Layout) -> Result<()> {
 }
 
 /// Copies the runs of one store into another that already has its objects. On equal ids the
-/// incoming run gets a number, unless one continues the other. Files written for runs are those of
-/// the incoming store, which belongs to the directory as it is.
+/// incoming run gets a number, unless one continues the other.
 pub(in crate::store) fn take_over_workflows(store: &LockedStore<'_>, from: &Store) -> Result<()> {
-    let (into, source, objects) = (
-        store.store().layout(),
-        from.layout(),
-        store.store().objects(),
-    );
-    let mut names = BTreeMap::new();
+    let (into, objects) = (store.store().layout(), store.store().objects());
     for namespace in RefNamespace::BOTH {
         for (id, tip) in run_reader::tips(from, namespace)?.found {
             let mut goes_on = false;
@@ -114,19 +107,9 @@ pub(in crate::store) fn take_over_workflows(store: &LockedStore<'_>, from: &Stor
             if goes_on || !is_there {
                 run_refs::write(into, namespace, &name, tip)?;
             }
-            if namespace == RefNamespace::Live {
-                names.insert(id, name);
-            }
         }
     }
-    let mut files = projected::read(source).unwrap_or_default();
-    for file in &mut files {
-        file.workflow = names.get(&file.workflow).unwrap_or(&file.workflow).clone();
-    }
-    let mut known = projected::read(into).unwrap_or_default();
-    known.retain(|known| files.iter().all(|file| file.path != known.path));
-    files.extend(known);
-    projected::write(into, &files)
+    Ok(())
 }
 
 pub(in crate::store) fn copy_packs(from: &Path, into: &Path) -> Result<()> {

@@ -20,19 +20,7 @@ const RUN_STATE: &str = "state.json";
 /// Fewest states for which deltas are worthwhile.
 const WORTH_DELTAS: usize = 8;
 
-/// A transition and the state that it led to.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Revision {
-    pub commit: ObjectId,
-    pub parent: Option<ObjectId>,
-    /// Milliseconds since 1970.
-    pub time_ms: i64,
-    /// The message as stored, with all trailers.
-    pub message: String,
-    pub state: Vec<u8>,
-}
-
-/// A transition without its state.
+/// One transition of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transition {
     pub commit: ObjectId,
@@ -61,6 +49,14 @@ pub struct Tips {
 }
 
 impl Store {
+    /// The live runs.
+    ///
+    /// # Errors
+    /// The refs cannot be read.
+    pub fn live_workflows(&self) -> Result<Tips> {
+        tips(self, RefNamespace::Live)
+    }
+
     /// The newest transition of each live run, by id.
     ///
     /// # Errors
@@ -77,36 +73,15 @@ impl Store {
         Ok(tips(self, RefNamespace::Archived)?.found)
     }
 
-    /// Ids of live runs whose newest transition is unknown.
-    ///
-    /// # Errors
-    /// The refs cannot be read.
-    pub fn torn_workflows(&self) -> Result<Vec<String>> {
-        Ok(tips(self, RefNamespace::Live)?.torn)
-    }
-
-    /// Reads one transition with its state.
+    /// Reads the state after a transition.
     ///
     /// # Errors
     /// `damaged` if it cannot be read.
-    pub fn workflow_revision(&self, commit: ObjectId) -> Result<Revision> {
-        let damaged =
-            |why| Error::damaged(format!("transition {} of a workflow", commit.short()), why);
-        let Transition {
-            parent,
-            time_ms,
-            message,
-            state,
-            ..
-        } = transition(self.objects(), commit).map_err(damaged)?;
-        let state = state_of(self.objects(), state).map_err(damaged)?;
-        Ok(Revision {
-            commit,
-            parent,
-            time_ms,
-            message,
-            state,
-        })
+    pub fn workflow_state(&self, commit: ObjectId) -> Result<Vec<u8>> {
+        let read = transition(self.objects(), commit);
+        let read = read.and_then(|found| state_of(self.objects(), found.state));
+        let name = || format!("transition {} of a workflow", commit.short());
+        read.map_err(|why| Error::damaged(name(), why))
     }
 
     /// The transitions from `tip` on, newest first. Reads no state.
@@ -127,9 +102,7 @@ impl Store {
         }
         line
     }
-}
 
-impl Store {
     /// The states of each run that has more than a few, newest first, each only once.
     ///
     /// # Errors

@@ -1,7 +1,7 @@
 //! Records transitions of runs, and moves and removes runs, while the lock is held.
 
 use crate::error::{Error, Result};
-use crate::model::run_id::is_legal;
+use crate::model::run_id::{self, is_legal};
 use crate::model::state::object_id::ObjectId;
 use crate::model::transition;
 use crate::store::layout::Layout;
@@ -10,7 +10,6 @@ use crate::store::objects::object_hash::ObjectKind;
 use crate::store::refs::commit_codec;
 use crate::store::refs::ref_files::RefValue;
 use crate::store::runs::namespace::RefNamespace;
-use crate::store::runs::projected::{self, Projected};
 use crate::store::runs::{run_reader, run_refs};
 
 /// Numbers tried as suffixes of a name that is taken.
@@ -92,28 +91,44 @@ impl LockedStore<'_> {
         }
     }
 
-    /// Archives a live run under `name`, with a number if that is taken. Returns the name it got;
+    /// Archives a live run under its id, with a number if that is taken. Returns the name it got;
     /// `None` if there is no such run.
     ///
     /// # Errors
     /// The ref is torn, or a file cannot be written: then the run is in one namespace or in both.
-    pub fn archive_workflow(&mut self, id: &str, name: &str) -> Result<Option<String>> {
+    pub fn archive_workflow(&mut self, id: &str) -> Result<Option<String>> {
+        self.move_workflow((RefNamespace::Live, id), (RefNamespace::Archived, id))
+    }
+
+    /// Makes an archived run live under `id`, with a number if that is taken. Returns its id.
+    ///
+    /// # Errors
+    /// As [`Self::archive_workflow`], or there is no such run.
+    pub fn unarchive_workflow(&mut self, name: &str, id: &str) -> Result<String> {
+        let moved = self.move_workflow((RefNamespace::Archived, name), (RefNamespace::Live, id))?;
+        moved.ok_or_else(|| Error::unexpected(format!("workflow {name} is not in the archive")))
+    }
+
+    fn move_workflow(
+        &mut self,
+        (from, id): (RefNamespace, &str),
+        (to, name): (RefNamespace, &str),
+    ) -> Result<Option<String>> {
         refuse_illegal(name)?;
         let layout = self.store().layout();
         let Some(tip) = is_legal(id)
-            .then(|| present(layout, RefNamespace::Live, id))
+            .then(|| present(layout, from, id))
             .transpose()?
             .flatten()
         else {
             return Ok(None);
         };
-        let (name, is_there) = free_name(layout, RefNamespace::Archived, name, &mut |value| {
-            value == RefValue::Id(tip)
-        })?;
+        let is_it = &mut |value| value == RefValue::Id(tip);
+        let (name, is_there) = free_name(layout, to, name, is_it)?;
         if !is_there {
-            run_refs::write(layout, RefNamespace::Archived, &name, tip)?;
+            run_refs::write(layout, to, &name, tip)?;
         }
-        run_refs::remove(layout, RefNamespace::Live, id)?;
+        run_refs::remove(layout, from, id)?;
         Ok(Some(name))
     }
 
@@ -128,19 +143,7 @@ impl LockedStore<'_> {
         } else {
             RefNamespace::Live
         };
-        if is_legal(id) {
-            run_refs::remove(self.store().layout(), place, id)
-        } else {
-            Ok(false)
-        }
-    }
-
-    /// Records which files of the project were last written for runs, and with which content.
-    ///
-    /// # Errors
-    /// The record cannot be written; it is as before.
-    pub fn write_projected(&self, files: &[Projected]) -> Result<()> {
-        projected::write(self.store().layout(), files)
+        Ok(is_legal(id) && run_refs::remove(self.store().layout(), place, id)?)
     }
 }
 
@@ -184,12 +187,8 @@ pub fn free_name(
     name: &str,
     is_it: &mut dyn FnMut(RefValue) -> bool,
 ) -> Result<(String, bool)> {
-    for number in 1..MOST_OF_A_NAME {
-        let candidate = if number == 1 {
-            name.to_owned()
-        } else {
-            numbered(name, number)
-        };
+    let numbered = (2..MOST_OF_A_NAME).map(|number| run_id::numbered(name, number));
+    for candidate in std::iter::once(name.to_owned()).chain(numbered) {
         match run_refs::value(layout, namespace, &candidate)? {
             None => return Ok((candidate, false)),
             Some(value) if is_it(value) => return Ok((candidate, true)),
@@ -199,19 +198,6 @@ pub fn free_name(
     Err(Error::unexpected(format!(
         "there is no free name for workflow {name}"
     )))
-}
-
-/// Appends a number, cutting a name that would get too long.
-fn numbered(name: &str, number: usize) -> String {
-    let ending = format!("-{number}");
-    let whole = format!("{name}{ending}");
-    if is_legal(&whole) {
-        return whole;
-    }
-    let kept = name
-        .get(..name.len().saturating_sub(ending.len()))
-        .unwrap_or_default();
-    format!("{}{ending}", kept.trim_end_matches('.'))
 }
 
 #[cfg(test)]
@@ -267,17 +253,15 @@ mod tests {
         assert!(locked.record_workflow("../x", None, b"", "x", 8).is_err());
         drop(locked);
         assert_eq!(store.workflows().unwrap(), [("w".to_owned(), two)]);
-        let read = store.workflow_revision(two).unwrap();
-        assert_eq!(
-            (read.parent, read.time_ms, &*read.state),
-            (Some(one), 7_001, &b"{2}"[..])
-        );
+        assert_eq!(store.workflow_state(two).unwrap(), b"{2}");
+        let line = store.workflow_line(two, 9);
+        let read = &line.transitions[0];
+        assert_eq!((read.parent, read.time_ms), (Some(one), 7_001));
         assert!(
             read.message.starts_with("next\n\nPhase: a\n"),
             "{}",
             read.message
         );
-        let line = store.workflow_line(two, 9);
         assert_eq!(
             line.transitions
                 .iter()
@@ -298,14 +282,11 @@ mod tests {
         let store = store(place.path());
         let mut locked = locked(&store);
         let first = done(locked.record_workflow("w", None, b"1", "a", 1));
-        assert_eq!(
-            locked.archive_workflow("w", "w").unwrap().as_deref(),
-            Some("w")
-        );
-        assert_eq!(locked.archive_workflow("w", "w").unwrap(), None);
+        assert_eq!(locked.archive_workflow("w").unwrap().as_deref(), Some("w"));
+        assert_eq!(locked.archive_workflow("w").unwrap(), None);
         let second = done(locked.record_workflow("w", None, b"2", "a", 2));
         assert_eq!(
-            locked.archive_workflow("w", "w").unwrap().as_deref(),
+            locked.archive_workflow("w").unwrap().as_deref(),
             Some("w-2")
         );
         let archived = [("w".to_owned(), first), ("w-2".to_owned(), second)];
@@ -313,7 +294,7 @@ mod tests {
         // A kill between the two steps leaves it in both namespaces.
         run_refs::write(store.layout(), RefNamespace::Live, "w", second).unwrap();
         assert_eq!(
-            locked.archive_workflow("w", "w").unwrap().as_deref(),
+            locked.archive_workflow("w").unwrap().as_deref(),
             Some("w-2")
         );
         assert!(store.workflows().unwrap().is_empty());
@@ -323,7 +304,7 @@ mod tests {
                 && locked.delete_workflow("w-2", true).unwrap()
         );
         assert!(store.archived_workflows().unwrap().is_empty());
-        assert_eq!(numbered(&"a".repeat(120), 12).len(), 120);
+        assert_eq!(run_id::numbered(&"a".repeat(120), 12).len(), 120);
     }
 
     #[test]
@@ -334,7 +315,7 @@ mod tests {
         let one = done(first.record_workflow("w", None, b"1", "a", 9));
         let two = done(first.record_workflow("w", Some(one), b"2", "b", 3));
         let aside = done(first.record_workflow("v", None, b"2", "b", 30));
-        first.archive_workflow("v", "w").unwrap();
+        first.archive_workflow("v").unwrap();
         let path = run_refs::path(store.layout(), RefNamespace::Live, "w");
         std::fs::write(&path, "").unwrap();
         assert!(
@@ -362,7 +343,7 @@ mod tests {
         assert!(locked(&store).recovery().workflows_restored.is_empty());
         assert_eq!(
             (
-                store.torn_workflows().unwrap(),
+                store.live_workflows().unwrap().torn,
                 store.workflows().unwrap().len()
             ),
             (vec!["unknown".to_owned()], 1)

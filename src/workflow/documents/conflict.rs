@@ -1,20 +1,17 @@
-//! Conflicts that keep a profile file from being imported: it is malformed, both sides changed, or
-//! it is gone.
+//! A file of a run that cannot be understood: it stays as it is until the user decides.
 
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
-use serde_json::Value;
 
 use crate::base::cut_list::one_of;
 use crate::base::text::{escape, escape_line};
-use crate::error::sentence::CommandWords;
+use crate::error::sentence::{CommandWords, Sentence};
 use crate::error::{Choice, Error};
 use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::workflow::Workflow;
-use crate::workflow::words::labels::{Label, choose_for_file, choose_for_gone};
-use crate::workflow::words::run_error::RunError;
+use crate::workflow::words::{listed, malformed};
 
-/// One file that was left as it is.
+/// One file that is malformed, and was left as it is.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[schemars(rename = "TroubleJson")]
 pub struct Conflict {
@@ -23,41 +20,16 @@ pub struct Conflict {
     /// The run that owns the file, if known.
     #[serde(rename = "workflow")]
     pub run: Option<String>,
-    #[serde(rename = "conflict")]
-    pub kind: ConflictKind,
-}
-
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ConflictKind {
-    /// Not JSON, or not in this format.
-    Malformed {
-        findings: Vec<Finding>,
-        /// The content of the file.
-        #[serde(serialize_with = "lossy")]
-        #[schemars(with = "String")]
-        raw: Vec<u8>,
-    },
-    /// The file was edited while the state moved on.
-    BothChanged {
-        #[serde(rename = "in_file")]
-        file: Value,
-        #[serde(rename = "in_store")]
-        state: Value,
-    },
-    /// The file of an open run was removed by hand.
-    Gone,
+    pub findings: Vec<Finding>,
+    /// The content of the file.
+    #[serde(serialize_with = "lossy")]
+    #[schemars(with = "String")]
+    pub raw: Vec<u8>,
 }
 
 impl Conflict {
-    /// Whether this must be resolved before the run can go on; a file without a known owner may
-    /// concern any run.
     pub fn concerns(&self, workflow: &Workflow) -> bool {
         self.run.as_ref().is_some_and(|id| *id == workflow.id)
-    }
-
-    pub fn is_gone(&self) -> bool {
-        matches!(self.kind, ConflictKind::Gone)
     }
 
     /// Describes the conflict in one line.
@@ -65,53 +37,41 @@ impl Conflict {
         self.error().to_string()
     }
 
-    fn error(&self) -> RunError {
-        let path = self.path.clone();
-        match &self.kind {
-            ConflictKind::Malformed { findings, .. } => {
-                let first = findings.first().map(in_words).unwrap_or_default();
-                let flaws = one_of(first, findings.len());
-                RunError::StateFileMalformed { path, flaws }
-            }
-            ConflictKind::BothChanged { .. } => RunError::BothChanged { path },
-            ConflictKind::Gone => RunError::StateFileGone { path },
-        }
+    fn error(&self) -> Error {
+        let first = self.findings.first().map(in_words).unwrap_or_default();
+        let flaws = one_of(first, self.findings.len());
+        let what = format!("State file is malformed: {}: {flaws}", self.path);
+        malformed("state_file_malformed", what)
     }
 
     /// Returns the error for a command that needs this file.
     pub fn problem(&self, workflow: Option<&Workflow>) -> Error {
-        let choice = |(key, label): (&str, Label)| Choice {
-            key: key.to_owned(),
-            label: label.to_string(),
+        let answers: &[(&str, &str)] = match &self.run {
+            Some(_) => &[
+                (
+                    "state",
+                    "archive the file, and write it again from the recorded state",
+                ),
+                ("none", "archive the file and its run, and start fresh"),
+            ],
+            None => &[("none", "archive the file, and start fresh")],
+        };
+        let choice = |(key, label): &(&str, &str)| Choice {
+            key: (*key).to_owned(),
+            label: (*label).to_owned(),
             command: CommandWords::new(["workflow", "recover", &self.path, "--take", key]),
         };
-        let options: Vec<Choice> = self.answers().into_iter().map(choice).collect();
-        let hint = if self.is_gone() {
-            choose_for_gone(&options)
-        } else {
-            choose_for_file(&self.path, &options)
-        };
-        let mut problem = Error::from(self.error()).next(hint).with_options(options);
+        let options: Vec<Choice> = answers.iter().map(choice).collect();
+        let hint = Sentence::new(
+            "the file was not changed, and 'checkpoint workflow recover {} -n' shows it; fix it, or choose: ",
+            &[&self.path],
+        );
+        let hint = hint.then_sentence(listed(&options, options.len()));
+        let mut problem = self.error().next(hint).with_options(options);
         problem.run_details().detail = serde_json::to_value(self).ok();
         match workflow {
             Some(workflow) => problem.with_state(workflow),
             None => problem,
-        }
-    }
-
-    fn answers(&self) -> Vec<(&'static str, Label)> {
-        match (&self.kind, &self.run) {
-            (ConflictKind::Malformed { findings, .. }, Some(_)) => {
-                let is_usable = findings.iter().all(|finding| finding.code == "other_run");
-                let file = is_usable.then_some(("file", Label::FileOfThisRun));
-                let others = [("state", Label::State), ("none", Label::NeitherNorRun)];
-                file.into_iter().chain(others).collect()
-            }
-            (ConflictKind::Malformed { .. }, None) => vec![("none", Label::Neither)],
-            (ConflictKind::Gone, _) => vec![("none", Label::Ended), ("state", Label::StateOfGone)],
-            (ConflictKind::BothChanged { .. }, _) => {
-                vec![("file", Label::File), ("state", Label::State)]
-            }
         }
     }
 }

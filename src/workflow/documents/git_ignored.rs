@@ -5,7 +5,7 @@ use crate::model::state::rel_path::RelPath;
 use crate::ops::context::Context;
 use crate::ops::warning::Warning;
 use crate::ops::warning::run_warning::RunWarning;
-use crate::workflow::documents::find_documents::rel;
+use crate::workflow::documents::rel;
 use crate::workflow::profiles::{pipeline, registry};
 use crate::workflow::rules::profile::{self, Profile};
 use crate::workflow::rules::workflow::Workflow;

@@ -1,11 +1,134 @@
-//! The profile files of runs in the project: found, read, classified and written.
+//! The files of runs in the project: found and read. Documents are compared by content, not layout.
 
-pub mod classify;
+use serde_json::Value;
+
+use crate::base::json::parse;
+use crate::error::Result;
+use crate::model::state::rel_path::RelPath;
+use crate::ops::context::Context;
+use crate::workflow::profiles::pipeline_schema::{PIPELINE_SCHEMA, SCHEMA_FILE};
+use crate::workflow::profiles::{dispatch, phases, pipeline, registry};
+use crate::workflow::rules::profile::{self, Profile};
+use crate::worktree::files::state_file;
+use crate::worktree::tree_handle::WorkTree;
+
 pub mod conflict;
-pub mod drift;
-pub mod find_documents;
+pub mod files;
 pub mod git_ignored;
-pub mod import_edits;
-pub mod leftovers;
-pub mod run_owner;
-pub mod write_documents;
+pub mod sync;
+
+/// Begins the name of an archive folder for files that no run owns.
+pub const CORRUPT: &str = "corrupt";
+
+/// One file of a profile in the project.
+#[derive(Clone, Debug)]
+pub struct OnDisk {
+    pub path: String,
+    pub profile: Profile,
+    pub bytes: Vec<u8>,
+    /// The parsed document, or why it cannot be read.
+    pub read: std::result::Result<Value, String>,
+}
+
+/// Renders a document as it is written to disk.
+pub fn render(value: &Value) -> String {
+    let text = serde_json::to_string_pretty(value).unwrap_or_default();
+    format!("{text}\n")
+}
+
+pub fn rel(path: &str) -> RelPath {
+    RelPath::new(path.as_bytes()).unwrap_or_default()
+}
+
+pub fn schema_text() -> String {
+    format!("{}\n", PIPELINE_SCHEMA.trim_end())
+}
+
+/// Opens the root; `None` if it does not exist.
+///
+/// # Errors
+/// The root cannot be opened.
+pub fn open_root(context: &Context) -> Result<Option<WorkTree>> {
+    let is_there = context.root.exists();
+    is_there
+        .then(|| WorkTree::open_root(&context.root))
+        .transpose()
+}
+
+/// Returns the files of all profiles. Anything else under such a name, such as a link, is an
+/// unreadable file.
+pub fn in_place(work: &WorkTree) -> Vec<OnDisk> {
+    let single = [profile::PHASE_FILE, profile::EXECUTION_FILE, pipeline::FILE];
+    let paths = single.map(str::to_owned).into_iter();
+    let paths = paths.chain(below(work, registry::FOLDER));
+    paths.filter_map(|path| read(work, path)).collect()
+}
+
+fn read(work: &WorkTree, path: String) -> Option<OnDisk> {
+    let profile = dispatch::profile_of_path(&path)?;
+    let (bytes, read) = match state_file::read(work, &rel(&path)) {
+        Ok(bytes) => {
+            let bytes = bytes?;
+            let read = parse(&bytes).map_err(|why| why.to_string());
+            (bytes, read)
+        }
+        Err(error) => (Vec::new(), Err(error.to_string())),
+    };
+    Some(OnDisk {
+        path,
+        profile,
+        bytes,
+        read,
+    })
+}
+
+/// Returns the paths of regular files in a folder.
+fn below(work: &WorkTree, folder: &str) -> Vec<String> {
+    let names = state_file::list(work, &rel(folder)).unwrap_or_default();
+    let path = |name| format!("{folder}/{name}");
+    names.into_iter().map(path).collect()
+}
+
+/// Returns the paths of well-formed documents of any program, in place and put aside, of files that
+/// were put aside because they were not, and of the schema that we write.
+pub fn own_paths(work: &WorkTree) -> Vec<String> {
+    let mut paths = in_place(work);
+    paths.retain(|file| {
+        file.read
+            .as_ref()
+            .is_ok_and(|value| is_in_form(&file.path, value))
+    });
+    let mut paths: Vec<String> = paths.into_iter().map(|file| file.path).collect();
+    let mut aside = below(work, registry::FAILED);
+    for archive in [phases::ARCHIVE, pipeline::ARCHIVE] {
+        for name in state_file::folders(work, &rel(archive)).unwrap_or_default() {
+            aside.extend(below(work, &format!("{archive}/{name}")));
+        }
+    }
+    let is_aside = |path: &String| {
+        path.contains(&format!("/{CORRUPT}_"))
+            || read_value(work, path).is_some_and(|value| is_in_form(path, &value))
+    };
+    paths.extend(aside.into_iter().filter(is_aside));
+    let schema = state_file::read(work, &rel(SCHEMA_FILE)).ok().flatten();
+    if schema.is_some_and(|bytes| bytes == schema_text().as_bytes()) {
+        paths.push(SCHEMA_FILE.to_owned());
+    }
+    paths
+}
+
+/// Reads a document; `None` if there is none that can be parsed.
+pub fn read_value(work: &WorkTree, path: &str) -> Option<Value> {
+    let bytes = state_file::read(work, &rel(path)).ok().flatten()?;
+    parse(&bytes).ok()
+}
+
+/// Whether a document has the form expected at its path, valid or not.
+fn is_in_form(path: &str, value: &Value) -> bool {
+    if path.ends_with("/execution.json") {
+        return value.get("tasks").is_some();
+    }
+    let wanted = dispatch::profile_of_path(path);
+    dispatch::profile_of_document(value)
+        .is_some_and(|found| wanted.is_none_or(|wanted| wanted == found))
+}

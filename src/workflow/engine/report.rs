@@ -5,24 +5,29 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::error::Result;
-use crate::model::json::TimeText;
+use crate::model::json::{ChangeJson, CheckpointRef, TimeText};
+use crate::model::restore_plan::{RestorePlan, RestoreScope};
 use crate::model::state::object_id::ObjectId;
+use crate::model::state::snapshot::Snapshot;
+use crate::ops::capture::pipeline::{CaptureOptions, CaptureOutcome, capture};
+use crate::ops::capture::sink::Sink;
 use crate::ops::context::Context;
 use crate::ops::warning::Warning;
 use crate::store::repository::Store;
-use crate::workflow::documents::drift::{self, FileDrift};
-use crate::workflow::documents::import_edits::{self, Conflict, Imported};
+use crate::workflow::documents::conflict::Conflict;
+use crate::workflow::documents::sync::{self, Imported};
 use crate::workflow::engine::observe;
 use crate::workflow::engine::run_json::{self, RunRow};
 use crate::workflow::engine::runs::{LostRun, Run, Runs};
 use crate::workflow::plan;
 use crate::workflow::rules::advice::{self, Advice};
-use crate::workflow::rules::event::Event;
+use crate::workflow::rules::change::Change;
 use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::observation::Observations;
 use crate::workflow::rules::recover;
 use crate::workflow::rules::validate::{self, ValidationReport};
 use crate::workflow::rules::workflow::Workflow;
+use crate::worktree::tree_handle::WorkTree;
 
 /// Maximum number of transitions read from a log.
 const LONGEST_LOG: usize = 100_000;
@@ -70,17 +75,13 @@ pub fn status(
     named: Option<&str>,
     with_drift: bool,
 ) -> Result<(Status, Vec<Warning>)> {
-    let Imported {
-        store,
-        conflicts,
-        warnings,
-    } = open_imported(context)?;
+    let Imported { store, conflicts } = open_imported(context)?;
     let run = pick(&store, named, &conflicts)?;
-    let drift = with_drift.then(|| drift::drift(context, &store, &run.workflow));
+    let drift = with_drift.then(|| drift_of(context, &store, &run.workflow));
     let mut status = of_run(context, run)?;
     status.seen.conflicts = conflicts;
     status.seen.drift = drift.transpose()?.flatten();
-    Ok((status, warnings))
+    Ok((status, context.pending_warnings.take()))
 }
 
 /// As [`status`], for a state that is in no store.
@@ -108,7 +109,7 @@ fn of_run(context: &Context, run: Run) -> Result<Status> {
         Observations::new()
     };
     let next = match &run.archived_as {
-        Some(name) if workflow.status.is_open() => advice::of_archived(name),
+        Some(name) if workflow.status.is_open() => Advice::of_archived(name),
         _ => advice::advice(workflow, &observations),
     };
     let repairs = recover::repairs(workflow, &observations);
@@ -123,14 +124,72 @@ fn of_run(context: &Context, run: Run) -> Result<Status> {
     Ok(Status { run, seen })
 }
 
+/// What changed since a phase began.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "DriftJson")]
+pub struct FileDrift {
+    pub phase_id: String,
+    pub checkpoint: CheckpointRef,
+    pub begun_at: TimeText,
+    /// What was added, then what was changed, then what was deleted.
+    pub changes: Vec<ChangeJson>,
+}
+
+/// Returns `None` if no phase is under way, its checkpoint is gone, or files cannot be captured.
+///
+/// # Errors
+/// The directory cannot be read.
+fn drift_of(context: &Context, store: &Store, workflow: &Workflow) -> Result<Option<FileDrift>> {
+    let begun = workflow
+        .running()
+        .find_map(|phase| Some((phase, ObjectId::from_hex(phase.before.as_ref()?)?)));
+    let Some((phase, id)) = begun.filter(|_| context.root.exists()) else {
+        return Ok(None);
+    };
+    let inventory = store.inventory()?;
+    let Some(checkpoint) = inventory.get(id) else {
+        return Ok(None);
+    };
+    let Ok(held) = store.snapshot(&checkpoint) else {
+        return Ok(None);
+    };
+    let worktree = WorkTree::open_root(&context.root)?;
+    let options = CaptureOptions::default();
+    let CaptureOutcome::Done(captured) =
+        capture(context, Some(store), &worktree, &options, Sink::HashOnly)?
+    else {
+        return Ok(None);
+    };
+    let present = Snapshot::from(&captured.listing);
+    let plan = RestorePlan::between(&held, &present, &RestoreScope::default(), &|_, _| true);
+    let (added, changed): (Vec<_>, Vec<_>) = plan
+        .write
+        .iter()
+        .partition(|(_, write)| write.before.is_none());
+    let changed = changed.into_iter().map(|(path, _)| path);
+    let begun_ms = phase.started_ms.unwrap_or(checkpoint.record.time_ms);
+    Ok(Some(FileDrift {
+        phase_id: phase.id.clone(),
+        checkpoint: CheckpointRef::new(&checkpoint),
+        begun_at: TimeText::new(begun_ms),
+        changes: ChangeJson::all("added", added.into_iter().map(|(path, _)| path))
+            .chain(ChangeJson::all(
+                "modified",
+                changed.chain(plan.chmod.keys()),
+            ))
+            .chain(ChangeJson::all("deleted", plan.delete.keys()))
+            .collect(),
+    }))
+}
+
 /// Opens the store, with all edits by hand imported.
 ///
 /// # Errors
 /// There is no store.
 pub fn open_imported(context: &Context) -> Result<Imported> {
-    match import_edits::open_imported(context)? {
+    match sync::open_imported(context)? {
         Some(imported) => Ok(imported),
-        None => Err(import_edits::no_workflow(context)),
+        None => Err(sync::no_workflow(context)),
     }
 }
 
@@ -167,12 +226,7 @@ pub struct Listed {
 /// # Errors
 /// The refs cannot be read.
 pub fn list(context: &Context, kind: Option<&str>, all: bool) -> Result<(Listed, Vec<Warning>)> {
-    let Some(Imported {
-        store,
-        conflicts,
-        warnings,
-    }) = import_edits::open_imported(context)?
-    else {
+    let Some(Imported { store, conflicts }) = sync::open_imported(context)? else {
         return Ok((Listed::default(), Vec::new()));
     };
     let Runs { mut runs, lost } = if all {
@@ -192,7 +246,7 @@ pub fn list(context: &Context, kind: Option<&str>, all: bool) -> Result<(Listed,
         lost,
         conflicts,
     };
-    Ok((listed, warnings))
+    Ok((listed, context.pending_warnings.take()))
 }
 
 /// Returns the runs that have not ended, as they are stored; edits of their files are not looked for.
@@ -210,7 +264,7 @@ pub fn open_runs(store: &Store) -> Result<Vec<Run>> {
 #[schemars(rename = "LogRow")]
 pub struct Logged {
     #[serde(flatten)]
-    pub event: Event,
+    pub event: Change,
     pub revision: String,
     pub time: TimeText,
 }
@@ -237,17 +291,13 @@ pub fn show(
     named: Option<&str>,
     limit: Option<usize>,
 ) -> Result<(Shown, Vec<Warning>)> {
-    let Imported {
-        store,
-        conflicts,
-        warnings,
-    } = open_imported(context)?;
+    let Imported { store, conflicts } = open_imported(context)?;
     let run = pick(&store, named, &conflicts)?;
     let line = store.workflow_line(run.tip, limit.unwrap_or(LONGEST_LOG));
     let log = line.transitions.iter().map(|transition| Logged {
         revision: transition.commit.to_hex(),
         time: TimeText::new(transition.time_ms),
-        event: Event::read(&transition.message),
+        event: Change::read(&transition.message),
     });
     let shown = Shown {
         log: log.collect(),
@@ -255,5 +305,5 @@ pub fn show(
         run,
         conflicts,
     };
-    Ok((shown, warnings))
+    Ok((shown, context.pending_warnings.take()))
 }

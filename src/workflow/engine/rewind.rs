@@ -11,20 +11,17 @@ use crate::ops::restore::restore_options::{
     CommonOptions, Consent, RestoreOptions, RestoreOutcome,
 };
 use crate::ops::select::words::TypedWords;
-use crate::ops::session;
 use crate::ops::warning::Warning;
 use crate::store::repository::Store;
-use crate::workflow::documents::import_edits::{self, Imported};
-use crate::workflow::documents::leftovers;
+use crate::workflow::documents::files;
+use crate::workflow::documents::sync::Imported;
 use crate::workflow::engine::report;
 use crate::workflow::engine::runs::{Run, Runs};
-use crate::workflow::engine::step::{StepOptions, actor};
-use crate::workflow::engine::transition::{self, StepOutcome};
-use crate::workflow::rules::event::Event;
+use crate::workflow::engine::transact::{StepOptions, actor, record, with_run};
+use crate::workflow::rules::change::Change;
 use crate::workflow::rules::status::RunStatus;
 use crate::workflow::rules::workflow::Workflow;
-use crate::workflow::words::reasons::{REMOVING_FAILED, take_back};
-use crate::workflow::words::run_error::RunError;
+use crate::workflow::words::absent;
 
 /// Take files, state or both back to right before a phase
 #[expect(clippy::struct_excessive_bools, reason = "one for each flag")]
@@ -85,11 +82,8 @@ pub fn rewind(
     consent: &mut Consent<'_>,
     agree: &mut dyn FnMut(String) -> Result<()>,
 ) -> Result<(RewindOutcome, Vec<Warning>)> {
-    let Imported {
-        store,
-        mut warnings,
-        ..
-    } = report::open_imported(context)?;
+    let Imported { store, .. } = report::open_imported(context)?;
+    let mut warnings = context.pending_warnings.take();
     let run = Runs::pick_live(&store, options.run.as_deref())?;
     let goal = goal(&store, &run, options)?;
     let mut outcome = RewindOutcome {
@@ -104,11 +98,12 @@ pub fn rewind(
         warnings.append(&mut files.warnings);
         outcome.files = Some(files);
     } else if !options.yes && !options.dry_run {
-        agree(take_back(outcome.run.workflow.named(), &options.to))?;
+        let run = outcome.run.workflow.named();
+        agree(format!("take workflow {run} back to before {}", options.to))?;
     }
     if outcome.takes_state && !options.dry_run {
-        let (made, more) = state(context, options, &outcome.run, goal)?;
-        outcome.run = made.run;
+        let (run, more) = state(context, options, &outcome.run, goal)?;
+        outcome.run = run;
         warnings.extend(more);
     }
     Ok((outcome, warnings))
@@ -120,10 +115,12 @@ fn files(
     goal: &Goal,
     consent: &mut Consent<'_>,
 ) -> Result<RestoreOutcome> {
-    let phase = || options.to.clone();
+    let phase = &options.to;
+    let none =
+        |what| absent("no_checkpoint", what).advise("--state rewinds the state without the files");
     let checkpoint = goal
         .checkpoint
-        .ok_or_else(|| RunError::NoCheckpoint { phase: phase() })?;
+        .ok_or_else(|| none(format!("no checkpoint was made before phase {phase}")))?;
     let restore_options = RestoreOptions {
         words: TypedWords::of_checkpoint(checkpoint.to_hex()),
         common: CommonOptions {
@@ -137,8 +134,8 @@ fn files(
         if error.code != Code::NO_SUCH_CHECKPOINT {
             return error;
         }
-        let (checkpoint, phase) = (checkpoint.short(), phase());
-        RunError::CheckpointGone { checkpoint, phase }.into()
+        let id = checkpoint.short();
+        none(format!("checkpoint {id} of phase {phase} no longer exists"))
     })
 }
 
@@ -146,74 +143,69 @@ fn files(
 fn state(
     context: &Context,
     options: &RewindOptions,
-    run: &Run,
+    shown: &Run,
     goal: Goal,
-) -> Result<(StepOutcome, Vec<Warning>)> {
-    let store = import_edits::require_store(context)?;
-    let mut session = session::begin(context, &store)?;
-    import_edits::import(context, &mut session)?;
-    let mut next = goal.state;
-    next.status = RunStatus::Open;
-    next.finished_ms = None;
-    next.resume_count = run.workflow.resume_count;
-    next.updated_ms = context.now_ms.max(run.workflow.updated_ms);
-    next.profiles.clone_from(&run.workflow.profiles);
-    let event = Event {
-        phase: Some(options.to.clone()),
-        note: Some(goal.revision.short()),
-        ..Event::new("rewind", &actor(context, &StepOptions::default()))
+) -> Result<(Run, Vec<Warning>)> {
+    let of_run = StepOptions {
+        expect: Some(shown.tip.to_hex()),
+        ..StepOptions::of_run(&shown.workflow.id)
     };
-    let outcome = transition::record(context, &mut session, Some(run.tip), next, event)?;
-    let mut warnings = session.warnings;
-    if !run.workflow.status.is_open()
-        && let Err(error) = leftovers::remove_failed(context, &run.workflow)
-    {
-        warnings.push(Warning::bookkeeping(REMOVING_FAILED)(error));
-    }
-    Ok((outcome, warnings))
+    with_run(context, &of_run, |session, run| {
+        let mut next = goal.state;
+        next.id.clone_from(&run.workflow.id);
+        next.status = RunStatus::Open;
+        next.finished_ms = None;
+        next.resume_count = run.workflow.resume_count;
+        next.updated_ms = context.now_ms.max(run.workflow.updated_ms);
+        next.profiles.clone_from(&run.workflow.profiles);
+        let event = Change {
+            phase: Some(options.to.clone()),
+            note: Some(goal.revision.short()),
+            ..Change::new("rewind", &actor(context, &of_run))
+        };
+        let outcome = record(context, session, Some(&run), next, event, None)?;
+        if !run.workflow.status.is_open() {
+            let removed = files::remove_failed(context, &run.workflow);
+            let failed = removed.err().map(Warning::bookkeeping(
+                "removing the file of the run that had failed",
+            ));
+            session.warnings.extend(failed);
+        }
+        Ok(outcome.run)
+    })
 }
 
 /// Finds the target: the newest start of the phase names the checkpoint, and the revision before it
 /// is the state.
 fn goal(store: &Store, run: &Run, options: &RewindOptions) -> Result<Goal> {
     let line = store.workflow_line(run.tip, usize::MAX).transitions;
-    let begins = |message: &str| {
-        let event = Event::read(message);
-        (event.verb == "phase start" && event.phase.as_deref() == Some(&*options.to))
-            .then_some(event)
+    let to = options.to.as_str();
+    let start = line.iter().find_map(|found| {
+        let event = Change::read(&found.message);
+        let is_it = event.verb == "phase start" && event.phase.as_deref() == Some(to);
+        is_it.then_some((found, event))
+    });
+    let is_named = |hex: String| to.len() >= 7 && hex.starts_with(to);
+    let named = line.iter().find(|found| is_named(found.commit.to_hex()));
+    let (revision, checkpoint) = match (start, named) {
+        (Some((found, event)), _) => {
+            let checkpoint = event.checkpoints.first();
+            let checkpoint = checkpoint.and_then(|id| ObjectId::from_hex(id));
+            (found.parent.unwrap_or(found.commit), checkpoint)
+        }
+        (None, Some(found)) => (found.commit, None),
+        (None, None) => {
+            let run = run.workflow.named();
+            let what = format!("workflow {run} never started a phase {to}");
+            return Err(absent("no_such_phase", what)
+                .advise("'checkpoint workflow show' lists what happened"));
+        }
     };
-    if let Some((transition, event)) = line
-        .iter()
-        .find_map(|found| Some((found, begins(&found.message)?)))
-    {
-        let revision = transition.parent.unwrap_or(transition.commit);
-        let checkpoint = event
-            .checkpoints
-            .first()
-            .and_then(|id| ObjectId::from_hex(id));
-        return Ok(Goal {
-            checkpoint,
-            revision,
-            state: read(store, run, revision)?,
-        });
-    }
-    let is_revision = options.to.len() >= 7;
-    let found = line
-        .iter()
-        .find(|found| is_revision && found.commit.to_hex().starts_with(&options.to));
-    let found = found.ok_or_else(|| RunError::NeverBegun {
-        run: run.workflow.named().to_owned(),
-        phase: options.to.clone(),
-    })?;
+    let state = Workflow::from_json(&store.workflow_state(revision)?)
+        .map_err(|why| Error::damaged(format!("workflow {}", run.workflow.named()), why))?;
     Ok(Goal {
-        checkpoint: None,
-        revision: found.commit,
-        state: read(store, run, found.commit)?,
+        checkpoint,
+        revision,
+        state,
     })
-}
-
-fn read(store: &Store, run: &Run, revision: ObjectId) -> Result<Workflow> {
-    let state = store.workflow_revision(revision)?.state;
-    Workflow::from_json(&state)
-        .map_err(|why| Error::damaged(format!("workflow {}", run.workflow.named()), why))
 }

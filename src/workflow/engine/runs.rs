@@ -1,12 +1,17 @@
 //! The runs in a store, and the choice of one by name.
 
+use std::collections::BTreeSet;
+
+use crate::error::sentence::Sentence;
 use crate::error::{Error, Result};
 use crate::model::run_id;
 use crate::model::state::object_id::ObjectId;
 use crate::store::repository::Store;
+use crate::store::runs::run_reader::Tips;
+use crate::workflow::profiles::registry;
+use crate::workflow::rules::profile::Profile;
 use crate::workflow::rules::workflow::Workflow;
-use crate::workflow::words::reasons::REF_WITHOUT_COMMIT;
-use crate::workflow::words::run_error::RunError;
+use crate::workflow::words::{no_such_workflow, no_workflow, refused, starts_from_plan};
 
 /// One run in its newest state.
 #[derive(Clone, Debug)]
@@ -39,14 +44,15 @@ impl Runs {
     /// The refs cannot be read.
     pub fn live(store: &Store) -> Result<Self> {
         let mut runs = Self::default();
-        for (id, tip) in store.workflows()? {
+        let Tips { found, torn } = store.live_workflows()?;
+        for (id, tip) in found {
             runs.add(store, id, tip, false);
         }
-        let torn = store.torn_workflows()?.into_iter();
-        runs.lost.extend(torn.map(|id| LostRun {
+        let lost = |id| LostRun {
             id,
-            why: REF_WITHOUT_COMMIT.to_owned(),
-        }));
+            why: "its ref does not name a commit".to_owned(),
+        };
+        runs.lost.extend(torn.into_iter().map(lost));
         runs.sort();
         Ok(runs)
     }
@@ -79,18 +85,31 @@ impl Runs {
         }
     }
 
+    /// Returns the live runs that keep a file where this one would.
+    pub fn in_the_way<'r>(&'r self, workflow: &'r Workflow) -> impl Iterator<Item = &'r Run> {
+        self.runs.iter().filter(|run| {
+            let mut shared = run.workflow.profiles.iter().filter(|profile| {
+                **profile != Profile::Registry
+                    || registry::path(&run.workflow) == registry::path(workflow)
+            });
+            run.is_live() && shared.any(|profile| workflow.profiles.contains(profile))
+        })
+    }
+
     fn add(&mut self, store: &Store, name: String, tip: ObjectId, is_archived: bool) {
-        let read = store
-            .workflow_revision(tip)
-            .map_err(|error| error.to_string());
-        match read.and_then(|revision| {
-            Workflow::from_json(&revision.state).map_err(|why| why.to_string())
-        }) {
-            Ok(workflow) => self.runs.push(Run {
-                tip,
-                archived_as: is_archived.then_some(name),
-                workflow,
-            }),
+        let read = store.workflow_state(tip).map_err(|error| error.to_string());
+        match read.and_then(|state| Workflow::from_json(&state).map_err(|why| why.to_string())) {
+            Ok(mut workflow) => {
+                if !is_archived {
+                    // It may have been reopened under another id.
+                    workflow.id.clone_from(&name);
+                }
+                self.runs.push(Run {
+                    tip,
+                    archived_as: is_archived.then_some(name),
+                    workflow,
+                });
+            }
             Err(why) => self.lost.push(LostRun { id: name, why }),
         }
     }
@@ -109,26 +128,28 @@ impl Runs {
             return match (self.runs.first(), self.lost.first()) {
                 (Some(run), _) => Ok(run),
                 (None, Some(lost)) => Err(damaged(lost)),
-                (None, None) => Err(RunError::NoWorkflow.into()),
+                (None, None) => Err(no_workflow()),
             };
         };
         // An archived run may have the id that the file of an open one has.
         let is_open = |run: &Run| run.is_live() && run.workflow.status.is_open();
-        let is_exact = |run: &&Run| run.id() == name;
-        let is_named = |run: &&Run| run.workflow.named() == name;
-        let ways: [&dyn Fn(&&Run) -> bool; 4] = [
-            &|run| is_exact(run) && is_open(run),
-            &|run| is_named(run) && is_open(run),
-            &|run| is_exact(run),
-            &|run| is_named(run) || matches_name(run, name),
-        ];
-        if let Some(run) = ways.into_iter().find_map(|is| self.runs.iter().find(is)) {
+        let closeness = |run: &&Run| {
+            let is_named = run.workflow.named() == name;
+            match run.id() == name {
+                true if is_open(run) => Some(0),
+                false if is_named && is_open(run) => Some(1),
+                true => Some(2),
+                false => (is_named || matches_name(run, name)).then_some(3),
+            }
+        };
+        let matching = self.runs.iter().filter(|run| closeness(run).is_some());
+        if let Some(run) = matching.min_by_key(closeness) {
             return Ok(run);
         }
         Err(
             match self.lost.iter().find(|lost| lost.id.starts_with(name)) {
                 Some(lost) => damaged(lost),
-                None => RunError::NoSuchWorkflow(name.to_owned()).into(),
+                None => no_such_workflow(name),
             },
         )
     }
@@ -142,8 +163,13 @@ impl Run {
 
     /// Returns the error of a command that would change the run, which is archived.
     pub fn refused_as_archived(&self) -> Error {
-        let run = self.id().to_owned();
-        RunError::Archived { run }.into()
+        let id = self.id();
+        let next = Sentence::new(
+            "'checkpoint workflow show {}' shows it, 'checkpoint workflow end {} --purge' drops it, and ",
+            &[&id, &id],
+        );
+        let what = format!("workflow {id} is archived and can only be read");
+        refused("workflow_archived", what).next(next.then_sentence(starts_from_plan(id)))
     }
 
     pub fn is_live(&self) -> bool {
@@ -171,4 +197,19 @@ fn matches_name(run: &Run, name: &str) -> bool {
 
 fn damaged(lost: &LostRun) -> Error {
     Error::damaged(format!("workflow {}", lost.id), lost.why.clone())
+}
+
+/// Returns an id that no live or archived run has: `wanted`, or `wanted` with a number.
+///
+/// # Errors
+/// The refs cannot be read.
+pub fn free_id(store: &Store, wanted: &str) -> Result<String> {
+    let Tips { found, torn } = store.live_workflows()?;
+    let all = found.into_iter().chain(store.archived_workflows()?);
+    let taken: BTreeSet<String> = all.map(|(id, _)| id).chain(torn).collect();
+    let numbered = (2..).map(|number| run_id::numbered(wanted, number));
+    let free = std::iter::once(wanted.to_owned())
+        .chain(numbered)
+        .find(|id| !taken.contains(id));
+    Ok(free.unwrap_or_default())
 }

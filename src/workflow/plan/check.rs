@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::phase::Phase;
-use crate::workflow::words::flaw::Flaw;
 
 /// Returns all errors in these phases, with places such as `phases[1].dependencies[0]`.
 pub fn check(phases: &[Phase]) -> Vec<Finding> {
@@ -12,19 +11,31 @@ pub fn check(phases: &[Phase]) -> Vec<Finding> {
     let ids: BTreeSet<&str> = phases.iter().map(|phase| phase.id.as_str()).collect();
     let mut seen = BTreeSet::new();
     for (at, phase) in phases.iter().enumerate() {
-        let twice = || Flaw::DuplicateId(phase.id.clone());
-        let is_new = seen.insert(phase.id.as_str());
-        let flaw = wrong_id(&phase.id).or_else(|| (!is_new).then(twice));
-        findings.extend(flaw.map(|flaw| flaw.at(format!("phases[{at}].id"))));
+        let mut add = |code, key: &str, what: String| {
+            findings.push(Finding::new(code, format!("phases[{at}].{key}"), what));
+        };
+        if let Some(what) = wrong_id(&phase.id) {
+            add("bad_name", "id", what.to_owned());
+        }
+        if !seen.insert(phase.id.as_str()) {
+            let what = format!("another phase has the id '{}' already", phase.id);
+            add("duplicate_id", "id", what);
+        }
         for (number, id) in phase.dependencies.iter().enumerate() {
             if !ids.contains(id.as_str()) {
-                let (phase, id) = (phase.id.clone(), id.clone());
-                let flaw = Flaw::UnknownDependency { phase, id };
-                findings.push(flaw.at(format!("phases[{at}].dependencies[{number}]")));
+                let what = format!("'{}' depends on '{id}', and no phase has that id", phase.id);
+                add(
+                    "unknown_dependency",
+                    &format!("dependencies[{number}]"),
+                    what,
+                );
             }
         }
     }
-    findings.extend(cycle(phases).map(|ids| Flaw::Cycle(ids).at("phases")));
+    findings.extend(cycle(phases).map(|ids| {
+        let what = format!("the dependencies form a cycle: {}", ids.join(" → "));
+        Finding::new("cycle", "phases", what)
+    }));
     findings
 }
 
@@ -61,11 +72,12 @@ fn onward<'p>(phase: &Phase, phases: &BTreeMap<&str, &'p Phase>) -> Option<&'p P
 }
 
 /// Returns what is wrong with a phase id.
-pub fn wrong_id(id: &str) -> Option<Flaw> {
+pub fn wrong_id(id: &str) -> Option<&'static str> {
     if id.trim().is_empty() {
-        return Some(Flaw::EmptyId);
+        return Some("the id is empty");
     }
-    id.contains(char::is_control).then_some(Flaw::ControlsInId)
+    let is_bad = id.contains(char::is_control);
+    is_bad.then_some("the id has control characters in it")
 }
 
 #[cfg(test)]

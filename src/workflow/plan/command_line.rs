@@ -23,8 +23,8 @@ pub fn from_words(words: &str) -> Result<Phase, Finding> {
     let (id, rest) = words.split_once(':').unwrap_or((words, ""));
     let (name, dependencies) = rest.rsplit_once(':').unwrap_or((rest, ""));
     let (id, name) = (id.trim(), name.trim());
-    if let Some(flaw) = wrong_id(id) {
-        return Err(flaw.at(words));
+    if let Some(what) = wrong_id(id) {
+        return Err(Finding::new("bad_name", words, what));
     }
     let mut phase = Phase::new(id, name);
     if name.is_empty() {

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::check;
 use crate::workflow::profiles::format::{
-    Spelling, check_version, name, or_default, parse, phase_status, remove_nulls,
+    Spelling, check_version, name, or_default, parse, remove_nulls, word,
 };
 use crate::workflow::profiles::merge::merge;
 use crate::workflow::rules::finding::Finding;
@@ -43,7 +43,7 @@ struct PlannedPhase {
     name: String,
     #[serde(default, deserialize_with = "or_default")]
     dependencies: Vec<String>,
-    #[serde(default, deserialize_with = "phase_status")]
+    #[serde(default, deserialize_with = "word")]
     status: PhaseStatus,
     class: Option<Class>,
     #[serde(

@@ -6,7 +6,6 @@ use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::phase::{Class, Phase};
 use crate::workflow::rules::status::PhaseStatus;
 use crate::workflow::rules::workflow::Workflow;
-use crate::workflow::words::flaw::Flaw;
 
 const CLASS_WORDS: [(Class, &str); 3] = [
     (Class::Issues, "issue issues"),
@@ -47,13 +46,12 @@ pub fn lint(workflow: &Workflow) -> Vec<Finding> {
             is_due_later && !is_excused && !needed.contains(early.id.as_str())
         });
         if let Some(early) = early.filter(|_| is_pending(late)) {
-            let flaw = Flaw::PhaseOrder {
-                phase: late.id.clone(),
-                class: class.into_str(),
-                early: early.id.clone(),
-                other: class_of(early).into_str(),
-            };
-            findings.push(flaw.at(format!("phases[{at}]")));
+            let (class, other) = (class.into_str(), class_of(early).into_str());
+            let what = format!(
+                "'{}' makes {class} and comes after '{}', which makes {other}; {class} are harder to make again, so put it first",
+                late.id, early.id
+            );
+            findings.push(Finding::new("phase_order", format!("phases[{at}]"), what));
         }
     }
     findings

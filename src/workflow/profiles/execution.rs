@@ -5,7 +5,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
 use crate::workflow::profiles::format::{
-    Format, Spelling, Time, check_ids, name, or_default, unknown_status, unless_left_out,
+    Format, Spelling, Time, check_ids, name, or_default, unless_left_out, word,
 };
 use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::phase::Task;
@@ -28,7 +28,7 @@ struct Entry {
     id: String,
     name: Option<String>,
     phase: Option<String>,
-    #[serde(deserialize_with = "status")]
+    #[serde(deserialize_with = "word")]
     status: TaskStatus,
     attempts: Option<u32>,
     started_at: Option<Time>,
@@ -140,11 +140,6 @@ impl Format for Execution {
         run.tasks = self.tasks.iter().map(task).collect();
         Ok(())
     }
-}
-
-fn status<'de, D: Deserializer<'de>>(from: D) -> Result<TaskStatus, D::Error> {
-    let word = String::deserialize(from)?;
-    TaskStatus::from_word(&word).ok_or_else(|| unknown_status(&word))
 }
 
 /// Reads a text, or the first one of a list.

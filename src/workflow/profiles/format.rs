@@ -12,7 +12,6 @@ use crate::base::time::{parse_iso, rfc3339_seconds};
 use crate::model::run_id;
 use crate::workflow::profiles::merge::merge;
 use crate::workflow::rules::finding::Finding;
-use crate::workflow::rules::status::PhaseStatus;
 use crate::workflow::rules::workflow::Workflow;
 
 /// Newest known version of the formats, which have none so far; a higher one is rejected.
@@ -279,18 +278,8 @@ pub fn or_default<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(
     Ok(Option::deserialize(from)?.unwrap_or_default())
 }
 
-/// Reads a word in any case, with `-` for `_`.
+/// Reads a word in any case, with `-` or a blank for `_`.
 pub fn word<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<T, D::Error> {
-    let word = String::deserialize(from)?.to_ascii_lowercase();
-    T::deserialize(word.replace('-', "_").into_deserializer())
-}
-
-/// Reads the status of a phase in any spelling.
-pub fn phase_status<'de, D: Deserializer<'de>>(from: D) -> Result<PhaseStatus, D::Error> {
-    let word = String::deserialize(from)?;
-    PhaseStatus::from_word(&word).ok_or_else(|| unknown_status(&word))
-}
-
-pub fn unknown_status<E: serde::de::Error>(word: &str) -> E {
-    E::custom(format!("'{}' is not a known status", word.escape_debug()))
+    let word = String::deserialize(from)?.trim().to_ascii_lowercase();
+    T::deserialize(word.replace(['-', ' '], "_").into_deserializer())
 }

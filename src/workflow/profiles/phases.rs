@@ -8,8 +8,8 @@ use crate::model::run_id;
 use crate::workflow::plan::{self, DOTAGENT};
 use crate::workflow::profiles::adopt::{Listing, PhaseProgress, Progress, adopt, is_output_of};
 use crate::workflow::profiles::format::{
-    Format, Time, check_ids, check_run, known, name, new_run, phase_status, project_of, read,
-    sort_as_in, unless_left_out,
+    Format, Time, check_ids, check_run, known, name, new_run, project_of, read, sort_as_in,
+    unless_left_out, word,
 };
 use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::phase::Phase;
@@ -28,7 +28,7 @@ pub struct PhaseFile {
     last_updated: Time,
     #[serde(deserialize_with = "name")]
     current_phase: String,
-    #[serde(deserialize_with = "phase_status")]
+    #[serde(deserialize_with = "word")]
     phase_status: PhaseStatus,
     completed_phases: Vec<DonePhase>,
     user_checkpoints: Option<Vec<Approved>>,

@@ -14,26 +14,22 @@ use crate::error::{Error, Result};
 use crate::model::run_id;
 use crate::ops::context::Context;
 use crate::ops::open_store::open_usable;
-use crate::ops::session;
 use crate::ops::warning::Warning;
 use crate::store::repository::Store;
-use crate::workflow::documents::conflict;
-use crate::workflow::documents::import_edits::{self, Conflict, Imported};
-use crate::workflow::engine::init_run::{self, InitOptions};
+use crate::workflow::documents::conflict::{self, Conflict};
+use crate::workflow::documents::sync::{Imported, end_if_settled};
+use crate::workflow::engine::end;
+use crate::workflow::engine::init::{self, InitOptions};
 use crate::workflow::engine::report::{self, Status};
-use crate::workflow::engine::run_lifecycle;
-use crate::workflow::engine::runs::{Run, Runs};
-use crate::workflow::engine::step::{StepOptions, actor};
-use crate::workflow::engine::transition::{self, StepOutcome};
+use crate::workflow::engine::runs::{Run, Runs, free_id};
+use crate::workflow::engine::transact::{StepOptions, StepOutcome, actor, record, with_session};
 use crate::workflow::plan;
 use crate::workflow::profiles::{dispatch, pipeline, registry};
-use crate::workflow::rules::event::Event;
+use crate::workflow::rules::change::Change;
 use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::profile::{self, Profile};
 use crate::workflow::rules::workflow::Workflow;
-use crate::workflow::words::flaw::Flaw;
-use crate::workflow::words::input_error::InputError;
-use crate::workflow::words::run_error::RunError;
+use crate::workflow::words::{self, no_such_workflow};
 
 /// Maximum number of runs in a message.
 const LISTED_RUNS: usize = 10;
@@ -61,113 +57,80 @@ pub struct ImportOptions {
 /// Makes a run from a document, or updates the run that the document describes.
 ///
 /// # Errors
-/// The format is unknown, or the document is invalid; every finding is reported.
+/// The format is unknown, or the document is invalid.
 pub fn import(
     context: &Context,
     options: &ImportOptions,
     bytes: &[u8],
 ) -> Result<(StepOutcome, Vec<Warning>)> {
     let value = parsed(bytes)?;
-    if value.get("phases").is_some_and(Value::is_array)
-        && dispatch::profile_of_document(&value).is_none()
-    {
+    let found = dispatch::profile_of_document(&value);
+    if value.get("phases").is_some_and(Value::is_array) && found.is_none() {
         let of_plan = InitOptions {
             kind: options.kind.clone(),
             project: options.project.clone(),
             ..InitOptions::default()
         };
-        return init_run::init(context, &of_plan, Some(bytes));
+        return init::init(context, &of_plan, Some(bytes));
     }
-    let (value, bare) = match (&options.kind, dispatch::profile_of_document(&value)) {
-        (Some(kind), None) => (
-            as_state_of(kind, options.project.as_deref(), &value, context),
-            Some(value),
-        ),
-        _ => (value, None),
-    };
-    let known = |word: &String| {
-        word.parse()
-            .map_err(|_| InputError::Profile(word.to_owned()))
-    };
-    let profile = options
+    let kind = options.kind.as_deref().filter(|_| found.is_none());
+    let document = |known| Some(document_of_state(context, options, kind?, &value, known));
+    let wrapped = document(None);
+    let typed = options
         .profile
         .as_ref()
-        .map(known)
+        .map(|word| word.parse().map_err(|_| words::no_profile(word)));
+    let profile = typed
         .transpose()?
-        .or_else(|| dispatch::profile_of_document(&value))
-        .ok_or_else(|| malformed(&[Flaw::UnknownFormatAndType.at("")]))?;
-    record(context, options, profile, &value, bare.as_ref())
-}
-
-/// Records the import. `bare` is the bare state if the registry document around it was made here.
-fn record(
-    context: &Context,
-    options: &ImportOptions,
-    profile: Profile,
-    value: &Value,
-    bare: Option<&Value>,
-) -> Result<(StepOutcome, Vec<Warning>)> {
+        .or(found)
+        .or(kind.map(|_| Profile::Registry))
+        .ok_or_else(|| {
+            malformed(&[Finding::new(
+                "unknown_format",
+                "",
+                "unknown format; --type names the format",
+            )])
+        })?;
+    // A document without a path is invalid, which is found next.
     let root = context.root.path().display().to_string();
-    let path = path_of(profile, value);
+    let whole = wrapped.as_ref().unwrap_or(&value);
+    let path = path_of(profile, whole);
     let mut next =
-        dispatch::begin(profile, &path, value, &root).map_err(|findings| malformed(&findings))?;
+        dispatch::begin(profile, &path, whole, &root).map_err(|findings| malformed(&findings))?;
     let store = open_usable(context, false)?;
-    let mut session = session::begin(context, &store)?;
-    import_edits::import(context, &mut session)?;
-    let who = actor(context, &StepOptions::default());
-    let event = Event {
-        note: Some(profile.into_str().to_owned()),
-        ..Event::new("import", &who)
-    };
-    // A registry document that was not made here names its run itself.
-    let is_named = profile == Profile::Registry && bare.is_none();
-    let is_known =
-        |run: &Run| run.workflow.id == next.id || (!is_named && is_of_type(run, &next, options));
-    let known = Runs::live(&store)?.runs.into_iter().find(is_known);
-    if let Some(run) = known.filter(|run| run.workflow.status.is_open()) {
-        let mut state = run.workflow.clone();
-        let path = state
-            .documents
-            .keys()
-            .find(|path| dispatch::profile_of_path(path) == Some(profile))
-            .cloned()
-            .unwrap_or(path);
-        let newer = bare.map(|bare| newer_state(&state, value, bare, &root));
-        let value = newer.as_ref().unwrap_or(value);
-        dispatch::take(&mut state, profile, &path, value, &root)
-            .map_err(|findings| malformed(&findings))?;
-        state.updated_ms = context.now_ms.max(state.updated_ms);
-        import_edits::end_if_settled(&mut state, context.now_ms);
-        let step = transition::record(context, &mut session, Some(run.tip), state, event)?;
-        return Ok((step, session.warnings));
-    }
-    run_lifecycle::expire(context, &mut session);
-    if !options.keep_files {
-        next.profiles.clear();
-    }
-    next.id = import_edits::free_id(&store, &next.id)?;
-    import_edits::end_if_settled(&mut next, context.now_ms);
-    let step = transition::record(context, &mut session, None, next, event)?;
-    Ok((step, session.warnings))
-}
-
-/// Fields that stay as they were in a document whose newer state is saved.
-const FIXED: [&str; 3] = ["checkpoint_id", "workflow_type", "created_at"];
-
-/// Returns the document of a run with the newer state, and the other fields that `bare` has.
-fn newer_state(workflow: &Workflow, made: &Value, bare: &Value, root: &str) -> Value {
-    let exported = dispatch::export(workflow, Profile::Registry, root);
-    let mut document = exported
-        .into_iter()
-        .next()
-        .map_or_else(|| made.clone(), |document| document.value);
-    let keys = bare.as_object().into_iter().flat_map(Map::keys);
-    let is_said = |key: &&String| !FIXED.contains(&key.as_str()) && made.get(key) == bare.get(key);
-    let said = keys.filter(is_said).map(String::as_str);
-    for key in said.chain(["workflow_state", "updated_at"]) {
-        document[key] = made[key].clone();
-    }
-    document
+    with_session(context, &store, |session, _| {
+        let event = Change {
+            note: Some(profile.into_str().to_owned()),
+            ..Change::new("import", &actor(context, &StepOptions::default()))
+        };
+        // A document of the registry that was not made here names its run itself.
+        let is_named = profile == Profile::Registry && wrapped.is_none();
+        let is_known = |run: &Run| {
+            run.workflow.id == next.id || (!is_named && is_of_type(run, &next, options))
+        };
+        let known = Runs::live(&store)?.runs.into_iter().find(is_known);
+        if let Some(run) = known.filter(|run| run.workflow.status.is_open()) {
+            let mut state = run.workflow.clone();
+            let mut paths = state.documents.keys();
+            let path = paths.find(|path| dispatch::profile_of_path(path) == Some(profile));
+            let path = path.cloned().unwrap_or(path_of(profile, whole));
+            let known = dispatch::export(&state, Profile::Registry, &root);
+            let newer = document(known.into_iter().next().map(|document| document.value));
+            let whole = newer.as_ref().unwrap_or(whole);
+            dispatch::take(&mut state, profile, &path, whole, &root)
+                .map_err(|findings| malformed(&findings))?;
+            state.updated_ms = context.now_ms.max(state.updated_ms);
+            end_if_settled(&mut state, context.now_ms);
+            return record(context, session, Some(&run), state, event, None);
+        }
+        end::expire(context, session);
+        if !options.keep_files {
+            next.profiles.clear();
+        }
+        next.id = free_id(&store, &next.id)?;
+        end_if_settled(&mut next, context.now_ms);
+        record(context, session, None, next, event, None)
+    })
 }
 
 /// Whether this run is meant by type (and project, if given); the newest such run is used.
@@ -195,47 +158,56 @@ fn path_of(profile: Profile, value: &Value) -> String {
     }
 }
 
-/// Wraps a state that names neither run nor type in a registry document.
-fn as_state_of(kind: &str, project: Option<&str>, value: &Value, context: &Context) -> Value {
-    let mut state = value.get("workflow_state").cloned().unwrap_or_else(|| {
-        if value.is_object() {
-            value.clone()
-        } else {
-            json!({"value": value})
-        }
-    });
-    let said = |value: &Value| Some(value.get("project_name")?.as_str()?.to_owned());
-    let named = project
-        .map(str::to_owned)
-        .or_else(|| said(&state).or_else(|| said(value)));
-    if let (Some(named), Some(state)) = (&named, state.as_object_mut()) {
+/// Makes a document of the registry from a state that names neither run nor type, over the document
+/// of a known run or of a new one. What a partial document has beside its state is kept.
+fn document_of_state(
+    context: &Context,
+    options: &ImportOptions,
+    kind: &str,
+    given: &Value,
+    known: Option<Value>,
+) -> Value {
+    let of_state = |state| Map::from_iter([("workflow_state".to_owned(), state)]);
+    let mut fields = match given.as_object() {
+        Some(partial) if partial.contains_key("workflow_state") => partial.clone(),
+        Some(_) => of_state(given.clone()),
+        None => of_state(json!({"value": given})),
+    };
+    let name_in = |value: &Value| Some(value.get("project_name")?.as_str()?.to_owned());
+    let named = options.project.clone();
+    let named = named.or_else(|| name_in(&fields["workflow_state"]).or_else(|| name_in(given)));
+    if let (Some(named), Some(state)) = (&named, fields["workflow_state"].as_object_mut()) {
         let name = || run_id::snake(named).into();
         state.entry("project_name").or_insert_with(name);
     }
-    let root = context.root.path().file_name().unwrap_or_default();
-    let project = named.unwrap_or_else(|| root.to_string_lossy().into_owned());
-    let now = rfc3339_seconds(context.now_ms);
-    let or = |key: &str, usual: Value| value.get(key).cloned().unwrap_or(usual);
-    let fields = json!({
-        "checkpoint_id": run_id::make(kind, &project, context.now_ms),
-        "workflow_type": kind,
-        "workflow_description": or("workflow_description", "".into()),
-        "created_at": or("created_at", now.as_str().into()),
-        "updated_at": now,
-        "status": or("status", "in_progress".into()),
-        "current_phase": or("current_phase", 1.into()),
-        "total_phases": or("total_phases", 1.into()),
-        "completed_phases": or("completed_phases", json!([])),
-        "workflow_state": state,
-        "last_error": or("last_error", Value::Null),
+    let now = Value::from(rfc3339_seconds(context.now_ms));
+    let is_new = known.is_none();
+    fields.retain(|key, _| {
+        let is_fixed = matches!(key.as_str(), "checkpoint_id" | "workflow_type");
+        !is_fixed && (is_new || key != "created_at")
     });
-    // What a partial document has beside these is kept.
-    let partial = value
-        .as_object()
-        .filter(|value| value.contains_key("workflow_state"));
-    let mut made = partial.cloned().unwrap_or_default();
-    made.extend(fields.as_object().cloned().unwrap_or_default());
-    Value::Object(made)
+    fields.insert("updated_at".to_owned(), now.clone());
+    let mut document = known.unwrap_or_else(|| {
+        let root = context.root.path().file_name().unwrap_or_default();
+        let project = named.unwrap_or_else(|| root.to_string_lossy().into_owned());
+        json!({
+            "checkpoint_id": run_id::make(kind, &project, context.now_ms),
+            "workflow_type": kind,
+            "workflow_description": "",
+            "created_at": now,
+            "updated_at": now,
+            "status": "in_progress",
+            "current_phase": 1,
+            "total_phases": 1,
+            "completed_phases": [],
+            "workflow_state": {},
+            "last_error": null,
+        })
+    });
+    if let Some(document) = document.as_object_mut() {
+        document.extend(fields);
+    }
+    document
 }
 
 /// Reads a document as if it were a run. Nothing is recorded.
@@ -245,22 +217,26 @@ fn as_state_of(kind: &str, project: Option<&str>, value: &Value, context: &Conte
 pub fn status_of_document(context: &Context, bytes: &[u8]) -> Result<(Status, Vec<Warning>)> {
     let value = parsed(bytes)?;
     let profile = dispatch::profile_of_document(&value)
-        .ok_or_else(|| malformed(&[Flaw::UnknownFormat.at("")]))?;
+        .ok_or_else(|| malformed(&[Finding::new("unknown_format", "", "unknown format")]))?;
     let root = context.root.path().display().to_string();
     let path = path_of(profile, &value);
     let mut workflow =
         dispatch::begin(profile, &path, &value, &root).map_err(|findings| malformed(&findings))?;
-    import_edits::end_if_settled(&mut workflow, context.now_ms);
+    end_if_settled(&mut workflow, context.now_ms);
     Ok((report::of_state(context, workflow)?, Vec::new()))
 }
 
 fn parsed(bytes: &[u8]) -> Result<Value> {
-    parse(bytes).map_err(|why| malformed(&[Flaw::NoJson(why.to_string()).at("")]))
+    parse(bytes).map_err(|why| malformed(&[Finding::new("no_json", "", why.to_string())]))
 }
 
 fn malformed(findings: &[Finding]) -> Error {
     let flaws = conflict::joined(findings);
-    let mut problem = Error::from(RunError::DocumentMalformed { flaws });
+    let mut problem = words::malformed(
+        "document_malformed",
+        format!("State file is malformed: {flaws}"),
+    )
+    .advise("nothing was recorded; fix the document");
     problem.run_details().detail = Some(json!({"findings": findings}));
     problem
 }
@@ -297,17 +273,13 @@ pub struct Exported {
 /// # Errors
 /// There is no such run or format.
 pub fn export(context: &Context, options: &ExportOptions) -> Result<(Exported, Vec<Warning>)> {
-    let Imported {
-        store,
-        conflicts,
-        warnings,
-    } = report::open_imported(context)?;
+    let Imported { store, conflicts } = report::open_imported(context)?;
     let document = document_of(context, &store, options)?;
     let exported = Exported {
         document,
         conflicts,
     };
-    Ok((exported, warnings))
+    Ok((exported, context.pending_warnings.take()))
 }
 
 fn document_of(context: &Context, store: &Store, options: &ExportOptions) -> Result<Value> {
@@ -330,7 +302,7 @@ fn document_of(context: &Context, store: &Store, options: &ExportOptions) -> Res
     if runs.runs.is_empty() && !here.is_empty() {
         let wanted = [options.kind.as_deref(), options.project.as_deref()];
         let wanted: Vec<&str> = wanted.into_iter().flatten().collect();
-        let problem = Error::from(RunError::NoSuchWorkflow(wanted.join("_")));
+        let problem = no_such_workflow(&wanted.join("_"));
         let hint = Sentence::text(format!("known here: {}", and_more(&here, LISTED_RUNS)));
         return Err(problem.next(hint));
     }
@@ -350,7 +322,8 @@ fn document_of(context: &Context, store: &Store, options: &ExportOptions) -> Res
         "state" => Ok(serde_json::to_value(workflow).unwrap_or_default()),
         "plan" => Ok(plan::to_document(workflow)),
         word => {
-            let unknown = |_| InputError::Format(word.to_owned());
+            let formats = "phases, pipeline, registry, plan or state";
+            let unknown = |_| Error::usage(format!("'{word}' is not a format: {formats}"));
             let profile = word.parse().map_err(unknown)?;
             let root = context.root.path().display().to_string();
             let mut documents = dispatch::export(workflow, profile, &root).into_iter();

@@ -1,0 +1,425 @@
+//! `phase start` and `phase done`: the transitions that make checkpoints of the files, one more
+//! after every third phase, and on request a commit in the project.
+
+use std::ops::RangeInclusive;
+
+use crate::base::text::escape;
+use crate::error::{Code, Error, Result};
+use crate::model::checkpoint::retention::Evicted;
+use crate::model::state::object_id::ObjectId;
+use crate::ops::context::Context;
+use crate::ops::create::command::create_in;
+use crate::ops::create::options::{CreateOptions, DedupPolicy};
+use crate::ops::maintain::auto_gc::auto_gc;
+use crate::ops::session::Session;
+use crate::ops::warning::Warning;
+use crate::ops::warning::run_warning::RunWarning;
+use crate::store::refs::commit_reader::read_checkpoint;
+use crate::store::repository::Store;
+use crate::store::trees::tree_memo::TreeMemo;
+use crate::workflow::documents::sync::sync;
+use crate::workflow::engine::observe::observe;
+use crate::workflow::engine::report;
+use crate::workflow::engine::runs::Run;
+use crate::workflow::engine::transact::{
+    StepOptions, StepOutcome, actor, change_run, choose, step, with_run,
+};
+use crate::workflow::rules::change::{Change, Given};
+use crate::workflow::rules::mini_commit::{
+    mini_commit_due, mini_commit_message, project_commit_due,
+};
+use crate::workflow::rules::profile::Profile;
+use crate::workflow::rules::status::PhaseStatus;
+use crate::workflow::rules::workflow::{MiniCommit, Workflow};
+use crate::workflow::words::refused;
+use crate::worktree::git::git_head;
+
+/// Hex digits of an abbreviated commit id.
+const SHORT_SHA: usize = 7;
+
+/// Maximum number of new files recorded for one phase; more would not help a new session.
+const MOST_NEW_FILES: usize = 50;
+
+/// Start a phase, with a checkpoint of the files before it
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct Start {
+    /// Phase [default: the next one]
+    #[arg(value_name = "PHASE")]
+    pub phase: Option<String>,
+    /// Start it despite open dependencies or shared files
+    #[arg(long)]
+    pub force: bool,
+    /// Make no checkpoint
+    #[arg(long)]
+    pub no_snapshot: bool,
+}
+
+/// End a phase, with a checkpoint of the files after it
+///
+/// In the profile 'pipeline' every third phase is followed by a checkpoint of its own.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct Finish {
+    /// Phase [default: the only one under way]
+    #[arg(value_name = "PHASE")]
+    pub phase: Option<String>,
+    /// Commit made in the phase [default: HEAD, if it moved]
+    #[arg(long = "commit", value_name = "SHA")]
+    pub commit_sha: Option<String>,
+    /// File made or changed in the phase (repeatable)
+    #[arg(long = "file", value_name = "PATH")]
+    pub files: Vec<String>,
+    /// Decision made in the phase (repeatable)
+    #[arg(long = "decision", value_name = "TEXT")]
+    pub decisions: Vec<String>,
+    /// End it despite missing outputs and open tasks
+    #[arg(long)]
+    pub force: bool,
+    /// Make no checkpoint
+    #[arg(long)]
+    pub no_snapshot: bool,
+    /// After every third phase, also commit everything in the project's own repository
+    #[arg(long)]
+    pub project_git: bool,
+}
+
+impl Start {
+    pub fn change(&self) -> Change {
+        let given = Given {
+            force: self.force,
+            ..Given::default()
+        };
+        Change {
+            given,
+            ..Change::of_phase("start", self.phase.as_deref())
+        }
+    }
+}
+
+/// What came of the checkpoint that a transition asks for.
+#[derive(Default)]
+struct Made {
+    /// `None` if none was made, as the warnings say.
+    id: Option<ObjectId>,
+    evicted: Vec<Evicted>,
+}
+
+/// Makes the checkpoint `pre-<phase>`, then begins the phase. No checkpoint is made beside a
+/// running phase, because it would hold half of that phase's work.
+///
+/// # Errors
+/// The rules forbid it, or the files cannot be captured; then nothing is changed.
+pub fn start(
+    context: &Context,
+    options: &StepOptions,
+    begin: &Start,
+) -> Result<(StepOutcome, Vec<Warning>)> {
+    with_run(context, options, |session, run| {
+        start_in(context, session, options, &run, begin)
+    })
+}
+
+/// As [`start`], under the lock that is held.
+pub fn start_in(
+    context: &Context,
+    session: &mut Session<'_>,
+    options: &StepOptions,
+    run: &Run,
+    begin: &Start,
+) -> Result<StepOutcome> {
+    let mut change = begin.change();
+    // Check the rules before any checkpoint is made.
+    run.workflow.after(&change, context.now_ms)?;
+    let id = run.workflow.phase_of(&change)?;
+    let reason = format!("pre-{id}");
+    let beside = run
+        .workflow
+        .running()
+        .find(|other| other.id != id && other.status == PhaseStatus::InProgress);
+    let made = match beside {
+        _ if begin.no_snapshot => Made::default(),
+        Some(other) => left_out(
+            session,
+            &reason,
+            format!("phase {} is under way beside it", escape(&other.id)),
+        ),
+        None => phase_checkpoint(context, session, run, &reason, DedupPolicy::Never)?,
+    };
+    change.phase = Some(id);
+    change.checkpoints = made.id.map(ObjectId::to_hex).into_iter().collect();
+    change.given.commit = git_head::read(context.root.path()).and_then(|head| head.commit);
+    let run = reread(context, session, options, run)?;
+    let actor = actor(context, options);
+    let mut outcome = change_run(context, session, &run, &change, &actor)?;
+    outcome.evicted = made.evicted;
+    Ok(outcome)
+}
+
+/// Makes the checkpoint after the phase, and ends the phase.
+///
+/// # Errors
+/// The rules forbid it; the phase then stays under way.
+pub fn done(
+    context: &Context,
+    options: &StepOptions,
+    typed: &Finish,
+) -> Result<(StepOutcome, Vec<Warning>)> {
+    with_run(context, options, |session, run| {
+        let mut change = observed(context, typed, &run.workflow)?;
+        run.workflow.after(&change, context.now_ms)?;
+        let id = change.phase.clone().unwrap_or_default();
+        let made = if typed.no_snapshot {
+            Made::default()
+        } else {
+            let reason = format!("post-{id}");
+            phase_checkpoint(context, session, &run, &reason, DedupPolicy::Always)?
+        };
+        change.checkpoints = made.id.map(ObjectId::to_hex).into_iter().collect();
+        let is_pipeline = run.workflow.profiles.contains(&Profile::Pipeline);
+        if typed.files.is_empty() && is_pipeline {
+            match new_files(session.locked.store(), &run.workflow, &change) {
+                Ok(files) => change.given.files = files,
+                Err(why) => session
+                    .warnings
+                    .push(Warning::bookkeeping("noting which files are new")(why)),
+            }
+        }
+        let run = reread(context, session, options, &run)?;
+        let actor = actor(context, options);
+        let mut outcome = change_run(context, session, &run, &change, &actor)?;
+        outcome.evicted = made.evicted;
+        if is_pipeline && !typed.no_snapshot {
+            match mini_checkpoint(context, session, &mut outcome, &actor) {
+                // A hold delays it until the next phase is done.
+                Err(e) if e.code == Code::HELD => {}
+                done => {
+                    let failed = done.err().map(Warning::bookkeeping(
+                        "making the checkpoint of every third phase",
+                    ));
+                    session.warnings.extend(failed);
+                }
+            }
+        }
+        Ok(outcome)
+    })
+}
+
+/// Makes the named checkpoint that is due after every third phase.
+fn mini_checkpoint(
+    context: &Context,
+    session: &mut Session<'_>,
+    outcome: &mut StepOutcome,
+    actor: &str,
+) -> Result<()> {
+    let workflow = &outcome.run.workflow;
+    let Some(range) = mini_commit_due(workflow) else {
+        return Ok(());
+    };
+    let message = mini_commit_message(workflow, &range);
+    let reason = message.lines().next().unwrap_or_default();
+    let made = snapshot(context, session, workflow, reason, DedupPolicy::Never)?;
+    let change = mini_commit(&range, made.id.map(ObjectId::to_hex), None);
+    outcome.run = change_run(context, session, &outcome.run, &change, actor)?.run;
+    outcome.evicted.extend(made.evicted);
+    Ok(())
+}
+
+fn mini_commit(
+    range: &RangeInclusive<usize>,
+    checkpoint: Option<String>,
+    commit: Option<String>,
+) -> Change {
+    let checkpoints = checkpoint.iter().cloned().collect();
+    let made = MiniCommit {
+        completed: *range.end(),
+        checkpoint,
+        commit,
+    };
+    let given = Given {
+        mini_commit: Some(made),
+        ..Given::default()
+    };
+    Change {
+        checkpoints,
+        given,
+        ..Change::new("mini-commit", "")
+    }
+}
+
+/// Checks that a commit in the project is due once another phase is done, and possible there.
+///
+/// # Errors
+/// Git would use a repository above the root, or finish an operation under way.
+pub fn will_commit(context: &Context, options: &StepOptions) -> Result<bool> {
+    let (status, _) = report::status(context, options.run.as_deref(), false)?;
+    if project_commit_due(&status.run.workflow, 1).is_none() {
+        return Ok(false);
+    }
+    match git_head::under_way(context.root.path()) {
+        Ok(None) => Ok(true),
+        Ok(Some(operation)) => {
+            let what = format!(
+                "{operation} is in progress in the project's repository; nothing was changed"
+            );
+            Err(refused("no_commit", what).advise("finish it with git first"))
+        }
+        Err(why) => {
+            let what =
+                format!("the project has no repository to commit to: {why}; nothing was changed");
+            Err(refused("no_commit", what)
+                .advise("'checkpoint phase done' ends the phase without it"))
+        }
+    }
+}
+
+/// Makes the commit in the project's own repository that is due, and records it.
+///
+/// The store is not locked during the commit: hooks of the project may run this program.
+///
+/// # Errors
+/// The commit was refused; it stays due.
+pub fn commit_project(
+    context: &Context,
+    options: &StepOptions,
+    (done, warnings): &mut (StepOutcome, Vec<Warning>),
+    commit: &dyn Fn(&str) -> Result<()>,
+) -> Result<()> {
+    let Some(range) = project_commit_due(&done.run.workflow, 0) else {
+        return Ok(());
+    };
+    commit(&mini_commit_message(&done.run.workflow, &range))?;
+    let made = git_head::read(context.root.path()).and_then(|head| head.commit);
+    let of_run = StepOptions {
+        actor: options.actor.clone(),
+        ..StepOptions::of_run(&done.run.workflow.id)
+    };
+    let (step, more) = step(context, &of_run, &mini_commit(&range, None, made))?;
+    done.run = step.run;
+    warnings.extend(more);
+    Ok(())
+}
+
+/// Reads the run again: a file of it may have been edited while a large directory was captured.
+fn reread(
+    context: &Context,
+    session: &mut Session<'_>,
+    options: &StepOptions,
+    run: &Run,
+) -> Result<Run> {
+    if run.workflow.profiles.is_empty() {
+        return Ok(run.clone());
+    }
+    let conflicts = sync(context, session)?;
+    let of_run = StepOptions {
+        run: Some(run.workflow.id.clone()),
+        ..options.clone()
+    };
+    choose(session.locked.store(), &of_run, &conflicts)
+}
+
+/// Makes a checkpoint of the files; an identical newest one causes no warning.
+fn snapshot(
+    context: &Context,
+    session: &mut Session<'_>,
+    workflow: &Workflow,
+    reason: &str,
+    dedup: DedupPolicy,
+) -> Result<Made> {
+    if context.settings.unread.is_some() {
+        // The transition counts, and the warning on the settings says that no checkpoint is made.
+        return Ok(Made::default());
+    }
+    let options = CreateOptions {
+        dedup,
+        ..CreateOptions::automatic(reason, &workflow.kind)?
+    };
+    let mut outcome = create_in(context, session, &options)?;
+    if outcome.skipped.is_none() && context.settings.auto_prune {
+        // The transitions merge packs themselves.
+        outcome.warnings.extend(auto_gc(context, session, &|| true));
+    }
+    let warnings = outcome.warnings.into_iter();
+    let warnings = warnings.filter(|warning| !matches!(warning, Warning::Dedup { .. }));
+    session.warnings.extend(warnings);
+    Ok(Made {
+        id: outcome.checkpoint.map(|checkpoint| checkpoint.id),
+        evicted: outcome.evicted,
+    })
+}
+
+/// Makes a checkpoint for a phase; under a hold none is made, and the transition is still recorded.
+fn phase_checkpoint(
+    context: &Context,
+    session: &mut Session<'_>,
+    run: &Run,
+    reason: &str,
+    dedup: DedupPolicy,
+) -> Result<Made> {
+    match snapshot(context, session, &run.workflow, reason, dedup) {
+        Err(error) if error.code == Code::HELD => {
+            let why = error.why().unwrap_or_default().to_owned();
+            Ok(left_out(session, reason, why))
+        }
+        made => made,
+    }
+}
+
+fn left_out(session: &mut Session<'_>, reason: &str, why: String) -> Made {
+    let reason = reason.to_owned();
+    let warning = RunWarning::SnapshotLeftOut { reason, why };
+    session.warnings.push(warning.into());
+    Made::default()
+}
+/// Returns files created during the phase, as far as the checkpoints around it show.
+fn new_files(store: &Store, workflow: &Workflow, done: &Change) -> Result<Vec<String>> {
+    let phase = done.phase.as_deref().and_then(|id| workflow.phase(id));
+    let ids = [
+        phase.and_then(|phase| phase.before.as_deref()),
+        done.checkpoints.first().map(String::as_str),
+    ];
+    let [Some(before), Some(after)] = ids.map(|id| ObjectId::from_hex(id?)) else {
+        return Ok(Vec::new());
+    };
+    let tree = |id: ObjectId| read_checkpoint(store.objects(), id).map(|read| read.tree);
+    // One of the checkpoints has been dropped since.
+    let (Ok(before), Ok(after)) = (tree(before), tree(after)) else {
+        return Ok(Vec::new());
+    };
+    let changes = TreeMemo::new(store.objects())
+        .diff(Some(before), Some(after), &|_| true)
+        .map_err(Error::unexpected)?;
+    let new = changes.iter().filter(|change| change.before.is_none());
+    let files: Vec<String> = new
+        .filter_map(|new| String::from_utf8(new.path.as_bytes().to_vec()).ok())
+        .collect();
+    if files.len() > MOST_NEW_FILES {
+        return Err(Error::unexpected(format!(
+            "{} are too many; name those that matter with --file",
+            files.len()
+        )));
+    }
+    Ok(files)
+}
+
+/// Returns the change that was typed, with what is seen of the files.
+fn observed(context: &Context, typed: &Finish, workflow: &Workflow) -> Result<Change> {
+    let change = Change::of_phase("done", typed.phase.as_deref());
+    let id = workflow.phase_of(&change)?;
+    let was = workflow.phase(&id).and_then(|phase| phase.head.as_ref());
+    let head = git_head::read(context.root.path()).and_then(|head| head.commit);
+    let moved = head.filter(|head| was.is_some_and(|was| was != head));
+    let moved = moved.map(|head| head.chars().take(SHORT_SHA).collect());
+    let given = Given {
+        force: typed.force,
+        commit: typed.commit_sha.clone().or(moved),
+        files: typed.files.clone(),
+        decisions: typed.decisions.clone(),
+        observed: observe(context, workflow)?,
+        ..Given::default()
+    };
+    let phase = Some(id);
+    Ok(Change {
+        phase,
+        given,
+        ..change
+    })
+}

@@ -1,0 +1,197 @@
+//! `workflow recover`: repairs what an interruption left, reopens an archived run, and settles a
+//! file that cannot be understood.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::error::Result;
+use crate::error::sentence::{CommandWords, Sentence};
+use crate::ops::context::Context;
+use crate::ops::session::Session;
+use crate::ops::warning::Warning;
+use crate::workflow::documents::conflict::Conflict;
+use crate::workflow::documents::sync::require_store;
+use crate::workflow::documents::{files, open_root};
+use crate::workflow::engine::init::{make_room, start_fresh};
+use crate::workflow::engine::observe::observe;
+use crate::workflow::engine::runs::{Run, Runs};
+use crate::workflow::engine::transact::{
+    StepOptions, abandon_run, actor, change_run, choose, record, with_session,
+};
+use crate::workflow::profiles::dispatch;
+use crate::workflow::rules::change::Change;
+use crate::workflow::rules::profile::{EXECUTION_FILE, PHASE_FILE, Profile};
+use crate::workflow::rules::recover;
+use crate::workflow::rules::status::RunStatus;
+use crate::workflow::words::absent;
+
+/// Which side counts for a malformed file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Take {
+    State,
+    // Archives the file and ends its run; for the single-file profiles the plan begins again.
+    None,
+    // Keeps a copy in the archive and leaves the file for the user to repair.
+    #[value(skip)]
+    Copy,
+}
+
+/// What was put right: a run, or a state file.
+#[derive(Default, Serialize, JsonSchema)]
+#[schemars(rename = "RecoverAnswer")]
+pub struct RecoverOutcome {
+    pub run: Option<Run>,
+    /// Each repair, in words.
+    pub recovered: Vec<String>,
+    /// Whether the run was archived.
+    pub reopened: bool,
+    pub dry_run: bool,
+    pub file: Option<String>,
+    /// Archive path of the file.
+    #[serde(rename = "put_aside")]
+    pub kept_as: Option<String>,
+    /// Id of the run that was begun instead.
+    pub started: Option<String>,
+    /// Side that won.
+    #[serde(skip)]
+    pub take: Option<Take>,
+}
+
+/// Repairs a run without resuming it. One that is archived is reopened first.
+///
+/// # Errors
+/// There is no such run, or an open run has a file that it needs.
+pub fn repair(
+    context: &Context,
+    options: &StepOptions,
+    dry_run: bool,
+) -> Result<(RecoverOutcome, Vec<Warning>)> {
+    let store = require_store(context)?;
+    with_session(context, &store, |session, conflicts| {
+        let actor = actor(context, options);
+        let all = Runs::all(&store)?;
+        let named = options.run.as_deref().map(|id| all.pick(Some(id)));
+        let archived = named.and_then(|picked| picked.ok().filter(|run| !run.is_live()));
+        let run = match archived {
+            Some(run) if dry_run => run.clone(),
+            Some(run) => reopen(context, session, run, &actor)?,
+            None => choose(&store, options, &conflicts)?,
+        };
+        let (run, recovered) = repair_chosen(context, session, run, &actor, dry_run)?;
+        Ok(RecoverOutcome {
+            run: Some(run),
+            recovered,
+            reopened: archived.is_some(),
+            dry_run,
+            ..RecoverOutcome::default()
+        })
+    })
+}
+
+/// Takes a run out of the archive and writes its files.
+fn reopen(context: &Context, session: &mut Session<'_>, run: &Run, actor: &str) -> Result<Run> {
+    let runs = Runs::live(session.locked.store())?;
+    make_room(context, session, &runs, &run.workflow)?;
+    let mut next = run.workflow.clone();
+    next.id = (session.locked).unarchive_workflow(run.id(), &run.workflow.id)?;
+    if !next.is_all_settled() {
+        next.status = RunStatus::Open;
+        next.finished_ms = None;
+    }
+    next.updated_ms = context.now_ms.max(next.updated_ms);
+    let event = Change::new("reopen", actor);
+    let reopened = record(context, session, Some(run), next, event, None)?.run;
+    files::remove_failed(context, &run.workflow)?;
+    Ok(reopened)
+}
+
+/// As [`repair`], of a chosen run; returns it, and each repair in words.
+///
+/// # Errors
+/// A repair cannot be recorded.
+pub fn repair_chosen(
+    context: &Context,
+    session: &mut Session<'_>,
+    mut run: Run,
+    actor: &str,
+    dry_run: bool,
+) -> Result<(Run, Vec<String>)> {
+    let observations = observe(context, &run.workflow)?;
+    let mut what = Vec::new();
+    for repair in recover::repairs(&run.workflow, &observations) {
+        if !dry_run {
+            run = change_run(context, session, &run, &repair.change, actor)?.run;
+        }
+        what.push(repair.what);
+    }
+    Ok((run, what))
+}
+
+/// Settles a malformed file, which is archived if it is replaced.
+///
+/// # Errors
+/// No file of this path is malformed, or there is no state to write it from.
+pub fn resolve_conflict(
+    context: &Context,
+    path: &str,
+    take: Take,
+) -> Result<(RecoverOutcome, Vec<Warning>)> {
+    let store = require_store(context)?;
+    with_session(context, &store, |session, conflicts| {
+        let Some(conflict) = conflicts.iter().find(|conflict| conflict.path == path) else {
+            return Err(
+                absent("nothing_to_settle", format!("{path} needs no decision"))
+                    .next(Sentence::command(CommandWords::new(["workflow", "status"]))),
+            );
+        };
+        let run = Runs::live(&store)?
+            .runs
+            .into_iter()
+            .find(|run| conflict.concerns(&run.workflow));
+        let mut outcome = RecoverOutcome {
+            file: Some(path.to_owned()),
+            take: Some(take),
+            ..RecoverOutcome::default()
+        };
+        match take {
+            Take::State => {
+                let run = run.ok_or_else(|| conflict.problem(None))?;
+                outcome.kept_as = Some(files::put_aside(context, path, None)?);
+                if let Some(work) = open_root(context)? {
+                    files::write_missing(&work, &run.workflow)?;
+                }
+            }
+            Take::Copy => outcome.kept_as = Some(files::copy_aside(context, path)?),
+            Take::None => fresh(context, session, conflict, run, &mut outcome)?,
+        }
+        Ok(outcome)
+    })
+}
+
+fn fresh(
+    context: &Context,
+    session: &mut Session<'_>,
+    conflict: &Conflict,
+    run: Option<Run>,
+    outcome: &mut RecoverOutcome,
+) -> Result<()> {
+    let path = &conflict.path;
+    let open = run.filter(|run| run.workflow.status.is_open());
+    let of = open.as_ref().map(|run| run.workflow.id.as_str());
+    outcome.kept_as = Some(files::put_aside(context, path, of)?);
+    let Some(run) = open else {
+        if path == PHASE_FILE {
+            // A task list without its phase file would block the next run.
+            files::put_aside(context, EXECUTION_FILE, None)?;
+        }
+        return Ok(());
+    };
+    let actor = actor(context, &StepOptions::default());
+    if dispatch::profile_of_path(path) == Some(Profile::Registry) {
+        abandon_run(context, session, &run, "its file was damaged", &actor)?;
+    } else {
+        let begun = start_fresh(context, session, &run, &actor)?;
+        outcome.started = Some(begun.run.workflow.id);
+    }
+    Ok(())
+}

@@ -1,0 +1,257 @@
+//! One transition under the lock: edits by hand are imported, the rules decide, the files are
+//! written, and one commit is made.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::error::Result;
+use crate::model::checkpoint::retention::Evicted;
+use crate::ops::context::Context;
+use crate::ops::session::{self, Session};
+use crate::ops::warning::Warning;
+use crate::store::repository::Store;
+use crate::store::runs::run_writer::Recorded;
+use crate::workflow::documents::conflict::Conflict;
+use crate::workflow::documents::sync::{require_store, sync};
+use crate::workflow::documents::{OnDisk, files};
+use crate::workflow::engine::run_json::{self, RunRow};
+use crate::workflow::engine::runs::{Run, Runs};
+use crate::workflow::profiles::dispatch;
+use crate::workflow::rules::change::Change;
+use crate::workflow::rules::phase::{Phase, Task};
+use crate::workflow::rules::workflow::Workflow;
+use crate::workflow::words::{moved_on, refused};
+
+/// Which run is meant, and who acts.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct StepOptions {
+    /// Run [default: the newest open one]
+    #[arg(short = 'w', long = "workflow", value_name = "WORKFLOW", global = true)]
+    pub run: Option<String>,
+    /// Revision at which the run must be, or the beginning of it; refuse otherwise
+    #[arg(long, value_name = "REVISION", global = true)]
+    #[arg(value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    pub expect: Option<String>,
+    /// Actor to record, for the tools over MCP [default: the source, as in create]
+    #[arg(long, value_name = "NAME", global = true, hide = true)]
+    pub actor: Option<String>,
+}
+
+impl StepOptions {
+    /// Names a run, at any revision.
+    pub fn of_run(id: &str) -> Self {
+        Self {
+            run: Some(id.to_owned()),
+            ..Self::default()
+        }
+    }
+}
+
+/// A run after a transition.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "StepAnswer")]
+pub struct StepOutcome {
+    #[serde(flatten, serialize_with = "run_json::row")]
+    #[schemars(with = "RunRow")]
+    pub run: Run,
+    /// The log entry; the last one of several transitions.
+    pub event: Change,
+    /// The phase concerned; of a task the one that it is part of.
+    pub phase: Option<Phase>,
+    pub task: Option<Task>,
+    /// What the checkpoints of this step pushed out.
+    #[serde(rename = "dropped")]
+    pub evicted: Vec<Evicted>,
+}
+
+/// Makes one transition.
+///
+/// # Errors
+/// There is no such run, the rules forbid it, another process was first, or a file is malformed.
+pub fn step(
+    context: &Context,
+    options: &StepOptions,
+    change: &Change,
+) -> Result<(StepOutcome, Vec<Warning>)> {
+    with_run(context, options, |session, run| {
+        change_run(context, session, &run, change, &actor(context, options))
+    })
+}
+
+/// Calls `act` while the store is locked and edits by hand are imported; returns the warnings of
+/// both.
+///
+/// # Errors
+/// There is no store, or `act` fails.
+pub fn with_session<T>(
+    context: &Context,
+    store: &Store,
+    act: impl FnOnce(&mut Session<'_>, Vec<Conflict>) -> Result<T>,
+) -> Result<(T, Vec<Warning>)> {
+    let mut session = session::begin(context, store)?;
+    let conflicts = sync(context, &mut session)?;
+    let done = act(&mut session, conflicts)?;
+    let mut warnings = context.pending_warnings.take();
+    warnings.append(&mut session.warnings);
+    Ok((done, warnings))
+}
+
+/// As [`with_session`], with the chosen run.
+///
+/// # Errors
+/// There is no such run, another process was first, a file of the run is malformed, or `act` fails.
+pub fn with_run<T>(
+    context: &Context,
+    options: &StepOptions,
+    act: impl FnOnce(&mut Session<'_>, Run) -> Result<T>,
+) -> Result<(T, Vec<Warning>)> {
+    let store = require_store(context)?;
+    with_session(context, &store, |session, conflicts| {
+        let run = choose(&store, options, &conflicts)?;
+        act(session, run)
+    })
+}
+
+/// Returns the chosen run, if it can be worked on.
+///
+/// # Errors
+/// The run cannot be read, another process moved it on, or a file of the run is malformed.
+pub fn choose(store: &Store, options: &StepOptions, conflicts: &[Conflict]) -> Result<Run> {
+    let run = match Runs::pick_live(store, options.run.as_deref()) {
+        // The unreadable file may belong to the run that is meant.
+        Err(error) if options.run.is_none() && error.is_of_run() => {
+            return Err(conflicts
+                .first()
+                .map_or(error, |conflict| conflict.problem(None)));
+        }
+        picked => picked?,
+    };
+    check_expected(options, &run)?;
+    match conflicts
+        .iter()
+        .find(|conflict| conflict.concerns(&run.workflow))
+    {
+        Some(conflict) => Err(conflict.problem(Some(&run.workflow))),
+        None => Ok(run),
+    }
+}
+
+/// Checks that the run is at the revision that the caller expects.
+///
+/// # Errors
+/// It is at another one.
+pub fn check_expected(options: &StepOptions, run: &Run) -> Result<()> {
+    let Some(expected) = options.expect.as_deref() else {
+        return Ok(());
+    };
+    if run.tip.to_hex().starts_with(expected) {
+        return Ok(());
+    }
+    let (id, at) = (run.workflow.named(), run.tip.short());
+    let what = format!("workflow {id} is at {at}, not at {expected}");
+    Err(refused("moved_on", what)
+        .advise("check its state, then try again")
+        .with_state(&run.workflow))
+}
+
+/// Returns the actor: as given, else from the environment, else `cli`.
+pub fn actor(context: &Context, options: &StepOptions) -> String {
+    let source = context.environment.source.as_deref();
+    let named = options.actor.as_deref().or(source).map(str::trim);
+    named
+        .filter(|name| !name.is_empty())
+        .unwrap_or("cli")
+        .to_owned()
+}
+
+/// Applies and records a change.
+///
+/// # Errors
+/// The rules forbid it, or it cannot be recorded; then nothing is changed.
+pub fn change_run(
+    context: &Context,
+    session: &mut Session<'_>,
+    run: &Run,
+    change: &Change,
+    actor: &str,
+) -> Result<StepOutcome> {
+    let next = run.workflow.after(change, context.now_ms)?;
+    let mut event = change.clone();
+    actor.clone_into(&mut event.actor);
+    if event.verb.starts_with("phase ") {
+        event.phase = Some(run.workflow.phase_of(change)?);
+    }
+    record(context, session, Some(run), next, event, None)
+}
+
+/// Abandons and archives a chosen run.
+///
+/// # Errors
+/// As [`change_run`], or the run cannot be archived.
+pub fn abandon_run(
+    context: &Context,
+    session: &mut Session<'_>,
+    run: &Run,
+    reason: &str,
+    actor: &str,
+) -> Result<StepOutcome> {
+    let change = Change::new("abandon", actor).noting(reason.to_owned());
+    let mut outcome = change_run(context, session, run, &change, actor)?;
+    outcome.run.archived_as = session.locked.archive_workflow(&outcome.run.workflow.id)?;
+    files::trim_archives(context, session);
+    Ok(outcome)
+}
+
+/// Records a state as the next of its run, or without `before` as the first; `read` is the file
+/// from which it was read. The files are written first: if the commit fails, they are edits for
+/// the next command.
+///
+/// # Errors
+/// Another process was first, or a file or the commit cannot be written; nothing is recorded.
+pub fn record(
+    context: &Context,
+    session: &mut Session<'_>,
+    before: Option<&Run>,
+    mut next: Workflow,
+    mut event: Change,
+    read: Option<&OnDisk>,
+) -> Result<StepOutcome> {
+    event.session.clone_from(&context.environment.session);
+    let root = context.root.path().display().to_string();
+    for profile in next.profiles.clone() {
+        for document in dispatch::export(&next, profile, &root) {
+            next.documents.insert(document.path, document.value);
+        }
+    }
+    let _shield = context.interrupt.shield();
+    files::write(context, before.map(|run| &run.workflow), &next, read)?;
+    let recorded = session.locked.record_workflow(
+        &next.id,
+        before.map(|run| run.tip),
+        next.to_json().as_bytes(),
+        &event.render(context.now_ms),
+        context.now_ms,
+    )?;
+    let Recorded::Done(tip) = recorded else {
+        return Err(moved_on(&next.id));
+    };
+    // The run has ended all the same, and the next command tries again.
+    let failed = files::finish(context, &next).err();
+    (session.warnings).extend(failed.map(Warning::bookkeeping(
+        "moving the files of the run that has ended",
+    )));
+    let task = event.task.as_ref().and_then(|id| next.task(id));
+    let phase = event.phase.as_ref().or_else(|| task?.phase.as_ref());
+    let phase = phase.and_then(|id| next.phase(id));
+    Ok(StepOutcome {
+        phase: phase.cloned(),
+        task: task.cloned(),
+        run: Run {
+            tip,
+            archived_as: None,
+            workflow: next,
+        },
+        event,
+        evicted: Vec::new(),
+    })
+}
