@@ -427,7 +427,9 @@ fn interrupted_write_ends_with_the_next_transition() {
     let value = edited(Profile::Phases, "/interruption_safe false");
     let run = begun(Profile::Phases, &value);
     assert_eq!(written(&run, PHASE_FILE)["interruption_safe"], false);
-    let next = run.after(&Change::Resume, run.updated_ms).unwrap();
+    let next = run
+        .after(&Change::new("resume", ""), run.updated_ms)
+        .unwrap();
     assert_eq!(written(&next, PHASE_FILE)["interruption_safe"], true);
 }
 
