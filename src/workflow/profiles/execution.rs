@@ -5,7 +5,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
 use crate::workflow::profiles::format::{
-    Format, Spelling, Time, check_ids, name, or_default, unless_left_out, word,
+    Format, Spelling, Time, check_ids, name, or_default, unless_left_out, with_fields_of, word,
 };
 use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::phase::Task;
@@ -27,6 +27,7 @@ struct Entry {
     #[serde(deserialize_with = "name")]
     id: String,
     name: Option<String>,
+    #[serde(alias = "phase_id")]
     phase: Option<String>,
     #[serde(deserialize_with = "word")]
     status: TaskStatus,
@@ -50,21 +51,6 @@ impl Execution {
 }
 
 impl Entry {
-    fn of(task: &Task, was: Option<&Self>) -> Self {
-        Self {
-            id: task.id.clone(),
-            name: task.name.clone(),
-            phase: task.phase.clone(),
-            status: task.status,
-            attempts: unless_left_out(task.attempts, was.map(|was| &was.attempts)),
-            started_at: task.started_ms.map(Time),
-            completed_at: task.completed_ms.map(Time),
-            output: task.output.clone(),
-            agent: task.agent.clone(),
-            note: task.note.clone(),
-        }
-    }
-
     fn adopt(&self, ours: &Self, task: &mut Task) {
         task.status = self.status;
         task.is_next_counted &= task.status == TaskStatus::Pending;
@@ -115,7 +101,14 @@ impl Format for Execution {
     }
 
     fn of_run(run: &Workflow, was: Option<&Self>, _: &str) -> Self {
-        let entry = |task: &Task| Entry::of(task, was.and_then(|was| was.task(&task.id)));
+        let entry = |task: &Task| {
+            let known = was.and_then(|was| was.task(&task.id));
+            let attempts = known.map(|known| &known.attempts);
+            Entry {
+                attempts: unless_left_out(task.attempts, attempts),
+                ..with_fields_of(task)
+            }
+        };
         let tasks: Vec<Entry> = run.tasks.iter().map(entry).collect();
         // Both files name the same run, even if our id differs.
         let phase_file = run.documents.get(PHASE_FILE);

@@ -214,6 +214,12 @@ pub fn unless_left_out<T: Default + PartialEq>(value: T, was: Option<&Option<T>>
     (value != T::default() || was.is_none_or(Option::is_some)).then_some(value)
 }
 
+/// Gives a value the fields of another type by their names.
+pub fn with_fields_of<T: Serialize, U: DeserializeOwned + Default>(value: &T) -> U {
+    let fields = serde_json::to_value(value);
+    fields.and_then(serde_json::from_value).unwrap_or_default()
+}
+
 /// Sorts a list as in a document; items that the document lacks go last in their old order.
 pub fn sort_as_in<T, K>(list: &mut [T], order: &[K], is_same: impl Fn(&T, &K) -> bool) {
     list.sort_by_cached_key(|one| {

@@ -150,20 +150,22 @@ impl Format for Pipeline {
         let has_none = run.status == RunStatus::Complete
             || same.is_some_and(|was| was.current_phase.is_none());
         let current = listing.current.filter(|_| !has_none);
-        let entry = |phase: &Phase, place: Place| entry(run, was, phase, place);
+        let listed = |phases: Vec<&Phase>, place: Place| -> Vec<Entry> {
+            let entry = |phase| entry(run, was, phase, place);
+            phases.into_iter().map(entry).collect()
+        };
         let unsettled = run.phases.iter().filter(|phase| !phase.status.is_settled());
         let left = unsettled.filter(|phase| current.is_none_or(|current| current.id != phase.id));
-        let done = listing.done.into_iter();
         let (notes, context) = (&run.context, was.map(|was| &was.context_summary));
         let branch = notes.branch.clone().unwrap_or_default();
         let decisions = notes.key_decisions.clone();
-        let paths = notes.file_paths.iter();
-        let paths = paths.map(|path| absolute(path, root)).collect();
+        let written = |path: &String| absolute(path, root);
+        let paths = notes.file_paths.iter().map(written).collect();
         let description = context.and_then(|context| context.task_description.as_ref());
         Self {
-            completed_phases: done.map(|phase| entry(phase, Place::Completed)).collect(),
-            current_phase: current.map(|phase| entry(phase, Place::Current)),
-            remaining_phases: left.map(|phase| entry(phase, Place::Remaining)).collect(),
+            completed_phases: listed(listing.done, Place::Completed),
+            current_phase: current.map(|phase| entry(run, was, phase, Place::Current)),
+            remaining_phases: listed(left.collect(), Place::Remaining),
             context_summary: ContextSummary {
                 branch: unless_left_out(branch, context.map(|was| &was.branch)),
                 key_decisions: unless_left_out(decisions, context.map(|was| &was.key_decisions)),
@@ -212,21 +214,18 @@ impl Format for Pipeline {
 /// Describes one phase. Fields that do not belong to the place stay only where they were.
 fn entry(run: &Workflow, was: Option<&Pipeline>, phase: &Phase, place: Place) -> Entry {
     let known = was.and_then(|was| was.entries().find(|(entry, _)| entry.id == phase.id));
-    let here = known.filter(|(_, was)| *was == place);
-    let here = here.map(|(entry, _)| entry);
+    let here = known.and_then(|(entry, was)| (was == place).then_some(entry));
     let has = |own: Place, has: fn(&Entry) -> bool| place == own || here.is_some_and(has);
     let has_sha = has(Place::Completed, |entry| entry.commit_sha.is_some());
     let has_note = has(Place::Current, |entry| entry.progress_description.is_some());
     let has_dependencies = has(Place::Remaining, |entry| entry.dependencies.is_some());
     // Skipped phases are in no list of the document.
     let listed = was.map(Pipeline::listed).unwrap_or_default();
-    let is_left_out = |id: &String| {
-        let phase = run
-            .phase(id)
-            .filter(|phase| phase.status == PhaseStatus::Skipped);
-        phase.is_some() && !listed.contains(&id.as_str())
+    let is_listed = |id: &&String| {
+        let phase = run.phase(id).map(|phase| phase.status);
+        phase != Some(PhaseStatus::Skipped) || listed.contains(&id.as_str())
     };
-    let dependencies = phase.dependencies.iter().filter(|id| !is_left_out(id));
+    let dependencies = phase.dependencies.iter().filter(is_listed);
     let time = here.and_then(|entry| entry.timestamp);
     let done_at = phase.completed_ms.map(Time).or(time);
     let known_note = here.and_then(|entry| entry.progress_description.clone());
@@ -255,13 +254,8 @@ fn entry(run: &Workflow, was: Option<&Pipeline>, phase: &Phase, place: Place) ->
 pub fn begin(value: &Value, root: &str) -> Result<Workflow, Finding> {
     let document: Pipeline = read(value, &Workflow::default(), root)?;
     let named = value.get("workflow_id").or(value.get("checkpoint_id"));
-    let id = named.and_then(Value::as_str);
-    Ok(new_run(
-        id,
-        "pipeline",
-        project_of(root),
-        document.created_at,
-    ))
+    let (id, project) = (named.and_then(Value::as_str), project_of(root));
+    Ok(new_run(id, "pipeline", project, document.created_at))
 }
 
 fn entry_or_nothing<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Entry>, D::Error> {

@@ -91,9 +91,10 @@ impl Registry {
                 phase.name = Some(format!("Phase {number}"));
                 // Numbers are an order, unless the document itself has gone on out of it.
                 let is_begun = phase.status != PhaseStatus::Pending;
-                let mut before = phases.iter().rev().take(1);
-                let before = before.find(|one| !is_begun || one.status == PhaseStatus::Complete);
-                phase.dependencies = Some(before.map(|one| one.id.clone()).into_iter().collect());
+                let is_before =
+                    |one: &&PhaseProgress| !is_begun || one.status == PhaseStatus::Complete;
+                let before = phases.last().filter(is_before);
+                phase.dependencies = Some(before.iter().map(|one| one.id.clone()).collect());
             }
             phases.push(phase);
         }
@@ -126,20 +127,18 @@ impl Registry {
 impl Format for Registry {
     fn checked(mut self, value: &Value, _: &Workflow, _: &str) -> Result<Self, Finding> {
         check_version(value)?;
-        let (current, total) = (self.current_phase, self.total_phases);
-        let out_of_range = |place: String, what| Err(Finding::new("out_of_range", place, what));
-        if total > MOST_PHASES {
-            let what = format!("{total} is more than the {MOST_PHASES} phases of a run");
-            return out_of_range("total_phases".to_owned(), what);
-        }
-        if current > total {
-            let what = format!("{current} is beyond the {total} phases of the run");
-            return out_of_range("current_phase".to_owned(), what);
-        }
-        let is_wrong = |number: &usize| *number == 0 || *number > total;
-        if let Some(at) = self.completed_phases.iter().position(is_wrong) {
-            let what = "it is none of the phases of the run".to_owned();
-            return out_of_range(format!("completed_phases[{at}]"), what);
+        let total = self.total_phases;
+        let is_beyond = |number: usize| number > total.min(MOST_PHASES);
+        let mut completed = self.completed_phases.iter();
+        let wrong = completed.position(|number| *number == 0 || is_beyond(*number));
+        let place = match wrong {
+            _ if is_beyond(total) => Some("total_phases".to_owned()),
+            _ if is_beyond(self.current_phase) => Some("current_phase".to_owned()),
+            at => at.map(|at| format!("completed_phases[{at}]")),
+        };
+        if let Some(place) = place {
+            let what = format!("the run has {total} phases, of {MOST_PHASES} at most");
+            return Err(Finding::new("out_of_range", place, what));
         }
         check_ids("completed_phases", self.completed_phases.iter())?;
         // Numbers keep their spelling in the raw values only.
@@ -227,26 +226,17 @@ impl Format for Registry {
 /// The first error in the document.
 pub fn begin(value: &Value, root: &str) -> Result<Workflow, Finding> {
     let document: Registry = read(value, &Workflow::default(), root)?;
-    let (id, project) = (
-        Some(document.checkpoint_id.as_str()),
-        document.project(root),
-    );
-    Ok(new_run(
-        id,
-        &document.workflow_type,
-        &project,
-        document.created_at,
-    ))
+    let (id, kind) = (&document.checkpoint_id, &document.workflow_type);
+    let project = document.project(root);
+    Ok(new_run(Some(id), kind, &project, document.created_at))
 }
 
 /// Whether a path is that of an active run: in the folder itself,
 /// `{type}_{project}_{YYYYMMDD_HHMMSS}.json`.
 pub fn is_active_file(path: &str) -> bool {
-    let name = path.strip_prefix(FOLDER).and_then(|rest| {
-        let name = rest.strip_prefix('/')?;
-        name.strip_suffix(".json")
-    });
-    name.is_some_and(|name| !name.contains('/') && run_id::is_timed(name))
+    let (folder, name) = path.rsplit_once('/').unwrap_or_default();
+    let id = name.strip_suffix(".json").unwrap_or_default();
+    folder == FOLDER && run_id::is_timed(id)
 }
 
 /// Returns the path of the file: as it was read, else by its name.
