@@ -7,7 +7,8 @@ use serde_json::Value;
 
 use super::check;
 use crate::workflow::profiles::format::{
-    Spelling, check_version, name, or_default, parse, remove_nulls, with_fields_of, word,
+    Spelling, check_version, is_nothing, name, or_default, parse, remove_nulls, with_fields_of,
+    word,
 };
 use crate::workflow::profiles::merge::merge;
 use crate::workflow::rules::finding::Finding;
@@ -155,5 +156,17 @@ fn read(value: &Value) -> Result<Plan, Finding> {
     for phase in plan.phases.iter_mut().filter(|phase| phase.name.is_empty()) {
         phase.name.clone_from(&phase.id);
     }
-    Ok(plan)
+    let mut entries = value["phases"].as_array().into_iter().flatten();
+    let place = entries.position(has_two_lists);
+    let place = place.map(|at| format!("phases[{at}].dependencies"));
+    let what = "its dependencies are given twice, and differ";
+    place.map_or(Ok(plan), |place| {
+        Err(Finding::new("two_lists", place, what))
+    })
+}
+
+fn has_two_lists(entry: &Value) -> bool {
+    let lists = DEPENDENCY_KEYS.iter().map(|key| &entry[*key]);
+    let lists: Vec<&Value> = lists.filter(|list| !is_nothing(list)).collect();
+    lists.windows(2).any(|pair| pair[0] != pair[1])
 }

@@ -95,6 +95,7 @@ fn unsound_plan_is_refused_with_its_place() {
         r#"{"phases": [{"id": "a", "deps": ["x"]}]} => unknown_dependency phases[0].dependencies[0]"#,
         r#"{"phases": [{"id": "a"}, {"id": "a"}]} => duplicate_id phases[1].id"#,
         r#"{"phases": [{"id": "a", "deps": ["a"]}]} => cycle phases"#,
+        r#"{"phases": [{"id": "a"}, {"id": "b"}, {"id": "c", "dependencies": ["a"], "deps": ["b"]}]} => two_lists phases[2].dependencies"#,
         r#"{"phases": [], "version": "2.1"} => version_mismatch version"#,
     ] {
         let (plan, expected) = row.split_once(" => ").unwrap();
