@@ -61,7 +61,8 @@ pub struct RewindOutcome {
     /// Whether the state is rewound, or would be.
     #[serde(rename = "state_rewound")]
     pub takes_state: bool,
-    #[serde(skip)]
+    /// What was done to the files; null if they were not taken back.
+    #[serde(rename = "rewound")]
     pub files: Option<RestoreOutcome>,
 }
 

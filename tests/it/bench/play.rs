@@ -10,6 +10,7 @@ pub const PIPELINE: &str = ".claude/pipeline-state.json";
 
 pub trait Play {
     fn step(&self, args: &[&str]) -> Value;
+    fn done(&self, line: &str) -> Value;
     fn json_of(&self, path: &str) -> Value;
     fn edit(&self, path: &str, edit: impl FnOnce(&mut Value)) -> String;
     fn stands(&self) -> Value;
@@ -31,6 +32,11 @@ impl Play for Sandbox {
         } else {
             data
         }
+    }
+
+    #[track_caller]
+    fn done(&self, line: &str) -> Value {
+        self.step(&line.split(' ').collect::<Vec<_>>())
     }
 
     #[track_caller]
