@@ -304,7 +304,7 @@ mod tests {
                 && locked.delete_workflow("w-2", true).unwrap()
         );
         assert!(store.archived_workflows().unwrap().is_empty());
-        assert_eq!(numbered(&"a".repeat(120), 12).len(), 120);
+        assert_eq!(run_id::numbered(&"a".repeat(120), 12).len(), 120);
     }
 
     #[test]
