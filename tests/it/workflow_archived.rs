@@ -30,7 +30,6 @@ fn what_would_change_an_archived_run_says_so_and_what_can_be_done() {
             &["workflow", "end", "--delete", id][..],
             &["workflow", "end", "--abandon", id],
             &["workflow", "end", id],
-            &["workflow", "recover", id],
             &["workflow", "note", "--interrupted", "-w", id],
             &["workflow", "rewind", "a", "-w", id, "--both"],
             &["workflow", "note", "-w", id, "--decision", "x"],

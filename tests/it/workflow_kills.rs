@@ -107,8 +107,11 @@ fn is_after(
     let when = format!("{args:?} killed at {nth}\n{run}");
     let after = stands(sandbox, &when);
     let has = happened(&after);
+    // Killed between file and commit: the next command found the file newer.
+    let is_edit = after["log"][0]["verb"] == "external edit"
+        && after["log"][1]["revision"] == before["revision"];
     assert!(
-        has || after["revision"] == before["revision"],
+        has || is_edit || after["revision"] == before["revision"],
         "{when}: something else happened\n{after}"
     );
     assert!(
@@ -176,7 +179,8 @@ fn sweep(verb: &str, status: &str) {
     let mut happened = 0;
     for (nth, number) in kills.iter().zip(1..) {
         let id = format!("p{number}");
-        if !starts {
+        // The file names the next phase as the current one when a phase is done.
+        if !starts && phase(&stands(&sandbox, "next"), &id)["status"] == "pending" {
             sandbox.run(&["phase", "start", &id]).success();
         }
         sandbox.write("a", number.to_string());
