@@ -1,6 +1,7 @@
 //! Archived runs: what reads them works, what would change them says that they are archived.
 
 use crate::bench::Sandbox;
+use crate::bench::play::Play as _;
 
 /// A run that was archived while it was open, and one that was abandoned.
 fn with_archive() -> Sandbox {
@@ -12,18 +13,16 @@ fn with_archive() -> Sandbox {
             ])
             .success();
     }
-    sandbox.run(&["phase", "start", "-w", "run1"]).success();
-    sandbox.run(&["workflow", "end", "run1"]).success();
-    sandbox
-        .run(&["workflow", "end", "--abandon", "bill"])
-        .success();
+    sandbox.cmd("phase start -w run1").success();
+    sandbox.cmd("workflow end run1").success();
+    sandbox.cmd("workflow end --abandon bill").success();
     sandbox
 }
 
 #[test]
 fn what_would_change_an_archived_run_says_so_and_what_can_be_done() {
     let sandbox = with_archive();
-    let listed = || sandbox.run(&["workflow", "list", "--all"]).success();
+    let listed = || sandbox.cmd("workflow list --all").success();
     let before = listed().stdout_has("in_progress, archived").stdout;
     for id in ["run1", "bill"] {
         for command in [
@@ -46,12 +45,10 @@ fn what_would_change_an_archived_run_says_so_and_what_can_be_done() {
     }
     assert_eq!(listed().stdout, before);
     sandbox
-        .run(&["workflow", "end", "--delete", "nope"])
+        .cmd("workflow end --delete nope")
         .code(3)
         .stderr_has("no workflow 'nope'");
-    sandbox
-        .run(&["workflow", "end", "bill", "--purge", "--yes"])
-        .success();
+    sandbox.cmd("workflow end bill --purge --yes").success();
 }
 
 #[test]
@@ -64,23 +61,23 @@ fn an_open_run_that_was_archived_is_not_offered_to_be_resumed() {
         assert_eq!(run.error_code(), "workflow_archived", "{run}");
     }
     sandbox
-        .run(&["workflow", "resume", "bill"])
+        .cmd("workflow resume bill")
         .code(3)
         .stderr_has("workflow bill is abandoned");
-    let next = sandbox.run(&["workflow", "next", "run1"]).success();
+    let next = sandbox.cmd("workflow next run1").success();
     next.stdout_has("workflow run1 is archived")
         .stdout_has("'checkpoint workflow export run1 --format plan'");
     sandbox
-        .run(&["workflow", "status", "run1"])
+        .cmd("workflow status run1")
         .success()
         .stdout_has("Next: none: workflow run1 is archived");
     // What is advised works.
     let plan = sandbox
-        .run(&["workflow", "export", "run1", "--format", "plan"])
+        .cmd("workflow export run1 --format plan")
         .success()
         .stdout;
     sandbox
         .write("plan.json", plan)
-        .run(&["workflow", "init", "--plan", "plan.json"])
+        .cmd("workflow init --plan plan.json")
         .success();
 }

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::bench::fixtures::packs_below;
+use crate::bench::play::Play as _;
 use crate::bench::{Sandbox, cases};
 
 /// Number of phases of the run.
@@ -55,10 +56,7 @@ fn a_long_run_costs_little_time_and_little_room() {
         }));
         times.push(timed(&sandbox, &["phase", "done", id]));
     }
-    let shown = sandbox
-        .run(&["workflow", "show", "--json"])
-        .success()
-        .data();
+    let shown = sandbox.cmd("workflow show --json").success().data();
     assert!(
         shown["log"].as_array().expect("a log").len() > times.len(),
         "each transition is in the log"
@@ -66,7 +64,7 @@ fn a_long_run_costs_little_time_and_little_room() {
     assert_eq!(shown["status"], "complete");
     let packs = packs_below(&sandbox.store());
     assert!(packs <= MOST_PACKS, "{packs} packs");
-    sandbox.run(&["prune"]).success();
+    sandbox.cmd("prune").success();
     let room = sandbox.store_bytes();
     let allowed = BYTES_PER_THOUSAND.max(BYTES_PER_THOUSAND * times.len() as u64 / 1000);
     assert!(
@@ -74,7 +72,7 @@ fn a_long_run_costs_little_time_and_little_room() {
         "{room} bytes after {} transitions",
         times.len()
     );
-    sandbox.run(&["verify", "--full"]).success();
+    sandbox.cmd("verify --full").success();
     if std::env::var_os("CHECKPOINT_TIMED").is_some() {
         times.sort_unstable();
         let over = |time: &Duration| time.saturating_sub(start);

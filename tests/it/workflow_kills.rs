@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
+use crate::bench::play::Play as _;
 use crate::bench::{Git, Run, Sandbox, cases, strace};
 
 const CALLS: &str = "renameat2,renameat,rename,linkat,unlinkat,fsync,fdatasync";
@@ -62,17 +63,14 @@ fn story(phases: usize) -> Sandbox {
 /// The present state: reading it is the next command, after which the file agrees with it.
 #[track_caller]
 fn stands(sandbox: &Sandbox, when: &str) -> Value {
-    let data = sandbox
-        .run(&["workflow", "show", "--json"])
-        .success()
-        .data();
+    let data = sandbox.cmd("workflow show --json").success().data();
     assert_eq!(
         (&data["troubles"], &data["log_broken"]),
         (&json!([]), &Value::Null),
         "{when}"
     );
     let told = sandbox
-        .run(&["workflow", "export", "--format", "pipeline"])
+        .cmd("workflow export --format pipeline")
         .success()
         .stdout;
     assert_eq!(
@@ -149,7 +147,7 @@ fn finish(sandbox: &Sandbox, phases: usize) {
         Some(phases),
         "{file}"
     );
-    sandbox.run(&["verify"]).success();
+    sandbox.cmd("verify").success();
     if let Some(git) = Git::find(sandbox.home()) {
         let fsck = git
             .with("GIT_DIR", sandbox.store())
@@ -170,7 +168,7 @@ fn sweep(verb: &str, status: &str) {
     let (starts, ends) = (verb == "start", verb == "done");
     let sandbox = story(1);
     if ends {
-        sandbox.run(&["phase", "start"]).success();
+        sandbox.cmd("phase start").success();
     }
     let all = count(sandbox.write("a", "1"), &["phase", verb, "p1"]);
     let kills = some_of(all + if ends { all / 2 } else { 0 }, verb.len());
@@ -188,9 +186,7 @@ fn sweep(verb: &str, status: &str) {
             phase(data, &id)["status"] == status
         });
         happened += usize::from(has);
-        sandbox
-            .run(&["workflow", "resume", "--choose", "y"])
-            .success();
+        sandbox.cmd("workflow resume --choose y").success();
         if !has {
             sandbox.run(&["phase", verb, &id]).success();
         }
@@ -221,7 +217,7 @@ fn a_note_of_progress_killed_anywhere_is_there_or_not() {
         return;
     }
     let sandbox = story(2);
-    sandbox.run(&["phase", "start"]).success();
+    sandbox.cmd("phase start").success();
     let all = count(&sandbox, &["phase", "progress", "0"]);
     for nth in some_of(all, 0) {
         let text = nth.to_string();
@@ -245,10 +241,7 @@ fn an_init_killed_anywhere_has_begun_the_run_or_not() {
     for nth in some_of(all, 1) {
         let sandbox = Sandbox::new();
         let run = kill(sandbox.write("a", "0"), nth, &words(&args));
-        let listed = sandbox
-            .run(&["workflow", "list", "--json"])
-            .success()
-            .data();
+        let listed = sandbox.cmd("workflow list --json").success().data();
         let runs = listed["workflows"].as_array().unwrap().len();
         assert!(
             runs == 1 || (runs == 0 && run.stdout.is_empty()),
@@ -275,7 +268,7 @@ fn kills_in_a_row_lose_nothing_that_was_printed() {
         return;
     }
     let sandbox = story(2);
-    sandbox.run(&["phase", "start"]).success();
+    sandbox.cmd("phase start").success();
     let mut printed = None;
     for nth in some_of(60, 2) {
         let text = format!("row {nth}");

@@ -6,6 +6,7 @@ use checkpoint::store::repository::Store;
 
 use crate::bench::damaged::packs_of;
 use crate::bench::fixtures::packs_below;
+use crate::bench::play::Play as _;
 use crate::bench::{Git, Sandbox, strace};
 
 /// A store with a checkpoint and a run that has since made `steps` transitions.
@@ -13,12 +14,10 @@ fn run_of(steps: usize) -> (Sandbox, String) {
     let sandbox = Sandbox::new();
     sandbox.write("a", "1").write("d/b", "2");
     sandbox
-        .run(&[
-            "workflow", "init", "--id", "w", "--phase", "one", "--phase", "two",
-        ])
+        .cmd("workflow init --id w --phase one --phase two")
         .success();
     let id = sandbox.create("first");
-    sandbox.run(&["phase", "start", "--no-snapshot"]).success();
+    sandbox.cmd("phase start --no-snapshot").success();
     for step in 0..steps {
         sandbox
             .run(&["phase", "progress", &format!("step {step}")])
@@ -28,10 +27,7 @@ fn run_of(steps: usize) -> (Sandbox, String) {
 }
 
 fn log_of(sandbox: &Sandbox) -> usize {
-    sandbox
-        .run(&["workflow", "show", "--json"])
-        .success()
-        .data()["log"]
+    sandbox.cmd("workflow show --json").success().data()["log"]
         .as_array()
         .expect("a log")
         .len()
@@ -44,7 +40,7 @@ fn small_packs_become_one_and_everything_in_them_is_still_there() {
     sandbox.run(&["phase", "progress", "once more"]).success();
     assert_eq!(packs_below(&sandbox.store()), 1);
     assert_eq!(log_of(&sandbox), 8);
-    sandbox.run(&["verify", "--full"]).success();
+    sandbox.cmd("verify --full").success();
     if let Some(git) = Git::find(sandbox.home()) {
         git.with("GIT_DIR", sandbox.store())
             .run(&["fsck", "--full", "--strict"])
@@ -58,18 +54,18 @@ fn small_packs_become_one_and_everything_in_them_is_still_there() {
 fn each_of_many_states_survives_prune_after_prune() {
     let (sandbox, _) = run_of(120);
     for _ in 0..3 {
-        sandbox.run(&["prune"]).success();
+        sandbox.cmd("prune").success();
         assert_eq!(log_of(&sandbox), 122);
-        sandbox.run(&["verify", "--full"]).success();
+        sandbox.cmd("verify --full").success();
     }
     sandbox.run(&["phase", "progress", "once more"]).success();
-    sandbox.run(&["prune"]).success();
+    sandbox.cmd("prune").success();
     sandbox
-        .run(&["prune"])
+        .cmd("prune")
         .success()
         .stdout_is("Nothing to prune.\n");
     assert_eq!(log_of(&sandbox), 123);
-    sandbox.run(&["verify", "--full"]).success();
+    sandbox.cmd("verify --full").success();
 }
 
 #[test]
@@ -125,7 +121,7 @@ fn creates_too_take_small_packs_in() {
         "{} packs",
         packs_below(&sandbox.store())
     );
-    sandbox.run(&["verify", "--full"]).success();
+    sandbox.cmd("verify --full").success();
     for (number, id) in ids.iter().enumerate() {
         assert_eq!(
             sandbox.run(&["cat", &format!("{id}:a")]).success().stdout,

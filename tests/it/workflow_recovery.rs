@@ -40,7 +40,7 @@ fn recovered(says: &str) -> Value {
     let sandbox =
         with_task(&json!({"id": "t1", "status": "running", "attempts": 1, "output": OUTPUT}));
     sandbox.write(OUTPUT, says);
-    sandbox.run(&["workflow", "recover"]).success();
+    sandbox.cmd("workflow recover").success();
     sandbox.stands()["tasks"][0]["status"].clone()
 }
 
@@ -121,11 +121,11 @@ fn a_phase_whose_output_says_that_it_goes_on_is_not_done() {
             json!({"status": word}).to_string(),
         );
         sandbox
-            .run(&["workflow", "next"])
+            .cmd("workflow next")
             .success()
             .stdout_is(&format!("REQUIREMENTS: {words}\n"));
         let data = sandbox
-            .run(&["workflow", "resume", "--choose", "y", "--json"])
+            .cmd("workflow resume --choose y --json")
             .success()
             .data();
         assert_eq!(
@@ -150,7 +150,7 @@ fn a_task_that_is_complete_without_its_output_is_no_basis_to_go_on() {
         if let Some(says) = says {
             sandbox.write(OUTPUT, says);
         }
-        let data = sandbox.run(&["workflow", "check", "--json"]).code(6).data();
+        let data = sandbox.cmd("workflow check --json").code(6).data();
         let finding = &data["errors"][0];
         assert_eq!(
             (&finding["code"], &finding["place"]),
@@ -163,13 +163,13 @@ fn a_task_that_is_complete_without_its_output_is_no_basis_to_go_on() {
         );
         assert_eq!(
             sandbox
-                .run(&["workflow", "resume", "--choose", "y", "--json"])
+                .cmd("workflow resume --choose y --json")
                 .code(4)
                 .error_code(),
             "unsound"
         );
         let data = sandbox
-            .run(&["workflow", "resume", "--choose", "y", "--anyway", "--json"])
+            .cmd("workflow resume --choose y --anyway --json")
             .success()
             .data();
         assert_eq!(
@@ -181,7 +181,7 @@ fn a_task_that_is_complete_without_its_output_is_no_basis_to_go_on() {
     for says in [r#"{"status":"passed"}"#, r#"{"status":"done"}"#, "{}"] {
         let sandbox = with_task(&json!({"id": "t1", "status": "complete", "output": OUTPUT}));
         sandbox.write(OUTPUT, says);
-        sandbox.run(&["workflow", "check"]).success();
+        sandbox.cmd("workflow check").success();
     }
 }
 
@@ -198,11 +198,8 @@ fn an_output_is_found_by_its_absolute_path_and_one_elsewhere_is_left_to_its_owne
     sandbox
         .write(EXECUTION, tasks.to_string())
         .write(OUTPUT, r#"{"status":"success"}"#);
-    sandbox.run(&["workflow", "check"]).success();
-    let answer = sandbox
-        .run(&["workflow", "recover", "--json"])
-        .success()
-        .data();
+    sandbox.cmd("workflow check").success();
+    let answer = sandbox.cmd("workflow recover --json").success().data();
     let words: Vec<&Value> = answer["run"]["tasks"]
         .as_array()
         .unwrap()
@@ -233,10 +230,7 @@ fn an_output_is_found_behind_dots_and_one_elsewhere_is_not_called_gone() {
             .read(PHASES)
             .replace("memory/reports/demand.json", output);
         sandbox.write(PHASES, document);
-        let data = sandbox
-            .run(&["workflow", "check", "--json"])
-            .success()
-            .data();
+        let data = sandbox.cmd("workflow check --json").success().data();
         let is_told = |finding: &Value| finding["code"] == code;
         assert_eq!(
             data["remarks"].as_array().unwrap().iter().any(is_told),
@@ -249,31 +243,26 @@ fn an_output_is_found_behind_dots_and_one_elsewhere_is_not_called_gone() {
 #[test]
 fn a_phase_with_open_tasks_is_not_done() {
     let sandbox = Sandbox::new();
-    sandbox.step(&[
-        "workflow", "init", "--id", "w", "--phase", "a", "--phase", "b",
-    ]);
-    sandbox.step(&["phase", "start", "a"]);
-    sandbox.step(&["task", "add", "t1"]);
-    sandbox.step(&["task", "add", "t2"]);
-    sandbox.step(&["task", "add", "later", "--phase", "b"]);
-    sandbox.step(&["task", "start", "t1"]);
-    let run = sandbox.run(&["phase", "done", "--json"]).code(4);
+    sandbox.go("workflow init --id w --phase a --phase b");
+    sandbox.go("phase start a");
+    sandbox.go("task add t1");
+    sandbox.go("task add t2");
+    sandbox.go("task add later --phase b");
+    sandbox.go("task start t1");
+    let run = sandbox.cmd("phase done --json").code(4);
     assert_eq!(run.error_code(), "tasks_open");
     assert!(
         run.stdout.contains("t1 (running), t2 (pending)") && !run.stdout.contains("later ("),
         "{run}"
     );
-    sandbox.step(&["task", "done", "t1"]);
+    sandbox.go("task done t1");
     sandbox
-        .run(&["phase", "done"])
+        .cmd("phase done")
         .code(4)
         .stderr_has("t2 (pending)")
         .stderr_has("--force");
-    sandbox.run(&["phase", "done", "--force"]).success();
-    let data = sandbox
-        .run(&["workflow", "check", "--json"])
-        .success()
-        .data();
+    sandbox.cmd("phase done --force").success();
+    let data = sandbox.cmd("workflow check --json").success().data();
     assert_eq!(
         (&data["remarks"][0]["code"], &data["remarks"][0]["place"]),
         (&json!("tasks_open"), &json!("tasks.t2"))
@@ -288,13 +277,10 @@ fn tasks_of_no_phase_belong_to_the_phase_of_tasks() {
         r#"{"tasks":[{"id":"t1","status":"pending","phase":"impl"}]}"#,
     );
     sandbox.write("memory/reports/demand.json", "{}");
-    sandbox.run(&["phase", "done"]).success();
+    sandbox.cmd("phase done").success();
     let sandbox = with_task(&json!({"id": "t1", "status": "pending", "phase": "impl"}));
     assert_eq!(
-        sandbox
-            .run(&["phase", "done", "--json"])
-            .code(4)
-            .error_code(),
+        sandbox.cmd("phase done --json").code(4).error_code(),
         "tasks_open"
     );
 }
@@ -326,11 +312,8 @@ fn what_is_malformed_is_not_called_missing() {
         if let Some(says) = says {
             sandbox.write("memory/reports/demand.json", says);
         }
-        sandbox.run(&["phase", "done"]).code(4).stderr_has(words);
-        let data = sandbox
-            .run(&["workflow", "check", "--json"])
-            .success()
-            .data();
+        sandbox.cmd("phase done").code(4).stderr_has(words);
+        let data = sandbox.cmd("workflow check --json").success().data();
         let is_told = data["remarks"]
             .as_array()
             .unwrap()
@@ -348,13 +331,8 @@ fn next_and_resume_agree_at_an_approval_and_name_it() {
     let words = format!(
         "ARCHITECTURE: have ARCHITECTURE approved ('{command}'), then advance to IMPLEMENTATION\n"
     );
-    sandbox
-        .run(&["workflow", "next"])
-        .success()
-        .stdout_is(&words);
-    let run = sandbox
-        .run(&["workflow", "resume", "--choose", "y"])
-        .success();
+    sandbox.cmd("workflow next").success().stdout_is(&words);
+    let run = sandbox.cmd("workflow resume --choose y").success();
     let run = run.stderr_has("all that it had to write is there: it waits for its approval");
     assert!(!run.stderr.contains("it is done"), "{run}");
     run.stdout_has(command);
@@ -368,15 +346,10 @@ fn next_and_resume_agree_at_an_approval_and_name_it() {
             .code(4)
             .stderr_has(&format!("'{command}' approves it"));
     }
+    sandbox.cmd("workflow next").success().stdout_has(command);
+    sandbox.cmd("phase approve ARCHITECTURE -w wf-1").success();
     sandbox
-        .run(&["workflow", "next"])
-        .success()
-        .stdout_has(command);
-    sandbox
-        .run(&["phase", "approve", "ARCHITECTURE", "-w", "wf-1"])
-        .success();
-    sandbox
-        .run(&["workflow", "next"])
+        .cmd("workflow next")
         .success()
         .stdout_has("IMPLEMENTATION: ");
 
@@ -384,18 +357,18 @@ fn next_and_resume_agree_at_an_approval_and_name_it() {
     let sandbox = in_phase("ARCHITECTURE", &approved);
     sandbox.write("memory/reports/final_design.json", "{}");
     sandbox
-        .run(&["workflow", "next"])
+        .cmd("workflow next")
         .success()
         .stdout_is("ARCHITECTURE: advance to IMPLEMENTATION\n");
     sandbox
-        .run(&["workflow", "resume", "--choose", "y"])
+        .cmd("workflow resume --choose y")
         .success()
         .stderr_has("is there: it is done");
 
     let sandbox = in_phase("ARCHITECTURE", &json!([]));
     sandbox.write("memory/reports/final_design.json", "{}");
     sandbox
-        .run(&["phase", "done"])
+        .cmd("phase done")
         .success()
         .stderr_has(&format!("waits for its approval: {command}"));
 }
