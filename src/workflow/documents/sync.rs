@@ -242,7 +242,7 @@ fn adopt(
         note: Some(file.path.clone()),
         ..Event::new("external edit", BY_HAND)
     };
-    transact::record(context, session, Some(run), next, event, Some(file))?;
+    transact::record(context, session, Some(run), next, event)?;
     Ok(None)
 }
 
@@ -294,7 +294,7 @@ fn begin(
         note: Some(file.path.clone()),
         ..Event::new("import", BY_HAND)
     };
-    transact::record(context, session, None, next, event, Some(file))?;
+    transact::record(context, session, None, next, event)?;
     Ok(None)
 }
 
