@@ -73,28 +73,3 @@ fn an_open_run_that_was_archived_is_not_offered_to_be_resumed() {
         .write("plan.json", plan)
         .ok("workflow init --plan plan.json");
 }
-
-#[test]
-fn a_run_that_is_archived_unfinished_is_named_so() {
-    let sandbox = Sandbox::new();
-    let init = "workflow init --id w1 --phase a --phase b";
-    sandbox.run(&init.split(' ').collect::<Vec<_>>()).success();
-    sandbox.ok("phase start a");
-    let ended = sandbox.ok("workflow end");
-    ended.stderr_has("1 of its phases in progress, 1 not begun");
-    sandbox
-        .ok("workflow list")
-        .stderr_has("'checkpoint workflow list --all' shows 1 archived");
-}
-
-#[test]
-fn a_phase_of_a_complete_run_is_refused_with_its_state() {
-    let sandbox = Sandbox::new();
-    let init = "workflow init --id w1 --phase a";
-    sandbox.run(&init.split(' ').collect::<Vec<_>>()).success();
-    sandbox.ok("phase start");
-    sandbox.ok("phase done");
-    sandbox
-        .fails(4, "phase done")
-        .stderr_has("workflow w1 is complete");
-}

@@ -125,7 +125,7 @@ fn each_command_that_is_named_does_what_it_says() {
                         "{told}"
                     );
                     assert_eq!(
-                        sandbox.line("workflow status --json").data()["resume_count"],
+                        sandbox.cmd("workflow status --json").data()["resume_count"],
                         1,
                         "{told}"
                     );

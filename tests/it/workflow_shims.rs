@@ -64,7 +64,7 @@ fn a_pipeline_begins_with_a_skeleton_that_is_understood() {
         (&json!([]), &Value::Null)
     );
     sandbox.write("skeleton.json", &run.stdout);
-    let data = sandbox.done("workflow import skeleton.json");
+    let data = sandbox.go("workflow import skeleton.json");
     assert_eq!(
         (&data["branch"], &data["status"]),
         (&json!("feat/a b"), &json!("pending"))

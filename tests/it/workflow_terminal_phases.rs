@@ -145,7 +145,7 @@ fn what_waits_for_approval_is_shown_again_and_not_made_again() {
             .stdout_has("\nNext: show again what ARCHITECTURE made, and have it approved (");
         assert!(!run.stdout.contains("Architects"), "{run}");
         assert_eq!(
-            sandbox.line("workflow status --json").data()["status"],
+            sandbox.cmd("workflow status --json").data()["status"],
             "awaiting_approval"
         );
     }

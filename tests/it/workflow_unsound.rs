@@ -98,10 +98,7 @@ fn a_run_that_is_not_sound_is_gone_on_with_only_where_that_is_said() {
             codes(&run.json()["error"]["detail"]["errors"]),
             ["out_of_order"]
         );
-        assert_eq!(
-            sandbox.line("workflow export --format state").stdout,
-            before
-        );
+        assert_eq!(sandbox.cmd("workflow export --format state").stdout, before);
     }
     sandbox
         .fails(4, "workflow resume --choose y")
@@ -148,10 +145,10 @@ fn a_run_that_was_left_alone_for_a_day_says_so() {
 fn what_changed_and_what_would_be_mended_is_told_too() {
     let sandbox = Sandbox::new();
     sandbox.write("a", "1").at(AT);
-    sandbox.done("workflow init --id w --phase one --profile pipeline");
-    sandbox.done("phase start");
-    sandbox.done("task add t --output out.json");
-    sandbox.done("task start t");
+    sandbox.go("workflow init --id w --phase one --profile pipeline");
+    sandbox.go("phase start");
+    sandbox.go("task add t --output out.json");
+    sandbox.go("task start t");
     sandbox.write("a", "2");
     let run = sandbox.fails(4, "workflow resume --json");
     let detail = run.json()["error"]["detail"].clone();
@@ -264,8 +261,8 @@ fn a_skipped_phase_is_not_listed_as_finished() {
         ]
         .concat();
         sandbox.at(AT).step(&words);
-        sandbox.done("phase start a");
-        sandbox.done("phase done a");
+        sandbox.go("phase start a");
+        sandbox.go("phase done a");
         let skipped = sandbox.ok("phase skip b");
         assert!(
             skipped.stdout.contains("1 of 3 phases done, 1 skipped"),
@@ -308,8 +305,8 @@ fn a_skipped_phase_is_not_listed_as_finished() {
             (&json!("skipped"), &Value::Null),
             "{profile}"
         );
-        sandbox.done("phase start c");
-        let stands = sandbox.done("phase done c");
+        sandbox.go("phase start c");
+        let stands = sandbox.go("phase done c");
         assert_eq!(
             (&stands["status"], &stands["completed"]),
             (&json!("complete"), &json!(["a", "c"])),
@@ -317,7 +314,7 @@ fn a_skipped_phase_is_not_listed_as_finished() {
         );
     }
     let sandbox = Sandbox::new();
-    sandbox.done("workflow init --id w --phase a --phase b");
+    sandbox.go("workflow init --id w --phase a --phase b");
     sandbox.ok("phase skip a");
     let shown = sandbox.ok("workflow status");
     shown
@@ -340,9 +337,9 @@ fn a_phase_that_is_advanced_by_hand_past_a_skipped_one_leaves_it_skipped() {
     sandbox
         .at(AT)
         .step(&[&["workflow", "init", "--id", "w"], &plan[..]].concat());
-    sandbox.done("phase start a");
-    sandbox.done("phase done a");
-    sandbox.done("phase skip b");
+    sandbox.go("phase start a");
+    sandbox.go("phase done a");
+    sandbox.go("phase skip b");
     sandbox.edit(PHASES, |file| {
         let entry = json!({"phase": "c", "completed_at": "2026-03-24T12:10:00Z"});
         file["completed_phases"].as_array_mut().unwrap().push(entry);
@@ -383,7 +380,7 @@ fn three_hundred_phases_are_advised_on_in_a_few_lines() {
     sandbox
         .write("plan.json", json!({"phases": phases}).to_string())
         .at(AT);
-    sandbox.done("workflow init --profile pipeline --plan plan.json");
+    sandbox.go("workflow init --profile pipeline --plan plan.json");
     let run = sandbox.fails(4, "workflow resume --choose n");
     assert!(run.stderr.len() < 2_000, "{run}");
     let run = sandbox
@@ -496,7 +493,7 @@ fn a_phase_that_is_none_of_the_five_is_found_and_does_not_end_the_run() {
         "unsound"
     );
     // What was done under its id is not what the five still need.
-    let stands = sandbox.done("phase done");
+    let stands = sandbox.go("phase done");
     assert_eq!(
         (&stands["status"], &stands["remaining"][0]),
         (&json!("in_progress"), &json!("IMPLEMENTATION"))
@@ -553,7 +550,7 @@ fn a_phase_is_known_in_small_letters_and_stays_written_in_them() {
         (&json!("IMPLEMENTATION"), 5)
     );
     sandbox.write(EXECUTION, json!({"tasks": []}).to_string());
-    sandbox.done("phase done");
+    sandbox.go("phase done");
     let file = sandbox.json_of(PHASES);
     let done = file["completed_phases"].as_array().unwrap().iter();
     let names: Vec<&str> = done.map(|entry| entry["phase"].as_str().unwrap()).collect();
@@ -580,7 +577,7 @@ fn the_phases_of_a_plan_of_ones_own_are_known_in_the_file_of_the_five() {
     sandbox
         .at(AT)
         .step(&[&["workflow", "init", "--id", "w"], &plan[..]].concat());
-    sandbox.done("phase start");
+    sandbox.go("phase start");
     sandbox.ok("workflow check");
     sandbox.edit(PHASES, |file| file["current_phase"] = "bild".into());
     sandbox

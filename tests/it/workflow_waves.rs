@@ -126,7 +126,7 @@ fn the_third_phase_has_its_checkpoint_although_the_run_ends_with_it() {
 fn committed() -> Option<(Sandbox, Git)> {
     let sandbox = Sandbox::bare();
     let git = Git::find(sandbox.root())?;
-    git.ok("init -q -b main");
+    git.run(&["init", "-q", "-b", "main"]).success();
     for (name, value) in [
         ("AUTHOR_NAME", "t"),
         ("AUTHOR_EMAIL", "t@e"),
@@ -178,7 +178,7 @@ fn the_third_phase_with_project_git_is_committed_after_consent() {
     // Without consent the phase goes on.
     sandbox.fails(4, "phase done --project-git");
     assert_eq!(reasons(&sandbox), before);
-    git.fails(128, "log");
+    git.run(&["log"]).code(128);
     let made = sandbox.run(&COMMIT).success().data();
     assert_eq!(made["phase"]["status"], "complete");
     assert_eq!(recorded(&sandbox), [git.output(&["rev-parse", "HEAD"])]);
@@ -233,7 +233,7 @@ fn the_environment_sends_the_commit_into_no_other_repository() {
     let Some(victim) = Git::find(&sandbox.path("../victim")) else {
         return;
     };
-    victim.ok("init -q");
+    victim.run(&["init", "-q"]).success();
     let other = sandbox.path("../victim/.git");
     sandbox
         .env("GIT_DIR", &other)
@@ -241,7 +241,7 @@ fn the_environment_sends_the_commit_into_no_other_repository() {
         .env("GIT_WORK_TREE", sandbox.path(".."));
     sandbox.run(&COMMIT).success();
     assert_eq!(recorded(&sandbox), [git.output(&["rev-parse", "HEAD"])]);
-    victim.fails(128, "log");
+    victim.run(&["log"]).code(128);
 }
 
 #[test]
@@ -255,7 +255,7 @@ fn a_repository_above_is_not_the_projects() {
     let Some(above) = Git::find(&sandbox.path("..")) else {
         return;
     };
-    above.fails(128, "log");
+    above.run(&["log"]).code(128);
     assert_eq!(above.output(&["ls-files"]), "", "nothing was staged");
     sandbox.ok("phase done");
 }
@@ -265,15 +265,15 @@ fn a_merge_that_is_under_way_is_not_ended_by_a_mini_commit() {
     let Some((sandbox, git)) = committed() else {
         return;
     };
-    git.ok("add -A");
-    git.ok("commit -q -m base");
+    git.run(&["add", "-A"]).success();
+    git.run(&["commit", "-q", "-m", "base"]).success();
     for (branch, text) in [("x", "a"), ("y", "b")] {
         git.run(&["checkout", "-q", "-b", branch, "main"]).success();
         sandbox.write("m", text);
-        git.ok("add m");
+        git.run(&["add", "m"]).success();
         git.run(&["commit", "-q", "-m", branch]).success();
     }
-    git.fails(1, "merge x");
+    git.run(&["merge", "x"]).code(1);
     let before = git.output(&["rev-parse", "HEAD"]);
     assert_eq!(sandbox.run(&COMMIT).code(4).error_code(), "no_commit");
     sandbox
@@ -287,7 +287,7 @@ fn a_merge_that_is_under_way_is_not_ended_by_a_mini_commit() {
         ),
         (before, 2)
     );
-    git.ok("merge --abort");
+    git.run(&["merge", "--abort"]).success();
     sandbox.run(&COMMIT).success();
 }
 
@@ -297,8 +297,8 @@ fn what_the_phases_committed_themselves_is_noted_as_their_commit() {
         return;
     };
     sandbox.write(".gitignore", ".claude/");
-    git.ok("add -A");
-    git.ok("commit -q -m own");
+    git.run(&["add", "-A"]).success();
+    git.run(&["commit", "-q", "-m", "own"]).success();
     sandbox.run(&COMMIT).success();
     assert_eq!(recorded(&sandbox), [git.output(&["rev-parse", "HEAD"])]);
     assert_eq!(git.output(&["log", "--format=%s"]), "own");
@@ -311,16 +311,16 @@ fn neither_conflicts_nor_what_git_has_begun_are_committed() {
     };
     let commit = |text: &str| {
         sandbox.write("m", text);
-        git.ok("add -A");
+        git.run(&["add", "-A"]).success();
         git.run(&["commit", "-q", "-m", text]).success();
     };
     commit("base");
-    git.ok("checkout -q -b side");
+    git.run(&["checkout", "-q", "-b", "side"]).success();
     commit("a");
-    git.ok("checkout -q main");
+    git.run(&["checkout", "-q", "main"]).success();
     commit("b");
     sandbox.write("m", "c");
-    git.ok("stash -q");
+    git.run(&["stash", "-q"]).success();
     commit("d");
     let tip = git.output(&["rev-parse", "main"]);
     for (begin, what, end) in [

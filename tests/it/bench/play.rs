@@ -9,14 +9,20 @@ pub const EXECUTION: &str = "memory/state/execution.json";
 pub const PIPELINE: &str = ".claude/pipeline-state.json";
 
 pub trait Play {
+    fn go(&self, line: &str) -> Value;
     fn step(&self, args: &[&str]) -> Value;
-    fn done(&self, line: &str) -> Value;
     fn json_of(&self, path: &str) -> Value;
     fn edit(&self, path: &str, edit: impl FnOnce(&mut Value)) -> String;
     fn stands(&self) -> Value;
 }
 
 impl Play for Sandbox {
+    /// As [`Play::step`], of a command without quotes.
+    #[track_caller]
+    fn go(&self, line: &str) -> Value {
+        self.step(&line.split(' ').collect::<Vec<_>>())
+    }
+
     #[track_caller]
     fn step(&self, args: &[&str]) -> Value {
         let is_step = matches!(args[0], "phase" | "task") && args[1] != "list"
@@ -32,11 +38,6 @@ impl Play for Sandbox {
         } else {
             data
         }
-    }
-
-    #[track_caller]
-    fn done(&self, line: &str) -> Value {
-        self.step(&line.split(' ').collect::<Vec<_>>())
     }
 
     #[track_caller]

@@ -277,18 +277,18 @@ impl Sandbox {
 
     /// As [`Self::run`], of a line whose words are separated by blanks.
     #[must_use = "ask for the exit code, or the failure goes unseen"]
-    pub fn line(&self, line: &str) -> Run {
+    pub fn cmd(&self, line: &str) -> Run {
         self.run(&line.split(' ').collect::<Vec<_>>())
     }
 
     #[track_caller]
     pub fn ok(&self, line: &str) -> Run {
-        self.line(line).success()
+        self.cmd(line).success()
     }
 
     #[track_caller]
     pub fn fails(&self, code: i32, line: &str) -> Run {
-        self.line(line).code(code)
+        self.cmd(line).code(code)
     }
 
     /// Returns the data of the JSON answer.
