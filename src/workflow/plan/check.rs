@@ -1,6 +1,6 @@
 //! Checks a plan: invalid or duplicate ids, unknown dependencies and dependency cycles.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::phase::Phase;
@@ -11,73 +11,64 @@ pub fn check(phases: &[Phase]) -> Vec<Finding> {
     let ids: BTreeSet<&str> = phases.iter().map(|phase| phase.id.as_str()).collect();
     let mut seen = BTreeSet::new();
     for (at, phase) in phases.iter().enumerate() {
+        let mut add = |code, key: &str, what: String| {
+            findings.push(Finding::new(code, format!("phases[{at}].{key}"), what));
+        };
         if let Some(what) = wrong_id(&phase.id) {
-            findings.push(Finding::new("bad_name", format!("phases[{at}].id"), what));
+            add("bad_name", "id", what.to_owned());
         }
         if !seen.insert(phase.id.as_str()) {
             let what = format!("another phase has the id '{}' already", phase.id);
-            findings.push(Finding::new(
-                "duplicate_id",
-                format!("phases[{at}].id"),
-                what,
-            ));
+            add("duplicate_id", "id", what);
         }
-        for (number, id) in phase
-            .dependencies
-            .iter()
-            .enumerate()
-            .filter(|(_, id)| !ids.contains(id.as_str()))
-        {
-            let place = format!("phases[{at}].dependencies[{number}]");
-            findings.push(unknown_dependency(&phase.id, id, place));
+        for (number, id) in phase.dependencies.iter().enumerate() {
+            if !ids.contains(id.as_str()) {
+                let what = format!("'{}' depends on '{id}', and no phase has that id", phase.id);
+                add(
+                    "unknown_dependency",
+                    &format!("dependencies[{number}]"),
+                    what,
+                );
+            }
         }
     }
-    findings.extend(find_cycle(phases, "phases"));
+    findings.extend(cycle(phases).map(|ids| {
+        let what = format!("the dependencies form a cycle: {}", ids.join(" → "));
+        Finding::new("cycle", "phases", what)
+    }));
     findings
-}
-
-pub fn unknown_dependency(phase: &str, id: &str, place: impl Into<String>) -> Finding {
-    let what = format!("'{phase}' depends on '{id}', and no phase has that id");
-    Finding::new("unknown_dependency", place, what)
-}
-
-pub fn find_cycle(phases: &[Phase], place: &str) -> Option<Finding> {
-    let ids = cycle(phases)?.join(" → ");
-    let what = format!("the dependencies form a cycle: {ids}");
-    Some(Finding::new("cycle", place, what))
 }
 
 /// Returns the ids along a dependency cycle, the first one again at the end.
 fn cycle(phases: &[Phase]) -> Option<Vec<String>> {
     // Phases without remaining dependencies are removed; what is left leads into a cycle.
-    let mut left: Vec<&Phase> = phases.iter().collect();
+    let mut left: BTreeMap<&str, &Phase> = phases
+        .iter()
+        .map(|phase| (phase.id.as_str(), phase))
+        .collect();
     loop {
-        let ids: BTreeSet<&str> = left.iter().map(|phase| phase.id.as_str()).collect();
-        let count = left.len();
-        left.retain(|phase| {
-            phase
-                .dependencies
-                .iter()
-                .any(|id| ids.contains(id.as_str()))
-        });
+        let (count, known) = (left.len(), left.clone());
+        left.retain(|_, phase| onward(phase, &known).is_some());
         if left.len() == count {
             break;
         }
     }
-    let mut way: Vec<&str> = vec![&left.first()?.id];
+    let mut here = *left.values().next()?;
+    let mut way: Vec<&str> = Vec::new();
     loop {
-        let here = left
-            .iter()
-            .find(|phase| Some(&phase.id.as_str()) == way.last())?;
-        let onward = here
-            .dependencies
-            .iter()
-            .find(|id| left.iter().any(|phase| phase.id == **id))?;
-        way.push(onward);
-        if let Some(start) = way[..way.len() - 1].iter().position(|id| id == onward) {
-            return Some(way[start..].iter().map(ToString::to_string).collect());
+        way.push(&here.id);
+        here = onward(here, &left)?;
+        if let Some(start) = way.iter().position(|id| *id == here.id) {
+            let cycle = way[start..].iter().chain([&way[start]]);
+            return Some(cycle.map(ToString::to_string).collect());
         }
     }
+}
+
+/// Returns the first dependency of a phase among these phases.
+fn onward<'p>(phase: &Phase, phases: &BTreeMap<&str, &'p Phase>) -> Option<&'p Phase> {
+    let mut ids = phase.dependencies.iter();
+    ids.find_map(|id| phases.get(id.as_str()).copied())
 }
 
 /// Returns what is wrong with a phase id.

@@ -7,19 +7,12 @@ use crate::workflow::rules::phase::{Class, Phase};
 use crate::workflow::rules::status::PhaseStatus;
 use crate::workflow::rules::workflow::Workflow;
 
-const CLASS_WORDS: [(Class, &[&str]); 3] = [
-    (Class::Issues, &["issue", "issues"]),
-    (Class::Commits, &["commit", "commits"]),
+const CLASS_WORDS: [(Class, &str); 3] = [
+    (Class::Issues, "issue issues"),
+    (Class::Commits, "commit commits"),
     (
         Class::Docs,
-        &[
-            "doc",
-            "docs",
-            "documentation",
-            "readme",
-            "reference",
-            "references",
-        ],
+        "doc docs documentation readme reference references",
     ),
 ];
 
@@ -27,14 +20,10 @@ const CLASS_WORDS: [(Class, &[&str]); 3] = [
 fn class_of(phase: &Phase) -> Class {
     let text = format!("{} {}", phase.id, phase.name).to_lowercase();
     let words: BTreeSet<&str> = text.split(|c: char| !c.is_alphanumeric()).collect();
-    let guess = || {
-        CLASS_WORDS
-            .iter()
-            .find(|(_, known)| known.iter().any(|word| words.contains(word)))
-    };
-    phase
-        .class
-        .unwrap_or_else(|| guess().map_or(Class::Files, |(class, _)| *class))
+    let is_named = |known: &&str| known.split(' ').any(|word| words.contains(word));
+    let guess = CLASS_WORDS.iter().find(|(_, known)| is_named(known));
+    let class = phase.class.or(guess.map(|(class, _)| *class));
+    class.unwrap_or(Class::Files)
 }
 
 /// Finds phases that come too late: a pending phase of a more precious class than an earlier
@@ -43,43 +32,29 @@ fn class_of(phase: &Phase) -> Class {
 /// A commit gathers earlier work, so one after files is in place if an earlier commit precedes
 /// those files. Issues have no such exception.
 pub fn lint(workflow: &Workflow) -> Vec<Finding> {
-    let pending =
-        |phase: &&Phase| phase.status == PhaseStatus::Pending && class_of(phase) != Class::Other;
+    let is_pending =
+        |phase: &Phase| phase.status == PhaseStatus::Pending && class_of(phase) != Class::Other;
     let mut findings = Vec::new();
-    for (at, late) in workflow
-        .phases
-        .iter()
-        .enumerate()
-        .filter(|(_, phase)| pending(phase))
-    {
+    for (at, late) in workflow.phases.iter().enumerate() {
         let class = class_of(late);
         let needed = all_before(workflow, late);
-        let is_due_later =
-            |early: &Phase| class_of(early) > class && !needed.contains(early.id.as_str());
-        let is_excused = |at: usize| class == Class::Commits && has_commit(&workflow.phases[..at]);
-        let mut before = workflow.phases[..at]
-            .iter()
-            .enumerate()
-            .filter(|(_, phase)| pending(phase));
-        if let Some((_, early)) = before.find(|(at, early)| is_due_later(early) && !is_excused(*at))
-        {
-            findings.push(out_of_order(at, late, early));
+        let mut has_commit = false;
+        let early = workflow.phases[..at].iter().find(|early| {
+            let is_excused = class == Class::Commits && has_commit;
+            has_commit |= class_of(early) == Class::Commits;
+            let is_due_later = is_pending(early) && class_of(early) > class;
+            is_due_later && !is_excused && !needed.contains(early.id.as_str())
+        });
+        if let Some(early) = early.filter(|_| is_pending(late)) {
+            let (class, other) = (class.into_str(), class_of(early).into_str());
+            let what = format!(
+                "'{}' makes {class} and comes after '{}', which makes {other}; {class} are harder to make again, so put it first",
+                late.id, early.id
+            );
+            findings.push(Finding::new("phase_order", format!("phases[{at}]"), what));
         }
     }
     findings
-}
-
-fn has_commit(phases: &[Phase]) -> bool {
-    phases.iter().any(|phase| class_of(phase) == Class::Commits)
-}
-
-fn out_of_order(at: usize, late: &Phase, early: &Phase) -> Finding {
-    let (class, other) = (class_of(late).into_str(), class_of(early).into_str());
-    let what = format!(
-        "'{}' makes {class} and comes after '{}', which makes {other}; {class} are harder to make again, so put it first",
-        late.id, early.id
-    );
-    Finding::new("phase_order", format!("phases[{at}]"), what)
 }
 
 /// Returns all direct and indirect dependencies.

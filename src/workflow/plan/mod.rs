@@ -6,7 +6,7 @@ mod document;
 mod lint;
 mod writes;
 
-pub use check::{check, find_cycle, unknown_dependency};
+pub use check::check;
 pub use command_line::{DOTAGENT, from_words, preset};
 pub use document::{DEPENDENCY_KEYS, PLAN, from_document, to_document};
 pub use lint::lint;

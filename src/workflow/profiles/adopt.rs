@@ -1,37 +1,26 @@
-//! Adopts an edited document: what it says now against what the document of the present run says.
-//! Only differences move the run, which may know more than any document.
+//! What a document says about the phases of a run, and how the run follows an edit: only what differs
+//! from the document of the present run moves it, as it may know more than any document.
 
-use serde_json::{Map, Value};
+use std::collections::BTreeSet;
 
 use crate::base::wildmatch::Glob;
-use crate::workflow::profiles::format::Time;
+use crate::workflow::plan;
+use crate::workflow::profiles::format::{Time, check_ids, sort_as_in};
 use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::phase::{Phase, PhaseOutput};
 use crate::workflow::rules::status::{PhaseStatus, RunStatus};
-use crate::workflow::rules::workflow::{Interruption, Workflow};
+use crate::workflow::rules::workflow::Workflow;
 
-/// What a document says about a run. `None`: it does not say.
 #[derive(Default)]
 pub struct Progress {
     pub created: Time,
     pub updated: Time,
     pub status: RunStatus,
-    /// Why the run was interrupted.
-    pub interrupted: Option<String>,
-    pub kind: Option<String>,
-    pub description: Option<String>,
-    pub branch: Option<String>,
-    pub key_decisions: Option<Vec<String>>,
-    /// Relative to the root.
-    pub file_paths: Option<Vec<String>>,
-    pub state: Option<Map<String, Value>>,
-    pub last_error: Option<Value>,
     /// The current one precedes others that are under way.
     pub phases: Vec<PhaseProgress>,
-    /// The place in the document that says which phases there are.
-    pub phases_at: &'static str,
 }
 
+/// `None`: the document does not say.
 #[derive(Default)]
 pub struct PhaseProgress {
     pub id: String,
@@ -46,6 +35,45 @@ pub struct PhaseProgress {
     pub output: Option<String>,
 }
 
+/// The phases of a run, for formats that list completed ones and name one current one.
+pub struct Listing<'w> {
+    /// In the order of the document, then of completion.
+    pub done: Vec<&'w Phase>,
+    /// The phase under way, else one that can begin.
+    pub current: Option<&'w Phase>,
+}
+
+impl<'w> Listing<'w> {
+    /// `listed` and `named` are the completed phases and the current one in the present document.
+    pub fn of(run: &'w Workflow, listed: &[&str], named: Option<&str>) -> Self {
+        let done = run.phases.iter().filter(|phase| phase.is_done_in(listed));
+        let mut done: Vec<&Phase> = done.collect();
+        done.sort_by_key(|phase| phase.completed_ms);
+        sort_as_in(&mut done, listed, |phase, id| phase.id == *id);
+        let may_be_next = |phase: &&Phase| match run.current() {
+            Some(_) => phase.status.is_under_way(),
+            None => !phase.status.is_settled() && run.unmet(phase).is_empty(),
+        };
+        let named = named.and_then(|id| run.phase(id));
+        let current = named.filter(may_be_next).or_else(|| run.next());
+        Self { done, current }
+    }
+
+    /// Whether a document with this progress describes the run already, between two phases.
+    pub fn is_described(&self, run: &Workflow, progress: &Progress) -> bool {
+        let shown = |phase: &Phase| match phase.status {
+            _ if self.done.iter().any(|done| done.id == phase.id) => PhaseStatus::Complete,
+            status => status,
+        };
+        let said = |phase: &Phase| progress.phase(&phase.id).map(|said| said.status);
+        let is_over = run.status == RunStatus::Complete || run.is_all_settled();
+        let mut phases = run.phases.iter();
+        run.current().is_none()
+            && is_over == (progress.status == RunStatus::Complete)
+            && phases.all(|phase| said(phase).unwrap_or_default() == shown(phase))
+    }
+}
+
 impl Progress {
     fn phase(&self, id: &str) -> Option<&PhaseProgress> {
         self.phases.iter().find(|phase| phase.id == id)
@@ -53,57 +81,35 @@ impl Progress {
 }
 
 /// # Errors
-/// A phase that has begun is not in the document any more.
-pub fn adopt(run: &mut Workflow, said: Progress, ours: &Progress) -> Result<(), Finding> {
+/// A phase that has begun is not in the document any more, or the plan is wrong.
+pub fn adopt(run: &mut Workflow, said: &Progress, ours: &Progress) -> Result<(), Finding> {
+    check_ids("phases", said.phases.iter().map(|phase| &phase.id))?;
+    remove_missing(run, said, ours)?;
     // A change cannot precede the beginning of the run.
     let at_ms = said.updated.0.max(said.created.0);
-    remove_missing(run, &said, ours)?;
     // A document names one of several phases under way; if it names another one, the first goes on.
     let current = said.phases.iter().find(|phase| phase.status.is_under_way());
-    let is_beside = current
-        .and_then(|current| run.phase(&current.id))
-        .is_some_and(|phase| phase.status.is_under_way());
+    let current = current.and_then(|current| run.phase(&current.id));
+    let is_beside = current.is_some_and(|phase| phase.status.is_under_way());
     for phase in &said.phases {
-        let known = ours.phase(&phase.id);
-        let goes_on = is_beside
-            && phase.status == PhaseStatus::Pending
-            && known.is_some_and(|known| known.status.is_under_way());
-        adopt_phase(run, phase, known, goes_on, at_ms);
+        let none = PhaseProgress::default();
+        let known = ours.phase(&phase.id).unwrap_or(&none);
+        let is_left = phase.status == PhaseStatus::Pending && known.status.is_under_way();
+        adopt_phase(run, phase, known, at_ms, is_left && is_beside);
     }
-    sort_remaining(run, &said);
-    if said.status != ours.status {
-        move_run_to(run, said.status, at_ms);
+    sort_pending(run, said);
+    if said.status != ours.status && said.status != run.status {
+        run.status = said.status;
+        run.finished_ms = (!run.status.is_open()).then_some(at_ms);
     }
-    if said.interrupted != ours.interrupted {
-        let said = said
-            .interrupted
-            .map(|reason| Interruption { reason, at_ms });
-        run.interrupted = said.map(|said| run.interrupted.take().unwrap_or(said));
-    }
-    if said.branch.is_some() {
-        run.context.branch = said.branch.filter(|branch| !branch.is_empty());
-    }
-    update(&mut run.context.key_decisions, said.key_decisions);
-    update(&mut run.context.file_paths, said.file_paths);
-    update(&mut run.kind, said.kind);
-    update(&mut run.description, said.description);
-    update(&mut run.state, said.state);
-    if let Some(error) = said.last_error {
-        run.last_error = Some(error).filter(|error| !error.is_null());
-    }
-    if said.created != Time(run.created_ms) {
+    if said.created != ours.created {
         run.created_ms = said.created.0;
     }
-    if said.updated != Time(run.updated_ms) {
+    if said.updated != ours.updated {
         run.updated_ms = said.updated.0;
     }
-    Ok(())
-}
-
-fn update<T>(slot: &mut T, said: Option<T>) {
-    if let Some(said) = said {
-        *slot = said;
-    }
+    let mut findings = plan::check(&run.phases).into_iter();
+    findings.next().map_or(Ok(()), Err)
 }
 
 /// Drops the phases that the document does not list any more.
@@ -111,17 +117,14 @@ fn remove_missing(run: &mut Workflow, said: &Progress, ours: &Progress) -> Resul
     let is_missing = |phase: &Phase| {
         said.phase(&phase.id).is_none() && (phase.is_unplanned || ours.phase(&phase.id).is_some())
     };
-    let may_go = |phase: &Phase| phase.is_unplanned || phase.status == PhaseStatus::Pending;
-    if let Some(begun) = run
-        .phases
-        .iter()
-        .find(|phase| is_missing(phase) && !may_go(phase))
-    {
-        let what = format!("'{}' has begun and is no longer listed", begun.id);
-        return Err(Finding::new("phase_vanished", said.phases_at, what));
-    }
     let gone = run.phases.extract_if(.., |phase| is_missing(phase));
-    let gone: Vec<String> = gone.map(|phase| phase.id).collect();
+    let gone: Vec<Phase> = gone.collect();
+    let has_begun = |phase: &&Phase| phase.status != PhaseStatus::Pending && !phase.is_unplanned;
+    if let Some(begun) = gone.iter().find(has_begun) {
+        let what = format!("'{}' has begun and is no longer listed", begun.id);
+        return Err(Finding::new("phase_vanished", "phases", what));
+    }
+    let gone: BTreeSet<String> = gone.into_iter().map(|phase| phase.id).collect();
     for phase in &mut run.phases {
         phase.dependencies.retain(|id| !gone.contains(id));
     }
@@ -131,17 +134,15 @@ fn remove_missing(run: &mut Workflow, said: &Progress, ours: &Progress) -> Resul
 fn adopt_phase(
     run: &mut Workflow,
     said: &PhaseProgress,
-    known: Option<&PhaseProgress>,
-    goes_on: bool,
+    known: &PhaseProgress,
     at_ms: i64,
+    goes_on: bool,
 ) {
     if run.phase(&said.id).is_none() {
-        let mut phase = Phase::new(&said.id, said.name.as_ref().unwrap_or(&said.id));
+        let mut phase = Phase::new(&said.id, &said.id);
         phase.is_unplanned = said.name.is_none();
         run.phases.push(phase);
     }
-    let none = PhaseProgress::default();
-    let known = known.unwrap_or(&none);
     let Some(phase) = run.phase_mut(&said.id) else {
         return;
     };
@@ -153,9 +154,12 @@ fn adopt_phase(
     } else if said.completed != known.completed {
         phase.completed_ms = said.completed.map(|time| time.0);
     }
-    update(&mut phase.name, said.name.clone());
-    if said.dependencies != known.dependencies {
-        update(&mut phase.dependencies, said.dependencies.clone());
+    if let Some(name) = &said.name {
+        phase.name.clone_from(name);
+    }
+    let dependencies = said.dependencies.as_ref();
+    if let Some(ids) = dependencies.filter(|ids| Some(*ids) != known.dependencies.as_ref()) {
+        phase.dependencies.clone_from(ids);
     }
     // What lacks in a phase at its old place was taken away.
     if said.commit_sha != known.commit_sha && (is_same || said.commit_sha.is_some()) {
@@ -170,20 +174,15 @@ fn adopt_phase(
             phase.status = PhaseStatus::InProgress;
         }
     }
-    if let Some(path) = said
-        .output
-        .as_ref()
-        .filter(|path| !is_output_of(phase, path))
-    {
+    let is_new = |path: &String| !is_output_of(phase, path);
+    if let Some(path) = said.output.clone().filter(is_new) {
+        let replaced = usize::from(!phase.outputs.is_empty());
         let output = PhaseOutput {
-            path: path.clone(),
+            path,
             required: true,
             sha256: None,
         };
-        match phase.outputs.first_mut() {
-            Some(first) => (first.path, first.sha256) = (output.path, None),
-            None => phase.outputs.push(output),
-        }
+        phase.outputs.splice(..replaced, [output]);
     }
 }
 
@@ -200,9 +199,8 @@ fn move_to(phase: &mut Phase, said: &PhaseProgress, known: PhaseStatus, at_ms: i
     }
     phase.completed_ms = said.completed.map(|time| time.0);
     if said.status.is_settled() {
-        phase.attempts = phase
-            .attempts
-            .max(u32::from(said.status == PhaseStatus::Complete));
+        let is_complete = said.status == PhaseStatus::Complete;
+        phase.attempts = phase.attempts.max(is_complete.into());
         phase.completed_ms.get_or_insert(at_ms);
         phase.last_error = None;
     } else if said.status == PhaseStatus::Pending {
@@ -211,28 +209,17 @@ fn move_to(phase: &mut Phase, said: &PhaseProgress, known: PhaseStatus, at_ms: i
     phase.status = said.status;
 }
 
-fn move_run_to(run: &mut Workflow, status: RunStatus, at_ms: i64) {
-    if run.status != status {
-        run.status = status;
-        run.finished_ms = (!status.is_open()).then_some(at_ms);
-    }
-}
-
 /// Sorts the pending phases as in the document; other phases keep their positions.
-fn sort_remaining(run: &mut Workflow, said: &Progress) {
-    let pending = said
-        .phases
-        .iter()
-        .filter(|phase| phase.status == PhaseStatus::Pending);
-    let sorted: Vec<Phase> = pending
-        .filter_map(|said| run.phase(&said.id).cloned())
-        .collect();
-    let ids: Vec<String> = sorted.iter().map(|phase| phase.id.clone()).collect();
-    let slots = run
-        .phases
-        .iter_mut()
-        .filter(|phase| ids.contains(&phase.id));
-    for (slot, phase) in slots.zip(sorted) {
+fn sort_pending(run: &mut Workflow, said: &Progress) {
+    let mut sorted = Vec::new();
+    for pending in &said.phases {
+        if pending.status == PhaseStatus::Pending {
+            sorted.extend(run.phase(&pending.id).cloned());
+        }
+    }
+    let ids: BTreeSet<String> = sorted.iter().map(|phase| phase.id.clone()).collect();
+    let is_pending = |phase: &&mut Phase| ids.contains(&phase.id);
+    for (slot, phase) in run.phases.iter_mut().filter(is_pending).zip(sorted) {
         *slot = phase;
     }
 }
@@ -240,9 +227,8 @@ fn sort_remaining(run: &mut Workflow, said: &Progress) {
 /// Whether a path is an output of a phase, by name or by pattern.
 pub fn is_output_of(phase: &Phase, path: &str) -> bool {
     let path = path.strip_prefix("./").unwrap_or(path);
+    let matches = |glob: Glob| glob.matches(path.as_bytes());
     phase.outputs.iter().any(|output| {
-        output.path == path
-            || Glob::compile(output.path.as_bytes())
-                .is_some_and(|glob| glob.matches(path.as_bytes()))
+        output.path == path || Glob::compile(output.path.as_bytes()).is_some_and(matches)
     })
 }

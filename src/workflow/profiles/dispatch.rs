@@ -3,13 +3,13 @@
 use serde_json::Value;
 
 use crate::workflow::profiles::execution::Execution;
-use crate::workflow::profiles::format::{self, Format};
-use crate::workflow::profiles::phases::Phases;
+use crate::workflow::profiles::format::{taken, write};
+use crate::workflow::profiles::phases::PhaseFile;
 use crate::workflow::profiles::pipeline::Pipeline;
 use crate::workflow::profiles::registry::Registry;
 use crate::workflow::profiles::{phases, pipeline, registry};
 use crate::workflow::rules::finding::Finding;
-use crate::workflow::rules::profile::{self, Profile};
+use crate::workflow::rules::profile::{EXECUTION_FILE, PHASE_FILE, Profile};
 use crate::workflow::rules::workflow::Workflow;
 
 /// One file to be written to the project.
@@ -23,7 +23,7 @@ pub struct Document {
 /// Returns the profile whose file has this path, relative to the root.
 pub fn profile_of_path(path: &str) -> Option<Profile> {
     match path {
-        profile::PHASE_FILE | profile::EXECUTION_FILE => Some(Profile::Phases),
+        PHASE_FILE | EXECUTION_FILE => Some(Profile::Phases),
         pipeline::FILE => Some(Profile::Pipeline),
         _ => registry::is_active_file(path).then_some(Profile::Registry),
     }
@@ -46,40 +46,25 @@ pub fn profile_of_document(value: &Value) -> Option<Profile> {
 /// Returns the files of a run under one profile, written over those that were read before
 /// (`workflow.documents`). The task file is among them only if there are tasks, or if it was before.
 pub fn export(workflow: &Workflow, profile: Profile, root: &str) -> Vec<Document> {
-    let mut files = match profile {
-        Profile::Phases => {
-            vec![document::<Phases>(
-                workflow,
-                profile::PHASE_FILE.to_owned(),
-                root,
-            )]
-        }
-        Profile::Pipeline => vec![document::<Pipeline>(
-            workflow,
-            pipeline::FILE.to_owned(),
-            root,
-        )],
-        Profile::Registry => vec![document::<Registry>(
-            workflow,
-            registry::path(workflow),
-            root,
-        )],
+    let mut paths = match profile {
+        Profile::Phases => vec![PHASE_FILE.to_owned()],
+        Profile::Pipeline => vec![pipeline::FILE.to_owned()],
+        Profile::Registry => vec![registry::path(workflow)],
     };
-    let has_tasks =
-        !workflow.tasks.is_empty() || workflow.documents.contains_key(profile::EXECUTION_FILE);
+    let has_tasks = !workflow.tasks.is_empty() || workflow.documents.contains_key(EXECUTION_FILE);
     if profile == Profile::Phases && has_tasks {
-        files.push(document::<Execution>(
-            workflow,
-            profile::EXECUTION_FILE.to_owned(),
-            root,
-        ));
+        paths.push(EXECUTION_FILE.to_owned());
     }
-    files
-}
-
-fn document<F: Format>(workflow: &Workflow, path: String, root: &str) -> Document {
-    let value = format::write::<F>(workflow, &path, root);
-    Document { path, value }
+    let document = |path: String| Document {
+        value: match profile {
+            Profile::Phases if path == EXECUTION_FILE => write::<Execution>(workflow, &path, root),
+            Profile::Phases => write::<PhaseFile>(workflow, &path, root),
+            Profile::Pipeline => write::<Pipeline>(workflow, &path, root),
+            Profile::Registry => write::<Registry>(workflow, &path, root),
+        },
+        path,
+    };
+    paths.into_iter().map(document).collect()
 }
 
 /// Makes a run from the document of another program; the caller ensures a free id.
@@ -114,17 +99,14 @@ pub fn take(
     value: &Value,
     root: &str,
 ) -> Result<(), Vec<Finding>> {
-    let mut next = workflow.clone();
     let taken = match profile {
-        Profile::Phases if path == profile::EXECUTION_FILE => {
-            format::take::<Execution>(&mut next, path, value, root)
+        Profile::Phases if path == EXECUTION_FILE => {
+            taken::<Execution>(workflow, path, value, root)
         }
-        Profile::Phases => format::take::<Phases>(&mut next, path, value, root),
-        Profile::Pipeline => format::take::<Pipeline>(&mut next, path, value, root),
-        Profile::Registry => format::take::<Registry>(&mut next, path, value, root),
+        Profile::Phases => taken::<PhaseFile>(workflow, path, value, root),
+        Profile::Pipeline => taken::<Pipeline>(workflow, path, value, root),
+        Profile::Registry => taken::<Registry>(workflow, path, value, root),
     };
-    taken.map_err(|finding| vec![finding])?;
-    next.documents.insert(path.to_owned(), value.clone());
-    *workflow = next;
+    *workflow = taken.map_err(|finding| vec![finding])?;
     Ok(())
 }

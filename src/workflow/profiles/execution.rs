@@ -1,14 +1,11 @@
 //! The task file of the phases profile: `{"workflow_id", "updated_at", "tasks": [{"id", …}]}`. Tasks
 //! may also be an object keyed by id.
 
-use std::borrow::Cow;
-use std::collections::BTreeSet;
-
 use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::workflow::profiles::format::{
-    Aliases, Format, Time, duplicate, name, or_default, unknown_status, unless_left_out,
+    Format, Spelling, Time, check_ids, name, or_default, unless_left_out, word,
 };
 use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::phase::Task;
@@ -18,10 +15,8 @@ use crate::workflow::rules::workflow::Workflow;
 
 #[derive(Serialize, Deserialize)]
 pub struct Execution {
-    #[serde(skip_serializing_if = "Option::is_none")]
     workflow_id: Option<Value>,
     /// The last change of a task.
-    #[serde(skip_serializing_if = "Option::is_none")]
     updated_at: Option<Time>,
     #[serde(default, deserialize_with = "or_default")]
     tasks: Vec<Entry>,
@@ -31,17 +26,12 @@ pub struct Execution {
 struct Entry {
     #[serde(deserialize_with = "name")]
     id: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     phase: Option<String>,
-    #[serde(deserialize_with = "status")]
+    #[serde(deserialize_with = "word")]
     status: TaskStatus,
-    #[serde(skip_serializing_if = "Option::is_none")]
     attempts: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     started_at: Option<Time>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     completed_at: Option<Time>,
     #[serde(
         default,
@@ -49,9 +39,7 @@ struct Entry {
         skip_serializing_if = "Option::is_none"
     )]
     output: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     agent: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<String>,
 }
 
@@ -96,33 +84,33 @@ impl Entry {
 }
 
 impl Format for Execution {
-    const ALIASES: Aliases = &[
-        &["id", "task_id"],
-        &["output", "output_file", "output_path", "outputs"],
-    ];
+    const SPELLING: Spelling = Spelling {
+        aliases: &[
+            &["id", "task_id"],
+            &["output", "output_file", "output_path", "outputs"],
+        ],
+        keeps_keys: true,
+    };
 
-    fn reshaped(value: &Value) -> Cow<'_, Value> {
-        let Some(by_id) = value.get("tasks").and_then(Value::as_object) else {
-            return Cow::Borrowed(value);
+    fn reshape(value: &mut Value) {
+        let Some(tasks) = value.get_mut("tasks").filter(|tasks| tasks.is_object()) else {
+            return;
         };
-        let with_id = |(id, task): (&String, &Value)| {
-            let mut task = task.clone();
+        for (id, task) in tasks.as_object_mut().into_iter().flatten() {
             if let Some(task) = task.as_object_mut() {
                 task.insert("id".to_owned(), id.as_str().into());
             }
-            task
-        };
-        let mut listed = value.clone();
-        listed["tasks"] = by_id.iter().map(with_id).collect();
-        Cow::Owned(listed)
+        }
+        *tasks = tasks
+            .as_object()
+            .into_iter()
+            .flat_map(Map::values)
+            .cloned()
+            .collect();
     }
 
     fn checked(self, _: &Value, _: &Workflow, _: &str) -> Result<Self, Finding> {
-        let mut seen = BTreeSet::new();
-        let twice = self.tasks.iter().position(|task| !seen.insert(&task.id));
-        twice.map_or(Ok(()), |at| {
-            Err(duplicate(format!("tasks[{at}]"), &self.tasks[at].id))
-        })?;
+        check_ids("tasks", self.tasks.iter().map(|task| &task.id))?;
         Ok(self)
     }
 
@@ -130,10 +118,8 @@ impl Format for Execution {
         let entry = |task: &Task| Entry::of(task, was.and_then(|was| was.task(&task.id)));
         let tasks: Vec<Entry> = run.tasks.iter().map(entry).collect();
         // Both files name the same run, even if our id differs.
-        let named = run
-            .documents
-            .get(PHASE_FILE)
-            .and_then(|phase| phase.get("workflow_id"));
+        let phase_file = run.documents.get(PHASE_FILE);
+        let named = phase_file.and_then(|file| file.get("workflow_id"));
         let id = || Some(named.cloned().unwrap_or_else(|| run.id.as_str().into()));
         let same = was.filter(|was| was.tasks == tasks);
         Self {
@@ -154,11 +140,6 @@ impl Format for Execution {
         run.tasks = self.tasks.iter().map(task).collect();
         Ok(())
     }
-}
-
-fn status<'de, D: Deserializer<'de>>(from: D) -> Result<TaskStatus, D::Error> {
-    let word = String::deserialize(from)?;
-    TaskStatus::from_word(&word).ok_or_else(|| unknown_status(&word, "task"))
 }
 
 /// Reads a text, or the first one of a list.

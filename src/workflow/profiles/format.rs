@@ -1,46 +1,41 @@
-//! Formats of other programs: each a typed structure, read with the place of the first error and
-//! written over the document that is there.
+//! Formats of other programs: typed structures, read with the place of the first error and written
+//! over the document that is there.
 
-use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::fmt::Display;
 
-use serde::de::{DeserializeOwned, Error as _};
+use serde::de::{DeserializeOwned, Error as _, IntoDeserializer as _};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use crate::base::time::{parse_iso, rfc3339_seconds};
+use crate::model::run_id;
 use crate::workflow::profiles::merge::merge;
 use crate::workflow::rules::finding::Finding;
-use crate::workflow::rules::status::PhaseStatus;
 use crate::workflow::rules::workflow::Workflow;
-
-/// Spellings of keys; the first of each group is that of the structure.
-pub type Aliases = &'static [&'static [&'static str]];
 
 /// Newest known version of the formats, which have none so far; a higher one is rejected.
 const NEWEST_VERSION: f64 = 1.0;
 const VERSION_KEYS: [&str; 3] = ["version", "schema_version", "format_version"];
-/// Codes of the errors that fields report themselves.
-const CODES: [&str; 3] = ["bad_name", "bad_time", "unknown_status"];
-/// Types as the parser names them, and in plain words.
-const TYPES: [(&str, &str); 8] = [
-    ("string", "a text"),
-    ("sequence", "a list"),
-    ("map", "an object"),
-    ("struct", "an object"),
-    ("boolean", "true or false"),
-    ("number", "a number"),
-    ("floating", "a number"),
-    ("u", "a whole number"),
-];
+
+/// How documents of a format may differ from its structure.
+#[derive(Clone, Copy)]
+pub struct Spelling {
+    /// Spellings of keys; the first of each group is that of the structure.
+    pub aliases: &'static [&'static [&'static str]],
+    /// Readers expect keys that were there: one without a value is `null`.
+    pub keeps_keys: bool,
+}
 
 /// The document of a format. Values that mean the same are equal, however they were spelled.
 pub trait Format: Serialize + DeserializeOwned {
-    const ALIASES: Aliases = &[];
+    const SPELLING: Spelling = Spelling {
+        aliases: &[],
+        keeps_keys: false,
+    };
 
     /// Gives a document of another shape the usual one.
-    fn reshaped(value: &Value) -> Cow<'_, Value> {
-        Cow::Borrowed(value)
-    }
+    fn reshape(_: &mut Value) {}
 
     /// Spells values as the run does, and checks what their types do not say.
     fn checked(self, value: &Value, run: &Workflow, root: &str) -> Result<Self, Finding>;
@@ -52,14 +47,19 @@ pub trait Format: Serialize + DeserializeOwned {
     fn adopt(&self, ours: &Self, run: &mut Workflow, root: &str) -> Result<(), Finding>;
 
     fn to_json(&self) -> Value {
-        serde_json::to_value(self).unwrap_or_default()
+        let mut value = serde_json::to_value(self).unwrap_or_default();
+        let fields = value.as_object_mut().into_iter().flat_map(Map::values_mut);
+        fields.for_each(remove_nulls);
+        value
     }
 }
 
 /// # Errors
 /// The first error in the document.
 pub fn read<F: Format>(value: &Value, run: &Workflow, root: &str) -> Result<F, Finding> {
-    parse::<F>(&F::reshaped(value), F::ALIASES)?.checked(value, run, root)
+    let mut reshaped = value.clone();
+    F::reshape(&mut reshaped);
+    parse::<F>(reshaped, F::SPELLING)?.checked(value, run, root)
 }
 
 /// Reads the document of a run as last read or written.
@@ -72,31 +72,43 @@ pub fn write<F: Format>(run: &Workflow, path: &str, root: &str) -> Value {
     let was = known::<F>(run, path, root);
     let now = F::of_run(run, was.as_ref(), root).to_json();
     match (run.documents.get(path), was) {
-        (Some(old), Some(was)) => merge(old, &was.to_json(), &now, F::ALIASES),
+        (Some(old), Some(was)) => merge(old, &was.to_json(), &now, F::SPELLING),
         _ => now,
     }
 }
 
+/// Returns the run after an edit of a document.
+///
 /// # Errors
-/// The first error in the document; the run must then be discarded.
-pub fn take<F: Format>(
-    run: &mut Workflow,
+/// The first error in the document.
+pub fn taken<F: Format>(
+    run: &Workflow,
     path: &str,
     value: &Value,
     root: &str,
-) -> Result<(), Finding> {
-    let said = read::<F>(value, run, root)?;
+) -> Result<Workflow, Finding> {
+    let edited = read::<F>(value, run, root)?;
     let was = known::<F>(run, path, root);
-    said.adopt(&F::of_run(run, was.as_ref(), root), run, root)
+    let mut next = run.clone();
+    edited.adopt(&F::of_run(run, was.as_ref(), root), &mut next, root)?;
+    next.documents.insert(path.to_owned(), value.clone());
+    Ok(next)
 }
 
 /// # Errors
 /// The first value of a wrong type.
-pub fn parse<T: DeserializeOwned>(value: &Value, aliases: Aliases) -> Result<T, Finding> {
-    serde_path_to_error::deserialize(&usually_spelled(value, aliases)).map_err(|error| {
+pub fn parse<T: DeserializeOwned>(mut value: Value, spelling: Spelling) -> Result<T, Finding> {
+    respell(&mut value, spelling);
+    serde_path_to_error::deserialize(value).map_err(|error| {
         let place = error.path().to_string();
         let place = if place == "." { "" } else { &place };
-        finding(place, &error.inner().to_string())
+        let what = error.inner().to_string();
+        let field = what.strip_prefix("missing field `");
+        if let Some(field) = field.and_then(|rest| rest.split('`').next()) {
+            return missing(place, field);
+        }
+        let what = what.replace("invalid type: ", "it is ");
+        Finding::new("bad_value", place, what.replace(", expected ", ", not "))
     })
 }
 
@@ -113,114 +125,84 @@ pub fn is_nothing(value: &Value) -> bool {
 
 /// Returns the key under which an object has a value: the first spelling that says something, else
 /// the first that is there.
-pub fn key_in<'k>(map: &Map<String, Value>, key: &'k str, aliases: Aliases) -> &'k str {
-    let mut group = aliases
-        .iter()
-        .filter(|group| group[0] == key)
-        .flat_map(|group| *group);
+pub fn key_in<'k>(map: &Map<String, Value>, key: &'k str, spelling: Spelling) -> &'k str {
+    let group = spelling.aliases.iter().find(|group| group[0] == key);
+    let mut keys = group.into_iter().flat_map(|group| *group);
     let says = |key: &&&str| map.get(**key).is_some_and(|value| !is_nothing(value));
-    let found = group.clone().find(says);
-    found
-        .or_else(|| group.find(|key| map.contains_key(**key)))
-        .map_or(key, |key| *key)
+    let found = keys.clone().find(says);
+    let found = found.or_else(|| keys.find(|key| map.contains_key(**key)));
+    found.map_or(key, |key| *key)
 }
 
-fn usually_spelled(value: &Value, aliases: Aliases) -> Value {
+/// Gives all keys their first spelling.
+fn respell(value: &mut Value, spelling: Spelling) {
     match value {
+        Value::Array(list) => list.iter_mut().for_each(|one| respell(one, spelling)),
         Value::Object(map) => {
-            let mut spelled: Map<String, Value> = map
-                .iter()
-                .map(|(key, value)| (key.clone(), usually_spelled(value, aliases)))
-                .collect();
-            for key in aliases.iter().map(|group| group[0]) {
-                if let Some(value) = spelled.remove(key_in(map, key, aliases)) {
-                    spelled.insert(key.to_owned(), value);
+            for key in spelling.aliases.iter().map(|group| group[0]) {
+                if let Some(value) = map.remove(key_in(map, key, spelling)) {
+                    map.insert(key.to_owned(), value);
                 }
             }
-            spelled.into()
+            map.values_mut().for_each(|one| respell(one, spelling));
         }
-        Value::Array(list) => list
-            .iter()
-            .map(|one| usually_spelled(one, aliases))
-            .collect(),
-        other => other.clone(),
+        _ => {}
     }
 }
 
-fn finding(place: &str, error: &str) -> Finding {
-    let field = error
-        .strip_prefix("missing field `")
-        .and_then(|rest| rest.split('`').next());
-    if let Some(field) = field {
-        return missing(place, field);
+/// Removes the keys that say `null`.
+pub fn remove_nulls(value: &mut Value) {
+    match value {
+        Value::Object(map) => {
+            map.retain(|_, value| !value.is_null());
+            map.values_mut().for_each(remove_nulls);
+        }
+        Value::Array(list) => list.iter_mut().for_each(remove_nulls),
+        _ => {}
     }
-    let of_code = |code: &'static str| Some((code, error.strip_prefix(code)?.strip_prefix(": ")?));
-    if let Some((code, what)) = CODES.into_iter().find_map(of_code) {
-        return Finding::new(code, place, what);
-    }
-    let plain = |name: &str| {
-        let name = name.trim_start_matches("a ");
-        let known = TYPES.iter().find(|(start, _)| name.starts_with(start));
-        known.map_or_else(|| name.to_owned(), |(_, plain)| (*plain).to_owned())
-    };
-    let types = error
-        .strip_prefix("invalid type: ")
-        .and_then(|types| types.split_once(", expected "));
-    let what = match types {
-        Some((found, wanted)) => format!("it is {}, not {}", plain(found), plain(wanted)),
-        None if error == "invalid number" => "it is not a whole number".to_owned(),
-        None => format!("it is not as expected: {error}"),
-    };
-    Finding::new("wrong_type", place, what)
 }
 
 pub fn missing(place: &str, field: &str) -> Finding {
-    let place = if place.is_empty() {
-        field.to_owned()
-    } else {
-        format!("{place}.{field}")
-    };
-    Finding::new(
-        "missing_field",
-        place,
-        format!("the field '{field}' is missing"),
-    )
+    let dot = if place.is_empty() { "" } else { "." };
+    let what = format!("the field '{field}' is missing");
+    Finding::new("missing_field", format!("{place}{dot}{field}"), what)
 }
 
-pub fn duplicate(place: String, id: &str) -> Finding {
-    Finding::new(
-        "duplicate_id",
-        place,
-        format!("the id '{id}' is listed twice"),
-    )
+/// # Errors
+/// One of the ids is there twice.
+pub fn check_ids<T: Ord + Display>(
+    place: &str,
+    ids: impl Iterator<Item = T>,
+) -> Result<(), Finding> {
+    let mut seen = BTreeSet::new();
+    for (at, id) in ids.enumerate() {
+        if seen.contains(&id) {
+            let what = format!("'{id}' is listed twice");
+            return Err(Finding::new("duplicate_id", format!("{place}[{at}]"), what));
+        }
+        seen.insert(id);
+    }
+    Ok(())
 }
 
 /// # Errors
 /// The document names another run than the one that it kept.
 pub fn check_run(key: &str, named: &str, known: &str) -> Result<(), Finding> {
-    if named == known {
-        return Ok(());
-    }
-    let what = format!("it belongs to run '{named}', not to '{known}'");
-    Err(Finding::new("other_run", key, what))
+    let what = || format!("it belongs to run '{named}', not to '{known}'");
+    let other = (named != known).then(|| Finding::new("other_run", key, what()));
+    other.map_or(Ok(()), Err)
 }
 
 /// # Errors
 /// The document has a newer version.
 pub fn check_version(value: &Value) -> Result<(), Finding> {
     for key in VERSION_KEYS {
-        let major = value.get(key).and_then(|version| match version {
-            Value::Number(number) => number.as_f64().map(f64::trunc),
-            Value::String(text) => text
-                .trim_start_matches(['v', 'V'])
-                .split('.')
-                .next()?
-                .parse()
-                .ok(),
-            _ => None,
-        });
+        let version = value.get(key).unwrap_or(&Value::Null);
+        let text = version.to_string();
+        let mut parts = text.trim_matches(['"', 'v', 'V']).split('.');
+        let major = parts.next().and_then(|major| major.parse::<f64>().ok());
         if major.is_some_and(|major| major > NEWEST_VERSION) {
-            let what = format!("it has version {}; this program knows 1", value[key]);
+            let what = format!("it has version {version}; this program knows 1");
             return Err(Finding::new("version_mismatch", key, what));
         }
     }
@@ -235,18 +217,22 @@ pub fn unless_left_out<T: Default + PartialEq>(value: T, was: Option<&Option<T>>
 /// Sorts a list as in a document; items that the document lacks go last in their old order.
 pub fn sort_as_in<T, K>(list: &mut [T], order: &[K], is_same: impl Fn(&T, &K) -> bool) {
     list.sort_by_cached_key(|one| {
-        order
-            .iter()
-            .position(|known| is_same(one, known))
-            .unwrap_or(usize::MAX)
+        let place = order.iter().position(|known| is_same(one, known));
+        place.unwrap_or(usize::MAX)
     });
+}
+
+/// Makes a run without phases; it gets a new id if it cannot have the one in the document.
+pub fn new_run(id: Option<&str>, kind: &str, project: &str, created: Time) -> Workflow {
+    let id = id.filter(|id| run_id::is_legal(id)).map(str::to_owned);
+    let id = id.unwrap_or_else(|| run_id::make(kind, project, created.0));
+    Workflow::new(id, kind.to_owned(), project.to_owned(), created.0)
 }
 
 /// Returns the last component of the root: the default project name.
 pub fn project_of(root: &str) -> &str {
-    root.rsplit(['/', '\\'])
-        .find(|name| !name.is_empty())
-        .unwrap_or("work")
+    let mut names = root.rsplit(['/', '\\']);
+    names.find(|name| !name.is_empty()).unwrap_or("work")
 }
 
 /// A time in any ISO 8601 notation, written in whole seconds; equal within the same second.
@@ -268,13 +254,9 @@ impl Serialize for Time {
 impl<'de> Deserialize<'de> for Time {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let text = String::deserialize(from)?;
-        let time = parse_iso(&text).ok_or_else(|| {
-            D::Error::custom(format!(
-                "bad_time: '{}' is not an ISO 8601 time",
-                text.escape_debug()
-            ))
-        });
-        time.map(Self)
+        let wrong = || format!("'{}' is not an ISO 8601 time", text.escape_debug());
+        let time = parse_iso(&text).map(Self);
+        time.ok_or_else(|| D::Error::custom(wrong()))
     }
 }
 
@@ -283,7 +265,7 @@ pub fn name<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
     let text = String::deserialize(from)?;
     if text.trim().is_empty() || text.contains(char::is_control) {
         return Err(D::Error::custom(
-            "bad_name: it is empty or has control characters in it",
+            "it is empty or has control characters in it",
         ));
     }
     Ok(text)
@@ -296,15 +278,8 @@ pub fn or_default<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(
     Ok(Option::deserialize(from)?.unwrap_or_default())
 }
 
-/// Reads the status of a phase in any spelling.
-pub fn phase_status<'de, D: Deserializer<'de>>(from: D) -> Result<PhaseStatus, D::Error> {
-    let word = String::deserialize(from)?;
-    PhaseStatus::from_word(&word).ok_or_else(|| unknown_status(&word, "phase"))
-}
-
-pub fn unknown_status<E: serde::de::Error>(word: &str, of: &str) -> E {
-    E::custom(format!(
-        "unknown_status: '{}' is not a status of a {of}",
-        word.escape_debug()
-    ))
+/// Reads a word in any case, with `-` or a blank for `_`.
+pub fn word<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<T, D::Error> {
+    let word = String::deserialize(from)?.trim().to_ascii_lowercase();
+    T::deserialize(word.replace(['-', ' '], "_").into_deserializer())
 }

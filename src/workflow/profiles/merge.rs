@@ -3,18 +3,18 @@
 
 use serde_json::{Map, Value};
 
-use crate::workflow::profiles::format::{Aliases, key_in};
+use crate::workflow::profiles::format::{Spelling, key_in};
 
 /// Keys that identify an entry of a list.
 const ID_KEYS: [&str; 3] = ["id", "phase", "path"];
 
 /// Returns the document `old` with the changes from `was`, which is what it says in the usual
 /// spelling, to `now`. Entries with ids may move between lists.
-pub fn merge(old: &Value, was: &Value, now: &Value, aliases: Aliases) -> Value {
+pub fn merge(old: &Value, was: &Value, now: &Value, spelling: Spelling) -> Value {
     let mut entries = Vec::new();
     if let (Value::Object(old), Value::Object(was)) = (old, was) {
         for (key, was) in was {
-            match (old.get(key_in(old, key, aliases)), was) {
+            match (old.get(key_in(old, key, spelling)), was) {
                 (Some(Value::Array(old)), Value::Array(was)) => entries.extend(old.iter().zip(was)),
                 (Some(old), was) => entries.push((old, was)),
                 (None, _) => {}
@@ -22,13 +22,13 @@ pub fn merge(old: &Value, was: &Value, now: &Value, aliases: Aliases) -> Value {
         }
     }
     entries.retain(|(_, was)| was.get("id").is_some());
-    Merge { entries, aliases }.value(&[(old, was)], now)
+    Merge { entries, spelling }.value(&[(old, was)], now)
 }
 
 struct Merge<'v> {
     /// All entries of the document with an id.
     entries: Vec<(&'v Value, &'v Value)>,
-    aliases: Aliases,
+    spelling: Spelling,
 }
 
 impl Merge<'_> {
@@ -44,29 +44,18 @@ impl Merge<'_> {
                 let known: Vec<(&Value, &Value)> = old.iter().zip(was).collect();
                 now.iter().map(|one| self.value(&known, one)).collect()
             }
-            (Some((Value::Object(old), Value::Array(was))), Value::Array(now)) => now
-                .iter()
-                .filter_map(|now| self.entry(old, was, now))
-                .collect(),
+            // A list that the document has as an object, with the ids as keys.
+            (Some((Value::Object(old), Value::Array(was))), Value::Array(now)) => {
+                let entry = |now: &Value| {
+                    let id = now.get("id")?.as_str()?;
+                    let was = was.iter().find(|was| is_of_same(was, now));
+                    let known: Vec<_> = old.get(id).zip(was).into_iter().collect();
+                    Some((id.to_owned(), self.value(&known, now)))
+                };
+                now.iter().filter_map(entry).collect()
+            }
             _ => now.clone(),
         }
-    }
-
-    /// Returns an entry of a list that the document has as an object, with its id as the key.
-    fn entry(
-        &self,
-        old: &Map<String, Value>,
-        was: &[Value],
-        now: &Value,
-    ) -> Option<(String, Value)> {
-        let id = now.get("id")?.as_str()?;
-        let was = was.iter().find(|was| is_of_same(was, now));
-        let known: Vec<_> = old.get(id).zip(was).into_iter().collect();
-        let mut value = self.value(&known, now);
-        if let Some(map) = value.as_object_mut().filter(|_| known.is_empty()) {
-            map.shift_remove("id");
-        }
-        Some((id.to_owned(), value))
     }
 
     fn object(
@@ -77,12 +66,16 @@ impl Merge<'_> {
     ) -> Value {
         let mut merged = old.clone();
         for key in was.keys().filter(|key| !now.contains_key(*key)) {
-            merged.shift_remove(key_in(old, key, self.aliases));
+            if self.spelling.keeps_keys {
+                merged.insert(key_in(old, key, self.spelling).to_owned(), Value::Null);
+            } else {
+                merged.shift_remove(key);
+            }
         }
         // A new key goes behind those that precede it in the format.
         let mut place = 0;
         for (key, now) in now {
-            let spelled = key_in(old, key, self.aliases);
+            let spelled = key_in(old, key, self.spelling);
             if was.get(key) != Some(now) {
                 let known: Vec<_> = old.get(spelled).zip(was.get(key)).into_iter().collect();
                 let value = self.value(&known, now);
@@ -120,7 +113,10 @@ mod tests {
 
     use super::*;
 
-    const ALIASES: Aliases = &[&["dependencies", "deps"]];
+    const SPELLING: Spelling = Spelling {
+        aliases: &[&["dependencies", "deps"]],
+        keeps_keys: false,
+    };
 
     #[test]
     fn merge_changed_meaning_sets_only_those_keys() {
@@ -160,8 +156,8 @@ mod tests {
             ),
         ] {
             let [old, was, now] = [old, was, now].map(|text| serde_json::from_str(text).unwrap());
-            assert_eq!(merge(&old, &was, &now, ALIASES).to_string(), merged);
+            assert_eq!(merge(&old, &was, &now, SPELLING).to_string(), merged);
         }
-        assert_eq!(merge(&json!(1), &json!(1), &json!(2), ALIASES), json!(2));
+        assert_eq!(merge(&json!(1), &json!(1), &json!(2), SPELLING), json!(2));
     }
 }

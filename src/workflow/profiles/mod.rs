@@ -2,10 +2,6 @@
 
 mod adopt;
 pub mod dispatch;
-#[cfg(test)]
-mod edit_tests;
-#[cfg(test)]
-mod example_tests;
 mod execution;
 pub mod format;
 pub mod merge;
@@ -13,3 +9,5 @@ pub mod phases;
 pub mod pipeline;
 pub mod pipeline_schema;
 pub mod registry;
+#[cfg(test)]
+mod tests;

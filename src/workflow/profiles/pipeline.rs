@@ -1,18 +1,16 @@
 //! The pipeline profile: one file with completed, current and remaining phases.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::iter::repeat;
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
-use crate::model::run_id;
 use crate::workflow::plan;
-use crate::workflow::profiles::adopt::{PhaseProgress, Progress, adopt};
+use crate::workflow::profiles::adopt::{Listing, PhaseProgress, Progress, adopt};
 use crate::workflow::profiles::format::{
-    Aliases, Format, Time, duplicate, is_nothing, missing, name, project_of, read, sort_as_in,
-    unless_left_out,
+    Format, Spelling, Time, is_nothing, missing, new_run, project_of, read, unless_left_out,
 };
 use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::phase::Phase;
@@ -22,6 +20,7 @@ use crate::workflow::rules::workflow::Workflow;
 pub const FILE: &str = ".claude/pipeline-state.json";
 /// Archive folder for the files of runs.
 pub const ARCHIVE: &str = ".claude/.archive";
+const DESCRIPTION_KEYS: &[&str] = &["task_description", "description", "task"];
 
 #[derive(Serialize, Deserialize)]
 pub struct Pipeline {
@@ -37,39 +36,23 @@ pub struct Pipeline {
 
 #[derive(Serialize, Deserialize)]
 struct Entry {
-    #[serde(deserialize_with = "name")]
     id: String,
     name: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
     timestamp: Option<Time>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     commit_sha: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     progress_description: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     dependencies: Option<Vec<String>>,
     /// As in a plan; the format itself has no such key.
-    #[serde(
-        default,
-        deserialize_with = "known_word",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, deserialize_with = "known_word")]
     status: Option<PhaseStatus>,
 }
 
 #[derive(Serialize, Deserialize)]
 struct ContextSummary {
-    #[serde(skip_serializing_if = "Option::is_none")]
     branch: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     key_decisions: Option<Vec<String>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     file_paths: Option<Vec<String>>,
-    #[serde(
-        default,
-        deserialize_with = "text_if",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, deserialize_with = "text_if")]
     task_description: Option<String>,
 }
 
@@ -85,133 +68,73 @@ impl Place {
     /// Returns the status of a phase in this place. Programs move entries with their old status
     /// word, so the place wins over a word that does not fit; a current one with a note has begun.
     fn status(self, entry: &Entry) -> PhaseStatus {
+        use PhaseStatus::{AwaitingApproval, Complete, Failed, InProgress, Pending, Skipped};
         match (self, entry.status) {
-            (Self::Completed, Some(PhaseStatus::Skipped)) => PhaseStatus::Skipped,
-            (Self::Completed, _) => PhaseStatus::Complete,
-            (Self::Current, Some(PhaseStatus::Pending)) if entry.progress_description.is_none() => {
-                PhaseStatus::Pending
-            }
-            (
-                Self::Current,
-                Some(status @ (PhaseStatus::Failed | PhaseStatus::AwaitingApproval)),
-            ) => status,
-            (Self::Current, _) => PhaseStatus::InProgress,
+            (Self::Completed, Some(Skipped)) => Skipped,
+            (Self::Completed, _) => Complete,
+            (Self::Current, Some(Pending)) if entry.note().is_none() => Pending,
+            (Self::Current, Some(status @ (Failed | AwaitingApproval))) => status,
+            (Self::Current, _) => InProgress,
             (Self::Remaining, Some(status)) if status.is_under_way() => status,
-            (Self::Remaining, _) => PhaseStatus::Pending,
+            (Self::Remaining, _) => Pending,
         }
+    }
+}
+
+impl Entry {
+    fn note(&self) -> Option<&String> {
+        let note = self.progress_description.as_ref();
+        note.filter(|note| !note.is_empty())
     }
 }
 
 impl Pipeline {
     /// Returns the entries with their places, completed ones first.
-    fn entries(&self) -> impl Iterator<Item = (Place, &Entry)> {
-        let completed = self
-            .completed_phases
-            .iter()
-            .map(|entry| (Place::Completed, entry));
-        let current = self
-            .current_phase
-            .iter()
-            .map(|entry| (Place::Current, entry));
-        let remaining = self
-            .remaining_phases
-            .iter()
-            .map(|entry| (Place::Remaining, entry));
+    fn entries(&self) -> impl Iterator<Item = (&Entry, Place)> {
+        let completed = self.completed_phases.iter().zip(repeat(Place::Completed));
+        let current = self.current_phase.iter().zip(repeat(Place::Current));
+        let remaining = self.remaining_phases.iter().zip(repeat(Place::Remaining));
         completed.chain(current).chain(remaining)
     }
 
-    fn entry(&self, id: &str) -> Option<(Place, &Entry)> {
-        self.entries().find(|(_, entry)| entry.id == id)
-    }
-
-    fn entries_mut(&mut self) -> impl Iterator<Item = &mut Entry> {
-        let current = self
-            .completed_phases
-            .iter_mut()
-            .chain(&mut self.current_phase);
-        current.chain(&mut self.remaining_phases)
-    }
-
     fn listed(&self) -> Vec<&str> {
-        self.completed_phases
-            .iter()
-            .map(|entry| entry.id.as_str())
-            .collect()
+        let completed = self.completed_phases.iter();
+        completed.map(|entry| entry.id.as_str()).collect()
     }
 
-    /// Checks times of completion, ids and dependencies.
-    fn check(&self) -> Result<(), Finding> {
-        let count = self.completed_phases.len();
-        let place = |at: usize| match at.checked_sub(count) {
-            None => format!("completed_phases[{at}]"),
-            Some(0) if self.current_phase.is_some() => "current_phase".to_owned(),
-            Some(at) => {
-                format!(
-                    "remaining_phases[{}]",
-                    at - usize::from(self.current_phase.is_some())
-                )
-            }
-        };
-        let ids: BTreeSet<&str> = self.entries().map(|(_, entry)| entry.id.as_str()).collect();
-        let mut seen = BTreeSet::new();
-        for (at, (status, entry)) in self.entries().enumerate() {
-            if status == Place::Completed && entry.timestamp.is_none() {
-                return Err(missing(&place(at), "timestamp"));
-            }
-            if !seen.insert(entry.id.as_str()) {
-                return Err(duplicate(format!("{}.id", place(at)), &entry.id));
-            }
-            let mut dependencies = entry.dependencies.iter().flatten().enumerate();
-            if let Some((number, id)) = dependencies.find(|(_, id)| !ids.contains(id.as_str())) {
-                let place = format!("{}.dependencies[{number}]", place(at));
-                return Err(plan::unknown_dependency(&entry.id, id, place));
-            }
-        }
-        Ok(())
-    }
-
-    fn progress(&self, root: &str) -> Progress {
-        let phases = self.entries().map(|(place, entry)| PhaseProgress {
+    fn progress(&self) -> Progress {
+        let phases = self.entries().map(|(entry, place)| PhaseProgress {
             id: entry.id.clone(),
             name: Some(entry.name.clone()),
             status: place.status(entry),
             completed: entry.timestamp.filter(|_| place == Place::Completed),
             commit_sha: entry.commit_sha.clone(),
-            note: entry.progress_description.clone(),
+            note: entry.note().cloned(),
             dependencies: entry.dependencies.clone(),
             ..PhaseProgress::default()
         });
-        let context = &self.context_summary;
-        let paths = context.file_paths.as_ref();
         Progress {
             created: self.created_at,
             updated: self.updated_at,
-            description: context.task_description.clone(),
-            branch: context.branch.clone(),
-            key_decisions: context.key_decisions.clone(),
-            file_paths: paths.map(|paths| {
-                paths
-                    .iter()
-                    .map(|path| relative(path, root).into_owned())
-                    .collect()
-            }),
             phases: phases.collect(),
-            phases_at: "current_phase",
             ..Progress::default()
         }
     }
 }
 
 impl Format for Pipeline {
-    const ALIASES: Aliases = &[
-        plan::DEPENDENCY_KEYS,
-        &["task_description", "description", "task"],
-    ];
+    const SPELLING: Spelling = Spelling {
+        aliases: &[plan::DEPENDENCY_KEYS, DESCRIPTION_KEYS],
+        keeps_keys: false,
+    };
 
     fn checked(mut self, _: &Value, _: &Workflow, root: &str) -> Result<Self, Finding> {
-        self.check()?;
-        for entry in self.entries_mut() {
-            entry.progress_description.take_if(|note| note.is_empty());
+        let mut completed = self.completed_phases.iter();
+        if let Some(at) = completed.position(|entry| entry.timestamp.is_none()) {
+            return Err(missing(&format!("completed_phases[{at}]"), "timestamp"));
+        }
+        for entry in &mut self.remaining_phases {
+            entry.dependencies.get_or_insert_default();
         }
         for path in self.context_summary.file_paths.iter_mut().flatten() {
             *path = absolute(&relative(path, root), root);
@@ -220,49 +143,32 @@ impl Format for Pipeline {
     }
 
     fn of_run(run: &Workflow, was: Option<&Self>, root: &str) -> Self {
-        let listed = was.map(Self::listed).unwrap_or_default();
-        let mut done: Vec<&Phase> = run
-            .phases
-            .iter()
-            .filter(|phase| phase.is_done_in(&listed))
-            .collect();
-        done.sort_by_key(|phase| phase.completed_ms);
-        sort_as_in(&mut done, &listed, |phase, id| phase.id == *id);
-        let current = current(run, was, listed.len() == done.len());
-        let is_left = |phase: &&Phase| {
-            !phase.status.is_settled() && current.is_none_or(|current| current.id != phase.id)
-        };
-        let written = |phase: &Phase, place: Place| entry(run, was, phase, place);
-        let listed = |phases: Vec<&Phase>, place: Place| {
-            phases
-                .into_iter()
-                .map(|phase| written(phase, place))
-                .collect()
-        };
-        let context = was.map(|was| &was.context_summary);
-        let notes = &run.context;
-        let paths = notes
-            .file_paths
-            .iter()
-            .map(|path| absolute(path, root))
-            .collect();
-        let decisions = context.map(|was| &was.key_decisions);
-        let has_description = context.is_some_and(|was| was.task_description.is_some());
+        let named = was.and_then(|was| was.current_phase.as_ref());
+        let completed = was.map(Self::listed).unwrap_or_default();
+        let listing = Listing::of(run, &completed, named.map(|entry| entry.id.as_str()));
+        let same = was.filter(|was| listing.is_described(run, &was.progress()));
+        let has_none = run.status == RunStatus::Complete
+            || same.is_some_and(|was| was.current_phase.is_none());
+        let current = listing.current.filter(|_| !has_none);
+        let entry = |phase: &Phase, place: Place| entry(run, was, phase, place);
+        let unsettled = run.phases.iter().filter(|phase| !phase.status.is_settled());
+        let left = unsettled.filter(|phase| current.is_none_or(|current| current.id != phase.id));
+        let done = listing.done.into_iter();
+        let (notes, context) = (&run.context, was.map(|was| &was.context_summary));
+        let branch = notes.branch.clone().unwrap_or_default();
+        let decisions = notes.key_decisions.clone();
+        let paths = notes.file_paths.iter();
+        let paths = paths.map(|path| absolute(path, root)).collect();
+        let description = context.and_then(|context| context.task_description.as_ref());
         Self {
-            completed_phases: listed(done, Place::Completed),
-            current_phase: current.map(|phase| written(phase, Place::Current)),
-            remaining_phases: listed(
-                run.phases.iter().filter(is_left).collect(),
-                Place::Remaining,
-            ),
+            completed_phases: done.map(|phase| entry(phase, Place::Completed)).collect(),
+            current_phase: current.map(|phase| entry(phase, Place::Current)),
+            remaining_phases: left.map(|phase| entry(phase, Place::Remaining)).collect(),
             context_summary: ContextSummary {
-                branch: unless_left_out(
-                    notes.branch.clone().unwrap_or_default(),
-                    context.map(|was| &was.branch),
-                ),
-                key_decisions: unless_left_out(notes.key_decisions.clone(), decisions),
+                branch: unless_left_out(branch, context.map(|was| &was.branch)),
+                key_decisions: unless_left_out(decisions, context.map(|was| &was.key_decisions)),
                 file_paths: unless_left_out(paths, context.map(|was| &was.file_paths)),
-                task_description: has_description.then(|| run.description.clone()),
+                task_description: description.map(|_| run.description.clone()),
             },
             created_at: Time(run.created_ms),
             updated_at: Time(run.updated_ms),
@@ -277,110 +183,69 @@ impl Format for Pipeline {
                 let what = format!("'{id}' is complete but no longer listed; this list only grows");
                 Err(Finding::new("append_only", "completed_phases", what))
             }
-            None => adopt(run, self.progress(root), &ours.progress(root)),
+            None => adopt(run, &self.progress(), &ours.progress()),
         };
         // The format has no ids: a run is identified by its creation time.
         if adopted.is_err() && self.created_at != ours.created_at {
-            let what = "it was begun at another time, and what was done is not in it: it is of another run";
+            let what = "it was begun at another time and lacks what was done: it is of another run";
             return Err(Finding::new("other_run", "created_at", what));
         }
         adopted?;
-        plan::find_cycle(&run.phases, "remaining_phases").map_or(Ok(()), Err)
+        let (notes, context) = (&mut run.context, &self.context_summary);
+        if let Some(branch) = &context.branch {
+            notes.branch = Some(branch.clone()).filter(|branch| !branch.is_empty());
+        }
+        if let Some(decisions) = &context.key_decisions {
+            notes.key_decisions.clone_from(decisions);
+        }
+        if let Some(paths) = &context.file_paths {
+            let paths = paths.iter().map(|path| relative(path, root).into_owned());
+            notes.file_paths = paths.collect();
+        }
+        if let Some(description) = &context.task_description {
+            run.description.clone_from(description);
+        }
+        Ok(())
     }
-}
-
-/// Returns the phase for the one place of a current phase: one under way, else one that could begin.
-fn current<'w>(run: &'w Workflow, was: Option<&Pipeline>, is_unmoved: bool) -> Option<&'w Phase> {
-    let said = was.map(|was| was.current_phase.as_ref());
-    let known = said.flatten().and_then(|said| run.phase(&said.id));
-    if run.current().is_some() {
-        return known
-            .filter(|phase| phase.status.is_under_way())
-            .or_else(|| run.current());
-    }
-    // The document says that nothing is under way, and nothing has changed since.
-    let is_none = is_unmoved && said.is_some_and(|said| said.is_none());
-    if is_none || run.status == RunStatus::Complete {
-        return None;
-    }
-    let can_begin =
-        |phase: &&Phase| !phase.status.is_settled() && (is_unmoved || run.unmet(phase).is_empty());
-    known.filter(can_begin).or_else(|| run.next())
 }
 
 /// Describes one phase. Fields that do not belong to the place stay only where they were.
 fn entry(run: &Workflow, was: Option<&Pipeline>, phase: &Phase, place: Place) -> Entry {
-    let known = was.and_then(|was| was.entry(&phase.id));
-    let here = known
-        .filter(|(was, _)| *was == place)
-        .map(|(_, entry)| entry);
-    let known_time = known.and_then(|(_, entry)| entry.timestamp);
-    let done_at = || {
-        phase
-            .completed_ms
-            .map(Time)
-            .or(known_time)
-            .unwrap_or(Time(run.updated_ms))
-    };
-    let known_sha = known.and_then(|(_, entry)| entry.commit_sha.as_ref());
-    let has_sha = place == Place::Completed || here.is_some_and(|entry| entry.commit_sha.is_some());
-    let sha = phase.commit_sha.as_ref().filter(|_| has_sha);
-    let has_note =
-        place == Place::Current || here.is_some_and(|entry| entry.progress_description.is_some());
-    let note = phase
-        .progress
-        .as_ref()
-        .filter(|note| has_note && !note.is_empty());
+    let known = was.and_then(|was| was.entries().find(|(entry, _)| entry.id == phase.id));
+    let here = known.filter(|(_, was)| *was == place);
+    let here = here.map(|(entry, _)| entry);
+    let has = |own: Place, has: fn(&Entry) -> bool| place == own || here.is_some_and(has);
+    let has_sha = has(Place::Completed, |entry| entry.commit_sha.is_some());
+    let has_note = has(Place::Current, |entry| entry.progress_description.is_some());
+    let has_dependencies = has(Place::Remaining, |entry| entry.dependencies.is_some());
     // Skipped phases are in no list of the document.
-    let is_listed = |id: &&String| {
-        let phase = run.phase(id);
-        phase.is_none_or(|phase| phase.status != PhaseStatus::Skipped)
-            || was.is_some_and(|was| was.listed().contains(&id.as_str()))
+    let listed = was.map(Pipeline::listed).unwrap_or_default();
+    let is_left_out = |id: &String| {
+        let phase = run
+            .phase(id)
+            .filter(|phase| phase.status == PhaseStatus::Skipped);
+        phase.is_some() && !listed.contains(&id.as_str())
     };
-    let dependencies: Vec<String> = phase
-        .dependencies
-        .iter()
-        .filter(is_listed)
-        .cloned()
-        .collect();
-    let has_dependencies = match here {
-        Some(entry) if entry.dependencies.is_some() => true,
-        Some(_) => place == Place::Remaining && !dependencies.is_empty(),
-        None => place == Place::Remaining,
-    };
-    let status = known.and_then(|(was, entry)| {
-        let is_same = was == place && place.status(entry) == phase.status;
-        entry
-            .status
-            .map(|word| if is_same { word } else { phase.status })
-    });
+    let dependencies = phase.dependencies.iter().filter(|id| !is_left_out(id));
+    let time = here.and_then(|entry| entry.timestamp);
+    let done_at = phase.completed_ms.map(Time).or(time);
+    let known_note = here.and_then(|entry| entry.progress_description.clone());
+    let no_note = known_note.filter(String::is_empty);
+    let note = phase.progress.clone().filter(|note| !note.is_empty());
+    let is_same = here.is_some_and(|entry| place.status(entry) == phase.status);
+    let status = known.and_then(|(entry, _)| entry.status);
     Entry {
         id: phase.id.clone(),
         name: phase.name.clone(),
-        timestamp: if place == Place::Completed {
-            Some(done_at())
-        } else {
-            here.and_then(|entry| entry.timestamp)
+        timestamp: match place {
+            Place::Completed => done_at.or(Some(Time(run.updated_ms))),
+            _ => time,
         },
-        commit_sha: sha.map(|sha| {
-            known_sha
-                .filter(|known| is_same_commit(known, sha))
-                .unwrap_or(sha)
-                .clone()
-        }),
-        progress_description: note.cloned(),
-        dependencies: has_dependencies.then_some(dependencies),
-        status,
+        commit_sha: phase.commit_sha.clone().filter(|_| has_sha),
+        progress_description: note.or(no_note).filter(|_| has_note),
+        dependencies: has_dependencies.then(|| dependencies.cloned().collect()),
+        status: status.map(|word| if is_same { word } else { phase.status }),
     }
-}
-
-/// Whether one commit id abbreviates the other.
-fn is_same_commit(one: &str, other: &str) -> bool {
-    const SHORTEST: usize = 4;
-    let (one, other) = (one.to_ascii_lowercase(), other.to_ascii_lowercase());
-    one == other
-        || (one.len().min(other.len()) >= SHORTEST
-            && (one.starts_with(&other) || other.starts_with(&one)))
 }
 
 /// Makes a run without phases. The document has no id; the run gets a new one.
@@ -389,34 +254,20 @@ fn is_same_commit(one: &str, other: &str) -> bool {
 /// The first error in the document.
 pub fn begin(value: &Value, root: &str) -> Result<Workflow, Finding> {
     let document: Pipeline = read(value, &Workflow::default(), root)?;
-    let created_ms = document.created_at.0;
-    let named = value
-        .get("workflow_id")
-        .or_else(|| value.get("checkpoint_id"));
-    let named = named
-        .and_then(Value::as_str)
-        .filter(|id| run_id::is_legal(id));
-    let project = project_of(root);
-    let id = named.map_or_else(
-        || run_id::make("pipeline", project, created_ms),
-        str::to_owned,
-    );
-    Ok(Workflow::new(
+    let named = value.get("workflow_id").or(value.get("checkpoint_id"));
+    let id = named.and_then(Value::as_str);
+    Ok(new_run(
         id,
-        "pipeline".to_owned(),
-        project.to_owned(),
-        created_ms,
+        "pipeline",
+        project_of(root),
+        document.created_at,
     ))
 }
 
 fn entry_or_nothing<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Entry>, D::Error> {
     let value = Value::deserialize(from)?;
-    if is_nothing(&value) {
-        return Ok(None);
-    }
-    Entry::deserialize(value)
-        .map(Some)
-        .map_err(D::Error::custom)
+    let entry = (!is_nothing(&value)).then(|| Entry::deserialize(value));
+    entry.transpose().map_err(D::Error::custom)
 }
 
 /// Reads a status, leaving out words that are none.
