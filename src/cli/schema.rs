@@ -9,7 +9,7 @@ use crate::base::json::{self, JsonSchema, Serialize};
 use crate::commands::cat::CatAnswer;
 use crate::commands::restore::RestoreAnswer;
 use crate::commands::setup::SetupOutcome;
-use crate::commands::workflow::RewindAnswer;
+
 use crate::commands::workflow::report::{Checked, Next, TaskList};
 use crate::commands::{create, diff, show, status};
 use crate::config::environment::Environment;
@@ -46,6 +46,7 @@ use crate::workflow::engine::exchange::Exported;
 use crate::workflow::engine::recover::RecoverOutcome;
 use crate::workflow::engine::report::{Listed, Shown, Status};
 use crate::workflow::engine::resume::ResumeOutcome;
+use crate::workflow::engine::rewind::RewindOutcome;
 use crate::workflow::engine::transact::StepOutcome;
 use crate::workflow::profiles::pipeline_schema::PIPELINE_SCHEMA;
 
@@ -191,7 +192,7 @@ const RUN_ANSWERS: &[(&str, Schema)] = &answers! {
     "workflow.note" StepOutcome,
     "workflow.recover" RecoverOutcome,
     "workflow.resume" ResumeOutcome,
-    "workflow.rewind" RewindAnswer,
+    "workflow.rewind" RewindOutcome,
     "workflow.show" Shown,
     "workflow.status" Status,
 };

@@ -12,18 +12,16 @@ fn with_archive() -> Sandbox {
             ])
             .success();
     }
-    sandbox.run(&["phase", "start", "-w", "run1"]).success();
-    sandbox.run(&["workflow", "end", "run1"]).success();
-    sandbox
-        .run(&["workflow", "end", "--abandon", "bill"])
-        .success();
+    sandbox.ok("phase start -w run1");
+    sandbox.ok("workflow end run1");
+    sandbox.ok("workflow end --abandon bill");
     sandbox
 }
 
 #[test]
 fn what_would_change_an_archived_run_says_so_and_what_can_be_done() {
     let sandbox = with_archive();
-    let listed = || sandbox.run(&["workflow", "list", "--all"]).success();
+    let listed = || sandbox.ok("workflow list --all");
     let before = listed().stdout_has("in_progress, archived").stdout;
     for id in ["run1", "bill"] {
         for command in [
@@ -46,12 +44,9 @@ fn what_would_change_an_archived_run_says_so_and_what_can_be_done() {
     }
     assert_eq!(listed().stdout, before);
     sandbox
-        .run(&["workflow", "end", "--delete", "nope"])
-        .code(3)
+        .fails(3, "workflow end --delete nope")
         .stderr_has("no workflow 'nope'");
-    sandbox
-        .run(&["workflow", "end", "bill", "--purge", "--yes"])
-        .success();
+    sandbox.ok("workflow end bill --purge --yes");
 }
 
 #[test]
@@ -64,50 +59,17 @@ fn an_open_run_that_was_archived_is_not_offered_to_be_resumed() {
         assert_eq!(run.error_code(), "workflow_archived", "{run}");
     }
     sandbox
-        .run(&["workflow", "resume", "bill"])
-        .code(3)
+        .fails(3, "workflow resume bill")
         .stderr_has("workflow bill is abandoned");
-    let next = sandbox.run(&["workflow", "next", "run1"]).success();
+    let next = sandbox.ok("workflow next run1");
     next.stdout_has("workflow run1 is archived")
         .stdout_has("'checkpoint workflow export run1 --format plan'");
     sandbox
-        .run(&["workflow", "status", "run1"])
-        .success()
+        .ok("workflow status run1")
         .stdout_has("Next: none: workflow run1 is archived");
     // What is advised works.
-    let plan = sandbox
-        .run(&["workflow", "export", "run1", "--format", "plan"])
-        .success()
-        .stdout;
+    let plan = sandbox.ok("workflow export run1 --format plan").stdout;
     sandbox
         .write("plan.json", plan)
-        .run(&["workflow", "init", "--plan", "plan.json"])
-        .success();
-}
-
-#[test]
-fn a_run_that_is_archived_unfinished_is_named_so() {
-    let sandbox = Sandbox::new();
-    let init = "workflow init --id w1 --phase a --phase b";
-    sandbox.run(&init.split(' ').collect::<Vec<_>>()).success();
-    sandbox.run(&["phase", "start", "a"]).success();
-    let ended = sandbox.run(&["workflow", "end"]).success();
-    ended.stderr_has("1 of its phases in progress, 1 not begun");
-    sandbox
-        .run(&["workflow", "list"])
-        .success()
-        .stderr_has("'checkpoint workflow list --all' shows 1 archived");
-}
-
-#[test]
-fn a_phase_of_a_complete_run_is_refused_with_its_state() {
-    let sandbox = Sandbox::new();
-    let init = "workflow init --id w1 --phase a";
-    sandbox.run(&init.split(' ').collect::<Vec<_>>()).success();
-    sandbox.run(&["phase", "start"]).success();
-    sandbox.run(&["phase", "done"]).success();
-    sandbox
-        .run(&["phase", "done"])
-        .code(4)
-        .stderr_has("workflow w1 is complete");
+        .ok("workflow init --plan plan.json");
 }

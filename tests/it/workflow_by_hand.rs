@@ -13,15 +13,10 @@ fn push(list: &mut Value, value: Value) {
 #[test]
 fn five_phases_by_hand() {
     let sandbox = Sandbox::new();
-    sandbox.at("2026-03-24T12:00:00Z").step(&[
-        "workflow",
-        "init",
-        "--profile",
-        "phases",
-        "--preset",
-        "dotagent",
-    ]);
-    sandbox.step(&["phase", "start"]);
+    sandbox
+        .at("2026-03-24T12:00:00Z")
+        .go("workflow init --profile phases --preset dotagent");
+    sandbox.go("phase start");
     sandbox.write("memory/reports/demand.json", "{}");
     // "Add to completed_phases, advance current_phase, set phase_status = complete".
     let text = sandbox.edit(PHASES, |file| {
@@ -36,7 +31,7 @@ fn five_phases_by_hand() {
     assert_eq!(stands["completed"], json!(["REQUIREMENTS"]), "{stands}");
     assert_eq!(stands["phases"][1]["status"], "pending");
     assert_eq!(sandbox.read(PHASES), text);
-    sandbox.step(&["phase", "start"]);
+    sandbox.go("phase start");
     let file = phase_is(&sandbox, "ARCHITECTURE", "in_progress", &["REQUIREMENTS"]);
     assert_eq!(file["completed_phases"][0]["by"], "pm");
     sandbox.write("memory/reports/final_design.json", "{}");
@@ -51,13 +46,10 @@ fn five_phases_by_hand() {
         json!({"tasks": [{"id": "t", "status": "complete"}], "owner": "x"}).to_string(),
     );
     assert_eq!(
-        sandbox.step(&["phase", "done"])["completed"],
+        sandbox.go("phase done")["completed"],
         json!(["REQUIREMENTS", "ARCHITECTURE"])
     );
-    assert_eq!(
-        sandbox.step(&["task", "list"])["tasks"][0]["status"],
-        "complete"
-    );
+    assert_eq!(sandbox.go("task list")["tasks"][0]["status"], "complete");
     for (phase, output) in [
         ("IMPLEMENTATION", EXECUTION),
         ("VERIFICATION", "memory/reports/verification.json"),
@@ -123,7 +115,7 @@ fn a_pipeline_by_hand() {
             "{stands}"
         );
         assert_eq!(sandbox.read(PIPELINE), text);
-        let words = sandbox.run(&["workflow", "status"]).success().stdout;
+        let words = sandbox.ok("workflow status").stdout;
         assert!(
             words.contains(&format!("Completed ({} phases)", at + 1)) || at == 0 || at == 3,
             "{words}"
@@ -131,10 +123,7 @@ fn a_pipeline_by_hand() {
     }
     assert_eq!(sandbox.stands()["status"], "complete");
     assert_eq!(
-        sandbox
-            .run(&["phase", "start", "--json"])
-            .code(4)
-            .error_code(),
+        sandbox.fails(4, "phase start --json").error_code(),
         "workflow_ended"
     );
 }
@@ -160,7 +149,7 @@ fn a_checkpoint_of_the_registry_by_hand() {
         stands["phases"][1]["status"], "in_progress",
         "it was said to be the current one"
     );
-    sandbox.step(&["workflow", "note", "--set", "a=1"]);
+    sandbox.go("workflow note --set a=1");
     assert_eq!(sandbox.json_of(&path)["schema_note"], "x");
     sandbox.edit(&path, |file| {
         file["completed_phases"] = json!([1, 2]);

@@ -55,10 +55,7 @@ fn a_long_run_costs_little_time_and_little_room() {
         }));
         times.push(timed(&sandbox, &["phase", "done", id]));
     }
-    let shown = sandbox
-        .run(&["workflow", "show", "--json"])
-        .success()
-        .data();
+    let shown = sandbox.ok("workflow show --json").data();
     assert!(
         shown["log"].as_array().expect("a log").len() > times.len(),
         "each transition is in the log"
@@ -66,7 +63,7 @@ fn a_long_run_costs_little_time_and_little_room() {
     assert_eq!(shown["status"], "complete");
     let packs = packs_below(&sandbox.store());
     assert!(packs <= MOST_PACKS, "{packs} packs");
-    sandbox.run(&["prune"]).success();
+    sandbox.ok("prune");
     let room = sandbox.store_bytes();
     let allowed = BYTES_PER_THOUSAND.max(BYTES_PER_THOUSAND * times.len() as u64 / 1000);
     assert!(
@@ -74,7 +71,7 @@ fn a_long_run_costs_little_time_and_little_room() {
         "{room} bytes after {} transitions",
         times.len()
     );
-    sandbox.run(&["verify", "--full"]).success();
+    sandbox.ok("verify --full");
     if std::env::var_os("CHECKPOINT_TIMED").is_some() {
         times.sort_unstable();
         let over = |time: &Duration| time.saturating_sub(start);

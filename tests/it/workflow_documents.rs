@@ -41,14 +41,11 @@ fn a_run_of_the_registry_has_a_file_whatever_its_id() {
     let path = format!("{REGISTRY}/t_my_app_20261122_100000.json");
     assert_eq!(registered(&sandbox), ["t_my_app_20261122_100000.json"]);
     assert_eq!(sandbox.json_of(&path)["checkpoint_id"], "f1");
-    sandbox.step(&["phase", "start", "a"]);
+    sandbox.go("phase start a");
     sandbox.edit(&path, |file| {
         file["workflow_state"]["plan_path"] = "p.md".into();
     });
-    assert_eq!(
-        sandbox.step(&["phase", "done"])["state"]["plan_path"],
-        "p.md"
-    );
+    assert_eq!(sandbox.go("phase done")["state"]["plan_path"], "p.md");
     assert_eq!(sandbox.json_of(&path)["completed_phases"], json!([1]));
     // Another run without a name, in the same second, would need the same file.
     let again = [&["workflow", "init", "--id", "f2", "--json"], &words[..]].concat();
@@ -117,7 +114,7 @@ fn the_registry_names_the_project_in_its_id_and_its_state() {
         sandbox.json_of(&path)["workflow_state"],
         json!({"project_name": "my_proj_x"})
     );
-    sandbox.step(&["workflow", "note", "--set", "plan_path=p.md"]);
+    sandbox.go("workflow note --set plan_path=p.md");
     let state = json!({"project_name": "my_proj_x", "plan_path": "p.md"});
     assert_eq!(sandbox.json_of(&path)["workflow_state"], state);
     // Scripts save and load by that name.
@@ -125,15 +122,7 @@ fn the_registry_names_the_project_in_its_id_and_its_state() {
         "../state.json",
         json!({"workflow_state": {"project_name": "my_proj_x", "n": 1}}).to_string(),
     );
-    let saved = sandbox.step(&[
-        "workflow",
-        "import",
-        "../state.json",
-        "--type",
-        "implement",
-        "--profile",
-        "registry",
-    ]);
+    let saved = sandbox.go("workflow import ../state.json --type implement --profile registry");
     assert_eq!(
         (&saved["id"], &saved["state"]["n"]),
         (&made["id"], &1.into())
@@ -165,7 +154,7 @@ fn an_imported_run_with_an_odd_id_is_kept_in_a_file_from_then_on() {
     sandbox
         .at("2026-11-22T10:00:00Z")
         .write("../document.json", document.to_string());
-    let made = sandbox.step(&["workflow", "import", "../document.json", "--keep-files"]);
+    let made = sandbox.go("workflow import ../document.json --keep-files");
     assert_eq!(made["phases"].as_array().map(Vec::len), Some(300));
     let names = registered(&sandbox);
     assert_eq!(names.len(), 1, "{names:?}");
@@ -193,10 +182,10 @@ fn both_files_of_the_phases_name_the_run_as_its_writer_does() {
     sandbox
         .at("2026-11-22T10:00:00Z")
         .write(PHASES, phase.to_string());
-    sandbox.step(&["task", "add", "t"]);
+    sandbox.go("task add t");
     assert_eq!(sandbox.json_of(PHASES)["workflow_id"], "wf – ünï/№1");
     assert_eq!(sandbox.json_of(EXECUTION)["workflow_id"], "wf – ünï/№1");
-    sandbox.step(&["task", "start", "t"]);
+    sandbox.go("task start t");
     assert_eq!(sandbox.stands()["valid"], true);
 }
 
@@ -213,10 +202,7 @@ fn a_task_names_its_output_in_the_words_of_its_writer() {
         sandbox
             .write(EXECUTION, tasks.to_string())
             .write("out/t.json", r#"{"status": "complete"}"#);
-        sandbox
-            .run(&["workflow", "recover"])
-            .success()
-            .stdout_has("out/t.json");
+        sandbox.ok("workflow recover").stdout_has("out/t.json");
         let task = sandbox.json_of(EXECUTION)["tasks"][0].clone();
         assert_eq!(
             (&task[key], &task["status"]),
@@ -244,14 +230,11 @@ fn what_a_plan_calls_its_dependencies_counts() {
             &["--plan", "../plan.json", "--profile", "pipeline"],
         );
         assert_eq!(
-            sandbox
-                .run(&["phase", "start", "b", "--json"])
-                .code(4)
-                .error_code(),
+            sandbox.fails(4, "phase start b --json").error_code(),
             "dependencies_unmet"
         );
         assert_eq!(
-            sandbox.step(&["workflow", "export", "--format", "plan"])["document"],
+            sandbox.go("workflow export --format plan")["document"],
             plan
         );
         let remaining = sandbox.json_of(PIPELINE)["remaining_phases"].clone();
@@ -266,13 +249,10 @@ fn what_a_plan_calls_its_dependencies_counts() {
         "created_at": "2026-11-22T08:00:00Z", "updated_at": "2026-11-22T08:00:00Z"});
     sandbox.write(PIPELINE, state.to_string());
     assert_eq!(
-        sandbox
-            .run(&["phase", "start", "b", "--json"])
-            .code(4)
-            .error_code(),
+        sandbox.fails(4, "phase start b --json").error_code(),
         "dependencies_unmet"
     );
-    sandbox.step(&["phase", "start", "a"]);
+    sandbox.go("phase start a");
     assert_eq!(
         sandbox.json_of(PIPELINE)["remaining_phases"][0],
         state["remaining_phases"][1]
@@ -280,8 +260,7 @@ fn what_a_plan_calls_its_dependencies_counts() {
     let twice = json!({"phases": [{"id": "a"}, {"id": "c"}, {"id": "b", "deps": ["a"], "dependencies": ["c"]}]});
     sandbox.write("../plan.json", twice.to_string());
     sandbox
-        .run(&["workflow", "init", "--plan", "../plan.json"])
-        .code(2)
+        .fails(2, "workflow init --plan ../plan.json")
         .stderr_has("phases[2]");
 }
 
@@ -300,14 +279,14 @@ fn a_byte_order_mark_is_no_damage() {
         marked(state.to_string()),
         "what says the same stays as it was written"
     );
-    sandbox.step(&["phase", "done"]);
+    sandbox.go("phase done");
     sandbox.write(
         "../plan.json",
         marked(json!({"phases": [{"id": "x"}]}).to_string()),
     );
     init(&sandbox, &["--plan", "../plan.json"]);
     sandbox.write("../state.json", marked(state.to_string()));
-    sandbox.step(&["workflow", "import", "../state.json"]);
+    sandbox.go("workflow import ../state.json");
 }
 
 #[test]
@@ -322,9 +301,6 @@ fn a_plan_of_which_all_is_done_begins_no_run_that_could_never_end() {
         "complete"
     );
     assert_eq!(sandbox.json_of(PHASES)["phase_status"], "complete");
-    sandbox
-        .run(&["workflow", "next"])
-        .success()
-        .stdout_has("workflow complete");
+    sandbox.ok("workflow next").stdout_has("workflow complete");
     init(&sandbox, &["--phase", "b", "--profile", "phases"]);
 }

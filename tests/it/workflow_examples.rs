@@ -140,7 +140,7 @@ fn project() -> Sandbox {
 
 #[track_caller]
 fn is_valid_and_comes_back(sandbox: &Sandbox, format: &str, value: &Value) {
-    sandbox.run(&["workflow", "check"]).success();
+    sandbox.ok("workflow check");
     let run = sandbox
         .run(&["workflow", "export", "--format", format])
         .success();
@@ -155,7 +155,7 @@ fn imported(format: &str, value: &Value) {
         sandbox.write(FIVE[2].1, "{}");
     }
     sandbox.write("given.json", value.to_string());
-    sandbox.run(&["workflow", "import", "given.json"]).success();
+    sandbox.ok("workflow import given.json");
     is_valid_and_comes_back(&sandbox, format, value);
 }
 
@@ -166,18 +166,14 @@ fn found(format: &str, path: &str, value: &Value) {
         sandbox.write(FIVE[2].1, "{}");
     }
     sandbox.write(path, value.to_string());
-    sandbox.run(&["workflow", "status"]).success();
+    sandbox.ok("workflow status");
     is_valid_and_comes_back(&sandbox, format, value);
     assert_eq!(
         sandbox.read(path),
         value.to_string(),
         "what says the same is not written anew"
     );
-    let log = sandbox
-        .run(&["workflow", "show", "--json"])
-        .success()
-        .data()["log"]
-        .clone();
+    let log = sandbox.json("workflow show")["log"].clone();
     let files = if format == "phases" { 2 } else { 1 };
     assert_eq!(
         log.as_array().map(Vec::len),
@@ -216,13 +212,13 @@ fn a_phase_whose_output_is_gone_is_rightly_not_valid() {
     sandbox
         .remove(FIVE[0].1)
         .write(PHASES, phases(1, "in_progress").to_string());
-    let run = sandbox.run(&["workflow", "check", "--json"]).code(6);
+    let run = sandbox.fails(6, "workflow check --json");
     assert!(
         run.stdout.contains("output_missing") && run.stdout.contains(FIVE[0].1),
         "{run}"
     );
     sandbox.write(FIVE[0].1, "{}");
-    sandbox.run(&["workflow", "check"]).success();
+    sandbox.ok("workflow check");
 }
 
 #[test]
@@ -246,7 +242,7 @@ fn what_is_old_is_told_and_not_held_against_it() {
     for (path, value) in [(PIPELINE, pipeline()), (REGISTRY, registry())] {
         let sandbox = project();
         sandbox.write(path, value.to_string());
-        let run = sandbox.run(&["workflow", "check", "--json"]).success();
+        let run = sandbox.ok("workflow check --json");
         assert!(run.stdout.contains("\"stale\""), "{run}");
     }
 }
@@ -258,16 +254,7 @@ fn plans_come_in_and_go_out() {
             imported("plan", &value);
             let sandbox = project();
             sandbox.write("plan.json", value.to_string());
-            sandbox
-                .run(&[
-                    "workflow",
-                    "init",
-                    "--profile",
-                    "pipeline",
-                    "--plan",
-                    "plan.json",
-                ])
-                .success();
+            sandbox.ok("workflow init --profile pipeline --plan plan.json");
             is_valid_and_comes_back(&sandbox, "plan", &value);
         }
     }
@@ -279,9 +266,8 @@ fn files_before_issues_are_out_of_order_and_the_other_plan_is_not() {
         let sandbox = project();
         sandbox
             .write("plan.json", plan.to_string())
-            .run(&["workflow", "import", "plan.json"])
-            .success();
-        let checked = sandbox.run(&["workflow", "check", "--json"]).success();
+            .ok("workflow import plan.json");
+        let checked = sandbox.ok("workflow check --json");
         let order = checked.data()["order"].clone();
         assert_eq!(order == json!([]), is_early, "{order}");
     }
@@ -301,10 +287,7 @@ fn several_of_one_kind_lie_side_by_side() {
     sandbox
         .write(".claude/checkpoints/README.md", "# Checkpoints")
         .write(".claude/checkpoints/x.json", "{");
-    let listed = sandbox
-        .run(&["workflow", "list", "--json"])
-        .success()
-        .data();
+    let listed = sandbox.json("workflow list");
     assert_eq!(
         listed["workflows"].as_array().map(Vec::len),
         Some(2),

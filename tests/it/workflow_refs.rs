@@ -17,26 +17,18 @@ fn with_runs() -> Sandbox {
             .success();
         sandbox.run(&["workflow", "end", "--abandon", id]).success();
     }
-    sandbox
-        .run(&[
-            "workflow", "init", "--id", "w", "--phase", "a", "--phase", "b",
-        ])
-        .success();
-    sandbox.run(&["phase", "start"]).success();
-    sandbox.run(&["phase", "progress", "half"]).success();
+    sandbox.ok("workflow init --id w --phase a --phase b");
+    sandbox.ok("phase start");
+    sandbox.ok("phase progress half");
     sandbox
 }
 
 /// The list of runs, and the history of the one under way.
 fn told(sandbox: &Sandbox) -> (String, String) {
-    let listed = sandbox.run(&["workflow", "list", "--all"]).success().stdout;
+    let listed = sandbox.ok("workflow list --all").stdout;
     (
         listed,
-        sandbox
-            .run(&["workflow", "show", "--json"])
-            .success()
-            .data()["log"]
-            .to_string(),
+        sandbox.ok("workflow show --json").data()["log"].to_string(),
     )
 }
 
@@ -52,22 +44,16 @@ fn a_run_whose_ref_is_lost_is_missed_and_comes_back() {
             fs::remove_file(&gone)
         }
         .expect("it can be removed");
-        sandbox
-            .run(&["verify"])
-            .success()
-            .stdout_has("its ref is torn or gone");
-        let made = sandbox
-            .write("f", lost)
-            .run(&["create", "--json"])
-            .success();
+        sandbox.ok("verify").stdout_has("its ref is torn or gone");
+        let made = sandbox.write("f", lost).ok("create --json");
         assert!(
             made.warning_codes()
                 .contains(&"workflow_restored".to_owned()),
             "{lost}: {made}"
         );
-        sandbox.run(&["prune"]).success();
+        sandbox.ok("prune");
         assert_eq!(told(&sandbox), before, "{lost}");
-        sandbox.run(&["verify", "--full"]).success();
+        sandbox.ok("verify --full");
     }
 }
 
@@ -76,19 +62,17 @@ fn nothing_is_pruned_that_a_lost_ref_named() {
     let sandbox = with_runs();
     let before = told(&sandbox);
     fs::remove_dir_all(sandbox.store().join("refs/workflows")).expect("refs");
-    sandbox.run(&["prune"]).success();
+    sandbox.ok("prune");
     assert_eq!(told(&sandbox), before);
 }
 
 #[test]
 fn a_run_that_was_removed_does_not_come_back() {
     let sandbox = with_runs();
-    sandbox
-        .run(&["workflow", "end", "--abandon", "w"])
-        .success();
+    sandbox.ok("workflow end --abandon w");
     sandbox.write("f", "2").create("two");
-    sandbox.run(&["workflow", "status"]).code(3);
-    sandbox.run(&["verify", "--full"]).success();
+    sandbox.fails(3, "workflow status");
+    sandbox.ok("verify --full");
     let path = sandbox.store().join("checkpoint/workflows");
     let roll = fs::read_to_string(&path).expect("the roll");
     assert!(!roll.contains("refs/workflows/"), "{roll}");
@@ -116,11 +100,9 @@ fn what_stands_in_the_place_of_a_folder_of_refs_stops_nothing() {
             let context = format!("refs/{place} holds {content:?}");
             sandbox.write("f", "2").create("two");
             assert_eq!(told(&sandbox), before, "{context}");
-            sandbox
-                .run(&["workflow", "note", "--decision", "later"])
-                .success();
-            sandbox.run(&["verify", "--full"]).success();
-            sandbox.run(&["prune"]).success();
+            sandbox.ok("workflow note --decision later");
+            sandbox.ok("verify --full");
+            sandbox.ok("prune");
             assert!(sandbox.listed_ids().len() >= 2, "{context}");
         }
     }
@@ -141,7 +123,7 @@ fn a_packed_ref_whose_name_can_be_no_file_is_passed_over() {
         )
         .expect("a file");
         sandbox.write("f", "2").create("two");
-        sandbox.run(&["verify"]).success();
+        sandbox.ok("verify");
         assert_eq!(told(&sandbox), before);
     }
 }
@@ -156,13 +138,9 @@ fn a_roll_that_is_missing_or_damaged_is_made_from_the_refs() {
     assert_eq!(fs::read_to_string(&path).expect("it is made again"), roll);
     fs::write(&path, roll.replace("refs", "shelf")).expect("it can be damaged");
     sandbox
-        .run(&["verify"])
-        .success()
+        .ok("verify")
         .stdout_has("checkpoint/workflows: its checksum is wrong");
-    sandbox
-        .run(&["workflow", "list", "--all"])
-        .success()
-        .stdout_has("older");
+    sandbox.ok("workflow list --all").stdout_has("older");
     sandbox.write("f", "3").create("three");
     assert_eq!(fs::read_to_string(&path).expect("it is made again"), roll);
 }

@@ -45,7 +45,7 @@ fn story() -> (Sandbox, Tree, Value) {
         .chmod("a", 0o755)
         .symlink("link", "a");
     let then = (own(&sandbox), state(&sandbox));
-    sandbox.run(&["phase", "start", "two"]).success();
+    sandbox.ok("phase start two");
     (sandbox, then.0, then.1)
 }
 
@@ -65,10 +65,7 @@ fn own(sandbox: &Sandbox) -> Tree {
 
 /// The state without times and the count of resumes, which a rewind keeps.
 fn state(sandbox: &Sandbox) -> Value {
-    let raw = sandbox
-        .run(&["workflow", "export", "--format", "state"])
-        .success()
-        .stdout;
+    let raw = sandbox.ok("workflow export --format state").stdout;
     let mut state: Value = serde_json::from_str(&raw).unwrap();
     strip(&mut state);
     state
@@ -100,12 +97,8 @@ fn ruin(sandbox: &Sandbox) {
     sandbox
         .run(&["workflow", "note", "--decision", "a bad one"])
         .success();
-    sandbox
-        .run(&["workflow", "note", "--set", "key=1"])
-        .success();
-    sandbox
-        .run(&["workflow", "resume", "--choose", "y"])
-        .success();
+    sandbox.ok("workflow note --set key=1");
+    sandbox.ok("workflow resume --choose y");
 }
 
 fn rewind(sandbox: &Sandbox, args: &[&str]) -> crate::bench::Run {
@@ -126,10 +119,7 @@ fn both_are_as_they_were_and_an_undo_brings_the_files_back() {
         .stdout_has("'checkpoint undo' takes this back");
     assert_eq!(own(&sandbox), tree);
     assert_eq!(state(&sandbox), before);
-    let data = sandbox
-        .run(&["workflow", "status", "--json"])
-        .success()
-        .data();
+    let data = sandbox.ok("workflow status --json").data();
     assert_eq!(
         (&data["resume_count"], &data["current"]),
         (&1.into(), &Value::Null),
@@ -144,8 +134,8 @@ fn both_are_as_they_were_and_an_undo_brings_the_files_back() {
     sandbox.undo().success();
     assert_eq!(own(&sandbox), ruined);
     assert_eq!((state(&sandbox), profile_bytes(&sandbox)), (before, kept));
-    sandbox.run(&["workflow", "check"]).success();
-    sandbox.run(&["phase", "start", "two"]).success();
+    sandbox.ok("workflow check");
+    sandbox.ok("phase start two");
 }
 
 #[test]
@@ -166,15 +156,12 @@ fn files_alone_leave_the_state_and_state_alone_the_files() {
 #[test]
 fn a_run_that_is_complete_can_be_taken_back_to_its_beginning() {
     let (sandbox, ..) = story();
-    sandbox.run(&["phase", "done"]).success();
-    sandbox.run(&["phase", "start", "three"]).success();
-    sandbox.run(&["phase", "done"]).success();
+    sandbox.ok("phase done");
+    sandbox.ok("phase start three");
+    sandbox.ok("phase done");
     assert!(!sandbox.exists(REGISTRY), "it is complete");
     rewind(&sandbox, &["one", "--both", "--yes"]).success();
-    let data = sandbox
-        .run(&["workflow", "status", "--json"])
-        .success()
-        .data();
+    let data = sandbox.ok("workflow status --json").data();
     assert_eq!(
         (&data["status"], &data["percent"]),
         (&"pending".into(), &0.into())
@@ -206,10 +193,7 @@ fn a_checkpoint_that_is_gone_is_told() {
     let (sandbox, ..) = story();
     ruin(&sandbox);
     let before = (sandbox.tree(), state(&sandbox));
-    let data = sandbox
-        .run(&["workflow", "status", "--json"])
-        .success()
-        .data();
+    let data = sandbox.ok("workflow status --json").data();
     let id = data["phases"][1]["before_id"].as_str().unwrap().to_owned();
     sandbox.run(&["delete", &id[..8], "--yes"]).success();
     for what in ["--both", "--files"] {
@@ -229,10 +213,8 @@ fn a_checkpoint_that_is_gone_is_told() {
 #[test]
 fn a_phase_without_a_checkpoint_has_no_files_to_go_back_to() {
     let (sandbox, ..) = story();
-    sandbox.run(&["phase", "done"]).success();
-    sandbox
-        .run(&["phase", "start", "three", "--no-snapshot"])
-        .success();
+    sandbox.ok("phase done");
+    sandbox.ok("phase start three --no-snapshot");
     rewind(&sandbox, &["three", "--both", "--yes"])
         .code(3)
         .stderr_has("no checkpoint was made before phase three");

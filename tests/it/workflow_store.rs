@@ -95,8 +95,8 @@ fn a_transition_is_never_taken_for_a_checkpoint() {
     let text = fs::read_to_string(&manifest).unwrap();
     fs::remove_file(&manifest).unwrap();
     assert_eq!(sandbox.listed_ids(), ids, "for a reader");
-    sandbox.run(&["verify"]).success();
-    sandbox.run(&["prune"]).success();
+    sandbox.ok("verify");
+    sandbox.ok("prune");
     assert_eq!(sandbox.listed_ids(), ids, "for a writer");
     // Torn refs too, and a row that names a transition.
     for entry in fs::read_dir(sandbox.store().join("refs/checkpoints")).unwrap() {
@@ -108,7 +108,7 @@ fn a_transition_is_never_taken_for_a_checkpoint() {
     )
     .unwrap();
     assert_eq!(sandbox.listed_ids(), ids);
-    sandbox.run(&["prune"]).success();
+    sandbox.ok("prune");
     fs::remove_file(&manifest).unwrap();
     sandbox.write("a", "3").create("third");
     assert_eq!(sandbox.listed_ids().len(), 3);
@@ -121,36 +121,31 @@ fn a_torn_ref_stops_nothing_and_comes_back() {
     let (sandbox, [.., three]) = story();
     let path = sandbox.store().join("refs/workflows/w");
     fs::write(&path, "").unwrap();
-    sandbox.run(&["list"]).success();
-    sandbox.run(&["status"]).success();
+    sandbox.ok("list");
+    sandbox.ok("status");
     sandbox
-        .run(&["verify"])
-        .success()
+        .ok("verify")
         .stdout_has("workflow w: its ref is torn");
     assert_eq!(
         fs::read(&path).unwrap(),
         b"",
         "who only reads writes nothing"
     );
-    let run = sandbox.write("a", "3").run(&["create", "--json"]).success();
+    let run = sandbox.write("a", "3").ok("create --json");
     assert_eq!(run.warning_codes(), ["workflow_restored"]);
     assert_eq!(tip(&sandbox.store(), "w"), Some(three));
     fs::write(sandbox.store().join("refs/workflows/unknown"), "?").unwrap();
     sandbox.write("a", "4").create("still");
-    sandbox
-        .run(&["verify"])
-        .code(6)
-        .stdout_has("workflow unknown");
-    sandbox.run(&["prune"]).code(6).stderr_has(
+    sandbox.fails(6, "verify").stdout_has("workflow unknown");
+    sandbox.fails(6, "prune").stderr_has(
         &os::native("refs/workflows/unknown".into())
             .display()
             .to_string(),
     );
     sandbox
-        .run(&["verify", "--repair"])
-        .code(6)
+        .fails(6, "verify --repair")
         .stdout_has("lost: refs/workflows/unknown");
-    sandbox.run(&["verify"]).success();
+    sandbox.ok("verify");
     assert_eq!(tip(&sandbox.store(), "w"), Some(three));
 }
 
@@ -160,7 +155,7 @@ fn a_prune_keeps_whole_lines_and_takes_those_that_were_deleted() {
     let store = sandbox.store();
     let other = record(&store, &workflow("v", "x"));
     locked(&store, |locked| locked.archive_workflow("v")).unwrap();
-    sandbox.run(&["prune", "--keep", "1", "--yes"]).success();
+    sandbox.ok("prune --keep 1 --yes");
     assert_eq!(line(&store, "w"), [three, two, one]);
     assert_eq!(
         open(&store).archived_workflows().unwrap(),
@@ -171,7 +166,7 @@ fn a_prune_keeps_whole_lines_and_takes_those_that_were_deleted() {
     for (id, archived) in [("w", false), ("v", true)] {
         assert!(locked(&store, |locked| locked.delete_workflow(id, archived)).unwrap());
     }
-    sandbox.run(&["prune"]).success();
+    sandbox.ok("prune");
     for gone in [one, two, three, other] {
         assert!(!open(&store).objects().contains(&gone));
     }
@@ -222,18 +217,18 @@ fn damage_in_a_line_is_named_and_a_repair_keeps_what_is_newer() {
         fs::remove_file(pack).unwrap();
         fs::remove_file(pack.with_extension("idx")).unwrap();
     }
-    sandbox.run(&["verify"]).code(6).stdout_has("workflow w");
+    sandbox.fails(6, "verify").stdout_has("workflow w");
     assert_eq!(sandbox.listed().len(), 1);
     sandbox.restore(&id).success();
     let state = open(&sandbox.store()).workflow_state(tip_before).unwrap();
-    let repaired = sandbox.run(&["verify", "--repair"]).code(6);
+    let repaired = sandbox.fails(6, "verify --repair");
     assert!(
         repaired
             .stdout
             .contains("refs/workflows/w (transitions before"),
         "{repaired}"
     );
-    sandbox.run(&["verify", "--full"]).success();
+    sandbox.ok("verify --full");
     let kept = line(&sandbox.store(), "w");
     assert_eq!(kept.len(), 1);
     let store = open(&sandbox.store());
@@ -247,7 +242,7 @@ fn damage_in_a_line_is_named_and_a_repair_keeps_what_is_newer() {
     );
     fsck(&sandbox);
     let next = record(&sandbox.store(), &workflow("w", "z"));
-    sandbox.run(&["verify", "--repair"]).success();
+    sandbox.ok("verify --repair");
     assert_eq!(
         tip(&sandbox.store(), "w"),
         Some(next),
@@ -262,7 +257,7 @@ fn a_salvage_of_an_unusable_store_brings_workflows_along() {
     fs::write(sandbox.store().join("refs/workflows/torn"), "").unwrap();
     fs::remove_file(sandbox.store().join("HEAD")).unwrap();
     fs::create_dir(sandbox.store().join("HEAD")).unwrap();
-    sandbox.write("a", "3").run(&["create"]).success();
+    sandbox.write("a", "3").ok("create");
     assert_eq!(sandbox.listed().len(), 3);
     assert_eq!(line(&sandbox.store(), "w"), [three, two, one]);
     assert_eq!(tip(&sandbox.store(), "torn"), Some(torn));
@@ -405,14 +400,12 @@ fn what_an_open_workflow_names_is_not_evicted() {
     let mut run = workflow("w", "x");
     (run.phases[0].status, run.phases[0].before) = (PhaseStatus::InProgress, Some(needed));
     record(&sandbox.store(), &run);
-    sandbox
-        .run(&["prune", "--keep", "1", "--yes", "--dry-run"])
-        .success();
-    sandbox.run(&["prune", "--keep", "1", "--yes"]).success();
+    sandbox.ok("prune --keep 1 --yes --dry-run");
+    sandbox.ok("prune --keep 1 --yes");
     assert_eq!(sandbox.listed_ids().len(), 2);
     assert!(sandbox.listed_ids().contains(&short));
     run.status = RunStatus::Complete;
     record(&sandbox.store(), &run);
-    sandbox.run(&["prune", "--keep", "1", "--yes"]).success();
+    sandbox.ok("prune --keep 1 --yes");
     assert!(!sandbox.listed_ids().contains(&short));
 }

@@ -12,8 +12,6 @@ use crate::commands::restore;
 use crate::commands::workflow::report::{Checked, Next, TaskList, conflicts, place};
 use crate::commands::workflow::resume::RecoverArgs;
 use crate::error::sentence::CommandWords;
-use crate::model::json::{ChangeJson, CheckpointRef, plan_changes};
-use crate::ops::restore::restore_options::RestoreOutcome;
 use crate::workflow::documents::render;
 use crate::workflow::engine::end::{CleanupOptions, EndMode, EndOutcome, cleanup, end};
 use crate::workflow::engine::exchange::{self, ExportOptions, Exported, ImportOptions};
@@ -116,7 +114,6 @@ pub enum WorkflowCommand {
 pub struct RunArgs {
     /// Run: its id or the beginning of it, its project, type or description [default: the newest
     /// open one]
-    #[arg(value_name = "WORKFLOW")]
     pub workflow: Option<String>,
 }
 
@@ -143,7 +140,6 @@ pub enum PhaseCommand {
     /// Record the progress of a phase
     Progress {
         /// What is done, and what comes next
-        #[arg(value_name = "TEXT")]
         text: String,
         /// Phase [default: the only one under way]
         #[arg(long, value_name = "PHASE")]
@@ -153,7 +149,6 @@ pub enum PhaseCommand {
     /// Record that a phase failed; it can be started again
     Fail {
         /// Phase [default: the only one under way]
-        #[arg(value_name = "PHASE")]
         phase: Option<String>,
         /// What went wrong
         #[arg(long, value_name = "TEXT")]
@@ -165,7 +160,6 @@ pub enum PhaseCommand {
     /// Skip a phase
     Skip {
         /// Phase
-        #[arg(value_name = "PHASE")]
         phase: String,
         /// Reason
         #[arg(long, value_name = "TEXT", default_value = "")]
@@ -174,7 +168,6 @@ pub enum PhaseCommand {
     /// Record the user's approval of a phase
     Approve {
         /// Phase [default: the only one under way]
-        #[arg(value_name = "PHASE")]
         phase: Option<String>,
     },
 }
@@ -195,8 +188,7 @@ pub enum TaskCommand {
     /// Add a task
     Add {
         /// Id of the new task
-        #[arg(value_name = "TASK")]
-        id: String,
+        task: String,
         /// Short description
         #[arg(long, value_name = "TEXT")]
         name: Option<String>,
@@ -210,8 +202,7 @@ pub enum TaskCommand {
     /// Start a task
     Start {
         /// Task
-        #[arg(value_name = "TASK")]
-        id: String,
+        task: String,
         /// Agent that does the task
         #[arg(long, value_name = "NAME")]
         agent: Option<String>,
@@ -219,8 +210,7 @@ pub enum TaskCommand {
     /// End a task
     Done {
         /// Task
-        #[arg(value_name = "TASK")]
-        id: String,
+        task: String,
         /// Note about the result
         #[arg(long, value_name = "TEXT")]
         note: Option<String>,
@@ -228,8 +218,7 @@ pub enum TaskCommand {
     /// Record that a task failed; it can be started again
     Fail {
         /// Task
-        #[arg(value_name = "TASK")]
-        id: String,
+        task: String,
         /// What went wrong
         #[arg(long, value_name = "TEXT")]
         error: String,
@@ -237,8 +226,7 @@ pub enum TaskCommand {
     /// Make a task pending again
     Reset {
         /// Task
-        #[arg(value_name = "TASK")]
-        id: String,
+        task: String,
     },
     /// List the tasks
     List {
@@ -398,7 +386,7 @@ impl Command for TaskArgs {
                 return Ok(Done::new(Either::Second(tasks), warnings));
             }
             TaskCommand::Add {
-                id,
+                task,
                 name,
                 phase,
                 output,
@@ -409,15 +397,15 @@ impl Command for TaskArgs {
                     output,
                     ..Task::default()
                 };
-                Change::of_task("add", &id)
+                Change::of_task("add", &task)
             }
-            TaskCommand::Start { id, agent } => {
+            TaskCommand::Start { task, agent } => {
                 given.task.agent = agent;
-                Change::of_task("start", &id)
+                Change::of_task("start", &task)
             }
-            TaskCommand::Done { id, note } => Change::of_task("done", &id).noting(note),
-            TaskCommand::Fail { id, error } => Change::of_task("fail", &id).noting(error),
-            TaskCommand::Reset { id } => Change::of_task("reset", &id),
+            TaskCommand::Done { task, note } => Change::of_task("done", &task).noting(note),
+            TaskCommand::Fail { task, error } => Change::of_task("fail", &task).noting(error),
+            TaskCommand::Reset { task } => Change::of_task("reset", &task),
         };
         let changed = step(context, &self.step, &Change { given, ..change })?;
         Ok(Done::from(changed).map(Either::First))
@@ -491,37 +479,11 @@ fn in_words(event: &Change) -> String {
     format!("{noun} {} {done}", escape(object))
 }
 
-/// A run that was taken back.
-#[derive(Serialize, JsonSchema)]
-pub struct RewindAnswer {
-    #[serde(flatten)]
-    outcome: RewindOutcome,
-    /// What was done to the files; null if they were not taken back.
-    rewound: Option<RewoundFiles>,
-}
-
-#[derive(Serialize, JsonSchema)]
-struct RewoundFiles {
-    restored_from: CheckpointRef,
-    safety: Option<CheckpointRef>,
-    changes: Vec<ChangeJson>,
-}
-
-impl RewoundFiles {
-    fn new(files: &RestoreOutcome) -> Self {
-        Self {
-            restored_from: CheckpointRef::new(&files.target),
-            safety: files.safety.as_ref().map(CheckpointRef::new),
-            changes: plan_changes(&files.plan),
-        }
-    }
-}
-
 pub fn rewind(
     context: &Context,
     cmd: &CommandContext<'_>,
     mut options: RewindOptions,
-) -> Result<(RewindAnswer, Vec<Warning>)> {
+) -> Result<(RewindOutcome, Vec<Warning>)> {
     options.yes = cmd.global.yes;
     if !(options.files || options.state || options.both) {
         return Err(Error::usage(
@@ -534,22 +496,19 @@ pub fn rewind(
         let again = CommandWords::new(["restore", &before]);
         PlanArgs::default().resolve(context, false, &again)?;
     }
-    let (outcome, warnings) = rewind::rewind(
+    rewind::rewind(
         context,
         &options,
         &mut |planned| restore::consent(context, cmd, planned, None, None),
         &mut |what| cmd.ask(context, &what, &format!("{what}?")),
-    )?;
-    let rewound = outcome.files.as_ref().map(RewoundFiles::new);
-    Ok((RewindAnswer { outcome, rewound }, warnings))
+    )
 }
 
-impl Text for RewindAnswer {
+impl Text for RewindOutcome {
     fn write(&self, out: &mut Out<'_>) {
-        let outcome = &self.outcome;
-        let would = if outcome.dry_run { "would go" } else { "went" };
-        let to = escape(&outcome.to);
-        if let Some(files) = &outcome.files {
+        let would = if self.dry_run { "would go" } else { "went" };
+        let to = escape(&self.to);
+        if let Some(files) = &self.files {
             let written = files.plan.write.len() + files.plan.chmod.len();
             let deleted = files.plan.delete.len();
             let undo = files.safety.as_ref();
@@ -559,8 +518,8 @@ impl Text for RewindAnswer {
                 "The files {would} back to before {to} ({written} written, {deleted} deleted){undo}."
             );
         }
-        if outcome.takes_state {
-            let run = escape(outcome.run.workflow.named());
+        if self.takes_state {
+            let run = escape(self.run.workflow.named());
             outln!(out, "Workflow {run} {would} back to before {to}.");
         }
     }

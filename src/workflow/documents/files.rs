@@ -1,5 +1,7 @@
 //! The files of a run: written before its commit, and moved or removed after it.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use crate::base::json::parse;
@@ -9,7 +11,7 @@ use crate::ops::context::Context;
 use crate::ops::session::Session;
 use crate::ops::warning::Warning;
 use crate::store::repository::Store;
-use crate::workflow::documents::{CORRUPT, OnDisk, below, open_root, rel, render, schema_text};
+use crate::workflow::documents::{CORRUPT, below, open_root, rel, render, schema_text};
 use crate::workflow::engine::runs::Runs;
 use crate::workflow::profiles::pipeline_schema::SCHEMA_FILE;
 use crate::workflow::profiles::{dispatch, phases, pipeline, registry};
@@ -34,57 +36,52 @@ pub fn of_run(workflow: &Workflow) -> impl Iterator<Item = (&String, &Value)> {
     })
 }
 
-/// Writes the files of the next state, each atomically and only if it holds what is known: the
-/// document `before`, or the one just `read`.
+/// Writes the files of the next state, each atomically and only if it says what one of the `known`
+/// documents says.
 ///
 /// # Errors
 /// A file cannot be written, or was edited meanwhile; the next command reads what was written.
-pub fn write(
-    context: &Context,
-    before: Option<&Workflow>,
-    next: &Workflow,
-    read: Option<&OnDisk>,
-) -> Result<()> {
+pub fn write(context: &Context, next: &Workflow, known: &[&BTreeMap<String, Value>]) -> Result<()> {
     if next.profiles.is_empty() {
         return Ok(());
     }
+    let moved_on = || words::moved_on(&next.id);
     let work = WorkTree::open_root(&context.root)?;
     for (path, value) in of_run(next) {
-        let mut bytes = state_file::read(&work, &rel(path))?;
-        let present = bytes.as_deref().map(|bytes| parse(bytes).ok());
-        if present.is_none() && !matches!(fate(next, path, 0), Fate::Stays) {
+        let bytes = state_file::read(&work, &rel(path))?;
+        let present = bytes.as_deref().and_then(|bytes| parse(bytes).ok());
+        if present.as_ref() == Some(value) {
             continue;
         }
-        if let Some(present) = present {
-            let present = present.as_ref();
-            if present == Some(value) {
-                continue;
-            }
-            let is_read = |file: &OnDisk| file.path == *path && file.read.as_ref().ok() == present;
-            let is_known = present.is_some()
-                && (before.and_then(|before| before.documents.get(path)) == present
-                    || read.is_some_and(is_read));
-            if present.is_some_and(|present| names_other_run(next, path, present)) {
+        let replaced = match (&bytes, &present) {
+            (None, _) if !matches!(fate(next, path, 0), Fate::Stays) => continue,
+            (None, _) => None,
+            (_, Some(present)) if names_other_run(next, path, present) => {
                 put_aside(context, path, None)?;
-                bytes = None;
-            } else if !is_known {
-                return Err(moved_on(next));
+                None
             }
+            (_, Some(present)) if known.iter().any(|all| all.get(path) == Some(present)) => {
+                bytes.as_deref()
+            }
+            _ => return Err(moved_on().into()),
+        };
+        if !replace_known(&work, &rel(path), replaced, render(value).as_bytes())? {
+            return Err(moved_on().into());
         }
-        let text = render(value);
-        if !replace_known(&work, &rel(path), bytes.as_deref(), text.as_bytes())? {
-            return Err(moved_on(next));
-        }
-    }
-    if before.is_none() && next.profiles.contains(&Profile::Pipeline) {
-        let place = rel(SCHEMA_FILE);
-        replace_known(&work, &place, None, schema_text().as_bytes())?;
     }
     Ok(())
 }
 
-fn moved_on(workflow: &Workflow) -> crate::error::Error {
-    words::moved_on(&workflow.id)
+/// Writes the schema of the pipeline state beside a new run, if the project has none.
+///
+/// # Errors
+/// It cannot be written.
+pub fn add_schema(context: &Context, workflow: &Workflow) -> Result<()> {
+    if workflow.profiles.contains(&Profile::Pipeline) {
+        let (work, place) = (WorkTree::open_root(&context.root)?, rel(SCHEMA_FILE));
+        replace_known(&work, &place, None, schema_text().as_bytes())?;
+    }
+    Ok(())
 }
 
 /// Writes the missing files of a run.

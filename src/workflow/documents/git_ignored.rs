@@ -5,9 +5,8 @@ use crate::model::state::rel_path::RelPath;
 use crate::ops::context::Context;
 use crate::ops::warning::Warning;
 use crate::ops::warning::run_warning::RunWarning;
-use crate::workflow::documents::rel;
-use crate::workflow::profiles::{pipeline, registry};
-use crate::workflow::rules::profile::{self, Profile};
+use crate::workflow::documents::{files, rel};
+use crate::workflow::profiles::pipeline;
 use crate::workflow::rules::workflow::Workflow;
 use crate::worktree::files::state_file;
 use crate::worktree::git::{find_index, git_head};
@@ -25,35 +24,28 @@ pub fn lines_missing(context: &Context, workflow: &Workflow) -> Vec<Warning> {
         return Vec::new();
     };
     let ignore_file_of = |dir: &RelPath| {
-        state_file::read(&work, &dir.join(IGNORE_FILE))
-            .ok()
-            .flatten()
+        let read = state_file::read(&work, &dir.join(IGNORE_FILE));
+        read.ok().flatten()
     };
     let rules = Rules::new(RuleSources::default());
-    let is_taken_up = |path: &str| {
-        let is_ignored = matches!(
-            rules.judge_at(&rel(path), false, &ignore_file_of),
-            RuleVerdict::LeaveOut(_)
-        );
-        !is_ignored && !tracked.contains(path.as_bytes())
+    let is_taken_up = |path: &&str| {
+        let verdict = rules.judge_at(&rel(path), false, &ignore_file_of);
+        !matches!(verdict, RuleVerdict::LeaveOut(_)) && !tracked.contains(path.as_bytes())
     };
-    let file = |profile: &Profile| match profile {
-        Profile::Phases => (profile::PHASE_FILE.to_owned(), "memory/state/".to_owned()),
-        Profile::Pipeline => (pipeline::FILE.to_owned(), pipeline::FILE.to_owned()),
-        Profile::Registry => (registry::path(workflow), format!("{}/", registry::FOLDER)),
+    let paths = files::of_run(workflow).map(|(path, _)| path.as_str());
+    let pattern = |path: &str| match path.rsplit_once('/') {
+        Some((folder, _)) if path != pipeline::FILE => format!("{folder}/"),
+        _ => path.to_owned(),
     };
-    let files = workflow
-        .profiles
-        .iter()
-        .map(file)
-        .filter(|(path, _)| is_taken_up(path));
-    files
-        .map(|(_, pattern)| {
-            RunWarning::NotIgnored {
-                pattern,
-                ignore_file: root.join(".gitignore"),
-            }
-            .into()
-        })
+    let mut patterns: Vec<String> = paths.filter(is_taken_up).map(pattern).collect();
+    patterns.dedup();
+    let ignore_file = root.join(".gitignore");
+    let warning = |pattern| RunWarning::NotIgnored {
+        pattern,
+        ignore_file: ignore_file.clone(),
+    };
+    patterns
+        .into_iter()
+        .map(|one| warning(one).into())
         .collect()
 }

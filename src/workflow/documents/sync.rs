@@ -240,7 +240,7 @@ fn adopt(
         note: Some(file.path.clone()),
         ..Change::new("external edit", BY_HAND)
     };
-    transact::record(context, session, Some(run), next, event, Some(file))?;
+    transact::record(context, session, Some(run), next, event)?;
     Ok(None)
 }
 
@@ -292,7 +292,7 @@ fn begin(
         note: Some(file.path.clone()),
         ..Change::new("import", BY_HAND)
     };
-    transact::record(context, session, None, next, event, Some(file))?;
+    transact::record(context, session, None, next, event)?;
     Ok(None)
 }
 

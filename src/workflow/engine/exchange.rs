@@ -121,7 +121,7 @@ pub fn import(
                 .map_err(|findings| malformed(&findings))?;
             state.updated_ms = context.now_ms.max(state.updated_ms);
             end_if_settled(&mut state, context.now_ms);
-            return record(context, session, Some(&run), state, event, None);
+            return record(context, session, Some(&run), state, event);
         }
         end::expire(context, session);
         if !options.keep_files {
@@ -129,7 +129,7 @@ pub fn import(
         }
         next.id = free_id(&store, &next.id)?;
         end_if_settled(&mut next, context.now_ms);
-        record(context, session, None, next, event, None)
+        record(context, session, None, next, event)
     })
 }
 

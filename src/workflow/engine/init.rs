@@ -110,7 +110,7 @@ pub fn init(
             note: Some(workflow.kind.clone()),
             ..Change::new("init", &actor(context, &StepOptions::default()))
         };
-        record(context, session, None, workflow, event, None)
+        record(context, session, None, workflow, event)
     })?;
     warnings.extend(git_ignored::lines_missing(context, &outcome.run.workflow));
     Ok((outcome, warnings))
@@ -268,7 +268,7 @@ pub fn start_fresh(
         note: Some(old.run.workflow.id),
         ..Change::new("init", actor)
     };
-    record(context, session, None, next, event, None)
+    record(context, session, None, next, event)
 }
 
 /// Returns the plan of a run as it was at the beginning, under a new id and without its results.

@@ -44,7 +44,6 @@ const MOST_NEW_FILES: usize = 50;
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct Start {
     /// Phase [default: the next one]
-    #[arg(value_name = "PHASE")]
     pub phase: Option<String>,
     /// Start it despite open dependencies or shared files
     #[arg(long)]
@@ -60,7 +59,6 @@ pub struct Start {
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct Finish {
     /// Phase [default: the only one under way]
-    #[arg(value_name = "PHASE")]
     pub phase: Option<String>,
     /// Commit made in the phase [default: HEAD, if it moved]
     #[arg(long = "commit", value_name = "SHA")]

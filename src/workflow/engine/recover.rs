@@ -100,7 +100,7 @@ fn reopen(context: &Context, session: &mut Session<'_>, run: &Run, actor: &str) 
     }
     next.updated_ms = context.now_ms.max(next.updated_ms);
     let event = Change::new("reopen", actor);
-    let reopened = record(context, session, Some(run), next, event, None)?.run;
+    let reopened = record(context, session, Some(run), next, event)?.run;
     files::remove_failed(context, &run.workflow)?;
     Ok(reopened)
 }

@@ -61,7 +61,8 @@ pub struct RewindOutcome {
     /// Whether the state is rewound, or would be.
     #[serde(rename = "state_rewound")]
     pub takes_state: bool,
-    #[serde(skip)]
+    /// What was done to the files; null if they were not taken back.
+    #[serde(rename = "rewound")]
     pub files: Option<RestoreOutcome>,
 }
 
@@ -163,7 +164,7 @@ fn state(
             note: Some(goal.revision.short()),
             ..Change::new("rewind", &actor(context, &of_run))
         };
-        let outcome = record(context, session, Some(&run), next, event, None)?;
+        let outcome = record(context, session, Some(&run), next, event)?;
         if !run.workflow.status.is_open() {
             let removed = files::remove_failed(context, &run.workflow);
             let failed = removed.err().map(Warning::bookkeeping(

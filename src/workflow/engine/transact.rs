@@ -12,8 +12,8 @@ use crate::ops::warning::Warning;
 use crate::store::repository::Store;
 use crate::store::runs::run_writer::Recorded;
 use crate::workflow::documents::conflict::Conflict;
+use crate::workflow::documents::files;
 use crate::workflow::documents::sync::{require_store, sync};
-use crate::workflow::documents::{OnDisk, files};
 use crate::workflow::engine::run_json::{self, RunRow};
 use crate::workflow::engine::runs::{Run, Runs};
 use crate::workflow::profiles::dispatch;
@@ -181,7 +181,7 @@ pub fn change_run(
     if event.verb.starts_with("phase ") {
         event.phase = Some(run.workflow.phase_of(change)?);
     }
-    record(context, session, Some(run), next, event, None)
+    record(context, session, Some(run), next, event)
 }
 
 /// Abandons and archives a chosen run.
@@ -202,9 +202,9 @@ pub fn abandon_run(
     Ok(outcome)
 }
 
-/// Records a state as the next of its run, or without `before` as the first; `read` is the file
-/// from which it was read. The files are written first: if the commit fails, they are edits for
-/// the next command.
+/// Records a state as the next of its run, or without `before` as the first. The files are written
+/// first: if the commit fails, they are edits for the next command. They may say what they said
+/// before, or what was just read from them into the state.
 ///
 /// # Errors
 /// Another process was first, or a file or the commit cannot be written; nothing is recorded.
@@ -214,9 +214,9 @@ pub fn record(
     before: Option<&Run>,
     mut next: Workflow,
     mut event: Change,
-    read: Option<&OnDisk>,
 ) -> Result<StepOutcome> {
     event.session.clone_from(&context.environment.session);
+    let read = next.documents.clone();
     let root = context.root.path().display().to_string();
     for profile in next.profiles.clone() {
         for document in dispatch::export(&next, profile, &root) {
@@ -224,7 +224,11 @@ pub fn record(
         }
     }
     let _shield = context.interrupt.shield();
-    files::write(context, before.map(|run| &run.workflow), &next, read)?;
+    let known = before.map_or(&read, |run| &run.workflow.documents);
+    files::write(context, &next, &[known, &read])?;
+    if before.is_none() {
+        files::add_schema(context, &next)?;
+    }
     let recorded = session.locked.record_workflow(
         &next.id,
         before.map(|run| run.tip),

@@ -9,6 +9,7 @@ pub const EXECUTION: &str = "memory/state/execution.json";
 pub const PIPELINE: &str = ".claude/pipeline-state.json";
 
 pub trait Play {
+    fn go(&self, line: &str) -> Value;
     fn step(&self, args: &[&str]) -> Value;
     fn json_of(&self, path: &str) -> Value;
     fn edit(&self, path: &str, edit: impl FnOnce(&mut Value)) -> String;
@@ -16,6 +17,12 @@ pub trait Play {
 }
 
 impl Play for Sandbox {
+    /// As [`Play::step`], of a command without quotes.
+    #[track_caller]
+    fn go(&self, line: &str) -> Value {
+        self.step(&line.split(' ').collect::<Vec<_>>())
+    }
+
     #[track_caller]
     fn step(&self, args: &[&str]) -> Value {
         let is_step = matches!(args[0], "phase" | "task") && args[1] != "list"

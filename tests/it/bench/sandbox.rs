@@ -275,6 +275,28 @@ impl Sandbox {
         Run::of(self.command(&[], args))
     }
 
+    /// As [`Self::run`], of a line whose words are separated by blanks.
+    #[must_use = "ask for the exit code, or the failure goes unseen"]
+    pub fn cmd(&self, line: &str) -> Run {
+        self.run(&line.split(' ').collect::<Vec<_>>())
+    }
+
+    #[track_caller]
+    pub fn ok(&self, line: &str) -> Run {
+        self.cmd(line).success()
+    }
+
+    #[track_caller]
+    pub fn fails(&self, code: i32, line: &str) -> Run {
+        self.cmd(line).code(code)
+    }
+
+    /// Returns the data of the JSON answer.
+    #[track_caller]
+    pub fn json(&self, line: &str) -> Value {
+        self.ok(&format!("{line} --json")).data()
+    }
+
     /// Runs the program in another directory than the root.
     #[must_use = "ask for the exit code, or the failure goes unseen"]
     pub fn run_in(&self, dir: &Path, args: &[&str]) -> Run {
