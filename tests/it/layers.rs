@@ -150,6 +150,7 @@ const DOORS: [(&str, &[&str]); 35] = [
             "answer/",
         ],
     ),
+    ("serde_path_to_error", &["workflow/profiles/format"]),
     ("sha1", &["store/objects/object_hash"]),
     ("sha1dc", &["store/objects/object_hash"]),
     ("sha2", &["store/trees/digest", "store/layout"]),

@@ -7,10 +7,9 @@ use serde_json::Value;
 
 use super::check;
 use crate::workflow::profiles::format::{
-    Spelling, check_version, is_nothing, name, or_default, parse, remove_nulls, with_fields_of,
-    word,
+    check_version, name, or_default, parse, remove_nulls, with_fields_of, word,
 };
-use crate::workflow::profiles::merge::merge;
+use crate::workflow::profiles::merge::{Spelling, is_nothing, merge};
 use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::phase::{Class, Phase};
 use crate::workflow::rules::status::PhaseStatus;

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::model::run_id;
-use crate::workflow::profiles::adopt::{Listing, PhaseProgress, Progress, adopt};
+use crate::workflow::profiles::adopt::{PhaseListing, PhaseProgress, RunProgress, adopt};
 use crate::workflow::profiles::format::{
     Format, Time, check_ids, check_run, check_version, name, new_run, project_of, read, word,
 };
@@ -29,7 +29,7 @@ pub struct Registry {
     created_at: Time,
     updated_at: Time,
     #[serde(deserialize_with = "word")]
-    status: Status,
+    status: StatusWord,
     /// 0 where nothing has begun, for some programs.
     current_phase: usize,
     total_phases: usize,
@@ -41,7 +41,7 @@ pub struct Registry {
 
 #[derive(Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Status {
+enum StatusWord {
     #[serde(alias = "created", alias = "not_started", alias = "initialized")]
     Pending,
     #[serde(
@@ -68,13 +68,13 @@ impl Registry {
         }
         match self.status {
             _ if self.current_phase != number => PhaseStatus::Pending,
-            Status::Pending | Status::Complete => PhaseStatus::Pending,
-            Status::Failed => PhaseStatus::Failed,
+            StatusWord::Pending | StatusWord::Complete => PhaseStatus::Pending,
+            StatusWord::Failed => PhaseStatus::Failed,
             _ => PhaseStatus::InProgress,
         }
     }
 
-    fn progress(&self, run: &Workflow) -> Progress {
+    fn progress(&self, run: &Workflow) -> RunProgress {
         let mut phases: Vec<PhaseProgress> = Vec::new();
         for number in 1..=self.total_phases {
             let mut phase = PhaseProgress {
@@ -98,13 +98,13 @@ impl Registry {
             }
             phases.push(phase);
         }
-        Progress {
+        RunProgress {
             created: self.created_at,
             updated: self.updated_at,
             status: match self.status {
-                Status::Complete => RunStatus::Complete,
-                Status::Failed => RunStatus::Failed,
-                Status::Abandoned => RunStatus::Abandoned,
+                StatusWord::Complete => RunStatus::Complete,
+                StatusWord::Failed => RunStatus::Failed,
+                StatusWord::Abandoned => RunStatus::Abandoned,
                 _ => RunStatus::Open,
             },
             phases,
@@ -154,7 +154,7 @@ impl Format for Registry {
         let numbers = was.into_iter().flat_map(|was| &was.completed_phases);
         let listed: Vec<&str> = numbers.filter_map(|number| id_of(*number)).collect();
         let named = was.and_then(|was| id_of(was.current_phase));
-        let listing = Listing::of(run, &listed, named);
+        let listing = PhaseListing::of(run, &listed, named);
         let number_of = |phase: &Phase| run.number_of(&phase.id);
         let same = was.filter(|was| listing.is_described(run, &was.progress(run)));
         let next = listing.current.and_then(number_of);
@@ -167,8 +167,8 @@ impl Format for Registry {
         }
         // Open runs have one word, unless the document says why it waits.
         let waits = was.map(|was| was.status).filter(|status| match status {
-            Status::Paused => run.interrupted.is_some(),
-            Status::Pending => run.current().is_none(),
+            StatusWord::Paused => run.interrupted.is_some(),
+            StatusWord::Pending => run.current().is_none(),
             _ => false,
         });
         Self {
@@ -179,10 +179,10 @@ impl Format for Registry {
             created_at: Time(run.created_ms),
             updated_at: Time(run.updated_ms),
             status: match run.status {
-                RunStatus::Open => waits.unwrap_or(Status::InProgress),
-                RunStatus::Complete => Status::Complete,
-                RunStatus::Failed => Status::Failed,
-                RunStatus::Abandoned => Status::Abandoned,
+                RunStatus::Open => waits.unwrap_or(StatusWord::InProgress),
+                RunStatus::Complete => StatusWord::Complete,
+                RunStatus::Failed => StatusWord::Failed,
+                RunStatus::Abandoned => StatusWord::Abandoned,
             },
             current_phase: current.unwrap_or(run.phases.len()),
             total_phases: run.phases.len(),
@@ -198,11 +198,11 @@ impl Format for Registry {
         }
         let (edited, known) = (self.progress(run), ours.progress(run));
         adopt(run, &edited, &known)?;
-        if self.status == Status::Paused {
+        if self.status == StatusWord::Paused {
             let (reason, at_ms) = ("paused".to_owned(), self.updated_at.0);
             let paused = Interruption { reason, at_ms };
             run.interrupted.get_or_insert(paused);
-        } else if ours.status == Status::Paused {
+        } else if ours.status == StatusWord::Paused {
             run.interrupted = None;
         }
         run.kind.clone_from(&self.workflow_type);
