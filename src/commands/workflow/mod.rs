@@ -353,8 +353,8 @@ impl Command for PhaseArgs {
                     is_final,
                     ..Given::default()
                 };
-                let change = Change::of_phase("fail", phase.as_deref()).noting(error);
-                Change { given, ..change }
+                let change = Change::of_phase("fail", phase.as_deref());
+                change.noting(error).with(given)
             }
             PhaseCommand::Skip { phase, reason } => {
                 Change::of_phase("skip", Some(&phase)).noting(reason)
@@ -407,7 +407,7 @@ impl Command for TaskArgs {
             TaskCommand::Fail { task, error } => Change::of_task("fail", &task).noting(error),
             TaskCommand::Reset { task } => Change::of_task("reset", &task),
         };
-        let changed = step(context, &self.step, &Change { given, ..change })?;
+        let changed = step(context, &self.step, &change.with(given))?;
         Ok(Done::from(changed).map(Either::First))
     }
 }

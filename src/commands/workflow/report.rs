@@ -217,34 +217,24 @@ fn under_way(workflow: &Workflow, phase: &Phase) -> String {
     };
     let mut text = format!("  → {}{word}\n", name(workflow, phase));
     for (word, more) in [("Error", &phase.last_error), ("Progress", &phase.progress)] {
-        text.extend(
-            more.iter()
-                .map(|more| format!("    {word}: {}\n", escape(more))),
-        );
+        let line = |more: &String| format!("    {word}: {}\n", escape(more));
+        text.extend(more.as_ref().map(line));
     }
     text
 }
 
 fn task_count(workflow: &Workflow) -> String {
-    let all = workflow.tasks.len();
+    let tasks = || workflow.tasks.iter();
+    let number = |status| tasks().filter(|task| task.status == status).count();
+    let (done, all) = (number(TaskStatus::Complete), workflow.tasks.len());
     if all == 0 {
         return String::new();
     }
-    let number = |status| {
-        workflow
-            .tasks
-            .iter()
-            .filter(|task| task.status == status)
-            .count()
-    };
-    let mut text = format!(
-        "\nTasks: {} of {all} complete",
-        number(TaskStatus::Complete)
-    );
+    let mut text = format!("\nTasks: {done} of {all} complete");
     for status in [TaskStatus::Running, TaskStatus::Failed, TaskStatus::Blocked] {
-        match number(status) {
-            0 => {}
-            number => text += &format!(", {number} {}", status.into_str()),
+        let number = number(status);
+        if number > 0 {
+            text += &format!(", {number} {}", status.into_str());
         }
     }
     text + "\n"
@@ -325,7 +315,7 @@ impl Text for Listed {
             let workflow = &run.workflow;
             let named = run.archived_as.as_deref().unwrap_or(workflow.named());
             let archived = if run.is_live() { "" } else { ", archived" };
-            vec![
+            [
                 escape(named),
                 format!("{}{archived}", workflow.word()),
                 format!("{}/{}", workflow.completed().count(), workflow.phases.len()),
@@ -335,12 +325,15 @@ impl Text for Listed {
         };
         let updated = format!("updated{zone}");
         let titles = ["workflow", "status", "done", &updated, "description"];
-        let titles = titles.map(str::to_owned).to_vec();
-        let rows: Vec<Vec<String>> = std::iter::once(titles)
-            .chain(self.runs.iter().map(row))
-            .collect();
-        out.result.push_str(&aligned(&rows, &[]));
+        out.result
+            .push_str(&table(titles, self.runs.iter().map(row)));
     }
+}
+
+fn table<const N: usize>(titles: [&str; N], rows: impl Iterator<Item = [String; N]>) -> String {
+    let titles = titles.map(str::to_owned);
+    let rows: Vec<_> = [titles].into_iter().chain(rows).map(Vec::from).collect();
+    aligned(&rows, &[])
 }
 
 fn time_and_zone(out: &Out<'_>) -> (fn(i64) -> String, &'static str) {
@@ -391,7 +384,7 @@ impl Text for TaskList {
         }
         let text = |field: &Option<String>| field.as_deref().map_or("-".to_owned(), escape);
         let row = |task: &Task| {
-            vec![
+            [
                 escape(&task.id),
                 task.status.into_str().to_owned(),
                 task.attempts.to_string(),
@@ -401,10 +394,7 @@ impl Text for TaskList {
             ]
         };
         let titles = ["task", "status", "tries", "phase", "agent", "output"];
-        let titles = titles.map(str::to_owned).to_vec();
-        let rows: Vec<Vec<String>> = std::iter::once(titles)
-            .chain(self.tasks.iter().map(row))
-            .collect();
-        out.result.push_str(&aligned(&rows, &[]));
+        out.result
+            .push_str(&table(titles, self.tasks.iter().map(row)));
     }
 }

@@ -86,10 +86,7 @@ impl Start {
             force: self.force,
             ..Given::default()
         };
-        Change {
-            given,
-            ..Change::of_phase("start", self.phase.as_deref())
-        }
+        Change::of_phase("start", self.phase.as_deref()).with(given)
     }
 }
 

@@ -104,7 +104,7 @@ impl From<Note> for Change {
             set: note.set,
             ..Given::default()
         };
-        Self { given, ..change }
+        change.with(given)
     }
 }
 
@@ -174,6 +174,11 @@ impl Change {
     pub fn noting(self, note: impl Into<Option<String>>) -> Self {
         let note = note.into().filter(|text| !text.is_empty());
         Self { note, ..self }
+    }
+
+    #[must_use]
+    pub fn with(self, given: Given) -> Self {
+        Self { given, ..self }
     }
 
     /// Returns the verb and the phase or task.

@@ -66,10 +66,7 @@ fn of_task(task: &Task, observations: &Observations) -> Repair {
         what: format!(
             "task {id} was running and {why}: it is pending again, for attempt {attempt}"
         ),
-        change: Change {
-            given,
-            ..Change::of_task("reset", id)
-        },
+        change: Change::of_task("reset", id).with(given),
     }
 }
 
@@ -107,10 +104,7 @@ fn of_phase(workflow: &Workflow, phase: &Phase, observations: &Observations) -> 
     };
     Some(Repair {
         what: format!("phase {id} {what}"),
-        change: Change {
-            given,
-            ..Change::of_phase(verb, Some(id))
-        },
+        change: Change::of_phase(verb, Some(id)).with(given),
     })
 }
 
