@@ -84,8 +84,8 @@ fn plan_document_keeps_what_did_not_change() {
 #[test]
 fn unsound_plan_is_refused_with_its_place() {
     for row in [
-        r#"[] => bad_value "#,
-        r#"{} => missing_field phases"#,
+        "[] => bad_value ",
+        "{} => missing_field phases",
         r#"{"phases": null} => bad_value phases"#,
         r#"{"phases": [{"name": "x"}]} => missing_field phases[0].id"#,
         r#"{"phases": [5]} => bad_value phases[0]"#,

@@ -65,12 +65,12 @@ impl<'w> PhaseListing<'w> {
             _ if self.done.iter().any(|done| done.id == phase.id) => PhaseStatus::Complete,
             status => status,
         };
-        let said = |phase: &Phase| progress.phase(&phase.id).map(|said| said.status);
+        let edited = |phase: &Phase| progress.phase(&phase.id).map(|edited| edited.status);
         let is_over = run.status == RunStatus::Complete || run.is_all_settled();
         let mut phases = run.phases.iter();
         run.current().is_none()
             && is_over == (progress.status == RunStatus::Complete)
-            && phases.all(|phase| said(phase).unwrap_or_default() == shown(phase))
+            && phases.all(|phase| edited(phase).unwrap_or_default() == shown(phase))
     }
 }
 
@@ -82,31 +82,38 @@ impl RunProgress {
 
 /// # Errors
 /// A phase that has begun is not in the document any more, or the plan is wrong.
-pub fn adopt(run: &mut Workflow, said: &RunProgress, ours: &RunProgress) -> Result<(), Finding> {
-    check_ids("phases", said.phases.iter().map(|phase| &phase.id))?;
-    remove_missing(run, said, ours)?;
+pub fn adopt(
+    run: &mut Workflow,
+    edited: &RunProgress,
+    present: &RunProgress,
+) -> Result<(), Finding> {
+    check_ids("phases", edited.phases.iter().map(|phase| &phase.id))?;
+    remove_missing(run, edited, present)?;
     // A change cannot precede the beginning of the run.
-    let at_ms = said.updated.0.max(said.created.0);
+    let at_ms = edited.updated.0.max(edited.created.0);
     // A document names one of several phases under way; if it names another one, the first goes on.
-    let current = said.phases.iter().find(|phase| phase.status.is_under_way());
+    let current = edited
+        .phases
+        .iter()
+        .find(|phase| phase.status.is_under_way());
     let current = current.and_then(|current| run.phase(&current.id));
     let is_beside = current.is_some_and(|phase| phase.status.is_under_way());
-    for phase in &said.phases {
+    for phase in &edited.phases {
         let none = PhaseProgress::default();
-        let known = ours.phase(&phase.id).unwrap_or(&none);
+        let known = present.phase(&phase.id).unwrap_or(&none);
         let is_left = phase.status == PhaseStatus::Pending && known.status.is_under_way();
         adopt_phase(run, phase, known, at_ms, is_left && is_beside);
     }
-    sort_pending(run, said);
-    if said.status != ours.status && said.status != run.status {
-        run.status = said.status;
+    sort_pending(run, edited);
+    if edited.status != present.status && edited.status != run.status {
+        run.status = edited.status;
         run.finished_ms = (!run.status.is_open()).then_some(at_ms);
     }
-    if said.created != ours.created {
-        run.created_ms = said.created.0;
+    if edited.created != present.created {
+        run.created_ms = edited.created.0;
     }
-    if said.updated != ours.updated {
-        run.updated_ms = said.updated.0;
+    if edited.updated != present.updated {
+        run.updated_ms = edited.updated.0;
     }
     let mut findings = plan::check(&run.phases).into_iter();
     findings.next().map_or(Ok(()), Err)
@@ -115,11 +122,12 @@ pub fn adopt(run: &mut Workflow, said: &RunProgress, ours: &RunProgress) -> Resu
 /// Drops the phases that the document does not list any more.
 fn remove_missing(
     run: &mut Workflow,
-    said: &RunProgress,
-    ours: &RunProgress,
+    edited: &RunProgress,
+    present: &RunProgress,
 ) -> Result<(), Finding> {
     let is_missing = |phase: &Phase| {
-        said.phase(&phase.id).is_none() && (phase.is_unplanned || ours.phase(&phase.id).is_some())
+        edited.phase(&phase.id).is_none()
+            && (phase.is_unplanned || present.phase(&phase.id).is_some())
     };
     let gone = run.phases.extract_if(.., |phase| is_missing(phase));
     let gone: Vec<Phase> = gone.collect();
@@ -137,49 +145,50 @@ fn remove_missing(
 
 fn adopt_phase(
     run: &mut Workflow,
-    said: &PhaseProgress,
+    edited: &PhaseProgress,
     known: &PhaseProgress,
     at_ms: i64,
     goes_on: bool,
 ) {
-    if run.phase(&said.id).is_none() {
-        let mut phase = Phase::new(&said.id, &said.id);
-        phase.is_unplanned = said.name.is_none();
+    if run.phase(&edited.id).is_none() {
+        let mut phase = Phase::new(&edited.id, &edited.id);
+        phase.is_unplanned = edited.name.is_none();
         run.phases.push(phase);
     }
-    let Some(phase) = run.phase_mut(&said.id) else {
+    let Some(phase) = run.phase_mut(&edited.id) else {
         return;
     };
-    let is_same = said.status == known.status;
+    let is_same = edited.status == known.status;
     // A new note on a phase that we listed as the next one says that it has begun.
-    let is_begun = said.note.is_some() && said.note != known.note && said.status.is_under_way();
+    let is_begun =
+        edited.note.is_some() && edited.note != known.note && edited.status.is_under_way();
     if (!is_same || is_begun) && !goes_on {
-        move_to(phase, said, known.status, at_ms);
-    } else if said.completed != known.completed {
-        phase.completed_ms = said.completed.map(|time| time.0);
+        move_to(phase, edited, known.status, at_ms);
+    } else if edited.completed != known.completed {
+        phase.completed_ms = edited.completed.map(|time| time.0);
     }
-    if let Some(name) = &said.name {
+    if let Some(name) = &edited.name {
         phase.name.clone_from(name);
     }
-    let dependencies = said.dependencies.as_ref();
+    let dependencies = edited.dependencies.as_ref();
     if let Some(ids) = dependencies.filter(|ids| Some(*ids) != known.dependencies.as_ref()) {
         phase.dependencies.clone_from(ids);
     }
     // What lacks in a phase at its old place was taken away.
-    if said.commit_sha != known.commit_sha && (is_same || said.commit_sha.is_some()) {
-        phase.commit_sha.clone_from(&said.commit_sha);
+    if edited.commit_sha != known.commit_sha && (is_same || edited.commit_sha.is_some()) {
+        phase.commit_sha.clone_from(&edited.commit_sha);
     }
-    if said.note != known.note && (is_same || said.note.is_some()) {
-        phase.progress.clone_from(&said.note);
+    if edited.note != known.note && (is_same || edited.note.is_some()) {
+        phase.progress.clone_from(&edited.note);
     }
-    if said.approved != known.approved {
-        phase.approved_ms = said.approved.map(|time| time.0);
-        if said.approved.is_some() && phase.status == PhaseStatus::AwaitingApproval {
+    if edited.approved != known.approved {
+        phase.approved_ms = edited.approved.map(|time| time.0);
+        if edited.approved.is_some() && phase.status == PhaseStatus::AwaitingApproval {
             phase.status = PhaseStatus::InProgress;
         }
     }
     let is_new = |path: &String| !is_output_of(phase, path);
-    if let Some(path) = said.output.clone().filter(is_new) {
+    if let Some(path) = edited.output.clone().filter(is_new) {
         let replaced = usize::from(!phase.outputs.is_empty());
         let output = PhaseOutput {
             path,
@@ -192,31 +201,31 @@ fn adopt_phase(
 
 /// Moves a phase to the status that the document gives. Checkpoints, outputs and notes stay, as
 /// documents do not have them.
-fn move_to(phase: &mut Phase, said: &PhaseProgress, known: PhaseStatus, at_ms: i64) {
+fn move_to(phase: &mut Phase, edited: &PhaseProgress, known: PhaseStatus, at_ms: i64) {
     let is_awaiting = phase.status == PhaseStatus::AwaitingApproval && known != phase.status;
-    if phase.status == said.status || (is_awaiting && said.status == PhaseStatus::InProgress) {
+    if phase.status == edited.status || (is_awaiting && edited.status == PhaseStatus::InProgress) {
         return;
     }
-    if said.status.is_under_way() && !phase.status.is_under_way() {
+    if edited.status.is_under_way() && !phase.status.is_under_way() {
         phase.attempts += 1;
         phase.started_ms = Some(at_ms);
     }
-    phase.completed_ms = said.completed.map(|time| time.0);
-    if said.status.is_settled() {
-        let is_complete = said.status == PhaseStatus::Complete;
+    phase.completed_ms = edited.completed.map(|time| time.0);
+    if edited.status.is_settled() {
+        let is_complete = edited.status == PhaseStatus::Complete;
         phase.attempts = phase.attempts.max(is_complete.into());
         phase.completed_ms.get_or_insert(at_ms);
         phase.last_error = None;
-    } else if said.status == PhaseStatus::Pending {
+    } else if edited.status == PhaseStatus::Pending {
         phase.started_ms = None;
     }
-    phase.status = said.status;
+    phase.status = edited.status;
 }
 
 /// Sorts the pending phases as in the document; other phases keep their positions.
-fn sort_pending(run: &mut Workflow, said: &RunProgress) {
+fn sort_pending(run: &mut Workflow, edited: &RunProgress) {
     let mut sorted = Vec::new();
-    for pending in &said.phases {
+    for pending in &edited.phases {
         if pending.status == PhaseStatus::Pending {
             sorted.extend(run.phase(&pending.id).cloned());
         }

@@ -52,14 +52,14 @@ impl Execution {
 }
 
 impl TaskEntry {
-    fn adopt(&self, ours: &Self, task: &mut Task) {
+    fn adopt(&self, present: &Self, task: &mut Task) {
         task.status = self.status;
         task.is_next_counted &= task.status == TaskStatus::Pending;
         task.attempts = self.attempts.unwrap_or(task.attempts);
-        if self.started_at != ours.started_at {
+        if self.started_at != present.started_at {
             task.started_ms = self.started_at.map(|time| time.0);
         }
-        if self.completed_at != ours.completed_at {
+        if self.completed_at != present.completed_at {
             task.completed_ms = self.completed_at.map(|time| time.0);
         }
         task.name.clone_from(&self.name);
@@ -123,12 +123,12 @@ impl Format for Execution {
         }
     }
 
-    fn adopt(&self, ours: &Self, run: &mut Workflow, _: &str) -> Result<(), Finding> {
+    fn adopt(&self, present: &Self, run: &mut Workflow, _: &str) -> Result<(), Finding> {
         let none = TaskEntry::default();
         let task = |entry: &TaskEntry| {
             let known = run.task(&entry.id).cloned();
             let mut task = known.unwrap_or_else(|| Task::new(&entry.id));
-            entry.adopt(ours.task(&entry.id).unwrap_or(&none), &mut task);
+            entry.adopt(present.task(&entry.id).unwrap_or(&none), &mut task);
             task
         };
         run.tasks = self.tasks.iter().map(task).collect();

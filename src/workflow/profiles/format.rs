@@ -34,8 +34,8 @@ pub trait Format: Serialize + DeserializeOwned {
     /// Describes a run. `was` is the document that is written over.
     fn of_run(run: &Workflow, was: Option<&Self>, root: &str) -> Self;
 
-    /// Moves the run by what differs from `ours`, which describes it as it is.
-    fn adopt(&self, ours: &Self, run: &mut Workflow, root: &str) -> Result<(), Finding>;
+    /// Moves the run by what differs from `present`, which describes it as it is.
+    fn adopt(&self, present: &Self, run: &mut Workflow, root: &str) -> Result<(), Finding>;
 
     fn to_json(&self) -> Value {
         let mut value = serde_json::to_value(self).unwrap_or_default();

@@ -194,14 +194,14 @@ impl Format for PhaseFile {
         }
     }
 
-    fn adopt(&self, ours: &Self, run: &mut Workflow, _: &str) -> Result<(), Finding> {
+    fn adopt(&self, present: &Self, run: &mut Workflow, _: &str) -> Result<(), Finding> {
         if run.documents.contains_key(PHASE_FILE) {
-            check_run("workflow_id", &self.workflow_id, &ours.workflow_id)?;
+            check_run("workflow_id", &self.workflow_id, &present.workflow_id)?;
         }
-        let (mut edited, known) = (self.progress(run), ours.progress(run));
+        let (mut edited, known) = (self.progress(run), present.progress(run));
         if self.user_checkpoints.is_none() {
             for phase in &mut edited.phases {
-                phase.approved = ours.approved(&phase.id);
+                phase.approved = present.approved(&phase.id);
             }
         }
         adopt(run, &edited, &known)

@@ -184,18 +184,18 @@ impl Format for Pipeline {
         }
     }
 
-    fn adopt(&self, ours: &Self, run: &mut Workflow, root: &str) -> Result<(), Finding> {
+    fn adopt(&self, present: &Self, run: &mut Workflow, root: &str) -> Result<(), Finding> {
         let listed = self.listed();
-        let lost = ours.listed().into_iter().find(|id| !listed.contains(id));
+        let lost = present.listed().into_iter().find(|id| !listed.contains(id));
         let adopted = match lost {
             Some(id) => {
                 let what = format!("'{id}' is complete but no longer listed; this list only grows");
                 Err(Finding::new("append_only", "completed_phases", what))
             }
-            None => adopt(run, &self.progress(), &ours.progress()),
+            None => adopt(run, &self.progress(), &present.progress()),
         };
         // The format has no ids: a run is identified by its creation time.
-        if adopted.is_err() && self.created_at != ours.created_at {
+        if adopted.is_err() && self.created_at != present.created_at {
             let what = "it was begun at another time and lacks what was done: it is of another run";
             return Err(Finding::new("other_run", "created_at", what));
         }

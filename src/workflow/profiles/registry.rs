@@ -192,17 +192,17 @@ impl Format for Registry {
         }
     }
 
-    fn adopt(&self, ours: &Self, run: &mut Workflow, _: &str) -> Result<(), Finding> {
+    fn adopt(&self, present: &Self, run: &mut Workflow, _: &str) -> Result<(), Finding> {
         if run.documents.contains_key(&path(run)) {
-            check_run("checkpoint_id", &self.checkpoint_id, &ours.checkpoint_id)?;
+            check_run("checkpoint_id", &self.checkpoint_id, &present.checkpoint_id)?;
         }
-        let (edited, known) = (self.progress(run), ours.progress(run));
+        let (edited, known) = (self.progress(run), present.progress(run));
         adopt(run, &edited, &known)?;
         if self.status == StatusWord::Paused {
             let (reason, at_ms) = ("paused".to_owned(), self.updated_at.0);
             let paused = Interruption { reason, at_ms };
             run.interrupted.get_or_insert(paused);
-        } else if ours.status == StatusWord::Paused {
+        } else if present.status == StatusWord::Paused {
             run.interrupted = None;
         }
         run.kind.clone_from(&self.workflow_type);
