@@ -63,10 +63,10 @@ pub fn write(context: &Context, next: &Workflow, known: &[&BTreeMap<String, Valu
             (_, Some(present)) if known.iter().any(|all| all.get(path) == Some(present)) => {
                 bytes.as_deref()
             }
-            _ => return Err(moved_on().into()),
+            _ => return Err(moved_on()),
         };
         if !replace_known(&work, &rel(path), replaced, render(value).as_bytes())? {
-            return Err(moved_on().into());
+            return Err(moved_on());
         }
     }
     Ok(())

@@ -3,6 +3,9 @@
 
 use std::ops::RangeInclusive;
 
+use serde_json::Value;
+
+use crate::base::json::parse;
 use crate::base::text::escape;
 use crate::error::{Code, Error, Result};
 use crate::model::checkpoint::retention::Evicted;
@@ -78,6 +81,52 @@ pub struct Finish {
     /// After every third phase, also commit everything in the project's own repository
     #[arg(long)]
     pub project_git: bool,
+}
+
+/// Record what a new session should know
+#[derive(Clone, Debug, Default, clap::Args)]
+#[group(id = "noted", multiple = true)]
+pub struct Note {
+    /// Decision (repeatable)
+    #[arg(long = "decision", value_name = "TEXT")]
+    pub decisions: Vec<String>,
+    /// File made or changed (repeatable)
+    #[arg(long = "file", value_name = "PATH")]
+    pub files: Vec<String>,
+    /// Key of the run or of its free state, with JSON or plain text; null removes it (repeatable)
+    #[arg(long, value_name = "KEY=VALUE", value_parser = pair)]
+    pub set: Vec<(String, Value)>,
+    /// The run was interrupted, for this reason
+    #[arg(long, value_name = "REASON", num_args = 0..=1, require_equals = true)]
+    #[arg(default_missing_value = "interrupted")]
+    pub interrupted: Option<String>,
+}
+
+/// Reads `KEY=VALUE`. Other text than JSON is taken as is, to spare the user a second level of
+/// quotes.
+fn pair(typed: &str) -> Result<(String, Value)> {
+    let unlike = || Error::usage(format!("'{typed}' is not KEY=VALUE"));
+    let (key, value) = typed.split_once('=').ok_or_else(unlike)?;
+    let value = parse(value.as_bytes()).unwrap_or_else(|_| Value::from(value));
+    Ok((key.to_owned(), value))
+}
+
+impl From<Note> for Change {
+    fn from(note: Note) -> Self {
+        let keys: Vec<&str> = note.set.iter().map(|(key, _)| key.as_str()).collect();
+        let keys = keys.join(", ");
+        let change = match note.interrupted {
+            Some(reason) => Change::new("interrupt", "").noting(reason),
+            None => Change::new("note", "").noting(keys),
+        };
+        let given = Given {
+            decisions: note.decisions,
+            files: note.files,
+            set: note.set,
+            ..Given::default()
+        };
+        change.with(given)
+    }
 }
 
 impl Start {
