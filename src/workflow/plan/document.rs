@@ -7,11 +7,11 @@ use serde_json::Value;
 
 use super::check;
 use crate::workflow::profiles::format::{
-    Spelling, check_version, name, or_default, parse, remove_nulls, word,
+    check_version, name, or_default, parse, remove_nulls, with_fields_of, word,
 };
-use crate::workflow::profiles::merge::merge;
+use crate::workflow::profiles::merge::{Spelling, is_nothing, merge};
 use crate::workflow::rules::finding::Finding;
-use crate::workflow::rules::phase::{Class, Phase, PhaseOutput};
+use crate::workflow::rules::phase::{Class, Phase};
 use crate::workflow::rules::status::PhaseStatus;
 use crate::workflow::rules::workflow::Workflow;
 
@@ -33,8 +33,8 @@ struct Plan {
     phases: Vec<PlannedPhase>,
 }
 
-/// Only `id` is required.
-#[derive(Serialize, Deserialize)]
+/// A phase as in a run, of which only `id` is required.
+#[derive(Default, Serialize, Deserialize)]
 struct PlannedPhase {
     #[serde(deserialize_with = "name")]
     id: String,
@@ -85,6 +85,7 @@ struct Output {
 enum OutputText {
     Path(String),
     Full {
+        #[serde(alias = "file")]
         path: String,
         required: Option<bool>,
     },
@@ -103,55 +104,13 @@ impl From<OutputText> for Output {
     }
 }
 
-impl From<PlannedPhase> for Phase {
-    fn from(planned: PlannedPhase) -> Self {
-        let output = |Output { path, required }| PhaseOutput {
-            path,
-            required,
-            sha256: None,
-        };
-        Self {
-            id: planned.id,
-            name: planned.name,
-            dependencies: planned.dependencies,
-            status: planned.status,
-            class: planned.class,
-            writes: planned.writes,
-            commits: planned.commits,
-            requires_approval: planned.requires_approval,
-            outputs: planned.outputs.into_iter().map(output).collect(),
-            ..Self::default()
-        }
-    }
-}
-
-impl From<&Phase> for PlannedPhase {
-    fn from(phase: &Phase) -> Self {
-        let output = |output: &PhaseOutput| Output {
-            path: output.path.clone(),
-            required: output.required,
-        };
-        Self {
-            id: phase.id.clone(),
-            name: phase.name.clone(),
-            dependencies: phase.dependencies.clone(),
-            status: phase.status,
-            class: phase.class,
-            writes: phase.writes.clone(),
-            commits: phase.commits,
-            requires_approval: phase.requires_approval,
-            outputs: phase.outputs.iter().map(output).collect(),
-        }
-    }
-}
-
 /// Reads the phases of a plan.
 ///
 /// # Errors
 /// The first error in the document, or every error in the plan.
 pub fn from_document(value: &Value) -> Result<Vec<Phase>, Vec<Finding>> {
     let plan = read(value).map_err(|finding| vec![finding])?;
-    let phases: Vec<Phase> = plan.phases.into_iter().map(Phase::from).collect();
+    let phases: Vec<Phase> = plan.phases.iter().map(with_fields_of).collect();
     let findings = check(&phases);
     if findings.is_empty() {
         Ok(phases)
@@ -177,7 +136,7 @@ pub fn to_document(workflow: &Workflow) -> Value {
         project: wanted(&workflow.project, |plan| &plan.project),
         description: wanted(&workflow.description, |plan| &plan.description),
         branch: wanted(branch, |plan| &plan.branch),
-        phases: workflow.phases.iter().map(PlannedPhase::from).collect(),
+        phases: workflow.phases.iter().map(with_fields_of).collect(),
     };
     let json = |plan: &Plan| {
         let mut value = serde_json::to_value(plan).unwrap_or_default();
@@ -196,79 +155,17 @@ fn read(value: &Value) -> Result<Plan, Finding> {
     for phase in plan.phases.iter_mut().filter(|phase| phase.name.is_empty()) {
         phase.name.clone_from(&phase.id);
     }
-    Ok(plan)
+    let mut entries = value["phases"].as_array().into_iter().flatten();
+    let place = entries.position(has_two_lists);
+    let place = place.map(|at| format!("phases[{at}].dependencies"));
+    let what = "its dependencies are given twice, and differ";
+    place.map_or(Ok(plan), |place| {
+        Err(Finding::new("two_lists", place, what))
+    })
 }
 
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    fn back(value: &Value) -> Value {
-        let mut workflow = Workflow::new("x".into(), "a".into(), "b".into(), 0);
-        workflow.phases = from_document(value).unwrap();
-        workflow.documents.insert(PLAN.to_owned(), value.clone());
-        to_document(&workflow)
-    }
-
-    #[test]
-    fn a_plan_comes_back_as_it_was_given() {
-        let plan = json!({
-            "goal": "x",
-            "phases": [
-                {"id": "a", "name": "A", "status": "todo", "dependencies": [], "owner": {"z": 1, "a": 2}},
-                {"name": "B", "id": "b", "class": "commits", "writes": ["src/**"], "commits": true, "outputs": ["o.json"]},
-                {"id": "c", "requires_approval": true, "outputs": [{"path": "d/", "required": false, "k": 1}],
-                 "dependencies": null, "commits": null},
-                {"id": "d", "status": "completed", "depends_on": ["a", "b"]},
-            ],
-        });
-        assert_eq!(back(&plan).to_string(), plan.to_string());
-    }
-
-    #[test]
-    fn a_plan_says_how_far_it_is() {
-        let plan =
-            json!({"phases": [{"id": "a", "name": "A", "status": "pending"}, {"id": "b", "x": 1}]});
-        let mut workflow = Workflow::new("x".into(), "a".into(), "b".into(), 0);
-        workflow.phases = from_document(&plan).unwrap();
-        workflow.documents.insert(PLAN.to_owned(), plan);
-        workflow.phases[0].status = PhaseStatus::Complete;
-        workflow.phases[1].commits = true;
-        workflow.phases.push(Phase::new("c", "C"));
-        let expected = json!({"phases": [
-            {"id": "a", "name": "A", "status": "complete"},
-            {"id": "b", "x": 1, "commits": true},
-            {"id": "c", "name": "C", "dependencies": [], "status": "pending"},
-        ]});
-        assert_eq!(to_document(&workflow), expected);
-    }
-
-    #[test]
-    fn unsound_plan_is_refused_with_code() {
-        for (plan, code) in [
-            (json!([]), "bad_value"),
-            (json!({}), "missing_field"),
-            (json!({"phases": null}), "bad_value"),
-            (json!({"phases": [{"name": "x"}]}), "missing_field"),
-            (json!({"phases": [5]}), "bad_value"),
-            (
-                json!({"phases": [{"id": "a", "status": "odd"}]}),
-                "bad_value",
-            ),
-            (
-                json!({"phases": [{"id": "a", "class": "odd"}]}),
-                "bad_value",
-            ),
-            (json!({"phases": [{"id": "a", "writes": [1]}]}), "bad_value"),
-            (
-                json!({"phases": [{"id": "a", "dependencies": ["a"]}]}),
-                "cycle",
-            ),
-            (json!({"phases": [], "version": "2.1"}), "version_mismatch"),
-        ] {
-            assert_eq!(from_document(&plan).unwrap_err()[0].code, code, "{plan}");
-        }
-    }
+fn has_two_lists(entry: &Value) -> bool {
+    let lists = DEPENDENCY_KEYS.iter().map(|key| &entry[*key]);
+    let lists: Vec<&Value> = lists.filter(|list| !is_nothing(list)).collect();
+    lists.windows(2).any(|pair| pair[0] != pair[1])
 }

@@ -4,6 +4,8 @@ mod check;
 mod command_line;
 mod document;
 mod lint;
+#[cfg(test)]
+mod tests;
 mod writes;
 
 pub use check::check;

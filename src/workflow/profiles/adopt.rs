@@ -12,7 +12,7 @@ use crate::workflow::rules::status::{PhaseStatus, RunStatus};
 use crate::workflow::rules::workflow::Workflow;
 
 #[derive(Default)]
-pub struct Progress {
+pub struct RunProgress {
     pub created: Time,
     pub updated: Time,
     pub status: RunStatus,
@@ -36,14 +36,14 @@ pub struct PhaseProgress {
 }
 
 /// The phases of a run, for formats that list completed ones and name one current one.
-pub struct Listing<'w> {
+pub struct PhaseListing<'w> {
     /// In the order of the document, then of completion.
     pub done: Vec<&'w Phase>,
     /// The phase under way, else one that can begin.
     pub current: Option<&'w Phase>,
 }
 
-impl<'w> Listing<'w> {
+impl<'w> PhaseListing<'w> {
     /// `listed` and `named` are the completed phases and the current one in the present document.
     pub fn of(run: &'w Workflow, listed: &[&str], named: Option<&str>) -> Self {
         let done = run.phases.iter().filter(|phase| phase.is_done_in(listed));
@@ -60,7 +60,7 @@ impl<'w> Listing<'w> {
     }
 
     /// Whether a document with this progress describes the run already, between two phases.
-    pub fn is_described(&self, run: &Workflow, progress: &Progress) -> bool {
+    pub fn is_described(&self, run: &Workflow, progress: &RunProgress) -> bool {
         let shown = |phase: &Phase| match phase.status {
             _ if self.done.iter().any(|done| done.id == phase.id) => PhaseStatus::Complete,
             status => status,
@@ -74,7 +74,7 @@ impl<'w> Listing<'w> {
     }
 }
 
-impl Progress {
+impl RunProgress {
     fn phase(&self, id: &str) -> Option<&PhaseProgress> {
         self.phases.iter().find(|phase| phase.id == id)
     }
@@ -82,7 +82,7 @@ impl Progress {
 
 /// # Errors
 /// A phase that has begun is not in the document any more, or the plan is wrong.
-pub fn adopt(run: &mut Workflow, said: &Progress, ours: &Progress) -> Result<(), Finding> {
+pub fn adopt(run: &mut Workflow, said: &RunProgress, ours: &RunProgress) -> Result<(), Finding> {
     check_ids("phases", said.phases.iter().map(|phase| &phase.id))?;
     remove_missing(run, said, ours)?;
     // A change cannot precede the beginning of the run.
@@ -113,7 +113,11 @@ pub fn adopt(run: &mut Workflow, said: &Progress, ours: &Progress) -> Result<(),
 }
 
 /// Drops the phases that the document does not list any more.
-fn remove_missing(run: &mut Workflow, said: &Progress, ours: &Progress) -> Result<(), Finding> {
+fn remove_missing(
+    run: &mut Workflow,
+    said: &RunProgress,
+    ours: &RunProgress,
+) -> Result<(), Finding> {
     let is_missing = |phase: &Phase| {
         said.phase(&phase.id).is_none() && (phase.is_unplanned || ours.phase(&phase.id).is_some())
     };
@@ -210,7 +214,7 @@ fn move_to(phase: &mut Phase, said: &PhaseProgress, known: PhaseStatus, at_ms: i
 }
 
 /// Sorts the pending phases as in the document; other phases keep their positions.
-fn sort_pending(run: &mut Workflow, said: &Progress) {
+fn sort_pending(run: &mut Workflow, said: &RunProgress) {
     let mut sorted = Vec::new();
     for pending in &said.phases {
         if pending.status == PhaseStatus::Pending {

@@ -5,8 +5,9 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
 use crate::workflow::profiles::format::{
-    Format, Spelling, Time, check_ids, name, or_default, unless_left_out, word,
+    Format, Time, check_ids, name, or_default, unless_left_out, with_fields_of, word,
 };
+use crate::workflow::profiles::merge::Spelling;
 use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::phase::Task;
 use crate::workflow::rules::profile::PHASE_FILE;
@@ -19,14 +20,15 @@ pub struct Execution {
     /// The last change of a task.
     updated_at: Option<Time>,
     #[serde(default, deserialize_with = "or_default")]
-    tasks: Vec<Entry>,
+    tasks: Vec<TaskEntry>,
 }
 
 #[derive(Default, PartialEq, Serialize, Deserialize)]
-struct Entry {
+struct TaskEntry {
     #[serde(deserialize_with = "name")]
     id: String,
     name: Option<String>,
+    #[serde(alias = "phase_id")]
     phase: Option<String>,
     #[serde(deserialize_with = "word")]
     status: TaskStatus,
@@ -44,27 +46,12 @@ struct Entry {
 }
 
 impl Execution {
-    fn task(&self, id: &str) -> Option<&Entry> {
+    fn task(&self, id: &str) -> Option<&TaskEntry> {
         self.tasks.iter().find(|task| task.id == id)
     }
 }
 
-impl Entry {
-    fn of(task: &Task, was: Option<&Self>) -> Self {
-        Self {
-            id: task.id.clone(),
-            name: task.name.clone(),
-            phase: task.phase.clone(),
-            status: task.status,
-            attempts: unless_left_out(task.attempts, was.map(|was| &was.attempts)),
-            started_at: task.started_ms.map(Time),
-            completed_at: task.completed_ms.map(Time),
-            output: task.output.clone(),
-            agent: task.agent.clone(),
-            note: task.note.clone(),
-        }
-    }
-
+impl TaskEntry {
     fn adopt(&self, ours: &Self, task: &mut Task) {
         task.status = self.status;
         task.is_next_counted &= task.status == TaskStatus::Pending;
@@ -115,8 +102,15 @@ impl Format for Execution {
     }
 
     fn of_run(run: &Workflow, was: Option<&Self>, _: &str) -> Self {
-        let entry = |task: &Task| Entry::of(task, was.and_then(|was| was.task(&task.id)));
-        let tasks: Vec<Entry> = run.tasks.iter().map(entry).collect();
+        let entry = |task: &Task| {
+            let known = was.and_then(|was| was.task(&task.id));
+            let attempts = known.map(|known| &known.attempts);
+            TaskEntry {
+                attempts: unless_left_out(task.attempts, attempts),
+                ..with_fields_of(task)
+            }
+        };
+        let tasks: Vec<TaskEntry> = run.tasks.iter().map(entry).collect();
         // Both files name the same run, even if our id differs.
         let phase_file = run.documents.get(PHASE_FILE);
         let named = phase_file.and_then(|file| file.get("workflow_id"));
@@ -130,8 +124,8 @@ impl Format for Execution {
     }
 
     fn adopt(&self, ours: &Self, run: &mut Workflow, _: &str) -> Result<(), Finding> {
-        let none = Entry::default();
-        let task = |entry: &Entry| {
+        let none = TaskEntry::default();
+        let task = |entry: &TaskEntry| {
             let known = run.task(&entry.id).cloned();
             let mut task = known.unwrap_or_else(|| Task::new(&entry.id));
             entry.adopt(ours.task(&entry.id).unwrap_or(&none), &mut task);

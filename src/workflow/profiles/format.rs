@@ -10,22 +10,13 @@ use serde_json::{Map, Value};
 
 use crate::base::time::{parse_iso, rfc3339_seconds};
 use crate::model::run_id;
-use crate::workflow::profiles::merge::merge;
+use crate::workflow::profiles::merge::{Spelling, key_in, merge};
 use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::workflow::Workflow;
 
 /// Newest known version of the formats, which have none so far; a higher one is rejected.
 const NEWEST_VERSION: f64 = 1.0;
 const VERSION_KEYS: [&str; 3] = ["version", "schema_version", "format_version"];
-
-/// How documents of a format may differ from its structure.
-#[derive(Clone, Copy)]
-pub struct Spelling {
-    /// Spellings of keys; the first of each group is that of the structure.
-    pub aliases: &'static [&'static [&'static str]],
-    /// Readers expect keys that were there: one without a value is `null`.
-    pub keeps_keys: bool,
-}
 
 /// The document of a format. Values that mean the same are equal, however they were spelled.
 pub trait Format: Serialize + DeserializeOwned {
@@ -112,28 +103,6 @@ pub fn parse<T: DeserializeOwned>(mut value: Value, spelling: Spelling) -> Resul
     })
 }
 
-/// Whether a value says nothing: `null`, or an empty text, list or object.
-pub fn is_nothing(value: &Value) -> bool {
-    match value {
-        Value::Null => true,
-        Value::String(text) => text.is_empty(),
-        Value::Array(list) => list.is_empty(),
-        Value::Object(map) => map.values().all(is_nothing),
-        _ => false,
-    }
-}
-
-/// Returns the key under which an object has a value: the first spelling that says something, else
-/// the first that is there.
-pub fn key_in<'k>(map: &Map<String, Value>, key: &'k str, spelling: Spelling) -> &'k str {
-    let group = spelling.aliases.iter().find(|group| group[0] == key);
-    let mut keys = group.into_iter().flat_map(|group| *group);
-    let says = |key: &&&str| map.get(**key).is_some_and(|value| !is_nothing(value));
-    let found = keys.clone().find(says);
-    let found = found.or_else(|| keys.find(|key| map.contains_key(**key)));
-    found.map_or(key, |key| *key)
-}
-
 /// Gives all keys their first spelling.
 fn respell(value: &mut Value, spelling: Spelling) {
     match value {
@@ -212,6 +181,12 @@ pub fn check_version(value: &Value) -> Result<(), Finding> {
 /// Returns an optional value for a document: one that lacks it stays without the default.
 pub fn unless_left_out<T: Default + PartialEq>(value: T, was: Option<&Option<T>>) -> Option<T> {
     (value != T::default() || was.is_none_or(Option::is_some)).then_some(value)
+}
+
+/// Gives a value the fields of another type by their names.
+pub fn with_fields_of<T: Serialize, U: DeserializeOwned + Default>(value: &T) -> U {
+    let fields = serde_json::to_value(value);
+    fields.and_then(serde_json::from_value).unwrap_or_default()
 }
 
 /// Sorts a list as in a document; items that the document lacks go last in their old order.

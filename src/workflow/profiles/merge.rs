@@ -3,10 +3,17 @@
 
 use serde_json::{Map, Value};
 
-use crate::workflow::profiles::format::{Spelling, key_in};
-
 /// Keys that identify an entry of a list.
 const ID_KEYS: [&str; 3] = ["id", "phase", "path"];
+
+/// How documents of a format may differ from its structure.
+#[derive(Clone, Copy)]
+pub struct Spelling {
+    /// Spellings of keys; the first of each group is that of the structure.
+    pub aliases: &'static [&'static [&'static str]],
+    /// Readers expect keys that were there: one without a value is `null`.
+    pub keeps_keys: bool,
+}
 
 /// Returns the document `old` with the changes from `was`, which is what it says in the usual
 /// spelling, to `now`. Entries with ids may move between lists.
@@ -105,6 +112,28 @@ fn is_of_same(was: &Value, now: &Value) -> bool {
 
 fn id_of(value: &Value) -> Option<&Value> {
     ID_KEYS.iter().find_map(|key| value.get(key))
+}
+
+/// Whether a value says nothing: `null`, or an empty text, list or object.
+pub fn is_nothing(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::String(text) => text.is_empty(),
+        Value::Array(list) => list.is_empty(),
+        Value::Object(map) => map.values().all(is_nothing),
+        _ => false,
+    }
+}
+
+/// Returns the key under which an object has a value: the first spelling that says something, else
+/// the first that is there.
+pub fn key_in<'k>(map: &Map<String, Value>, key: &'k str, spelling: Spelling) -> &'k str {
+    let group = spelling.aliases.iter().find(|group| group[0] == key);
+    let mut keys = group.into_iter().flat_map(|group| *group);
+    let says = |key: &&&str| map.get(**key).is_some_and(|value| !is_nothing(value));
+    let found = keys.clone().find(says);
+    let found = found.or_else(|| keys.find(|key| map.contains_key(**key)));
+    found.map_or(key, |key| *key)
 }
 
 #[cfg(test)]

@@ -6,7 +6,9 @@ use serde_json::Value;
 use crate::model::path_pattern::has_marks;
 use crate::model::run_id;
 use crate::workflow::plan::{self, DOTAGENT};
-use crate::workflow::profiles::adopt::{Listing, PhaseProgress, Progress, adopt, is_output_of};
+use crate::workflow::profiles::adopt::{
+    PhaseListing, PhaseProgress, RunProgress, adopt, is_output_of,
+};
 use crate::workflow::profiles::format::{
     Format, Time, check_ids, check_run, known, name, new_run, project_of, read, sort_as_in,
     unless_left_out, word,
@@ -93,7 +95,7 @@ impl PhaseFile {
     }
 
     /// Returns the progress of the planned phases and of those that the document names.
-    fn progress(&self, run: &Workflow) -> Progress {
+    fn progress(&self, run: &Workflow) -> RunProgress {
         let all_unplanned = run.phases.iter().all(|phase| phase.is_unplanned);
         let is_planned = |phase: &&Phase| all_unplanned || !phase.is_unplanned;
         let planned = run.phases.iter().filter(is_planned);
@@ -114,7 +116,7 @@ impl PhaseFile {
             ..PhaseProgress::default()
         });
         let over = self.is_over(run).then_some(RunStatus::Complete);
-        Progress {
+        RunProgress {
             created: self.started_at,
             updated: self.last_updated,
             status: over.unwrap_or_default(),
@@ -145,7 +147,7 @@ impl Format for PhaseFile {
     fn of_run(run: &Workflow, was: Option<&Self>, _: &str) -> Self {
         let entries = was.into_iter().flat_map(|was| &was.completed_phases);
         let listed: Vec<&str> = entries.map(|entry| entry.phase.as_str()).collect();
-        let listing = Listing::of(run, &listed, was.map(|was| was.current_phase.as_str()));
+        let listing = PhaseListing::of(run, &listed, was.map(|was| was.current_phase.as_str()));
         let is_over = run.status == RunStatus::Complete || run.is_all_settled();
         let current = listing.current.filter(|_| !is_over).or(run.phases.last());
         let current_id = current.map(|phase| phase.id.clone()).unwrap_or_default();

@@ -8,10 +8,11 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use crate::workflow::plan;
-use crate::workflow::profiles::adopt::{Listing, PhaseProgress, Progress, adopt};
+use crate::workflow::profiles::adopt::{PhaseListing, PhaseProgress, RunProgress, adopt};
 use crate::workflow::profiles::format::{
-    Format, Spelling, Time, is_nothing, missing, new_run, project_of, read, unless_left_out,
+    Format, Time, missing, new_run, project_of, read, unless_left_out,
 };
+use crate::workflow::profiles::merge::{Spelling, is_nothing};
 use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::phase::Phase;
 use crate::workflow::rules::status::{PhaseStatus, RunStatus};
@@ -25,17 +26,17 @@ const DESCRIPTION_KEYS: &[&str] = &["task_description", "description", "task"];
 #[derive(Serialize, Deserialize)]
 pub struct Pipeline {
     /// Append-only.
-    completed_phases: Vec<Entry>,
+    completed_phases: Vec<PhaseEntry>,
     #[serde(deserialize_with = "entry_or_nothing")]
-    current_phase: Option<Entry>,
-    remaining_phases: Vec<Entry>,
+    current_phase: Option<PhaseEntry>,
+    remaining_phases: Vec<PhaseEntry>,
     context_summary: ContextSummary,
     created_at: Time,
     updated_at: Time,
 }
 
 #[derive(Serialize, Deserialize)]
-struct Entry {
+struct PhaseEntry {
     id: String,
     name: String,
     timestamp: Option<Time>,
@@ -58,16 +59,16 @@ struct ContextSummary {
 
 /// One of the three places for phases in a document.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum PhasePlace {
     Completed,
     Current,
     Remaining,
 }
 
-impl Place {
+impl PhasePlace {
     /// Returns the status of a phase in this place. Programs move entries with their old status
     /// word, so the place wins over a word that does not fit; a current one with a note has begun.
-    fn status(self, entry: &Entry) -> PhaseStatus {
+    fn status(self, entry: &PhaseEntry) -> PhaseStatus {
         use PhaseStatus::{AwaitingApproval, Complete, Failed, InProgress, Pending, Skipped};
         match (self, entry.status) {
             (Self::Completed, Some(Skipped)) => Skipped,
@@ -81,7 +82,7 @@ impl Place {
     }
 }
 
-impl Entry {
+impl PhaseEntry {
     fn note(&self) -> Option<&String> {
         let note = self.progress_description.as_ref();
         note.filter(|note| !note.is_empty())
@@ -90,10 +91,16 @@ impl Entry {
 
 impl Pipeline {
     /// Returns the entries with their places, completed ones first.
-    fn entries(&self) -> impl Iterator<Item = (&Entry, Place)> {
-        let completed = self.completed_phases.iter().zip(repeat(Place::Completed));
-        let current = self.current_phase.iter().zip(repeat(Place::Current));
-        let remaining = self.remaining_phases.iter().zip(repeat(Place::Remaining));
+    fn entries(&self) -> impl Iterator<Item = (&PhaseEntry, PhasePlace)> {
+        let completed = self
+            .completed_phases
+            .iter()
+            .zip(repeat(PhasePlace::Completed));
+        let current = self.current_phase.iter().zip(repeat(PhasePlace::Current));
+        let remaining = self
+            .remaining_phases
+            .iter()
+            .zip(repeat(PhasePlace::Remaining));
         completed.chain(current).chain(remaining)
     }
 
@@ -102,22 +109,22 @@ impl Pipeline {
         completed.map(|entry| entry.id.as_str()).collect()
     }
 
-    fn progress(&self) -> Progress {
+    fn progress(&self) -> RunProgress {
         let phases = self.entries().map(|(entry, place)| PhaseProgress {
             id: entry.id.clone(),
             name: Some(entry.name.clone()),
             status: place.status(entry),
-            completed: entry.timestamp.filter(|_| place == Place::Completed),
+            completed: entry.timestamp.filter(|_| place == PhasePlace::Completed),
             commit_sha: entry.commit_sha.clone(),
             note: entry.note().cloned(),
             dependencies: entry.dependencies.clone(),
             ..PhaseProgress::default()
         });
-        Progress {
+        RunProgress {
             created: self.created_at,
             updated: self.updated_at,
             phases: phases.collect(),
-            ..Progress::default()
+            ..RunProgress::default()
         }
     }
 }
@@ -145,25 +152,27 @@ impl Format for Pipeline {
     fn of_run(run: &Workflow, was: Option<&Self>, root: &str) -> Self {
         let named = was.and_then(|was| was.current_phase.as_ref());
         let completed = was.map(Self::listed).unwrap_or_default();
-        let listing = Listing::of(run, &completed, named.map(|entry| entry.id.as_str()));
+        let listing = PhaseListing::of(run, &completed, named.map(|entry| entry.id.as_str()));
         let same = was.filter(|was| listing.is_described(run, &was.progress()));
         let has_none = run.status == RunStatus::Complete
             || same.is_some_and(|was| was.current_phase.is_none());
         let current = listing.current.filter(|_| !has_none);
-        let entry = |phase: &Phase, place: Place| entry(run, was, phase, place);
+        let listed = |phases: Vec<&Phase>, place: PhasePlace| -> Vec<PhaseEntry> {
+            let entry = |phase| entry(run, was, phase, place);
+            phases.into_iter().map(entry).collect()
+        };
         let unsettled = run.phases.iter().filter(|phase| !phase.status.is_settled());
         let left = unsettled.filter(|phase| current.is_none_or(|current| current.id != phase.id));
-        let done = listing.done.into_iter();
         let (notes, context) = (&run.context, was.map(|was| &was.context_summary));
         let branch = notes.branch.clone().unwrap_or_default();
         let decisions = notes.key_decisions.clone();
-        let paths = notes.file_paths.iter();
-        let paths = paths.map(|path| absolute(path, root)).collect();
+        let written = |path: &String| absolute(path, root);
+        let paths = notes.file_paths.iter().map(written).collect();
         let description = context.and_then(|context| context.task_description.as_ref());
         Self {
-            completed_phases: done.map(|phase| entry(phase, Place::Completed)).collect(),
-            current_phase: current.map(|phase| entry(phase, Place::Current)),
-            remaining_phases: left.map(|phase| entry(phase, Place::Remaining)).collect(),
+            completed_phases: listed(listing.done, PhasePlace::Completed),
+            current_phase: current.map(|phase| entry(run, was, phase, PhasePlace::Current)),
+            remaining_phases: listed(left.collect(), PhasePlace::Remaining),
             context_summary: ContextSummary {
                 branch: unless_left_out(branch, context.map(|was| &was.branch)),
                 key_decisions: unless_left_out(decisions, context.map(|was| &was.key_decisions)),
@@ -210,23 +219,22 @@ impl Format for Pipeline {
 }
 
 /// Describes one phase. Fields that do not belong to the place stay only where they were.
-fn entry(run: &Workflow, was: Option<&Pipeline>, phase: &Phase, place: Place) -> Entry {
+fn entry(run: &Workflow, was: Option<&Pipeline>, phase: &Phase, place: PhasePlace) -> PhaseEntry {
     let known = was.and_then(|was| was.entries().find(|(entry, _)| entry.id == phase.id));
-    let here = known.filter(|(_, was)| *was == place);
-    let here = here.map(|(entry, _)| entry);
-    let has = |own: Place, has: fn(&Entry) -> bool| place == own || here.is_some_and(has);
-    let has_sha = has(Place::Completed, |entry| entry.commit_sha.is_some());
-    let has_note = has(Place::Current, |entry| entry.progress_description.is_some());
-    let has_dependencies = has(Place::Remaining, |entry| entry.dependencies.is_some());
+    let here = known.and_then(|(entry, was)| (was == place).then_some(entry));
+    let has = |own: PhasePlace, has: fn(&PhaseEntry) -> bool| place == own || here.is_some_and(has);
+    let has_sha = has(PhasePlace::Completed, |entry| entry.commit_sha.is_some());
+    let has_note = has(PhasePlace::Current, |entry| {
+        entry.progress_description.is_some()
+    });
+    let has_dependencies = has(PhasePlace::Remaining, |entry| entry.dependencies.is_some());
     // Skipped phases are in no list of the document.
     let listed = was.map(Pipeline::listed).unwrap_or_default();
-    let is_left_out = |id: &String| {
-        let phase = run
-            .phase(id)
-            .filter(|phase| phase.status == PhaseStatus::Skipped);
-        phase.is_some() && !listed.contains(&id.as_str())
+    let is_listed = |id: &&String| {
+        let phase = run.phase(id).map(|phase| phase.status);
+        phase != Some(PhaseStatus::Skipped) || listed.contains(&id.as_str())
     };
-    let dependencies = phase.dependencies.iter().filter(|id| !is_left_out(id));
+    let dependencies = phase.dependencies.iter().filter(is_listed);
     let time = here.and_then(|entry| entry.timestamp);
     let done_at = phase.completed_ms.map(Time).or(time);
     let known_note = here.and_then(|entry| entry.progress_description.clone());
@@ -234,11 +242,11 @@ fn entry(run: &Workflow, was: Option<&Pipeline>, phase: &Phase, place: Place) ->
     let note = phase.progress.clone().filter(|note| !note.is_empty());
     let is_same = here.is_some_and(|entry| place.status(entry) == phase.status);
     let status = known.and_then(|(entry, _)| entry.status);
-    Entry {
+    PhaseEntry {
         id: phase.id.clone(),
         name: phase.name.clone(),
         timestamp: match place {
-            Place::Completed => done_at.or(Some(Time(run.updated_ms))),
+            PhasePlace::Completed => done_at.or(Some(Time(run.updated_ms))),
             _ => time,
         },
         commit_sha: phase.commit_sha.clone().filter(|_| has_sha),
@@ -255,18 +263,13 @@ fn entry(run: &Workflow, was: Option<&Pipeline>, phase: &Phase, place: Place) ->
 pub fn begin(value: &Value, root: &str) -> Result<Workflow, Finding> {
     let document: Pipeline = read(value, &Workflow::default(), root)?;
     let named = value.get("workflow_id").or(value.get("checkpoint_id"));
-    let id = named.and_then(Value::as_str);
-    Ok(new_run(
-        id,
-        "pipeline",
-        project_of(root),
-        document.created_at,
-    ))
+    let (id, project) = (named.and_then(Value::as_str), project_of(root));
+    Ok(new_run(id, "pipeline", project, document.created_at))
 }
 
-fn entry_or_nothing<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Entry>, D::Error> {
+fn entry_or_nothing<'de, D: Deserializer<'de>>(from: D) -> Result<Option<PhaseEntry>, D::Error> {
     let value = Value::deserialize(from)?;
-    let entry = (!is_nothing(&value)).then(|| Entry::deserialize(value));
+    let entry = (!is_nothing(&value)).then(|| PhaseEntry::deserialize(value));
     entry.transpose().map_err(D::Error::custom)
 }
 

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::model::run_id;
-use crate::workflow::profiles::adopt::{Listing, PhaseProgress, Progress, adopt};
+use crate::workflow::profiles::adopt::{PhaseListing, PhaseProgress, RunProgress, adopt};
 use crate::workflow::profiles::format::{
     Format, Time, check_ids, check_run, check_version, name, new_run, project_of, read, word,
 };
@@ -29,7 +29,7 @@ pub struct Registry {
     created_at: Time,
     updated_at: Time,
     #[serde(deserialize_with = "word")]
-    status: Status,
+    status: StatusWord,
     /// 0 where nothing has begun, for some programs.
     current_phase: usize,
     total_phases: usize,
@@ -41,7 +41,7 @@ pub struct Registry {
 
 #[derive(Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Status {
+enum StatusWord {
     #[serde(alias = "created", alias = "not_started", alias = "initialized")]
     Pending,
     #[serde(
@@ -68,13 +68,13 @@ impl Registry {
         }
         match self.status {
             _ if self.current_phase != number => PhaseStatus::Pending,
-            Status::Pending | Status::Complete => PhaseStatus::Pending,
-            Status::Failed => PhaseStatus::Failed,
+            StatusWord::Pending | StatusWord::Complete => PhaseStatus::Pending,
+            StatusWord::Failed => PhaseStatus::Failed,
             _ => PhaseStatus::InProgress,
         }
     }
 
-    fn progress(&self, run: &Workflow) -> Progress {
+    fn progress(&self, run: &Workflow) -> RunProgress {
         let mut phases: Vec<PhaseProgress> = Vec::new();
         for number in 1..=self.total_phases {
             let mut phase = PhaseProgress {
@@ -91,19 +91,20 @@ impl Registry {
                 phase.name = Some(format!("Phase {number}"));
                 // Numbers are an order, unless the document itself has gone on out of it.
                 let is_begun = phase.status != PhaseStatus::Pending;
-                let mut before = phases.iter().rev().take(1);
-                let before = before.find(|one| !is_begun || one.status == PhaseStatus::Complete);
-                phase.dependencies = Some(before.map(|one| one.id.clone()).into_iter().collect());
+                let is_before =
+                    |one: &&PhaseProgress| !is_begun || one.status == PhaseStatus::Complete;
+                let before = phases.last().filter(is_before);
+                phase.dependencies = Some(before.iter().map(|one| one.id.clone()).collect());
             }
             phases.push(phase);
         }
-        Progress {
+        RunProgress {
             created: self.created_at,
             updated: self.updated_at,
             status: match self.status {
-                Status::Complete => RunStatus::Complete,
-                Status::Failed => RunStatus::Failed,
-                Status::Abandoned => RunStatus::Abandoned,
+                StatusWord::Complete => RunStatus::Complete,
+                StatusWord::Failed => RunStatus::Failed,
+                StatusWord::Abandoned => RunStatus::Abandoned,
                 _ => RunStatus::Open,
             },
             phases,
@@ -126,20 +127,18 @@ impl Registry {
 impl Format for Registry {
     fn checked(mut self, value: &Value, _: &Workflow, _: &str) -> Result<Self, Finding> {
         check_version(value)?;
-        let (current, total) = (self.current_phase, self.total_phases);
-        let out_of_range = |place: String, what| Err(Finding::new("out_of_range", place, what));
-        if total > MOST_PHASES {
-            let what = format!("{total} is more than the {MOST_PHASES} phases of a run");
-            return out_of_range("total_phases".to_owned(), what);
-        }
-        if current > total {
-            let what = format!("{current} is beyond the {total} phases of the run");
-            return out_of_range("current_phase".to_owned(), what);
-        }
-        let is_wrong = |number: &usize| *number == 0 || *number > total;
-        if let Some(at) = self.completed_phases.iter().position(is_wrong) {
-            let what = "it is none of the phases of the run".to_owned();
-            return out_of_range(format!("completed_phases[{at}]"), what);
+        let total = self.total_phases;
+        let is_beyond = |number: usize| number > total.min(MOST_PHASES);
+        let mut completed = self.completed_phases.iter();
+        let wrong = completed.position(|number| *number == 0 || is_beyond(*number));
+        let place = match wrong {
+            _ if is_beyond(total) => Some("total_phases".to_owned()),
+            _ if is_beyond(self.current_phase) => Some("current_phase".to_owned()),
+            at => at.map(|at| format!("completed_phases[{at}]")),
+        };
+        if let Some(place) = place {
+            let what = format!("the run has {total} phases, of {MOST_PHASES} at most");
+            return Err(Finding::new("out_of_range", place, what));
         }
         check_ids("completed_phases", self.completed_phases.iter())?;
         // Numbers keep their spelling in the raw values only.
@@ -155,7 +154,7 @@ impl Format for Registry {
         let numbers = was.into_iter().flat_map(|was| &was.completed_phases);
         let listed: Vec<&str> = numbers.filter_map(|number| id_of(*number)).collect();
         let named = was.and_then(|was| id_of(was.current_phase));
-        let listing = Listing::of(run, &listed, named);
+        let listing = PhaseListing::of(run, &listed, named);
         let number_of = |phase: &Phase| run.number_of(&phase.id);
         let same = was.filter(|was| listing.is_described(run, &was.progress(run)));
         let next = listing.current.and_then(number_of);
@@ -168,8 +167,8 @@ impl Format for Registry {
         }
         // Open runs have one word, unless the document says why it waits.
         let waits = was.map(|was| was.status).filter(|status| match status {
-            Status::Paused => run.interrupted.is_some(),
-            Status::Pending => run.current().is_none(),
+            StatusWord::Paused => run.interrupted.is_some(),
+            StatusWord::Pending => run.current().is_none(),
             _ => false,
         });
         Self {
@@ -180,10 +179,10 @@ impl Format for Registry {
             created_at: Time(run.created_ms),
             updated_at: Time(run.updated_ms),
             status: match run.status {
-                RunStatus::Open => waits.unwrap_or(Status::InProgress),
-                RunStatus::Complete => Status::Complete,
-                RunStatus::Failed => Status::Failed,
-                RunStatus::Abandoned => Status::Abandoned,
+                RunStatus::Open => waits.unwrap_or(StatusWord::InProgress),
+                RunStatus::Complete => StatusWord::Complete,
+                RunStatus::Failed => StatusWord::Failed,
+                RunStatus::Abandoned => StatusWord::Abandoned,
             },
             current_phase: current.unwrap_or(run.phases.len()),
             total_phases: run.phases.len(),
@@ -199,11 +198,11 @@ impl Format for Registry {
         }
         let (edited, known) = (self.progress(run), ours.progress(run));
         adopt(run, &edited, &known)?;
-        if self.status == Status::Paused {
+        if self.status == StatusWord::Paused {
             let (reason, at_ms) = ("paused".to_owned(), self.updated_at.0);
             let paused = Interruption { reason, at_ms };
             run.interrupted.get_or_insert(paused);
-        } else if ours.status == Status::Paused {
+        } else if ours.status == StatusWord::Paused {
             run.interrupted = None;
         }
         run.kind.clone_from(&self.workflow_type);
@@ -227,26 +226,17 @@ impl Format for Registry {
 /// The first error in the document.
 pub fn begin(value: &Value, root: &str) -> Result<Workflow, Finding> {
     let document: Registry = read(value, &Workflow::default(), root)?;
-    let (id, project) = (
-        Some(document.checkpoint_id.as_str()),
-        document.project(root),
-    );
-    Ok(new_run(
-        id,
-        &document.workflow_type,
-        &project,
-        document.created_at,
-    ))
+    let (id, kind) = (&document.checkpoint_id, &document.workflow_type);
+    let project = document.project(root);
+    Ok(new_run(Some(id), kind, &project, document.created_at))
 }
 
 /// Whether a path is that of an active run: in the folder itself,
 /// `{type}_{project}_{YYYYMMDD_HHMMSS}.json`.
 pub fn is_active_file(path: &str) -> bool {
-    let name = path.strip_prefix(FOLDER).and_then(|rest| {
-        let name = rest.strip_prefix('/')?;
-        name.strip_suffix(".json")
-    });
-    name.is_some_and(|name| !name.contains('/') && run_id::is_timed(name))
+    let (folder, name) = path.rsplit_once('/').unwrap_or_default();
+    let id = name.strip_suffix(".json").unwrap_or_default();
+    folder == FOLDER && run_id::is_timed(id)
 }
 
 /// Returns the path of the file: as it was read, else by its name.

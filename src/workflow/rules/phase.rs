@@ -60,7 +60,7 @@ pub struct Phase {
 pub struct PhaseOutput {
     /// Relative to the root. `*` in the last component is a wildcard; a trailing slash means a
     /// non-empty directory.
-    #[serde(rename = "file")]
+    #[serde(rename = "file", alias = "path")]
     pub path: String,
     /// The phase is not complete without it.
     pub required: bool,
