@@ -6,7 +6,6 @@ use serde::Serialize;
 use crate::error::{Error, Result};
 use crate::model::json::TimeText;
 use crate::ops::context::Context;
-use crate::ops::session::Session;
 use crate::ops::warning::Warning;
 use crate::workflow::engine::init::start_fresh;
 use crate::workflow::engine::observe::observe;
@@ -15,9 +14,7 @@ use crate::workflow::engine::recover::repair_chosen;
 use crate::workflow::engine::report::{self, Status};
 use crate::workflow::engine::resume_questions::{Ask, ResumeOptions, decide};
 use crate::workflow::engine::runs::Run;
-use crate::workflow::engine::transact::{
-    StepOptions, StepOutcome, abandon_run, actor, change_run, with_run,
-};
+use crate::workflow::engine::transact::{StepOptions, StepOutcome, Work, with_run};
 use crate::workflow::rules::advice;
 use crate::workflow::rules::change::{Change, PhaseChange, Start};
 use crate::workflow::rules::choices::Chosen;
@@ -104,8 +101,7 @@ fn act(context: &Context, outcome: &mut ResumeOutcome, chosen: &Chosen) -> Resul
         run: Some(shown.workflow.id.clone()),
         ..StepOptions::default()
     };
-    let actor = actor(context, &of_run);
-    let (run, warnings) = with_run(context, &of_run, |session, run| {
+    let (run, warnings) = with_run(context, &of_run, |work, run| {
         if run.tip != shown.tip {
             let run_id = run.workflow.named().to_owned();
             return Err(Error::from(RunError::MovedOn { run: run_id }).with_state(&run.workflow));
@@ -113,19 +109,19 @@ fn act(context: &Context, outcome: &mut ResumeOutcome, chosen: &Chosen) -> Resul
         let step = match chosen {
             Chosen::Pick(id) => {
                 check_pick(&run.workflow, id, context.now_ms)?;
-                let run = reset_running(context, session, run, &actor)?;
-                start_picked(context, session, &of_run, &run, id)?
+                let run = reset_running(work, run)?;
+                start_picked(work, &of_run, &run, id)?
             }
-            Chosen::StartFresh => start_fresh(context, session, &run, &actor)?,
-            Chosen::Delete | Chosen::Abandon => abandon_run(context, session, &run, "", &actor)?,
+            Chosen::StartFresh => start_fresh(work, &run)?,
+            Chosen::Delete | Chosen::Abandon => work.abandon(&run, "")?,
             Chosen::Resume | Chosen::View | Chosen::Decline => {
                 // First repairs what the interruption left.
-                let (run, repairs) = repair_chosen(context, session, run, &actor, false)?;
+                let (run, repairs) = repair_chosen(work, run, false)?;
                 outcome.recovered = repairs;
                 if !run.workflow.status.is_open() {
                     return Ok(run);
                 }
-                change_run(context, session, &run, &Change::Resume, &actor)?
+                work.change(&run, &Change::Resume)?
             }
         };
         Ok(step.run)
@@ -153,12 +149,7 @@ fn check_pick(workflow: &Workflow, id: &str, now_ms: i64) -> Result<()> {
 }
 
 /// Makes the running phases pending again, and keeps their progress notes.
-fn reset_running(
-    context: &Context,
-    session: &mut Session<'_>,
-    mut run: Run,
-    actor: &str,
-) -> Result<Run> {
+fn reset_running(work: &mut Work<'_>, mut run: Run) -> Result<Run> {
     let running: Vec<String> = run
         .workflow
         .running()
@@ -166,20 +157,19 @@ fn reset_running(
         .collect();
     for phase in running {
         let change = Change::Phase(PhaseChange::Reset { phase });
-        run = change_run(context, session, &run, &change, actor)?.run;
+        run = work.change(&run, &change)?.run;
     }
     Ok(run)
 }
 
 fn start_picked(
-    context: &Context,
-    session: &mut Session<'_>,
+    work: &mut Work<'_>,
     options: &StepOptions,
     run: &Run,
     id: &str,
 ) -> Result<StepOutcome> {
     let begin = start(id);
-    phase::start_in(context, session, options, run, &begin).map_err(|error| {
+    phase::start_in(work, options, run, &begin).map_err(|error| {
         if error.is_of_run() {
             error.with_state(&run.workflow)
         } else {
