@@ -96,10 +96,10 @@ fn ruin(sandbox: &Sandbox) {
         .remove("dir")
         .write("new/file", "x");
     sandbox
-        .run(&["phase", "progress", "all of it is ruined"])
+        .cmd("phase progress 'all of it is ruined'")
         .success();
     sandbox
-        .run(&["workflow", "note", "--decision", "a bad one"])
+        .cmd("workflow note --decision 'a bad one'")
         .success();
     sandbox.cmd("workflow note --set key=1").success();
     sandbox.cmd("workflow resume --choose y").success();

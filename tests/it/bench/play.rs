@@ -9,8 +9,8 @@ pub const EXECUTION: &str = "memory/state/execution.json";
 pub const PIPELINE: &str = ".claude/pipeline-state.json";
 
 pub trait Play {
-    fn cmd(&self, line: &str) -> Run;
-    fn go(&self, line: &str) -> Value;
+    fn cmd(&self, line: impl AsRef<str>) -> Run;
+    fn go(&self, line: impl AsRef<str>) -> Value;
     fn step(&self, args: &[&str]) -> Value;
     fn json_of(&self, path: &str) -> Value;
     fn edit(&self, path: &str, edit: impl FnOnce(&mut Value)) -> String;
@@ -18,16 +18,16 @@ pub trait Play {
 }
 
 impl Play for Sandbox {
-    /// Runs a command without quotes.
+    /// Runs a command, of which words with blanks are between single quotes.
     #[track_caller]
-    fn cmd(&self, line: &str) -> Run {
-        self.run(&line.split(' ').collect::<Vec<_>>())
+    fn cmd(&self, line: impl AsRef<str>) -> Run {
+        self.run(&words(line.as_ref()))
     }
 
-    /// As [`Play::step`], of a command without quotes.
+    /// As [`Play::step`], of such a command.
     #[track_caller]
-    fn go(&self, line: &str) -> Value {
-        self.step(&line.split(' ').collect::<Vec<_>>())
+    fn go(&self, line: impl AsRef<str>) -> Value {
+        self.step(&words(line.as_ref()))
     }
 
     #[track_caller]
@@ -65,6 +65,16 @@ impl Play for Sandbox {
     fn stands(&self) -> Value {
         self.step(&["workflow", "status"])
     }
+}
+
+pub fn words(line: &str) -> Vec<&str> {
+    let parts = line.split('\'').enumerate();
+    parts
+        .flat_map(|(at, part)| match at % 2 {
+            0 => part.split_ascii_whitespace().collect(),
+            _ => vec![part],
+        })
+        .collect()
 }
 
 #[track_caller]
