@@ -71,14 +71,7 @@ const DOORS: [(&str, &[&str]); 36] = [
     ("chrono", &["base/time", "answer/"]),
     (
         "clap",
-        &[
-            "cli/",
-            "commands/",
-            "mcp/",
-            "shell/",
-            "workflow/engine/",
-            "workflow/rules/change/",
-        ],
+        &["cli/", "commands/", "mcp/", "shell/", "workflow/engine/"],
     ),
     ("clap_complete", &["commands/completions", "cli/completion"]),
     ("clap_mangen", &["commands/man"]),

@@ -7,9 +7,7 @@ fn with_archive() -> Sandbox {
     let sandbox = Sandbox::new();
     for id in ["run1", "bill"] {
         sandbox
-            .run(&[
-                "workflow", "init", "--id", id, "--phase", "a", "--phase", "b",
-            ])
+            .cmd(format!("workflow init --id {id} --phase a --phase b"))
             .success();
     }
     sandbox.ok("phase start -w run1");
@@ -40,7 +38,7 @@ fn what_would_change_an_archived_run_says_so_and_what_can_be_done() {
             let run = sandbox.run(&[command, &["--json"]].concat()).code(4);
             assert_eq!(run.error_code(), "workflow_archived", "{run}");
         }
-        sandbox.run(&["workflow", "show", id]).success();
+        sandbox.cmd(format!("workflow show {id}")).success();
     }
     assert_eq!(listed().stdout, before);
     sandbox

@@ -16,27 +16,16 @@ fn registered(sandbox: &Sandbox) -> Vec<String> {
     names
 }
 
-fn init(sandbox: &Sandbox, args: &[&str]) -> Value {
-    sandbox.step(&[&["workflow", "init"], args].concat())
+fn init(sandbox: &Sandbox, args: &str) -> Value {
+    sandbox.go(format!("workflow init {args}"))
 }
 
 #[test]
 fn a_run_of_the_registry_has_a_file_whatever_its_id() {
     let sandbox = Sandbox::new();
-    let words = [
-        "--type",
-        "t",
-        "--project",
-        "My App",
-        "--profile",
-        "registry",
-        "--phase",
-        "a",
-        "--phase",
-        "b",
-    ];
+    let words = "--type t --project 'My App' --profile registry --phase a --phase b";
     sandbox.at("2026-11-22T10:00:00Z");
-    let made = init(&sandbox, &[&["--id", "f1"], &words[..]].concat());
+    let made = init(&sandbox, &format!("--id f1 {words}"));
     assert_eq!(made["id"], "f1");
     let path = format!("{REGISTRY}/t_my_app_20261122_100000.json");
     assert_eq!(registered(&sandbox), ["t_my_app_20261122_100000.json"]);
@@ -48,36 +37,24 @@ fn a_run_of_the_registry_has_a_file_whatever_its_id() {
     assert_eq!(sandbox.go("phase done")["state"]["plan_path"], "p.md");
     assert_eq!(sandbox.json_of(&path)["completed_phases"], json!([1]));
     // Another run without a name, in the same second, would need the same file.
-    let again = [&["workflow", "init", "--id", "f2", "--json"], &words[..]].concat();
-    let refused = sandbox.at("2026-11-22T10:00:00Z").run(&again).code(4);
+    sandbox.at("2026-11-22T10:00:00Z");
+    let refused = sandbox
+        .cmd(format!("workflow init --id f2 --json {words}"))
+        .code(4);
     assert_eq!(refused.error_code(), "workflow_open");
 }
 
 #[test]
 fn two_runs_of_one_second_have_a_file_each() {
     let sandbox = Sandbox::new();
-    let words = [
-        "--type",
-        "t",
-        "--project",
-        "p",
-        "--profile",
-        "registry",
-        "--phase",
-        "a",
-    ];
+    let words = "--type t --project p --profile registry --phase a --description";
     for (description, id) in [
         ("one", "t_p_20261122_100000"),
         ("two", "t_p-2_20261122_100000"),
     ] {
         sandbox.at("2026-11-22T10:00:00Z");
-        assert_eq!(
-            init(
-                &sandbox,
-                &[&words[..], &["--description", description]].concat()
-            )["id"],
-            id
-        );
+        let made = init(&sandbox, &format!("{words} {description}"));
+        assert_eq!(made["id"], id);
     }
     assert_eq!(
         registered(&sandbox),
@@ -91,16 +68,7 @@ fn the_registry_names_the_project_in_its_id_and_its_state() {
     sandbox.at("2026-11-22T10:00:00Z");
     let made = init(
         &sandbox,
-        &[
-            "--type",
-            "implement",
-            "--project",
-            "My Proj-X.é",
-            "--profile",
-            "registry",
-            "--phase",
-            "a",
-        ],
+        "--type implement --project 'My Proj-X.é' --profile registry --phase a",
     );
     assert_eq!(
         (&made["id"], &made["project"]),
@@ -128,17 +96,12 @@ fn the_registry_names_the_project_in_its_id_and_its_state() {
         (&made["id"], &1.into())
     );
     for name in ["my_proj_x", "My Proj-X.é"] {
-        let loaded = sandbox.step(&[
-            "workflow",
-            "export",
-            "--type",
-            "implement",
-            "--project",
-            name,
-        ]);
+        let loaded = sandbox.go(format!(
+            "workflow export --type implement --project '{name}'"
+        ));
         assert_eq!(loaded["document"]["workflow_state"]["n"], 1);
         assert_eq!(
-            sandbox.step(&["workflow", "status", name])["id"],
+            sandbox.go(format!("workflow status '{name}'"))["id"],
             made["id"]
         );
     }
@@ -160,7 +123,7 @@ fn an_imported_run_with_an_odd_id_is_kept_in_a_file_from_then_on() {
     assert_eq!(names.len(), 1, "{names:?}");
     let path = format!("{REGISTRY}/{}", names[0]);
     assert_eq!(sandbox.json_of(&path), document);
-    let found = sandbox.step(&["phase", "done", "2", "-w", "ünïcode — «task»"]);
+    let found = sandbox.go("phase done 2 -w 'ünïcode — «task»'");
     assert_eq!(
         found["completed"],
         json!(["1", "2"]),
@@ -225,10 +188,7 @@ fn what_a_plan_calls_its_dependencies_counts() {
         let sandbox = Sandbox::new();
         let plan = json!({"phases": [{"id": "a"}, {"id": "b", key: ["a"]}]});
         sandbox.write("../plan.json", plan.to_string());
-        init(
-            &sandbox,
-            &["--plan", "../plan.json", "--profile", "pipeline"],
-        );
+        init(&sandbox, "--plan ../plan.json --profile pipeline");
         assert_eq!(
             sandbox.fails(4, "phase start b --json").error_code(),
             "dependencies_unmet"
@@ -284,7 +244,7 @@ fn a_byte_order_mark_is_no_damage() {
         "../plan.json",
         marked(json!({"phases": [{"id": "x"}]}).to_string()),
     );
-    init(&sandbox, &["--plan", "../plan.json"]);
+    init(&sandbox, "--plan ../plan.json");
     sandbox.write("../state.json", marked(state.to_string()));
     sandbox.go("workflow import ../state.json");
 }
@@ -297,10 +257,10 @@ fn a_plan_of_which_all_is_done_begins_no_run_that_could_never_end() {
         json!({"phases": [{"id": "a", "status": "complete"}]}).to_string(),
     );
     assert_eq!(
-        init(&sandbox, &["--plan", "../plan.json", "--profile", "phases"])["status"],
+        init(&sandbox, "--plan ../plan.json --profile phases")["status"],
         "complete"
     );
     assert_eq!(sandbox.json_of(PHASES)["phase_status"], "complete");
     sandbox.ok("workflow next").stdout_has("workflow complete");
-    init(&sandbox, &["--phase", "b", "--profile", "phases"]);
+    init(&sandbox, "--phase b --profile phases");
 }

@@ -7,8 +7,8 @@ use crate::bench::{Git, Run, Sandbox};
 
 const DAY: &str = "2026-11-22";
 
-fn init(sandbox: &Sandbox, args: &[&str]) -> String {
-    let made = sandbox.step(&[&["workflow", "init"], args].concat());
+fn init(sandbox: &Sandbox, args: &str) -> String {
+    let made = sandbox.go(format!("workflow init {args}"));
     made["id"].as_str().unwrap().to_owned()
 }
 
@@ -24,18 +24,7 @@ fn runs() -> [(Sandbox, String); 3] {
         sandbox.at(&format!("{DAY}T10:00:00Z"));
         init(
             &sandbox,
-            &[
-                "--type",
-                "t",
-                "--project",
-                "p",
-                "--profile",
-                profile,
-                "--phase",
-                "a",
-                "--phase",
-                "b",
-            ],
+            &format!("--type t --project p --profile {profile} --phase a --phase b"),
         );
         sandbox.go("phase start a");
         (sandbox, path.to_owned())
@@ -103,20 +92,12 @@ fn removed_file_archives_its_run_until_it_comes_back_or_is_recovered() {
 #[test]
 fn reopened_run_gets_a_number_if_its_id_is_taken_and_waits_for_its_file() {
     let sandbox = Sandbox::new();
-    let begin = || {
-        init(
-            &sandbox,
-            &["--id", "w", "--profile", "phases", "--phase", "a"],
-        )
-    };
+    let begin = || init(&sandbox, "--id w --profile phases --phase a");
     begin();
     sandbox.go("phase start");
     sandbox.remove(PHASES).go("workflow list");
     sandbox.fails(4, "workflow init --id w --phase z");
-    init(
-        &sandbox,
-        &["--id", "w-2", "--profile", "phases", "--phase", "b"],
-    );
+    init(&sandbox, "--id w-2 --profile phases --phase b");
     let refused = sandbox.fails(4, "workflow recover w --json");
     assert_eq!(refused.error_code(), "workflow_open");
     assert_eq!(sandbox.json_of(PHASES)["workflow_id"], "w-2");
@@ -163,22 +144,12 @@ fn a_file_of_the_registry_that_is_put_among_the_failed_ends_its_run() {
 fn a_file_that_went_with_the_whole_directory_comes_back_with_the_next_transition() {
     let sandbox = Sandbox::bare();
     sandbox.write("a", "1");
-    init(
-        &sandbox,
-        &[
-            "--profile",
-            "pipeline,phases",
-            "--phase",
-            "a",
-            "--phase",
-            "b",
-        ],
-    );
+    init(&sandbox, "--profile pipeline,phases --phase a --phase b");
     sandbox.go("phase start");
     let root = sandbox.root().display().to_string();
     std::fs::remove_dir_all(sandbox.root()).unwrap();
     sandbox
-        .run(&["-C", &root, "restore", "latest", "--yes"])
+        .cmd(format!("-C {root} restore latest --yes"))
         .success();
     assert!(sandbox.exists(PIPELINE), "it is written again");
     assert_eq!(sandbox.go("phase done")["completed"], json!(["a"]));
@@ -189,7 +160,7 @@ fn a_file_that_went_with_the_whole_directory_comes_back_with_the_next_transition
 #[test]
 fn the_tasks_of_a_run_can_lose_their_file() {
     let sandbox = Sandbox::new();
-    init(&sandbox, &["--profile", "phases", "--phase", "a"]);
+    init(&sandbox, "--profile phases --phase a");
     sandbox.go("task add t");
     sandbox
         .remove("memory/state/execution.json")
@@ -233,28 +204,17 @@ fn what_failed_is_kept_for_thirty_days() {
 fn an_init_puts_aside_what_the_registry_keeps_no_longer() {
     let (sandbox, path) = registry();
     sandbox.go("phase start");
-    let other = [
-        "workflow",
-        "init",
-        "--type",
-        "t",
-        "--profile",
-        "registry",
-        "--phase",
-        "a",
-        "--json",
-    ];
-    sandbox.at("2025-10-10T18:00:00Z").run(&other).success();
+    let other = "workflow init --type t --profile registry --phase a --json";
+    sandbox.at("2025-10-10T18:00:00Z").cmd(other).success();
     assert!(sandbox.exists(&path), "less than seven days");
     let begun = sandbox
         .at("2025-10-11T00:00:00Z")
-        .run(&[&other[..], &["--description", "x"]].concat())
+        .cmd(format!("{other} --description x"))
         .success();
     assert_eq!(
         begun.warning_codes(),
         ["workflow_put_aside", "state_file_not_ignored"]
     );
-    begun.stderr_has("");
     assert!(!sandbox.exists(&path) && !sandbox.exists(".claude/checkpoints/failed"));
     // An archived run stays readable.
     let shown = sandbox.go("workflow show orchestrate_auth_system_20251003_184530");
@@ -300,8 +260,8 @@ fn a_run_that_had_failed_and_was_taken_back_is_no_longer_among_the_failed() {
     sandbox.ok("workflow rewind 1 --state --yes");
     assert!(!sandbox.exists(&failed) && sandbox.exists(&path));
     for id in ["1", "2"] {
-        sandbox.step(&["phase", "start", id]);
-        sandbox.step(&["phase", "done", id]);
+        sandbox.go(format!("phase start {id}"));
+        sandbox.go(format!("phase done {id}"));
     }
     assert!(!sandbox.exists(&failed) && !sandbox.exists(&path));
 }
@@ -309,50 +269,22 @@ fn a_run_that_had_failed_and_was_taken_back_is_no_longer_among_the_failed() {
 #[test]
 fn the_same_task_is_begun_once() {
     let (sandbox, _) = registry();
-    let words = [
-        "--type",
-        "orchestrate",
-        "--project",
-        "auth_system",
-        "--description",
-        "Implement authentication system",
-    ];
-    let again = [
-        &[
-            "workflow",
-            "init",
-            "--phase",
-            "other",
-            "--profile",
-            "registry",
-        ],
-        &words[..],
-    ]
-    .concat();
-    sandbox
-        .run(&again)
-        .code(4)
-        .stderr_has("is open and has the same task")
-        .stderr_has("workflow resume orchestrate_auth");
-    sandbox
-        .run(&[&again[..], &["--id", "on-purpose"]].concat())
-        .success();
+    let again = "workflow init --phase other --profile registry --type orchestrate \
+                 --project auth_system --description 'Implement authentication system'";
+    let refused = sandbox.cmd(again).code(4);
+    let refused = refused.stderr_has("is open and has the same task");
+    refused.stderr_has("workflow resume orchestrate_auth");
+    sandbox.cmd(format!("{again} --id on-purpose")).success();
     let found = sandbox
-        .run(&[
-            "workflow",
-            "status",
-            "implement AUTHENTICATION system",
-            "--json",
-        ])
-        .success()
+        .ok("workflow status 'implement AUTHENTICATION system' --json")
         .data();
     assert_eq!(found["description"], "Implement authentication system");
     let plain = Sandbox::new();
-    init(&plain, &["--phase", "a"]);
+    init(&plain, "--phase a");
     plain.fails(4, "workflow init --phase a");
-    init(&plain, &["--phase", "b"]);
+    init(&plain, "--phase b");
     plain.ok("workflow end --abandon");
-    init(&plain, &["--phase", "b"]);
+    init(&plain, "--phase b");
 }
 
 #[test]
@@ -362,17 +294,9 @@ fn init_names_the_line_that_keeps_a_state_file_out_of_git() {
         return;
     };
     let begin = |profile: &str, description: &str| {
-        let words = [
-            "--profile",
-            profile,
-            "--phase",
-            "a",
-            "--description",
-            description,
-            "--json",
-        ];
+        let words = format!("--profile {profile} --description '{description}'");
         let run = sandbox
-            .run(&[&["workflow", "init"], &words[..]].concat())
+            .cmd(format!("workflow init --phase a --json {words}"))
             .success();
         let warnings = run.json()["warnings"].as_array().unwrap().clone();
         warnings
@@ -473,19 +397,7 @@ fn state_files_of_other_programs_are_left_alone_before_any_workflow_command_saw_
 fn the_files_that_a_phase_made_are_noted() {
     let sandbox = Sandbox::new();
     sandbox.write("old", "1");
-    init(
-        &sandbox,
-        &[
-            "--profile",
-            "pipeline",
-            "--phase",
-            "a",
-            "--phase",
-            "b",
-            "--phase",
-            "c",
-        ],
-    );
+    init(&sandbox, "--profile pipeline --phase a --phase b --phase c");
     sandbox.go("phase start a");
     sandbox
         .write("old", "2")
@@ -521,19 +433,7 @@ fn a_run_whose_ref_is_gone_is_found_by_its_commits_and_its_file_is_not_written_o
     for with_objects in [true, false] {
         let sandbox = Sandbox::new();
         sandbox.write("a", "1").create("before");
-        let init = [
-            "workflow",
-            "init",
-            "--id",
-            "p",
-            "--profile",
-            "pipeline",
-            "--phase",
-            "a",
-            "--phase",
-            "b",
-        ];
-        sandbox.run(&init).success();
+        init(&sandbox, "--id p --profile pipeline --phase a --phase b");
         sandbox.ok("phase start");
         sandbox.ok("phase done");
         let kept = sandbox.read(".claude/pipeline-state.json");
@@ -592,7 +492,7 @@ fn what_other_programs_put_aside_is_left_alone_too() {
 #[test]
 fn of_a_run_that_failed_for_good_nothing_is_next() {
     let sandbox = Sandbox::new();
-    init(&sandbox, &["--id", "p", "--phase", "a", "--phase", "b"]);
+    init(&sandbox, "--id p --phase a --phase b");
     sandbox.go("phase start");
     sandbox.go("phase fail --final --error x");
     sandbox.ok("workflow next").stdout_is("workflow failed\n");

@@ -156,7 +156,7 @@ fn a_complete_phase_can_be_approved() {
     let expected = json!([{"phase": "REQUIREMENTS", "approved_at": "2026-03-24T12:00:00Z"}]);
     assert_eq!(approved, &expected);
     let again = sandbox.fails(4, "phase approve REQUIREMENTS --json");
-    assert_eq!(again.error_code(), "already_approved");
+    assert_eq!(again.error_code(), "wrong_state");
     sandbox.fails(4, "phase approve REFLECTION");
 }
 

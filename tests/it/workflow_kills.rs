@@ -121,10 +121,10 @@ fn finish(sandbox: &Sandbox, phases: usize) {
         let stands = stands(sandbox, "finishing");
         match phase(&stands, &id)["status"].as_str() {
             Some("complete") => continue,
-            Some("pending") => drop(sandbox.run(&["phase", "start", &id]).success()),
+            Some("pending") => drop(sandbox.cmd(format!("phase start {id}")).success()),
             _ => {}
         }
-        sandbox.run(&["phase", "done", &id]).success();
+        sandbox.cmd(format!("phase done {id}")).success();
     }
     let data = stands(sandbox, "at its end");
     assert_eq!(data["status"], "complete");
@@ -175,7 +175,7 @@ fn sweep(verb: &str, status: &str) {
         let id = format!("p{number}");
         // The file names the next phase as the current one when a phase is done.
         if !starts && phase(&stands(&sandbox, "next"), &id)["status"] == "pending" {
-            sandbox.run(&["phase", "start", &id]).success();
+            sandbox.cmd(format!("phase start {id}")).success();
         }
         sandbox.write("a", number.to_string());
         let has = is_after(&sandbox, *nth, &["phase", verb, &id], |data| {
@@ -184,10 +184,10 @@ fn sweep(verb: &str, status: &str) {
         happened += usize::from(has);
         sandbox.ok("workflow resume --choose y");
         if !has {
-            sandbox.run(&["phase", verb, &id]).success();
+            sandbox.cmd(format!("phase {verb} {id}")).success();
         }
         if starts {
-            sandbox.run(&["phase", "done", &id]).success();
+            sandbox.cmd(format!("phase done {id}")).success();
         }
     }
     println!(
@@ -221,7 +221,7 @@ fn a_note_of_progress_killed_anywhere_is_there_or_not() {
             phase(data, "p1")["progress"] == text
         });
         if !has {
-            sandbox.run(&["phase", "progress", &text]).success();
+            sandbox.cmd(format!("phase progress {text}")).success();
         }
     }
     finish(&sandbox, 2);

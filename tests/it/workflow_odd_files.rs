@@ -212,11 +212,11 @@ fn what_is_to_be_settled_cannot_be_tried_first() {
 fn a_run_is_known_by_the_id_that_its_file_says() {
     for (id, ours) in [("Zoë’s run", "Zo_s_run"), ("a/b", "a_b"), ("wf 1", "wf_1")] {
         let sandbox = with(&document(id));
-        let run = sandbox.run(&["workflow", "resume", id]).code(4);
+        let run = sandbox.cmd(format!("workflow resume '{id}'")).code(4);
         run.stderr_has(&format!("Detected interrupted workflow: {id} (started "));
-        assert_eq!(sandbox.step(&["workflow", "status", id])["id"], ours);
+        assert_eq!(sandbox.go(format!("workflow status '{id}'"))["id"], ours);
         sandbox
-            .run(&["workflow", "resume", id, "--choose", "n"])
+            .cmd(format!("workflow resume '{id}' --choose n"))
             .success();
         let folder = format!("memory/state/.archive/{ours}_20260324_1200");
         let kept = std::fs::read_dir(sandbox.path("memory/state/.archive"))

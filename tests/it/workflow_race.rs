@@ -39,7 +39,7 @@ fn run_all(sandbox: &Sandbox, commands: &[Vec<&str>]) -> Vec<Run> {
 #[track_caller]
 fn log(sandbox: &Sandbox, id: &str) -> Vec<Value> {
     sandbox
-        .run(&["workflow", "show", id, "--json"])
+        .cmd(format!("workflow show {id} --json"))
         .success()
         .data()["log"]
         .as_array()
@@ -139,7 +139,7 @@ fn who_expects_another_revision_changes_nothing() {
     let seen = sandbox.ok("workflow show --json").data()["revision"].clone();
     sandbox.ok("phase progress half");
     // An empty revision, as from a failed script, protects from nothing.
-    sandbox.run(&["phase", "done", "--expect", ""]).code(2);
+    sandbox.fails(2, "phase done --expect ''");
     let run = sandbox
         .run(&[
             "phase",
@@ -177,7 +177,7 @@ fn two_runs_in_one_store_are_in_nobodys_way() {
         .as_str()
         .unwrap()
         .to_owned();
-    sandbox.run(&["phase", "start", "one", "-w", &id]).success();
+    sandbox.cmd(format!("phase start one -w {id}")).success();
     let texts: Vec<String> = (0..6).map(|number| format!("n{number}")).collect();
     let on = |id, text| vec!["phase", "progress", text, "-w", id, "--json"];
     let mut commands: Vec<Vec<&str>> = texts.iter().map(|text| on("r", text)).collect();
@@ -360,7 +360,7 @@ fn a_file_that_is_edited_while_its_run_ends_stays() {
         assert!(matches!(run.code, 0 | 4 | 5), "at {nth}\n{run}");
         if let Some(text) = left {
             let known = sandbox
-                .run(&["workflow", "show", &id, "--json"])
+                .cmd(format!("workflow show {id} --json"))
                 .success()
                 .data()["last_error"]
                 == "by hand";

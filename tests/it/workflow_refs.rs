@@ -10,12 +10,14 @@ fn with_runs() -> Sandbox {
     sandbox.write("f", "1").create("one");
     for id in ["old", "older"] {
         sandbox
-            .run(&["workflow", "init", "--id", id, "--phase", "a"])
+            .cmd(format!("workflow init --id {id} --phase a"))
             .success();
         sandbox
-            .run(&["workflow", "note", "--decision", id, "-w", id])
+            .cmd(format!("workflow note --decision {id} -w {id}"))
             .success();
-        sandbox.run(&["workflow", "end", "--abandon", id]).success();
+        sandbox
+            .cmd(format!("workflow end --abandon {id}"))
+            .success();
     }
     sandbox.ok("workflow init --id w --phase a --phase b");
     sandbox.ok("phase start");

@@ -91,12 +91,8 @@ fn ruin(sandbox: &Sandbox) {
         .remove("link")
         .remove("dir")
         .write("new/file", "x");
-    sandbox
-        .run(&["phase", "progress", "all of it is ruined"])
-        .success();
-    sandbox
-        .run(&["workflow", "note", "--decision", "a bad one"])
-        .success();
+    sandbox.ok("phase progress 'all of it is ruined'");
+    sandbox.ok("workflow note --decision 'a bad one'");
     sandbox.ok("workflow note --set key=1");
     sandbox.ok("workflow resume --choose y");
 }

@@ -338,14 +338,14 @@ fn what_is_written_for_a_workflow_is_in_no_checkpoint_and_no_restore_changes_it(
     );
     assert_eq!(
         sandbox
-            .run(&["diff", &second, "--name-only"])
+            .cmd(format!("diff {second} --name-only"))
             .success()
             .stdout,
         ""
     );
     assert_eq!(
         sandbox
-            .run(&["diff", &first, "--name-only"])
+            .cmd(format!("diff {first} --name-only"))
             .success()
             .stdout,
         ".claude/settings\na\n"
@@ -356,7 +356,7 @@ fn what_is_written_for_a_workflow_is_in_no_checkpoint_and_no_restore_changes_it(
         ".claude/checkpoints/failed/x",
     ] {
         let run = sandbox
-            .run(&["restore", &first, path, "--yes", "--json"])
+            .cmd(format!("restore {first} {path} --yes --json"))
             .code(4);
         assert_eq!(run.error_code(), "workflow_file");
     }
@@ -374,7 +374,7 @@ fn what_is_written_for_a_workflow_is_in_no_checkpoint_and_no_restore_changes_it(
     sandbox.redo().success();
     untouched(&sandbox);
     sandbox
-        .run(&["restore", &first, ".claude", "--yes"])
+        .cmd(format!("restore {first} .claude --yes"))
         .success();
     untouched(&sandbox);
     locked(&sandbox.store(), |locked| locked.archive_workflow("w")).unwrap();

@@ -119,7 +119,7 @@ fn the_third_phase_has_its_checkpoint_although_the_run_ends_with_it() {
     let shown = sandbox.ok("workflow export --format state").stdout;
     let state: Value = serde_json::from_str(&shown).unwrap();
     assert_eq!(state["mini_commits"][0]["completed_count"], 3);
-    assert_eq!(state["status"], "complete");
+    assert_eq!(state["outcome"], "complete");
 }
 
 /// A project with its own repository, in which a pipeline is about to finish its third phase.

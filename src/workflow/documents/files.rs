@@ -8,11 +8,10 @@ use crate::base::json::parse;
 use crate::base::time::utc_compact;
 use crate::error::Result;
 use crate::ops::context::Context;
-use crate::ops::session::Session;
-use crate::ops::warning::Warning;
 use crate::store::repository::Store;
 use crate::workflow::documents::{CORRUPT, below, open_root, rel, render, schema_text};
 use crate::workflow::engine::runs::Runs;
+use crate::workflow::engine::transact::Work;
 use crate::workflow::profiles::pipeline_schema::SCHEMA_FILE;
 use crate::workflow::profiles::{dispatch, phases, pipeline, registry};
 use crate::workflow::rules::profile::{EXECUTION_FILE, PHASE_FILE, Profile};
@@ -63,10 +62,10 @@ pub fn write(context: &Context, next: &Workflow, known: &[&BTreeMap<String, Valu
             (_, Some(present)) if known.iter().any(|all| all.get(path) == Some(present)) => {
                 bytes.as_deref()
             }
-            _ => return Err(moved_on().into()),
+            _ => return Err(moved_on()),
         };
         if !replace_known(&work, &rel(path), replaced, render(value).as_bytes())? {
-            return Err(moved_on().into());
+            return Err(moved_on());
         }
     }
     Ok(())
@@ -343,12 +342,9 @@ fn remove_folders(work: &WorkTree, folders: &[String]) -> Result<()> {
 }
 
 /// Removes all but the newest archive folders. An error is only a warning, as the run has ended.
-pub fn trim_archives(context: &Context, session: &mut Session<'_>) {
-    let dropped = drop_old_archives(context, session.locked.store(), USUAL_ARCHIVES, false);
-    let warning = dropped
-        .err()
-        .map(Warning::bookkeeping("deleting old archives"));
-    session.warnings.extend(warning);
+pub fn trim_archives(work: &mut Work<'_>) {
+    let dropped = drop_old_archives(work.context, work.store(), USUAL_ARCHIVES, false);
+    work.warn_of("deleting old archives", dropped);
 }
 
 /// Removes the oldest archive folders of the `phases` profile whose runs the store has archived.

@@ -6,14 +6,13 @@ use serde_json::Value;
 use crate::error::{Error, Result};
 use crate::ops::context::Context;
 use crate::ops::open_store::open_usable;
-use crate::ops::session::{self, Session};
 use crate::ops::warning::run_warning::RunWarning;
 use crate::store::repository::Store;
 use crate::workflow::documents::conflict::Conflict;
 use crate::workflow::documents::files::{self, Leaving};
 use crate::workflow::documents::{OnDisk, in_place, open_root, read_value, rel};
 use crate::workflow::engine::runs::{Run, Runs, free_id};
-use crate::workflow::engine::transact;
+use crate::workflow::engine::transact::{StepOptions, Work};
 use crate::workflow::profiles::{dispatch, registry};
 use crate::workflow::rules::change::Change;
 use crate::workflow::rules::finding::Finding;
@@ -79,7 +78,7 @@ pub fn open_imported(context: &Context) -> Result<Option<Imported>> {
     };
     let conflicts = match pass(context, &store, None)? {
         Some(conflicts) => conflicts,
-        None => sync(context, &mut session::begin(context, &store)?)?,
+        None => sync(&mut Work::begin(context, &store, &StepOptions::default())?)?,
     };
     Ok(Some(Imported { store, conflicts }))
 }
@@ -89,25 +88,24 @@ pub fn open_imported(context: &Context) -> Result<Option<Imported>> {
 ///
 /// # Errors
 /// A file cannot be read or written, or a transition not be recorded.
-pub fn sync(context: &Context, session: &mut Session<'_>) -> Result<Vec<Conflict>> {
-    let store = session.locked.store();
-    Ok(pass(context, store, Some(session))?.unwrap_or_default())
+pub fn sync(work: &mut Work<'_>) -> Result<Vec<Conflict>> {
+    Ok(pass(work.context, work.store(), Some(work))?.unwrap_or_default())
 }
 
 /// Looks at all files and runs; `None` if there is something to record and no session to do it.
 fn pass(
     context: &Context,
     store: &Store,
-    mut session: Option<&mut Session<'_>>,
+    mut work: Option<&mut Work<'_>>,
 ) -> Result<Option<Vec<Conflict>>> {
-    let Some(work) = open_root(context)? else {
+    let Some(tree) = open_root(context)? else {
         return Ok(Some(Vec::new()));
     };
     let mut left = Vec::new();
     let mut runs = Runs::live(store)?;
-    for file in &in_place(&work) {
+    for file in &in_place(&tree) {
         let verdict = judge(&runs, file);
-        left.extend(match (verdict, session.as_deref_mut()) {
+        left.extend(match (verdict, work.as_deref_mut()) {
             (Verdict::Nothing, _) => None,
             (Verdict::Malformed(conflict), _) => Some(conflict),
             (Verdict::OfOtherRun, _) => {
@@ -116,13 +114,13 @@ fn pass(
                 None
             }
             (_, None) => return Ok(None),
-            (Verdict::Edited(run, value), Some(session)) => {
-                let conflict = adopt(context, session, file, run, value)?;
+            (Verdict::Edited(run, value), Some(work)) => {
+                let conflict = adopt(work, file, run, value)?;
                 runs = Runs::live(store)?;
                 conflict
             }
-            (Verdict::New(value, owner), Some(session)) => {
-                let conflict = begin(context, session, (&work, file), value, owner)?;
+            (Verdict::New(value, owner), Some(work)) => {
+                let conflict = begin(work, (&tree, file), value, owner)?;
                 runs = Runs::live(store)?;
                 conflict
             }
@@ -130,22 +128,22 @@ fn pass(
     }
     for run in &runs.runs {
         let workflow = &run.workflow;
-        let gone = removed(&work, workflow);
-        let is_left = || !files::leftovers(&work, workflow, context.now_ms).is_empty();
+        let gone = removed(&tree, workflow);
+        let is_left = || !files::leftovers(&tree, workflow, context.now_ms).is_empty();
         if gone.is_none() && (workflow.status.is_open() || !is_left()) {
             continue;
         }
-        let Some(session) = session.as_deref_mut() else {
+        let Some(work) = work.as_deref_mut() else {
             return Ok(None);
         };
         if let Some(why) = gone {
             files::put_all_aside(context, workflow, Leaving::Archived)?;
-            archive(context, session, run, why)?;
-            files::trim_archives(context, session);
+            archive(work, run, why)?;
+            files::trim_archives(work);
         } else {
             files::finish(context, workflow)?;
             if workflow.status == RunStatus::Abandoned {
-                session.locked.archive_workflow(&workflow.id)?;
+                work.session.locked.archive_workflow(&workflow.id)?;
             }
         }
     }
@@ -223,36 +221,33 @@ fn removed(work: &WorkTree, workflow: &Workflow) -> Option<String> {
     })
 }
 
-fn adopt(
-    context: &Context,
-    session: &mut Session<'_>,
-    file: &OnDisk,
-    run: &Run,
-    value: &Value,
-) -> Result<Option<Conflict>> {
-    let root = context.root.path().display().to_string();
+fn adopt(work: &mut Work<'_>, file: &OnDisk, run: &Run, value: &Value) -> Result<Option<Conflict>> {
+    let root = work.context.root.path().display().to_string();
     let mut next = run.workflow.clone();
     if let Err(findings) = dispatch::take(&mut next, file.profile, &file.path, value, &root) {
         return Ok(Some(malformed(file, Some(run), findings)));
     }
-    end_if_settled(&mut next, context.now_ms);
-    let event = Change {
-        note: Some(file.path.clone()),
-        ..Change::new("external edit", BY_HAND)
-    };
-    transact::record(context, session, Some(run), next, event)?;
+    end_if_settled(&mut next, work.context.now_ms);
+    work.record(Some(run), next, event("external edit", file))?;
     Ok(None)
+}
+
+fn event(verb: &str, file: &OnDisk) -> Change {
+    Change {
+        note: Some(file.path.clone()),
+        ..Change::new(verb, BY_HAND)
+    }
 }
 
 /// Begins the run that a file describes, or reopens it if it is one that was archived with this
 /// very file.
 fn begin(
-    context: &Context,
-    session: &mut Session<'_>,
-    (work, file): (&WorkTree, &OnDisk),
+    work: &mut Work<'_>,
+    (tree, file): (&WorkTree, &OnDisk),
     value: &Value,
     owner: Option<&Run>,
 ) -> Result<Option<Conflict>> {
+    let context = work.context;
     let root = context.root.path().display().to_string();
     let mut next = match dispatch::begin(file.profile, &file.path, value, &root) {
         Ok(next) => next,
@@ -261,19 +256,14 @@ fn begin(
     if let Some(run) = owner {
         // A task list that came with the file stays; the one of the run goes with it.
         let is_left = |(path, value): &(&String, &Value)| {
-            **path != file.path && read_value(work, path).as_ref() == Some(*value)
+            **path != file.path && read_value(tree, path).as_ref() == Some(*value)
         };
         for (path, _) in files::of_run(&run.workflow).filter(is_left) {
             files::put_aside(context, path, Some(&run.workflow.id))?;
         }
-        archive(
-            context,
-            session,
-            run,
-            format!("{} was replaced by hand", file.path),
-        )?;
+        archive(work, run, format!("{} was replaced by hand", file.path))?;
     }
-    let all = Runs::all(session.locked.store())?;
+    let all = Runs::all(work.store())?;
     let is_it = |run: &&Run| {
         !run.is_live()
             && matches!(run.workflow.status, RunStatus::Open | RunStatus::Complete)
@@ -281,24 +271,20 @@ fn begin(
             && all.in_the_way(&run.workflow).next().is_none()
     };
     if let Some(run) = all.runs.iter().find(is_it) {
-        let id = (session.locked).unarchive_workflow(run.id(), &run.workflow.id)?;
+        let id = (work.session.locked).unarchive_workflow(run.id(), &run.workflow.id)?;
         warn(context, RunWarning::Reopened { id });
-        files::write_missing(work, &run.workflow)?;
+        files::write_missing(tree, &run.workflow)?;
         return Ok(None);
     }
-    next.id = free_id(session.locked.store(), &next.id)?;
+    next.id = free_id(work.store(), &next.id)?;
     end_if_settled(&mut next, context.now_ms);
-    let event = Change {
-        note: Some(file.path.clone()),
-        ..Change::new("import", BY_HAND)
-    };
-    transact::record(context, session, None, next, event)?;
+    work.record(None, next, event("import", file))?;
     Ok(None)
 }
 
-fn archive(context: &Context, session: &mut Session<'_>, run: &Run, why: String) -> Result<()> {
-    if let Some(id) = session.locked.archive_workflow(&run.workflow.id)? {
-        warn(context, RunWarning::PutAside { id, why });
+fn archive(work: &mut Work<'_>, run: &Run, why: String) -> Result<()> {
+    if let Some(id) = work.session.locked.archive_workflow(&run.workflow.id)? {
+        warn(work.context, RunWarning::PutAside { id, why });
     }
     Ok(())
 }

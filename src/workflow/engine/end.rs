@@ -3,14 +3,13 @@
 use crate::base::time::{self, DAY_MS};
 use crate::error::{Error, Result};
 use crate::ops::context::Context;
-use crate::ops::session::Session;
 use crate::ops::warning::Warning;
 use crate::ops::warning::run_warning::RunWarning;
 use crate::workflow::documents::files::Leaving::{Archived, Deleted, Expired};
 use crate::workflow::documents::files::{self, USUAL_ARCHIVES, drop_old_archives};
 use crate::workflow::documents::sync::require_store;
 use crate::workflow::engine::runs::{Run, Runs};
-use crate::workflow::engine::transact::{StepOptions, abandon_run, actor, choose, with_session};
+use crate::workflow::engine::transact::{StepOptions, Work, choose, with_store};
 use crate::workflow::rules::profile::Profile;
 use crate::workflow::rules::status::RunStatus;
 use crate::workflow::rules::workflow::Workflow;
@@ -59,15 +58,15 @@ pub fn end(
     mode: EndMode,
 ) -> Result<(EndOutcome, Vec<Warning>)> {
     let store = require_store(context)?;
-    with_session(context, &store, |session, conflicts| {
+    let options = StepOptions {
+        run: named.map(str::to_owned),
+        ..StepOptions::default()
+    };
+    with_store(context, &store, &options, |work, conflicts| {
         let mut outcome = EndOutcome::default();
         if mode.abandon {
-            let options = StepOptions {
-                run: named.map(str::to_owned),
-                ..StepOptions::default()
-            };
             let run = choose(&store, &options, &conflicts)?;
-            let step = abandon_run(context, session, &run, "", &actor(context, &options))?;
+            let step = work.abandon(&run, "")?;
             outcome.archived.extend(step.run.archived_as);
             return Ok(outcome);
         }
@@ -86,14 +85,16 @@ pub fn end(
         }
         if mode.purge {
             outcome.removed_folders = files::remove_archives(context, &run.workflow.id)?;
-            session.locked.delete_workflow(run.id(), !run.is_live())?;
+            work.session
+                .locked
+                .delete_workflow(run.id(), !run.is_live())?;
             outcome.purged.push(run.id().to_owned());
         } else {
             outcome
                 .archived
-                .extend(session.locked.archive_workflow(run.id())?);
+                .extend(work.session.locked.archive_workflow(run.id())?);
         }
-        session.warnings.extend(unfinished(&run));
+        work.session.warnings.extend(unfinished(&run));
         if !is_deleted {
             outcome.removed_folders = drop_old_archives(context, &store, USUAL_ARCHIVES, false)?;
         }
@@ -143,7 +144,7 @@ pub fn cleanup(context: &Context, options: CleanupOptions) -> Result<(EndOutcome
         Err(error) if error.is_of_run() => return Ok((outcome, Vec::new())),
         store => store?,
     };
-    with_session(context, &store, |session, _| {
+    with_store(context, &store, &StepOptions::default(), |work, _| {
         for run in Runs::live(&store)?.runs {
             let id = &run.workflow.id;
             if !is_old(&run.workflow, options.max_age_ms, context.now_ms) {
@@ -155,7 +156,7 @@ pub fn cleanup(context: &Context, options: CleanupOptions) -> Result<(EndOutcome
                 files::put_all_aside(context, &run.workflow, Expired)?;
                 outcome
                     .archived
-                    .extend(session.locked.archive_workflow(id)?);
+                    .extend(work.session.locked.archive_workflow(id)?);
             }
         }
         outcome.removed_files =
@@ -167,34 +168,31 @@ pub fn cleanup(context: &Context, options: CleanupOptions) -> Result<(EndOutcome
 }
 
 /// Archives expired runs of the registry, as its readers expect when a run begins; or warns.
-pub fn expire(context: &Context, session: &mut Session<'_>) {
-    if let Err(error) = expire_registry(context, session) {
-        session
-            .warnings
-            .push(Warning::bookkeeping("archiving what is too old")(error));
-    }
+pub fn expire(work: &mut Work<'_>) {
+    let expired = expire_registry(work);
+    work.warn_of("archiving what is too old", expired);
 }
 
-fn expire_registry(context: &Context, session: &mut Session<'_>) -> Result<()> {
-    for run in Runs::live(session.locked.store())?.runs {
+fn expire_registry(work: &mut Work<'_>) -> Result<()> {
+    let context = work.context;
+    for run in Runs::live(work.store())?.runs {
         let workflow = &run.workflow;
         let is_of_registry = workflow.profiles.contains(&Profile::Registry)
             && workflow.status != RunStatus::Complete;
         if is_of_registry && is_old(workflow, USUAL_MAX_AGE_MS, context.now_ms) {
             files::put_all_aside(context, workflow, Expired)?;
-            session.locked.archive_workflow(&workflow.id)?;
+            work.session.locked.archive_workflow(&workflow.id)?;
             let days = context.now_ms.saturating_sub(workflow.updated_ms) / DAY_MS;
-            let expired = RunWarning::PutAside {
+            work.warn(RunWarning::PutAside {
                 id: workflow.id.clone(),
                 why: format!("nothing happened in it for {days} days"),
-            };
-            session.warnings.push(expired.into());
+            });
         }
     }
-    let removed = files::drop_failed(context, session.locked.store(), FAILED_MAX_AGE_MS, false)?;
-    let removed = removed.into_iter();
-    let removed = removed.map(|path| RunWarning::FailedFileRemoved { path }.into());
-    session.warnings.extend(removed);
+    let removed = files::drop_failed(context, work.store(), FAILED_MAX_AGE_MS, false)?;
+    for path in removed {
+        work.warn(RunWarning::FailedFileRemoved { path });
+    }
     Ok(())
 }
 

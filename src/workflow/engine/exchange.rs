@@ -22,10 +22,9 @@ use crate::workflow::engine::end;
 use crate::workflow::engine::init::{self, InitOptions};
 use crate::workflow::engine::report::{self, Status};
 use crate::workflow::engine::runs::{Run, Runs, free_id};
-use crate::workflow::engine::transact::{StepOptions, StepOutcome, actor, record, with_session};
+use crate::workflow::engine::transact::{StepOptions, StepOutcome, with_store};
 use crate::workflow::plan;
 use crate::workflow::profiles::{dispatch, pipeline, registry};
-use crate::workflow::rules::change::Change;
 use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::profile::{self, Profile};
 use crate::workflow::rules::workflow::Workflow;
@@ -98,11 +97,8 @@ pub fn import(
     let mut next =
         dispatch::begin(profile, &path, whole, &root).map_err(|findings| malformed(&findings))?;
     let store = open_usable(context, false)?;
-    with_session(context, &store, |session, _| {
-        let event = Change {
-            note: Some(profile.into_str().to_owned()),
-            ..Change::new("import", &actor(context, &StepOptions::default()))
-        };
+    with_store(context, &store, &StepOptions::default(), |work, _| {
+        let event = work.event("import", Some(profile.into_str().to_owned()));
         // A document of the registry that was not made here names its run itself.
         let is_named = profile == Profile::Registry && wrapped.is_none();
         let is_known = |run: &Run| {
@@ -121,15 +117,15 @@ pub fn import(
                 .map_err(|findings| malformed(&findings))?;
             state.updated_ms = context.now_ms.max(state.updated_ms);
             end_if_settled(&mut state, context.now_ms);
-            return record(context, session, Some(&run), state, event);
+            return work.record(Some(&run), state, event);
         }
-        end::expire(context, session);
+        end::expire(work);
         if !options.keep_files {
             next.profiles.clear();
         }
         next.id = free_id(&store, &next.id)?;
         end_if_settled(&mut next, context.now_ms);
-        record(context, session, None, next, event)
+        work.record(None, next, event)
     })
 }
 

@@ -10,19 +10,15 @@ use crate::error::{Error, Result};
 use crate::model::run_id;
 use crate::ops::context::Context;
 use crate::ops::open_store::open_usable;
-use crate::ops::session::Session;
 use crate::ops::warning::Warning;
 use crate::workflow::documents::files::{self, Leaving};
 use crate::workflow::documents::sync::end_if_settled;
 use crate::workflow::documents::{conflict, git_ignored};
 use crate::workflow::engine::end;
 use crate::workflow::engine::runs::{Run, Runs, free_id};
-use crate::workflow::engine::transact::{
-    StepOptions, StepOutcome, abandon_run, actor, record, with_session,
-};
+use crate::workflow::engine::transact::{StepOptions, StepOutcome, Work, with_store};
 use crate::workflow::plan;
 use crate::workflow::profiles::dispatch;
-use crate::workflow::rules::change::Change;
 use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::profile::Profile;
 use crate::workflow::rules::workflow::Workflow;
@@ -74,8 +70,9 @@ pub fn init(
         return Err(Error::root_missing(context.root.path()));
     }
     let store = open_usable(context, false)?;
-    let (outcome, mut warnings) = with_session(context, &store, |session, conflicts| {
-        end::expire(context, session);
+    let by_default = StepOptions::default();
+    let (outcome, mut warnings) = with_store(context, &store, &by_default, |work, left| {
+        end::expire(work);
         let runs = Runs::live(&store)?;
         // A new session may not know that the task has begun.
         let mut open = runs.runs.iter().filter(|run| run.workflow.status.is_open());
@@ -100,17 +97,14 @@ pub fn init(
                 profile != Profile::Registry && workflow.profiles.contains(&profile)
             })
         };
-        if let Some(conflict) = conflicts.iter().find(|found| is_in_way(&found.path)) {
+        if let Some(conflict) = left.iter().find(|found| is_in_way(&found.path)) {
             return Err(conflict.problem(None));
         }
-        make_room(context, session, &runs, &workflow)?;
+        make_room(work, &runs, &workflow)?;
         // A plan may mark all its phases as complete.
         end_if_settled(&mut workflow, context.now_ms);
-        let event = Change {
-            note: Some(workflow.kind.clone()),
-            ..Change::new("init", &actor(context, &StepOptions::default()))
-        };
-        record(context, session, None, workflow, event)
+        let event = work.event("init", Some(workflow.kind.clone()));
+        work.record(None, workflow, event)
     })?;
     warnings.extend(git_ignored::lines_missing(context, &outcome.run.workflow));
     Ok((outcome, warnings))
@@ -121,19 +115,14 @@ pub fn init(
 ///
 /// # Errors
 /// An open run is in the way, or a file cannot be moved.
-pub fn make_room(
-    context: &Context,
-    session: &mut Session<'_>,
-    runs: &Runs,
-    workflow: &Workflow,
-) -> Result<()> {
+pub fn make_room(work: &mut Work<'_>, runs: &Runs, workflow: &Workflow) -> Result<()> {
     for run in runs.in_the_way(workflow) {
         if run.workflow.status.is_open() {
             return Err(in_way(run, "is open and keeps its state in the same file"));
         }
-        files::put_all_aside(context, &run.workflow, Leaving::Archived)?;
-        session.locked.archive_workflow(&run.workflow.id)?;
-        files::trim_archives(context, session);
+        files::put_all_aside(work.context, &run.workflow, Leaving::Archived)?;
+        work.session.locked.archive_workflow(&run.workflow.id)?;
+        files::trim_archives(work);
     }
     Ok(())
 }
@@ -256,27 +245,18 @@ fn plan_phases(workflow: &mut Workflow, options: &InitOptions, plan: Option<Valu
 ///
 /// # Errors
 /// A transition cannot be recorded.
-pub fn start_fresh(
-    context: &Context,
-    session: &mut Session<'_>,
-    run: &Run,
-    actor: &str,
-) -> Result<StepOutcome> {
-    let next = fresh_copy(context, session, &run.workflow)?;
-    let old = abandon_run(context, session, run, "started fresh", actor)?;
-    let event = Change {
-        note: Some(old.run.workflow.id),
-        ..Change::new("init", actor)
-    };
-    record(context, session, None, next, event)
+pub fn start_fresh(work: &mut Work<'_>, run: &Run) -> Result<StepOutcome> {
+    let old = &run.workflow;
+    let wanted = run_id::make(&old.kind, &old.project, work.context.now_ms);
+    let next = fresh_copy(old, free_id(work.store(), &wanted)?, work.context.now_ms);
+    work.abandon(run, "started fresh")?;
+    let event = work.event("init", Some(old.id.clone()));
+    work.record(None, next, event)
 }
 
 /// Returns the plan of a run as it was at the beginning, under a new id and without its results.
-fn fresh_copy(context: &Context, session: &Session<'_>, old: &Workflow) -> Result<Workflow> {
-    let wanted = run_id::make(&old.kind, &old.project, context.now_ms);
-    let id = free_id(session.locked.store(), &wanted)?;
-    let (kind, project) = (old.kind.clone(), old.project.clone());
-    let mut next = Workflow::new(id, kind, project, context.now_ms);
+fn fresh_copy(old: &Workflow, id: String, now_ms: i64) -> Workflow {
+    let mut next = Workflow::new(id, old.kind.clone(), old.project.clone(), now_ms);
     next.description.clone_from(&old.description);
     next.profiles.clone_from(&old.profiles);
     next.context.branch.clone_from(&old.context.branch);
@@ -288,5 +268,5 @@ fn fresh_copy(context: &Context, session: &Session<'_>, old: &Workflow) -> Resul
         phase.reset();
         (phase.attempts, phase.before) = (0, None);
     }
-    Ok(next)
+    next
 }

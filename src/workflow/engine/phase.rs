@@ -3,6 +3,9 @@
 
 use std::ops::RangeInclusive;
 
+use serde_json::Value;
+
+use crate::base::json::parse;
 use crate::base::text::escape;
 use crate::error::{Code, Error, Result};
 use crate::model::checkpoint::retention::Evicted;
@@ -11,7 +14,6 @@ use crate::ops::context::Context;
 use crate::ops::create::command::create_in;
 use crate::ops::create::options::{CreateOptions, DedupPolicy};
 use crate::ops::maintain::auto_gc::auto_gc;
-use crate::ops::session::Session;
 use crate::ops::warning::Warning;
 use crate::ops::warning::run_warning::RunWarning;
 use crate::store::refs::commit_reader::read_checkpoint;
@@ -21,9 +23,7 @@ use crate::workflow::documents::sync::sync;
 use crate::workflow::engine::observe::observe;
 use crate::workflow::engine::report;
 use crate::workflow::engine::runs::Run;
-use crate::workflow::engine::transact::{
-    StepOptions, StepOutcome, actor, change_run, choose, step, with_run,
-};
+use crate::workflow::engine::transact::{StepOptions, StepOutcome, Work, choose, step, with_run};
 use crate::workflow::rules::change::{Change, Given};
 use crate::workflow::rules::mini_commit::{
     mini_commit_due, mini_commit_message, project_commit_due,
@@ -80,6 +80,52 @@ pub struct Finish {
     pub project_git: bool,
 }
 
+/// Record what a new session should know
+#[derive(Clone, Debug, Default, clap::Args)]
+#[group(id = "noted", multiple = true)]
+pub struct Note {
+    /// Decision (repeatable)
+    #[arg(long = "decision", value_name = "TEXT")]
+    pub decisions: Vec<String>,
+    /// File made or changed (repeatable)
+    #[arg(long = "file", value_name = "PATH")]
+    pub files: Vec<String>,
+    /// Key of the run or of its free state, with JSON or plain text; null removes it (repeatable)
+    #[arg(long, value_name = "KEY=VALUE", value_parser = pair)]
+    pub set: Vec<(String, Value)>,
+    /// The run was interrupted, for this reason
+    #[arg(long, value_name = "REASON", num_args = 0..=1, require_equals = true)]
+    #[arg(default_missing_value = "interrupted")]
+    pub interrupted: Option<String>,
+}
+
+/// Reads `KEY=VALUE`. Other text than JSON is taken as is, to spare the user a second level of
+/// quotes.
+fn pair(typed: &str) -> Result<(String, Value)> {
+    let unlike = || Error::usage(format!("'{typed}' is not KEY=VALUE"));
+    let (key, value) = typed.split_once('=').ok_or_else(unlike)?;
+    let value = parse(value.as_bytes()).unwrap_or_else(|_| Value::from(value));
+    Ok((key.to_owned(), value))
+}
+
+impl From<Note> for Change {
+    fn from(note: Note) -> Self {
+        let keys: Vec<&str> = note.set.iter().map(|(key, _)| key.as_str()).collect();
+        let keys = keys.join(", ");
+        let change = match note.interrupted {
+            Some(reason) => Change::new("interrupt", "").noting(reason),
+            None => Change::new("note", "").noting(keys),
+        };
+        let given = Given {
+            decisions: note.decisions,
+            files: note.files,
+            set: note.set,
+            ..Given::default()
+        };
+        change.with(given)
+    }
+}
+
 impl Start {
     pub fn change(&self) -> Change {
         let given = Given {
@@ -108,19 +154,22 @@ pub fn start(
     options: &StepOptions,
     begin: &Start,
 ) -> Result<(StepOutcome, Vec<Warning>)> {
-    with_run(context, options, |session, run| {
-        start_in(context, session, options, &run, begin)
+    with_run(context, options, |work, run| {
+        start_in(work, options, &run, begin)
     })
 }
 
 /// As [`start`], under the lock that is held.
+///
+/// # Errors
+/// As [`start`].
 pub fn start_in(
-    context: &Context,
-    session: &mut Session<'_>,
+    work: &mut Work<'_>,
     options: &StepOptions,
     run: &Run,
     begin: &Start,
 ) -> Result<StepOutcome> {
+    let context = work.context;
     let mut change = begin.change();
     // Check the rules before any checkpoint is made.
     run.workflow.after(&change, context.now_ms)?;
@@ -133,18 +182,17 @@ pub fn start_in(
     let made = match beside {
         _ if begin.no_snapshot => Made::default(),
         Some(other) => left_out(
-            session,
+            work,
             &reason,
             format!("phase {} is under way beside it", escape(&other.id)),
         ),
-        None => phase_checkpoint(context, session, run, &reason, DedupPolicy::Never)?,
+        None => phase_checkpoint(work, run, &reason, DedupPolicy::Never)?,
     };
     change.phase = Some(id);
     change.checkpoints = made.id.map(ObjectId::to_hex).into_iter().collect();
     change.given.commit = git_head::read(context.root.path()).and_then(|head| head.commit);
-    let run = reread(context, session, options, run)?;
-    let actor = actor(context, options);
-    let mut outcome = change_run(context, session, &run, &change, &actor)?;
+    let run = reread(work, options, run)?;
+    let mut outcome = work.change(&run, &change)?;
     outcome.evicted = made.evicted;
     Ok(outcome)
 }
@@ -158,7 +206,7 @@ pub fn done(
     options: &StepOptions,
     typed: &Finish,
 ) -> Result<(StepOutcome, Vec<Warning>)> {
-    with_run(context, options, |session, run| {
+    with_run(context, options, |work, run| {
         let mut change = observed(context, typed, &run.workflow)?;
         run.workflow.after(&change, context.now_ms)?;
         let id = change.phase.clone().unwrap_or_default();
@@ -166,32 +214,23 @@ pub fn done(
             Made::default()
         } else {
             let reason = format!("post-{id}");
-            phase_checkpoint(context, session, &run, &reason, DedupPolicy::Always)?
+            phase_checkpoint(work, &run, &reason, DedupPolicy::Always)?
         };
         change.checkpoints = made.id.map(ObjectId::to_hex).into_iter().collect();
         let is_pipeline = run.workflow.profiles.contains(&Profile::Pipeline);
         if typed.files.is_empty() && is_pipeline {
-            match new_files(session.locked.store(), &run.workflow, &change) {
-                Ok(files) => change.given.files = files,
-                Err(why) => session
-                    .warnings
-                    .push(Warning::bookkeeping("noting which files are new")(why)),
-            }
+            let files = new_files(work.store(), &run.workflow, &change);
+            let files = work.warn_of("noting which files are new", files);
+            change.given.files = files.unwrap_or_default();
         }
-        let run = reread(context, session, options, &run)?;
-        let actor = actor(context, options);
-        let mut outcome = change_run(context, session, &run, &change, &actor)?;
+        let run = reread(work, options, &run)?;
+        let mut outcome = work.change(&run, &change)?;
         outcome.evicted = made.evicted;
         if is_pipeline && !typed.no_snapshot {
-            match mini_checkpoint(context, session, &mut outcome, &actor) {
+            match mini_checkpoint(work, &mut outcome) {
                 // A hold delays it until the next phase is done.
                 Err(e) if e.code == Code::HELD => {}
-                done => {
-                    let failed = done.err().map(Warning::bookkeeping(
-                        "making the checkpoint of every third phase",
-                    ));
-                    session.warnings.extend(failed);
-                }
+                done => drop(work.warn_of("making the checkpoint of every third phase", done)),
             }
         }
         Ok(outcome)
@@ -199,21 +238,16 @@ pub fn done(
 }
 
 /// Makes the named checkpoint that is due after every third phase.
-fn mini_checkpoint(
-    context: &Context,
-    session: &mut Session<'_>,
-    outcome: &mut StepOutcome,
-    actor: &str,
-) -> Result<()> {
+fn mini_checkpoint(work: &mut Work<'_>, outcome: &mut StepOutcome) -> Result<()> {
     let workflow = &outcome.run.workflow;
     let Some(range) = mini_commit_due(workflow) else {
         return Ok(());
     };
     let message = mini_commit_message(workflow, &range);
     let reason = message.lines().next().unwrap_or_default();
-    let made = snapshot(context, session, workflow, reason, DedupPolicy::Never)?;
+    let made = snapshot(work, workflow, reason, DedupPolicy::Never)?;
     let change = mini_commit(&range, made.id.map(ObjectId::to_hex), None);
-    outcome.run = change_run(context, session, &outcome.run, &change, actor)?.run;
+    outcome.run = work.change(&outcome.run, &change)?.run;
     outcome.evicted.extend(made.evicted);
     Ok(())
 }
@@ -294,31 +328,26 @@ pub fn commit_project(
 }
 
 /// Reads the run again: a file of it may have been edited while a large directory was captured.
-fn reread(
-    context: &Context,
-    session: &mut Session<'_>,
-    options: &StepOptions,
-    run: &Run,
-) -> Result<Run> {
+fn reread(work: &mut Work<'_>, options: &StepOptions, run: &Run) -> Result<Run> {
     if run.workflow.profiles.is_empty() {
         return Ok(run.clone());
     }
-    let conflicts = sync(context, session)?;
+    let conflicts = sync(work)?;
     let of_run = StepOptions {
         run: Some(run.workflow.id.clone()),
         ..options.clone()
     };
-    choose(session.locked.store(), &of_run, &conflicts)
+    choose(work.store(), &of_run, &conflicts)
 }
 
 /// Makes a checkpoint of the files; an identical newest one causes no warning.
 fn snapshot(
-    context: &Context,
-    session: &mut Session<'_>,
+    work: &mut Work<'_>,
     workflow: &Workflow,
     reason: &str,
     dedup: DedupPolicy,
 ) -> Result<Made> {
+    let context = work.context;
     if context.settings.unread.is_some() {
         // The transition counts, and the warning on the settings says that no checkpoint is made.
         return Ok(Made::default());
@@ -327,14 +356,15 @@ fn snapshot(
         dedup,
         ..CreateOptions::automatic(reason, &workflow.kind)?
     };
-    let mut outcome = create_in(context, session, &options)?;
+    let mut outcome = create_in(context, &mut work.session, &options)?;
     if outcome.skipped.is_none() && context.settings.auto_prune {
         // The transitions merge packs themselves.
-        outcome.warnings.extend(auto_gc(context, session, &|| true));
+        let pruned = auto_gc(context, &mut work.session, &|| true);
+        outcome.warnings.extend(pruned);
     }
     let warnings = outcome.warnings.into_iter();
     let warnings = warnings.filter(|warning| !matches!(warning, Warning::Dedup { .. }));
-    session.warnings.extend(warnings);
+    work.session.warnings.extend(warnings);
     Ok(Made {
         id: outcome.checkpoint.map(|checkpoint| checkpoint.id),
         evicted: outcome.evicted,
@@ -343,27 +373,26 @@ fn snapshot(
 
 /// Makes a checkpoint for a phase; under a hold none is made, and the transition is still recorded.
 fn phase_checkpoint(
-    context: &Context,
-    session: &mut Session<'_>,
+    work: &mut Work<'_>,
     run: &Run,
     reason: &str,
     dedup: DedupPolicy,
 ) -> Result<Made> {
-    match snapshot(context, session, &run.workflow, reason, dedup) {
+    match snapshot(work, &run.workflow, reason, dedup) {
         Err(error) if error.code == Code::HELD => {
             let why = error.why().unwrap_or_default().to_owned();
-            Ok(left_out(session, reason, why))
+            Ok(left_out(work, reason, why))
         }
         made => made,
     }
 }
 
-fn left_out(session: &mut Session<'_>, reason: &str, why: String) -> Made {
+fn left_out(work: &mut Work<'_>, reason: &str, why: String) -> Made {
     let reason = reason.to_owned();
-    let warning = RunWarning::SnapshotLeftOut { reason, why };
-    session.warnings.push(warning.into());
+    work.warn(RunWarning::SnapshotLeftOut { reason, why });
     Made::default()
 }
+
 /// Returns files created during the phase, as far as the checkpoints around it show.
 fn new_files(store: &Store, workflow: &Workflow, done: &Change) -> Result<Vec<String>> {
     let phase = done.phase.as_deref().and_then(|id| workflow.phase(id));

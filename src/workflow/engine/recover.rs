@@ -7,7 +7,6 @@ use serde::Serialize;
 use crate::error::Result;
 use crate::error::sentence::{CommandWords, Sentence};
 use crate::ops::context::Context;
-use crate::ops::session::Session;
 use crate::ops::warning::Warning;
 use crate::workflow::documents::conflict::Conflict;
 use crate::workflow::documents::sync::require_store;
@@ -15,11 +14,8 @@ use crate::workflow::documents::{files, open_root};
 use crate::workflow::engine::init::{make_room, start_fresh};
 use crate::workflow::engine::observe::observe;
 use crate::workflow::engine::runs::{Run, Runs};
-use crate::workflow::engine::transact::{
-    StepOptions, abandon_run, actor, change_run, choose, record, with_session,
-};
+use crate::workflow::engine::transact::{StepOptions, Work, choose, with_store};
 use crate::workflow::profiles::dispatch;
-use crate::workflow::rules::change::Change;
 use crate::workflow::rules::profile::{EXECUTION_FILE, PHASE_FILE, Profile};
 use crate::workflow::rules::recover;
 use crate::workflow::rules::status::RunStatus;
@@ -67,17 +63,16 @@ pub fn repair(
     dry_run: bool,
 ) -> Result<(RecoverOutcome, Vec<Warning>)> {
     let store = require_store(context)?;
-    with_session(context, &store, |session, conflicts| {
-        let actor = actor(context, options);
+    with_store(context, &store, options, |work, conflicts| {
         let all = Runs::all(&store)?;
         let named = options.run.as_deref().map(|id| all.pick(Some(id)));
         let archived = named.and_then(|picked| picked.ok().filter(|run| !run.is_live()));
         let run = match archived {
             Some(run) if dry_run => run.clone(),
-            Some(run) => reopen(context, session, run, &actor)?,
+            Some(run) => reopen(work, run)?,
             None => choose(&store, options, &conflicts)?,
         };
-        let (run, recovered) = repair_chosen(context, session, run, &actor, dry_run)?;
+        let (run, recovered) = repair_chosen(work, run, dry_run)?;
         Ok(RecoverOutcome {
             run: Some(run),
             recovered,
@@ -89,19 +84,20 @@ pub fn repair(
 }
 
 /// Takes a run out of the archive and writes its files.
-fn reopen(context: &Context, session: &mut Session<'_>, run: &Run, actor: &str) -> Result<Run> {
-    let runs = Runs::live(session.locked.store())?;
-    make_room(context, session, &runs, &run.workflow)?;
+fn reopen(work: &mut Work<'_>, run: &Run) -> Result<Run> {
+    let runs = Runs::live(work.store())?;
+    make_room(work, &runs, &run.workflow)?;
     let mut next = run.workflow.clone();
-    next.id = (session.locked).unarchive_workflow(run.id(), &run.workflow.id)?;
+    let locked = &mut work.session.locked;
+    next.id = locked.unarchive_workflow(run.id(), &run.workflow.id)?;
     if !next.is_all_settled() {
         next.status = RunStatus::Open;
         next.finished_ms = None;
     }
-    next.updated_ms = context.now_ms.max(next.updated_ms);
-    let event = Change::new("reopen", actor);
-    let reopened = record(context, session, Some(run), next, event)?.run;
-    files::remove_failed(context, &run.workflow)?;
+    next.updated_ms = work.context.now_ms.max(next.updated_ms);
+    let event = work.event("reopen", None);
+    let reopened = work.record(Some(run), next, event)?.run;
+    files::remove_failed(work.context, &run.workflow)?;
     Ok(reopened)
 }
 
@@ -110,17 +106,15 @@ fn reopen(context: &Context, session: &mut Session<'_>, run: &Run, actor: &str) 
 /// # Errors
 /// A repair cannot be recorded.
 pub fn repair_chosen(
-    context: &Context,
-    session: &mut Session<'_>,
+    work: &mut Work<'_>,
     mut run: Run,
-    actor: &str,
     dry_run: bool,
 ) -> Result<(Run, Vec<String>)> {
-    let observations = observe(context, &run.workflow)?;
+    let observations = observe(work.context, &run.workflow)?;
     let mut what = Vec::new();
     for repair in recover::repairs(&run.workflow, &observations) {
         if !dry_run {
-            run = change_run(context, session, &run, &repair.change, actor)?.run;
+            run = work.change(&run, &repair.change)?.run;
         }
         what.push(repair.what);
     }
@@ -137,40 +131,44 @@ pub fn resolve_conflict(
     take: Take,
 ) -> Result<(RecoverOutcome, Vec<Warning>)> {
     let store = require_store(context)?;
-    with_session(context, &store, |session, conflicts| {
-        let Some(conflict) = conflicts.iter().find(|conflict| conflict.path == path) else {
-            return Err(
-                absent("nothing_to_settle", format!("{path} needs no decision"))
-                    .next(Sentence::command(CommandWords::new(["workflow", "status"]))),
-            );
-        };
-        let run = Runs::live(&store)?
-            .runs
-            .into_iter()
-            .find(|run| conflict.concerns(&run.workflow));
-        let mut outcome = RecoverOutcome {
-            file: Some(path.to_owned()),
-            take: Some(take),
-            ..RecoverOutcome::default()
-        };
-        match take {
-            Take::State => {
-                let run = run.ok_or_else(|| conflict.problem(None))?;
-                outcome.kept_as = Some(files::put_aside(context, path, None)?);
-                if let Some(work) = open_root(context)? {
-                    files::write_missing(&work, &run.workflow)?;
+    with_store(
+        context,
+        &store,
+        &StepOptions::default(),
+        |work, conflicts| {
+            let Some(conflict) = conflicts.iter().find(|conflict| conflict.path == path) else {
+                return Err(
+                    absent("nothing_to_settle", format!("{path} needs no decision"))
+                        .next(Sentence::command(CommandWords::new(["workflow", "status"]))),
+                );
+            };
+            let run = Runs::live(&store)?
+                .runs
+                .into_iter()
+                .find(|run| conflict.concerns(&run.workflow));
+            let mut outcome = RecoverOutcome {
+                file: Some(path.to_owned()),
+                take: Some(take),
+                ..RecoverOutcome::default()
+            };
+            match take {
+                Take::State => {
+                    let run = run.ok_or_else(|| conflict.problem(None))?;
+                    outcome.kept_as = Some(files::put_aside(context, path, None)?);
+                    if let Some(tree) = open_root(context)? {
+                        files::write_missing(&tree, &run.workflow)?;
+                    }
                 }
+                Take::Copy => outcome.kept_as = Some(files::copy_aside(context, path)?),
+                Take::None => fresh(work, conflict, run, &mut outcome)?,
             }
-            Take::Copy => outcome.kept_as = Some(files::copy_aside(context, path)?),
-            Take::None => fresh(context, session, conflict, run, &mut outcome)?,
-        }
-        Ok(outcome)
-    })
+            Ok(outcome)
+        },
+    )
 }
 
 fn fresh(
-    context: &Context,
-    session: &mut Session<'_>,
+    work: &mut Work<'_>,
     conflict: &Conflict,
     run: Option<Run>,
     outcome: &mut RecoverOutcome,
@@ -178,20 +176,18 @@ fn fresh(
     let path = &conflict.path;
     let open = run.filter(|run| run.workflow.status.is_open());
     let of = open.as_ref().map(|run| run.workflow.id.as_str());
-    outcome.kept_as = Some(files::put_aside(context, path, of)?);
+    outcome.kept_as = Some(files::put_aside(work.context, path, of)?);
     let Some(run) = open else {
         if path == PHASE_FILE {
             // A task list without its phase file would block the next run.
-            files::put_aside(context, EXECUTION_FILE, None)?;
+            files::put_aside(work.context, EXECUTION_FILE, None)?;
         }
         return Ok(());
     };
-    let actor = actor(context, &StepOptions::default());
     if dispatch::profile_of_path(path) == Some(Profile::Registry) {
-        abandon_run(context, session, &run, "its file was damaged", &actor)?;
+        work.abandon(&run, "its file was damaged")?;
     } else {
-        let begun = start_fresh(context, session, &run, &actor)?;
-        outcome.started = Some(begun.run.workflow.id);
+        outcome.started = Some(start_fresh(work, &run)?.run.workflow.id);
     }
     Ok(())
 }

@@ -3,11 +3,10 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::error::Result;
 use crate::error::sentence::Sentence;
-use crate::error::{Error, Result};
 use crate::model::json::TimeText;
 use crate::ops::context::Context;
-use crate::ops::session::Session;
 use crate::ops::warning::Warning;
 use crate::workflow::engine::init::start_fresh;
 use crate::workflow::engine::observe::observe;
@@ -15,7 +14,7 @@ use crate::workflow::engine::phase::{self, Start};
 use crate::workflow::engine::recover::repair_chosen;
 use crate::workflow::engine::report::Status;
 use crate::workflow::engine::runs::Run;
-use crate::workflow::engine::transact::{StepOptions, abandon_run, actor, change_run, with_run};
+use crate::workflow::engine::transact::{StepOptions, Work, with_run};
 use crate::workflow::rules::advice;
 use crate::workflow::rules::change::Change;
 use crate::workflow::rules::dialog::Chosen;
@@ -96,11 +95,11 @@ pub fn resume(
             run: Some(status.run.workflow.id.clone()),
             ..StepOptions::default()
         };
-        let (run, more) = with_run(context, &of_run, |session, run| {
+        let (run, more) = with_run(context, &of_run, |work, run| {
             if run.tip != status.run.tip {
                 return Err(moved_on(run.workflow.named()).with_state(&run.workflow));
             }
-            act(context, session, &of_run, run, &chosen, &mut recovered)
+            act(work, &of_run, run, &chosen, &mut recovered)
         })?;
         warnings = more;
         let observations = if run.workflow.status.is_open() {
@@ -122,39 +121,31 @@ pub fn resume(
 }
 
 fn act(
-    context: &Context,
-    session: &mut Session<'_>,
+    work: &mut Work<'_>,
     options: &StepOptions,
     run: Run,
     chosen: &Chosen,
     recovered: &mut Vec<String>,
 ) -> Result<Run> {
-    let actor = actor(context, options);
     let step = match chosen {
-        Chosen::Pick(id) => return pick(context, session, options, run, id),
-        Chosen::StartFresh => start_fresh(context, session, &run, &actor)?,
-        Chosen::Delete | Chosen::Abandon => abandon_run(context, session, &run, "", &actor)?,
+        Chosen::Pick(id) => return pick(work, options, run, id),
+        Chosen::StartFresh => start_fresh(work, &run)?,
+        Chosen::Delete | Chosen::Abandon => work.abandon(&run, "")?,
         Chosen::Resume | Chosen::View | Chosen::Decline => {
             // First repairs what the interruption left.
-            let (run, repairs) = repair_chosen(context, session, run, &actor, false)?;
+            let (run, repairs) = repair_chosen(work, run, false)?;
             *recovered = repairs;
             if !run.workflow.status.is_open() {
                 return Ok(run);
             }
-            change_run(context, session, &run, &Change::new("resume", ""), &actor)?
+            work.change(&run, &Change::new("resume", ""))?
         }
     };
     Ok(step.run)
 }
 
 /// Makes the running phases pending again, with their progress notes, and starts the picked one.
-fn pick(
-    context: &Context,
-    session: &mut Session<'_>,
-    options: &StepOptions,
-    mut run: Run,
-    id: &str,
-) -> Result<Run> {
+fn pick(work: &mut Work<'_>, options: &StepOptions, mut run: Run, id: &str) -> Result<Run> {
     let start = Start {
         phase: Some(id.to_owned()),
         ..Start::default()
@@ -165,7 +156,7 @@ fn pick(
     // Checked before any change.
     let mut changes = resets.iter().cloned().chain([start.change()]);
     let started = changes.try_fold(run.workflow.clone(), |state: Workflow, change| {
-        state.after(&change, context.now_ms)
+        state.after(&change, work.context.now_ms)
     });
     started.map_err(|problem| {
         let ready = "'checkpoint workflow next {} --parallel' lists what can start";
@@ -175,15 +166,7 @@ fn pick(
             .with_state(&run.workflow)
     })?;
     for reset in &resets {
-        run = change_run(context, session, &run, reset, &actor(context, options))?.run;
+        run = work.change(&run, reset)?.run;
     }
-    let started = phase::start_in(context, session, options, &run, &start);
-    let with_state = |error: Error| {
-        if error.is_of_run() {
-            error.with_state(&run.workflow)
-        } else {
-            error
-        }
-    };
-    Ok(started.map_err(with_state)?.run)
+    Ok(phase::start_in(work, options, &run, &start)?.run)
 }

@@ -17,7 +17,7 @@ use crate::workflow::documents::files;
 use crate::workflow::documents::sync::Imported;
 use crate::workflow::engine::report;
 use crate::workflow::engine::runs::{Run, Runs};
-use crate::workflow::engine::transact::{StepOptions, actor, record, with_run};
+use crate::workflow::engine::transact::{StepOptions, with_run};
 use crate::workflow::rules::change::Change;
 use crate::workflow::rules::status::RunStatus;
 use crate::workflow::rules::workflow::Workflow;
@@ -151,7 +151,7 @@ fn state(
         expect: Some(shown.tip.to_hex()),
         ..StepOptions::of_run(&shown.workflow.id)
     };
-    with_run(context, &of_run, |session, run| {
+    with_run(context, &of_run, |work, run| {
         let mut next = goal.state;
         next.id.clone_from(&run.workflow.id);
         next.status = RunStatus::Open;
@@ -161,16 +161,14 @@ fn state(
         next.profiles.clone_from(&run.workflow.profiles);
         let event = Change {
             phase: Some(options.to.clone()),
-            note: Some(goal.revision.short()),
-            ..Change::new("rewind", &actor(context, &of_run))
+            ..work.event("rewind", Some(goal.revision.short()))
         };
-        let outcome = record(context, session, Some(&run), next, event)?;
+        let outcome = work.record(Some(&run), next, event)?;
         if !run.workflow.status.is_open() {
-            let removed = files::remove_failed(context, &run.workflow);
-            let failed = removed.err().map(Warning::bookkeeping(
+            work.warn_of(
                 "removing the file of the run that had failed",
-            ));
-            session.warnings.extend(failed);
+                files::remove_failed(context, &run.workflow),
+            );
         }
         Ok(outcome.run)
     })

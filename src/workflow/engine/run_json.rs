@@ -106,7 +106,7 @@ impl From<&Workflow> for RunJson {
 
 published_as! { Run, RunJson, |run| {
     let mut whole = RunJson::from(&run.workflow);
-    whole.workflow.id = run.id().to_owned();
+    run.id().clone_into(&mut whole.workflow.id);
     whole.derived = Derived::from(run);
     whole
 }; }

@@ -73,42 +73,47 @@ pub fn step(
     options: &StepOptions,
     change: &Change,
 ) -> Result<(StepOutcome, Vec<Warning>)> {
-    with_run(context, options, |session, run| {
-        change_run(context, session, &run, change, &actor(context, options))
-    })
+    with_run(context, options, |work, run| work.change(&run, change))
 }
 
-/// Calls `act` while the store is locked and edits by hand are imported; returns the warnings of
-/// both.
+/// What a command does to runs: by whom, while the store is locked.
+pub struct Work<'w> {
+    pub context: &'w Context,
+    pub session: Session<'w>,
+    pub actor: String,
+}
+
+/// Calls `act` while the store is locked and edits by hand are imported; returns all warnings.
 ///
 /// # Errors
 /// There is no store, or `act` fails.
-pub fn with_session<T>(
-    context: &Context,
-    store: &Store,
-    act: impl FnOnce(&mut Session<'_>, Vec<Conflict>) -> Result<T>,
+pub fn with_store<'w, T>(
+    context: &'w Context,
+    store: &'w Store,
+    options: &StepOptions,
+    act: impl FnOnce(&mut Work<'w>, Vec<Conflict>) -> Result<T>,
 ) -> Result<(T, Vec<Warning>)> {
-    let mut session = session::begin(context, store)?;
-    let conflicts = sync(context, &mut session)?;
-    let done = act(&mut session, conflicts)?;
+    let mut work = Work::begin(context, store, options)?;
+    let conflicts = sync(&mut work)?;
+    let done = act(&mut work, conflicts)?;
     let mut warnings = context.pending_warnings.take();
-    warnings.append(&mut session.warnings);
+    warnings.append(&mut work.session.warnings);
     Ok((done, warnings))
 }
 
-/// As [`with_session`], with the chosen run.
+/// As [`with_store`], with the chosen run.
 ///
 /// # Errors
 /// There is no such run, another process was first, a file of the run is malformed, or `act` fails.
 pub fn with_run<T>(
     context: &Context,
     options: &StepOptions,
-    act: impl FnOnce(&mut Session<'_>, Run) -> Result<T>,
+    act: impl FnOnce(&mut Work<'_>, Run) -> Result<T>,
 ) -> Result<(T, Vec<Warning>)> {
     let store = require_store(context)?;
-    with_session(context, &store, |session, conflicts| {
+    with_store(context, &store, options, |work, conflicts| {
         let run = choose(&store, options, &conflicts)?;
-        act(session, run)
+        act(work, run)
     })
 }
 
@@ -154,108 +159,125 @@ pub fn check_expected(options: &StepOptions, run: &Run) -> Result<()> {
         .with_state(&run.workflow))
 }
 
-/// Returns the actor: as given, else from the environment, else `cli`.
-pub fn actor(context: &Context, options: &StepOptions) -> String {
-    let source = context.environment.source.as_deref();
-    let named = options.actor.as_deref().or(source).map(str::trim);
-    named
-        .filter(|name| !name.is_empty())
-        .unwrap_or("cli")
-        .to_owned()
-}
-
-/// Applies and records a change.
-///
-/// # Errors
-/// The rules forbid it, or it cannot be recorded; then nothing is changed.
-pub fn change_run(
-    context: &Context,
-    session: &mut Session<'_>,
-    run: &Run,
-    change: &Change,
-    actor: &str,
-) -> Result<StepOutcome> {
-    let next = run.workflow.after(change, context.now_ms)?;
-    let mut event = change.clone();
-    actor.clone_into(&mut event.actor);
-    if event.verb.starts_with("phase ") {
-        event.phase = Some(run.workflow.phase_of(change)?);
+impl<'w> Work<'w> {
+    /// Locks the store. The actor is as given, else from the environment, else `cli`.
+    ///
+    /// # Errors
+    /// The store cannot be locked.
+    pub fn begin(context: &'w Context, store: &'w Store, options: &StepOptions) -> Result<Self> {
+        let source = context.environment.source.as_deref();
+        let named = options.actor.as_deref().or(source).map(str::trim);
+        let named = named.filter(|name| !name.is_empty());
+        Ok(Self {
+            context,
+            session: session::begin(context, store)?,
+            actor: named.unwrap_or("cli").to_owned(),
+        })
     }
-    record(context, session, Some(run), next, event)
-}
 
-/// Abandons and archives a chosen run.
-///
-/// # Errors
-/// As [`change_run`], or the run cannot be archived.
-pub fn abandon_run(
-    context: &Context,
-    session: &mut Session<'_>,
-    run: &Run,
-    reason: &str,
-    actor: &str,
-) -> Result<StepOutcome> {
-    let change = Change::new("abandon", actor).noting(reason.to_owned());
-    let mut outcome = change_run(context, session, run, &change, actor)?;
-    outcome.run.archived_as = session.locked.archive_workflow(&outcome.run.workflow.id)?;
-    files::trim_archives(context, session);
-    Ok(outcome)
-}
+    pub fn store(&self) -> &'w Store {
+        self.session.locked.store()
+    }
 
-/// Records a state as the next of its run, or without `before` as the first. The files are written
-/// first: if the commit fails, they are edits for the next command. They may say what they said
-/// before, or what was just read from them into the state.
-///
-/// # Errors
-/// Another process was first, or a file or the commit cannot be written; nothing is recorded.
-pub fn record(
-    context: &Context,
-    session: &mut Session<'_>,
-    before: Option<&Run>,
-    mut next: Workflow,
-    mut event: Change,
-) -> Result<StepOutcome> {
-    event.session.clone_from(&context.environment.session);
-    let read = next.documents.clone();
-    let root = context.root.path().display().to_string();
-    for profile in next.profiles.clone() {
-        for document in dispatch::export(&next, profile, &root) {
-            next.documents.insert(document.path, document.value);
+    pub fn warn(&mut self, warning: impl Into<Warning>) {
+        self.session.warnings.push(warning.into());
+    }
+
+    /// Makes an error of a step after the commit a warning.
+    pub fn warn_of<T>(&mut self, step: &'static str, done: Result<T>) -> Option<T> {
+        let failed = |error| self.warn(Warning::bookkeeping(step)(error));
+        done.map_err(failed).ok()
+    }
+
+    pub fn event(&self, verb: &str, note: Option<String>) -> Change {
+        Change {
+            note,
+            ..Change::new(verb, &self.actor)
         }
     }
-    let _shield = context.interrupt.shield();
-    let known = before.map_or(&read, |run| &run.workflow.documents);
-    files::write(context, &next, &[known, &read])?;
-    if before.is_none() {
-        files::add_schema(context, &next)?;
+
+    /// Applies and records a change.
+    ///
+    /// # Errors
+    /// The rules forbid it, or it cannot be recorded; then nothing is changed.
+    pub fn change(&mut self, run: &Run, change: &Change) -> Result<StepOutcome> {
+        let next = run.workflow.after(change, self.context.now_ms)?;
+        let mut event = change.clone();
+        event.actor.clone_from(&self.actor);
+        if event.verb.starts_with("phase ") {
+            event.phase = Some(run.workflow.phase_of(change)?);
+        }
+        self.record(Some(run), next, event)
     }
-    let recorded = session.locked.record_workflow(
-        &next.id,
-        before.map(|run| run.tip),
-        next.to_json().as_bytes(),
-        &event.render(context.now_ms),
-        context.now_ms,
-    )?;
-    let Recorded::Done(tip) = recorded else {
-        return Err(moved_on(&next.id));
-    };
-    // The run has ended all the same, and the next command tries again.
-    let failed = files::finish(context, &next).err();
-    (session.warnings).extend(failed.map(Warning::bookkeeping(
-        "moving the files of the run that has ended",
-    )));
-    let task = event.task.as_ref().and_then(|id| next.task(id));
-    let phase = event.phase.as_ref().or_else(|| task?.phase.as_ref());
-    let phase = phase.and_then(|id| next.phase(id));
-    Ok(StepOutcome {
-        phase: phase.cloned(),
-        task: task.cloned(),
-        run: Run {
-            tip,
-            archived_as: None,
-            workflow: next,
-        },
-        event,
-        evicted: Vec::new(),
-    })
+
+    /// Abandons and archives a chosen run.
+    ///
+    /// # Errors
+    /// As [`Self::change`], or the run cannot be archived.
+    pub fn abandon(&mut self, run: &Run, reason: &str) -> Result<StepOutcome> {
+        let change = Change::new("abandon", "").noting(reason.to_owned());
+        let mut outcome = self.change(run, &change)?;
+        let id = &outcome.run.workflow.id;
+        outcome.run.archived_as = self.session.locked.archive_workflow(id)?;
+        files::trim_archives(self);
+        Ok(outcome)
+    }
+
+    /// Records a state as the next of its run, or without `before` as the first. The files are
+    /// written first: if the commit fails, they are edits for the next command. They may say what
+    /// they said before, or what was just read from them into the state.
+    ///
+    /// # Errors
+    /// Another process was first, or a file or the commit cannot be written; nothing is recorded.
+    pub fn record(
+        &mut self,
+        before: Option<&Run>,
+        mut next: Workflow,
+        mut event: Change,
+    ) -> Result<StepOutcome> {
+        let context = self.context;
+        event.session.clone_from(&context.environment.session);
+        let read = next.documents.clone();
+        let root = context.root.path().display().to_string();
+        for profile in next.profiles.clone() {
+            for document in dispatch::export(&next, profile, &root) {
+                next.documents.insert(document.path, document.value);
+            }
+        }
+        let _shield = context.interrupt.shield();
+        let known = before.map_or(&read, |run| &run.workflow.documents);
+        files::write(context, &next, &[known, &read])?;
+        if before.is_none() {
+            files::add_schema(context, &next)?;
+        }
+        let recorded = self.session.locked.record_workflow(
+            &next.id,
+            before.map(|run| run.tip),
+            next.to_json().as_bytes(),
+            &event.render(context.now_ms),
+            context.now_ms,
+        )?;
+        let Recorded::Done(tip) = recorded else {
+            return Err(moved_on(&next.id));
+        };
+        // The run has ended all the same, and the next command tries again.
+        self.warn_of(
+            "moving the files of the run that has ended",
+            files::finish(context, &next),
+        );
+        let task = event.task.as_ref().and_then(|id| next.task(id));
+        let phase = event.phase.as_ref().or_else(|| task?.phase.as_ref());
+        let phase = phase.and_then(|id| next.phase(id));
+        Ok(StepOutcome {
+            phase: phase.cloned(),
+            task: task.cloned(),
+            run: Run {
+                tip,
+                archived_as: None,
+                workflow: next,
+            },
+            event,
+            evicted: Vec::new(),
+        })
+    }
 }

@@ -6,7 +6,6 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::base::cut_list::and_more;
-use crate::base::json::parse;
 use crate::base::text::{escape, percent_decode, percent_encode};
 use crate::base::time::utc_seconds;
 use crate::error::sentence::{CommandWords, Sentence};
@@ -60,52 +59,6 @@ pub struct Given {
     /// Keys of the run or of its free state; null removes one.
     pub set: Vec<(String, Value)>,
     pub mini_commit: Option<MiniCommit>,
-}
-
-/// Record what a new session should know
-#[derive(Clone, Debug, Default, clap::Args)]
-#[group(id = "noted", multiple = true)]
-pub struct Note {
-    /// Decision (repeatable)
-    #[arg(long = "decision", value_name = "TEXT")]
-    pub decisions: Vec<String>,
-    /// File made or changed (repeatable)
-    #[arg(long = "file", value_name = "PATH")]
-    pub files: Vec<String>,
-    /// Key of the run or of its free state, with JSON or plain text; null removes it (repeatable)
-    #[arg(long, value_name = "KEY=VALUE", value_parser = pair)]
-    pub set: Vec<(String, Value)>,
-    /// The run was interrupted, for this reason
-    #[arg(long, value_name = "REASON", num_args = 0..=1, require_equals = true)]
-    #[arg(default_missing_value = "interrupted")]
-    pub interrupted: Option<String>,
-}
-
-/// Reads `KEY=VALUE`. Other text than JSON is taken as is, to spare the user a second level of
-/// quotes.
-fn pair(typed: &str) -> Result<(String, Value)> {
-    let unlike = || Error::usage(format!("'{typed}' is not KEY=VALUE"));
-    let (key, value) = typed.split_once('=').ok_or_else(unlike)?;
-    let value = parse(value.as_bytes()).unwrap_or_else(|_| Value::from(value));
-    Ok((key.to_owned(), value))
-}
-
-impl From<Note> for Change {
-    fn from(note: Note) -> Self {
-        let keys: Vec<&str> = note.set.iter().map(|(key, _)| key.as_str()).collect();
-        let keys = keys.join(", ");
-        let change = match note.interrupted {
-            Some(reason) => Self::new("interrupt", "").noting(reason),
-            None => Self::new("note", "").noting(keys),
-        };
-        let given = Given {
-            decisions: note.decisions,
-            files: note.files,
-            set: note.set,
-            ..Given::default()
-        };
-        change.with(given)
-    }
 }
 
 /// The moves of a phase: verb, status before it, status after it; `None` leaves it.
@@ -380,7 +333,7 @@ impl Workflow {
         if verb == "start" && self.last_error == before.last_error.clone().map(Value::from) {
             self.last_error = None;
         }
-        let phase = moved(before, verb, *to, change, now_ms);
+        let phase = moved(&before, verb, *to, change, now_ms);
         if let Some(at) = self.phase_mut(&id) {
             *at = phase;
         }
@@ -581,7 +534,7 @@ impl Workflow {
 
 /// Returns the phase after its move.
 fn moved(
-    before: Phase,
+    before: &Phase,
     verb: &str,
     to: Option<PhaseStatus>,
     change: &Change,

@@ -87,11 +87,10 @@ impl Dialog {
 
     /// Returns the question after `n`, which a pipeline asks.
     pub fn after_no(workflow: &Workflow) -> Self {
-        let mut dialog = Self::pick(workflow);
-        dialog.text = "Abandon pipeline or pick a different phase? (abandon/pick) ".to_owned();
-        let abandon = ("abandon,a".to_owned(), Chosen::Abandon);
-        dialog.answers.insert(0, abandon);
-        dialog
+        let mut answers = vec![("abandon,a".to_owned(), Chosen::Abandon)];
+        answers.extend(Self::pick(workflow).answers);
+        let text = "Abandon pipeline or pick a different phase? (abandon/pick) ".to_owned();
+        Self { text, answers }
     }
 
     /// Returns the question which of the remaining phases that can begin is next.

@@ -115,6 +115,8 @@ impl ValidationReport {
                 }
             } else if phase.status == PhaseStatus::Complete {
                 let was_there = output.required || output.sha256.is_some();
+                let is_other =
+                    |sum: Option<&String>| sum.is_some() && sum != output.sha256.as_ref();
                 let wrote = |flaw: &str| format!("phase {id} wrote it{flaw}");
                 match found {
                     Some(ObservedFile::Missing) if was_there => {
@@ -131,11 +133,9 @@ impl ValidationReport {
                         let flaw = " outside the directory, where it is not checked";
                         self.remark("output_outside", path, wrote(flaw));
                     }
-                    Some(found) if output.sha256.is_some() && found.sum().is_some() => {
-                        if found.sum() != output.sha256.as_ref() {
-                            let flaw = ", and it was changed since";
-                            self.remark("output_changed", path, wrote(flaw));
-                        }
+                    Some(found) if output.sha256.is_some() && is_other(found.sum()) => {
+                        let flaw = ", and it was changed since";
+                        self.remark("output_changed", path, wrote(flaw));
                     }
                     _ => {}
                 }

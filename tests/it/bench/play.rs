@@ -9,7 +9,7 @@ pub const EXECUTION: &str = "memory/state/execution.json";
 pub const PIPELINE: &str = ".claude/pipeline-state.json";
 
 pub trait Play {
-    fn go(&self, line: &str) -> Value;
+    fn go(&self, line: impl AsRef<str>) -> Value;
     fn step(&self, args: &[&str]) -> Value;
     fn json_of(&self, path: &str) -> Value;
     fn edit(&self, path: &str, edit: impl FnOnce(&mut Value)) -> String;
@@ -17,10 +17,10 @@ pub trait Play {
 }
 
 impl Play for Sandbox {
-    /// As [`Play::step`], of a command without quotes.
+    /// As [`Play::step`], of such a command.
     #[track_caller]
-    fn go(&self, line: &str) -> Value {
-        self.step(&line.split(' ').collect::<Vec<_>>())
+    fn go(&self, line: impl AsRef<str>) -> Value {
+        self.step(&words(line.as_ref()))
     }
 
     #[track_caller]
@@ -58,6 +58,16 @@ impl Play for Sandbox {
     fn stands(&self) -> Value {
         self.step(&["workflow", "status"])
     }
+}
+
+pub fn words(line: &str) -> Vec<&str> {
+    let parts = line.split('\'').enumerate();
+    parts
+        .flat_map(|(at, part)| match at % 2 {
+            0 => part.split_ascii_whitespace().collect(),
+            _ => vec![part],
+        })
+        .collect()
 }
 
 #[track_caller]
