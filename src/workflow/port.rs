@@ -29,7 +29,7 @@ pub const PORT: WorkflowPort = WorkflowPort {
 /// command or not.
 fn own_files(context: &Context, store: Option<&Store>) -> OwnFiles {
     let runs = store.map(live).unwrap_or_default();
-    let kept = runs.iter().flat_map(|run| files::of_run(run));
+    let kept = runs.iter().flat_map(files::of_run);
     let kept = kept.map(|(path, _)| path.clone());
     // A root that cannot be opened fails where it is captured.
     let work = WorkTree::open_root(&context.root).ok();

@@ -20,7 +20,8 @@ use crate::workflow::engine::init::{self, InitOptions};
 use crate::workflow::engine::report::{Status, list, show};
 use crate::workflow::engine::resume_questions::ResumeOptions;
 use crate::workflow::engine::rewind::RewindOptions;
-use crate::workflow::engine::transact::{StepOptions, StepOutcome, check_expected, step};
+use crate::workflow::engine::transact::{check_expected, step};
+use crate::workflow::engine::work::{StepOptions, StepOutcome};
 use crate::workflow::rules::change::{Change, Note, PhaseChange, TaskChange};
 
 pub mod documents;

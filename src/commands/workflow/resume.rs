@@ -16,7 +16,7 @@ use crate::workflow::engine::report;
 use crate::workflow::engine::resume::{self as op, ResumeOutcome};
 use crate::workflow::engine::resume_questions::{Question, ResumeOptions};
 use crate::workflow::engine::runs::Runs;
-use crate::workflow::engine::transact::StepOptions;
+use crate::workflow::engine::work::StepOptions;
 use crate::workflow::rules::choices::Chosen;
 use crate::workflow::rules::profile::Profile;
 

@@ -13,3 +13,4 @@ pub mod rewind;
 pub mod run_json;
 pub mod runs;
 pub mod transact;
+pub mod work;
