@@ -47,7 +47,7 @@ use crate::workflow::engine::recover::RecoverOutcome;
 use crate::workflow::engine::report::{Listed, Shown, Status};
 use crate::workflow::engine::resume::ResumeOutcome;
 use crate::workflow::engine::rewind::RewindOutcome;
-use crate::workflow::engine::transact::StepOutcome;
+use crate::workflow::engine::work::StepOutcome;
 use crate::workflow::profiles::pipeline_schema::PIPELINE_SCHEMA;
 
 /// Print the JSON Schema of a document

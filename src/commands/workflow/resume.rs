@@ -15,7 +15,7 @@ use crate::workflow::engine::recover::{self as repair_run, RecoverOutcome, Take}
 use crate::workflow::engine::report::{self, Status};
 use crate::workflow::engine::resume::{self as op, ResumeOptions, ResumeOutcome};
 use crate::workflow::engine::runs::Runs;
-use crate::workflow::engine::transact::StepOptions;
+use crate::workflow::engine::work::StepOptions;
 use crate::workflow::profiles::dispatch::profile_of_path;
 use crate::workflow::rules::dialog::{Chosen, Dialog};
 use crate::workflow::rules::phase::Phase;

@@ -11,7 +11,6 @@ use crate::ops::context::Context;
 use crate::store::repository::Store;
 use crate::workflow::documents::{CORRUPT, below, open_root, rel, render, schema_text};
 use crate::workflow::engine::runs::Runs;
-use crate::workflow::engine::transact::Work;
 use crate::workflow::profiles::pipeline_schema::SCHEMA_FILE;
 use crate::workflow::profiles::{dispatch, phases, pipeline, registry};
 use crate::workflow::rules::profile::{EXECUTION_FILE, PHASE_FILE, Profile};
@@ -339,12 +338,6 @@ fn remove_folders(work: &WorkTree, folders: &[String]) -> Result<()> {
         state_file::remove_empty_folder(work, &rel(folder))?;
     }
     Ok(())
-}
-
-/// Removes all but the newest archive folders. An error is only a warning, as the run has ended.
-pub fn trim_archives(work: &mut Work<'_>) {
-    let dropped = drop_old_archives(work.context, work.store(), USUAL_ARCHIVES, false);
-    work.warn_of("deleting old archives", dropped);
 }
 
 /// Removes the oldest archive folders of the `phases` profile whose runs the store has archived.

@@ -12,7 +12,7 @@ use crate::workflow::documents::conflict::Conflict;
 use crate::workflow::documents::files::{self, Leaving};
 use crate::workflow::documents::{OnDisk, in_place, open_root, read_value, rel};
 use crate::workflow::engine::runs::{Run, Runs, free_id};
-use crate::workflow::engine::transact::{StepOptions, Work};
+use crate::workflow::engine::work::{StepOptions, Work};
 use crate::workflow::profiles::{dispatch, registry};
 use crate::workflow::rules::change::Change;
 use crate::workflow::rules::finding::Finding;
@@ -139,7 +139,7 @@ fn pass(
         if let Some(why) = gone {
             files::put_all_aside(context, workflow, Leaving::Archived)?;
             archive(work, run, why)?;
-            files::trim_archives(work);
+            work.trim_archives();
         } else {
             files::finish(context, workflow)?;
             if workflow.status == RunStatus::Abandoned {

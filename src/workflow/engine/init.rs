@@ -16,7 +16,8 @@ use crate::workflow::documents::sync::end_if_settled;
 use crate::workflow::documents::{conflict, git_ignored};
 use crate::workflow::engine::end;
 use crate::workflow::engine::runs::{Run, Runs, free_id};
-use crate::workflow::engine::transact::{StepOptions, StepOutcome, Work, with_store};
+use crate::workflow::engine::transact::with_store;
+use crate::workflow::engine::work::{StepOptions, StepOutcome, Work};
 use crate::workflow::plan;
 use crate::workflow::profiles::dispatch;
 use crate::workflow::rules::finding::Finding;
@@ -122,7 +123,7 @@ pub fn make_room(work: &mut Work<'_>, runs: &Runs, workflow: &Workflow) -> Resul
         }
         files::put_all_aside(work.context, &run.workflow, Leaving::Archived)?;
         work.session.locked.archive_workflow(&run.workflow.id)?;
-        files::trim_archives(work);
+        work.trim_archives();
     }
     Ok(())
 }

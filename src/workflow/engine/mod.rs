@@ -12,3 +12,4 @@ pub mod rewind;
 pub mod run_json;
 pub mod runs;
 pub mod transact;
+pub mod work;

@@ -23,7 +23,8 @@ use crate::workflow::documents::sync::sync;
 use crate::workflow::engine::observe::observe;
 use crate::workflow::engine::report;
 use crate::workflow::engine::runs::Run;
-use crate::workflow::engine::transact::{StepOptions, StepOutcome, Work, choose, step, with_run};
+use crate::workflow::engine::transact::{choose, step, with_run};
+use crate::workflow::engine::work::{StepOptions, StepOutcome, Work};
 use crate::workflow::rules::change::{Change, Given};
 use crate::workflow::rules::mini_commit::{
     mini_commit_due, mini_commit_message, project_commit_due,
@@ -138,7 +139,7 @@ impl Start {
 
 /// What came of the checkpoint that a transition asks for.
 #[derive(Default)]
-struct Made {
+struct RunCheckpoint {
     /// `None` if none was made, as the warnings say.
     id: Option<ObjectId>,
     evicted: Vec<Evicted>,
@@ -180,7 +181,7 @@ pub fn start_in(
         .running()
         .find(|other| other.id != id && other.status == PhaseStatus::InProgress);
     let made = match beside {
-        _ if begin.no_snapshot => Made::default(),
+        _ if begin.no_snapshot => RunCheckpoint::default(),
         Some(other) => left_out(
             work,
             &reason,
@@ -211,7 +212,7 @@ pub fn done(
         run.workflow.after(&change, context.now_ms)?;
         let id = change.phase.clone().unwrap_or_default();
         let made = if typed.no_snapshot {
-            Made::default()
+            RunCheckpoint::default()
         } else {
             let reason = format!("post-{id}");
             phase_checkpoint(work, &run, &reason, DedupPolicy::Always)?
@@ -346,11 +347,11 @@ fn snapshot(
     workflow: &Workflow,
     reason: &str,
     dedup: DedupPolicy,
-) -> Result<Made> {
+) -> Result<RunCheckpoint> {
     let context = work.context;
     if context.settings.unread.is_some() {
         // The transition counts, and the warning on the settings says that no checkpoint is made.
-        return Ok(Made::default());
+        return Ok(RunCheckpoint::default());
     }
     let options = CreateOptions {
         dedup,
@@ -365,7 +366,7 @@ fn snapshot(
     let warnings = outcome.warnings.into_iter();
     let warnings = warnings.filter(|warning| !matches!(warning, Warning::Dedup { .. }));
     work.session.warnings.extend(warnings);
-    Ok(Made {
+    Ok(RunCheckpoint {
         id: outcome.checkpoint.map(|checkpoint| checkpoint.id),
         evicted: outcome.evicted,
     })
@@ -377,7 +378,7 @@ fn phase_checkpoint(
     run: &Run,
     reason: &str,
     dedup: DedupPolicy,
-) -> Result<Made> {
+) -> Result<RunCheckpoint> {
     match snapshot(work, &run.workflow, reason, dedup) {
         Err(error) if error.code == Code::HELD => {
             let why = error.why().unwrap_or_default().to_owned();
@@ -387,10 +388,10 @@ fn phase_checkpoint(
     }
 }
 
-fn left_out(work: &mut Work<'_>, reason: &str, why: String) -> Made {
+fn left_out(work: &mut Work<'_>, reason: &str, why: String) -> RunCheckpoint {
     let reason = reason.to_owned();
     work.warn(RunWarning::SnapshotLeftOut { reason, why });
-    Made::default()
+    RunCheckpoint::default()
 }
 
 /// Returns files created during the phase, as far as the checkpoints around it show.

@@ -1,0 +1,198 @@
+//! One transition under the lock: the files are written, and one commit is made.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::error::Result;
+use crate::model::checkpoint::retention::Evicted;
+use crate::ops::context::Context;
+use crate::ops::session::{self, Session};
+use crate::ops::warning::Warning;
+use crate::store::repository::Store;
+use crate::store::runs::run_writer::Recorded;
+use crate::workflow::documents::files::{self, USUAL_ARCHIVES};
+use crate::workflow::engine::run_json::{self, RunRow};
+use crate::workflow::engine::runs::Run;
+use crate::workflow::profiles::dispatch;
+use crate::workflow::rules::change::Change;
+use crate::workflow::rules::phase::{Phase, Task};
+use crate::workflow::rules::workflow::Workflow;
+use crate::workflow::words::moved_on;
+
+/// Which run is meant, and who acts.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct StepOptions {
+    /// Run [default: the newest open one]
+    #[arg(short = 'w', long = "workflow", value_name = "WORKFLOW", global = true)]
+    pub run: Option<String>,
+    /// Revision at which the run must be, or the beginning of it; refuse otherwise
+    #[arg(long, value_name = "REVISION", global = true)]
+    #[arg(value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    pub expect: Option<String>,
+    /// Actor to record, for the tools over MCP [default: the source, as in create]
+    #[arg(long, value_name = "NAME", global = true, hide = true)]
+    pub actor: Option<String>,
+}
+
+impl StepOptions {
+    /// Names a run, at any revision.
+    pub fn of_run(id: &str) -> Self {
+        Self {
+            run: Some(id.to_owned()),
+            ..Self::default()
+        }
+    }
+}
+
+/// A run after a transition.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "StepAnswer")]
+pub struct StepOutcome {
+    #[serde(flatten, serialize_with = "run_json::row")]
+    #[schemars(with = "RunRow")]
+    pub run: Run,
+    /// The log entry; the last one of several transitions.
+    pub event: Change,
+    /// The phase concerned; of a task the one that it is part of.
+    pub phase: Option<Phase>,
+    pub task: Option<Task>,
+    /// What the checkpoints of this step pushed out.
+    #[serde(rename = "dropped")]
+    pub evicted: Vec<Evicted>,
+}
+
+/// What a command does to runs: by whom, while the store is locked.
+pub struct Work<'w> {
+    pub context: &'w Context,
+    pub session: Session<'w>,
+    pub actor: String,
+}
+
+impl<'w> Work<'w> {
+    /// Locks the store. The actor is as given, else from the environment, else `cli`.
+    ///
+    /// # Errors
+    /// The store cannot be locked.
+    pub fn begin(context: &'w Context, store: &'w Store, options: &StepOptions) -> Result<Self> {
+        let source = context.environment.source.as_deref();
+        let named = options.actor.as_deref().or(source).map(str::trim);
+        let named = named.filter(|name| !name.is_empty());
+        Ok(Self {
+            context,
+            session: session::begin(context, store)?,
+            actor: named.unwrap_or("cli").to_owned(),
+        })
+    }
+
+    pub fn store(&self) -> &'w Store {
+        self.session.locked.store()
+    }
+
+    pub fn warn(&mut self, warning: impl Into<Warning>) {
+        self.session.warnings.push(warning.into());
+    }
+
+    /// Makes an error of a step after the commit a warning.
+    pub fn warn_of<T>(&mut self, step: &'static str, done: Result<T>) -> Option<T> {
+        let failed = |error| self.warn(Warning::bookkeeping(step)(error));
+        done.map_err(failed).ok()
+    }
+
+    pub fn event(&self, verb: &str, note: Option<String>) -> Change {
+        Change {
+            note,
+            ..Change::new(verb, &self.actor)
+        }
+    }
+
+    /// Applies and records a change.
+    ///
+    /// # Errors
+    /// The rules forbid it, or it cannot be recorded; then nothing is changed.
+    pub fn change(&mut self, run: &Run, change: &Change) -> Result<StepOutcome> {
+        let next = run.workflow.after(change, self.context.now_ms)?;
+        let mut event = change.clone();
+        event.actor.clone_from(&self.actor);
+        if event.verb.starts_with("phase ") {
+            event.phase = Some(run.workflow.phase_of(change)?);
+        }
+        self.record(Some(run), next, event)
+    }
+
+    /// Abandons and archives a chosen run.
+    ///
+    /// # Errors
+    /// As [`Self::change`], or the run cannot be archived.
+    pub fn abandon(&mut self, run: &Run, reason: &str) -> Result<StepOutcome> {
+        let change = Change::new("abandon", "").noting(reason.to_owned());
+        let mut outcome = self.change(run, &change)?;
+        let id = &outcome.run.workflow.id;
+        outcome.run.archived_as = self.session.locked.archive_workflow(id)?;
+        self.trim_archives();
+        Ok(outcome)
+    }
+
+    /// Removes all but the newest archive folders.
+    pub fn trim_archives(&mut self) {
+        let trimmed = files::drop_old_archives(self.context, self.store(), USUAL_ARCHIVES, false);
+        self.warn_of("deleting old archives", trimmed);
+    }
+
+    /// Records a state as the next of its run, or without `before` as the first. The files are
+    /// written first: if the commit fails, they are edits for the next command. They may say what
+    /// they said before, or what was just read from them into the state.
+    ///
+    /// # Errors
+    /// Another process was first, or a file or the commit cannot be written; nothing is recorded.
+    pub fn record(
+        &mut self,
+        before: Option<&Run>,
+        mut next: Workflow,
+        mut event: Change,
+    ) -> Result<StepOutcome> {
+        let context = self.context;
+        event.session.clone_from(&context.environment.session);
+        let read = next.documents.clone();
+        let root = context.root.path().display().to_string();
+        for profile in next.profiles.clone() {
+            for document in dispatch::export(&next, profile, &root) {
+                next.documents.insert(document.path, document.value);
+            }
+        }
+        let _shield = context.interrupt.shield();
+        let known = before.map_or(&read, |run| &run.workflow.documents);
+        files::write(context, &next, &[known, &read])?;
+        if before.is_none() {
+            files::add_schema(context, &next)?;
+        }
+        let recorded = self.session.locked.record_workflow(
+            &next.id,
+            before.map(|run| run.tip),
+            next.to_json().as_bytes(),
+            &event.render(context.now_ms),
+            context.now_ms,
+        )?;
+        let Recorded::Done(tip) = recorded else {
+            return Err(moved_on(&next.id));
+        };
+        // The run has ended all the same, and the next command tries again.
+        self.warn_of(
+            "moving the files of the run that has ended",
+            files::finish(context, &next),
+        );
+        let task = event.task.as_ref().and_then(|id| next.task(id));
+        let phase = event.phase.as_ref().or_else(|| task?.phase.as_ref());
+        let phase = phase.and_then(|id| next.phase(id));
+        Ok(StepOutcome {
+            phase: phase.cloned(),
+            task: task.cloned(),
+            run: Run {
+                tip,
+                archived_as: None,
+                workflow: next,
+            },
+            event,
+            evicted: Vec::new(),
+        })
+    }
+}
