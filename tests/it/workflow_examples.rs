@@ -58,7 +58,7 @@ fn project() -> Sandbox {
 #[track_caller]
 fn is_valid_and_comes_back(sandbox: &Sandbox, format: &str, value: &Value) {
     sandbox.ok("workflow check");
-    let run = sandbox.ok(&format!("workflow export --format {format}"));
+    let run = sandbox.ok(format!("workflow export --format {format}"));
     assert_eq!(run.stdout, format!("{value:#}\n"), "{run}");
 }
 
@@ -133,11 +133,11 @@ fn several_of_one_kind_lie_side_by_side() {
     sandbox
         .write(REGISTRY, registry.to_string())
         .write(
-            &format!("{folder}/implement_dark_mode_20251003_192230.json"),
+            format!("{folder}/implement_dark_mode_20251003_192230.json"),
             other.to_string(),
         )
-        .write(&format!("{folder}/README.md"), "# Checkpoints")
-        .write(&format!("{folder}/x.json"), "{");
+        .write(format!("{folder}/README.md"), "# Checkpoints")
+        .write(format!("{folder}/x.json"), "{");
     let listed = sandbox.json("workflow list");
     assert_eq!(
         listed["workflows"].as_array().map(Vec::len),
@@ -146,7 +146,7 @@ fn several_of_one_kind_lie_side_by_side() {
     );
     assert_eq!(listed["troubles"], json!([]));
     for (kind, value) in [("orchestrate", registry), ("implement", other)] {
-        let run = sandbox.ok(&format!("workflow export --type {kind} --format registry"));
+        let run = sandbox.ok(format!("workflow export --type {kind} --format registry"));
         assert_eq!(run.stdout, format!("{value:#}\n"));
     }
 }
