@@ -98,9 +98,27 @@ pub fn parse<T: DeserializeOwned>(mut value: Value, spelling: Spelling) -> Resul
         if let Some(field) = field.and_then(|rest| rest.split('`').next()) {
             return missing(place, field);
         }
-        let what = what.replace("invalid type: ", "it is ");
-        Finding::new("bad_value", place, what.replace(", expected ", ", not "))
+        let types = what.strip_prefix("invalid type: ");
+        match types.and_then(|types| types.rsplit_once(", expected ")) {
+            Some((found, wanted)) => {
+                let what = format!("it is {}, not {}", in_words(found), in_words(wanted));
+                Finding::new("bad_value", place, what)
+            }
+            None => Finding::new("bad_value", place, what),
+        }
     })
+}
+
+/// Returns the plain name of a type.
+fn in_words(name: &str) -> &str {
+    match name.trim_start_matches("a ") {
+        "sequence" => "a list",
+        "usize" | "u32" => "a whole number",
+        "boolean" => "true or false",
+        name if name.starts_with("map") || name.starts_with("struct ") => "an object",
+        name if name.starts_with("string") => "a text",
+        name => name,
+    }
 }
 
 /// Gives all keys their first spelling.

@@ -339,6 +339,9 @@ fn unsound_document_is_refused_with_its_place() {
         assert_eq!(found, expected, "{}", findings[0].what);
         assert_eq!(run, before);
     }
+    let wrong = edited(Profile::Registry, r#"/current_phase "2""#);
+    let findings = begin(Profile::Registry, REGISTRY, &wrong, ROOT).unwrap_err();
+    assert_eq!(findings[0].what, "it is a text, not a whole number");
     assert!(begin(Profile::Pipeline, PIPELINE, &json!([]), ROOT).is_err());
 }
 
