@@ -549,7 +549,7 @@ fn what_there_is_too_much_of_only_falls() {
         (
             "tables of the commands",
             shape::tables_of_commands(&files),
-            3,
+            2,
         ),
         (
             "results with a bare string as error",
