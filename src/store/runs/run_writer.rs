@@ -314,10 +314,10 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let store = store(place.path());
         let mut first = locked(&store);
+        let aside = done(first.record_workflow("w", None, b"2", "b", 30));
+        first.archive_workflow("w").unwrap();
         let one = done(first.record_workflow("w", None, b"1", "a", 9));
         let two = done(first.record_workflow("w", Some(one), b"2", "b", 3));
-        let aside = done(first.record_workflow("v", None, b"2", "b", 30));
-        first.archive_workflow("v").unwrap();
         let path = run_refs::path(store.layout(), RefNamespace::Live, "w");
         std::fs::write(&path, "").unwrap();
         assert!(
