@@ -90,7 +90,7 @@ fn removed_file_archives_its_run_until_it_comes_back_or_is_recovered() {
 }
 
 #[test]
-fn reopened_run_gets_a_number_if_its_id_is_taken_and_waits_for_its_file() {
+fn reopened_run_waits_until_no_open_run_has_its_file() {
     let sandbox = Sandbox::new();
     let begin = || init(&sandbox, "--id w --profile phases --phase a");
     begin();

@@ -110,20 +110,11 @@ impl Store {
     pub fn workflow_states(&self) -> Result<Vec<Vec<ObjectId>>> {
         let mut met = HashSet::new();
         let mut lines = Vec::new();
-        for (_, tip) in self
-            .workflows()?
-            .into_iter()
-            .chain(self.archived_workflows()?)
-        {
-            let states = self
-                .workflow_line(tip, usize::MAX)
-                .transitions
-                .into_iter()
-                .map(|transition| transition.state);
-            let line: Vec<ObjectId> = states.filter(|state| met.insert(*state)).collect();
-            if line.len() >= WORTH_DELTAS {
-                lines.push(line);
-            }
+        for (_, tip) in [self.workflows()?, self.archived_workflows()?].concat() {
+            let line = self.workflow_line(tip, usize::MAX).transitions.into_iter();
+            let states = line.map(|transition| transition.state);
+            let states: Vec<ObjectId> = states.filter(|state| met.insert(*state)).collect();
+            lines.extend((states.len() >= WORTH_DELTAS).then_some(states));
         }
         Ok(lines)
     }
@@ -134,57 +125,35 @@ impl Store {
 /// # Errors
 /// The refs cannot be read.
 pub fn tips(store: &Store, namespace: RefNamespace) -> Result<Tips> {
-    let refs = run_refs::read(store.layout(), namespace)?;
-    let torn: BTreeSet<String> = refs
-        .iter()
-        .filter(|(_, value)| **value == RefValue::Torn)
-        .map(|(id, _)| id.clone())
-        .collect();
-    let mut found: BTreeMap<String, ObjectId> = refs.into_iter().filter_map(named).collect();
-    let mut taken: Vec<ObjectId> = found.values().copied().collect();
-    if !torn.is_empty() {
-        for other in RefNamespace::BOTH
-            .into_iter()
-            .filter(|other| *other != namespace)
-        {
-            taken.extend(
-                run_refs::read(store.layout(), other)?
-                    .into_iter()
-                    .filter_map(named)
-                    .map(|(_, id)| id),
-            );
+    let (layout, objects) = (store.layout(), store.objects());
+    let (mut found, mut torn, mut taken) = (BTreeMap::new(), BTreeSet::new(), Vec::new());
+    for (id, value) in run_refs::read(layout, namespace)? {
+        match value {
+            RefValue::Id(tip) => drop(found.insert(id, tip)),
+            RefValue::Torn => drop(torn.insert(id)),
         }
-        for ((on, id), tip) in run_roll::read(store.layout()).unwrap_or_default() {
-            taken.extend(tip);
-            let is_told = |tip: &ObjectId| {
-                on == namespace && torn.contains(&id) && transition(store.objects(), *tip).is_ok()
-            };
-            if let Some(tip) = tip.filter(is_told) {
-                found.insert(id, tip);
-            }
-        }
-        let unknown = torn
-            .iter()
-            .filter(|id| !found.contains_key(*id))
-            .cloned()
-            .collect();
-        found.extend(newest_of(store.objects(), &unknown, &taken));
     }
-    let torn = torn
-        .into_iter()
-        .filter(|id| !found.contains_key(id))
-        .collect();
+    if !torn.is_empty() {
+        for value in RefNamespace::BOTH.map(|on| run_refs::read(layout, on)) {
+            taken.extend(value?.into_values().filter_map(|value| match value {
+                RefValue::Id(tip) => Some(tip),
+                RefValue::Torn => None,
+            }));
+        }
+        for ((on, id), tip) in run_roll::read(layout).unwrap_or_default() {
+            taken.extend(tip);
+            let is_known = on == namespace && torn.contains(&id);
+            let tip = tip.filter(|tip| is_known && transition(objects, *tip).is_ok());
+            found.extend(tip.map(|tip| (id, tip)));
+        }
+        torn.retain(|id| !found.contains_key(id));
+        found.extend(newest_of(objects, &torn, &taken));
+        torn.retain(|id| !found.contains_key(id));
+    }
     Ok(Tips {
         found: found.into_iter().collect(),
-        torn,
+        torn: torn.into_iter().collect(),
     })
-}
-
-fn named((id, value): (String, RefValue)) -> Option<(String, ObjectId)> {
-    match value {
-        RefValue::Id(tip) => Some((id, tip)),
-        RefValue::Torn => None,
-    }
 }
 
 /// The newest intact transition of each of these runs that has no later one and is not `taken` as
@@ -207,21 +176,15 @@ pub fn newest_of(
             met.entry(workflow.to_owned()).or_default().push(found);
         }
     }
-    met.into_iter()
-        .filter_map(|(id, line)| Some((id, newest(&line, taken)?)))
-        .collect()
-}
-
-fn newest(line: &[Transition], taken: &[ObjectId]) -> Option<ObjectId> {
-    let below: HashSet<ObjectId> = line
-        .iter()
-        .filter_map(|transition| transition.parent)
-        .collect();
-    let ends = line
-        .iter()
-        .filter(|end| !below.contains(&end.commit) && !taken.contains(&end.commit));
-    ends.max_by_key(|end| (end.time_ms, end.commit))
-        .map(|end| end.commit)
+    let newest = met.into_iter().filter_map(|(id, line)| {
+        let below: HashSet<_> = line.iter().filter_map(|one| one.parent).collect();
+        let is_end =
+            |end: &&Transition| !below.contains(&end.commit) && !taken.contains(&end.commit);
+        let ends = line.iter().filter(is_end);
+        let newest = ends.max_by_key(|end| (end.time_ms, end.commit))?.commit;
+        Some((id, newest))
+    });
+    newest.collect()
 }
 
 /// Reads the commit and the tree of a transition.

@@ -29,26 +29,13 @@ pub fn read(layout: &Layout) -> Option<Roll> {
 /// The refs cannot be read, or the roll cannot be written; then it is as before.
 pub fn enter(layout: &Layout, namespace: RefNamespace, id: &str, tip: ObjectId) -> Result<()> {
     let known = read(layout);
-    let entry = (
-        (namespace, id.to_owned()),
-        tip_of(namespace, RefValue::Id(tip)),
-    );
-    if known
-        .as_ref()
-        .is_some_and(|roll| roll.get(&entry.0) == Some(&entry.1))
-    {
+    let is_new = known.is_none();
+    let mut roll = known.map_or_else(|| from_refs(layout), Ok)?;
+    let tip = tip_of(namespace, RefValue::Id(tip));
+    if roll.insert((namespace, id.to_owned()), tip) == Some(tip) && !is_new {
         return Ok(());
     }
-    let mut roll = match known {
-        Some(roll) => roll,
-        None => from_refs(layout)?,
-    };
-    roll.extend([entry]);
-    atomic_file::replace_derived(
-        &layout.own(),
-        &layout.workflow_roll(),
-        render(&roll).as_bytes(),
-    )
+    save(layout, &roll)
 }
 
 /// Removes a run from the roll, durably, before its ref goes, so that it is not reported as lost.
@@ -81,22 +68,20 @@ pub fn make_if_missing(layout: &Layout) -> Result<()> {
     if roll.is_empty() {
         return Ok(());
     }
-    atomic_file::replace_derived(
-        &layout.own(),
-        &layout.workflow_roll(),
-        render(&roll).as_bytes(),
-    )
+    save(layout, &roll)
+}
+
+fn save(layout: &Layout, roll: &Roll) -> Result<()> {
+    let path = layout.workflow_roll();
+    atomic_file::replace_derived(&layout.own(), &path, render(roll).as_bytes())
 }
 
 fn from_refs(layout: &Layout) -> Result<Roll> {
     let mut roll = Roll::new();
     for namespace in RefNamespace::BOTH {
-        let stored = namespace::stored(layout, namespace)?;
-        roll.extend(
-            stored
-                .into_iter()
-                .map(|(id, value)| ((namespace, id), tip_of(namespace, value))),
-        );
+        for (id, value) in namespace::stored(layout, namespace)? {
+            roll.insert((namespace, id), tip_of(namespace, value));
+        }
     }
     Ok(roll)
 }

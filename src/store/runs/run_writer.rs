@@ -298,11 +298,13 @@ mod tests {
             Some("w-2")
         );
         assert!(store.workflows().unwrap().is_empty());
-        assert!(!locked.delete_workflow("w", false).unwrap());
-        assert!(
-            locked.delete_workflow("w", true).unwrap()
-                && locked.delete_workflow("w-2", true).unwrap()
-        );
+        assert_eq!(locked.unarchive_workflow("w-2", "w").unwrap(), "w");
+        assert_eq!(locked.unarchive_workflow("w", "w").unwrap(), "w-2");
+        locked.unarchive_workflow("w", "w").unwrap_err();
+        let live = [("w".to_owned(), second), ("w-2".to_owned(), first)];
+        assert_eq!(store.workflows().unwrap(), live);
+        assert!(!locked.delete_workflow("w", true).unwrap());
+        assert!(locked.delete_workflow("w", false).unwrap());
         assert!(store.archived_workflows().unwrap().is_empty());
         assert_eq!(run_id::numbered(&"a".repeat(120), 12).len(), 120);
     }
@@ -312,10 +314,10 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let store = store(place.path());
         let mut first = locked(&store);
+        let aside = done(first.record_workflow("w", None, b"2", "b", 30));
+        first.archive_workflow("w").unwrap();
         let one = done(first.record_workflow("w", None, b"1", "a", 9));
         let two = done(first.record_workflow("w", Some(one), b"2", "b", 3));
-        let aside = done(first.record_workflow("v", None, b"2", "b", 30));
-        first.archive_workflow("v").unwrap();
         let path = run_refs::path(store.layout(), RefNamespace::Live, "w");
         std::fs::write(&path, "").unwrap();
         assert!(

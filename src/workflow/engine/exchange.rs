@@ -76,29 +76,26 @@ pub fn import(
     let kind = options.kind.as_deref().filter(|_| found.is_none());
     let document = |known| Some(document_of_state(context, options, kind?, &value, known));
     let wrapped = document(None);
-    let typed = options
-        .profile
-        .as_ref()
-        .map(|word| word.parse().map_err(|_| words::no_profile(word)));
-    let profile = typed
-        .transpose()?
-        .or(found)
-        .or(kind.map(|_| Profile::Registry))
-        .ok_or_else(|| unreadable("unknown_format", "unknown format; --type names the format"))?;
-    // A document without a path is invalid, which is found next.
+    let profile = match &options.profile {
+        Some(word) => Some(word.parse().map_err(|_| words::no_profile(word))?),
+        None => found.or(kind.map(|_| Profile::Registry)),
+    };
+    let unknown = || unreadable("unknown_format", "unknown format; --type names the format");
+    let profile = profile.ok_or_else(unknown)?;
     let root = context.root.path().display().to_string();
     let whole = wrapped.as_ref().unwrap_or(&value);
-    let path = path_of(profile, whole);
-    let mut next =
-        dispatch::begin(profile, &path, whole, &root).map_err(|findings| malformed(&findings))?;
+    let mut next = begun(context, profile, whole)?;
     let store = open_usable(context, false)?;
     with_store(context, &store, &StepOptions::default(), |work, _| {
         let event = work.event("import", Some(profile.into_str().to_owned()));
         // A document of the registry that was not made here names its run itself.
         let is_named = profile == Profile::Registry && wrapped.is_none();
-        let is_known = |run: &Run| {
-            run.workflow.id == next.id || (!is_named && is_of_type(run, &next, options))
+        let project = options.project.as_deref();
+        let project = project.or_else(|| next.state.get("project_name")?.as_str());
+        let is_meant = |run: &Run| {
+            !is_named && options.kind.is_some() && is_of(run, options.kind.as_ref(), project)
         };
+        let is_known = |run: &Run| run.workflow.id == next.id || is_meant(run);
         let known = Runs::live(&store)?.runs.into_iter().find(is_known);
         if let Some(run) = known.filter(|run| run.workflow.status.is_open()) {
             let mut state = run.workflow.clone();
@@ -119,24 +116,29 @@ pub fn import(
             next.profiles.clear();
         }
         next.id = free_id(&store, &next.id)?;
-        end_if_settled(&mut next, context.now_ms);
         work.record(None, next, event)
     })
 }
 
-/// Whether this run is meant by type (and project, if given); the newest such run is used.
-fn is_of_type(run: &Run, next: &Workflow, options: &ImportOptions) -> bool {
-    let named = options
-        .project
-        .as_deref()
-        .or_else(|| next.state.get("project_name")?.as_str());
-    let is_of_project =
-        named.is_none_or(|project| run_id::snake(&run.workflow.project) == run_id::snake(project));
-    options
-        .kind
-        .as_ref()
-        .is_some_and(|kind| run.workflow.kind == *kind)
-        && is_of_project
+/// Whether a run has this type and this project, where they are given.
+fn is_of(run: &Run, kind: Option<&String>, project: Option<&str>) -> bool {
+    let Workflow {
+        kind: known,
+        project: of,
+        ..
+    } = &run.workflow;
+    kind.is_none_or(|kind| known == kind)
+        && project.is_none_or(|project| run_id::snake(of) == run_id::snake(project))
+}
+
+/// Makes a run of a document, which is not recorded.
+fn begun(context: &Context, profile: Profile, value: &Value) -> Result<Workflow> {
+    let root = context.root.path().display().to_string();
+    let path = path_of(profile, value);
+    let begun = dispatch::begin(profile, &path, value, &root);
+    let mut begun = begun.map_err(|findings| malformed(&findings))?;
+    end_if_settled(&mut begun, context.now_ms);
+    Ok(begun)
 }
 
 /// Returns the path of the file in its profile.
@@ -209,11 +211,7 @@ pub fn status_of_document(context: &Context, bytes: &[u8]) -> Result<(Status, Ve
     let value = parsed(bytes)?;
     let profile = dispatch::profile_of_document(&value)
         .ok_or_else(|| unreadable("unknown_format", "unknown format"))?;
-    let root = context.root.path().display().to_string();
-    let path = path_of(profile, &value);
-    let mut workflow =
-        dispatch::begin(profile, &path, &value, &root).map_err(|findings| malformed(&findings))?;
-    end_if_settled(&mut workflow, context.now_ms);
+    let workflow = begun(context, profile, &value)?;
     Ok((report::of_state(context, workflow)?, Vec::new()))
 }
 
@@ -283,19 +281,12 @@ fn document_of(context: &Context, store: &Store, options: &ExportOptions) -> Res
     } else {
         Runs::live(store)?
     };
-    let fits = |run: &Run| {
-        options
-            .kind
-            .as_ref()
-            .is_none_or(|kind| run.workflow.kind == *kind)
-            && options.project.as_ref().is_none_or(|project| {
-                run_id::snake(&run.workflow.project) == run_id::snake(project)
-            })
-    };
+    let project = options.project.as_deref();
     let here: Vec<String> = runs.runs.iter().map(|run| run.id().to_owned()).collect();
-    runs.runs.retain(fits);
+    runs.runs
+        .retain(|run| is_of(run, options.kind.as_ref(), project));
     if runs.runs.is_empty() && !here.is_empty() {
-        let wanted = [options.kind.as_deref(), options.project.as_deref()];
+        let wanted = [options.kind.as_deref(), project];
         let wanted: Vec<&str> = wanted.into_iter().flatten().collect();
         let problem = no_such_workflow(&wanted.join("_"));
         let hint = Sentence::text(format!("known here: {}", and_more(&here, LISTED_RUNS)));
@@ -303,17 +294,14 @@ fn document_of(context: &Context, store: &Store, options: &ExportOptions) -> Res
     }
     let run = runs.pick(options.run.as_deref())?;
     let workflow = &run.workflow;
-    let own = workflow.profiles.first().copied().or_else(|| {
-        workflow
-            .documents
-            .keys()
-            .find_map(|path| dispatch::profile_of_path(path))
-    });
+    let mut paths = workflow.documents.keys();
+    let own = workflow.profiles.first().copied();
+    let own = own.or_else(|| paths.find_map(|path| dispatch::profile_of_path(path)));
     let format = options
         .format
-        .clone()
-        .or_else(|| own.map(|profile| profile.into_str().to_owned()));
-    match format.as_deref().unwrap_or("state") {
+        .as_deref()
+        .or(own.map(|profile| profile.into_str()));
+    match format.unwrap_or("state") {
         "state" => Ok(serde_json::to_value(workflow).unwrap_or_default()),
         "plan" => Ok(plan::to_document(workflow)),
         word => {
@@ -321,11 +309,9 @@ fn document_of(context: &Context, store: &Store, options: &ExportOptions) -> Res
             let unknown = |_| Error::usage(format!("'{word}' is not a format: {formats}"));
             let profile = word.parse().map_err(unknown)?;
             let root = context.root.path().display().to_string();
-            let mut documents = dispatch::export(workflow, profile, &root).into_iter();
-            Ok(documents
-                .next()
-                .map(|first| first.value)
-                .unwrap_or_default())
+            let documents = dispatch::export(workflow, profile, &root);
+            let first = documents.into_iter().next();
+            Ok(first.map(|first| first.value).unwrap_or_default())
         }
     }
 }

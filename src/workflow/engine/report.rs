@@ -19,6 +19,7 @@ use crate::workflow::documents::sync::{self, Imported};
 use crate::workflow::engine::observe;
 use crate::workflow::engine::run_json::{self, RunRow};
 use crate::workflow::engine::runs::{LostRun, Run, Runs};
+use crate::workflow::engine::transact::or_conflict;
 use crate::workflow::plan;
 use crate::workflow::rules::advice::{self, Advice};
 use crate::workflow::rules::change::Change;
@@ -193,18 +194,13 @@ pub fn open_imported(context: &Context) -> Result<Imported> {
     }
 }
 
-/// Picks the run. Without a name, an unreadable file is an error, because its run may be meant.
 fn pick(store: &Store, named: Option<&str>, conflicts: &[Conflict]) -> Result<Run> {
     let runs = if named.is_some() {
         Runs::all(store)?
     } else {
         Runs::live(store)?
     };
-    match (runs.pick(named), conflicts.first()) {
-        (Ok(run), _) => Ok(run.clone()),
-        (Err(_), Some(conflict)) if named.is_none() => Err(conflict.problem(None)),
-        (Err(error), _) => Err(error),
-    }
+    or_conflict(runs.pick(named).cloned(), named, conflicts)
 }
 
 /// All runs.

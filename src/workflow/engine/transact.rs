@@ -62,15 +62,8 @@ pub fn with_run<T>(
 /// # Errors
 /// The run cannot be read, another process moved it on, or a file of the run is malformed.
 pub fn choose(store: &Store, options: &StepOptions, conflicts: &[Conflict]) -> Result<Run> {
-    let run = match Runs::pick_live(store, options.run.as_deref()) {
-        // The unreadable file may belong to the run that is meant.
-        Err(error) if options.run.is_none() && error.is_of_run() => {
-            return Err(conflicts
-                .first()
-                .map_or(error, |conflict| conflict.problem(None)));
-        }
-        picked => picked?,
-    };
+    let named = options.run.as_deref();
+    let run = or_conflict(Runs::pick_live(store, named), named, conflicts)?;
     check_expected(options, &run)?;
     match conflicts
         .iter()
@@ -79,6 +72,18 @@ pub fn choose(store: &Store, options: &StepOptions, conflicts: &[Conflict]) -> R
         Some(conflict) => Err(conflict.problem(Some(&run.workflow))),
         None => Ok(run),
     }
+}
+
+/// Makes a failure to find any run that of an unreadable file, whose run may be meant.
+pub fn or_conflict(
+    picked: Result<Run>,
+    named: Option<&str>,
+    conflicts: &[Conflict],
+) -> Result<Run> {
+    picked.map_err(|error| match conflicts.first() {
+        Some(conflict) if named.is_none() && error.is_of_run() => conflict.problem(None),
+        _ => error,
+    })
 }
 
 /// Checks that the run is at the revision that the caller expects.
