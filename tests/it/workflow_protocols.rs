@@ -223,7 +223,7 @@ fn a_checkpoint_of_the_registry_by_commands() {
     sandbox.go("phase done");
     assert_eq!(counts(&sandbox, &path), json!(["in_progress", 2, [1]]));
     sandbox.go("phase start");
-    sandbox.step(&["phase", "fail", "--error", "no network"]);
+    sandbox.go("phase fail --error 'no network'");
     assert_eq!(sandbox.json_of(&path)["last_error"], "no network");
     sandbox.go("phase start");
     sandbox.go("phase done");

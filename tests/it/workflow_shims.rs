@@ -91,10 +91,7 @@ fn the_status_of_any_state_file_is_shown_and_nothing_is_recorded() {
     let run = shim(&sandbox, "show-status.sh", &["else where.json"]).success();
     run.stdout_has("  → Phase 1: The First\n    Progress: half of it\n")
         .stdout_has("\nNext: continue The First (half of it)\n");
-    let data = sandbox
-        .run(&["workflow", "status", "--file", "else where.json", "--json"])
-        .success()
-        .data();
+    let data = sandbox.json("workflow status --file 'else where.json'");
     assert_eq!(
         (&data["current"], &data["revision"]),
         (&json!("one"), &Value::Null)
