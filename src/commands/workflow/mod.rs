@@ -118,12 +118,6 @@ pub struct RunArgs {
     pub workflow: Option<String>,
 }
 
-impl RunArgs {
-    fn name(&self) -> Option<&str> {
-        self.workflow.as_deref()
-    }
-}
-
 /// Start, track and end the phases of a run
 #[derive(Clone, Debug, clap::Args)]
 #[command(hide = true)]
@@ -276,13 +270,15 @@ impl RunCommand for WorkflowArgs {
                 let document = file.as_deref().map(args::content).transpose()?;
                 let found = match document {
                     Some(document) => exchange::status_of_document(context, &document)?,
-                    None => report::status(context, &cmd.printer.place, run.name(), true)?,
+                    None => {
+                        report::status(context, &cmd.printer.place, run.workflow.as_deref(), true)?
+                    }
                 };
                 cmd.print(context, &Done::from(found))
             }
             Of::Next { run, parallel } => {
                 let (status, warnings) =
-                    report::status(context, &cmd.printer.place, run.name(), false)?;
+                    report::status(context, &cmd.printer.place, run.workflow.as_deref(), false)?;
                 cmd.print(context, &Done::new(Next::new(status, parallel), warnings))
             }
             Of::Resume(options) => match resume::settle_first(context, cmd, &options)? {
@@ -297,11 +293,13 @@ impl RunCommand for WorkflowArgs {
             Of::List { kind, all } => {
                 cmd.print(context, &list(context, kind.as_deref(), all)?.into())
             }
-            Of::Show { run, limit } => {
-                cmd.print(context, &show(context, run.name(), limit)?.into())
-            }
+            Of::Show { run, limit } => cmd.print(
+                context,
+                &show(context, run.workflow.as_deref(), limit)?.into(),
+            ),
             Of::Check { run } => {
-                let found = report::status(context, &cmd.printer.place, run.name(), false)?;
+                let found =
+                    report::status(context, &cmd.printer.place, run.workflow.as_deref(), false)?;
                 cmd.print(context, &check(found))
             }
             Of::Recover(args) => cmd.print(context, &resume::recover(context, cmd, &args)?.into()),
@@ -310,7 +308,10 @@ impl RunCommand for WorkflowArgs {
                     let what = "drop a workflow with all its transitions, for good";
                     cmd.ask(context, what, &format!("{what}?"))?;
                 }
-                cmd.print(context, &end(context, run.name(), mode)?.into())
+                cmd.print(
+                    context,
+                    &end(context, run.workflow.as_deref(), mode)?.into(),
+                )
             }
             Of::Cleanup(options) => cmd.print(context, &cleanup(context, options)?.into()),
             Of::Import(options) => {

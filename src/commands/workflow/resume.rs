@@ -12,7 +12,7 @@ use crate::workflow::documents::conflict::{Conflict, in_words};
 use crate::workflow::documents::render;
 use crate::workflow::documents::sync::{Imported, open_imported};
 use crate::workflow::engine::recover::{self as repair_run, RecoverOutcome, Take};
-use crate::workflow::engine::report::{self, Status};
+use crate::workflow::engine::report::{self, Seen, Status};
 use crate::workflow::engine::resume::{self as op, ResumeOptions, ResumeOutcome};
 use crate::workflow::engine::runs::Runs;
 use crate::workflow::engine::work::StepOptions;
@@ -125,11 +125,10 @@ impl Question<'_> {
             let is_default = typed.trim().is_empty() && first.text.ends_with("[Y/n] ");
             let chosen = first.understand_first(if is_default { "y" } else { &typed });
             text = match chosen {
-                None => format!(
-                    "'{}' is not a valid answer.\n{}",
-                    escape(typed.trim()),
-                    first.text
-                ),
+                None => {
+                    let given = escape(typed.trim());
+                    format!("'{given}' is not a valid answer.\n{}", first.text)
+                }
                 Some(Chosen::View) => format!("{}\n{}", details(workflow), first.text),
                 Some(Chosen::Decline) => return self.decline(),
                 Some(Chosen::StartFresh) if first.confirms_fresh() && !self.cmd.global.yes => {
@@ -171,10 +170,10 @@ impl Question<'_> {
     /// The error if the user cannot be asked.
     fn undecided(&self, dialog: &Dialog) -> Error {
         let run = self.workflow().named();
-        let wrong = self
-            .wrong()
-            .map(|wrong| format!(" and inconsistent: {wrong}"));
-        let wrong = wrong.unwrap_or_default();
+        let wrong = self.wrong().into_iter();
+        let wrong: String = wrong
+            .map(|why| format!(" and inconsistent: {why}"))
+            .collect();
         let what = format!("workflow {run} is open{wrong}; choose what to do with it");
         self.with_options(refused("decision_needed", what), dialog)
     }
@@ -214,9 +213,7 @@ impl Question<'_> {
     fn shown(&self, for_a_person: bool) -> String {
         let (workflow, seen) = (self.workflow(), &self.status.seen);
         let now_ms = self.context.now_ms;
-        let drift = seen.drift.iter().filter(|drift| !drift.changes.is_empty());
-        let drift: String = drift.map(|drift| changed(drift, now_ms)).collect();
-        let beside = drift + &remarks(seen);
+        let beside = drift(seen, now_ms) + &remarks(seen);
         let text = &self.first.text;
         let head = match workflow.profiles.first() {
             Some(Profile::Phases) => {
@@ -237,6 +234,11 @@ impl Question<'_> {
         let gap = if beside.is_empty() { "" } else { "\n" };
         format!("{head}{gap}{beside}\n{text}")
     }
+}
+
+fn drift(seen: &Seen, now_ms: i64) -> String {
+    let drift = seen.drift.iter().filter(|drift| !drift.changes.is_empty());
+    drift.map(|drift| changed(drift, now_ms)).collect()
 }
 
 fn is_yes(answer: &str) -> bool {
@@ -427,9 +429,7 @@ impl Text for ResumeOutcome {
         let workflow = &self.status.run.workflow;
         let seen = &self.status.seen;
         if self.done.goes_on() && !self.was_shown {
-            let drift = seen.drift.iter().filter(|drift| !drift.changes.is_empty());
-            out.talk
-                .extend(drift.map(|drift| changed(drift, out.context.now_ms)));
+            out.talk.push_str(&drift(seen, out.context.now_ms));
             out.talk.push_str(&findings(seen));
         }
         for what in &self.recovered {

@@ -84,13 +84,7 @@ pub fn import(
         .transpose()?
         .or(found)
         .or(kind.map(|_| Profile::Registry))
-        .ok_or_else(|| {
-            malformed(&[Finding::new(
-                "unknown_format",
-                "",
-                "unknown format; --type names the format",
-            )])
-        })?;
+        .ok_or_else(|| unreadable("unknown_format", "unknown format; --type names the format"))?;
     // A document without a path is invalid, which is found next.
     let root = context.root.path().display().to_string();
     let whole = wrapped.as_ref().unwrap_or(&value);
@@ -214,7 +208,7 @@ fn document_of_state(
 pub fn status_of_document(context: &Context, bytes: &[u8]) -> Result<(Status, Vec<Warning>)> {
     let value = parsed(bytes)?;
     let profile = dispatch::profile_of_document(&value)
-        .ok_or_else(|| malformed(&[Finding::new("unknown_format", "", "unknown format")]))?;
+        .ok_or_else(|| unreadable("unknown_format", "unknown format"))?;
     let root = context.root.path().display().to_string();
     let path = path_of(profile, &value);
     let mut workflow =
@@ -224,7 +218,11 @@ pub fn status_of_document(context: &Context, bytes: &[u8]) -> Result<(Status, Ve
 }
 
 fn parsed(bytes: &[u8]) -> Result<Value> {
-    parse(bytes).map_err(|why| malformed(&[Finding::new("no_json", "", why.to_string())]))
+    parse(bytes).map_err(|why| unreadable("no_json", why.to_string()))
+}
+
+fn unreadable(code: &'static str, what: impl Into<String>) -> Error {
+    malformed(&[Finding::new(code, "", what)])
 }
 
 fn malformed(findings: &[Finding]) -> Error {
