@@ -101,7 +101,9 @@ impl PhaseFile {
         let planned = run.phases.iter().filter(is_planned);
         let mut ids: Vec<String> = planned.map(|phase| phase.id.clone()).collect();
         let listed = self.completed_phases.iter().map(|entry| &entry.phase);
-        for name in listed.chain([&self.current_phase]) {
+        let approved = self.user_checkpoints.iter().flatten();
+        let approved = approved.map(|entry| &entry.phase);
+        for name in listed.chain([&self.current_phase]).chain(approved) {
             if !ids.contains(name) {
                 ids.push(name.clone());
             }

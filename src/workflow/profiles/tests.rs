@@ -128,6 +128,7 @@ fn unchanged_run_is_written_as_the_document_was() {
         phases /user_checkpoints -; /interruption_safe - =>
         phases /interruption_safe false; /workflow_id "Ä b/c" =>
         phases /completed_phases [{"phase": "design", "completed_at": "2026-03-24T10:30:00Z"}]; /current_phase "build"; /user_checkpoints [] =>
+        phases /user_checkpoints/- {"phase": "extra", "approved_at": "2026-03-24T11:02:00Z", "by": "me"} =>
         pipeline /created_at "2026-02-19T11:00:00.000+01:00"; /x 1; /current_phase/progress_description "" =>
         pipeline /remaining_phases [{"name": "T", "id": "t", "depends_on": ["write-source"], "status": "todo", "owner": null}] =>
         pipeline /remaining_phases []; /current_phase {"id": "", "name": ""} =>
