@@ -261,6 +261,25 @@ fn an_init_killed_anywhere_has_begun_the_run_or_not() {
     }
 }
 
+#[test]
+fn end_killed_anywhere_leaves_the_run_open_or_archived() {
+    if !strace::available() {
+        return;
+    }
+    let args = ["workflow", "end", "--abandon"];
+    let all = count(&story(1), &args);
+    for nth in some_of(all, 2) {
+        let sandbox = story(1);
+        let run = kill(&sandbox, nth, &args);
+        let listed = sandbox.cmd("workflow list --all --json").success().data();
+        let runs = listed["workflows"].as_array().unwrap();
+        assert_eq!(runs.len(), 1, "at {nth}\n{run}\n{listed}");
+        let is_archived = runs[0]["is_archived"] == true;
+        assert_eq!(is_archived, !sandbox.exists(FILE), "at {nth}\n{run}");
+        assert!(is_archived || run.code == 137, "at {nth}\n{run}");
+    }
+}
+
 /// Kills at the worst moments in a row, with no command in between that could repair.
 #[test]
 fn kills_in_a_row_lose_nothing_that_was_printed() {
