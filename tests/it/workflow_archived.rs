@@ -42,10 +42,7 @@ fn what_would_change_an_archived_run_says_so_and_what_can_be_done() {
         sandbox.cmd(format!("workflow show {id}")).success();
     }
     assert_eq!(listed().stdout, before);
-    sandbox
-        .cmd("workflow end --delete nope")
-        .code(3)
-        .stderr_has("no workflow 'nope'");
+    sandbox.says("workflow end --delete nope", 3, "no workflow 'nope'");
     sandbox.cmd("workflow end bill --purge --yes").success();
 }
 
@@ -58,17 +55,15 @@ fn an_open_run_that_was_archived_is_not_offered_to_be_resumed() {
             .code(4);
         assert_eq!(run.error_code(), "workflow_archived", "{run}");
     }
-    sandbox
-        .cmd("workflow resume bill")
-        .code(3)
-        .stderr_has("workflow bill is abandoned");
+    sandbox.says("workflow resume bill", 3, "workflow bill is abandoned");
     let next = sandbox.cmd("workflow next run1").success();
     next.stdout_has("workflow run1 is archived")
         .stdout_has("'checkpoint workflow export run1 --format plan'");
-    sandbox
-        .cmd("workflow status run1")
-        .success()
-        .stdout_has("Next: none: workflow run1 is archived");
+    sandbox.says(
+        "workflow status run1",
+        0,
+        "Next: none: workflow run1 is archived",
+    );
     // What is advised works.
     let plan = sandbox
         .cmd("workflow export run1 --format plan")

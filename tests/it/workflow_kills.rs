@@ -63,7 +63,7 @@ fn story(phases: usize) -> Sandbox {
 /// The present state: reading it is the next command, after which the file agrees with it.
 #[track_caller]
 fn stands(sandbox: &Sandbox, when: &str) -> Value {
-    let data = sandbox.cmd("workflow show --json").success().data();
+    let data = sandbox.go("workflow show");
     assert_eq!(
         (&data["troubles"], &data["log_broken"]),
         (&json!([]), &Value::Null),
@@ -241,7 +241,7 @@ fn an_init_killed_anywhere_has_begun_the_run_or_not() {
     for nth in some_of(all, 1) {
         let sandbox = Sandbox::new();
         let run = kill(sandbox.write("a", "0"), nth, &words(&args));
-        let listed = sandbox.cmd("workflow list --json").success().data();
+        let listed = sandbox.go("workflow list");
         let runs = listed["workflows"].as_array().unwrap().len();
         assert!(
             runs == 1 || (runs == 0 && run.stdout.is_empty()),
@@ -271,7 +271,7 @@ fn end_killed_anywhere_leaves_the_run_open_or_archived() {
     for nth in some_of(all, 2) {
         let sandbox = story(1);
         let run = kill(&sandbox, nth, &args);
-        let listed = sandbox.cmd("workflow list --all --json").success().data();
+        let listed = sandbox.go("workflow list --all");
         let runs = listed["workflows"].as_array().unwrap();
         assert_eq!(runs.len(), 1, "at {nth}\n{run}\n{listed}");
         let is_archived = runs[0]["is_archived"] == true;

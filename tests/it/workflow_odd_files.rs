@@ -136,7 +136,7 @@ fn a_phase_whose_complete_task_left_nothing_is_not_done() {
         }
         let run = sandbox.cmd("phase done --json").code(4);
         assert_eq!(run.error_code(), "outputs_missing");
-        sandbox.cmd("phase done").code(4).stderr_has(flaw);
+        sandbox.says("phase done", 4, flaw);
         sandbox.cmd("phase done --force").success();
     }
 }
@@ -254,10 +254,7 @@ fn a_file_that_comes_back_under_the_id_of_a_run_that_was_put_aside_is_the_one_th
     let run = sandbox.cmd("workflow resume wf-42").code(4);
     run.stderr_has("Detected interrupted workflow: wf-42 (started ");
     assert_eq!(sandbox.go("workflow status wf-42")["status"], "in_progress");
-    let ended = sandbox
-        .cmd("workflow resume wf-42 --choose y --json")
-        .success()
-        .data();
+    let ended = sandbox.go("workflow resume wf-42 --choose y");
     assert_eq!(ended["id"], "wf-42-2");
 }
 
@@ -266,12 +263,13 @@ fn what_an_earlier_run_left_is_no_step_of_one_that_has_not_begun() {
     let sandbox = Sandbox::new();
     sandbox.write("memory/reports/demand.json", "{}");
     sandbox.go("workflow init --preset dotagent --profile phases --id n1");
-    let next = sandbox.cmd("workflow next --json").success().data();
+    let next = sandbox.go("workflow next");
     assert_eq!(next["next"]["action"], "start");
-    sandbox
-        .cmd("workflow next")
-        .success()
-        .stdout_has("is there already, from before it was begun");
+    sandbox.says(
+        "workflow next",
+        0,
+        "is there already, from before it was begun",
+    );
     sandbox.go("phase start");
     assert_eq!(sandbox.go("workflow next")["next"]["action"], "advance");
 }
@@ -298,10 +296,7 @@ fn what_others_keep_in_a_file_of_a_run_keeps_its_value_and_its_digits() {
         "{}",
         sandbox.read(EXECUTION)
     );
-    sandbox
-        .cmd("workflow export --format state")
-        .success()
-        .stdout_has("18446744073709551617");
+    sandbox.says("workflow export --format state", 0, "18446744073709551617");
 }
 
 #[test]

@@ -255,11 +255,7 @@ fn a_file_that_is_edited_while_its_run_ends_stays() {
         let Some(run) = run else { return };
         assert!(matches!(run.code, 0 | 4 | 5), "at {nth}\n{run}");
         if let Some(text) = left {
-            let known = sandbox
-                .cmd(format!("workflow show {id} --json"))
-                .success()
-                .data()["last_error"]
-                == "by hand";
+            let known = sandbox.go(format!("workflow show {id}"))["last_error"] == "by hand";
             assert!(
                 known || sandbox.read(&path) == text,
                 "at {nth}: what was written by hand is gone\n{run}"

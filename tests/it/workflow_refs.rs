@@ -31,10 +31,7 @@ fn with_runs() -> Sandbox {
 /// The list of runs, and the history of the one under way.
 fn told(sandbox: &Sandbox) -> (String, String) {
     let listed = sandbox.cmd("workflow list --all").success().stdout;
-    (
-        listed,
-        sandbox.cmd("workflow show --json").success().data()["log"].to_string(),
-    )
+    (listed, sandbox.go("workflow show")["log"].to_string())
 }
 
 #[test]
@@ -49,10 +46,7 @@ fn a_run_whose_ref_is_lost_is_missed_and_comes_back() {
             fs::remove_file(&gone)
         }
         .expect("it can be removed");
-        sandbox
-            .cmd("verify")
-            .success()
-            .stdout_has("its ref is torn or gone");
+        sandbox.says("verify", 0, "its ref is torn or gone");
         let made = sandbox.write("f", lost).cmd("create --json").success();
         assert!(
             made.warning_codes()
@@ -145,14 +139,8 @@ fn a_roll_that_is_missing_or_damaged_is_made_from_the_refs() {
     sandbox.write("f", "2").create("two");
     assert_eq!(fs::read_to_string(&path).expect("it is made again"), roll);
     fs::write(&path, roll.replace("refs", "shelf")).expect("it can be damaged");
-    sandbox
-        .cmd("verify")
-        .success()
-        .stdout_has("checkpoint/workflows: its checksum is wrong");
-    sandbox
-        .cmd("workflow list --all")
-        .success()
-        .stdout_has("older");
+    sandbox.says("verify", 0, "checkpoint/workflows: its checksum is wrong");
+    sandbox.says("workflow list --all", 0, "older");
     sandbox.write("f", "3").create("three");
     assert_eq!(fs::read_to_string(&path).expect("it is made again"), roll);
 }

@@ -124,10 +124,7 @@ fn a_torn_ref_stops_nothing_and_comes_back() {
     fs::write(&path, "").unwrap();
     sandbox.cmd("list").success();
     sandbox.cmd("status").success();
-    sandbox
-        .cmd("verify")
-        .success()
-        .stdout_has("workflow w: its ref is torn");
+    sandbox.says("verify", 0, "workflow w: its ref is torn");
     assert_eq!(
         fs::read(&path).unwrap(),
         b"",
@@ -138,16 +135,13 @@ fn a_torn_ref_stops_nothing_and_comes_back() {
     assert_eq!(tip(&sandbox.store(), "w"), Some(three));
     fs::write(sandbox.store().join("refs/workflows/unknown"), "?").unwrap();
     sandbox.write("a", "4").create("still");
-    sandbox.cmd("verify").code(6).stdout_has("workflow unknown");
+    sandbox.says("verify", 6, "workflow unknown");
     sandbox.cmd("prune").code(6).stderr_has(
         &os::native("refs/workflows/unknown".into())
             .display()
             .to_string(),
     );
-    sandbox
-        .cmd("verify --repair")
-        .code(6)
-        .stdout_has("lost: refs/workflows/unknown");
+    sandbox.says("verify --repair", 6, "lost: refs/workflows/unknown");
     sandbox.cmd("verify").success();
     assert_eq!(tip(&sandbox.store(), "w"), Some(three));
 }
@@ -220,7 +214,7 @@ fn damage_in_a_line_is_named_and_a_repair_keeps_what_is_newer() {
         fs::remove_file(pack).unwrap();
         fs::remove_file(pack.with_extension("idx")).unwrap();
     }
-    sandbox.cmd("verify").code(6).stdout_has("workflow w");
+    sandbox.says("verify", 6, "workflow w");
     assert_eq!(sandbox.listed().len(), 1);
     sandbox.restore(&id).success();
     let state = open(&sandbox.store()).workflow_state(tip_before).unwrap();
