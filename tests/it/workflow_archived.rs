@@ -1,6 +1,7 @@
 //! Archived runs: what reads them works, what would change them says that they are archived.
 
 use crate::bench::Sandbox;
+use crate::bench::play::Play as _;
 
 /// A run that was archived while it was open, and one that was abandoned.
 fn with_archive() -> Sandbox {
@@ -41,10 +42,8 @@ fn what_would_change_an_archived_run_says_so_and_what_can_be_done() {
         sandbox.cmd(format!("workflow show {id}")).success();
     }
     assert_eq!(listed().stdout, before);
-    sandbox
-        .fails(3, "workflow end --delete nope")
-        .stderr_has("no workflow 'nope'");
-    sandbox.ok("workflow end bill --purge --yes");
+    sandbox.says("workflow end --delete nope", 3, "no workflow 'nope'");
+    sandbox.cmd("workflow end bill --purge --yes").success();
 }
 
 #[test]
@@ -56,15 +55,15 @@ fn an_open_run_that_was_archived_is_not_offered_to_be_resumed() {
             .code(4);
         assert_eq!(run.error_code(), "workflow_archived", "{run}");
     }
-    sandbox
-        .fails(3, "workflow resume bill")
-        .stderr_has("workflow bill is abandoned");
-    let next = sandbox.ok("workflow next run1");
+    sandbox.says("workflow resume bill", 3, "workflow bill is abandoned");
+    let next = sandbox.cmd("workflow next run1").success();
     next.stdout_has("workflow run1 is archived")
         .stdout_has("'checkpoint workflow export run1 --format plan'");
-    sandbox
-        .ok("workflow status run1")
-        .stdout_has("Next: none: workflow run1 is archived");
+    sandbox.says(
+        "workflow status run1",
+        0,
+        "Next: none: workflow run1 is archived",
+    );
     // What is advised works.
     let plan = sandbox.ok("workflow export run1 --format plan").stdout;
     sandbox

@@ -61,9 +61,7 @@ fn removed_file_archives_its_run_until_it_comes_back_or_is_recovered() {
             .run(&["phase", "done", "-w", ID, "--json"])
             .code(4)
             .stdout_has("workflow_archived");
-        sandbox
-            .fails(3, "workflow resume --json")
-            .stdout_has("no_workflow");
+        sandbox.says("workflow resume --json", 3, "no_workflow");
         // As 'git stash pop' does.
         sandbox.write(&path, &before);
         let back = sandbox.ok("workflow status --json");
@@ -243,10 +241,7 @@ fn nothing_of_a_run_stays_that_is_dropped_with_all_it_has() {
             "{path}"
         );
         assert_eq!(kept("memory/state/.archive"), 1);
-        assert_eq!(
-            sandbox.fails(3, "workflow show t_p --json").error_code(),
-            "no_such_workflow"
-        );
+        assert_eq!(sandbox.refused("workflow show t_p", 3), "no_such_workflow");
     }
 }
 
@@ -275,9 +270,7 @@ fn the_same_task_is_begun_once() {
     let refused = refused.stderr_has("is open and has the same task");
     refused.stderr_has("workflow resume orchestrate_auth");
     sandbox.cmd(format!("{again} --id on-purpose")).success();
-    let found = sandbox
-        .ok("workflow status 'implement AUTHENTICATION system' --json")
-        .data();
+    let found = sandbox.go("workflow status 'implement AUTHENTICATION system'");
     assert_eq!(found["description"], "Implement authentication system");
     let plain = Sandbox::new();
     init(&plain, "--phase a");
@@ -439,13 +432,13 @@ fn a_run_whose_ref_is_gone_is_found_by_its_commits_and_its_file_is_not_written_o
         let kept = sandbox.read(".claude/pipeline-state.json");
         if with_objects {
             std::fs::remove_file(sandbox.store().join("refs/workflows/p")).expect("it was written");
-            sandbox.ok("verify").stdout_has("its ref is torn or gone");
+            sandbox.says("verify", 0, "its ref is torn or gone");
         } else {
             std::fs::remove_dir_all(sandbox.store().join("refs")).expect("it is there");
             std::fs::remove_dir_all(sandbox.store().join("objects")).expect("it is there");
             sandbox.create("after the loss");
         }
-        let status = sandbox.ok("workflow status --json").data();
+        let status = sandbox.go("workflow status");
         assert_eq!(
             status["completed"].as_array().map(Vec::len),
             Some(1),

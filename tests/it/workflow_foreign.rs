@@ -340,8 +340,7 @@ fn an_unknown_project_is_refused_with_those_that_are_here() {
         );
     }
     let none = Sandbox::new();
-    none.fails(3, "workflow export --type x")
-        .stderr_has("there is no workflow here");
+    none.says("workflow export --type x", 3, "there is no workflow here");
 }
 
 #[test]
@@ -383,7 +382,5 @@ fn what_a_plan_says_of_its_run_counts_and_goes_out_again() {
         "wrong.json",
         json!({"type": 5, "phases": [{"id": "a"}]}).to_string(),
     );
-    sandbox
-        .fails(2, "workflow init --plan wrong.json")
-        .stderr_has("type");
+    sandbox.says("workflow init --plan wrong.json", 2, "type");
 }

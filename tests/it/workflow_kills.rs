@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
+use crate::bench::play::Play as _;
 use crate::bench::{Git, Run, Sandbox, cases, strace};
 
 const CALLS: &str = "renameat2,renameat,rename,linkat,unlinkat,fsync,fdatasync";
@@ -62,7 +63,7 @@ fn story(phases: usize) -> Sandbox {
 /// The present state: reading it is the next command, after which the file agrees with it.
 #[track_caller]
 fn stands(sandbox: &Sandbox, when: &str) -> Value {
-    let data = sandbox.ok("workflow show --json").data();
+    let data = sandbox.go("workflow show");
     assert_eq!(
         (&data["troubles"], &data["log_broken"]),
         (&json!([]), &Value::Null),
@@ -237,7 +238,7 @@ fn an_init_killed_anywhere_has_begun_the_run_or_not() {
     for nth in some_of(all, 1) {
         let sandbox = Sandbox::new();
         let run = kill(sandbox.write("a", "0"), nth, &words(&args));
-        let listed = sandbox.ok("workflow list --json").data();
+        let listed = sandbox.go("workflow list");
         let runs = listed["workflows"].as_array().unwrap().len();
         assert!(
             runs == 1 || (runs == 0 && run.stdout.is_empty()),
@@ -254,6 +255,25 @@ fn an_init_killed_anywhere_has_begun_the_run_or_not() {
             "at {nth}: {data}"
         );
         finish(&sandbox, 3);
+    }
+}
+
+#[test]
+fn end_killed_anywhere_leaves_the_run_open_or_archived() {
+    if !strace::available() {
+        return;
+    }
+    let args = ["workflow", "end", "--abandon"];
+    let all = count(&story(1), &args);
+    for nth in some_of(all, 2) {
+        let sandbox = story(1);
+        let run = kill(&sandbox, nth, &args);
+        let listed = sandbox.go("workflow list --all");
+        let runs = listed["workflows"].as_array().unwrap();
+        assert_eq!(runs.len(), 1, "at {nth}\n{run}\n{listed}");
+        let is_archived = runs[0]["is_archived"] == true;
+        assert_eq!(is_archived, !sandbox.exists(FILE), "at {nth}\n{run}");
+        assert!(is_archived || run.code == 137, "at {nth}\n{run}");
     }
 }
 

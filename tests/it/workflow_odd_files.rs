@@ -136,8 +136,8 @@ fn a_phase_whose_complete_task_left_nothing_is_not_done() {
         }
         let run = sandbox.fails(4, "phase done --json");
         assert_eq!(run.error_code(), "outputs_missing");
-        sandbox.fails(4, "phase done").stderr_has(flaw);
-        sandbox.ok("phase done --force");
+        sandbox.says("phase done", 4, flaw);
+        sandbox.cmd("phase done --force").success();
     }
 }
 
@@ -249,7 +249,7 @@ fn a_file_that_comes_back_under_the_id_of_a_run_that_was_put_aside_is_the_one_th
     let run = sandbox.fails(4, "workflow resume wf-42");
     run.stderr_has("Detected interrupted workflow: wf-42 (started ");
     assert_eq!(sandbox.go("workflow status wf-42")["status"], "in_progress");
-    let ended = sandbox.ok("workflow resume wf-42 --choose y --json").data();
+    let ended = sandbox.go("workflow resume wf-42 --choose y");
     assert_eq!(ended["id"], "wf-42-2");
 }
 
@@ -258,11 +258,13 @@ fn what_an_earlier_run_left_is_no_step_of_one_that_has_not_begun() {
     let sandbox = Sandbox::new();
     sandbox.write("memory/reports/demand.json", "{}");
     sandbox.go("workflow init --preset dotagent --profile phases --id n1");
-    let next = sandbox.ok("workflow next --json").data();
+    let next = sandbox.go("workflow next");
     assert_eq!(next["next"]["action"], "start");
-    sandbox
-        .ok("workflow next")
-        .stdout_has("is there already, from before it was begun");
+    sandbox.says(
+        "workflow next",
+        0,
+        "is there already, from before it was begun",
+    );
     sandbox.go("phase start");
     assert_eq!(sandbox.go("workflow next")["next"]["action"], "advance");
 }
@@ -289,9 +291,7 @@ fn what_others_keep_in_a_file_of_a_run_keeps_its_value_and_its_digits() {
         "{}",
         sandbox.read(EXECUTION)
     );
-    sandbox
-        .ok("workflow export --format state")
-        .stdout_has("18446744073709551617");
+    sandbox.says("workflow export --format state", 0, "18446744073709551617");
 }
 
 #[test]

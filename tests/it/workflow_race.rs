@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use crate::bench::play::{Play as _, words};
 use crate::bench::{Run, Sandbox, cases, os, strace};
 
 const FILE: &str = ".claude/pipeline-state.json";
@@ -13,59 +14,34 @@ const CALLS: &str = "renameat2,renameat,rename,fsync,fdatasync";
 
 fn spawn(sandbox: &Sandbox, wrapper: &[&str], args: &[&str]) -> (String, Child) {
     let mut command = sandbox.command(wrapper, args);
-    let child = command
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn();
-    (
-        format!("{command:?}"),
-        child.expect("the program can be started"),
-    )
+    let piped = command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = piped.stdin(Stdio::null()).spawn();
+    let shown = format!("{command:?}");
+    (shown, child.expect("the program can be started"))
 }
 
 /// Runs all commands at once.
-fn run_all(sandbox: &Sandbox, commands: &[Vec<&str>]) -> Vec<Run> {
-    let started: Vec<_> = commands
-        .iter()
-        .map(|args| spawn(sandbox, &[], args))
-        .collect();
-    started
-        .into_iter()
+fn run_all(sandbox: &Sandbox, lines: &[String]) -> Vec<Run> {
+    let started = lines.iter().map(|line| spawn(sandbox, &[], &words(line)));
+    let started: Vec<_> = started.collect();
+    let ended = started.into_iter();
+    ended
         .map(|(shown, child)| Run::ended(shown, child))
         .collect()
 }
 
 #[track_caller]
 fn log(sandbox: &Sandbox, id: &str) -> Vec<Value> {
-    sandbox
-        .cmd(format!("workflow show {id} --json"))
-        .success()
-        .data()["log"]
-        .as_array()
-        .unwrap()
-        .clone()
+    let shown = sandbox.cmd(format!("workflow show {id} --json")).success();
+    shown.data()["log"].as_array().unwrap().clone()
 }
 
 fn story() -> Sandbox {
     let sandbox = Sandbox::new();
-    let phases = [
-        "--phase=one",
-        "--phase=two",
-        "--phase=three",
-        "--phase=four",
-    ];
     sandbox.write("a", "1");
-    sandbox
-        .run(
-            &[
-                &["workflow", "init", "--profile", "pipeline", "--id", "r"],
-                &phases[..],
-            ]
-            .concat(),
-        )
-        .success();
-    sandbox.ok("phase start one");
+    let phases = "--phase=one --phase=two --phase=three --phase=four";
+    sandbox.go(format!("workflow init --profile pipeline --id r {phases}"));
+    sandbox.go("phase start one");
     sandbox
 }
 
@@ -74,131 +50,75 @@ fn of_all_who_end_a_phase_at_once_one_does() {
     for many in [2, 8].into_iter().cycle().take(cases(4)) {
         let sandbox = story();
         sandbox.write("a", "2");
-        let runs = run_all(
-            &sandbox,
-            &vec![vec!["phase", "done", "one", "--json"]; many],
-        );
-        let won = runs.iter().filter(|run| run.code == 0).count();
-        assert_eq!(
-            won,
-            1,
-            "{}",
-            runs.iter()
-                .map(ToString::to_string)
-                .collect::<Vec<_>>()
-                .join("\n")
-        );
-        for run in runs.iter().filter(|run| run.code != 0) {
-            assert_eq!(run.code, 4, "{run}");
-            assert!(
-                ["wrong_state", "moved_on"].contains(&&*run.error_code()),
-                "{run}"
-            );
-            let error = run.json()["error"].clone();
-            assert_eq!(error["run"]["id"], "r", "{run}");
-            if run.error_code() == "wrong_state" {
-                assert_eq!(error["run"]["completed"], json!(["one"]), "{run}");
-            }
+        let runs = run_all(&sandbox, &vec!["phase done one --json".to_owned(); many]);
+        let (won, lost): (Vec<_>, Vec<_>) = runs.iter().partition(|run| run.code == 0);
+        assert_eq!((won.len(), lost.len()), (1, many - 1));
+        for run in lost {
+            let (error, code) = (run.json()["error"].clone(), run.error_code());
+            assert!(["wrong_state", "moved_on"].contains(&&*code), "{run}");
+            assert_eq!((run.code, &error["run"]["id"]), (4, &"r".into()), "{run}");
+            let done = error["run"]["completed"] == json!(["one"]);
+            assert!(done || code == "moved_on", "{run}");
         }
         let log = log(&sandbox, "r");
-        assert_eq!(
-            log.iter()
-                .filter(|event| event["verb"] == "phase done")
-                .count(),
-            1,
-            "{log:?}"
-        );
-        let file: Value = serde_json::from_str(&sandbox.read(FILE)).unwrap();
-        assert_eq!(file["completed_phases"].as_array().map(Vec::len), Some(1));
-        sandbox.ok("verify");
+        let done = log.iter().filter(|event| event["verb"] == "phase done");
+        assert_eq!(done.count(), 1, "{log:?}");
+        let done = sandbox.json_of(FILE)["completed_phases"].clone();
+        assert_eq!(done.as_array().map(Vec::len), Some(1));
+        sandbox.cmd("verify").success();
     }
 }
 
 #[test]
 fn the_last_phase_is_ended_once_too_and_the_others_see_the_end() {
     let sandbox = Sandbox::new();
-    sandbox.ok("workflow init --phase=one --id r");
-    sandbox.ok("phase start one");
-    let runs = run_all(
-        &sandbox,
-        &vec![vec!["phase", "done", "one", "-w", "r", "--json"]; 4],
-    );
+    sandbox.go("workflow init --phase=one --id r");
+    sandbox.go("phase start one");
+    let runs = run_all(&sandbox, &vec!["phase done one -w r --json".to_owned(); 4]);
     assert_eq!(runs.iter().filter(|run| run.code == 0).count(), 1);
     for run in runs.iter().filter(|run| run.code != 0) {
-        assert_eq!(
-            (run.code, run.json()["error"]["run"]["status"].clone()),
-            (4, "complete".into()),
-            "{run}"
-        );
+        let status = run.json()["error"]["run"]["status"].clone();
+        assert_eq!((run.code, status), (4, "complete".into()), "{run}");
     }
 }
 
 #[test]
 fn who_expects_another_revision_changes_nothing() {
     let sandbox = story();
-    let seen = sandbox.ok("workflow show --json").data()["revision"].clone();
-    sandbox.ok("phase progress half");
+    let seen = sandbox.go("workflow show")["revision"].clone();
+    let seen = seen.as_str().unwrap();
+    sandbox.go("phase progress half");
     // An empty revision, as from a failed script, protects from nothing.
-    sandbox.fails(2, "phase done --expect ''");
-    let run = sandbox
-        .run(&[
-            "phase",
-            "done",
-            "--expect",
-            seen.as_str().unwrap(),
-            "--json",
-        ])
-        .code(4);
-    assert_eq!(
-        (&*run.error_code(), &run.json()["error"]["run"]["current"]),
-        ("moved_on", &"one".into())
-    );
+    sandbox.cmd("phase done --expect ''").code(2);
+    let run = sandbox.cmd(format!("phase done --expect {seen} --json"));
+    let run = run.code(4);
+    let current = &run.json()["error"]["run"]["current"];
+    assert_eq!((&*run.error_code(), current), ("moved_on", &"one".into()));
 }
 
 #[test]
 fn two_runs_in_one_store_are_in_nobodys_way() {
     let sandbox = story();
-    let other = [
-        "workflow",
-        "init",
-        "--profile",
-        "registry",
-        "--type",
-        "t",
-        "--project",
-        "p",
-        "--phase=one",
-        "--phase=two",
-    ];
-    let id = sandbox
-        .run(&[&other[..], &["--json"]].concat())
-        .success()
-        .data()["id"]
-        .as_str()
-        .unwrap()
-        .to_owned();
-    sandbox.cmd(format!("phase start one -w {id}")).success();
+    let other = "workflow init --profile registry --type t --project p --phase=one --phase=two";
+    let id = sandbox.go(other)["id"].as_str().unwrap().to_owned();
+    sandbox.go(format!("phase start one -w {id}"));
+    let ids = ["r", &id];
     let texts: Vec<String> = (0..6).map(|number| format!("n{number}")).collect();
-    let on = |id, text| vec!["phase", "progress", text, "-w", id, "--json"];
-    let mut commands: Vec<Vec<&str>> = texts.iter().map(|text| on("r", text)).collect();
-    commands.extend(texts.iter().map(|text| on(&id, text)));
-    for run in run_all(&sandbox, &commands) {
+    let on = |id| {
+        let lines = texts.iter();
+        lines.map(move |text| format!("phase progress {text} -w {id} --json"))
+    };
+    for run in run_all(&sandbox, &ids.into_iter().flat_map(on).collect::<Vec<_>>()) {
         run.success();
     }
-    for id in ["r", &id] {
+    for id in ids {
         let log = log(&sandbox, id);
-        let mut notes: Vec<&str> = log
-            .iter()
-            .filter_map(|event| event["note"].as_str())
-            .collect();
-        notes.retain(|note| note.starts_with('n'));
+        let notes = log.iter().filter_map(|event| event["note"].as_str());
+        let mut notes: Vec<&str> = notes.filter(|note| note.starts_with('n')).collect();
         notes.sort_unstable();
         assert_eq!(notes, texts, "{id}");
     }
-    let ends = [
-        vec!["phase", "done", "one", "-w", "r", "--json"],
-        vec!["phase", "done", "one", "-w", &id, "--json"],
-    ];
+    let ends = ids.map(|id| format!("phase done one -w {id} --json"));
     for run in run_all(&sandbox, &ends) {
         assert_eq!(run.success().data()["phase"]["status"], "complete");
     }
@@ -247,18 +167,8 @@ fn stopped_at(
         format!("inject={CALLS}:signal=STOP:when={nth}"),
     );
     let shown = log.display().to_string();
-    let wrapper = [
-        "/usr/bin/strace",
-        "-f",
-        "-qq",
-        "-e",
-        &trace,
-        "-e",
-        &inject,
-        "-o",
-        &shown,
-    ];
-    let (shown, mut child) = spawn(sandbox, &wrapper, args);
+    let wrapper = format!("/usr/bin/strace -f -qq -e {trace} -e {inject} -o {shown}");
+    let (shown, mut child) = spawn(sandbox, &words(&wrapper), args);
     let patience = Instant::now() + Duration::from_mins(1);
     while !std::fs::read_to_string(&log)
         .unwrap_or_default()
@@ -323,22 +233,8 @@ fn a_file_that_is_edited_while_its_run_ends_stays() {
     }
     for nth in (1..=200).step_by(3_usize.div_ceil(cases(1)).max(1)) {
         let sandbox = Sandbox::new();
-        let words = [
-            "workflow",
-            "init",
-            "--profile",
-            "registry",
-            "--type",
-            "t",
-            "--project",
-            "p",
-            "--phase=one",
-            "--json",
-        ];
-        let id = sandbox.run(&words).success().data()["id"]
-            .as_str()
-            .unwrap()
-            .to_owned();
+        let begin = "workflow init --profile registry --type t --project p --phase=one";
+        let id = sandbox.go(begin)["id"].as_str().unwrap().to_owned();
         let path = format!(".claude/checkpoints/{id}.json");
         sandbox.ok("phase start one");
         let mut left = None;
@@ -359,11 +255,7 @@ fn a_file_that_is_edited_while_its_run_ends_stays() {
         let Some(run) = run else { return };
         assert!(matches!(run.code, 0 | 4 | 5), "at {nth}\n{run}");
         if let Some(text) = left {
-            let known = sandbox
-                .cmd(format!("workflow show {id} --json"))
-                .success()
-                .data()["last_error"]
-                == "by hand";
+            let known = sandbox.go(format!("workflow show {id}"))["last_error"] == "by hand";
             assert!(
                 known || sandbox.read(&path) == text,
                 "at {nth}: what was written by hand is gone\n{run}"

@@ -123,7 +123,7 @@ fn a_phase_whose_output_says_that_it_goes_on_is_not_done() {
         sandbox
             .ok("workflow next")
             .stdout_is(&format!("REQUIREMENTS: {words}\n"));
-        let data = sandbox.ok("workflow resume --choose y --json").data();
+        let data = sandbox.go("workflow resume --choose y");
         assert_eq!(
             data["completed"].as_array().unwrap().is_empty(),
             word == "in_progress",
@@ -157,15 +157,8 @@ fn a_task_that_is_complete_without_its_output_is_no_basis_to_go_on() {
             data["next"]["words"],
             "continue execution loop (0 of 1 tasks complete)"
         );
-        assert_eq!(
-            sandbox
-                .fails(4, "workflow resume --choose y --json")
-                .error_code(),
-            "unsound"
-        );
-        let data = sandbox
-            .ok("workflow resume --choose y --anyway --json")
-            .data();
+        assert_eq!(sandbox.refused("workflow resume --choose y", 4), "unsound");
+        let data = sandbox.go("workflow resume --choose y --anyway");
         assert_eq!(
             (&data["current"], &data["recovered"]),
             (&json!("IMPLEMENTATION"), &json!([])),
@@ -272,10 +265,7 @@ fn tasks_of_no_phase_belong_to_the_phase_of_tasks() {
     sandbox.write("memory/reports/demand.json", "{}");
     sandbox.ok("phase done");
     let sandbox = with_task(&json!({"id": "t1", "status": "pending", "phase": "impl"}));
-    assert_eq!(
-        sandbox.fails(4, "phase done --json").error_code(),
-        "tasks_open"
-    );
+    assert_eq!(sandbox.refused("phase done", 4), "tasks_open");
 }
 
 #[test]
@@ -305,8 +295,8 @@ fn what_is_malformed_is_not_called_missing() {
         if let Some(says) = says {
             sandbox.write("memory/reports/demand.json", says);
         }
-        sandbox.fails(4, "phase done").stderr_has(words);
-        let data = sandbox.ok("workflow check --json").data();
+        sandbox.says("phase done", 4, words);
+        let data = sandbox.cmd("workflow check --json").success().data();
         let is_told = data["remarks"]
             .as_array()
             .unwrap()
@@ -339,9 +329,9 @@ fn next_and_resume_agree_at_an_approval_and_name_it() {
             .code(4)
             .stderr_has(&format!("'{command}' approves it"));
     }
-    sandbox.ok("workflow next").stdout_has(command);
-    sandbox.ok("phase approve ARCHITECTURE -w wf-1");
-    sandbox.ok("workflow next").stdout_has("IMPLEMENTATION: ");
+    sandbox.says("workflow next", 0, command);
+    sandbox.cmd("phase approve ARCHITECTURE -w wf-1").success();
+    sandbox.says("workflow next", 0, "IMPLEMENTATION: ");
 
     let approved = json!([{"phase": "ARCHITECTURE", "approved_at": "2026-03-24T11:20:00Z"}]);
     let sandbox = in_phase("ARCHITECTURE", &approved);
@@ -349,9 +339,7 @@ fn next_and_resume_agree_at_an_approval_and_name_it() {
     sandbox
         .ok("workflow next")
         .stdout_is("ARCHITECTURE: advance to IMPLEMENTATION\n");
-    sandbox
-        .ok("workflow resume --choose y")
-        .stderr_has("is there: it is done");
+    sandbox.says("workflow resume --choose y", 0, "is there: it is done");
 
     let sandbox = in_phase("ARCHITECTURE", &json!([]));
     sandbox.write("memory/reports/final_design.json", "{}");

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use crate::bench::play::Play as _;
 use crate::bench::{Sandbox, fixtures};
 
 /// A store with a run under way, two archived ones, and a checkpoint.
@@ -27,11 +28,8 @@ fn with_runs() -> Sandbox {
 
 /// The list of runs, and the history of the one under way.
 fn told(sandbox: &Sandbox) -> (String, String) {
-    let listed = sandbox.ok("workflow list --all").stdout;
-    (
-        listed,
-        sandbox.ok("workflow show --json").data()["log"].to_string(),
-    )
+    let listed = sandbox.cmd("workflow list --all").success().stdout;
+    (listed, sandbox.go("workflow show")["log"].to_string())
 }
 
 #[test]
@@ -46,8 +44,8 @@ fn a_run_whose_ref_is_lost_is_missed_and_comes_back() {
             fs::remove_file(&gone)
         }
         .expect("it can be removed");
-        sandbox.ok("verify").stdout_has("its ref is torn or gone");
-        let made = sandbox.write("f", lost).ok("create --json");
+        sandbox.says("verify", 0, "its ref is torn or gone");
+        let made = sandbox.write("f", lost).cmd("create --json").success();
         assert!(
             made.warning_codes()
                 .contains(&"workflow_restored".to_owned()),
@@ -139,10 +137,8 @@ fn a_roll_that_is_missing_or_damaged_is_made_from_the_refs() {
     sandbox.write("f", "2").create("two");
     assert_eq!(fs::read_to_string(&path).expect("it is made again"), roll);
     fs::write(&path, roll.replace("refs", "shelf")).expect("it can be damaged");
-    sandbox
-        .ok("verify")
-        .stdout_has("checkpoint/workflows: its checksum is wrong");
-    sandbox.ok("workflow list --all").stdout_has("older");
+    sandbox.says("verify", 0, "checkpoint/workflows: its checksum is wrong");
+    sandbox.says("workflow list --all", 0, "older");
     sandbox.write("f", "3").create("three");
     assert_eq!(fs::read_to_string(&path).expect("it is made again"), roll);
 }

@@ -18,6 +18,7 @@ use checkpoint::workflow::rules::workflow::Workflow;
 
 use crate::bench::damaged::packs_of;
 use crate::bench::fixtures::noise;
+use crate::bench::play::Play as _;
 use crate::bench::{Git, Sandbox, os, place};
 
 fn open(dir: &Path) -> Store {
@@ -121,11 +122,9 @@ fn a_torn_ref_stops_nothing_and_comes_back() {
     let (sandbox, [.., three]) = story();
     let path = sandbox.store().join("refs/workflows/w");
     fs::write(&path, "").unwrap();
-    sandbox.ok("list");
-    sandbox.ok("status");
-    sandbox
-        .ok("verify")
-        .stdout_has("workflow w: its ref is torn");
+    sandbox.cmd("list").success();
+    sandbox.cmd("status").success();
+    sandbox.says("verify", 0, "workflow w: its ref is torn");
     assert_eq!(
         fs::read(&path).unwrap(),
         b"",
@@ -136,16 +135,14 @@ fn a_torn_ref_stops_nothing_and_comes_back() {
     assert_eq!(tip(&sandbox.store(), "w"), Some(three));
     fs::write(sandbox.store().join("refs/workflows/unknown"), "?").unwrap();
     sandbox.write("a", "4").create("still");
-    sandbox.fails(6, "verify").stdout_has("workflow unknown");
-    sandbox.fails(6, "prune").stderr_has(
+    sandbox.says("verify", 6, "workflow unknown");
+    sandbox.cmd("prune").code(6).stderr_has(
         &os::native("refs/workflows/unknown".into())
             .display()
             .to_string(),
     );
-    sandbox
-        .fails(6, "verify --repair")
-        .stdout_has("lost: refs/workflows/unknown");
-    sandbox.ok("verify");
+    sandbox.says("verify --repair", 6, "lost: refs/workflows/unknown");
+    sandbox.cmd("verify").success();
     assert_eq!(tip(&sandbox.store(), "w"), Some(three));
 }
 
@@ -217,7 +214,7 @@ fn damage_in_a_line_is_named_and_a_repair_keeps_what_is_newer() {
         fs::remove_file(pack).unwrap();
         fs::remove_file(pack.with_extension("idx")).unwrap();
     }
-    sandbox.fails(6, "verify").stdout_has("workflow w");
+    sandbox.says("verify", 6, "workflow w");
     assert_eq!(sandbox.listed().len(), 1);
     sandbox.restore(&id).success();
     let state = open(&sandbox.store()).workflow_state(tip_before).unwrap();

@@ -129,8 +129,11 @@ fn pass(
     for run in &runs.runs {
         let workflow = &run.workflow;
         let gone = removed(&tree, workflow);
-        let is_left = || !files::leftovers(&tree, workflow, context.now_ms).is_empty();
-        if gone.is_none() && (workflow.status.is_open() || !is_left()) {
+        // A process was killed before it had archived the run or moved its files.
+        let is_abandoned = workflow.status == RunStatus::Abandoned;
+        let is_unfinished =
+            || is_abandoned || !files::leftovers(&tree, workflow, context.now_ms).is_empty();
+        if gone.is_none() && (workflow.status.is_open() || !is_unfinished()) {
             continue;
         }
         let Some(work) = work.as_deref_mut() else {
@@ -142,7 +145,7 @@ fn pass(
             work.trim_archives();
         } else {
             files::finish(context, workflow)?;
-            if workflow.status == RunStatus::Abandoned {
+            if is_abandoned {
                 work.session.locked.archive_workflow(&workflow.id)?;
             }
         }
