@@ -264,7 +264,9 @@ fn fresh_copy(old: &Workflow, id: String, now_ms: i64) -> Workflow {
     next.documents.clone_from(&old.documents);
     next.documents.retain(|path, _| path == plan::PLAN);
     next.phases.clone_from(&old.phases);
-    next.forget_unplanned(|_| false);
+    if next.phases.iter().any(|phase| !phase.is_unplanned) {
+        next.phases.retain(|phase| !phase.is_unplanned);
+    }
     for phase in &mut next.phases {
         phase.reset();
         (phase.attempts, phase.before) = (0, None);

@@ -181,14 +181,6 @@ impl Workflow {
         self.phases.iter_mut().find(|phase| phase.id == id)
     }
 
-    /// Drops unplanned phases that are no longer mentioned; if none are planned, all are kept.
-    pub fn forget_unplanned(&mut self, is_spoken_of: impl Fn(&str) -> bool) {
-        if self.phases.iter().any(|phase| !phase.is_unplanned) {
-            self.phases
-                .retain(|phase| !phase.is_unplanned || is_spoken_of(&phase.id));
-        }
-    }
-
     pub fn task(&self, id: &str) -> Option<&Task> {
         self.tasks.iter().find(|task| task.id == id)
     }
