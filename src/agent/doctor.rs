@@ -1,15 +1,14 @@
 //! What `doctor` looks at: the directory, its store, and our entries in the settings of agents.
 
 use std::fs::TryLockError;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use strum::VariantArray as _;
 
-use crate::agent::dialect::event::AgentName;
+use crate::agent::dialect::AgentName;
 use crate::agent::event_place::unsuited;
-use crate::agent::setup::act;
-use crate::agent::setup::agents::{Agents, SetupPlaces};
-use crate::agent::setup::managed;
+use crate::agent::setup;
+use crate::agent::setup::agents::{Agents, SetupPlaces, is_managed};
 use crate::agent::setup::plan::{AgentPlan, called_program, plan};
 use crate::base::read_regular;
 use crate::base::text::{escape, escape_line, escape_path};
@@ -92,11 +91,14 @@ impl HealthCheck {
         }
     }
 
-    fn advised(self, advice: Sentence) -> Self {
-        Self {
-            advice: Some(advice),
-            ..self
-        }
+    fn advised(mut self, advice: Sentence) -> Self {
+        self.advice = Some(advice);
+        self
+    }
+
+    /// A problem, and what mends it.
+    fn problem(subject: &str, message: impl Into<String>, advice: &'static str) -> Self {
+        Self::new(Problem, subject, message).advised(Sentence::new(advice, &[]))
     }
 }
 
@@ -131,10 +133,8 @@ pub fn doctor(context: &Context, program: &str, fix: bool) -> Result<DoctorOutco
         HealthCheck::new(Good, "room", "more than 256 MiB are free")
     } else {
         let what = format!("less than 256 MiB are free on the disk of {shown}");
-        HealthCheck::new(Problem, "room", what).advised(Sentence::new(
-            "'checkpoint prune' gives back what no checkpoint needs",
-            &[],
-        ))
+        let advice = "'checkpoint prune' gives back what no checkpoint needs";
+        HealthCheck::problem("room", what, advice)
     });
     match context.find_store() {
         Ok(Some(store)) => of_store(context, &store, fix && writing.is_ok(), &mut outcome)?,
@@ -146,8 +146,7 @@ pub fn doctor(context: &Context, program: &str, fix: bool) -> Result<DoctorOutco
     }
     let remarks = context.settings.remarks.iter().map(|remark| {
         let what = format!("{}: {}", escape_path(&remark.file), remark.what);
-        let advice = Sentence::new("'checkpoint config' shows what counts", &[]);
-        HealthCheck::new(Problem, "settings", what).advised(advice)
+        HealthCheck::problem("settings", what, "'checkpoint config' shows what counts")
     });
     outcome.checks.extend(remarks);
     if let Err(why) = of_agents(context, program, fix, &mut outcome.checks) {
@@ -218,8 +217,7 @@ fn of_store(
     let number = inventory.checkpoints.regular_count();
     let beside = match inventory.checkpoints.safety_count() {
         0 => String::new(),
-        1 => ", 1 restore".to_owned(),
-        restores => format!(", {restores} restores"),
+        safeties => format!(", {safeties} safety"),
     };
     let latest = latest.unwrap_or_default();
     let what = format!("checkpoints: {number}{beside}{latest}");
@@ -245,17 +243,13 @@ fn soundness(context: &Context, what: String, checks: &mut Vec<HealthCheck>) -> 
     } else {
         let damaged = report.damaged.len() + report.files.len();
         let what = format!("{what}; damaged: {damaged}");
-        HealthCheck::new(Problem, "store", what).advised(Sentence::new(
-            "'checkpoint verify' lists the damage, 'checkpoint verify --repair' repairs what can be repaired",
-            &[],
-        ))
+        let advice = "'checkpoint verify' lists the damage, 'checkpoint verify --repair' repairs what can be repaired";
+        HealthCheck::problem("store", what, advice)
     });
     checks.extend(report.derived.iter().map(|finding| {
         let what = format!("{}: {}", escape_path(&finding.file), finding.why);
-        HealthCheck::new(Note, "derived", what).advised(Sentence::new(
-            "the next create puts it right, and so does 'checkpoint doctor --fix'",
-            &[],
-        ))
+        let advice = "the next create puts it right, and so does 'checkpoint doctor --fix'";
+        HealthCheck::new(Note, "derived", what).advised(Sentence::new(advice, &[]))
     }));
     Ok(())
 }
@@ -269,9 +263,8 @@ fn strays(context: &Context, store: &Store, fix: bool) -> Option<HealthCheck> {
     }
     let entries = std::fs::read_dir(context.root.path()).ok()?;
     let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    let mut names: Vec<String> = names
-        .filter(|name| stage_removal::is_stage_name(name.as_bytes()))
-        .collect();
+    let names = names.filter(|name| stage_removal::is_stage_name(name.as_bytes()));
+    let mut names: Vec<String> = names.collect();
     names.sort();
     let work = WorkTree::open_root(&context.root).ok()?;
     let random = |name: &str| name.rsplit('-').next().unwrap_or_default().to_owned();
@@ -281,8 +274,8 @@ fn strays(context: &Context, store: &Store, fix: bool) -> Option<HealthCheck> {
     };
     if let Some(name) = names.iter().find(has_content) {
         let what = format!("{name} may hold files that a restore moved aside");
-        let advice = Sentence::text("compare them with yours, and remove it by hand");
-        return Some(HealthCheck::new(Problem, SUBJECT, what).advised(advice));
+        let advice = "compare them with yours, and remove it by hand";
+        return Some(HealthCheck::problem(SUBJECT, what, advice));
     }
     let first = names.first()?;
     let more = match names.len() - 1 {
@@ -291,8 +284,8 @@ fn strays(context: &Context, store: &Store, fix: bool) -> Option<HealthCheck> {
     };
     let what = format!("left behind by a killed restore, empty: {first}{more}");
     if !fix {
-        let advice = Sentence::new("'checkpoint doctor --fix' removes them", &[]);
-        return Some(HealthCheck::new(Problem, SUBJECT, what).advised(advice));
+        let advice = "'checkpoint doctor --fix' removes them";
+        return Some(HealthCheck::problem(SUBJECT, what, advice));
     }
     let mut names = names.iter();
     let removed = names.try_for_each(|name| stage_removal::remove_leftover(&work, &random(name)));
@@ -309,16 +302,15 @@ fn of_agents(
     fix: bool,
     checks: &mut Vec<HealthCheck>,
 ) -> Result<()> {
-    let _alone = fix.then(|| act::lock(&context.environment)).transpose()?;
+    let _alone = fix.then(|| setup::lock(&context.environment)).transpose()?;
     let agents = Agents::read()?;
     let of_user = SetupPlaces::of_user(&context.environment)?;
     if fix {
-        act::clear_leftovers(&of_user, &agents);
+        setup::clear_leftovers(&of_user, &agents);
     }
     let of_project = SetupPlaces::of_project(context.root.path());
     let store = context.find_store().ok().flatten();
     let log = store.map_or_else(Vec::new, |store| hook_log::lines(store.layout()));
-    let again = |agent| ["setup", agent];
     for name in AgentName::VARIANTS.iter().copied() {
         let (agent, of_agent) = (name.into_str(), agents.get(name)?);
         let mut is_set_up = false;
@@ -328,18 +320,13 @@ fn of_agents(
                 continue;
             }
             is_set_up = true;
-            let option = places.is_project.then_some("--project");
-            let again = again(agent).into_iter().chain(option);
-            let again = Sentence::command(CommandWords::new(again));
-            let mut check = of_entries(&plan(false)?, program, &log, again);
+            let mut check = of_entries(&plan(false)?, program, &log, places.is_project);
             if places.is_project {
                 check.message = format!("for this project: {}", check.message);
             }
             checks.push(check);
-            if name == AgentName::Codex
-                && !places.is_project
-                && !is_trusted(&places.folder(of_agent))
-            {
+            let is_users_codex = name == AgentName::Codex && !places.is_project;
+            if is_users_codex && !is_trusted(&places.folder(of_agent)) {
                 let what = "passes over our hooks until they are trusted";
                 let advice = Sentence::text("type '/hooks' in Codex and trust them");
                 checks.push(HealthCheck::new(Note, agent, what).advised(advice));
@@ -351,8 +338,7 @@ fn of_agents(
             } else {
                 "does not have our server"
             };
-            let advice = Sentence::command(CommandWords::new(again(agent)));
-            checks.push(HealthCheck::new(Note, agent, lacks).advised(advice));
+            checks.push(HealthCheck::new(Note, agent, lacks).advised(setup_of(agent, false)));
         }
     }
     let mut failed = log.iter().rev();
@@ -362,22 +348,29 @@ fn of_agents(
     Ok(())
 }
 
-/// Tells whether what `setup` wrote is there as it would be written now, for this program. `again`
-/// is the command that writes it.
-fn of_entries(plan: &AgentPlan, program: &str, log: &[String], again: Sentence) -> HealthCheck {
+/// Returns the command that writes the entries of an agent.
+fn setup_of(agent: &str, is_project: bool) -> Sentence {
+    let option = is_project.then_some("--project");
+    Sentence::command(CommandWords::new(
+        ["setup", agent].into_iter().chain(option),
+    ))
+}
+
+/// Tells whether what `setup` wrote is there as it would be written now, for this program.
+fn of_entries(plan: &AgentPlan, program: &str, log: &[String], is_project: bool) -> HealthCheck {
     let name = plan.agent.into_str();
     if let Some(left) = plan.left() {
         let why = left.why.as_deref().unwrap_or_default();
         let what = format!("{}: {why}", escape_path(&left.path));
-        let removal = "'checkpoint setup claude --remove' takes ours out, unless that is changed";
-        return HealthCheck::new(Problem, name, what).advised(if managed::holds(&left.path) {
-            Sentence::new(removal, &[])
-        } else {
-            again
-        });
+        if is_managed(&left.path) {
+            let advice =
+                "'checkpoint setup claude --remove' takes ours out, unless that is changed";
+            return HealthCheck::problem(name, what, advice);
+        }
+        return HealthCheck::new(Problem, name, what).advised(setup_of(name, is_project));
     }
     if let Some(what) = flaw(plan, program) {
-        return HealthCheck::new(Problem, name, what).advised(again);
+        return HealthCheck::new(Problem, name, what).advised(setup_of(name, is_project));
     }
     if !plan.agent.has_hooks() {
         return HealthCheck::new(Good, name, "the server is installed");
@@ -412,15 +405,14 @@ fn flaw(plan: &AgentPlan, program: &str) -> Option<String> {
         let what = format!("{path} calls {shown}, and this program is {program}");
         (shown != program).then_some(what)
     });
-    Some(calls.unwrap_or(format!(
-        "{path} is not as it would be written for this program"
-    )))
+    let other = format!("{path} is not as it would be written for this program");
+    Some(calls.unwrap_or(other))
 }
 
 /// Whether the user of Codex, which passes over other hooks, trusts ours.
 fn is_trusted(folder: &Path) -> bool {
-    let hooks: PathBuf = folder.join("hooks.json");
+    let hooks = folder.join("hooks.json");
+    let hooks = hooks.to_string_lossy().replace('\\', "\\\\");
     let settings = read_regular::read_linked_text(&folder.join("config.toml")).unwrap_or_default();
-    settings.contains("trusted_hash")
-        && settings.contains(&*hooks.to_string_lossy().replace('\\', "\\\\"))
+    settings.contains("trusted_hash") && settings.contains(&hooks)
 }

@@ -72,9 +72,8 @@ fn is_system(root: &Path) -> bool {
 /// the user's settings. One with a repository or a store of its own is a project all the same.
 pub fn unsuited(context: &Context) -> Option<&'static str> {
     let root = context.root.path();
-    let is_virtual = ["/proc", "/sys", "/dev"]
-        .iter()
-        .any(|top| root.starts_with(top) && !root.starts_with("/dev/shm"));
+    let is_below = |top: &&str| root.starts_with(top) && !root.starts_with("/dev/shm");
+    let is_virtual = ["/proc", "/sys", "/dev"].iter().any(is_below);
     let is_own = || root.join(".git").exists() || !matches!(context.find_store(), Ok(None));
     let home = context.environment.home.as_deref();
     let below_home = home.and_then(|home| root.strip_prefix(home).ok());
@@ -83,15 +82,12 @@ pub fn unsuited(context: &Context) -> Option<&'static str> {
         let name = first.as_os_str();
         name.as_encoded_bytes().starts_with(b".") || name == "AppData" || name == "Library"
     });
-    let is_git_dir = || {
-        ["HEAD", "objects", "refs"]
-            .iter()
-            .all(|name| root.join(name).exists())
-    };
+    let parts = ["HEAD", "objects", "refs"];
+    let is_git_dir = parts.iter().all(|name| root.join(name).exists());
     let unowned = [
         (is_system(root), "a directory of the system"),
         (is_settings, "a directory of settings"),
-        (is_git_dir(), "a repository's own data"),
+        (is_git_dir, "a repository's own data"),
     ];
     if is_virtual {
         return Some(unowned[0].1);

@@ -4,5 +4,6 @@ pub mod dialect;
 pub mod doctor;
 pub mod event_place;
 pub mod hook;
+pub mod marks;
 pub mod setup;
 pub mod shell_calls;

@@ -1,21 +1,24 @@
-//! The contract of a checkpoint as a document; each field is computed from data read back.
+//! The contracts of a checkpoint and of a restore as documents, in YAML or JSON; each field is
+//! computed from data read back.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use serde_json::{Value, to_value};
+use serde_json::{Value, json, to_value};
 
-use crate::answer::yaml;
-use crate::base::json;
+use crate::base::json::{self, embedded};
 use crate::base::shell_word::shell_line;
-use crate::base::text::escape_path;
+use crate::base::text::{escape_path, is_deceptive};
 use crate::base::time::{rfc3339_seconds, utc_date};
 use crate::model::checkpoint::alias;
+use crate::model::checkpoint::record::Verb;
 use crate::model::checkpoint::terms::{CheckpointType, Expiry};
-use crate::model::json::{JsonSchema, Serialize};
+use crate::model::json::{ChangeJson, JsonSchema, PathName, Serialize, plan_changes};
 use crate::model::state::rel_path::RelPath;
-use crate::ops::contract::create_contract::Contract;
+use crate::ops::contract::create_facts::Contract;
+use crate::ops::contract::restore_contract::RestoreContract;
 use crate::ops::create::outcome::CreateOutcome;
+use crate::ops::restore::restore_options::RestoreOutcome;
 
 /// A contract, printed alone or inside another document.
 #[derive(Serialize, JsonSchema)]
@@ -35,7 +38,7 @@ pub enum ContractForm {
 }
 
 impl ContractDocument {
-    pub(in crate::answer) fn new(contract: impl Serialize, is_proven: bool) -> Self {
+    fn new(contract: impl Serialize, is_proven: bool) -> Self {
         let value = to_value(contract).unwrap_or_default();
         Self { value, is_proven }
     }
@@ -47,7 +50,7 @@ impl ContractDocument {
 
     pub fn text(&self, form: ContractForm) -> String {
         match form {
-            ContractForm::Yaml => yaml::render(&self.value),
+            ContractForm::Yaml => yaml(&self.value),
             ContractForm::Json => json::document(&self.value, false),
         }
     }
@@ -410,4 +413,258 @@ fn assumptions(contract: &Contract<'_>, call: &Call) -> Vec<String> {
         ));
     }
     assumed
+}
+
+/// Words that YAML 1.1 parsers may read as other types than text.
+const NOT_TEXTS: [&str; 8] = ["true", "false", "null", "yes", "no", "on", "off", "nan"];
+
+/// Renders a value as YAML 1.2 in block style. Text is quoted as in JSON, which is valid YAML.
+fn yaml(document: &Value) -> String {
+    let mut text = String::new();
+    block(document, 0, &mut text);
+    text
+}
+
+fn block(value: &Value, depth: usize, text: &mut String) {
+    let indent = "  ".repeat(depth);
+    match value {
+        Value::Object(fields) if !fields.is_empty() => {
+            for (key, value) in fields {
+                text.push_str(&format!("{indent}{}:", word(key)));
+                below(value, depth, text);
+            }
+        }
+        Value::Array(items) if !items.is_empty() => {
+            for item in items {
+                text.push_str(&format!("{indent}-"));
+                below(item, depth, text);
+            }
+        }
+        scalar => text.push_str(&format!("{indent}{}\n", inline(scalar))),
+    }
+}
+
+/// Writes the value after a key or a dash.
+fn below(value: &Value, depth: usize, text: &mut String) {
+    let is_nested = match value {
+        Value::Object(fields) => !fields.is_empty(),
+        Value::Array(items) => !items.is_empty(),
+        _ => false,
+    };
+    if is_nested {
+        text.push('\n');
+        block(value, depth + 1, text);
+    } else {
+        text.push_str(&format!(" {}\n", inline(value)));
+    }
+}
+
+fn inline(value: &Value) -> String {
+    match value {
+        Value::String(content) => word(content),
+        Value::Object(_) => "{}".to_owned(),
+        Value::Array(_) => "[]".to_owned(),
+        other => other.to_string(),
+    }
+}
+
+/// Leaves a word plain if safe, else quotes it and escapes characters that are not printable or
+/// could act on a terminal.
+fn word(content: &str) -> String {
+    let is_plain = content.starts_with(|c: char| c.is_ascii_lowercase())
+        && content.chars().all(|c| c.is_ascii_lowercase() || c == '_')
+        && content.len() > 1
+        && !NOT_TEXTS.contains(&content);
+    if is_plain {
+        return content.to_owned();
+    }
+    let escape = |c: char| match u32::from(c) {
+        0x7f => "\\x7f".to_owned(),
+        code if is_deceptive(c) && code > 0xffff => format!("\\U{code:08x}"),
+        code if is_deceptive(c) => format!("\\u{code:04x}"),
+        _ => c.to_string(),
+    };
+    Value::from(content)
+        .to_string()
+        .chars()
+        .map(escape)
+        .collect()
+}
+
+/// The contract of a restore.
+#[derive(Default, Serialize, JsonSchema)]
+pub struct RollbackContract {
+    rolled_back: bool,
+    /// Null if nothing was restored.
+    restored_to: Option<RestoredTo>,
+    /// The first eight digits of the id of the state before.
+    #[schemars(regex(pattern = "^[0-9a-f]{8}$"))]
+    safety_checkpoint: Option<String>,
+    undo_command: Option<String>,
+    /// As in the answer of the command, and `database`.
+    changes_reverted: Vec<ChangeJson>,
+    verification: ComparedContent,
+    /// The values that the checkpoint holds; no file is written for them.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "embedded")]
+    #[schemars(extend("type" = "object"))]
+    state: Option<String>,
+    /// 1 or 0.
+    confidence: f64,
+    /// What was called, how to check it, and what was found.
+    #[schemars(length(min = 1))]
+    evidence_anchors: Vec<String>,
+    assumptions: Vec<String>,
+}
+
+/// The checkpoint that was restored.
+#[derive(Serialize, JsonSchema)]
+struct RestoredTo {
+    #[schemars(regex(pattern = "^chk_[0-9]{8}_[0-9]{6}_[0-9a-f]{6}$"))]
+    id: String,
+    reason: String,
+    created_at: String,
+}
+
+/// Digests of what the checkpoint holds and of what is there now.
+#[derive(Default, Serialize, JsonSchema)]
+struct ComparedContent {
+    #[schemars(regex(pattern = "^sha256:[0-9a-f]{64}$"))]
+    expected: Option<String>,
+    #[schemars(regex(pattern = "^sha256:[0-9a-f]{64}$"))]
+    actual: Option<String>,
+    #[serde(rename = "match")]
+    is_match: bool,
+}
+
+/// `values` are the values in the checkpoint, as they were given.
+pub fn restore_document(
+    outcome: &RestoreOutcome,
+    contract: &RestoreContract,
+    values: Option<&str>,
+    call: &Call,
+) -> ContractDocument {
+    let record = &outcome.target.record;
+    let id = alias::of(&outcome.target);
+    let safety = outcome.safety.as_ref().map(|safety| safety.id.short());
+    let back = |safety: &String| match outcome.verb {
+        Verb::Undo if outcome.calls_off => call.line(&["restore", safety, "--yes", "--contract"]),
+        Verb::Undo => call.line(&["redo", "--yes", "--contract"]),
+        _ => call.line(&["undo", "--yes", "--contract"]),
+    };
+    let is_match = contract.is_match();
+    let document = RollbackContract {
+        rolled_back: is_match && !outcome.dry_run,
+        undo_command: safety.as_ref().map(back),
+        safety_checkpoint: safety,
+        changes_reverted: changes(outcome),
+        verification: ComparedContent {
+            expected: contract.expected.as_ref().ok().cloned(),
+            actual: contract.actual.as_ref().ok().cloned(),
+            is_match,
+        },
+        state: values.map(str::to_owned),
+        confidence: if is_match { 1.0 } else { 0.0 },
+        evidence_anchors: restore_evidence(contract, values.is_some(), call, &id),
+        assumptions: restore_assumptions(outcome, contract, values.is_some()),
+        restored_to: Some(RestoredTo {
+            id,
+            reason: record.reason.clone(),
+            created_at: rfc3339_seconds(record.time_ms),
+        }),
+    };
+    ContractDocument::new(json!(document), is_match)
+}
+
+/// A contract for a call that restored nothing; `anchor` names the call.
+pub fn nothing_restored(why: &str, anchor: &str) -> ContractDocument {
+    let document = RollbackContract {
+        evidence_anchors: vec![anchor.to_owned()],
+        assumptions: vec![why.to_owned()],
+        ..RollbackContract::default()
+    };
+    ContractDocument::new(json!(document), true)
+}
+
+fn changes(outcome: &RestoreOutcome) -> Vec<ChangeJson> {
+    let files = plan_changes(&outcome.plan).into_iter();
+    let databases = outcome.databases.iter().filter(|one| one.fate.changes_it());
+    let databases = databases.map(|one| ChangeJson {
+        path: PathName {
+            path: one.database.to_string(),
+            path_hex: None,
+        },
+        change: "database",
+    });
+    files.chain(databases).collect()
+}
+
+fn restore_evidence(
+    contract: &RestoreContract,
+    has_values: bool,
+    call: &Call,
+    id: &str,
+) -> Vec<String> {
+    let [expected, actual] = [&contract.expected, &contract.actual].map(|hash| match hash {
+        Ok(hash) => hash.clone(),
+        Err(why) => format!("failed: {why}"),
+    });
+    let mut anchors = vec![
+        call.anchor.clone(),
+        format!("tool:bash:{}", call.line(&["verify", id])),
+        format!("check:content_recorded:{expected}"),
+        format!("check:files_as_they_stand_now:{actual}"),
+    ];
+    anchors.extend(has_values.then(|| format!("tool:bash:{}", values_back(call, id))));
+    anchors
+}
+
+fn restore_assumptions(
+    outcome: &RestoreOutcome,
+    contract: &RestoreContract,
+    has_values: bool,
+) -> Vec<String> {
+    let mut assumed = Vec::new();
+    if has_values {
+        assumed.push("The values stand in 'state' here; no file was written for them".to_owned());
+    }
+    if outcome.dry_run {
+        assumed.push("Nothing was changed: this was a dry run".to_owned());
+    }
+    if outcome.target.is_scoped() || outcome.is_limited() {
+        assumed.push(
+            "Only what the checkpoint or the given paths cover was restored and compared"
+                .to_owned(),
+        );
+    }
+    assumed.extend(
+        outcome
+            .plan
+            .left_alone
+            .iter()
+            .map(|path| format!("{path} was left alone: it holds what no checkpoint holds")),
+    );
+    if !contract.is_match() && !contract.is_values_alone {
+        assumed.push("What is there now is not what was recorded".to_owned());
+    }
+    assumed
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn maps_lists_and_texts_are_written_so_that_they_mean_the_same() {
+        let document = json!({
+            "made": true, "nothing": null, "type": "git_stash", "id": "chk_2024", "answer": "yes", "n": 0.95,
+            "scope": {"files": ["a b", "x: y # z\n\u{85}\u{7f}\u{202e}\u{e0041}"], "state_keys": [], "more": {}},
+            "list": [{"a": 1, "b": [2]}],
+        });
+        let expected = "made: true\nnothing: null\ntype: git_stash\nid: \"chk_2024\"\nanswer: \"yes\"\n\"n\": 0.95\nscope:\n  \
+                files:\n    - \"a b\"\n    - \"x: y # z\\n\\u0085\\x7f\\u202e\\U000e0041\"\n  state_keys: []\n  more: {}\nlist:\n  -\n    \
+                \"a\": 1\n    \"b\":\n      - 2\n";
+        assert_eq!(yaml(&document), expected);
+    }
 }

@@ -1,19 +1,23 @@
-//! The envelope in which every command answers with `--json`, and its JSON Schema.
+//! The envelope in which every command answers with `--json`, with failures, and its JSON Schema.
 
 use serde_json::Value;
 
-use crate::answer::document::{self, JsonSchema, Serialize};
-use crate::answer::error_json::ErrorJson;
-use crate::answer::place::placed_sentence;
-use crate::base::json::document;
-use crate::base::text::without_numbers;
-use crate::error::Error;
-use crate::model::json::{PathName, TextAnswer};
+use crate::answer::contract::ContractDocument;
+use crate::answer::place::PlaceWords;
+use crate::answer::words;
+use crate::base::json::{self, JsonSchema, Serialize};
+use crate::base::text::{escape_line, without_numbers};
+use crate::error::sentence::Sentence;
+use crate::error::{Choice, Error, More};
+use crate::model::checkpoint::mismatch::Candidate;
+use crate::model::json::{CheckpointRef, PathName, PathReason};
 use crate::ops::warning::Warning;
+use crate::workflow::engine::run_json::RunJson;
+use crate::workflow::rules::workflow::Workflow;
 
 /// The one object on stdout.
 #[derive(Serialize, JsonSchema)]
-struct Answer<'a, D> {
+pub struct Answer<'a, D> {
     /// `checkpoint.COMMAND/2`; within a number, fields are only added.
     schema: String,
     /// Whether the command did its work: there is no `error`.
@@ -42,8 +46,8 @@ struct WarningJson {
 }
 
 impl WarningJson {
-    fn new(warning: &Warning) -> Self {
-        let sentence = placed_sentence(warning.sentence());
+    fn new(warning: &Warning, place: &PlaceWords) -> Self {
+        let sentence = place.sentence(warning.sentence());
         let name = warning.path().map(PathName::new);
         let (path, path_hex) = name.map_or((None, None), |name| (Some(name.path), name.path_hex));
         Self {
@@ -56,61 +60,138 @@ impl WarningJson {
     }
 }
 
-/// Returns the answer of a command that did its work.
-pub fn envelope<D: Serialize>(command: &str, exit: u8, data: &D, warnings: &[Warning]) -> String {
-    partial(command, exit, data, warnings, None)
-}
-
-/// Returns the answer of a command that failed in part.
-pub fn partial<D: Serialize>(
-    command: &str,
-    exit: u8,
-    data: &D,
-    warnings: &[Warning],
-    error: Option<&Error>,
-) -> String {
-    let error = error.map(|error| ErrorJson::new(error, None));
-    render(command, exit, Some(data), error, warnings)
-}
-
-/// Returns the answer of a command that failed and has nothing to show.
-pub fn failure(command: &str, exit: u8, error: ErrorJson, warnings: &[Warning]) -> String {
-    render::<Value>(command, exit, None, Some(error), warnings)
-}
-
-fn render<D: Serialize>(
-    command: &str,
-    exit: u8,
-    data: Option<&D>,
-    error: Option<ErrorJson>,
-    warnings: &[Warning],
-) -> String {
-    let answer = Answer {
-        schema: schema_name(command),
-        ok: error.is_none(),
-        exit,
-        data,
-        error,
-        warnings: warnings.iter().map(WarningJson::new).collect(),
-    };
-    document(&answer, false)
+impl<'a, D> Answer<'a, D> {
+    /// The answer of a command that did its work, or a part of it.
+    pub fn new(
+        command: &str,
+        exit: u8,
+        data: Option<&'a D>,
+        error: Option<ErrorJson>,
+        (warnings, place): (&[Warning], &PlaceWords),
+    ) -> Self {
+        let warnings = warnings.iter();
+        Self {
+            schema: schema_name(command),
+            ok: error.is_none(),
+            exit,
+            data,
+            error,
+            warnings: warnings.map(|one| WarningJson::new(one, place)).collect(),
+        }
+    }
 }
 
 fn schema_name(command: &str) -> String {
     format!("checkpoint.{command}/2")
 }
 
-/// Returns the answer of a command that prints one text.
-pub fn text_answer(command: &str, text: &str) -> String {
-    let text = text.to_owned();
-    envelope(command, 0, &TextAnswer { text }, &[])
-}
-
 /// Returns the JSON Schema of a command's answer.
 pub fn schema<D: JsonSchema + 'static>(command: &str) -> Value {
-    let mut schema = document::schema::<Answer<'static, D>>();
+    let mut schema = json::schema::<Answer<'static, D>>();
     let name = schema_name(command);
     schema["title"] = name.clone().into();
     schema["properties"]["schema"]["const"] = name.into();
     schema
+}
+
+/// A failure: what failed, and the next step.
+#[derive(Default, Serialize, JsonSchema)]
+pub struct ErrorJson {
+    pub code: String,
+    pub message: String,
+    /// The next step in words.
+    hint: Option<String>,
+    /// The command that the hint names, as words to run.
+    command: Option<Vec<String>>,
+    /// Checkpoints that an ambiguous selector could mean.
+    candidates: Option<Vec<CheckpointRef>>,
+    /// Stores that answer for the directory, if there are several.
+    store_dirs: Option<Vec<String>>,
+    /// Paths that are in the way.
+    paths: Option<Vec<PathReason>>,
+    /// The possible answers to a question about a workflow.
+    options: Option<Vec<OptionJson>>,
+    /// The workflow as it stands.
+    run: Option<RunJson>,
+    /// Further data of a workflow's failure.
+    detail: Option<Value>,
+    /// The contract of a refusal, if one was asked for.
+    contract: Option<Value>,
+}
+
+/// A possible answer to a question.
+#[derive(Serialize, JsonSchema)]
+struct OptionJson {
+    key: String,
+    label: String,
+    /// The command that gives this answer, as a line for a shell.
+    command_line: String,
+    /// The same as words to run; null if a word of it has to be replaced first.
+    command: Option<Vec<String>>,
+}
+
+impl OptionJson {
+    fn new(choice: &Choice, place: &PlaceWords) -> Self {
+        let command = place.command(choice.command.clone());
+        Self {
+            key: choice.key.clone(),
+            label: choice.label.clone(),
+            command: command.to_run(),
+            command_line: command.to_string(),
+        }
+    }
+}
+
+impl ErrorJson {
+    pub fn new(error: &Error, contract: Option<&ContractDocument>, place: &PlaceWords) -> Self {
+        let hint = words::hint(error, place);
+        let mut failed = Self {
+            code: error.code.name.to_owned(),
+            message: escape_line(&words::message(error, place)),
+            command: hint.as_ref().and_then(Sentence::to_run),
+            hint: hint.map(|hint| hint.to_string()),
+            contract: contract.map(|contract| contract.value.clone()),
+            ..Self::default()
+        };
+        match &error.more {
+            More::Candidates(candidates) => {
+                failed.candidates = Some(candidates.iter().map(candidate).collect());
+            }
+            More::Stores(stores) => {
+                let shown = stores.iter().map(|path| path.display().to_string());
+                failed.store_dirs = Some(shown.collect());
+            }
+            More::Paths(obstacles) => {
+                let named = obstacles
+                    .iter()
+                    .map(|one| PathReason::plain(&one.path, one.why.clone()));
+                failed.paths = Some(named.collect());
+            }
+            More::Run(details) => {
+                let options = details.options.iter();
+                let options: Vec<OptionJson> =
+                    options.map(|one| OptionJson::new(one, place)).collect();
+                // Of several answers none is the next command: the user chooses.
+                let is_answer = |one: &OptionJson| one.command == failed.command;
+                if options.len() > 1 && options.iter().any(is_answer) {
+                    failed.command = None;
+                }
+                failed.options = (!options.is_empty()).then_some(options);
+                let state = details.state.clone();
+                let state = state.and_then(|state| serde_json::from_value(state).ok());
+                failed.run = state.map(|state: Workflow| RunJson::from(&state));
+                failed.detail.clone_from(&details.detail);
+            }
+            More::Nothing | More::Why(_) | More::NoStoreYet | More::File { .. } => {}
+        }
+        failed
+    }
+}
+
+fn candidate(candidate: &Candidate) -> CheckpointRef {
+    CheckpointRef::of_parts(
+        &candidate.id.into(),
+        Some(&candidate.reason),
+        candidate.made,
+    )
 }

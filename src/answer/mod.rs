@@ -2,26 +2,17 @@
 //! Beside it the words and the JSON that commands share; pure but for options in `place` and the
 //! local time zone.
 
-pub mod columns;
 pub mod contract;
-pub mod document;
 pub mod envelope;
-pub mod error_json;
 pub mod format;
-pub mod limits;
 pub mod patch;
 pub mod place;
 pub mod plan;
-pub mod progress;
-pub mod restore_contract;
 pub mod table;
-pub mod terminal;
-pub mod topics;
-pub mod version;
 pub mod words;
-pub mod yaml;
 
 use crate::answer::format::Paint;
+use crate::answer::place::PlaceWords;
 use crate::base::text::escape_path;
 use crate::base::time;
 use crate::error::Error;
@@ -66,6 +57,24 @@ impl<A> Done<A> {
         }
     }
 
+    /// Sets the exit code if a part failed or is not as it should be.
+    #[must_use]
+    pub fn exit_if(self, is_so: bool, code: u8) -> Self {
+        let exit = if is_so { code } else { self.exit };
+        Self { exit, ..self }
+    }
+
+    /// Adds what failed, with its exit code.
+    #[must_use]
+    pub fn but(self, error: Option<Error>) -> Self {
+        let exit = error.as_ref().map_or(self.exit, |error| error.code.exit);
+        Self {
+            exit,
+            error,
+            ..self
+        }
+    }
+
     /// Makes another answer of this one.
     pub fn map<B>(self, make: impl FnOnce(A) -> B) -> Done<B> {
         Done {
@@ -98,12 +107,13 @@ pub struct Out<'c> {
     /// Width of the terminal in columns.
     pub columns: usize,
     pub context: &'c Context,
+    pub place: &'c PlaceWords,
 }
 
 impl Out<'_> {
     /// Says where no store exists, and none is required.
     pub fn no_store(&mut self) {
-        let hint = words::hint(&self.context.no_store()).unwrap_or_default();
+        let hint = words::hint(&self.context.no_store(), self.place).unwrap_or_default();
         let root = escape_path(self.context.root.path());
         talkln!(self, "no checkpoints for {root} yet: {hint}");
     }

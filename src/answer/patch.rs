@@ -1,9 +1,9 @@
 //! Patches in the format of git, raw for programs, coloured and escaped for a terminal; and their
 //! statistics.
 
-use crate::answer::columns::padded;
 use crate::answer::format::Paint;
-use crate::base::quoting::quoted;
+use crate::answer::table::padded;
+use crate::base::git_quoting::quoted;
 use crate::base::text::escape_content;
 use crate::model::state::object_id::ObjectId;
 use crate::ops::browse::diff::file_diff::{Body, FileDiff, Piece};

@@ -1,85 +1,42 @@
 //! What advice depends on in this call: the global options, added to every suggested command so that
 //! it works as printed, and the command at hand.
 
-use std::cell::RefCell;
-
 use crate::base::shell_word::shell_line;
 use crate::error::sentence::{CommandWords, Sentence};
 
 /// The call that is answered.
-#[derive(Clone, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct PlaceWords {
     /// Words such as `-C` and its directory.
-    options: Vec<Vec<u8>>,
+    pub options: Vec<Vec<u8>>,
     /// Commands that take these options.
-    commands: &'static [&'static str],
-    command: &'static str,
-    help_of: Option<String>,
+    pub commands: &'static [&'static str],
+    /// What is true after a signal, unless nothing was changed.
+    pub left_by_a_signal: Option<&'static str>,
+    /// The command line whose `--help` has the correct usage: `checkpoint workflow init`.
+    pub help_of: Option<String>,
 }
 
-thread_local! {
-    /// The call that this thread answers.
-    static PLACE: RefCell<PlaceWords> = RefCell::default();
-}
+impl PlaceWords {
+    /// Adds the options to a command.
+    pub fn command(&self, command: CommandWords) -> CommandWords {
+        command.with_options(&self.options, self.commands)
+    }
 
-/// Begins a call; `options` are added to all suggestions of these commands.
-pub fn begin(options: Vec<Vec<u8>>, commands: &'static [&'static str]) {
-    adopt(PlaceWords {
-        options,
-        commands,
-        ..PlaceWords::default()
-    });
-}
+    /// Adds the options to the commands of a sentence.
+    pub fn sentence(&self, sentence: Sentence) -> Sentence {
+        sentence.map_commands(|command| self.command(command))
+    }
 
-/// Returns the call of this thread, for a thread that speaks for it too.
-pub fn at_hand() -> PlaceWords {
-    PLACE.with_borrow(Clone::clone)
-}
-
-/// Lets this thread speak for the call of another.
-pub fn adopt(call: PlaceWords) {
-    PLACE.set(call);
-}
-
-/// Sets the name of the command at hand in the JSON schema.
-pub fn set_command(name: &'static str) {
-    PLACE.with_borrow_mut(|place| place.command = name);
-}
-
-pub fn command() -> &'static str {
-    PLACE.with_borrow(|place| place.command)
-}
-
-/// Sets the command line whose `--help` has the correct usage: `checkpoint workflow init`.
-pub fn set_help_of(line: String) {
-    PLACE.with_borrow_mut(|place| place.help_of = Some(line));
-}
-
-pub fn help_of() -> String {
-    let named = PLACE.with_borrow(|place| place.help_of.clone());
-    named.unwrap_or_else(|| "checkpoint".to_owned())
-}
-
-/// Adds the options to a command.
-pub fn placed_command(command: CommandWords) -> CommandWords {
-    PLACE.with_borrow(|place| command.with_options(&place.options, place.commands))
-}
-
-/// Adds the options to the commands of a sentence.
-pub fn placed_sentence(sentence: Sentence) -> Sentence {
-    sentence.map_commands(placed_command)
-}
-
-/// Adds the options to commands at the beginning of the advice or in quotes; a command that has
-/// options already is left alone.
-pub fn placed(advice: &str) -> String {
-    PLACE.with_borrow(|place| {
-        if place.options.is_empty() {
+    /// Adds the options to commands at the beginning of the advice or in quotes; a command that has
+    /// options already is left alone.
+    pub fn advice(&self, advice: &str) -> String {
+        if self.options.is_empty() {
             advice.to_owned()
         } else {
-            put(advice, place)
+            put(advice, self)
         }
-    })
+    }
 }
 
 fn put(advice: &str, place: &PlaceWords) -> String {

@@ -1,6 +1,8 @@
-//! The list of checkpoints as a table for a terminal.
+//! The list of checkpoints as a table for a terminal, and rows of text in aligned columns, measured
+//! as a terminal shows them.
 
-use crate::answer::columns::{aligned, cut, width};
+use unicode_width::UnicodeWidthStr;
+
 use crate::answer::format::{Paint, count, size};
 use crate::base::text::escape;
 use crate::base::time::{DAY_MS, age, local_minutes};
@@ -46,7 +48,7 @@ const COLUMNS: [(&str, bool, usize); 9] = [
 struct Row {
     day: String,
     is_marked: bool,
-    is_restore: bool,
+    is_safety: bool,
     cells: [String; 9],
 }
 
@@ -67,7 +69,7 @@ pub fn render(outcome: &ListOutcome, screen: Screen) -> String {
             text.push_str(&format!("{}\n", paint.bold(day)));
         }
         let lead = if row.is_marked { MARK } else { " " };
-        text.push_str(&if row.is_restore {
+        text.push_str(&if row.is_safety {
             paint.faint(&format!("{lead} {line}"))
         } else {
             let (id, rest) = line.split_at(row.cells[0].len());
@@ -132,11 +134,11 @@ pub fn footer(outcome: &ListOutcome, is_filtered: bool) -> String {
         checkpoints(named)
     };
     if safeties > 0 {
-        text.push_str(&format!(", {}", count(safeties, "restore", "restores")));
+        text.push_str(&format!(", {} safety", thousands(safeties as u64)));
     }
     if outcome.hidden > 0 {
-        let hidden = count(outcome.hidden, "restore", "restores");
-        text.push_str(&format!("; {hidden}: 'checkpoint list --restores'"));
+        let hidden = thousands(outcome.hidden as u64);
+        text.push_str(&format!("; {hidden} safety: 'checkpoint list --safety'"));
     }
     text.push('\n');
     if !is_cut && safeties + outcome.hidden == 0 {
@@ -148,7 +150,7 @@ pub fn footer(outcome: &ListOutcome, is_filtered: bool) -> String {
     } else if let (None, Some(position), false) = (marked, &outcome.position, is_filtered) {
         text.push_str(&format!("you are at {}", position.id.short()));
         text.push_str(if position.is_safety() {
-            ", saved before a restore ('checkpoint list --restores')\n"
+            ", a safety checkpoint ('checkpoint list --safety')\n"
         } else {
             "\n"
         });
@@ -163,8 +165,8 @@ pub fn nothing(outcome: &ListOutcome) -> String {
         (0, 0) => "no checkpoints yet: 'checkpoint create' makes one\n".to_owned(),
         (0, _) => format!("no checkpoint matches; 'checkpoint list' shows all {all}\n"),
         (hidden, _) => {
-            let do_match = count(hidden, "restore does", "restores do");
-            format!("no checkpoint matches; {do_match}: 'checkpoint list --restores'\n")
+            let do_match = count(hidden, "safety checkpoint does", "safety checkpoints do");
+            format!("no checkpoint matches; {do_match}: 'checkpoint list --safety'\n")
         }
     }
 }
@@ -194,7 +196,7 @@ fn rows(outcome: &ListOutcome, screen: Screen) -> Vec<Row> {
     let marked = marked(outcome);
     let row = |(at, checkpoint): (usize, &Checkpoint)| {
         let record = &checkpoint.record;
-        let story = outcome.restores.get(&checkpoint.id);
+        let story = outcome.stories.get(&checkpoint.id);
         let time = local_minutes(record.time_ms);
         let (day, clock) = time.split_once(' ').unwrap_or((&time, ""));
         let changes = outcome.changes.get(at).copied().flatten();
@@ -210,7 +212,7 @@ fn rows(outcome: &ListOutcome, screen: Screen) -> Vec<Row> {
                 day => day.to_owned(),
             },
             is_marked: marked == Some(checkpoint.id),
-            is_restore: checkpoint.is_safety(),
+            is_safety: checkpoint.is_safety(),
             cells: [
                 checkpoint.id.short(),
                 clock.to_owned(),
@@ -234,10 +236,10 @@ fn rows(outcome: &ListOutcome, screen: Screen) -> Vec<Row> {
 pub fn change_words(counts: ChangeCounts) -> String {
     let ChangeCounts {
         added,
-        changed,
+        modified,
         deleted,
     } = counts;
-    format!("+{added} ~{changed} -{deleted}")
+    format!("+{added} ~{modified} -{deleted}")
 }
 
 /// Formats `restored to f76ff8f6 (wave 1)`.
@@ -301,4 +303,77 @@ fn notes(checkpoint: &Checkpoint, story: Option<&RestoreStory>, now_ms: i64) -> 
     ];
     let notes = notes.into_iter().filter(|(is_so, _)| *is_so);
     notes.map(|(_, note)| note).collect::<Vec<_>>().join(", ")
+}
+
+/// Number of terminal columns that a text takes; wide characters take two.
+pub fn width(text: &str) -> usize {
+    text.width()
+}
+
+/// Pads a text with spaces up to a width.
+pub fn padded(text: &str, wanted: usize, to_the_right: bool) -> String {
+    let blanks = " ".repeat(wanted.saturating_sub(width(text)));
+    if to_the_right {
+        format!("{blanks}{text}")
+    } else {
+        format!("{text}{blanks}")
+    }
+}
+
+/// Cuts a text off at a width, ending in `…`.
+pub fn cut(text: &str, limit: usize) -> String {
+    if width(text) <= limit {
+        return text.to_owned();
+    }
+    let room = limit.saturating_sub(1);
+    let ends = text.char_indices().map(|(at, c)| at + c.len_utf8());
+    let fitting = ends.take_while(|end| width(&text[..*end]) <= room).last();
+    let ending = if limit > 0 { "…" } else { "" };
+    format!("{}{ending}", &text[..fitting.unwrap_or_default()])
+}
+
+/// Formats one row per line, with columns padded to their widest cell; columns in `right` are
+/// right-aligned. No line ends in spaces.
+pub fn aligned(rows: &[Vec<String>], right: &[usize]) -> String {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or_default();
+    let widest = |column: usize| {
+        let cells = rows.iter().filter_map(|row| row.get(column));
+        cells.map(|cell| width(cell)).max().unwrap_or_default()
+    };
+    let widths: Vec<usize> = (0..columns).map(widest).collect();
+    let line = |row: &Vec<String>| {
+        let cells = row.iter().enumerate();
+        let cells = cells.map(|(at, cell)| padded(cell, widths[at], right.contains(&at)));
+        format!("{}\n", cells.collect::<Vec<_>>().join("  ").trim_end())
+    };
+    rows.iter().map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_as_wide_as_their_widest_cell() {
+        let rows = [["a", "1", "x"], ["long", "20", ""]].map(|row| row.map(str::to_owned).to_vec());
+        assert_eq!(aligned(&rows, &[1]), "a      1  x\nlong  20\n");
+        let rows = [["波1", "x"], ["abc", "y"]].map(|row| row.map(str::to_owned).to_vec());
+        assert_eq!(aligned(&rows, &[]), "波1  x\nabc  y\n");
+    }
+
+    #[test]
+    fn a_text_that_is_cut_off_takes_no_more_than_its_room() {
+        for (text, limit, expected) in [
+            ("wave", 4, "wave"),
+            ("wave 1", 4, "wav…"),
+            ("波波波", 6, "波波波"),
+            ("波波波", 5, "波波…"),
+            ("波波波", 4, "波…"),
+            ("🎈x", 2, "…"),
+            ("x", 0, ""),
+        ] {
+            assert_eq!(cut(text, limit), expected, "{text} {limit}");
+            assert!(width(&cut(text, limit)) <= limit, "{text} {limit}");
+        }
+    }
 }

@@ -1,7 +1,7 @@
-//! Text shared by many commands: output, failures, warnings.
+//! Text shared by many commands: failures, warnings, evictions.
 
 use crate::answer::format::Paint;
-use crate::answer::place::{self, placed_sentence};
+use crate::answer::place::PlaceWords;
 use crate::base::text::{escape_line, without_numbers};
 use crate::error::sentence::{CommandWords, Sentence};
 use crate::error::{Code, Error};
@@ -10,48 +10,33 @@ use crate::model::state::rel_path::RelPath;
 use crate::ops::warning::Warning;
 use crate::ops::warning::warning_words::thousands;
 
-/// Output of a command: result for stdout, talk for stderr.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Output {
-    pub result: String,
-    pub talk: String,
-}
-
 /// Returns what failed; of a signal, what it left.
-pub fn message(error: &Error) -> String {
+pub fn message(error: &Error, place: &PlaceWords) -> String {
     match error.signal() {
-        Some(_) => format!("interrupted{}", left_by_a_signal(place::command())),
+        Some(_) => {
+            let left = place.left_by_a_signal.unwrap_or("nothing was changed");
+            format!("interrupted: {left}")
+        }
         None => without_numbers(&error.what),
     }
 }
 
-/// Returns the state after a signal, for the command of this name in the JSON schema.
-fn left_by_a_signal(command: &str) -> &'static str {
-    match command.split('.').next().unwrap_or_default() {
-        "create" => ": no checkpoint was made",
-        "prune" => ": 'checkpoint prune' again frees the rest",
-        "verify" => ": nothing is lost, and the same command starts again",
-        "workflow" | "phase" | "task" => ": 'checkpoint workflow status' shows what was recorded",
-        _ => ": nothing was changed",
-    }
-}
-
 /// Returns the next step as it is printed and as JSON has it.
-pub fn hint(error: &Error) -> Option<Sentence> {
+pub fn hint(error: &Error, place: &PlaceWords) -> Option<Sentence> {
     match &error.next {
         None if error.code == Code::USAGE => {
-            let line = place::help_of();
+            let line = place.help_of.as_deref().unwrap_or("checkpoint");
             let words = line.split(' ').skip(1).chain(["--help"]);
             let help = CommandWords::new(words);
             Some(Sentence::text("see ").then_command(help))
         }
-        next => next.clone().map(placed_sentence),
+        next => next.clone().map(|next| place.sentence(next)),
     }
 }
 
 /// Formats a failure, in one line but for what git says: what, which path or id, what to do next.
-pub fn error(error: &Error, paint: Paint) -> String {
-    let message = message(error);
+pub fn error(error: &Error, place: &PlaceWords, paint: Paint) -> String {
+    let message = message(error, place);
     let what = if error.code == Code::REMOTE_FAILED {
         // Git's own lines, which are escaped.
         let lines = message.lines().map(|line| escape_line(line.trim_end()));
@@ -59,7 +44,7 @@ pub fn error(error: &Error, paint: Paint) -> String {
     } else {
         escape_line(&message)
     };
-    let line = match hint(error) {
+    let line = match hint(error, place) {
         Some(advice) if what.contains('\n') => format!("{what}\n{advice}"),
         advice => advised(&what, advice.as_ref()),
     };
@@ -107,11 +92,6 @@ pub fn join<'p>(paths: impl Iterator<Item = &'p RelPath>) -> String {
 }
 
 /// Formats a line for each: `evicted aab1778f (wave-1): beyond keep_auto`.
-pub fn evicted(evicted: &[Evicted]) -> String {
-    eviction_lines("evicted", evicted)
-}
-
-/// As [`evicted`], after another verb.
 pub fn eviction_lines(verb: &str, evicted: &[Evicted]) -> String {
     let line = |gone: &Evicted| {
         format!(
@@ -123,13 +103,17 @@ pub fn eviction_lines(verb: &str, evicted: &[Evicted]) -> String {
     evicted.iter().map(line).collect()
 }
 
+const KEEP_MORE: &str = "keep = N in .checkpoint.toml keeps more";
+
 fn why_evicted(why: EvictionReason) -> String {
     let words = match why {
         EvictionReason::OldSafety => "beyond the last 20 restores",
-        EvictionReason::Oldest(keep) => {
-            return format!(
-                "only the last {keep} are kept; keep = N in .checkpoint.toml keeps more"
-            );
+        EvictionReason::Oldest { keep, is_typed } => {
+            return match (is_typed, keep) {
+                (true, _) => format!("beyond --keep {keep}"),
+                (_, 1) => format!("only the last is kept; {KEEP_MORE}"),
+                _ => format!("only the last {keep} are kept; {KEEP_MORE}"),
+            };
         }
         EvictionReason::NoRule => "no rule keeps it",
         EvictionReason::OldAutomatic => "beyond keep_auto",

@@ -1,11 +1,14 @@
-//! JSON: parsed so that each number keeps the spelling that it has in the text, and how times and
-//! paths of the system are published.
+//! JSON: parsed so that each number keeps the spelling that it has in the text, how times and paths
+//! of the system are published, and schemas.
 
 use std::path::{Path, PathBuf};
 
 pub use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use schemars::transform::RecursiveTransform;
 pub use serde::{Serialize, Serializer};
-use serde_json::{Number, Value};
+use serde_json::Number;
+pub use serde_json::Value;
 
 use crate::base::text::is_deceptive;
 use crate::base::time::rfc3339;
@@ -53,6 +56,11 @@ fn numbers(bytes: &[u8]) -> impl Iterator<Item = &str> {
     let is_number = |part: &&[u8]| part.first().is_some_and(|first| *first != b'e');
     let texts = parts.filter(is_number);
     texts.filter_map(|part| std::str::from_utf8(part).ok())
+}
+
+/// Returns a structure as a value; `None` if a map in it has keys that are no text.
+pub fn value(data: &impl Serialize) -> Option<Value> {
+    serde_json::to_value(data).ok()
 }
 
 /// Returns a structure as a line of JSON, or of several lines if it is `pretty`. Characters that could act
@@ -132,6 +140,23 @@ pub fn embedded<S: Serializer>(text: &Option<String>, serializer: S) -> Result<S
     let text = text.as_ref();
     let value = text.map(|text| parse(text.as_bytes()).unwrap_or_default());
     value.serialize(serializer)
+}
+
+/// Returns the JSON Schema of a structure: every field is there, and no other. Formats of numbers
+/// and the form `true` are left out, since clients of MCP do not know them.
+pub fn schema<T: JsonSchema>() -> Value {
+    let close = RecursiveTransform(|schema: &mut schemars::Schema| {
+        let format = schema.get("format").and_then(Value::as_str);
+        if schema.as_bool() == Some(true) || format.is_some_and(|name| name.contains("int")) {
+            schema.ensure_object().shift_remove("format");
+        }
+        if schema.get("properties").is_some() {
+            schema.insert("additionalProperties".to_owned(), false.into());
+        }
+    });
+    let settings = SchemaSettings::draft2020_12().for_serialize();
+    let generator = settings.with_transform(close).into_generator();
+    generator.into_root_schema_for::<T>().to_value()
 }
 
 #[cfg(test)]

@@ -3,12 +3,12 @@
 pub mod base85;
 pub mod char_set;
 pub mod cut_list;
+pub mod git_quoting;
 pub mod interrupt;
 pub mod json;
 pub mod malformed;
 pub mod mutex;
 pub mod progress;
-pub mod quoting;
 pub mod random_name;
 pub mod read_regular;
 pub mod shell_word;

@@ -48,7 +48,7 @@ macro_rules! commands {
             pub fn name(&self) -> &'static str {
                 match self {
                     $(Self::InDirectory(DirCommand::$Command(args)) => args.properties().name.unwrap_or($name),)*
-                    $(Self::Anywhere(OtherCommand::$Other(_)) => $other_name,)*
+                    $(Self::Anywhere(OtherCommand::$Other(args)) => args.name().unwrap_or($other_name),)*
                 }
             }
         }

@@ -11,12 +11,11 @@ use clap::{Arg, Command, ValueHint};
 use clap_complete::engine::{ArgValueCandidates, ArgValueCompleter, CompletionCandidate};
 use clap_complete::env::Shells;
 
-use crate::answer::topics;
 use crate::base::text::escape;
 use crate::base::time::ago;
-use crate::cli::schema;
-use crate::cli::{command_list, parse};
+use crate::cli::{command_list, parse, schema};
 use crate::commands::completions::NAME;
+use crate::commands::help;
 use crate::config::settings::OwnFile;
 use crate::model::checkpoint::record::Checkpoint;
 use crate::ops::browse::list::{self, ListOptions};
@@ -150,8 +149,8 @@ fn words_of_help() -> Vec<CompletionCandidate> {
     let commands = whole.get_subcommands();
     let commands =
         commands.map(|one| CompletionCandidate::new(one.get_name()).help(one.get_about().cloned()));
-    let topics = topics::titles()
-        .map(|(name, title)| CompletionCandidate::new(name).help(Some(title.into())));
+    let topics =
+        help::titles().map(|(name, title)| CompletionCandidate::new(name).help(Some(title.into())));
     commands.chain(topics).collect()
 }
 

@@ -4,28 +4,28 @@ use std::cell::{Cell, RefCell};
 use std::ffi::OsString;
 use std::panic;
 use std::process::ExitCode;
+use std::rc::Rc;
 use std::time::Instant;
 
 use crate::answer::contract::{ContractDocument, ContractForm};
-use crate::answer::error_json::ErrorJson;
-use crate::answer::place::PlaceWords;
-use crate::answer::{envelope, place, words};
+use crate::answer::envelope::{Answer, ErrorJson};
 use crate::cli::command_list::{AnyCommand, DirCommand, OtherCommand};
 use crate::cli::completion;
 use crate::cli::parse::{self, Cli};
+use crate::commands::args;
 use crate::config::environment::Environment;
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Error, Result, exit_code};
 use crate::ops::context::Context;
 use crate::ops::find_root::Place;
 use crate::ops::maintain::{moved, room};
 use crate::ops::warning::Warning;
 use crate::shell::command_context::{self, CommandContext, Serve};
 use crate::shell::grammar::ParseRefusal;
-use crate::shell::run::Properties;
-use crate::shell::terminal::printer::{self, Printer};
-use crate::shell::terminal::progress::{self, Showing};
+use crate::shell::run::{self, Properties};
+use crate::shell::terminal::printer::{self, AnswerBuffer, Printer};
+use crate::shell::terminal::progress::Showing;
 use crate::shell::terminal::prompt::Prompt;
-use crate::shell::{contract, environment, exit_code, signals};
+use crate::shell::{environment, signals};
 
 /// Runs one command line and returns its exit code.
 pub fn run(args: impl IntoIterator<Item = OsString>, serve: Option<Serve>) -> ExitCode {
@@ -46,7 +46,12 @@ pub fn run(args: impl IntoIterator<Item = OsString>, serve: Option<Serve>) -> Ex
     }
     let cli = match parse::parse(&args) {
         Ok(cli) => cli,
-        Err(refusal) => return ExitCode::from(refuse(&args, &refusal)),
+        Err(refusal) => {
+            return {
+                let printer = Printer::for_a_program(is_json(&args), None);
+                ExitCode::from(refuse(&args, &refusal, printer))
+            };
+        }
     };
     let environment = environment::read();
     let printer = Printer::new(&cli.global, &environment);
@@ -56,16 +61,13 @@ pub fn run(args: impl IntoIterator<Item = OsString>, serve: Option<Serve>) -> Ex
         printer,
         place: None,
         serve,
-        enter: &|context, properties| {
+        enter: &|context, properties, printer| {
             signals::install(&context.interrupt);
             let is_watched = properties.may_take_long && printer.talks_to_a_person();
-            let showing = is_watched
-                .then(|| progress::show(context, printer.err_paint(), printer::last_words));
-            Ok(showing.flatten())
+            Ok(is_watched.then(|| printer.show_progress(context)).flatten())
         },
     };
-    let (code, failed) = call.answer(cli);
-    ExitCode::from(printer::lost().map_or(code, |why| report_lost(printer, code, failed, why)))
+    ExitCode::from(call.answer(cli))
 }
 
 /// Runs a command that agents wait for; the exit code is 0 whatever happens.
@@ -85,34 +87,39 @@ fn harmless(args: &[OsString]) -> ExitCode {
     signals::end_at_once()
 }
 
-/// Answers one command line for a program, in a process that goes on. Returns the exit code and the
-/// document.
+/// Answers one command line for a program, in a process that goes on. Returns the exit code and what
+/// would have been printed.
 pub fn answer(
     args: &[OsString],
     place: &Place,
     environment: Environment,
     enter: &Enter<'_>,
-) -> (u8, Vec<u8>) {
-    // What an earlier call on this thread left must not show.
-    place::adopt(PlaceWords::default());
-    printer::collect(|| match parse::parse(args) {
+) -> (u8, AnswerBuffer) {
+    let kept = Rc::<RefCell<AnswerBuffer>>::default();
+    let printer = |json| Printer::for_a_program(json, Some(Rc::clone(&kept)));
+    let code = match parse::parse(args) {
         Ok(cli) => {
             let call = Invocation {
                 args,
                 environment,
-                printer: Printer::for_a_program(cli.global.json),
+                printer: printer(cli.global.json),
                 place: Some(place),
                 serve: None,
                 enter,
             };
-            call.answer(cli).0
+            call.answer(cli)
         }
-        Err(refusal) => refuse(args, &refusal),
-    })
+        Err(refusal) => refuse(args, &refusal, printer(is_json(args))),
+    };
+    (code, kept.take())
+}
+
+fn is_json(args: &[OsString]) -> bool {
+    args.iter().any(|arg| arg == "--json")
 }
 
 /// Prepares a command that was opened in its directory; what it returns is dropped at the end.
-pub type Enter<'e> = dyn Fn(&mut Context, &Properties) -> Result<Option<Showing>> + 'e;
+pub type Enter<'e> = dyn Fn(&mut Context, &Properties, &Printer) -> Result<Option<Showing>> + 'e;
 
 /// A command line, and where its answer goes.
 struct Invocation<'c> {
@@ -127,26 +134,25 @@ struct Invocation<'c> {
 }
 
 impl Invocation<'_> {
-    /// Runs the command; returns its exit code, and that of failures without a code of their own.
-    fn answer(self, cli: Cli) -> (u8, u8) {
-        let printer = self.printer;
+    /// Runs the command; returns its exit code.
+    fn answer(self, cli: Cli) -> u8 {
+        let mut printer = self.printer;
         let Cli { global, command } = cli;
-        parse::place(global.dir.as_deref(), global.base.as_deref());
         let command = command.unwrap_or_default();
         let name = command.name();
-        place::set_command(name);
         let properties = match &command {
             AnyCommand::InDirectory(command) => command.properties(),
             AnyCommand::Anywhere(_) => Properties::USUAL,
         };
-        let failed = properties.failure_code;
+        let (failed, left) = (properties.failure_code, properties.left_by_a_signal);
+        printer.place = parse::place(global.dir.as_deref(), global.base.as_deref(), left);
         let prompt = Prompt::new(
             global.json,
             global.no_input,
             properties.has_dry_run,
             printer.err_paint(),
         );
-        let cmd = CommandContext {
+        let mut cmd = CommandContext {
             name,
             printer,
             prompt,
@@ -171,24 +177,32 @@ impl Invocation<'_> {
                 opened.and_then(|mut context| {
                     if self.place.is_some() {
                         // Advice must hold wherever its reader stands.
-                        parse::place(Some(context.root.path()), global.base.as_deref());
-                        place::set_command(name);
+                        let top = Some(context.root.path());
+                        cmd.printer.place = parse::place(top, global.base.as_deref(), left);
                     }
-                    let _showing = (self.enter)(&mut context, &properties)?;
+                    let _showing = (self.enter)(&mut context, &properties, &cmd.printer)?;
                     run_in_directory(command, &context, &cmd, &mut warnings)
                 })
             }
         };
+        let mut printer = cmd.printer;
         let code = code.unwrap_or_else(|error| {
             if error.code == Code::USAGE {
-                place::set_help_of(parse::help_of(self.args));
+                set_help_of(&mut printer, parse::help_of(self.args));
             }
-            let contract = properties.contract;
-            let contract = contract.map(|form| (contract::refused(name, self.args, &error), form));
-            report(printer, name, failed, &error, contract.as_ref(), &warnings)
+            let refused = |form| (args::refused(name, self.args, &error, &printer.place), form);
+            let contract = properties.contract.map(refused);
+            report(&printer, name, failed, &error, contract.as_ref(), &warnings)
         });
-        (code, failed)
+        printer::lost().map_or(code, |why| {
+            printer.error(&Error::unanswered(why));
+            run::unanswered(code, failed)
+        })
     }
+}
+
+fn set_help_of(printer: &mut Printer, line: String) {
+    Rc::make_mut(&mut printer.place).help_of = Some(line);
 }
 
 /// Runs a command; `warnings` get those that a failure has to name.
@@ -219,7 +233,7 @@ fn run_in_directory(
 
 /// Reports a failure: as JSON or a contract if requested, and always as one line.
 fn report(
-    printer: Printer,
+    printer: &Printer,
     command: &str,
     failed: u8,
     error: &Error,
@@ -231,40 +245,35 @@ fn report(
         code => code,
     };
     if printer.json {
-        let failed = ErrorJson::new(error, contract.map(|(document, _)| document));
-        printer.result(&envelope::failure(command, code, failed, warnings));
+        let contract = contract.map(|(document, _)| document);
+        let failed = Some(ErrorJson::new(error, contract, &printer.place));
+        let told = (warnings, &*printer.place);
+        printer.document(&Answer::<()>::new(command, code, None, failed, told));
     } else if let Some((document, form)) = contract {
         printer.result(&document.text(*form));
     }
-    printer.failure(&words::error(error, printer.err_paint()));
+    printer.error(error);
     code
 }
 
-/// Reports that the command is done, but its answer could not be written.
-fn report_lost(printer: Printer, code: u8, failed: u8, why: &str) -> u8 {
-    let error = Error::unanswered(why);
-    printer.failure(&words::error(&error, printer.err_paint()));
-    exit_code::unanswered(code, failed)
-}
-
 /// Prints help and version as answers; other messages of clap are usage errors.
-fn refuse(args: &[OsString], refusal: &ParseRefusal) -> u8 {
+fn refuse(args: &[OsString], refusal: &ParseRefusal, mut printer: Printer) -> u8 {
     if !refusal.is_failure {
-        printer::to_stdout(&refusal.text);
+        printer.data(&refusal.text);
         return exit_code::DONE;
     }
     let help_of = parse::help_of(args);
     let command = help_of.split(' ').nth(1).map(str::to_owned);
     let command = command.as_deref();
     let below = |meant| format!("{help_of} {meant}");
-    place::set_help_of(refusal.meant.as_ref().map_or(help_of.clone(), below));
+    let line = refusal.meant.as_ref().map_or(help_of.clone(), below);
+    set_help_of(&mut printer, line);
     let error = Error::usage(refusal.text.clone());
     let command = command.unwrap_or("usage");
-    let contract = contract::asked_for(command, args)
-        .map(|form| (contract::refused(command, args, &error), form));
-    let printer = Printer::for_a_program(args.iter().any(|arg| arg == "--json"));
+    let refused = |form| (args::refused(command, args, &error, &printer.place), form);
+    let contract = args::asked_for(command, args).map(refused);
     report(
-        printer,
+        &printer,
         command,
         exit_code::USAGE,
         &error,

@@ -1,15 +1,17 @@
 //! Parses the command line. Building the grammar of all commands takes longer than most commands
 //! run, so for a valid call only that of the named command is built.
 
+use std::env::consts::{ARCH, OS};
 use std::ffi::OsString;
 use std::path::Path;
+use std::rc::Rc;
 
 use clap::builder::Styles;
 use clap::{Args as _, Command as Grammar, FromArgMatches as _, Parser};
 
-use crate::answer::{place, version};
+use crate::answer::place::PlaceWords;
 use crate::cli::command_list::{self, AnyCommand};
-use crate::shell::global::GlobalArgs;
+use crate::shell::environment::GlobalArgs;
 use crate::shell::grammar::{self, ParseRefusal};
 
 /// Snapshot this directory into a shadow git repository, and bring it back.
@@ -82,23 +84,73 @@ pub fn version_asked_for(args: &[OsString]) -> Option<String> {
     let is_version = |word: &OsString| word == "--version" || word == "-V";
     let is_verbose = |word: &OsString| word == "--verbose" || word == "-v";
     match args {
-        [_, word] if is_version(word) => Some(version::short()),
+        [_, word] if is_version(word) => Some(version()),
         [_, one, other]
             if (is_version(one) && is_verbose(other)) || (is_verbose(one) && is_version(other)) =>
         {
-            Some(version::long())
+            Some(long_version())
         }
         _ => None,
     }
 }
 
-/// Adds `-C` and `--base` of this call to every suggested command.
-pub fn place(dir: Option<&Path>, base: Option<&Path>) {
+/// Returns what advice in the answer to a call depends on.
+pub fn place(
+    dir: Option<&Path>,
+    base: Option<&Path>,
+    left_by_a_signal: Option<&'static str>,
+) -> Rc<PlaceWords> {
     let given = [("-C", dir), ("--base", base)].into_iter();
     let given = given.filter_map(|(name, dir)| Some((name, dir?)));
     let words = given.flat_map(|(name, dir)| [name.as_ref(), dir.as_os_str()]);
-    let options = words.map(|word| word.as_encoded_bytes().to_vec());
-    place::begin(options.collect(), command_list::NAMES);
+    Rc::new(PlaceWords {
+        options: words.map(|word| word.as_encoded_bytes().to_vec()).collect(),
+        commands: command_list::NAMES,
+        left_by_a_signal,
+        help_of: None,
+    })
+}
+
+/// The commit that `.ci/package` names.
+const COMMIT: Option<&str> = option_env!("CHECKPOINT_COMMIT");
+
+fn version() -> String {
+    concat!(env!("CARGO_PKG_NAME"), " ", env!("CARGO_PKG_VERSION"), "\n").to_owned()
+}
+
+/// Returns the version with what the program was built from.
+fn long_version() -> String {
+    let features = [
+        ("mcp", cfg!(feature = "mcp")),
+        ("sqlite", cfg!(feature = "sqlite")),
+    ];
+    let features = features.iter().filter(|(_, is_on)| *is_on);
+    let features: Vec<&str> = features.map(|(name, _)| *name).collect();
+    let libraries = [
+        ("gnu", cfg!(target_env = "gnu")),
+        ("musl", cfg!(target_env = "musl")),
+        ("msvc", cfg!(target_env = "msvc")),
+        ("static", cfg!(target_feature = "crt-static")),
+    ];
+    let libraries = libraries.iter().filter(|(_, is_on)| *is_on);
+    let platform: Vec<&str> = [OS, ARCH]
+        .into_iter()
+        .chain(libraries.map(|(name, _)| *name))
+        .collect();
+    let or_none = |words: &[&str]| {
+        if words.is_empty() {
+            "none".to_owned()
+        } else {
+            words.join(" ")
+        }
+    };
+    format!(
+        "{}commit    {}\nfeatures  {}\nplatform  {}\n",
+        version(),
+        COMMIT.unwrap_or("not recorded"),
+        or_none(&features),
+        or_none(&platform)
+    )
 }
 
 #[cfg(test)]

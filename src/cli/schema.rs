@@ -3,19 +3,17 @@
 use serde_json::Value;
 
 use crate::agent::doctor::DoctorOutcome;
-use crate::answer::contract::CheckpointContract;
-use crate::answer::document::{self, JsonSchema, Serialize};
-use crate::answer::envelope::{self, envelope};
-use crate::answer::restore_contract::RollbackContract;
+use crate::answer::contract::{CheckpointContract, RollbackContract};
+use crate::answer::envelope;
+use crate::base::json::{self, JsonSchema, Serialize};
 use crate::commands::cat::CatAnswer;
 use crate::commands::restore::RestoreAnswer;
 use crate::commands::setup::SetupOutcome;
-use crate::commands::workflow::documents::RewindAnswer;
+
 use crate::commands::workflow::report::{Checked, Next, TaskList};
 use crate::commands::{create, diff, show, status};
 use crate::config::environment::Environment;
-use crate::error::sentence::Sentence;
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Error, Result, exit_code};
 use crate::model::json::TextAnswer;
 use crate::ops::browse::bisect::BisectOutcome;
 use crate::ops::browse::config::ConfigOutcome;
@@ -36,20 +34,19 @@ use crate::ops::maintain::reword::RewordOutcome;
 use crate::ops::maintain::stores::StoreList;
 use crate::ops::maintain::verify::VerifyOutcome;
 use crate::ops::transfer::clone::CloneOutcome;
-use crate::ops::transfer::drop_line::DropOutcome;
 use crate::ops::transfer::export::ExportOutcome;
 use crate::ops::transfer::fetch::FetchOutcome;
 use crate::ops::transfer::import::ImportOutcome;
 use crate::ops::transfer::push::PushOutcome;
 use crate::ops::transfer::remote::RemoteOutcome;
 use crate::shell::command_context::CommandContext;
-use crate::shell::exit_code;
 use crate::shell::run::RunAnywhere;
 use crate::workflow::engine::end::EndOutcome;
 use crate::workflow::engine::exchange::Exported;
 use crate::workflow::engine::recover::RecoverOutcome;
 use crate::workflow::engine::report::{Listed, Shown, Status};
 use crate::workflow::engine::resume::ResumeOutcome;
+use crate::workflow::engine::rewind::RewindOutcome;
 use crate::workflow::engine::work::StepOutcome;
 use crate::workflow::profiles::pipeline_schema::PIPELINE_SCHEMA;
 
@@ -64,24 +61,24 @@ pub struct SchemaArgs {
 
 impl RunAnywhere for SchemaArgs {
     fn run(self, cmd: &CommandContext<'_>, _: Environment) -> Result<u8> {
-        let Some(name) = &self.name else {
-            let listed = names().join("\n");
-            cmd.printer.result(&if cmd.printer.json {
-                json(None)
-            } else {
-                format!("{listed}\n")
-            });
-            return Ok(exit_code::DONE);
+        let text = match &self.name {
+            None => names().join("\n") + "\n",
+            Some(name) => text(name).ok_or_else(|| {
+                Error::new(
+                    Code::NOTHING_FOUND,
+                    format!("there is no schema named '{name}'"),
+                )
+                .advise("'checkpoint schema' lists them")
+            })?,
         };
-        let text = text(name).ok_or_else(|| {
-            Error::new(
-                Code::NOTHING_FOUND,
-                format!("there is no schema named '{name}'"),
-            )
-            .next(Sentence::new("'checkpoint schema' lists them", &[]))
-        })?;
         if cmd.printer.json {
-            cmd.printer.result(&json(Some(&text)));
+            let names = || names().into_iter().map(str::to_owned).collect();
+            let schema = self.name.as_ref().map(|_| serde_json::from_str(&text));
+            let answer = SchemaAnswer {
+                names: self.name.is_none().then(names),
+                schema: schema.map(Result::unwrap_or_default),
+            };
+            cmd.document(exit_code::DONE, &answer, &[], None);
         } else {
             cmd.printer.data(&text);
         }
@@ -110,11 +107,9 @@ macro_rules! answers {
 
 /// What is no answer.
 const OTHERS: [(&str, Schema); 3] = [
-    ("contract", |_| document::schema::<CheckpointContract>()),
-    ("copies", |_| document::schema::<CopiesManifest>()),
-    ("restore-contract", |_| {
-        document::schema::<RollbackContract>()
-    }),
+    ("contract", |_| json::schema::<CheckpointContract>()),
+    ("copies", |_| json::schema::<CopiesManifest>()),
+    ("restore-contract", |_| json::schema::<RollbackContract>()),
 ];
 
 /// Every answer; `usage` is that of a command line without a command.
@@ -153,7 +148,6 @@ const ANSWERS: &[(&str, Schema)] = &answers! {
     "remote.add" RemoteOutcome,
     "remote.list" RemoteOutcome,
     "remote.remove" RemoteOutcome,
-    "remote.drop" DropOutcome,
     "restore" RestoreAnswer,
     "rewind" RestoreAnswer,
     "rewind.list" PromptsOutcome,
@@ -198,7 +192,7 @@ const RUN_ANSWERS: &[(&str, Schema)] = &answers! {
     "workflow.note" StepOutcome,
     "workflow.recover" RecoverOutcome,
     "workflow.resume" ResumeOutcome,
-    "workflow.rewind" RewindAnswer,
+    "workflow.rewind" RewindOutcome,
     "workflow.show" Shown,
     "workflow.status" Status,
 };
@@ -232,14 +226,4 @@ pub fn text(name: &str) -> Option<String> {
 pub fn of_answer(name: &str) -> Option<Value> {
     let (_, schema) = all().find(|(known, _)| *known == name)?;
     Some(schema(name))
-}
-
-/// Returns the names, or with `schema` that one.
-pub fn json(schema: Option<&str>) -> String {
-    let names = || names().into_iter().map(str::to_owned).collect();
-    let data = SchemaAnswer {
-        names: schema.is_none().then(names),
-        schema: schema.map(|text| serde_json::from_str(text).unwrap_or_default()),
-    };
-    envelope("schema", 0, &data, &[])
 }

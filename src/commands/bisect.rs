@@ -3,20 +3,14 @@
 use std::ffi::OsString;
 
 use crate::answer::format::{Paint, checkpoints};
-use crate::answer::place::placed;
-use crate::answer::{Done, Out, Text, outln, talkln};
-use crate::error::Result;
+use crate::commands::prelude::*;
 use crate::ops::browse::bisect::{BisectOutcome, TestedCheckpoint, bisect};
-use crate::ops::context::Context;
-use crate::shell::command_context::CommandContext;
-use crate::shell::exit_code;
-use crate::shell::run::{Command, Properties};
 
 /// Find the first checkpoint for which a command fails
 ///
-/// Runs the command in copies of the checkpoints between GOOD and BAD; the directory is not
-/// touched. Exit code 0 means good, 125 unknown, 1 to 124 bad; any other code, or a signal, ends
-/// the search.
+/// Runs the command at the top of copies of the checkpoints between GOOD and BAD; the directory is
+/// not touched. Exit code 0 means good, 125 unknown, 1 to 124 bad; any other code, or a signal,
+/// ends the search.
 #[derive(Clone, Debug, clap::Args)]
 pub struct BisectArgs {
     /// Checkpoint for which the command succeeds
@@ -36,17 +30,15 @@ impl Command for BisectArgs {
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<Done<BisectOutcome>> {
         let children = cmd.children(context);
-        let mut done = Done::from(bisect(
+        let done = Done::from(bisect(
             context,
             &self.good,
             &self.bad,
             &mut |dir, scratch| children.program(&self.command, dir, scratch),
             &mut |tested| cmd.printer.talk(&test_line(tested)),
         )?);
-        if done.answer.first_bad.is_none() {
-            done.exit = exit_code::PARTIAL;
-        }
-        Ok(done)
+        let is_undecided = done.answer.first_bad.is_none();
+        Ok(done.exit_if(is_undecided, exit_code::PARTIAL))
     }
 }
 
@@ -62,7 +54,7 @@ impl Text for BisectOutcome {
         };
         let (good, first_bad) = (self.last_good.named(), bad.named());
         let (from, to) = (self.last_good.id.short(), bad.id.short());
-        let diff = placed(&format!("checkpoint diff {from} {to}"));
+        let diff = out.place.advice(&format!("checkpoint diff {from} {to}"));
         talkln!(
             out,
             "first bad checkpoint: {first_bad}; the good one before it: {good}"

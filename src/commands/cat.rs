@@ -3,15 +3,10 @@
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
 
-use crate::answer::{Done, Out, Text};
-use crate::error::Result;
+use crate::commands::prelude::*;
 use crate::model::checkpoint::selector::CURRENT;
-use crate::model::json::{JsonSchema, Serialize};
 use crate::model::state::rel_path::hex_of;
 use crate::ops::browse::cat::{CatOutcome, cat};
-use crate::ops::context::Context;
-use crate::shell::command_context::CommandContext;
-use crate::shell::run::{Command, Properties};
 use crate::shell::terminal::printer::StdoutSink;
 
 /// Print the content of one file of a checkpoint
@@ -93,7 +88,7 @@ impl Command for CatArgs {
         let what = self.what.as_deref().unwrap_or(OsStr::new(CURRENT));
         let path = self.only.as_ref().or(self.path.as_ref());
         let path = path.map(|path| path.as_encoded_bytes());
-        let (mut bytes, mut stdout) = (Vec::new(), StdoutSink::new(cmd.printer));
+        let (mut bytes, mut stdout) = (Vec::new(), StdoutSink::new(cmd.printer.clone()));
         let mut part = ContentPart {
             sink: if cmd.printer.json {
                 &mut bytes

@@ -4,21 +4,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::answer::format::checkpoints;
-use crate::answer::{Out, Text, outln};
 use crate::base::text::escape_path;
 use crate::commands::import::write_evictions;
-use crate::commands::remote::GitArgs;
-use crate::config::environment::Environment;
+use crate::commands::prelude::*;
+use crate::commands::remote::{GitArgs, transferred};
 use crate::config::settings::OwnFile;
+use crate::error::Code;
 use crate::error::sentence::Sentence;
-use crate::error::{Code, Error, Result};
 use crate::ops::find_root::Place;
 use crate::ops::transfer::clone::{self as clone_op, CloneOutcome};
-use crate::shell::command_context::{self, CommandContext};
-use crate::shell::exit_code::transferred;
-use crate::shell::run::RunAnywhere;
-use crate::shell::terminal::{printer, progress};
-use crate::shell::{environment, signals};
+use crate::shell::{command_context, environment, signals};
 
 /// Bring a project from a remote into a new directory
 ///
@@ -84,8 +79,7 @@ impl CloneArgs {
             command_context::open(place, cmd.global, environment, "clone", OwnFile::MayBeBad)?;
         signals::install(&context.interrupt);
         let is_watched = cmd.printer.talks_to_a_person();
-        let _showing = is_watched
-            .then(|| progress::show(&context, cmd.printer.err_paint(), printer::last_words));
+        let _showing = is_watched.then(|| cmd.printer.show_progress(&context));
         let cloned = clone_op::clone(&context, &self.url, here, self.git.limits(cmd))?;
         let done = transferred(cloned);
         cmd.print(&context, &done);

@@ -3,14 +3,9 @@
 use clap_complete::Shell;
 use clap_complete::env::Shells;
 
-use crate::answer::envelope as envelope_view;
 use crate::base::shell_word::shell_word;
-use crate::config::environment::Environment;
-use crate::error::{Error, Result};
-use crate::shell::command_context::CommandContext;
-use crate::shell::global::COMPLETE_VARIABLE;
-use crate::shell::run::RunAnywhere;
-use crate::shell::{environment, exit_code};
+use crate::commands::prelude::*;
+use crate::shell::environment::{self, COMPLETE_VARIABLE};
 
 /// Print the completion script for a shell
 ///
@@ -33,17 +28,8 @@ pub struct CompletionsArgs {
 impl RunAnywhere for CompletionsArgs {
     fn run(self, cmd: &CommandContext<'_>, _: Environment) -> Result<u8> {
         let script = script(&self.shell.to_string(), &environment::program(cmd.words))?;
-        print(cmd, "completions", &script);
+        cmd.print_text(&script);
         Ok(exit_code::DONE)
-    }
-}
-
-pub fn print(cmd: &CommandContext<'_>, command: &str, text: &str) {
-    if cmd.printer.json {
-        cmd.printer
-            .result(&envelope_view::text_answer(command, text));
-    } else {
-        cmd.printer.data(text);
     }
 }
 

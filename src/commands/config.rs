@@ -5,21 +5,17 @@ use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
 
-use crate::agent::setup::act;
-use crate::answer::envelope::partial;
+use crate::agent::setup;
 use crate::answer::format::{Paint, size};
-use crate::answer::words;
 use crate::base::read_regular;
 use crate::base::text::{escape, escape_line, escape_path};
+use crate::commands::prelude::*;
 use crate::config::edit;
-use crate::config::environment::{ColorChoice, Environment, Origin, base_and_origin, no_base};
-use crate::error::{Error, Result};
+use crate::config::environment::{ColorChoice, Origin, base_and_origin, no_base};
 use crate::ops::browse::config::{ConfigOutcome, Setting, SettingValue, config};
 use crate::ops::find_root::RootSearch;
-use crate::shell::command_context::{self, CommandContext};
-use crate::shell::global::{Color, GlobalArgs, LOCK_TIMEOUT_SECONDS};
-use crate::shell::run::RunAnywhere;
-use crate::shell::{environment, exit_code};
+use crate::shell::command_context;
+use crate::shell::environment::{self, Color, GlobalArgs, LOCK_TIMEOUT_SECONDS};
 
 /// Show each setting and its origin, or set one
 ///
@@ -56,7 +52,7 @@ fn set(environment: &Environment, key: &str, value: &str) -> Result<String> {
         read => read.map_err(Error::io("read", &file))?,
     };
     let (text, written) = edit::set(&file, &text, key, value)?;
-    act::write(&file, &text, None)?;
+    setup::write(&file, &text, None)?;
     Ok(format!(
         "{}: {key} = {}\n",
         escape_path(&file),
@@ -65,12 +61,14 @@ fn set(environment: &Environment, key: &str, value: &str) -> Result<String> {
 }
 
 impl RunAnywhere for ConfigArgs {
+    fn name(&self) -> Option<&'static str> {
+        self.command.as_ref().map(|_| "config.set")
+    }
+
     fn run(self, cmd: &CommandContext<'_>, environment: Environment) -> Result<u8> {
-        let (name, written) = match &self.command {
-            Some(ConfigCommand::Set { key, value }) => {
-                ("config.set", Some(set(&environment, key, value)?))
-            }
-            None => ("config", None),
+        let written = match &self.command {
+            Some(ConfigCommand::Set { key, value }) => Some(set(&environment, key, value)?),
+            None => None,
         };
         let global = cmd.global;
         let base = base_and_origin(global.base.as_deref(), &environment);
@@ -86,9 +84,9 @@ impl RunAnywhere for ConfigArgs {
         let (outcome, warnings) = config(&root, base, &environment, variables, flags);
         let failure = outcome.failures.first();
         let code = failure.map_or(exit_code::DONE, |error| error.code.exit);
-        let printer = cmd.printer;
+        let printer = &cmd.printer;
         if printer.json {
-            printer.result(&partial(name, code, &outcome, &warnings, failure));
+            cmd.document(code, &outcome, &warnings, failure);
         } else if let Some(written) = written {
             printer.talk(&written);
         } else {
@@ -96,7 +94,7 @@ impl RunAnywhere for ConfigArgs {
         }
         cmd.warn(&warnings);
         for problem in &outcome.failures {
-            printer.failure(&words::error(problem, printer.err_paint()));
+            printer.error(problem);
         }
         Ok(code)
     }

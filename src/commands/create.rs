@@ -8,40 +8,31 @@ use clap::ValueEnum;
 use clap::builder::PossibleValue;
 use strum::VariantArray as _;
 
-use crate::answer::contract as contract_view;
-use crate::answer::contract::{ContractDocument, ContractForm};
+use crate::answer::contract::{self as contract_view, ContractDocument, ContractForm};
 use crate::answer::format::{count, size};
-use crate::answer::words::{self, count_files, evicted, join};
-use crate::answer::{Done, Out, Text, outln, talkln};
+use crate::answer::words::{count_files, eviction_lines, join};
 use crate::base::cut_list::and_more;
 use crate::base::shell_word::shell_word;
 use crate::base::text::{escape, escape_path};
 use crate::base::time;
-use crate::commands::lists;
-use crate::commands::select_args::bytes_of;
+use crate::commands::args::{self, ContractArgs, bytes_of, call};
+use crate::commands::prelude::*;
+use crate::error::Code;
 use crate::error::sentence::{CommandWords, Sentence};
-use crate::error::{Code, Error, Result};
 use crate::model::checkpoint::record::Record;
 use crate::model::checkpoint::terms::{CheckpointTerms, CheckpointType, Expiry};
-use crate::model::json::{JsonSchema, Serialize};
 use crate::model::state::database::Database;
 use crate::model::state::scope::Scope;
 use crate::model::state::state_document::StateDocument;
 use crate::ops::capture::left_out::LeftOut;
-use crate::ops::context::Context;
-use crate::ops::contract::audit;
-use crate::ops::contract::create_contract;
+use crate::ops::contract::{audit, create_facts};
 use crate::ops::create::command::{create, tidy};
 use crate::ops::create::options::{
     CreateOptions, check_names_nothing_else, checked_text, is_enabled, parse_scope,
 };
 use crate::ops::create::outcome::{CreateOutcome, Skipped};
 use crate::ops::database::{backup, database_names};
-use crate::ops::warning::Warning;
-use crate::shell::command_context::CommandContext;
-use crate::shell::contract::{ContractArgs, call};
-use crate::shell::exit_code;
-use crate::shell::run::{Command, Ended, Properties};
+use crate::shell::run::{Ended, unanswered};
 use crate::shell::terminal::printer;
 
 /// Record the directory as a new checkpoint
@@ -342,20 +333,21 @@ impl Command for CreateArgs {
     fn properties(&self) -> Properties {
         Properties {
             contract: self.contract.wanted(),
+            left_by_a_signal: Some("no checkpoint was made"),
             ..Properties::LONG
         }
     }
 
     fn run(mut self, context: &Context, cmd: &CommandContext<'_>) -> Result<Done<CreateAnswer>> {
-        let scope = (!self.scope.is_empty()).then(|| lists::expand(&self.scope));
-        let state = self.state_file.as_deref().map(lists::content);
+        let scope = (!self.scope.is_empty()).then(|| args::expand(&self.scope));
+        let state = self.state_file.as_deref().map(args::content);
         let (scope, state) = (scope.transpose()?, state.transpose()?);
         self.take_words(context, cmd.words)?;
         let (wants, has_reason) = (self.contract, self.reason.is_some());
         let required = self.require;
         let mut outcome = create(context, &self.resolve(context, scope, state)?)?;
         let contract = wants.contract.then(|| {
-            let facts = create_contract::of_create(context, &outcome)?;
+            let facts = create_facts::of_create(context, &outcome)?;
             let (facts, call) = (facts.as_ref(), call(context, cmd));
             Ok(contract_view::document(facts, &outcome, has_reason, &call))
         });
@@ -375,13 +367,9 @@ impl Command for CreateArgs {
                 )
             })
         });
-        let exit = match &error {
-            Some(error) => error.code.exit,
-            // A new checkpoint that cannot be read back is damaged.
-            None if contract.as_ref().is_some_and(|made| !made.is_proven()) => exit_code::DAMAGED,
-            None if outcome.lacks_something() => exit_code::PARTIAL,
-            None => exit_code::DONE,
-        };
+        let is_partial = outcome.lacks_something();
+        // A new checkpoint that cannot be read back is damaged.
+        let is_damaged = contract.as_ref().is_some_and(|made| !made.is_proven());
         let warnings = std::mem::take(&mut outcome.warnings);
         let answer = CreateAnswer {
             created: outcome.skipped.is_none(),
@@ -395,11 +383,10 @@ impl Command for CreateArgs {
             duration_ms: cmd.started.elapsed().as_millis(),
             outcome,
         };
-        Ok(Done {
-            exit,
-            error,
-            ..Done::new(answer, warnings)
-        })
+        Ok(Done::new(answer, warnings)
+            .exit_if(is_partial, exit_code::PARTIAL)
+            .exit_if(is_damaged, exit_code::DAMAGED)
+            .but(error))
     }
 
     /// Tidies up, and adds a line to the audit trail if that is enabled.
@@ -417,7 +404,7 @@ impl Command for CreateArgs {
             ended.is_err_and(|error| [Code::UNSAFE_ROOT, Code::ROOT_MISSING].contains(&error.code));
         if context.settings.audit && !is_nowhere {
             let code = ended.map_or_else(|error| error.code.exit, |done| done.exit);
-            let failed = |_| exit_code::unanswered(code, exit_code::FAILED);
+            let failed = |_| unanswered(code, exit_code::FAILED);
             let exit = printer::lost().map_or(code, failed);
             let made = ended.is_ok_and(|done| done.answer.created);
             late.extend(audit::note(context, cmd.words, exit, made));
@@ -429,7 +416,7 @@ impl Command for CreateArgs {
 
 /// Prints what `--quiet` must not hide: that no checkpoint was made, or a partial one.
 fn insist(cmd: &CommandContext<'_>, done: &Done<CreateAnswer>) {
-    let (outcome, paint) = (&done.answer.outcome, cmd.printer.err_paint());
+    let outcome = &done.answer.outcome;
     if cmd.printer.json {
         return;
     }
@@ -444,12 +431,11 @@ fn insist(cmd: &CommandContext<'_>, done: &Done<CreateAnswer>) {
         cmd.printer.quiet && (skipped || is_partial)
     };
     for warning in done.warnings.iter().filter(must_show) {
-        cmd.printer.failure(&words::warning(warning, paint));
+        cmd.printer.warning(warning);
     }
     let partial = outcome.checkpoint.as_ref().filter(|_| outcome.is_partial());
     if let Some(id) = partial.map(|checkpoint| checkpoint.id) {
-        let warning = words::warning(&Warning::IsPartial { id }, paint);
-        cmd.printer.failure(&warning);
+        cmd.printer.warning(&Warning::IsPartial { id });
     }
 }
 
@@ -473,10 +459,10 @@ impl CreateAnswer {
         let (outcome, counts) = (&self.outcome, &self.outcome.counts);
         let (files, bytes) = (count_files(counts.files), size(counts.content_bytes));
         let (reason, source) = (escape(&record.reason), escape(&record.source));
-        let (added, changed, deleted) = (counts.added, counts.changed, counts.deleted);
+        let (added, modified, deleted) = (counts.added, counts.modified, counts.deleted);
         talkln!(
             out,
-            "{reason} ({source}): +{added} ~{changed} -{deleted}, {files}, {bytes}, {} ms",
+            "{reason} ({source}): +{added} ~{modified} -{deleted}, {files}, {bytes}, {} ms",
             self.duration_ms
         );
         if !outcome.databases.is_empty() {
@@ -489,7 +475,8 @@ impl CreateAnswer {
         if let Some(dir) = &outcome.copies {
             talkln!(out, "copies in {}", escape_path(dir));
         }
-        out.talk.push_str(&evicted(&outcome.evicted));
+        out.talk
+            .push_str(&eviction_lines("evicted", &outcome.evicted));
     }
 }
 

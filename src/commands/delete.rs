@@ -1,18 +1,15 @@
 //! `delete`: drops checkpoints, or a whole store.
 
 use crate::answer::format::{count, size};
-use crate::answer::{Done, Out, Text, outln, talkln};
 use crate::base::text::{escape, escape_path};
 use crate::base::time::{self, local_minutes};
-use crate::commands::select_args::{PlanArgs, write_plan};
-use crate::error::Result;
+use crate::commands::args::{PlanArgs, write_plan};
+use crate::commands::prelude::*;
 use crate::error::sentence::CommandWords;
-use crate::ops::context::Context;
-use crate::ops::maintain::delete::{DeleteOptions, DeleteOutcome, ToDelete, delete};
+use crate::ops::maintain::delete::{
+    DeleteOptions, DeleteOutcome, DeletedWithStore, ToDelete, delete,
+};
 use crate::ops::maintain::delete_store::delete_store;
-use crate::shell::command_context::CommandContext;
-use crate::shell::exit_code;
-use crate::shell::run::{Command, Properties};
 
 /// Maximum number of checkpoints listed in a question.
 const LISTED_CHECKPOINTS: usize = 20;
@@ -71,7 +68,7 @@ impl Command for DeleteArgs {
             force: self.force,
         };
         let mut ask = |planned: &DeleteOutcome| {
-            let mut out = cmd.out(context);
+            let mut out = cmd.printer.out(context);
             let summary = write_question(planned, &mut out);
             cmd.ask(context, &summary, &out.talk)
         };
@@ -83,14 +80,7 @@ impl Command for DeleteArgs {
         outcome.again = Some(again);
         let warnings = std::mem::take(&mut outcome.warnings);
         let is_left = outcome.whole_store && !outcome.dry_run && outcome.bytes_after > 0;
-        Ok(Done {
-            exit: if is_left {
-                exit_code::PARTIAL
-            } else {
-                exit_code::DONE
-            },
-            ..Done::new(outcome, warnings)
-        })
+        Ok(Done::new(outcome, warnings).exit_if(is_left, exit_code::PARTIAL))
     }
 }
 
@@ -109,13 +99,32 @@ fn write_question(planned: &DeleteOutcome, out: &mut Out<'_>) -> String {
         let (dir, bytes) = (escape_path(&planned.store), size(planned.bytes_before));
         talkln!(out, "  {dir} ({bytes})");
         let root = escape_path(out.context.root.path());
-        format!("the whole store of {root} with {number}")
+        let with = with_store(&planned.with_store);
+        format!("the whole store of {root} with {number}{with}")
     } else {
         number
     };
     out.talk
         .push_str(&format!("Delete {what}? This cannot be taken back."));
     format!("delete {what}")
+}
+
+/// `, 1 pinned, the open workflow w1, the remote origin`.
+fn with_store(with: &DeletedWithStore) -> String {
+    let named = |kind: &str, names: &[String]| {
+        let one = |name: &String| format!(", the {kind} {}", escape(name));
+        names.iter().map(one).collect::<String>()
+    };
+    let pinned = match with.pinned_count {
+        0 => String::new(),
+        pinned => format!(", {pinned} pinned"),
+    };
+    let runs = named("open workflow", &with.open_workflows);
+    let [holds, remotes] = [
+        named("hold", &with.hold_names),
+        named("remote", &with.remote_names),
+    ];
+    [pinned, runs, holds, remotes].concat()
 }
 
 fn line(one: &ToDelete, time: fn(i64) -> String, out: &Out<'_>) -> String {
@@ -151,7 +160,8 @@ impl Text for DeleteOutcome {
             (false, _) => ("Deleted", format!(", {before} → {after}")),
         };
         let store = if self.whole_store {
-            format!(" and the store {}", escape_path(&self.store))
+            let with = with_store(&self.with_store);
+            format!("{with} and the store {}", escape_path(&self.store))
         } else {
             String::new()
         };

@@ -5,21 +5,16 @@ use std::ops::ControlFlow;
 
 use crate::answer::format::count;
 use crate::answer::patch::{self, PatchStyle};
-use crate::answer::{Done, Out, Text, talkln};
-use crate::base::quoting::quoted;
-use crate::commands::select_args::{GlobArgs, bytes_of};
-use crate::error::Result;
+use crate::base::git_quoting::quoted;
+use crate::commands::args::{GlobArgs, bytes_of};
+use crate::commands::prelude::*;
 use crate::model::difference::{ChangeKind, Differing, OtherDifferences};
-use crate::model::json::{JsonSchema, Octal, Serialize};
+use crate::model::json::Octal;
 use crate::model::state::entry::{RWX_BITS, WhyNot};
 use crate::ops::browse::diff::compare::{DiffOutcome, diff};
 use crate::ops::browse::diff::file_diff::{Detail, FileDiff, PatchOptions};
-use crate::ops::context::Context;
 use crate::ops::restore::restore_paths;
 use crate::ops::select::words::TypedWords;
-use crate::shell::command_context::CommandContext;
-use crate::shell::exit_code;
-use crate::shell::run::{Command, Properties};
 
 /// Compare two checkpoints, or a checkpoint with the directory
 ///
@@ -136,19 +131,12 @@ pub fn done<A>(
     asked_and_different: bool,
     answer: impl FnOnce(DiffOutcome) -> A,
 ) -> Done<A> {
-    let error = outcome.failure();
-    let exit = match &error {
-        Some(_) => exit_code::DAMAGED,
-        None if asked_and_different => exit_code::DIFFERENT,
-        None if outcome.is_partial() => exit_code::PARTIAL,
-        None => exit_code::DONE,
-    };
+    let (error, is_partial) = (outcome.failure(), outcome.is_partial());
     let warnings = std::mem::take(&mut outcome.warnings);
-    Done {
-        exit,
-        error,
-        ..Done::new(answer(outcome), warnings)
-    }
+    Done::new(answer(outcome), warnings)
+        .exit_if(is_partial, exit_code::PARTIAL)
+        .exit_if(asked_and_different, exit_code::DIFFERENT)
+        .but(error)
 }
 
 /// Prints a patch file by file, or keeps it for an answer in JSON.
@@ -168,7 +156,7 @@ impl<'c> PatchWriter<'c> {
     }
 
     pub fn write(&mut self, file: &FileDiff) -> ControlFlow<()> {
-        let printer = self.cmd.printer;
+        let printer = &self.cmd.printer;
         let style = PatchStyle {
             paint: printer.out_paint(),
             is_for_terminal: printer.for_a_person(),
@@ -198,7 +186,7 @@ impl DiffArgs {
         let letter = match file.change {
             ChangeKind::Added => "A",
             ChangeKind::Deleted => "D",
-            ChangeKind::Changed | ChangeKind::Mode => "M",
+            ChangeKind::Modified | ChangeKind::Mode => "M",
             ChangeKind::Type => "T",
         };
         let lead = if self.name_status {

@@ -2,16 +2,10 @@
 
 use crate::agent::doctor::{DoctorOutcome, HealthLevel, doctor};
 use crate::answer::format::count;
-use crate::answer::place::placed_sentence;
-use crate::answer::{Done, Out, Text, outln, talkln};
+use crate::commands::prelude::*;
 use crate::commands::setup;
 use crate::config::settings::OwnFile;
-use crate::error::Result;
 use crate::error::sentence::Sentence;
-use crate::ops::context::Context;
-use crate::shell::command_context::CommandContext;
-use crate::shell::exit_code;
-use crate::shell::run::{Command, Properties};
 
 /// Look at the directory, its store and the agents, and say what is wrong
 ///
@@ -34,18 +28,16 @@ impl Command for DoctorArgs {
         let program = setup::program(cmd).unwrap_or_default();
         let mut outcome = doctor(context, &program, self.fix)?;
         for check in &mut outcome.checks {
-            let advice = check.advice.take().map(placed_sentence);
+            let advice = check
+                .advice
+                .take()
+                .map(|advice| cmd.printer.place.sentence(advice));
             check.command = advice.as_ref().and_then(Sentence::to_run);
             check.remedy = advice.map(|advice| advice.to_string());
         }
         let warnings = std::mem::take(&mut outcome.warnings);
-        Ok(Done {
-            exit: match outcome.problem_count {
-                0 => exit_code::DONE,
-                _ => exit_code::FAILED,
-            },
-            ..Done::new(outcome, warnings)
-        })
+        let is_wrong = outcome.problem_count > 0;
+        Ok(Done::new(outcome, warnings).exit_if(is_wrong, exit_code::FAILED))
     }
 }
 

@@ -3,15 +3,11 @@
 use std::path::PathBuf;
 
 use crate::answer::format::{checkpoints, size};
-use crate::answer::{Done, Out, Text, outln};
 use crate::base::text::escape_path;
-use crate::error::{Error, Result};
-use crate::ops::context::Context;
+use crate::commands::prelude::*;
+use crate::commands::remote::transferred;
 use crate::ops::transfer::export::{ExportBundleOptions, ExportOutcome, ExportTarget, export};
-use crate::shell::command_context::CommandContext;
 use crate::shell::environment;
-use crate::shell::exit_code::transferred;
-use crate::shell::run::{Command, Properties};
 use crate::shell::terminal::printer::StdoutSink;
 
 /// Write checkpoints into a file that another machine can import
@@ -61,7 +57,7 @@ impl Command for ExportBundleArgs {
             host: environment::host_name(),
             ..ExportBundleOptions::default()
         };
-        let mut sink = StdoutSink::new(cmd.printer);
+        let mut sink = StdoutSink::new(cmd.printer.clone());
         let target = if is_stream {
             ExportTarget::Stream(&mut sink)
         } else {

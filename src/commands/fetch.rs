@@ -1,14 +1,9 @@
 //! `fetch`: brings the checkpoints of a remote.
 
 use crate::answer::format::{checkpoints, count};
-use crate::answer::{Done, Out, Text, outln};
-use crate::commands::remote::GitArgs;
-use crate::error::Result;
-use crate::ops::context::Context;
+use crate::commands::prelude::*;
+use crate::commands::remote::{GitArgs, transferred};
 use crate::ops::transfer::fetch::{FetchOutcome, fetch};
-use crate::shell::command_context::CommandContext;
-use crate::shell::exit_code::transferred;
-use crate::shell::run::{Command, Properties};
 
 /// Bring what others pushed to a remote
 ///

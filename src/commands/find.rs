@@ -4,21 +4,16 @@ use std::ffi::OsString;
 use std::num::NonZeroUsize;
 
 use crate::answer::format::{count, size};
-use crate::answer::place::placed;
-use crate::answer::{Done, Out, Text, outln, talkln};
 use crate::base::shell_word::shell_word;
 use crate::base::text::{escape, escape_bytes};
 use crate::base::time;
-use crate::commands::select_args::PeriodArgs;
-use crate::error::Result;
+use crate::commands::args::PeriodArgs;
+use crate::commands::prelude::*;
 use crate::ops::browse::find::find_path::{
     FindEvent, FindOutcome, FoundPath, PathChange, TextMatch, find,
 };
 use crate::ops::browse::find::find_text::find_text;
-use crate::ops::context::Context;
 use crate::ops::restore::restore_paths;
-use crate::shell::command_context::CommandContext;
-use crate::shell::run::Command;
 
 /// Maximum number of lines shown of one file.
 const LINES_SHOWN: usize = 10;
@@ -106,7 +101,8 @@ fn write_path(found: &FoundPath, out: &mut Out<'_>) {
         outln!(
             out,
             "  {}",
-            placed(&format!("checkpoint restore {last} {path}"))
+            out.place
+                .advice(&format!("checkpoint restore {last} {path}"))
         );
     }
 }
@@ -117,7 +113,7 @@ fn write_event(event: &FindEvent, width: usize, out: &mut Out<'_>) {
     let word = match event.change {
         PathChange::Added => out.paint.green(&padded),
         PathChange::Deleted => out.paint.red(&padded),
-        PathChange::Changed | PathChange::Mode | PathChange::NotCaptured => {
+        PathChange::Modified | PathChange::Mode | PathChange::NotCaptured => {
             out.paint.yellow(&padded)
         }
     };

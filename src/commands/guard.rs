@@ -2,16 +2,12 @@
 
 use std::ffi::OsString;
 
-use crate::answer::{Done, Out, Text, outln, talkln};
 use crate::base::cut_list::and_more;
 use crate::base::text::escape;
 use crate::base::time::age;
-use crate::commands::lists;
-use crate::error::Result;
-use crate::ops::context::Context;
+use crate::commands::args;
+use crate::commands::prelude::*;
 use crate::ops::contract::guard::{GuardOutcome, guard};
-use crate::shell::command_context::CommandContext;
-use crate::shell::run::Command;
 
 /// Maximum number of paths of a scope that are named.
 const NAMED_PARTS: usize = 5;
@@ -39,7 +35,7 @@ impl Command for GuardArgs {
 
     fn run(self, context: &Context, _: &CommandContext<'_>) -> Result<Done<GuardOutcome>> {
         let scope = (!self.scope.is_empty())
-            .then(|| lists::expand(&self.scope))
+            .then(|| args::expand(&self.scope))
             .transpose()?;
         let (scope, max_age) = (scope.as_deref(), self.max_age.as_deref());
         guard(context, scope, max_age, self.exact).map(Done::from)

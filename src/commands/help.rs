@@ -2,14 +2,10 @@
 
 use clap::Command as Grammar;
 
-use crate::answer::{envelope as envelope_view, topics};
 use crate::base::interrupt::Interrupt;
-use crate::config::environment::Environment;
-use crate::error::{Error, Result};
-use crate::shell::command_context::CommandContext;
-use crate::shell::run::RunAnywhere;
+use crate::commands::prelude::*;
 use crate::shell::terminal::pager::PagerOutput;
-use crate::shell::{exit_code, grammar, signals};
+use crate::shell::{grammar, signals};
 
 /// Show the help of a command, or a page about a topic
 ///
@@ -26,13 +22,16 @@ impl RunAnywhere for HelpArgs {
     fn run(self, cmd: &CommandContext<'_>, environment: Environment) -> Result<u8> {
         let text = text(&self.words, &(cmd.grammar)())?;
         if cmd.printer.json {
-            cmd.printer
-                .result(&envelope_view::text_answer("help", &text));
+            cmd.print_text(&text);
             return Ok(exit_code::DONE);
         }
         let interrupt = Interrupt::default();
         signals::install(&interrupt);
-        let mut output = PagerOutput::new(cmd.printer, environment.pager.as_deref(), &interrupt);
+        let mut output = PagerOutput::new(
+            cmd.printer.clone(),
+            environment.pager.as_deref(),
+            &interrupt,
+        );
         let _ = output.write(text.as_bytes());
         Ok(exit_code::DONE)
     }
@@ -41,8 +40,8 @@ impl RunAnywhere for HelpArgs {
 fn text(words: &[String], whole: &Grammar) -> Result<String> {
     let page = match words {
         [topic] if topic == "options" => Some(grammar::help_of_options(whole)),
-        [topic] if topic == "topics" => Some(topics::overview()),
-        [topic] => topics::page(topic).map(str::to_owned),
+        [topic] if topic == "topics" => Some(overview()),
+        [topic] => page(topic).map(str::to_owned),
         _ => None,
     };
     page.or_else(|| grammar::help_of(whole, words))
@@ -50,7 +49,59 @@ fn text(words: &[String], whole: &Grammar) -> Result<String> {
             Error::usage(format!(
                 "'{}' is neither a command nor a topic; the topics: {}",
                 words.join(" "),
-                topics::names().join(", ")
+                topic_names().join(", ")
             ))
         })
+}
+
+/// Topics and pages, in the order in which a newcomer needs them. None has the name of a command.
+const TOPICS: [(&str, &str); 12] = [
+    ("selectors", include_str!("../docs/selectors.md")),
+    ("history", include_str!("../docs/history.md")),
+    ("recovery", include_str!("../docs/recovery.md")),
+    (
+        "what-is-captured",
+        include_str!("../docs/what-is-captured.md"),
+    ),
+    ("scoped", include_str!("../docs/scoped.md")),
+    ("workflows", include_str!("../docs/workflows.md")),
+    ("agents", include_str!("../docs/agents.md")),
+    ("json", include_str!("../docs/json.md")),
+    ("configuration", include_str!("../docs/configuration.md")),
+    ("performance", include_str!("../docs/performance.md")),
+    ("platforms", include_str!("../docs/platforms.md")),
+    ("remotes", include_str!("../docs/remotes.md")),
+];
+
+pub fn topic_names() -> Vec<&'static str> {
+    TOPICS.iter().map(|(name, _)| *name).collect()
+}
+
+fn page(topic: &str) -> Option<&'static str> {
+    TOPICS
+        .iter()
+        .find(|(name, _)| *name == topic)
+        .map(|(_, page)| *page)
+}
+
+/// Returns a page that names all the others.
+fn overview() -> String {
+    let mut page = "Pages of 'checkpoint help TOPIC':\n\n".to_owned();
+    for (name, title) in titles() {
+        page.push_str(&format!("  {name:<17} {title}\n"));
+    }
+    page + "\nOther commands: man, schema, and for workflows: phase, task\n"
+}
+
+/// Returns the topics with the titles of their pages.
+pub fn titles() -> impl Iterator<Item = (&'static str, &'static str)> {
+    TOPICS.iter().map(|(name, page)| {
+        (
+            *name,
+            page.lines()
+                .next()
+                .unwrap_or_default()
+                .trim_start_matches("# "),
+        )
+    })
 }

@@ -1,13 +1,9 @@
 //! `hold` and `release`: keep checkpoints from being made for a while.
 
-use crate::answer::{Done, Out, Text, outln, talkln};
-use crate::base::text::escape;
+use crate::base::shell_word::shell_word;
 use crate::base::time::utc_seconds;
-use crate::error::Result;
-use crate::ops::context::Context;
+use crate::commands::prelude::*;
 use crate::ops::contract::hold::{HoldOutcome, ReleaseOutcome, hold, release};
-use crate::shell::command_context::CommandContext;
-use crate::shell::run::{Command, Properties};
 
 /// Refuse new checkpoints until the hold is released
 ///
@@ -52,7 +48,10 @@ impl Command for ReleaseArgs {
 impl Text for HoldOutcome {
     fn write(&self, out: &mut Out<'_>) {
         let done = if self.renewed { "Renewed hold" } else { "Hold" };
-        let (name, end) = (escape(&self.hold.name), utc_seconds(self.hold.end_ms));
+        let (name, end) = (
+            shell_word(self.hold.name.as_bytes()),
+            utc_seconds(self.hold.end_ms),
+        );
         outln!(out, "{done} {name} until {end} UTC.");
     }
 }
@@ -60,7 +59,7 @@ impl Text for HoldOutcome {
 impl Text for ReleaseOutcome {
     fn write(&self, out: &mut Out<'_>) {
         if let Some(hold) = &self.hold {
-            outln!(out, "Released {}.", escape(&hold.name));
+            outln!(out, "Released {}.", shell_word(hold.name.as_bytes()));
         } else {
             talkln!(out, "no hold is active");
         }

@@ -8,27 +8,23 @@ use std::time::{Duration, Instant};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use strum::VariantArray as _;
 
-use crate::agent::dialect::answer::{self, HookAnswer};
-use crate::agent::dialect::event::{AgentEvent, AgentName};
-use crate::agent::dialect::read;
-use crate::agent::hook::handle::{self, EventWork};
-use crate::agent::hook::marks::{Beginning, Marks};
+use crate::agent::dialect::{self, AgentEvent, AgentName, HookAnswer};
+use crate::agent::hook::{self, EventWork};
+use crate::agent::marks::{Beginning, Marks};
 use crate::answer::format::Paint;
+use crate::answer::place::PlaceWords;
 use crate::answer::words;
 use crate::base::interrupt::Interrupt;
 use crate::base::json::is_json;
-use crate::config::environment::{Environment, base};
+use crate::commands::prelude::*;
+use crate::config::environment::base;
 use crate::config::settings::OwnFile;
-use crate::error::{Code, Error, Result};
+use crate::error::Code;
 use crate::model::session::provenance::Moment;
-use crate::ops::context::Context;
 use crate::ops::find_root::Place;
-use crate::ops::warning::Warning;
-use crate::shell::command_context::{self, CommandContext};
-use crate::shell::global::GlobalArgs;
-use crate::shell::run::RunAnywhere;
+use crate::shell::command_context;
+use crate::shell::environment::{self, GlobalArgs};
 use crate::shell::terminal::printer;
-use crate::shell::{environment, exit_code};
 
 /// Handle one event of an agent, read as JSON from stdin
 ///
@@ -116,17 +112,17 @@ impl HookArgs {
         interrupt: Interrupt,
         reports: &Sender<Report>,
     ) -> Option<String> {
-        let event = read::parse(&read_event()?, self.agent)?;
+        let event = dialect::parse(&read_event()?, self.agent)?;
         let limit = match event.moment {
             _ if self.first => FIRST_LIMIT,
             Moment::Interrupted | Moment::SessionEnd => SHORT_LIMIT,
             _ => USUAL_LIMIT,
         };
         let mut whole = HookAnswer {
-            ask: handle::question(&event),
+            ask: hook::question(&event),
             ..HookAnswer::default()
         };
-        let _ = reports.send(Report::Limit(limit, answer::render(&event, &whole)));
+        let _ = reports.send(Report::Limit(limit, dialect::render(&event, &whole)));
         let environment = environment::read();
         let base = base(global.base.as_deref(), &environment).unwrap_or_default();
         let call = PlacedEvent {
@@ -143,7 +139,7 @@ impl HookArgs {
             whole.message = whole.message.or(answer.message);
             whole.context = whole.context.or(answer.context);
         }
-        answer::render(&call.event, &whole)
+        dialect::render(&call.event, &whole)
     }
 }
 
@@ -214,7 +210,7 @@ impl PlacedEvent {
         let event = &self.event;
         let temporary = environment::temporary_dir();
         let words = |error: &Error| {
-            let words = words::error(error, Paint::default());
+            let words = words::error(error, &PlaceWords::default(), Paint::default());
             words.trim().trim_start_matches("checkpoint: ").to_owned()
         };
         let opened = self.open(place).and_then(|context| {
@@ -232,7 +228,7 @@ impl PlacedEvent {
             }
             Err(error) => {
                 let marks = Marks::of(&temporary, &place.dir, event);
-                return handle::unopened(&marks, &error, &words(&error));
+                return hook::unopened(&marks, &error, &words(&error));
             }
         };
         if let Some(mark) = &self.mark
@@ -257,7 +253,7 @@ impl PlacedEvent {
         let mark = self.mark.as_ref();
         mark.filter(|_| event.moment == Moment::SessionEnd)
             .map(Beginning::forget);
-        handle::log(&context, event, &handled.done, began.elapsed());
+        hook::log(&context, event, &handled.done, began.elapsed());
         handled.answer
     }
 }

@@ -5,14 +5,10 @@ use std::io::{BufRead, BufReader, IsTerminal as _, stdin};
 use std::path::PathBuf;
 
 use crate::answer::format::{checkpoints, count};
-use crate::answer::{Done, Out, Text, outln};
 use crate::base::text::escape_path;
-use crate::error::{Error, Result};
-use crate::ops::context::Context;
+use crate::commands::prelude::*;
+use crate::commands::remote::transferred;
 use crate::ops::transfer::import::{ImportOutcome, import};
-use crate::shell::command_context::CommandContext;
-use crate::shell::exit_code::transferred;
-use crate::shell::run::{Command, Properties};
 
 /// Bytes read from a bundle at a time.
 const READ_BYTES: usize = 1 << 20;

@@ -5,20 +5,16 @@ use std::ffi::OsString;
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 
 use crate::answer::table::{self, Screen};
-use crate::answer::{Done, Either, Out, Text, outln};
-use crate::commands::select_args::{PeriodArgs, bytes_of};
+use crate::commands::args::{PeriodArgs, bytes_of};
+use crate::commands::prelude::*;
 use crate::commands::stores;
-use crate::error::Result;
 use crate::model::checkpoint::manifest;
 use crate::model::checkpoint::record::{Checkpoint, CheckpointKind, DamagedCheckpoint};
 use crate::model::difference::ChangeCounts;
-use crate::model::json::{CheckpointRow, JsonSchema, Serialize, published_as};
+use crate::model::json::{CheckpointRow, published_as};
 use crate::ops::browse::list::{ListOptions, ListOutcome, list};
-use crate::ops::context::Context;
 use crate::ops::maintain::stores::StoreList;
 use crate::ops::select::timeline;
-use crate::shell::command_context::CommandContext;
-use crate::shell::run::{Command, Properties};
 
 /// List the checkpoints, newest first
 ///
@@ -48,9 +44,9 @@ pub struct ListArgs {
     /// Only checkpoints of this kind
     #[arg(long, value_parser = PossibleValuesParser::new(["checkpoint", "safety"]).try_map(|kind| kind.parse::<CheckpointKind>()))]
     pub kind: Option<CheckpointKind>,
-    /// On a terminal, also show the restores, undos and redos
+    /// On a terminal, also show the safety checkpoints of restores, undos and redos
     #[arg(long)]
-    pub restores: bool,
+    pub safety: bool,
     /// Also show how many files each one added, changed and deleted
     #[arg(long)]
     pub stat: bool,
@@ -58,7 +54,7 @@ pub struct ListArgs {
     #[arg(long, value_name = "NAME")]
     pub remote: Option<String>,
     /// List the stores of all directories, with their state
-    #[arg(long, conflicts_with_all = ["limit", "reason", "grep", "path", "source", "session", "since", "until", "kind", "restores", "stat", "remote"])]
+    #[arg(long, conflicts_with_all = ["limit", "reason", "grep", "path", "source", "session", "since", "until", "kind", "safety", "stat", "remote"])]
     pub all: bool,
 }
 
@@ -88,7 +84,7 @@ impl Command for ListArgs {
             period: self.period.resolve(context.now_ms)?,
             kind: self.kind,
             paths: bytes_of(self.path),
-            hides_restores: is_for_a_person && !self.restores && !is_safety,
+            hides_safety: is_for_a_person && !self.safety && !is_safety,
             tells: is_for_a_person,
             counts_changes: self.stat,
         };

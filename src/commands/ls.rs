@@ -2,17 +2,13 @@
 
 use std::ffi::OsString;
 
-use crate::answer::{Done, Out, Text, talkln};
 use crate::base::text::escape_bytes;
-use crate::commands::select_args::{GlobArgs, bytes_of};
-use crate::error::Result;
+use crate::commands::args::{GlobArgs, bytes_of};
+use crate::commands::prelude::*;
 use crate::model::state::entry::Kind;
 use crate::ops::browse::ls::{LsEntry, LsKind, LsOptions, LsOutcome, ls};
-use crate::ops::context::Context;
 use crate::ops::restore::restore_paths;
 use crate::ops::select::words::TypedWords;
-use crate::shell::command_context::CommandContext;
-use crate::shell::run::{Command, Properties};
 
 /// List the files of a checkpoint
 ///
@@ -59,7 +55,7 @@ impl Command for LsArgs {
         if !cmd.printer.json {
             let width = outcome.entries.iter().map(|entry| size(entry).len()).max();
             let lines = outcome.entries.iter().flat_map(|entry| {
-                let path = restore_paths::from_here(&context.root, &entry.path);
+                let path = restore_paths::as_typed(&context.root, &entry.path);
                 let is_dir = entry.kind == LsKind::Directory;
                 let slash = if is_dir { "/" } else { "" };
                 if self.z {

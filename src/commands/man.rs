@@ -5,13 +5,8 @@ use std::path::{Path, PathBuf};
 use clap::Command;
 use clap_mangen::Man;
 
-use crate::commands::completions::print;
-use crate::config::environment::Environment;
-use crate::error::{Error, Result};
-use crate::shell::command_context::CommandContext;
-use crate::shell::exit_code;
+use crate::commands::prelude::*;
 use crate::shell::grammar;
-use crate::shell::run::RunAnywhere;
 
 /// Print a manual page, or write all of them
 ///
@@ -48,7 +43,7 @@ impl RunAnywhere for ManArgs {
                 Error::usage(format!("there is no command '{}'", self.words.join(" ")))
             })?)?
         };
-        print(cmd, "man", &text);
+        cmd.print_text(&text);
         Ok(exit_code::DONE)
     }
 }

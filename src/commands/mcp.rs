@@ -2,10 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::config::environment::Environment;
-use crate::error::{Error, Result};
-use crate::shell::command_context::CommandContext;
-use crate::shell::run::RunAnywhere;
+use crate::commands::prelude::*;
 
 /// Serve the commands as tools, over the Model Context Protocol
 ///

@@ -1,5 +1,6 @@
 //! The commands: one file each, with arguments, what is done, the answer and its words.
 
+pub mod args;
 pub mod bisect;
 pub mod cat;
 pub mod clone;
@@ -18,7 +19,6 @@ pub mod hold;
 pub mod hook;
 pub mod import;
 pub mod list;
-pub mod lists;
 pub mod ls;
 pub mod man;
 pub mod mcp;
@@ -30,7 +30,7 @@ pub mod remote;
 pub mod restore;
 pub mod rewind;
 pub mod reword;
-pub mod select_args;
+
 pub mod setup;
 pub mod show;
 pub mod status;
@@ -39,3 +39,16 @@ pub mod stores;
 pub mod undo;
 pub mod verify;
 pub mod workflow;
+
+/// What nearly every command names.
+mod prelude {
+    pub use crate::answer::{Done, Either, Out, Text};
+    pub(crate) use crate::answer::{outln, talkln};
+    pub use crate::config::environment::Environment;
+    pub use crate::error::{Error, Result, exit_code};
+    pub use crate::model::json::{JsonSchema, Serialize};
+    pub use crate::ops::context::Context;
+    pub use crate::ops::warning::Warning;
+    pub use crate::shell::command_context::CommandContext;
+    pub use crate::shell::run::{Command, Properties, RunAnywhere, RunCommand};
+}

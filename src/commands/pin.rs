@@ -1,11 +1,7 @@
 //! `pin` and `unpin`: exempt a checkpoint from retention, or end that.
 
-use crate::answer::{Done, Out, Text, outln};
-use crate::error::Result;
-use crate::ops::context::Context;
+use crate::commands::prelude::*;
 use crate::ops::maintain::pin::{PinOutcome, set_pinned};
-use crate::shell::command_context::CommandContext;
-use crate::shell::run::{Command, Properties};
 
 /// Protect a checkpoint from eviction and deletion
 #[derive(Clone, Debug, clap::Args)]

@@ -2,17 +2,13 @@
 
 use crate::answer::format::{count, size};
 use crate::answer::words::eviction_lines;
-use crate::answer::{Done, Either, Out, Text, outln, talkln};
 use crate::base::malformed::Malformed;
 use crate::base::time::parse_span;
+use crate::commands::prelude::*;
 use crate::commands::stores;
-use crate::error::Result;
 use crate::model::checkpoint::keep_policy::{KeepReason, PolicyChange};
-use crate::ops::context::Context;
 use crate::ops::maintain::orphans::OrphansOutcome;
 use crate::ops::maintain::prune::{KeepOptions, PruneOutcome, beyond, prune};
-use crate::shell::command_context::CommandContext;
-use crate::shell::run::{Command, Properties};
 
 /// Drop checkpoints beyond the limits, and free their space
 #[derive(Clone, Copy, Debug, clap::Args)]
@@ -111,6 +107,7 @@ impl Command for PruneArgs {
         Properties {
             name: self.orphaned.then_some("prune.orphaned"),
             has_dry_run: true,
+            left_by_a_signal: Some("'checkpoint prune' again frees the rest"),
             ..Properties::LONG
         }
     }
@@ -147,7 +144,9 @@ impl Text for PruneOutcome {
         } else {
             let evicted = count(self.evicted.len(), "checkpoint", "checkpoints");
             let rows = count(self.rows_removed, "row", "rows");
-            outln!(out, "{did}: {evicted}, {rows}, {before} → {after}");
+            // Packs that are merged may take still less.
+            let most = if self.dry_run { "at most " } else { "" };
+            outln!(out, "{did}: {evicted}, {rows}, {before} → {most}{after}");
         }
         out.talk.push_str(&eviction_lines(evict, &self.evicted));
         for kept in self.kept.iter().filter(|_| self.dry_run) {

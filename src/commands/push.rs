@@ -1,15 +1,10 @@
 //! `push`: sends checkpoints to a remote.
 
 use crate::answer::format::{checkpoints, count};
-use crate::answer::{Done, Out, Text, outln};
-use crate::commands::remote::GitArgs;
-use crate::error::Result;
-use crate::ops::context::Context;
+use crate::commands::prelude::*;
+use crate::commands::remote::{GitArgs, transferred};
 use crate::ops::transfer::push::{PushOptions, PushOutcome, push};
-use crate::shell::command_context::CommandContext;
 use crate::shell::environment;
-use crate::shell::exit_code::transferred;
-use crate::shell::run::{Command, Properties};
 
 /// Send new checkpoints to a remote
 ///

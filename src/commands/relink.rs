@@ -3,15 +3,11 @@
 use std::path::PathBuf;
 
 use crate::answer::format::count;
-use crate::answer::{Done, Out, Text, outln};
 use crate::base::text::escape_path;
-use crate::error::Result;
-use crate::ops::context::Context;
+use crate::commands::prelude::*;
 use crate::ops::maintain::moved::RootEvidence;
 use crate::ops::maintain::relink::{RelinkOptions, RelinkOutcome, relink};
-use crate::shell::command_context::CommandContext;
 use crate::shell::environment;
-use crate::shell::run::{Command, Properties};
 
 /// Bring the checkpoints of a moved project here
 ///

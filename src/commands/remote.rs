@@ -6,17 +6,12 @@ use std::time::Duration;
 use clap::Subcommand;
 
 use crate::answer::format::count;
-use crate::answer::{Done, Either, Out, Text, outln, talkln};
 use crate::base::text::escape;
-use crate::error::Result;
-use crate::ops::context::Context;
-use crate::ops::transfer::drop_line::{DropOutcome, drop_line};
+use crate::commands::prelude::*;
 use crate::ops::transfer::remote::{self, RemoteChange, RemoteOutcome, RemoteRow};
 use crate::ops::transfer::remote_git::GitLimits;
-use crate::ops::warning::Warning;
-use crate::shell::command_context::CommandContext;
+use crate::ops::transfer::remove_line::remove_line;
 use crate::shell::environment;
-use crate::shell::run::{Command, Properties};
 
 /// Time in seconds that git may take.
 const TIMEOUT_SECONDS: u64 = 600;
@@ -44,28 +39,24 @@ pub enum RemoteCommand {
     },
     /// List the remotes
     List,
-    /// Forget a remote and what was fetched from it
+    /// Forget a remote and what was fetched from it, or remove one machine's line there
+    ///
+    /// With --line, what that machine pushed is removed on the server, and what was fetched of it
+    /// stays here. A store that wrote it and is in use writes it anew at its next push.
+    /// 'git ls-remote URL' shows all lines.
     Remove {
         #[arg(value_name = "NAME")]
         name: String,
-    },
-    /// Remove one machine's checkpoints from a remote
-    ///
-    /// What was fetched of it stays here. A store that wrote it and is in use writes it anew at its
-    /// next push. 'git ls-remote URL' shows all lines.
-    Drop {
-        #[arg(value_name = "NAME")]
-        name: String,
         /// The ref, as errors name it: refs/lines/DIRECTORY/DEVICE
-        #[arg(value_name = "LINE")]
-        line: String,
+        #[arg(long, value_name = "LINE")]
+        line: Option<String>,
         #[command(flatten)]
         git: GitArgs,
     },
 }
 
 impl Command for RemoteArgs {
-    type Answer = Either<RemoteOutcome, DropOutcome>;
+    type Answer = RemoteOutcome;
 
     fn properties(&self) -> Properties {
         let name = self
@@ -79,7 +70,7 @@ impl Command for RemoteArgs {
     }
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<Done<Self::Answer>> {
-        let done: Done<RemoteOutcome> = match self.command.unwrap_or(RemoteCommand::List) {
+        Ok(match self.command.unwrap_or(RemoteCommand::List) {
             RemoteCommand::Add { name, url } => {
                 let here = environment::absolute(Path::new("."))?;
                 remote::add(context, &name, &url, &here)?.into()
@@ -88,8 +79,14 @@ impl Command for RemoteArgs {
                 let remarks = context.settings.remarks.iter();
                 Done::new(remote::list(context)?, remarks.map(Warning::from).collect())
             }
-            RemoteCommand::Remove { name } => remote::remove(context, &name)?.into(),
-            RemoteCommand::Drop { name, line, git } => {
+            RemoteCommand::Remove {
+                name, line: None, ..
+            } => remote::remove(context, &name)?.into(),
+            RemoteCommand::Remove {
+                name,
+                line: Some(line),
+                git,
+            } => {
                 let consent = |line: &str| {
                     if cmd.global.yes {
                         return Ok(());
@@ -100,11 +97,10 @@ impl Command for RemoteArgs {
                     );
                     cmd.ask(context, &summary, &question)
                 };
-                let dropped = drop_line(context, &name, &line, git.limits(cmd), consent)?;
-                return Ok(Done::new(Either::Second(dropped), Vec::new()));
+                let outcome = remove_line(context, &name, &line, git.limits(cmd), consent)?;
+                Done::new(outcome, Vec::new())
             }
-        };
-        Ok(done.map(Either::First))
+        })
     }
 }
 
@@ -123,26 +119,29 @@ impl Text for RemoteOutcome {
         } in &self.remotes
         {
             let url = escape(url);
-            match self.change {
-                Some(RemoteChange::Added) => outln!(out, "Remote {name} is {url}"),
-                Some(RemoteChange::Removed) => outln!(
+            match (self.change, &self.line) {
+                (Some(RemoteChange::Added), _) => outln!(out, "Remote {name} is {url}"),
+                (Some(RemoteChange::Removed), Some(line)) => {
+                    outln!(out, "Removed {line} at {name}");
+                }
+                (Some(RemoteChange::Removed), None) => outln!(
                     out,
                     "Removed {name} ({url}) from this store; nothing was deleted on the server"
                 ),
-                None if *fetched_lines > 0 => {
+                (None, _) if *fetched_lines > 0 => {
                     let fetched = count(*fetched_lines, "line", "lines");
                     outln!(out, "{name}  {url}  ({fetched} fetched)");
                 }
-                None => outln!(out, "{name}  {url}"),
+                (None, _) => outln!(out, "{name}  {url}"),
             }
         }
     }
 }
 
-impl Text for DropOutcome {
-    fn write(&self, out: &mut Out<'_>) {
-        outln!(out, "Removed {} at {}", self.line, self.remote);
-    }
+/// Ends a transfer: partial if one of several checkpoints or lines was left behind.
+pub fn transferred<A>((answer, warnings): (A, Vec<Warning>)) -> Done<A> {
+    let is_partial = warnings.iter().any(Warning::leaves_something);
+    Done::new(answer, warnings).exit_if(is_partial, exit_code::PARTIAL)
 }
 
 /// Options of the commands that run git.

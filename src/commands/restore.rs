@@ -3,42 +3,36 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use crate::answer::contract::{ContractDocument, ContractForm};
+use crate::answer::contract::{self, ContractDocument, ContractForm};
 use crate::answer::format::Paint;
 use crate::answer::plan::{self, Tense};
 use crate::answer::table::state_words;
-use crate::answer::{Done, Out, Text, outln, talkln};
-use crate::answer::{restore_contract as contract_view, words};
+use crate::answer::words;
 use crate::base::cut_list::and_more;
 use crate::base::interrupt::Interrupt;
 use crate::base::json::embedded;
 use crate::base::text::{escape, escape_path};
 use crate::base::time::ago;
+use crate::commands::args::{self, ContractArgs, GlobArgs, PlanArgs, bytes_of, call, write_plan};
 use crate::commands::diff::DiffArgs;
-use crate::commands::lists;
-use crate::commands::select_args::{GlobArgs, PlanArgs, bytes_of, write_plan};
+use crate::commands::prelude::*;
 use crate::config::settings::OwnFile;
 use crate::error::sentence::{CommandWords, Sentence};
-use crate::error::{Error, Result};
 use crate::model::checkpoint::record::Verb;
 use crate::model::command_end::CommandEnd;
-use crate::model::json::{JsonSchema, Serialize, patterns};
+use crate::model::json::patterns;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::ops::browse::list::{self, ListOptions};
-use crate::ops::context::Context;
 use crate::ops::contract::restore_contract;
 use crate::ops::restore::commands as restore_op;
 use crate::ops::restore::restore_options::{
     CommonOptions, DatabaseFate, DatabaseReport, RestoreOptions, RestoreOutcome,
 };
 use crate::ops::select::words::TypedWords;
-use crate::shell::command_context::CommandContext;
-use crate::shell::contract::{ContractArgs, call};
-use crate::shell::run::{Command, Properties, RunCommand};
-use crate::shell::terminal::picker::{PickedItem, Picker, PickerChoice};
-use crate::shell::terminal::{keyboard, progress};
-use crate::shell::{environment, exit_code};
+use crate::shell::environment;
+use crate::shell::terminal::picker::{self, PickedItem, Picker, PickerChoice};
+use crate::shell::terminal::progress;
 
 /// Maximum number of paths of one kind in a question, and of those that changed since a step.
 const LISTED_PATHS: usize = 10;
@@ -68,7 +62,7 @@ pub struct RestoreArgs {
     /// New or empty directory to write to, instead of changing this one
     #[arg(long, value_name = "DIR", conflicts_with_all = ["overlay", "verify", "contract"])]
     pub to: Option<PathBuf>,
-    /// Shell command to run afterwards; if it fails, exit with 5
+    /// Shell command to run in the root afterwards; if it fails, exit with 5
     #[arg(long, value_name = "CMD", conflicts_with_all = ["dry_run", "contract"], value_parser = clap::builder::NonEmptyStringValueParser::new())]
     pub check: Option<String>,
     /// Finish an interrupted restore
@@ -131,9 +125,9 @@ impl RestoreArgs {
     /// # Errors
     /// A list cannot be read.
     fn typed(&self, cmd: &CommandContext<'_>) -> Result<TypedWords> {
-        let is_list = |word: &OsString| lists::is_list(word.as_encoded_bytes());
+        let is_list = |word: &OsString| args::is_list(word.as_encoded_bytes());
         let (lists, words): (Vec<_>, Vec<_>) = self.words.iter().cloned().partition(is_list);
-        let listed = lists::expand(&lists)?;
+        let listed = args::expand(&lists)?;
         let to = self.to.clone().map(PathBuf::into_os_string);
         let valued = [
             ("--glob", self.globs.globs.clone()),
@@ -265,8 +259,7 @@ pub(super) fn pick(
         let mut args = DiffArgs::default();
         args.words.push(id.to_hex().into());
         if let Err(why) = RunCommand::run(args, context, cmd) {
-            let error = words::error(&why, cmd.printer.err_paint());
-            cmd.printer.failure(&error);
+            cmd.printer.error(&why);
         }
     };
     Picker {
@@ -294,7 +287,7 @@ pub(super) fn consent(
         return Ok(());
     }
     if chosen.is_some() {
-        keyboard::forget_typed();
+        picker::forget_typed();
     }
     let counts = plan::counts(&planned.plan, &planned.databases, Tense::Planned);
     let summary = match planned.since.as_deref() {
@@ -386,7 +379,7 @@ pub(super) fn answer(
         let facts = restore_contract::of_restore(context, &outcome)?;
         is_partial |= !(facts.is_match() || outcome.dry_run || facts.is_values_alone);
         let call = call(context, cmd);
-        let document = contract_view::document(&outcome, &facts, values.as_deref(), &call);
+        let document = contract::restore_document(&outcome, &facts, values.as_deref(), &call);
         contract = Some(document);
     }
     let warnings = std::mem::take(&mut outcome.warnings);
@@ -399,14 +392,7 @@ pub(super) fn answer(
         again,
         agent: None,
     };
-    Ok(Done {
-        exit: if is_partial {
-            exit_code::PARTIAL
-        } else {
-            exit_code::DONE
-        },
-        ..Done::new(answer, warnings)
-    })
+    Ok(Done::new(answer, warnings).exit_if(is_partial, exit_code::PARTIAL))
 }
 
 /// Runs the check. The restore is printed before, or in JSON together with the check.
@@ -428,23 +414,15 @@ fn checked(
             let (signal, done) = (error.signal().unwrap_or_default(), state_after(outcome));
             return Err(Error::interrupted_late(signal, &done, way_back(outcome)));
         }
-        ended => ended
-            .inspect_err(|why| {
-                let paint = cmd.printer.err_paint();
-                cmd.printer.failure(&words::error(why, paint));
-            })
-            .ok(),
+        ended => ended.inspect_err(|why| cmd.printer.error(why)).ok(),
     };
     let ok = exit.is_some_and(CommandEnd::is_success);
-    if !ok {
-        done.exit = exit_code::PARTIAL;
-    }
     done.answer.check = Some(Check {
         command_line,
         exit,
         ok,
     });
-    Ok(done)
+    Ok(done.exit_if(!ok, exit_code::PARTIAL))
 }
 
 /// Describes the state after a check that failed.
@@ -592,7 +570,7 @@ fn write_nothing(outcome: &RestoreOutcome, out: &mut Out<'_>) {
 /// Lists files that stay although the target lacks them.
 fn write_stays(outcome: &RestoreOutcome, out: &mut Out<'_>) {
     for path in &outcome.plan.left_alone {
-        talkln!(out, "left unchanged: {path}: no checkpoint holds it");
+        talkln!(out, "left unchanged: {path}: it is not captured");
     }
 }
 
@@ -614,13 +592,13 @@ fn write_done(outcome: &RestoreOutcome, out: &mut Out<'_>) {
     }
     let safety = outcome.safety.as_ref();
     let safety = safety.map(|safety| safety.id.short()).unwrap_or_default();
-    let asked_for = if outcome.paths.is_empty() {
-        patterns(outcome.filter.only.as_ref())
-    } else {
-        outcome.paths.iter().map(RelPath::to_string).collect()
-    };
+    let plan = &outcome.plan;
+    let (gone, held): (Vec<_>, Vec<_>) = (outcome.paths.iter())
+        .partition(|path| plan.delete.contains_key(path) || plan.remove_dirs.contains(path));
+    let mut asked_for = patterns(outcome.filter.only.as_ref());
+    asked_for.extend(held.into_iter().map(RelPath::to_string));
     let mut named = String::new();
-    if asked_for.is_empty() || outcome.verb != Verb::Restore {
+    if asked_for.is_empty() && gone.is_empty() || outcome.verb != Verb::Restore {
         outln!(
             out,
             "Restored to checkpoint {target}. Safety checkpoint created at `{safety}` — use this to undo the restore."
@@ -629,6 +607,12 @@ fn write_done(outcome: &RestoreOutcome, out: &mut Out<'_>) {
         named = format!("safety checkpoint {safety}; ");
         for path in asked_for {
             outln!(out, "Restored `{path}` from checkpoint {target}.");
+        }
+        for path in gone {
+            outln!(
+                out,
+                "Deleted `{path}`, which checkpoint {target} does not hold."
+            );
         }
     }
     let back = match outcome.verb {
@@ -643,5 +627,6 @@ fn write_done(outcome: &RestoreOutcome, out: &mut Out<'_>) {
     let since = plan::made_since(outcome, Tense::Done, LISTED_PATHS);
     out.talk.push_str(&since);
     write_stays(outcome, out);
-    out.talk.push_str(&words::evicted(&outcome.evicted));
+    out.talk
+        .push_str(&words::eviction_lines("evicted", &outcome.evicted));
 }

@@ -1,21 +1,16 @@
 //! `rewind`: back to the state before a prompt of an agent.
 
 use crate::answer::format::count;
-use crate::answer::place::placed_command;
 use crate::answer::table::change_words;
-use crate::answer::{Done, Either, Out, Text, outln, talkln};
 use crate::base::text::escape;
 use crate::base::time::age;
+use crate::commands::prelude::*;
 use crate::commands::restore::{self, CommonArgs, RestoreAnswer};
 use crate::error::sentence::CommandWords;
-use crate::error::{Error, Result};
 use crate::ops::browse::prompts::{self, PromptsOutcome, prompts};
-use crate::ops::context::Context;
 use crate::ops::restore::commands as restore_op;
 use crate::ops::restore::restore_options::RestoreOptions;
 use crate::ops::select::words::TypedWords;
-use crate::shell::command_context::CommandContext;
-use crate::shell::run::{Command, Properties};
 use crate::shell::terminal::picker::{PickedItem, PickerChoice, line_of};
 
 /// Maximum number of other sessions that are named.
@@ -131,7 +126,7 @@ impl Text for PromptsOutcome {
         }
         if let Some(prompt) = prompts.find(|prompt| prompt.before.is_some()) {
             let number = prompt.note.number.to_string();
-            let command = placed_command(self.rewind_command(&number));
+            let command = out.place.command(self.rewind_command(&number));
             talkln!(out, "'{command}' restores the state before prompt {number}");
         }
         match (self.position, &self.here) {
@@ -142,7 +137,7 @@ impl Text for PromptsOutcome {
         for other in self.others.iter().take(NAMED_SESSIONS) {
             let command = CommandWords::new(["rewind", "--session", &*other.id]);
             let prompts = count(other.prompts.len(), "prompt", "prompts");
-            let (agent, command) = (escape(&other.agent), placed_command(command));
+            let (agent, command) = (escape(&other.agent), out.place.command(command));
             talkln!(out, "{agent} had {prompts} here too: '{command}'");
         }
     }

@@ -1,12 +1,8 @@
 //! `reword`: gives a checkpoint another reason.
 
-use crate::answer::{Done, Out, Text, outln};
 use crate::base::text::escape;
-use crate::error::Result;
-use crate::ops::context::Context;
+use crate::commands::prelude::*;
 use crate::ops::maintain::reword::{RewordOutcome, reword};
-use crate::shell::command_context::CommandContext;
-use crate::shell::run::Command;
 
 /// Give a checkpoint another reason
 ///

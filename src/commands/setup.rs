@@ -6,25 +6,20 @@ use std::path::{Path, PathBuf};
 use clap::builder::PossibleValuesParser;
 use strum::VariantArray as _;
 
-use crate::agent::dialect::event::AgentName;
-use crate::agent::setup::act;
+use crate::agent::dialect::AgentName;
+use crate::agent::setup;
 use crate::agent::setup::agents::{Agents, SetupPlaces};
-use crate::agent::setup::command_line::is_our_name;
 use crate::agent::setup::plan::{self, AgentPlan, FileOutcome, SettingsFile, SetupProgress};
-use crate::answer::envelope::partial;
+use crate::agent::setup::settings_json::is_our_name;
 use crate::answer::format::count;
-use crate::answer::words;
 use crate::base::interrupt::Interrupt;
 use crate::base::text::{escape, escape_path};
-use crate::config::environment::Environment;
+use crate::commands::prelude::*;
+use crate::error::Code;
 use crate::error::sentence::{CommandWords, Sentence};
-use crate::error::{Code, Error, Result};
-use crate::model::json::{JsonSchema, Serialize};
 use crate::ops::find_root::exactly;
 use crate::ops::transfer::clone::is_free;
-use crate::shell::command_context::CommandContext;
-use crate::shell::run::RunAnywhere;
-use crate::shell::{environment, exit_code, signals};
+use crate::shell::{environment, signals};
 
 /// Stands for every agent.
 const ALL: &str = "all";
@@ -82,12 +77,12 @@ impl RunAnywhere for SetupArgs {
             Some(program) => named_program(program)?,
             None => program(cmd)?,
         };
-        let _alone = act::lock(&environment)?;
+        let _alone = setup::lock(&environment)?;
         let mut agents = if let Some(folder) = &self.into {
             vec![self.plugin(&table, folder, &program)?]
         } else {
             if !self.print {
-                act::clear_leftovers(&places, &table);
+                setup::clear_leftovers(&places, &table);
             }
             let agents = self.agents(&table, &environment)?.into_iter();
             let plans =
@@ -111,15 +106,15 @@ impl RunAnywhere for SetupArgs {
         let exit = u8::from(has_failed) * exit_code::FAILED;
         let outcome = SetupOutcome { agents };
         let mut failures = outcome.agents.iter().filter_map(|one| one.failure.as_ref());
-        let printer = cmd.printer;
+        let printer = &cmd.printer;
         if printer.json {
-            printer.result(&partial("setup", exit, &outcome, &[], failures.next()));
+            cmd.document(exit, &outcome, &[], failures.next());
             return Ok(exit);
         }
         printer.result(&self.text(&outcome.agents));
         printer.talk(self.talk(&outcome.agents));
         for error in failures {
-            printer.failure(&words::error(error, printer.err_paint()));
+            printer.error(error);
         }
         Ok(exit)
     }
@@ -212,7 +207,7 @@ impl SetupArgs {
                 }
             };
             if agreed {
-                act::carry_out(plan, top);
+                setup::carry_out(plan, top);
                 let cause = plan.failure.take();
                 plan.failure = cause.map(|cause| stopped(plan, cause, self.again(cmd, agent)));
             } else {

@@ -3,19 +3,18 @@
 use std::ffi::OsString;
 
 use crate::answer::format::size;
-use crate::answer::limits::{LimitsJson, limit_words};
 use crate::answer::patch;
+use crate::answer::plan::{LimitsJson, limit_words};
 use crate::answer::words::count_files;
-use crate::answer::{Done, Out, Text, outln};
-use crate::base::quoting::quoted;
+use crate::base::git_quoting::quoted;
 use crate::base::text::escape;
 use crate::base::time::utc_seconds;
+use crate::commands::args::bytes_of;
 use crate::commands::diff::{self, PatchWriter};
-use crate::commands::select_args::bytes_of;
-use crate::error::Result;
+use crate::commands::prelude::*;
 use crate::model::checkpoint::record::Checkpoint;
 use crate::model::checkpoint::terms::{CheckpointTerms, Expiry};
-use crate::model::json::{CheckpointRef, CheckpointRow, JsonSchema, Serialize, Serializer};
+use crate::model::json::{CheckpointRef, CheckpointRow, Serializer};
 use crate::model::session::provenance::Provenance;
 use crate::model::state::database::Held;
 use crate::model::state::object_id::ObjectId;
@@ -23,10 +22,7 @@ use crate::model::state::scope::ScopePart;
 use crate::ops::browse::diff::compare::{self, DiffOutcome};
 use crate::ops::browse::diff::file_diff::{Detail, FileDiff, PatchOptions};
 use crate::ops::browse::list::{ShowOutcome, show};
-use crate::ops::context::Context;
 use crate::ops::select::words::TypedWords;
-use crate::shell::command_context::CommandContext;
-use crate::shell::run::Command;
 
 /// Show one checkpoint: what it holds and what changed in it
 ///
@@ -106,7 +102,7 @@ impl Command for ShowArgs {
         };
         let (outcome, mut warnings) = show(context, &words, self.files)?;
         if !cmd.printer.json {
-            let mut head = cmd.out(context);
+            let mut head = cmd.printer.out(context);
             write_head(&outcome, &mut head);
             let _ = cmd.page(context, head.result.as_bytes());
         }

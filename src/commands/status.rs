@@ -4,21 +4,17 @@ use std::path::Path;
 
 use crate::answer::format::{count, size};
 use crate::answer::table::state_words;
-use crate::answer::{Done, Out, Text, outln};
 use crate::base::json::{JsonSchema, Serialize};
 use crate::base::text::{escape, escape_line, escape_path};
 use crate::base::time::{ago, utc_seconds};
 use crate::commands::create::left_out_words;
+use crate::commands::prelude::*;
 use crate::commands::workflow::report::place;
-use crate::error::Result;
 use crate::model::checkpoint::record::Checkpoint;
-use crate::model::difference::ChangeKind;
+use crate::model::restore_plan::PlannedChange;
 use crate::ops::browse::status::{StatusOutcome, status};
 use crate::ops::capture::left_out::LeftOutJson;
-use crate::ops::context::Context;
 use crate::ops::warning::warning_words::thousands;
-use crate::shell::command_context::CommandContext;
-use crate::shell::run::{Command, Properties};
 use crate::workflow::engine::report;
 use crate::workflow::engine::runs::Run;
 
@@ -123,7 +119,7 @@ pub fn brief_line(outcome: &StatusOutcome, open_run: Option<&Run>, now_ms: i64) 
         return String::new();
     }
     let mut parts = vec![count(outcome.checkpoint_count, "checkpoint", "checkpoints")];
-    parts.extend(restores(outcome));
+    parts.extend(safety(outcome));
     if let Some(Checkpoint { id, record, .. }) = &outcome.latest {
         let (reason, ago) = (short(&record.reason), ago(record.time_ms, now_ms));
         parts.push(format!("latest {} {reason} ({ago})", id.short()));
@@ -193,23 +189,35 @@ fn write_position(outcome: &StatusOutcome, out: &mut Out<'_>) {
 /// The files that differ from the position, and the command that lists all of them.
 fn write_changed(outcome: &StatusOutcome, out: &mut Out<'_>) {
     let Some(counts) = outcome.drift else { return };
-    let numbers: Vec<String> = [
+    let mut numbers: Vec<String> = [
         (counts.added, "added"),
-        (counts.changed, "modified"),
+        (counts.modified, "modified"),
         (counts.deleted, "deleted"),
     ]
     .into_iter()
     .filter(|(number, _)| *number > 0)
     .map(|(number, word)| format!("{} {word}", thousands(number as u64)))
     .collect();
+    for (change, word) in [
+        (PlannedChange::DirectoryAdded, "new"),
+        (PlannedChange::DirectoryDeleted, "deleted"),
+    ] {
+        let dirs = outcome.changed.iter().filter(|one| one.1 == change).count();
+        if dirs > 0 {
+            let [one, many] = ["directory", "directories"].map(|dir| format!("{word} empty {dir}"));
+            numbers.push(count(dirs, &one, &many));
+        }
+    }
     if numbers.is_empty() {
         return row(out, "changed", "nothing since");
     }
     row(out, "changed", &numbers.join(", "));
     for (path, kind) in outcome.changed.iter().take(CHANGED_SHOWN) {
         let line = match kind {
-            ChangeKind::Added => out.paint.green(&format!("+ {path}")),
-            ChangeKind::Deleted => out.paint.red(&format!("- {path}")),
+            PlannedChange::Added => out.paint.green(&format!("+ {path}")),
+            PlannedChange::DirectoryAdded => out.paint.green(&format!("+ {path}/")),
+            PlannedChange::Deleted => out.paint.red(&format!("- {path}")),
+            PlannedChange::DirectoryDeleted => out.paint.red(&format!("- {path}/")),
             _ => out.paint.yellow(&format!("~ {path}")),
         };
         outln!(out, "  {line}");
@@ -224,8 +232,8 @@ fn write_changed(outcome: &StatusOutcome, out: &mut Out<'_>) {
 /// The number of checkpoints, and where they are stored.
 fn write_place(outcome: &StatusOutcome, out: &mut Out<'_>) {
     let mut numbers = outcome.checkpoint_count.to_string();
-    if let Some(restores) = restores(outcome) {
-        numbers.push_str(&format!(", {restores}"));
+    if let Some(safety) = safety(outcome) {
+        numbers.push_str(&format!(", {safety}"));
     }
     for (number, word) in [
         (outcome.pinned_count, "pinned"),
@@ -252,9 +260,9 @@ fn write_place(outcome: &StatusOutcome, out: &mut Out<'_>) {
 }
 
 /// Names the safety checkpoints beside the others.
-fn restores(outcome: &StatusOutcome) -> Option<String> {
+fn safety(outcome: &StatusOutcome) -> Option<String> {
     let number = outcome.safety_count;
-    (number > 0).then(|| count(number, "restore", "restores"))
+    (number > 0).then(|| format!("{number} safety"))
 }
 
 fn below_home(out: &Out<'_>, path: &Path) -> String {

@@ -5,19 +5,18 @@ use std::io::{IsTerminal as _, Read as _};
 use std::thread;
 use std::time::Duration;
 
-use crate::agent::dialect::read;
+use crate::agent::dialect;
 use crate::agent::event_place::NamedDirs;
-use crate::answer::envelope;
+use crate::answer::envelope::Answer;
+use crate::answer::place::PlaceWords;
+use crate::commands::prelude::*;
 use crate::commands::status::brief_line;
-use crate::config::environment::Environment;
 use crate::config::settings::OwnFile;
-use crate::error::Result;
+use crate::model::json::TextAnswer;
 use crate::ops::browse::status::status;
-use crate::shell::command_context::{self, CommandContext};
-use crate::shell::global::GlobalArgs;
-use crate::shell::run::RunAnywhere;
-use crate::shell::terminal::printer;
-use crate::shell::{child, environment, exit_code};
+use crate::shell::environment::{self, GlobalArgs};
+use crate::shell::terminal::printer::{self, Printer};
+use crate::shell::{child, command_context};
 use crate::workflow::engine::report;
 
 /// Print one line for the status line of Claude Code
@@ -48,7 +47,10 @@ impl StatuslineArgs {
     pub fn answer(self, global: &GlobalArgs) {
         let line = self.line(global);
         if global.json {
-            printer::to_stdout(&envelope::text_answer("statusline", &line));
+            let text = TextAnswer { text: line };
+            let place = PlaceWords::default();
+            let answer = Answer::new("statusline", 0, Some(&text), None, (&[], &place));
+            Printer::for_a_program(true, None).document(&answer);
         } else if !line.is_empty() {
             printer::to_stdout(&format!("{line}\n"));
         }
@@ -64,7 +66,7 @@ impl StatuslineArgs {
                 .take(LARGEST_DOCUMENT)
                 .read_to_end(&mut document);
         }
-        let dirs = read::dirs(&document);
+        let dirs = dialect::dirs(&document);
         let wrapped = self
             .wrap
             .map(|line| thread::spawn(move || child::filtered(&line, document, WRAPPED_LIMIT)));

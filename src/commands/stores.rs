@@ -2,19 +2,14 @@
 
 use std::path::Path;
 
-use crate::answer::columns::aligned;
 use crate::answer::format::{Paint, count, size};
-use crate::answer::{Done, Out, Text, outln, talkln};
+use crate::answer::table::aligned;
 use crate::base::text::{escape_line, escape_path};
 use crate::base::time::{ago, utc_seconds};
-use crate::error::Result;
+use crate::commands::prelude::*;
 use crate::model::checkpoint::manifest::cell;
-use crate::ops::context::Context;
 use crate::ops::maintain::orphans::{OrphansOutcome, prune_orphaned};
 use crate::ops::maintain::stores::{self, KnownStore, RootState, StoreList};
-use crate::ops::warning::Warning;
-use crate::shell::command_context::CommandContext;
-use crate::shell::exit_code;
 
 pub fn list(context: &Context) -> Result<Done<StoreList>> {
     let stores = stores::all(context)?;
@@ -37,7 +32,13 @@ pub fn prune(
         cmd.ask(context, &format!("remove {numbers}"), &question)
     };
     let mut done = Done::from(prune_orphaned(context, dry_run, consent)?);
-    done.exit = exit_code::of_orphans(&done.answer);
+    let causes = done.answer.failures.iter().map(|error| error.code.exit);
+    // Partial if some stores were removed.
+    done.exit = match causes.max() {
+        None => exit_code::DONE,
+        Some(cause) if done.answer.removed.is_empty() => cause,
+        Some(_) => exit_code::PARTIAL,
+    };
     if cmd.printer.json && done.answer.removed.is_empty() {
         let failures = std::mem::take(&mut done.answer.failures);
         done.error = failures.into_iter().next();

@@ -1,17 +1,14 @@
 //! `undo` and `redo`.
 
-use crate::answer::limits::limit_words;
-use crate::answer::{Done, Either, Out, Text, outln};
+use crate::answer::plan::limit_words;
+use crate::commands::prelude::*;
 use crate::commands::restore::{self, CommonArgs, RestoreAnswer};
+use crate::error::Code;
 use crate::error::sentence::{CommandWords, Sentence};
-use crate::error::{Code, Error, Result};
 use crate::model::checkpoint::record::Checkpoint;
 use crate::ops::browse::undo_steps::{ListedStep, StepsOutcome, undo_steps};
-use crate::ops::context::Context;
 use crate::ops::restore::commands as restore_op;
 use crate::ops::restore::restore_options::RestoreOutcome;
-use crate::shell::command_context::CommandContext;
-use crate::shell::run::{Command, Properties};
 
 /// Undo the last restore
 ///

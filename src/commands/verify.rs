@@ -1,19 +1,15 @@
 //! `verify`: prints findings on stdout, and one line on stderr if there is damage.
 
 use crate::answer::format::{count, size};
-use crate::answer::{Done, Out, Text, outln};
 use crate::base::text::{escape, escape_path};
+use crate::commands::prelude::*;
+use crate::error::Code;
 use crate::error::sentence::Sentence;
-use crate::error::{Code, Error, Result};
-use crate::ops::context::Context;
 use crate::ops::maintain::repair::RepairOutcome;
 use crate::ops::maintain::verify::{
     CheckReport, Fault, FaultyCheckpoint, FileFinding, Salvaged, VerifyOutcome, verify,
 };
 use crate::ops::warning::warning_words::thousands;
-use crate::shell::command_context::CommandContext;
-use crate::shell::exit_code;
-use crate::shell::run::{Command, Properties};
 
 /// Check the store and every checkpoint in it
 #[derive(Clone, Debug, clap::Args)]
@@ -31,19 +27,16 @@ pub struct VerifyArgs {
 
 impl Command for VerifyArgs {
     type Answer = VerifyOutcome;
-    const TRAITS: Properties = Properties::LONG;
+    const TRAITS: Properties = Properties {
+        left_by_a_signal: Some("nothing is lost, and the same command starts again"),
+        ..Properties::LONG
+    };
 
     fn run(self, context: &Context, _: &CommandContext<'_>) -> Result<Done<VerifyOutcome>> {
         let mut outcome = verify(context, self.selector.as_deref(), self.full, self.repair)?;
         let warnings = std::mem::take(&mut outcome.warnings);
         let error = (!outcome.is_whole()).then(|| failure(&outcome));
-        Ok(Done {
-            exit: error
-                .as_ref()
-                .map_or(exit_code::DONE, |error| error.code.exit),
-            error,
-            ..Done::new(outcome, warnings)
-        })
+        Ok(Done::new(outcome, warnings).but(error))
     }
 }
 

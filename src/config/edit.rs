@@ -4,7 +4,9 @@ use std::path::Path;
 
 use toml::de::DeTable;
 
-use crate::config::file::{self, Owner};
+use crate::base::text::escape;
+use crate::config::file;
+use crate::config::keys::{self, Owner};
 use crate::config::settings::problems_of;
 use crate::error::{Error, Result};
 
@@ -15,13 +17,12 @@ use crate::error::{Error, Result};
 /// The key is none that is set in one line, or the value is bad. The text has an error that leaves
 /// the effect open.
 pub fn set(file: &Path, text: &str, key: &str, typed: &str) -> Result<(String, String)> {
-    let keys = file::keys(Owner::User).filter(|key| *key != "database");
-    let keys: Vec<&str> = keys.collect();
-    if !keys.contains(&key) {
-        return Err(Error::usage(format!(
-            "'{key}' is no key; those are {}",
-            keys.join(", ")
-        )));
+    if key == "database" || !keys::keys(Owner::User).any(|known| known == key) {
+        let nearest = file::nearest(key, Owner::User);
+        let key = escape(key);
+        let what =
+            format!("'{key}' is no key; did you mean '{nearest}'? 'checkpoint config' lists all");
+        return Err(Error::usage(what));
     }
     let quoted = format!("\"{}\"", typed.replace('\\', "\\\\").replace('"', "\\\""));
     let listed = format!("[{quoted}]");
@@ -29,9 +30,8 @@ pub fn set(file: &Path, text: &str, key: &str, typed: &str) -> Result<(String, S
     for value in [typed, &quoted, &listed] {
         let line = format!("{key} = {value}\n");
         let problems = problems_of(file, &line);
-        let is_one = line
-            .parse::<toml::Table>()
-            .is_ok_and(|table| table.len() == 1);
+        let table = line.parse::<toml::Table>();
+        let is_one = table.is_ok_and(|table| table.len() == 1);
         match problems.into_iter().find(|problem| problem.key.is_some()) {
             None if is_one && !value.contains(['\n', '\r', '#']) => {
                 return Ok((put(file, text, key, value)?, value.to_owned()));
@@ -39,22 +39,18 @@ pub fn set(file: &Path, text: &str, key: &str, typed: &str) -> Result<(String, S
             found => complaint = complaint.or(found),
         }
     }
-    Err(Error::usage(
-        complaint.map_or(format!("'{typed}' is no value of {key}"), |bad| bad.what),
-    ))
+    let other = format!("'{typed}' is no value of {key}");
+    Err(Error::usage(complaint.map_or(other, |bad| bad.what)))
 }
 
 fn put(file: &Path, text: &str, key: &str, value: &str) -> Result<String> {
     let mut new = text.to_owned();
     let (table, _) = DeTable::parse_recoverable(text);
+    let table = table.get_ref();
     let line = format!("{key} = {value}\n");
-    if let Some(found) = table.get_ref().get(key) {
+    if let Some(found) = table.get(key) {
         new.replace_range(found.span(), value);
-    } else if table
-        .get_ref()
-        .values()
-        .any(|value| value.get_ref().is_table())
-    {
+    } else if table.values().any(|value| value.get_ref().is_table()) {
         // What follows the head of a table belongs to it.
         new.insert_str(0, &line);
     } else {

@@ -8,17 +8,12 @@ use toml::de::DeTable;
 
 use crate::base::read_regular;
 use crate::base::text::{edit_distance, escape};
-use crate::config::keep::KEEP;
+use crate::config::keys::{Owner, keys};
 use crate::error::{Code, Error};
+use crate::model::json::{self, JsonSchema, Serialize};
 
 /// Key of the patterns that a file leaves out.
 pub const EXCLUDE: &str = "exclude";
-/// Keys of the user's own file alone.
-const USER_KEYS: &str = "agent_restore audit auto auto_prune database dedup_window max_file_size \
-    max_files max_store_size prompts sensitive_allow";
-/// Keys that a project may set too: it may exclude more and keep more, nothing else.
-const PROJECT_KEYS: &str = "exclude keep keep_auto keep_daily keep_hourly keep_monthly keep_weekly \
-    keep_within";
 /// Keys without which more is recorded or allowed.
 const PROTECTING: [&str; 6] = [
     "agent_restore",
@@ -33,31 +28,31 @@ const MOST_SLIPS: usize = 2;
 /// Upper bound on the size of a configuration file, in bytes; a larger file is refused.
 const LARGEST_CONFIG_BYTES: u64 = 1 << 20;
 
-/// Whose a file is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Owner {
-    User,
-    Project,
-}
-
-/// Returns the keys of a file.
-pub fn keys(owner: Owner) -> impl Iterator<Item = &'static str> {
-    let of_user = USER_KEYS.split(' ').filter(move |_| owner == Owner::User);
-    of_user.chain(PROJECT_KEYS.split(' '))
-}
-
-/// The known keys of a file, and the problems with them.
-#[derive(Debug, Default)]
+/// A file, its known keys, and the problems with them.
+#[derive(Debug, Default, Serialize, JsonSchema)]
 pub struct ConfigFile {
+    #[serde(rename = "file", serialize_with = "json::path")]
     pub path: PathBuf,
     pub found: bool,
+    #[serde(skip)]
     table: toml::Table,
+    #[serde(skip)]
     pub problems: Vec<ConfigProblem>,
     /// Unknown keys that protect nothing.
+    #[serde(skip)]
     pub remarks: Vec<ConfigProblem>,
 }
 
 impl ConfigFile {
+    fn new(path: &Path, found: bool, problems: Vec<ConfigProblem>) -> Self {
+        Self {
+            path: path.to_path_buf(),
+            found,
+            problems,
+            ..Self::default()
+        }
+    }
+
     /// Reads the values of a structure; those that cannot be read become problems, one by one.
     pub fn values<T: DeserializeOwned + Default>(&mut self) -> T {
         let (path, problems) = (&self.path, &mut self.problems);
@@ -86,8 +81,7 @@ impl ConfigFile {
         let what = if is_users {
             format!("'{key}' is only allowed in the user's own configuration, and was ignored")
         } else {
-            let nearest = keys(owner).min_by_key(|known| edit_distance(key, known));
-            let nearest = nearest.unwrap_or_default();
+            let nearest = nearest(key, owner);
             format!("unknown key '{}'; did you mean '{nearest}'?", escape(key))
         };
         let protects = meant.is_some_and(|meant| PROTECTING.contains(&meant));
@@ -120,9 +114,8 @@ impl ConfigFile {
 /// Whether a value is a pattern that can match a path below the root.
 fn is_pattern(value: &toml::Value) -> bool {
     value.as_str().is_some_and(|text| {
-        let leads_nowhere = ["./", "../", "~", "\\\\"]
-            .iter()
-            .any(|start| text.starts_with(start));
+        let starts = ["./", "../", "~", "\\\\"];
+        let leads_nowhere = starts.iter().any(|start| text.starts_with(start));
         let is_open = text.rfind('[').is_some_and(|at| !text[at..].contains(']'));
         !text.trim().is_empty() && !leads_nowhere && !is_open
     })
@@ -131,31 +124,22 @@ fn is_pattern(value: &toml::Value) -> bool {
 /// Reads a file, which may be missing. Unknown keys become remarks, or problems where they may have
 /// been meant to protect something. Of a file that is not TOML, only readable excludes are taken.
 pub fn read(path: &Path, owner: Owner) -> ConfigFile {
-    let flawed = |what: &str| ConfigFile {
-        path: path.to_path_buf(),
-        found: true,
-        problems: vec![bad(path, None, what)],
-        ..ConfigFile::default()
-    };
-    let text = match read_regular::read_linked(path, LARGEST_CONFIG_BYTES) {
+    let bytes = read_regular::read_linked(path, LARGEST_CONFIG_BYTES);
+    let text = bytes.and_then(|bytes| String::from_utf8(bytes).map_err(std::io::Error::other));
+    let why = match text {
+        Ok(text) => return parse(path, &text, owner),
         Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             // The user's folder too may be a link to nothing; a project's is there.
             let mut there = path.ancestors().filter(|at| at.symlink_metadata().is_ok());
             let mut is_link = || there.next().is_some_and(|nearest| !nearest.exists());
-            if path.is_symlink() || (owner == Owner::User && is_link()) {
-                return flawed("it is a link to nothing");
+            if !path.is_symlink() && (owner == Owner::Project || !is_link()) {
+                return ConfigFile::new(path, false, Vec::new());
             }
-            return ConfigFile {
-                path: path.to_path_buf(),
-                ..ConfigFile::default()
-            };
+            "it is a link to nothing".to_owned()
         }
-        read => read.and_then(|bytes| String::from_utf8(bytes).map_err(std::io::Error::other)),
+        Err(why) => format!("it cannot be read: {why}"),
     };
-    match text {
-        Ok(text) => parse(path, &text, owner),
-        Err(why) => flawed(&format!("it cannot be read: {why}")),
-    }
+    ConfigFile::new(path, true, vec![bad(path, None, &why)])
 }
 
 /// As [`read`], of a text.
@@ -170,13 +154,8 @@ pub fn parse(path: &Path, text: &str, owner: Owner) -> ConfigFile {
     let is_known = |key: &str| keys(owner).any(|known| known == key);
     let (table, unknown): (toml::Table, toml::Table) =
         table.into_iter().partition(|(key, _)| is_known(key));
-    let mut file = ConfigFile {
-        path: path.to_path_buf(),
-        found: true,
-        table,
-        problems,
-        ..ConfigFile::default()
-    };
+    let mut file = ConfigFile::new(path, true, problems);
+    file.table = table;
     for (key, value) in unknown {
         file.note_unknown(&key, &value, owner);
     }
@@ -187,14 +166,18 @@ pub fn parse(path: &Path, text: &str, owner: Owner) -> ConfigFile {
 /// Returns the excludes of a text that is not TOML, as far as they can be told.
 fn readable_excludes(text: &str) -> toml::Table {
     let (table, _) = DeTable::parse_recoverable(text);
-    let excludes = table
-        .get_ref()
-        .get(EXCLUDE)
-        .and_then(|found| found.get_ref().as_array());
-    let texts = excludes.into_iter().flat_map(|all| all.iter());
+    let excludes = table.get_ref().get(EXCLUDE).map(toml::Spanned::get_ref);
+    let texts = excludes.and_then(|found| found.as_array());
+    let texts = texts.into_iter().flat_map(|all| all.iter());
     let texts = texts.filter_map(|one| one.get_ref().as_str().map(toml::Value::from));
     let found: Vec<toml::Value> = texts.collect();
     toml::Table::from_iter((!found.is_empty()).then(|| (EXCLUDE.to_owned(), found.into())))
+}
+
+/// Returns the known key that is spelt most like an unknown one.
+pub fn nearest(key: &str, owner: Owner) -> &'static str {
+    let nearest = keys(owner).min_by_key(|known| edit_distance(key, known));
+    nearest.unwrap_or_default()
 }
 
 /// Returns the known key that an unknown one was probably meant to be.
@@ -219,7 +202,10 @@ fn with_line(text: &str, e: &toml::de::Error) -> String {
 }
 
 fn first_line(e: &toml::de::Error) -> String {
-    e.message().lines().next().unwrap_or_default().to_owned()
+    let what = e.message().lines().next().unwrap_or_default();
+    what.replace("a nonzero usize", "a number from 1 on")
+        .replace("usize", "a number from 0 on")
+        .replace("a boolean", "true or false")
 }
 
 fn bad(file: &Path, key: Option<&'static str>, what: &str) -> ConfigProblem {
@@ -245,13 +231,8 @@ impl ConfigProblem {
     pub fn may_be_of(&self, key: &str) -> bool {
         let text = || read_regular::read_linked(&self.file, LARGEST_CONFIG_BYTES);
         let has_word = |text: Vec<u8>| String::from_utf8_lossy(&text).contains(key);
-        self.key
-            .map_or_else(|| text().map_or(true, has_word), |known| known == key)
-    }
-
-    /// Whether more may be captured because of it.
-    pub fn is_of_capture(&self) -> bool {
-        self.key.is_none_or(|key| key == EXCLUDE)
+        let may_have = || text().map_or(true, has_word);
+        self.key.map_or_else(may_have, |known| known == key)
     }
 
     /// Whether it may be about which checkpoints to keep.
@@ -261,15 +242,12 @@ impl ConfigProblem {
 
     /// Whether a key, maybe misspelt, is about which checkpoints to keep.
     pub fn names_keep(&self) -> bool {
-        self.key.is_some_and(|key| key.starts_with(KEEP))
+        self.key.is_some_and(|key| key.starts_with("keep"))
     }
 
     pub fn error(self) -> Error {
-        Error::new(
-            Code::BAD_CONFIG,
-            format!("{}: {}", self.file.display(), self.what),
-        )
-        .advise("fix or remove that line")
+        let what = format!("{}: {}", self.file.display(), self.what);
+        Error::new(Code::BAD_CONFIG, what).advise("fix or remove that line")
     }
 
     pub(super) fn remark(self, but: &str) -> Self {

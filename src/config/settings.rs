@@ -1,22 +1,19 @@
-//! Settings with their origins: defaults, the user's file, the project's file and the environment,
-//! in rising order.
+//! Settings with their origins: defaults, the user's file and the project's file, in rising order.
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::Deserialize;
 
 use crate::base::read_regular;
-use crate::config::agents::AgentSettings;
-use crate::config::amount;
-use crate::config::databases::{self, DatabaseCommands};
 use crate::config::environment::{Environment, Origin};
-use crate::config::file::{self, ConfigFile, ConfigProblem, EXCLUDE, Owner};
-use crate::config::keep;
+use crate::config::file::{self, ConfigFile, ConfigProblem, EXCLUDE};
+use crate::config::keys::{
+    self, AgentConsent, AgentSettings, DatabaseCommands, Owner, PromptWords,
+};
 use crate::error::Result;
 use crate::model::checkpoint::keep_policy::{Policy, PolicyChange};
-use crate::model::json::{self, JsonSchema, Serialize};
 
 /// The effective settings after all files were read, and the values of one file.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -26,16 +23,16 @@ pub struct Settings {
     #[serde(skip)]
     pub keep: Policy,
     /// The same, as one file says.
-    #[serde(flatten, deserialize_with = "keep::change")]
+    #[serde(flatten, deserialize_with = "keys::keep_change")]
     keep_change: PolicyChange,
-    #[serde(rename = "dedup_window", deserialize_with = "amount::duration")]
+    #[serde(rename = "dedup_window", deserialize_with = "keys::duration")]
     pub dedup_window_ms: i64,
     /// Number of files above which nothing is captured; 0 is no limit.
     pub max_files: u64,
-    #[serde(rename = "max_file_size", deserialize_with = "amount::bytes")]
+    #[serde(rename = "max_file_size", deserialize_with = "keys::bytes")]
     pub max_file_size_bytes: Option<u64>,
     /// Size on disk above which old checkpoints are evicted.
-    #[serde(rename = "max_store_size", deserialize_with = "amount::limit")]
+    #[serde(rename = "max_store_size", deserialize_with = "keys::limit")]
     pub max_store_size_bytes: Option<u64>,
     #[serde(rename = "exclude")]
     pub excludes: Vec<String>,
@@ -46,7 +43,7 @@ pub struct Settings {
     #[serde(flatten)]
     pub agents: AgentSettings,
     /// Databases that are not files, by name.
-    #[serde(rename = "database", deserialize_with = "databases::named")]
+    #[serde(rename = "database", deserialize_with = "keys::databases")]
     pub databases: BTreeMap<String, DatabaseCommands>,
     /// Problems in files that did not stop the command.
     #[serde(skip)]
@@ -80,21 +77,12 @@ impl Default for Settings {
 /// The files in which each key was found; a missing key has its default.
 pub type Origins = BTreeMap<&'static str, Vec<Origin>>;
 
-/// A path where a configuration file may be.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[schemars(rename = "ConfigFile")]
-pub struct ConfigPath {
-    #[serde(rename = "file", serialize_with = "json::path")]
-    pub path: PathBuf,
-    pub found: bool,
-}
-
 /// The settings from all files, and the problems in them.
 #[derive(Debug, Default)]
 pub struct LoadedSettings {
     pub settings: Settings,
     pub origins: Origins,
-    pub files: Vec<ConfigPath>,
+    pub files: Vec<ConfigFile>,
     /// Problems in the user's own file: those settings keep their earlier values.
     pub problems: Vec<ConfigProblem>,
 }
@@ -121,7 +109,14 @@ pub fn load(root: &Path, environment: &Environment, own: OwnFile) -> Result<Sett
         if problems.iter().any(ConfigProblem::is_of_keep) {
             settings.keep = Policy::EVERYTHING;
         }
-        settings.agents.stay_strict(&problems);
+        // Of what may be forbidden in a way that cannot be read, nothing is allowed.
+        let may_say = |key: &str| problems.iter().any(|bad| bad.may_be_of(key));
+        if may_say("agent_restore") {
+            settings.agents.agent_restore = AgentConsent::Plan;
+        }
+        if may_say("prompts") {
+            settings.agents.prompts = PromptWords::Off;
+        }
         settings.unread = problems.first().cloned();
         let ignored = problems.drain(..);
         let but = "this command goes on without it";
@@ -163,7 +158,7 @@ impl LoadedSettings {
         let origin = Origin::UserFile(file.path.clone());
         self.origins = file.keys().map(|key| (key, vec![origin.clone()])).collect();
         self.problems.append(&mut file.problems);
-        self.files.push(ConfigPath::of(file));
+        self.files.push(file);
     }
 
     /// A project can only exclude more and keep more, and a restore must not fail because of its
@@ -201,7 +196,9 @@ impl LoadedSettings {
             ),
         }));
         let problems = std::mem::take(&mut file.problems);
-        settings.unread = problems.iter().find(|bad| bad.is_of_capture()).cloned();
+        // Because of one of these, more may be captured.
+        let is_of_capture = |bad: &&ConfigProblem| bad.key.is_none_or(|key| key == EXCLUDE);
+        settings.unread = problems.iter().find(is_of_capture).cloned();
         settings.remarks.extend(problems.into_iter().map(|bad| {
             let but = match bad.key {
                 None => "no checkpoint is made until then, and nothing is evicted",
@@ -210,7 +207,7 @@ impl LoadedSettings {
             };
             bad.remark(but)
         }));
-        self.files.push(ConfigPath::of(file));
+        self.files.push(file);
     }
 }
 
@@ -220,15 +217,6 @@ fn or_everything(keep: Policy, is_doubtful: bool) -> Policy {
         Policy::EVERYTHING
     } else {
         keep
-    }
-}
-
-impl ConfigPath {
-    fn of(file: ConfigFile) -> Self {
-        Self {
-            path: file.path,
-            found: file.found,
-        }
     }
 }
 
@@ -360,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn a_misspelt_key_that_protects_is_an_error() {
+    fn a_bad_value_and_a_misspelt_key_that_protects_are_errors() {
         for bad in [
             "exlude = ['a']",
             "excludes = ['a']",
@@ -371,6 +359,13 @@ mod tests {
             "agent-restore = 'plan'",
             "[settings]\nauto = 'off'",
             "ignore = ['private/']",
+            "keep = 0",
+            "keep = 'x'",
+            "max_file_size = '3 parsecs'",
+            "dedup_window = 'soon'",
+            "keep = [",
+            "auto_prune = 1",
+            "max_store_size = 'much'",
         ] {
             let read = loaded(bad, "");
             assert!(
@@ -380,24 +375,6 @@ mod tests {
         }
         for other in ["colour = 'red'", "retention = 3", "verbose = true"] {
             assert_eq!(loaded(other, "").unwrap().remarks.len(), 1, "{other}");
-        }
-    }
-
-    #[test]
-    fn a_bad_value_of_a_known_key_is_an_error() {
-        for bad in [
-            "keep = 0",
-            "keep = 'x'",
-            "max_file_size = '3 parsecs'",
-            "dedup_window = 'soon'",
-            "keep = [",
-            "auto_prune = 1",
-            "max_store_size = 'much'",
-        ] {
-            assert!(
-                loaded(bad, "").is_err_and(|error| error.code == Code::BAD_CONFIG),
-                "{bad}"
-            );
         }
     }
 

@@ -2,15 +2,13 @@
 
 use std::io::ErrorKind;
 use std::path::Path;
-use std::time::Duration;
 
 use crate::base::shell_word::shell_word;
 use crate::base::text::{escape, escape_path};
-use crate::base::time::{PAST_FORMS, SPAN_FORMS};
-use crate::error::code::Code;
-use crate::error::failure::{Error, More};
+use crate::base::time::SPAN_FORMS;
+use crate::error::failure::{Code, Error, More};
 use crate::error::sentence::{CommandWords, Sentence};
-use crate::error::words::{Instead, Obstacle, alternatives, mismatch};
+use crate::error::words::{Instead, Obstacle};
 use crate::model::checkpoint::mismatch::{Candidate, Mismatch};
 use crate::model::checkpoint::selector::SelectorProblem;
 use crate::model::state::object_id::ObjectId;
@@ -70,10 +68,6 @@ impl Error {
         Self::bad_time_of(option, typed, SPAN_FORMS)
     }
 
-    pub fn bad_time(option: &'static str, typed: &str) -> Self {
-        Self::bad_time_of(option, typed, PAST_FORMS)
-    }
-
     /// A duration or time that cannot be read; `option` is empty if it is clear where it was given.
     pub fn bad_time_of(option: &str, typed: &str, forms: &str) -> Self {
         let of = if option.is_empty() { "" } else { " of " };
@@ -123,7 +117,7 @@ impl Error {
     /// There is no step of this kind; `had_restores`: earlier restores left safety checkpoints.
     pub fn nothing_to(verb: &str, had_restores: bool) -> Self {
         let (why, hint) = if had_restores {
-            ("", "'checkpoint list --restores' shows the earlier ones")
+            ("", "'checkpoint list --safety' shows the earlier ones")
         } else {
             (
                 ": no restore was made here",
@@ -181,16 +175,6 @@ impl Error {
         })
     }
 
-    /// The user wants a plan to be shown to an agent before it may go on.
-    pub fn plan_needed(command: CommandWords) -> Self {
-        let what = "not confirmed: by the user's setting agent_restore, an agent needs the plan of a dry run";
-        Self::new(Code::CONSENT_NEEDED, what).next(
-            Sentence::text("nothing was changed; ")
-                .then_command(command)
-                .then(" shows and names it"),
-        )
-    }
-
     /// A step of several failed; those before it are done.
     #[must_use]
     pub fn after(mut self, done: &str, next: Option<Sentence>) -> Self {
@@ -228,26 +212,6 @@ impl Error {
         }
     }
 
-    pub fn plan_not_known(plan: &str, why: &str) -> Self {
-        let what = format!("the plan '{}' {why}; nothing was changed", escape(plan));
-        Self::new(Code::PLAN_NOT_KNOWN, what)
-            .advise("the tool checkpoint_plan_restore makes a new one")
-    }
-
-    /// An MCP client names a directory that it was not given.
-    pub fn dir_not_allowed(dir: &Path) -> Self {
-        let dir = dir.display();
-        let what = format!("{dir} is outside the directories of this server; nothing was done");
-        Self::new(Code::DIR_NOT_ALLOWED, what)
-            .advise("'checkpoint mcp --help' says how to let it in")
-    }
-
-    pub fn git_missing() -> Self {
-        let what = "there is no git on PATH, which alone reaches remotes; nothing was changed";
-        Self::new(Code::GIT_MISSING, what)
-            .advise("install git, or carry a file: 'checkpoint export -o FILE' needs none")
-    }
-
     pub fn store_too_new(store: &Path, found: u32, supported: u32) -> Self {
         let store = store.display();
         let what = format!("{store} has format {found}; this program writes {supported}");
@@ -269,15 +233,6 @@ impl Error {
             .advise(
                 "'checkpoint verify --repair' keeps all that can be read, and so does the next 'checkpoint create'",
             )
-    }
-
-    pub fn busy(holder: &str, waited: Duration) -> Self {
-        let seconds = waited.as_secs();
-        Self::new(
-            Code::BUSY,
-            format!("the store is in use by {holder}; waited {seconds} s"),
-        )
-        .advise("try again, or wait longer with --lock-timeout")
     }
 
     /// The base of the stores is not known; `relative` is a home directory that is no absolute path.
@@ -344,6 +299,38 @@ fn without_store(instead: &Instead) -> Sentence {
     }
 }
 
+fn mismatch(query: &str, why: &Mismatch) -> String {
+    match why {
+        Mismatch::TooShort { .. } => {
+            format!("'{query}' is too short for an id: give 4 digits or more")
+        }
+        Mismatch::TooFar { count: 1 } => {
+            format!("'{query}' goes back too far: there is 1 checkpoint")
+        }
+        Mismatch::TooFar { count } => {
+            format!("'{query}' goes back too far: there are {count} checkpoints")
+        }
+        Mismatch::AllScoped { .. } => {
+            format!("'{query}' names no scoped checkpoint, and there are no others")
+        }
+        Mismatch::NoPrompt => format!("no checkpoint is kept for '{query}'"),
+        Mismatch::FirstGone { .. } => format!("the first of '{query}' is no longer kept"),
+        Mismatch::TooOld { .. } => format!("no checkpoint is as old as '{query}'"),
+        Mismatch::InFuture { .. } => format!("'{query}' is in the future"),
+        Mismatch::NorPath { .. } => format!("no checkpoint and no path '{query}'"),
+        _ => format!("no checkpoint '{query}'"),
+    }
+}
+
+fn alternatives(candidates: &[Candidate]) -> String {
+    let shown = |c: &Candidate| format!("{} ({})", c.id.short(), escape(&c.reason));
+    candidates
+        .iter()
+        .map(shown)
+        .collect::<Vec<_>>()
+        .join(" or ")
+}
+
 fn mismatch_hint(query: &str, why: &Mismatch) -> Option<Sentence> {
     let reason = |c: &Candidate| shell_word(c.reason.as_bytes());
     let newest = |newest: &Option<ObjectId>| Some(newest.as_ref()?.short());
@@ -365,7 +352,8 @@ fn mismatch_hint(query: &str, why: &Mismatch) -> Option<Sentence> {
             return Some(Sentence::new(hint, &[name]));
         }
         Mismatch::NotFetched { name } => {
-            let hint = "nothing of it is here; 'checkpoint fetch {}' brings what is there";
+            let hint = "'checkpoint fetch {}' brings what other stores pushed; \
+                        'checkpoint list' shows what this one did";
             return Some(Sentence::new(hint, &[name]));
         }
         Mismatch::InFuture { newest: id } if is_clock(query) => format!(
@@ -378,7 +366,7 @@ fn mismatch_hint(query: &str, why: &Mismatch) -> Option<Sentence> {
         Mismatch::TooShort { candidates } => {
             let named = candidates
                 .iter()
-                .map(|c| format!("{}, {}", c.id.short(), reason(c)));
+                .map(|c| format!("{} ({})", c.id.short(), escape(&c.reason)));
             format!("did you mean {}?", join_or(named))
         }
         Mismatch::Reasons { candidates } => {

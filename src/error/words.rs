@@ -6,7 +6,6 @@ use crate::base::shell_word::shell_word;
 use crate::base::text::escape;
 use crate::base::time::age;
 use crate::model::checkpoint::hold::Hold;
-use crate::model::checkpoint::mismatch::{Candidate, Mismatch};
 use crate::model::command_end::CommandEnd;
 use crate::model::restore_plan::{Blocker, Refusal};
 use crate::model::state::entry::WhyNot;
@@ -151,38 +150,6 @@ pub enum StoreFlaw {
     JournalUnreadable,
     #[error("it may name checkpoints that are needed; 'checkpoint undo' ends it")]
     JournalNeeded,
-}
-
-pub(super) fn mismatch(query: &str, why: &Mismatch) -> String {
-    match why {
-        Mismatch::TooShort { .. } => {
-            format!("'{query}' is too short for an id: give 4 digits or more")
-        }
-        Mismatch::TooFar { count: 1 } => {
-            format!("'{query}' goes back too far: there is 1 checkpoint")
-        }
-        Mismatch::TooFar { count } => {
-            format!("'{query}' goes back too far: there are {count} checkpoints")
-        }
-        Mismatch::AllScoped { .. } => {
-            format!("'{query}' names no scoped checkpoint, and there are no others")
-        }
-        Mismatch::NoPrompt => format!("no checkpoint is kept for '{query}'"),
-        Mismatch::FirstGone { .. } => format!("the first of '{query}' is no longer kept"),
-        Mismatch::TooOld { .. } => format!("no checkpoint is as old as '{query}'"),
-        Mismatch::InFuture { .. } => format!("'{query}' is in the future"),
-        Mismatch::NorPath { .. } => format!("no checkpoint and no path '{query}'"),
-        _ => format!("no checkpoint '{query}'"),
-    }
-}
-
-pub(super) fn alternatives(candidates: &[Candidate]) -> String {
-    let shown = |c: &Candidate| format!("{} ({})", c.id.short(), escape(&c.reason));
-    candidates
-        .iter()
-        .map(shown)
-        .collect::<Vec<_>>()
-        .join(" or ")
 }
 
 /// Returns the name to use instead of one that leads through a symlink.

@@ -1,4 +1,5 @@
-//! Runs the commands behind tools, each as if it were called with `--json`.
+//! Runs the commands behind tools, each as if it were called with `--json`: in the directories that
+//! are allowed, with the plans that were shown, and cut where an answer is too long.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -6,19 +7,19 @@ use std::time::Instant;
 
 use serde_json::{Map, Value};
 
-use crate::answer::envelope;
-use crate::answer::error_json::ErrorJson;
-use crate::answer::place::{self, PlaceWords};
+use crate::answer::envelope::{Answer, ErrorJson};
+use crate::answer::place::PlaceWords;
 use crate::base::interrupt::Interrupt;
+use crate::base::json;
 use crate::base::progress::Progress;
 use crate::cli::entry;
 use crate::config::environment::Environment;
-use crate::error::{Code, Error, Result};
-use crate::mcp::allowed_dirs::AllowedDirs;
+use crate::error::{Code, Error, Result, exit_code};
 use crate::mcp::paging;
 use crate::mcp::plans::{Plans, ShownPlan};
 use crate::mcp::tools::{Arguments, ToolEffect, ToolSpec, USUAL_RESULTS, usage};
-use crate::shell::exit_code;
+use crate::ops::find_root::{Place, exactly};
+use crate::shell::terminal::printer::AnswerBuffer;
 
 /// Items of a list of checkpoints, unless more or fewer are asked for.
 const USUAL_ITEMS: u64 = 20;
@@ -132,8 +133,8 @@ impl Front {
     ) -> ToolAnswer {
         let limit = given.number("limit").unwrap_or(CHANGES_BESIDE_A_PATCH);
         paging::cut_list(&mut document, "changes", limit);
-        let (_, printed) = self.run_as(dir, words, work, false);
-        let patch = String::from_utf8_lossy(&printed);
+        let (_, kept) = self.run_as(dir, words, work, false);
+        let patch = String::from_utf8_lossy(&kept.text);
         let within = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
         let from = patch.floor_char_boundary(within(given.cursor().unwrap_or_default()));
         let room = paging::LONGEST_TEXT.saturating_sub(paging::length(&document) + ROOM_FOR_WORDS);
@@ -244,7 +245,7 @@ impl Front {
     /// Carries out a plan. If something has moved since it was shown, what a restore would do now
     /// comes beside the refusal; it is carried out only once it was planned anew, for the user to see.
     pub fn restore(&self, tool: &ToolSpec, digest: &str, work: &RunningWork) -> ToolAnswer {
-        let plan = match self.plans.take(digest, None) {
+        let plan = match self.plans.take(digest) {
             Ok(plan) => plan,
             Err(error) => return refused(tool, &error),
         };
@@ -275,9 +276,8 @@ impl Front {
 
     /// Runs a command; returns its exit code and document.
     pub fn run(&self, dir: &Path, words: &[OsString], work: &RunningWork) -> (u8, Value) {
-        let (code, printed) = self.run_as(dir, words, work, true);
-        let document = serde_json::from_slice(&printed);
-        (code, document.unwrap_or_default())
+        let (code, kept) = self.run_as(dir, words, work, true);
+        (code, kept.document.unwrap_or_default())
     }
 
     fn run_as(
@@ -286,7 +286,7 @@ impl Front {
         words: &[OsString],
         work: &RunningWork,
         as_json: bool,
-    ) -> (u8, Vec<u8>) {
+    ) -> (u8, AnswerBuffer) {
         let mut line: Vec<OsString> = vec!["checkpoint".into()];
         if let Some(base) = &self.base {
             line.extend(["--base".into(), base.into()]);
@@ -301,7 +301,7 @@ impl Front {
         }
         line.extend_from_slice(words);
         let place = self.dirs.place(dir);
-        entry::answer(&line, &place, self.environment.clone(), &|context, _| {
+        entry::answer(&line, &place, self.environment.clone(), &|context, _, _| {
             // It was made canonical again, in case a link took its place meanwhile.
             self.dirs.check(context.root.path())?;
             context.interrupt = work.interrupt.clone();
@@ -317,11 +317,11 @@ impl Front {
 
 /// Returns the answer to a call that no command was run for.
 pub fn refused(tool: &ToolSpec, error: &Error) -> ToolAnswer {
-    place::adopt(PlaceWords::default());
+    let place = PlaceWords::default();
     let name = tool.answers.first().copied().unwrap_or_default();
-    let code = error.code.exit;
-    let text = envelope::failure(name, code, ErrorJson::new(error, None), &[]);
-    let mut document = serde_json::from_str(&text).unwrap_or_default();
+    let failed = Some(ErrorJson::new(error, None, &place));
+    let answer = Answer::<()>::new(name, error.code.exit, None, failed, (&[], &place));
+    let mut document = json::value(&answer).unwrap_or_default();
     if error.code == Code::USAGE {
         advise(
             &mut document,
@@ -342,4 +342,72 @@ fn advise(document: &mut Value, hint: &str) {
 fn most_bytes(given: &Arguments) -> u64 {
     let most = given.number("max_bytes").unwrap_or(MOST_BYTES);
     most.clamp(LONGEST_LETTER, MOST_BYTES)
+}
+
+/// Canonical paths; what lies below them is allowed too.
+#[derive(Clone, Debug)]
+pub struct AllowedDirs {
+    /// The directory of calls that name none.
+    usual: PathBuf,
+    tops: Vec<PathBuf>,
+}
+
+impl AllowedDirs {
+    /// `reaches_below` says whether directories below the usual one are allowed.
+    ///
+    /// # Errors
+    /// One of them does not exist.
+    pub fn new(usual: &Path, reaches_below: bool, others: &[PathBuf]) -> Result<Self> {
+        let usual = exactly(usual)?.path().to_path_buf();
+        let mut tops = Vec::new();
+        for other in others {
+            tops.push(exactly(other)?.path().to_path_buf());
+        }
+        if reaches_below {
+            tops.push(usual.clone());
+        }
+        Ok(Self { usual, tops })
+    }
+
+    /// Returns where a call acts: a directory that it names may belong to a root above.
+    pub fn place(&self, dir: &Path) -> Place {
+        Place {
+            dir: dir.to_path_buf(),
+            is_exact: dir == self.usual,
+        }
+    }
+
+    pub fn usual(&self) -> &Path {
+        &self.usual
+    }
+
+    /// Finds the directory that a call names, by its canonical path.
+    ///
+    /// # Errors
+    /// It does not exist, or is not allowed.
+    pub fn find(&self, typed: Option<&str>) -> Result<PathBuf> {
+        let Some(typed) = typed else {
+            return Ok(self.usual.clone());
+        };
+        let dir = self.usual.join(typed);
+        // What lies outside is not even told to be missing.
+        let found = exactly(&dir).map_err(|_| not_allowed(&dir))?;
+        self.check(found.path())?;
+        Ok(found.path().to_path_buf())
+    }
+
+    /// # Errors
+    /// A canonical path is not allowed.
+    pub fn check(&self, dir: &Path) -> Result<()> {
+        if dir == self.usual || self.tops.iter().any(|top| dir.starts_with(top)) {
+            return Ok(());
+        }
+        Err(not_allowed(dir))
+    }
+}
+
+fn not_allowed(dir: &Path) -> Error {
+    let dir = dir.display();
+    let what = format!("{dir} is outside the directories of this server; nothing was done");
+    Error::new(Code::DIR_NOT_ALLOWED, what).advise("'checkpoint mcp --help' says how to let it in")
 }

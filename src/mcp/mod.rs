@@ -1,15 +1,11 @@
 //! `mcp`: the commands as tools of the Model Context Protocol.
 //!
-//! `server` answers requests; `tools` is the table of the tools, and
-//! `front` runs the commands behind them, in a directory of `allowed_dirs`. `plans` are the restores
-//! that were shown, `paging` cuts what is too long, `prompts` is the other thing that a client may
-//! ask for.
+//! `server` answers requests; `tools` is the table of the tools, and `front` runs the commands behind
+//! them. `plans` are the restores that were shown, `paging` cuts what is too long.
 
-pub mod allowed_dirs;
 pub mod front;
 pub mod paging;
 pub mod plans;
-pub mod prompts;
 pub mod server;
 pub mod tools;
 
@@ -17,8 +13,7 @@ use std::path::{Path, PathBuf};
 
 use crate::config::environment::{Environment, base};
 use crate::error::Result;
-use crate::mcp::allowed_dirs::AllowedDirs;
-use crate::mcp::front::Front;
+use crate::mcp::front::{AllowedDirs, Front};
 use crate::mcp::plans::Plans;
 use crate::ops::find_root::{Place, RootSearch};
 use crate::shell::command_context::CommandContext;

@@ -7,7 +7,8 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use crate::base::mutex::lock;
-use crate::error::{Error, Result};
+use crate::base::text::escape;
+use crate::error::{Code, Error, Result};
 
 /// Time for which a plan is good.
 const LIFETIME: Duration = Duration::from_mins(30);
@@ -46,7 +47,7 @@ impl Plans {
     /// # Errors
     /// It was not shown by this server, is used or too old, or is of another directory.
     pub fn find(&self, digest: &str, dir: Option<&Path>) -> Result<ShownPlan> {
-        let refused = |why| Error::plan_not_known(digest, why);
+        let refused = |why| not_known(digest, why);
         let plans = lock(&self.0);
         let plan = plans.get(digest);
         let plan = plan.ok_or_else(|| refused("was not shown by this server, or is used"))?;
@@ -63,13 +64,19 @@ impl Plans {
     ///
     /// # Errors
     /// As [`Self::find`].
-    pub fn take(&self, digest: &str, dir: Option<&Path>) -> Result<ShownPlan> {
-        let plan = self.find(digest, dir)?;
+    pub fn take(&self, digest: &str) -> Result<ShownPlan> {
+        let plan = self.find(digest, None)?;
         let is_first = lock(&self.0).remove(digest).is_some();
         is_first
             .then_some(plan)
-            .ok_or_else(|| Error::plan_not_known(digest, "is used"))
+            .ok_or_else(|| not_known(digest, "is used"))
     }
+}
+
+fn not_known(plan: &str, why: &str) -> Error {
+    let what = format!("the plan '{}' {why}; nothing was changed", escape(plan));
+    Error::new(Code::PLAN_NOT_KNOWN, what)
+        .advise("the tool checkpoint_plan_restore makes a new one")
 }
 
 #[cfg(test)]
@@ -87,11 +94,12 @@ mod tests {
         };
         plans.note("a", plan(Duration::ZERO));
         assert!(plans.find("b", None).is_err());
-        assert!(plans.take("a", Some(Path::new("/q"))).is_err());
-        assert!(plans.take("a", Some(Path::new("/p"))).is_ok());
-        assert!(plans.take("a", None).is_err());
+        assert!(plans.find("a", Some(Path::new("/q"))).is_err());
+        assert!(plans.find("a", Some(Path::new("/p"))).is_ok());
+        assert!(plans.take("a").is_ok());
+        assert!(plans.take("a").is_err());
         plans.note("old", plan(LIFETIME + Duration::from_secs(1)));
-        let refused = plans.take("old", None).expect_err("too old");
+        let refused = plans.take("old").expect_err("too old");
         assert!(refused.to_string().contains("30 minutes"), "{refused}");
         for number in 0..MOST_PLANS + 5 {
             plans.note(&number.to_string(), plan(Duration::ZERO));

@@ -1,4 +1,5 @@
-//! The server: requests in both eras of the protocol, with the handshake and without.
+//! The server: requests in both eras of the protocol, with the handshake and without; and the prompts
+//! that a user can choose in a client.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -23,13 +24,12 @@ use serde_json::{Map, Value};
 use tokio::io::{Stdin, Stdout};
 use tokio::sync::{Semaphore, watch};
 
-use crate::answer::progress as progress_view;
 use crate::base::interrupt::Interrupt;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, exit_code};
 use crate::mcp::front::{self, Front, RunningWork, ToolAnswer};
-use crate::mcp::prompts::{self, PROMPTS, PromptSpec};
 use crate::mcp::tools::{self, ToolEffect, ToolSpec};
-use crate::shell::{exit_code, signals};
+use crate::shell::signals;
+use crate::shell::terminal::progress;
 
 /// Upper bound on the calls that are worked on at once.
 const AT_ONCE: u32 = 4;
@@ -301,7 +301,7 @@ async fn tell_progress(request: &Request, running: &RunningWork, started: Instan
         return;
     };
     let figures = running.progress.figures();
-    let text = progress_view::line(figures);
+    let text = progress::line(figures);
     // The figures begin anew with each phase of the work, and progress must only grow.
     let note = ProgressNotificationParam::new(token, started.elapsed().as_secs_f64());
     let _ = request.peer.notify_progress(note.with_message(text)).await;
@@ -431,7 +431,7 @@ impl ServerHandler for Server {
         asked: GetPromptRequestParams,
         _: Request,
     ) -> Result<GetPromptResponse, ErrorData> {
-        let Some(prompt) = prompts::find_prompt(&asked.name) else {
+        let Some(prompt) = find_prompt(&asked.name) else {
             let what = format!("there is no prompt {}", asked.name);
             return Err(ErrorData::invalid_params(what, None));
         };
@@ -454,5 +454,47 @@ impl ServerHandler for Server {
             return Err(ErrorData::invalid_params(what, None));
         }
         Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None))
+    }
+}
+
+/// A prompt: what the user says by choosing it.
+pub struct PromptSpec {
+    pub name: &'static str,
+    pub title: &'static str,
+    pub description: &'static str,
+    /// The one argument, and what it means; it can be left out.
+    pub argument: (&'static str, &'static str),
+    text: &'static str,
+    /// Stands for an argument that is left out.
+    otherwise: &'static str,
+}
+
+pub const PROMPTS: [PromptSpec; 2] = [
+    PromptSpec {
+        name: "rewind",
+        title: "Go back to an earlier state",
+        description: "Shows earlier states of the directory, and brings one back if I agree",
+        argument: ("to", "A checkpoint, a time or a few words on it"),
+        text: "Bring the working directory back to an earlier state: {}. List the checkpoints, choose the one that fits, and say which. Plan the restore with checkpoint_plan_restore, show me what it would write and delete, and carry it out with checkpoint_restore only after I agree. Then say what was restored, and that a plan for `undo` takes it back.",
+        otherwise: "ask me which one, after showing me the last ten",
+    },
+    PromptSpec {
+        name: "resume",
+        title: "Go on with interrupted work",
+        description: "Shows an interrupted workflow, and goes on with it as I say",
+        argument: ("workflow", "The workflow; the newest open one if left out"),
+        text: "Go on with interrupted work: {}. Call workflow_resume, tell me what is done, what is under way and how old it is, and let me choose among its answers. Do no finished phase again. Record each step with workflow_step when it happens.",
+        otherwise: "the newest open workflow",
+    },
+];
+
+pub fn find_prompt(name: &str) -> Option<&'static PromptSpec> {
+    PROMPTS.iter().find(|prompt| prompt.name == name)
+}
+
+impl PromptSpec {
+    pub fn text(&self, argument: Option<&str>) -> String {
+        let argument = argument.filter(|argument| !argument.trim().is_empty());
+        self.text.replace("{}", argument.unwrap_or(self.otherwise))
     }
 }

@@ -22,7 +22,7 @@ fn change_word(change: &TreeChange) -> &'static str {
         (None, _) => "added",
         (_, None) => "deleted",
         (Some((_, before)), Some((_, after))) if before == after => "mode",
-        _ => "changed",
+        _ => "modified",
     }
 }
 
@@ -34,7 +34,7 @@ published_as! {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ChangeCounts {
     pub added: usize,
-    pub changed: usize,
+    pub modified: usize,
     pub deleted: usize,
 }
 
@@ -45,7 +45,7 @@ impl ChangeCounts {
             match (change.before, change.after) {
                 (None, _) => counts.added += 1,
                 (_, None) => counts.deleted += 1,
-                _ => counts.changed += 1,
+                _ => counts.modified += 1,
             }
         }
         counts
@@ -60,7 +60,7 @@ pub enum ChangeKind {
     Added,
     Deleted,
     // The content, and possibly the mode.
-    Changed,
+    Modified,
     // Only the executable bit.
     Mode,
     // File became symlink, or the reverse.
@@ -143,7 +143,7 @@ impl Pair {
             (_, None) => ChangeKind::Deleted,
             (Some(before), Some(after)) if before.kind != after.kind => ChangeKind::Type,
             (Some(before), Some(after)) if before.id == after.id => ChangeKind::Mode,
-            _ => ChangeKind::Changed,
+            _ => ChangeKind::Modified,
         }
     }
 

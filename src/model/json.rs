@@ -202,7 +202,7 @@ pub fn paths<'p>(paths: impl IntoIterator<Item = &'p RelPath>) -> Vec<PathName> 
 pub struct ChangeJson {
     #[serde(flatten)]
     pub path: PathName,
-    /// What happened to it: `added`, `changed` (`modified` by a restore), `deleted`, `mode`,
+    /// What happened to it: `added`, `modified`, `deleted`, `mode`,
     /// `directory_added`, `directory_deleted`.
     pub change: &'static str,
 }

@@ -51,6 +51,8 @@ pub struct Context {
 pub struct WorkflowPort {
     /// Files of the project that belong to a run: never captured, never changed by a restore.
     pub own_files: fn(&Context, Option<&Store>) -> OwnFiles,
+    /// The ids of the open runs of a store.
+    pub open: fn(&Store) -> Vec<String>,
     /// Checkpoints that the open runs of a store may go back to. An unreadable run needs none.
     pub needed: fn(&Store) -> Vec<ObjectId>,
     /// Says what is wrong with the state of a run at a commit.

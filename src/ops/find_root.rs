@@ -48,13 +48,15 @@ impl RootSearch<'_> {
             return Err(Error::dot_git_path(&path));
         }
         let dir = above_git.as_deref().unwrap_or(&place.dir);
-        let start = above_git.clone().or(found).filter(|_| !place.is_exact);
-        let Some(above) = start.as_deref().and_then(|start| self.root_above(start)) else {
+        let start = above_git.clone().or_else(|| found.clone());
+        let start = start.filter(|_| !place.is_exact);
+        let above = start.as_deref().and_then(|start| self.root_above(start));
+        let Some(above) = above.or_else(|| above_git.clone()) else {
             return Root::resolve(dir, Some(dir));
         };
-        let current = below(start.as_deref().unwrap_or(dir), &above);
+        let current = below(found.as_deref().unwrap_or(dir), &above);
         let depth = current.components().count();
-        let logical = dir.ancestors().nth(depth);
+        let logical = place.dir.ancestors().nth(depth);
         Ok(Root::resolve(&above, logical)?.seen_from(current))
     }
 

@@ -171,8 +171,9 @@ pub fn another_root(
         .filter(|known| known.names(context.root.path()))?
         .identity
         .root;
-    let checkpoints = inventory.checkpoints.len();
-    (checkpoints > 0 && then != 0 && then != now).then_some(Warning::AnotherRoot { checkpoints })
+    let checkpoints = inventory.checkpoints.regular_count();
+    (!inventory.checkpoints.is_empty() && then != 0 && then != now)
+        .then_some(Warning::AnotherRoot { checkpoints })
 }
 
 /// Returns the interrupted restore, as a reader without the lock sees it.

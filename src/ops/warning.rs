@@ -150,6 +150,8 @@ pub enum Warning {
     /// The checkpoints of a root that is gone may belong to this directory.
     ProjectMoved {
         old_root: PathBuf,
+        /// What was moved, if not this directory but the repository around it.
+        top: Option<PathBuf>,
         checkpoints: usize,
     },
     /// The first checkpoint of a directory that is only a part of a repository.

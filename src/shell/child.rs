@@ -296,12 +296,12 @@ pub fn git(interrupt: &Interrupt, asked: &GitCommand<'_>) -> Result<GitEnd> {
         None,
     );
     let end = end.map_err(|why| match why.kind() {
-        std::io::ErrorKind::NotFound => Error::git_missing(),
+        std::io::ErrorKind::NotFound => git_missing(),
         _ => Error::io("start", Path::new("git"))(why),
     })?;
     interrupt.check()?;
     if !may_ask && end.status.code() == Some(NO_PROGRAM) {
-        return Err(Error::git_missing());
+        return Err(git_missing());
     }
     if started.elapsed() >= asked.limit && !end.status.success() {
         return Err(Error::new(
@@ -315,6 +315,12 @@ pub fn git(interrupt: &Interrupt, asked: &GitCommand<'_>) -> Result<GitEnd> {
         stdout: String::from_utf8_lossy(&end.stdout).into_owned(),
         stderr: String::from_utf8_lossy(&end.stderr).into_owned(),
     })
+}
+
+fn git_missing() -> Error {
+    let what = "there is no git on PATH, which alone reaches remotes; nothing was changed";
+    Error::new(Code::GIT_MISSING, what)
+        .advise("install git, or carry a file: 'checkpoint export -o FILE' needs none")
 }
 
 /// Starts its arguments, and ends them with all that they started if its stdin is closed without a

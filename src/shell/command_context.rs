@@ -8,22 +8,21 @@ use std::time::{Duration, Instant};
 
 use clap::Command as Grammar;
 
-use crate::answer::envelope;
-use crate::answer::terminal::harmless;
-use crate::answer::words::{self, Output};
-use crate::answer::{Done, Out, Text};
+use crate::answer::envelope::{Answer, ErrorJson};
+use crate::answer::format::harmless;
+use crate::answer::words;
+use crate::answer::{Done, Text};
 use crate::base::interrupt::Interrupt;
 use crate::base::progress::Progress;
 use crate::config::environment::{Environment, base};
 use crate::config::settings::{self, OwnFile};
-use crate::error::Result;
+use crate::error::{Error, Result, exit_code};
+use crate::model::json::{Serialize, TextAnswer};
 use crate::ops::context::{Context, PendingWarnings};
 use crate::ops::find_root::{Place, RootSearch};
 use crate::ops::warning::Warning;
 use crate::shell::child::{self, Children};
-use crate::shell::environment;
-use crate::shell::exit_code;
-use crate::shell::global::GlobalArgs;
+use crate::shell::environment::{self, GlobalArgs};
 use crate::shell::terminal::pager::PagerOutput;
 use crate::shell::terminal::printer::Printer;
 use crate::shell::terminal::prompt::Prompt;
@@ -52,12 +51,6 @@ pub struct CommandContext<'g> {
 }
 
 impl CommandContext<'_> {
-    pub fn print_output(&self, output: &Output, warnings: &[Warning]) {
-        self.printer.result(&output.result);
-        self.printer.talk(&output.talk);
-        self.warn(warnings);
-    }
-
     /// Prints an answer as JSON or as text; returns its exit code.
     pub fn print<A: Text>(&self, context: &Context, done: &Done<A>) -> u8 {
         let Done {
@@ -68,11 +61,10 @@ impl CommandContext<'_> {
         } = done;
         let error = error.as_ref();
         if self.printer.json {
-            let document = envelope::partial(self.name, *exit, answer, warnings, error);
-            self.printer.result(&document);
+            self.document(*exit, answer, warnings, error);
             self.warn_late(warnings);
         } else {
-            let mut out = self.out(context);
+            let mut out = self.printer.out(context);
             answer.write(&mut out);
             if self.pages.borrow().is_some() {
                 let rest = harmless(&out.result, self.printer.out_paint());
@@ -85,20 +77,36 @@ impl CommandContext<'_> {
             self.printer.talk(&out.talk);
             self.warn(warnings);
         }
-        let paint = self.printer.err_paint();
-        let error = error.map(|error| words::error(error, paint));
-        let failures = answer.failures(paint) + &error.unwrap_or_default();
+        let failures = answer.failures(self.printer.err_paint());
         if !failures.is_empty() {
             self.printer.failure(&failures);
         }
+        if let Some(error) = error {
+            self.printer.error(error);
+        }
         *exit
+    }
+
+    /// Prints an answer as JSON.
+    pub fn document<D: Serialize>(
+        &self,
+        exit: u8,
+        data: &D,
+        warnings: &[Warning],
+        error: Option<&Error>,
+    ) {
+        let place = &self.printer.place;
+        let error = error.map(|error| ErrorJson::new(error, None, place));
+        let told = (warnings, &**place);
+        let answer = Answer::new(self.name, exit, Some(data), error, told);
+        self.printer.document(&answer);
     }
 
     /// Writes a part of the text of an answer before the rest, through a pager on a terminal; breaks
     /// if the reader is gone.
     pub fn page(&self, context: &Context, part: &[u8]) -> ControlFlow<()> {
         let pager = context.environment.pager.as_deref();
-        let start = || PagerOutput::new(self.printer, pager, &context.interrupt);
+        let start = || PagerOutput::new(self.printer.clone(), pager, &context.interrupt);
         let mut opened = self.pages.borrow_mut();
         opened.get_or_insert_with(start).write(part)
     }
@@ -108,9 +116,14 @@ impl CommandContext<'_> {
         drop(self.pages.take());
     }
 
-    /// Returns an empty text for an answer.
-    pub fn out<'c>(&'c self, context: &'c Context) -> Out<'c> {
-        self.printer.out(context)
+    /// Prints an answer that is one text, perhaps a script.
+    pub fn print_text(&self, text: &str) {
+        if self.printer.json {
+            let text = text.to_owned();
+            self.document(exit_code::DONE, &TextAnswer { text }, &[], None);
+        } else {
+            self.printer.data(text);
+        }
     }
 
     pub fn warn(&self, warnings: &[Warning]) {
@@ -126,8 +139,7 @@ impl CommandContext<'_> {
     pub fn print_pending_warnings(&self, context: &Context) -> Vec<Warning> {
         let pending = context.pending_warnings.take();
         for warning in &pending {
-            self.printer
-                .failure(&words::warning(warning, self.printer.err_paint()));
+            self.printer.warning(warning);
         }
         pending
     }
@@ -135,25 +147,16 @@ impl CommandContext<'_> {
     /// Prints warnings about settings; every command does so.
     pub fn warn_of_settings(&self, context: &Context) {
         if !self.printer.json && !self.warned_of_settings.get() {
-            self.warn(
-                &context
-                    .settings
-                    .remarks
-                    .iter()
-                    .map(Warning::from)
-                    .collect::<Vec<_>>(),
-            );
+            let remarks = context.settings.remarks.iter().map(Warning::from);
+            self.warn(&remarks.collect::<Vec<_>>());
         }
     }
 
     /// Prints warnings that arose after the JSON document was written.
     pub fn warn_late(&self, warnings: &[Warning]) {
-        for warning in warnings
-            .iter()
-            .filter(|warning| self.printer.json && warning.is_late())
-        {
-            self.printer
-                .failure(&words::warning(warning, self.printer.err_paint()));
+        let is_late = |warning: &&Warning| self.printer.json && warning.is_late();
+        for warning in warnings.iter().filter(is_late) {
+            self.printer.warning(warning);
         }
     }
 
@@ -171,31 +174,6 @@ impl CommandContext<'_> {
             may_read_stdin,
         }
     }
-}
-
-/// Prints an answer as JSON or as text.
-pub fn print_answer(
-    cmd: &CommandContext<'_>,
-    document: impl FnOnce() -> String,
-    words: impl FnOnce() -> Output,
-    warnings: &[Warning],
-) {
-    if cmd.printer.json {
-        cmd.printer.result(&document());
-    } else {
-        cmd.print_output(&words(), warnings);
-    }
-}
-
-/// As [`print_answer`], where all was done.
-pub fn answer(
-    cmd: &CommandContext<'_>,
-    document: impl FnOnce() -> String,
-    words: impl FnOnce() -> Output,
-    warnings: &[Warning],
-) -> Result<u8> {
-    print_answer(cmd, document, words, warnings);
-    Ok(exit_code::DONE)
 }
 
 /// Returns where a command acts.

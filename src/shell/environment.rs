@@ -1,4 +1,5 @@
-//! The only file that reads the clock, the environment and the current directory.
+//! The only file that reads the clock, the environment and the current directory; and the options
+//! that every command takes.
 
 #![expect(clippy::disallowed_methods, reason = "this is the door to all of them")]
 
@@ -7,15 +8,15 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Component, Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use clap::ValueEnum;
+
 use crate::base::time;
 use crate::config::environment::{
     AGENT_VARIABLES, AgentEnvironment, ColorChoice, Environment, FOLDERS, platform_config_dir,
     platform_home,
 };
-use crate::config::variables::{self, Variable};
 use crate::error::{Error, Result};
 use crate::ops::browse::config::VariableValue;
-use crate::shell::global::COMPLETE_VARIABLE;
 
 /// Upper bound on the size of a time zone file in bytes; real ones have a few thousand.
 const MOST_ZONE_BYTES: u64 = 1 << 20;
@@ -104,19 +105,25 @@ fn can_be_read(zone: &str) -> bool {
     !path.components().any(|part| part == Component::ParentDir)
 }
 
-/// Returns every variable that this program or a library reads, with its value; a private one only
-/// as set.
+/// Returns every variable that this program or a library reads, with its value; a private one, which
+/// has a star in the list, only as set.
 pub fn variables() -> Vec<VariableValue> {
-    let look = |variable: Variable| VariableValue {
-        name: variable.name,
-        purpose: variable.purpose,
-        value: env::var_os(variable.name).map(|value| {
-            let is_shown = !variable.is_private;
-            let shown = is_shown.then(|| value.to_string_lossy().into_owned());
-            shown.unwrap_or_else(|| "set".to_owned())
-        }),
+    let look = |line: &'static str| {
+        let (name, purpose) = line.get(2..)?.split_once(' ')?;
+        let value = env::var_os(name).map(|value| match line.strip_prefix('*') {
+            Some(_) => "set".to_owned(),
+            None => value.to_string_lossy().into_owned(),
+        });
+        Some(VariableValue {
+            name,
+            purpose: purpose.trim_start(),
+            value,
+        })
     };
-    variables::variables().map(look).collect()
+    include_str!("variables.txt")
+        .lines()
+        .filter_map(look)
+        .collect()
 }
 
 /// Returns milliseconds since 1970. `CHECKPOINT_NOW` fixes the clock, for tests.
@@ -233,3 +240,56 @@ pub fn found_program(args: &[OsString]) -> Option<PathBuf> {
         .find(|file| file.is_file())
         .or_else(|| env::current_exe().ok())
 }
+
+/// Default time in seconds to wait for another process.
+pub const LOCK_TIMEOUT_SECONDS: u64 = 30;
+
+/// Options that every command takes, before or after its name.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of its own on the command line"
+)]
+#[derive(Clone, Debug, clap::Args)]
+#[command(next_help_heading = "Options for every command")]
+pub struct GlobalArgs {
+    /// Directory to act on [default: the nearest one upwards that has a store, or else this one]
+    #[arg(short = 'C', long, global = true, value_name = "DIR")]
+    pub dir: Option<PathBuf>,
+    /// Folder that contains all stores [default: `CHECKPOINT_HOME`, or ~/.claude]
+    #[arg(long, global = true, value_name = "DIR")]
+    pub base: Option<PathBuf>,
+    /// Act on the current directory, although one above has a store
+    #[arg(long, global = true)]
+    pub here: bool,
+    /// Print one JSON object, and never ask
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// Print only results and errors
+    #[arg(short, long, global = true)]
+    pub quiet: bool,
+    /// Print details
+    #[arg(short, long, global = true)]
+    pub verbose: bool,
+    /// When to use colours
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    pub color: Color,
+    /// Answer every question with yes
+    #[arg(short, long, global = true)]
+    pub yes: bool,
+    /// Never ask; exit with 4 where an answer is needed
+    #[arg(long, global = true)]
+    pub no_input: bool,
+    /// Time to wait for another checkpoint command, in seconds
+    #[arg(long, global = true, value_name = "SECONDS", default_value_t = LOCK_TIMEOUT_SECONDS)]
+    pub lock_timeout: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Color {
+    Auto,
+    Always,
+    Never,
+}
+
+/// Set by completion scripts to the name of the shell; the words after `--` are to be completed.
+pub const COMPLETE_VARIABLE: &str = "CHECKPOINT_COMPLETE";

@@ -3,10 +3,7 @@
 
 pub mod child;
 pub mod command_context;
-pub mod contract;
 pub mod environment;
-pub mod exit_code;
-pub mod global;
 pub mod grammar;
 pub mod run;
 pub mod signals;

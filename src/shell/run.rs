@@ -4,10 +4,9 @@ use crate::answer::contract::ContractForm;
 use crate::answer::{Done, Text};
 use crate::config::environment::Environment;
 use crate::config::settings::OwnFile;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, exit_code};
 use crate::ops::context::Context;
 use crate::shell::command_context::CommandContext;
-use crate::shell::exit_code;
 
 /// Properties of a command that are needed before it runs.
 #[derive(Clone, Copy)]
@@ -24,6 +23,8 @@ pub struct Properties {
     pub failure_code: u8,
     /// The requested format of the contract, even if the command fails.
     pub contract: Option<ContractForm>,
+    /// What is true after a signal, unless nothing was changed.
+    pub left_by_a_signal: Option<&'static str>,
 }
 
 impl Properties {
@@ -34,6 +35,7 @@ impl Properties {
         own_file: OwnFile::MustBeGood,
         failure_code: exit_code::FAILED,
         contract: None,
+        left_by_a_signal: None,
     };
     /// Of a command whose time depends on the size of the directory or store, or on the lock.
     pub const LONG: Self = Self {
@@ -47,21 +49,9 @@ impl Properties {
     };
 }
 
-/// A command that acts on a directory.
+/// A command that acts on a directory, and prints its answer itself.
 pub trait RunCommand: Sized {
-    // As in [`Properties`].
-    const MAY_TAKE_LONG: bool = false;
-    const HAS_DRY_RUN: bool = false;
-    const OWN_FILE: OwnFile = OwnFile::MustBeGood;
-
-    fn properties(&self) -> Properties {
-        Properties {
-            may_take_long: Self::MAY_TAKE_LONG,
-            has_dry_run: Self::HAS_DRY_RUN,
-            own_file: Self::OWN_FILE,
-            ..Properties::USUAL
-        }
-    }
+    fn properties(&self) -> Properties;
 
     /// Runs the command and returns its exit code.
     ///
@@ -109,8 +99,23 @@ impl<C: Command> RunCommand for C {
     }
 }
 
+/// The exit code of work that is done, but whose answer was lost; `failed` is that of failures of the
+/// command.
+pub fn unanswered(code: u8, failed: u8) -> u8 {
+    if matches!(code, exit_code::DONE | exit_code::PARTIAL) {
+        failed
+    } else {
+        code
+    }
+}
+
 /// A command that needs neither a directory nor a store.
-pub trait RunAnywhere {
+pub trait RunAnywhere: Sized {
+    /// The name in the JSON schema, unless that of the command.
+    fn name(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Runs the command and returns its exit code.
     ///
     /// # Errors

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::base::progress::{Progress, WorkPhase};
 use crate::base::read_regular;
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::store::files::atomic_file;
 
 /// A held lock, released on drop or when the process dies.
@@ -115,7 +115,10 @@ fn wait_for(file: &mut File, path: &Path, started: Instant, wait: &LockWait) -> 
                 pause = (pause * 2).min(LONGEST_LOCK_PAUSE);
             }
             Err(TryLockError::WouldBlock) => {
-                return Err(Error::busy(&read_holder(file), waited));
+                let (holder, seconds) = (read_holder(file), waited.as_secs());
+                let what = format!("the store is in use by {holder}; waited {seconds} s");
+                return Err(Error::new(Code::BUSY, what)
+                    .advise("try again, or wait longer with --lock-timeout"));
             }
             Err(TryLockError::Error(e)) => return Err(Error::io("lock", path)(e)),
         }

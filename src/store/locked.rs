@@ -78,6 +78,7 @@ impl<'s> LockedStore<'s> {
         init::write_exclusion_list(layout)?;
         ref_files::unpack(layout, store.objects())?;
         let recovery = recover::run(store, &mut reader, &mut inventory)?;
+        store.know_fetched(&mut inventory.checkpoints);
         let newer: ObjectIds = inventory.checkpoints.newer().iter().map(|c| c.id).collect();
         // Without the commit cache or a seal the next read is only slower.
         let _ = reader.save(layout, &|id| newer.contains(id));

@@ -121,11 +121,13 @@ impl Store {
         let holders = Holder::all(&self.objects);
         let cached = commit_cache::read(&self.layout, &holders);
         let index = || packed_commits::open(&self.layout, &self.objects, &holders);
-        Inventory::read_with_rows(
+        let mut inventory = Inventory::read_with_rows(
             &self.layout,
             CommitReader::with_cache(&self.objects, cached),
             Some(&index),
-        )
+        )?;
+        self.know_fetched(&mut inventory.checkpoints);
+        Ok(inventory)
     }
 
     /// Reads the inventory with every commit from its pack.

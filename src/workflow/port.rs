@@ -20,6 +20,7 @@ const LATEST: usize = 20;
 /// The functions for a [`Context`].
 pub const PORT: WorkflowPort = WorkflowPort {
     own_files,
+    open,
     needed,
     check_run,
     write_files,
@@ -50,6 +51,11 @@ fn write_files(context: &Context, store: &Store) -> Result<()> {
     open.retain(|run| run.status.is_open());
     open.iter()
         .try_for_each(|run| files::write_missing(&work, run))
+}
+
+fn open(store: &Store) -> Vec<String> {
+    let open = live(store).into_iter().filter(|run| run.status.is_open());
+    open.map(|run| run.id).collect()
 }
 
 /// Returns the checkpoints that open runs need. An unreadable run needs none.

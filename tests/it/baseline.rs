@@ -17,7 +17,7 @@ fn after_a_restore_create_counts_against_what_was_restored() {
     let data = sandbox.write("c", "c").create_data(&["--reason", "three"]);
     let counts = &data["counts"];
     assert_eq!(
-        (&counts["added"], &counts["changed"], &counts["deleted"]),
+        (&counts["added"], &counts["modified"], &counts["deleted"]),
         (&1.into(), &0.into(), &0.into())
     );
     let shown = sandbox.run(&["show", "three", "--json"]).success().data();
@@ -92,7 +92,7 @@ fn status_tells_the_drift_from_what_was_restored() {
     let status = sandbox.status();
     assert_eq!(
         status["drift"],
-        serde_json::json!({"added": 1, "changed": 0, "deleted": 0})
+        serde_json::json!({"added": 1, "modified": 0, "deleted": 0})
     );
     assert_eq!(
         (&status["baseline"]["short"], &status["latest"]["reason"]),
@@ -111,7 +111,7 @@ fn after_an_undo_the_baseline_is_what_came_back() {
     sandbox.undo().success();
     let counts = sandbox.create_data(&["--reason", "three"])["counts"].clone();
     assert_eq!(
-        (&counts["added"], &counts["changed"], &counts["deleted"]),
+        (&counts["added"], &counts["modified"], &counts["deleted"]),
         (&0.into(), &0.into(), &0.into())
     );
 }
@@ -124,7 +124,26 @@ fn a_restore_of_one_file_sets_no_baseline() {
     sandbox.run(&["restore", "one", "a", "--yes"]).success();
     let counts = sandbox.create_data(&["--reason", "three"])["counts"].clone();
     assert_eq!(
-        (&counts["added"], &counts["changed"], &counts["deleted"]),
+        (&counts["added"], &counts["modified"], &counts["deleted"]),
         (&0.into(), &1.into(), &0.into())
     );
+}
+
+#[cfg(unix)]
+#[test]
+fn a_mode_alone_is_a_change_in_every_count() {
+    let sandbox = Sandbox::new();
+    sandbox
+        .write("a/f", "1")
+        .write("g", "2")
+        .write("h", "3")
+        .create("one");
+    sandbox.chmod("a/f", 0o600);
+    let status = sandbox.run(&["status"]).success();
+    status.stdout_has("~ a/f");
+    let made = sandbox.run(&["create", "two"]).success();
+    made.stderr_has("+0 ~1 -0");
+    sandbox.run(&["show"]).success().stdout_has("~ a/f");
+    let list = sandbox.run(&["list", "--stat"]).success();
+    list.stdout_has("+0 ~1 -0");
 }

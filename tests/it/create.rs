@@ -53,7 +53,7 @@ fn create_counts_what_changed_against_the_one_before() {
         .remove("gone");
     let counts = sandbox.create_data(&["--reason", "after"])["counts"].clone();
     assert_eq!(
-        (&counts["added"], &counts["changed"], &counts["deleted"]),
+        (&counts["added"], &counts["modified"], &counts["deleted"]),
         (&1.into(), &1.into(), &1.into())
     );
 }
@@ -128,7 +128,7 @@ fn a_change_of_mode_alone_is_recorded() {
     sandbox.create("plain");
     sandbox.chmod("run.sh", 0o755);
     assert_eq!(
-        sandbox.create_data(&["--reason", "executable"])["counts"]["changed"],
+        sandbox.create_data(&["--reason", "executable"])["counts"]["modified"],
         1
     );
 }

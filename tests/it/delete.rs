@@ -669,3 +669,43 @@ fn a_store_of_which_files_stay_is_deleted_and_they_are_named() {
     let again = sandbox.run(&delete).success();
     assert_eq!(again.data()["after_bytes"], 0);
 }
+
+#[test]
+fn delete_all_below_a_root_is_refused_and_names_the_root() {
+    let sandbox = Sandbox::new();
+    sandbox.write("src/a", "1").create("top");
+    let src = sandbox.path("src");
+    sandbox
+        .run_in(&src, &["--here", "create", "below"])
+        .success();
+    let all = ["delete", "--all", "--yes"];
+    sandbox.run_in(&src, &all).success();
+    for _ in 0..2 {
+        let run = sandbox.run_in(&src, &all).code(4);
+        run.stderr_has("above the current directory")
+            .stderr_has("delete --all");
+    }
+    let dry = sandbox.run_in(&src, &["delete", "--all", "--dry-run"]);
+    dry.code(4);
+    assert_eq!(sandbox.listed_ids().len(), 1);
+    sandbox.run(&all).success();
+}
+
+#[test]
+fn delete_all_names_pins_runs_holds_and_remotes() {
+    let (sandbox, ids) = with(1);
+    sandbox.run(&["pin", &ids[0]]).success();
+    sandbox.run(&["hold", "h1"]).success();
+    let elsewhere = sandbox.top().join("elsewhere").display().to_string();
+    sandbox
+        .run(&["remote", "add", "origin", &elsewhere])
+        .success();
+    let init = "workflow init --id w1 --type implement --description d --phase a";
+    let init: Vec<&str> = init.split(' ').collect();
+    sandbox.run(&init).success();
+    let named = "1 checkpoint, 1 pinned, the open workflow w1, the hold h1, the remote origin";
+    let all = |more| sandbox.run(&["delete", "--all", more]);
+    all("--dry-run").success().stdout_has(named);
+    all("--no-input").code(4).stderr_has(named);
+    all("--yes").success().stdout_has(named);
+}

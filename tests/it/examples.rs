@@ -90,7 +90,7 @@ fn with_a_remote(sandbox: &Sandbox, words: &[String]) {
             .success();
         sandbox.run(&["push"]).success();
     }
-    if words.get(1).is_some_and(|word| word == "drop") {
+    if words.get(1).is_some_and(|word| word == "remove") {
         let lines = sandbox.top().join("server.git/refs/lines");
         let line = fixtures::files_below(&lines).remove(0);
         let copy = lines.join("0123456789abcdef").join("0123456789abcdef");

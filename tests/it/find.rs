@@ -65,7 +65,7 @@ fn a_lost_file_is_told_with_the_command_that_brings_it_back() {
 fn every_step_is_told_newest_first_with_size_and_reason() {
     let (sandbox, ids) = story();
     let path = &found(&sandbox, &["src/lost.rs"])[0];
-    let expected = [("deleted", 4), ("mode", 3), ("changed", 2), ("added", 1)];
+    let expected = [("deleted", 4), ("mode", 3), ("modified", 2), ("added", 1)];
     assert_eq!(
         events(path),
         expected.map(|(change, at)| (change.to_owned(), ids[at].clone()))
@@ -208,7 +208,7 @@ fn a_damaged_checkpoint_is_passed_over_with_a_warning() {
         "{run}"
     );
     let path = run.data()["paths"][0].clone();
-    let expected = [("deleted", 4), ("changed", 3), ("added", 1)];
+    let expected = [("deleted", 4), ("modified", 3), ("added", 1)];
     assert_eq!(
         events(&path),
         expected.map(|(change, at)| (change.to_owned(), ids[at].clone()))

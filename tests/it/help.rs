@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use checkpoint::answer::topics;
 use checkpoint::cli::parse;
+use checkpoint::commands::help;
 use clap::Command;
 
 use crate::bench::Sandbox;
@@ -289,7 +289,7 @@ fn help_without_a_word_or_with_that_of_a_command_is_the_help_of_it() {
 fn help_of_a_topic_is_its_page_and_one_page_names_all_topics() {
     let sandbox = Sandbox::new();
     let overview = sandbox.run(&["help", "topics"]).success().stdout;
-    for (topic, title) in topics::titles() {
+    for (topic, title) in help::titles() {
         assert!(overview.contains(topic) && overview.contains(title));
         assert!(
             parse::command().find_subcommand(topic).is_none(),
@@ -321,7 +321,7 @@ fn help_of_an_unknown_word_is_wrong_usage_and_names_the_topics() {
             words.join(" ")
         ));
         assert!(
-            run.stderr.contains(&topics::names().join(", ")) && run.stderr.lines().count() == 1,
+            run.stderr.contains(&help::topic_names().join(", ")) && run.stderr.lines().count() == 1,
             "{run}"
         );
     }

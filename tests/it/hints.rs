@@ -13,6 +13,7 @@ use crate::source;
 
 /// Sentences that name options outside a command line, and the commands that print them.
 const SENTENCES: &[(&str, &[&str])] = &[
+    ("beyond --keep", &["create", "prune"]),
     ("--contract needs N", &["rewind"]),
     ("--max-files N raises the limit", &["create"]),
     ("which only --with-prompts pushes", &["push"]),
@@ -64,7 +65,7 @@ const SENTENCES: &[(&str, &[&str])] = &[
     ("--copies needs --type file_backup", &["create"]),
     ("--db takes a SQLite file", &["create"]),
     ("--type names the format", &["workflow import"]),
-    ("--phase '{given}'", &["workflow init"]),
+    ("--phase '{words}'", &["workflow init"]),
     ("give --plan, --preset or --phase", &["workflow init"]),
     ("--state rewinds the state", &["workflow rewind"]),
     ("more with --json", &["workflow resume"]),

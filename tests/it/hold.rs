@@ -257,3 +257,13 @@ fn a_hold_is_in_nobodys_way() {
         .success();
     sandbox.run_in(&moved, &["create"]).success();
 }
+
+#[test]
+fn a_name_of_several_words_is_printed_as_it_is_typed() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1").create("one");
+    let hold = sandbox.run(&["hold", "w 2"]).success();
+    hold.stdout_has("Hold 'w 2' until");
+    let release = sandbox.run(&["release", "w 2"]).success();
+    release.stdout_has("Released 'w 2'.");
+}

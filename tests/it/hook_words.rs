@@ -4,8 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use checkpoint::agent::dialect::event::{AgentEvent, AgentName};
-use checkpoint::agent::dialect::read;
+use checkpoint::agent::dialect::{self, AgentEvent, AgentName};
 use checkpoint::model::session::provenance::Moment;
 use serde_json::Value;
 
@@ -126,7 +125,7 @@ fn dirs(event: &AgentEvent) -> impl Iterator<Item = &PathBuf> {
 
 fn parsed(path: &Path, agent: Option<AgentName>) -> Option<AgentEvent> {
     let text = fs::read_to_string(path).expect("it can be read");
-    read::parse(text.replace(PROJECT, absolute()).as_bytes(), agent)
+    dialect::parse(text.replace(PROJECT, absolute()).as_bytes(), agent)
 }
 
 #[test]
@@ -276,7 +275,7 @@ fn ten_thousand_mutations_of_each_agents_documents_are_read_or_passed_over() {
             let which = dice.roll(own.len());
             let bytes = mutated(&mut dice, own[which]);
             for named in [Some(agent), None] {
-                let _ = read::parse(&bytes, named);
+                let _ = dialect::parse(&bytes, named);
             }
         }
     }

@@ -1,13 +1,16 @@
 //! Text from users and paths never acts on a terminal, in the output of any command.
 
+use serde_json::json;
+
 use crate::bench::Sandbox;
 use crate::bench::terminal::at_a_terminal;
 
+const PIPELINE: &str = ".claude/pipeline-state.json";
 const HOSTILE: &str = "a\u{1b}[2J\u{1b}]0;x\u{7}\u{9b}31m\u{202e}\u{7f}\u{e0041}\nroot  /forged\r";
 
 /// The command lines of these tests; each may fail.
 fn commands() -> Vec<Vec<String>> {
-    let lines = [
+    lines(&[
         "create --reason R",
         "create --scope R",
         "list",
@@ -26,12 +29,9 @@ fn commands() -> Vec<Vec<String>> {
         "find R",
         "delete R --yes",
         "workflow init --id R",
-        "workflow init --phase R --project R --description R",
         "workflow import R",
-        "workflow status",
         "workflow resume R",
         "phase start R",
-        "phase progress R",
         "task add R",
         "schema R",
         "verify R",
@@ -46,12 +46,77 @@ fn commands() -> Vec<Vec<String>> {
         "config",
         "list --since R",
         "delete --all --dry-run",
-    ];
+    ])
+}
+
+/// Command lines on the hostile run, which all succeed.
+fn commands_of_a_run() -> Vec<Vec<String>> {
+    lines(&[
+        "workflow status",
+        "workflow next",
+        "workflow list",
+        "workflow show",
+        "phase start src --no-snapshot",
+        "phase progress R",
+        "phase fail --error R",
+        "phase start src --no-snapshot",
+        "task add t --name R --output R",
+        "task start t --agent R",
+        "task fail t --error R",
+        "task start t",
+        "task list",
+        "workflow note --decision R --file R --interrupted=R",
+        "workflow status",
+        "workflow recover -n",
+        "workflow resume --choose y",
+        "task reset t",
+        "task start t",
+        "task done t --note R",
+        "phase done --no-snapshot --decision R --file R",
+        "phase skip docs --reason R",
+        "workflow show",
+        "workflow list --all",
+        "workflow init --type R --project R --description R --phase a:R",
+        "workflow status R",
+        "workflow end --abandon",
+    ])
+}
+
+fn lines(lines: &[&str]) -> Vec<Vec<String>> {
     let hostile = |word: &str| word.replace('R', HOSTILE);
     lines
         .iter()
         .map(|line| line.split(' ').map(hostile).collect())
         .collect()
+}
+
+/// Puts a document of a run in place, hostile in every text that may be so.
+fn with_a_run(sandbox: &Sandbox) {
+    let document = json!({
+        "completed_phases": [],
+        "current_phase": null,
+        "remaining_phases": [
+            {"id": "src", "name": HOSTILE, "dependencies": [], HOSTILE: HOSTILE},
+            {"id": "docs", "name": HOSTILE, "dependencies": ["src"]},
+        ],
+        "context_summary": {
+            "description": HOSTILE, "branch": HOSTILE,
+            "key_decisions": [HOSTILE], "file_paths": [HOSTILE],
+        },
+        "created_at": "2026-03-24T10:00:00Z",
+        "updated_at": "2026-03-24T10:00:00Z",
+    });
+    sandbox.write(PIPELINE, document.to_string());
+}
+
+/// Command lines on a file that cannot be understood, and full of hostile text.
+fn commands_of_a_malformed_file() -> Vec<Vec<String>> {
+    lines(&[
+        "workflow status",
+        "workflow list",
+        "workflow resume",
+        "workflow recover -n",
+    ])
 }
 
 fn project() -> Sandbox {
@@ -64,6 +129,13 @@ fn project() -> Sandbox {
         r#""a\u001b[2J\u009b\u202e\nroot  /forged" = 1"#,
     );
     sandbox
+}
+
+fn quoted(words: &[String]) -> String {
+    let words = words
+        .iter()
+        .map(|word| format!("'{}'", word.replace('\'', r"'\''")));
+    words.collect::<Vec<_>>().join(" ")
 }
 
 #[track_caller]
@@ -93,18 +165,49 @@ fn what_is_piped_has_no_power() {
 }
 
 #[test]
+fn a_hostile_run_has_no_power() {
+    let sandbox = project();
+    with_a_run(&sandbox);
+    for words in commands_of_a_run() {
+        let args: Vec<&str> = words.iter().map(String::as_str).collect();
+        let run = sandbox.run(&args).success();
+        assert_harmless(&run.shown_command, &run.stdout);
+        assert_harmless(&run.shown_command, &run.stderr);
+    }
+    let shown = sandbox.run(&["workflow", "show", "pipeline"]).success();
+    assert!(
+        shown.stdout.contains("forged"),
+        "the texts are shown\n{shown}"
+    );
+    sandbox.write(PIPELINE, format!("{{\"{HOSTILE}"));
+    for words in commands_of_a_malformed_file() {
+        let args: Vec<&str> = words.iter().map(String::as_str).collect();
+        let run = sandbox.run(&args);
+        assert!(run.stderr.contains("malformed"), "{run}");
+        assert_harmless(&run.shown_command, &run.stdout);
+        assert_harmless(&run.shown_command, &run.stderr);
+    }
+}
+
+#[test]
 fn what_a_terminal_gets_has_no_power() {
     let sandbox = project();
     sandbox.create("first");
     for words in commands() {
-        let quoted: Vec<String> = words
-            .iter()
-            .map(|word| format!("'{}'", word.replace('\'', r"'\''")))
-            .collect();
-        let line = format!("$checkpoint {0}; $checkpoint {0} --json", quoted.join(" "));
+        let quoted = quoted(&words);
+        let line = format!("$checkpoint {quoted}; $checkpoint {quoted} --json");
         let Some(run) = at_a_terminal(&sandbox, &line) else {
             return;
         };
+        assert_harmless(&line, &run.stdout);
+    }
+    with_a_run(&sandbox);
+    for words in commands_of_a_run() {
+        let line = format!("$checkpoint {}; echo code $?", quoted(&words));
+        let Some(run) = at_a_terminal(&sandbox, &line) else {
+            return;
+        };
+        assert!(run.stdout.contains("code 0"), "{run}");
         assert_harmless(&line, &run.stdout);
     }
     let line = "$checkpoint workflow export; $checkpoint completions bash; $checkpoint man";

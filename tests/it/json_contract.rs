@@ -358,7 +358,7 @@ fn diff_and_cat_say_what_differs_and_what_is_held() {
         .map(|one| json!([one["path"], one["change"], one["insertions"], one["binary"]]))
         .collect();
     let expected = json!([
-        ["a", "changed", 1, false],
+        ["a", "modified", 1, false],
         ["b", "added", 1, false],
         ["bin", "added", null, true]
     ]);

@@ -106,6 +106,7 @@ fn the_rules_of_time_keep_what_a_naive_reading_of_restics_keeps() {
         }
         let mut some = |most: u64| usize::try_from(dice.below(most)).unwrap();
         let policy = Policy {
+            is_last_typed: false,
             last: 1 + some(5),
             hourly: some(6),
             daily: some(6),

@@ -195,6 +195,7 @@ mod workflow_documents;
 mod workflow_examples;
 mod workflow_files;
 mod workflow_foreign;
+mod workflow_formats;
 mod workflow_json;
 mod workflow_kills;
 mod workflow_odd_files;

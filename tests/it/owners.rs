@@ -235,7 +235,7 @@ fn a_file_that_goes_from_the_place_of_a_left_out_directory_is_named() {
                  so this brings none back\n";
     let planned = sandbox.run(&["restore", &before, "--dry-run"]).success();
     planned
-        .stdout_has("delete node_modules\n")
+        .stdout_has("deleted  node_modules\n")
         .stderr_has(named);
     let restored = sandbox.restore(&before).success();
     restored.stderr_has(named);

@@ -325,7 +325,7 @@ fn what_stays_by_rule_after_a_restore_is_named_and_no_failure() {
         .write("a", "2")
         .run(&["restore", &id, "--yes"])
         .success();
-    again.stderr_has("left unchanged: pipe: no checkpoint holds it");
+    again.stderr_has("left unchanged: pipe: it is not captured");
 }
 
 #[test]

@@ -285,3 +285,21 @@ fn a_key_shows_the_lines_of_the_change_and_comes_back() {
         "{shown}"
     );
 }
+
+#[test]
+fn a_plan_for_which_the_screen_has_no_room_is_no_consent() {
+    let (sandbox, _) = story();
+    for (rows, what_is_looked_at, is_asked) in [(8, "1 file", true), (9, "delete", false)] {
+        let line = format!("stty rows {rows} cols 60; $checkpoint restore");
+        let keys = [
+            (TITLE, "\\033[B"),
+            (what_is_looked_at, "\\r"),
+            ("1049l", "n\\r"),
+        ];
+        let Some(run) = dialogue(&sandbox, &line, &keys) else {
+            return;
+        };
+        assert_eq!(run.stdout.contains("[y/N]"), is_asked, "{run}");
+        assert_eq!(sandbox.exists("new"), is_asked, "{run}");
+    }
+}

@@ -216,7 +216,9 @@ fn the_readme_has_at_most_120_lines_and_links_to_every_page_of_help() {
     let (readme, sandbox) = (readme(), Sandbox::new());
     let lines = readme.lines().count();
     assert!(lines <= LONGEST_README, "{lines} lines");
-    let topics_of_help: BTreeSet<&str> = checkpoint::answer::topics::names().into_iter().collect();
+    let topics_of_help: BTreeSet<&str> = checkpoint::commands::help::topic_names()
+        .into_iter()
+        .collect();
     let pages = pages();
     assert_eq!(
         pages

@@ -57,7 +57,7 @@ impl Stage {
     /// The bad line is named with the command that removes it, and the good one is here.
     #[track_caller]
     fn bars_nothing(&self, what: &str) {
-        let drop = format!("checkpoint remote drop origin {}", self.line);
+        let drop = format!("checkpoint remote remove origin --line {}", self.line);
         let named = format!("{} of origin was not taken", self.line);
         let run = self.third.run(&["fetch"]);
         assert_eq!(run.code, 5, "{what}: {run}");
@@ -69,7 +69,7 @@ impl Stage {
         to.run(&["show", "one"]).success();
         let dropped = self
             .third
-            .run(&["remote", "drop", "origin", &self.line, "--yes"]);
+            .run(&["remote", "remove", "origin", "--line", &self.line, "--yes"]);
         if dropped.code != 0 {
             // The git there cannot even remove it.
             dropped
@@ -140,12 +140,12 @@ fn a_broken_ref_that_is_no_line_bars_no_line() {
         std::fs::create_dir_all(place.parent().expect("a folder")).expect("it is made");
         std::fs::write(&place, "1".repeat(40) + "\n").expect("it is written");
         let run = stage.third.run(&["fetch"]).code(5);
-        run.stderr_has(&format!("checkpoint remote drop origin {odd}"));
+        run.stderr_has(&format!("checkpoint remote remove origin --line {odd}"));
         stage.third.run(&["show", "origin/two"]).success();
         let (run, to) = stage.clone();
         run.code(5).stderr_has(&odd);
         to.run(&["show", "two"]).success();
-        let drop = ["remote", "drop", "origin", &odd, "--yes"];
+        let drop = ["remote", "remove", "origin", "--line", &odd, "--yes"];
         stage.third.run(&drop).success();
         stage.third.run(&["fetch"]).success();
     }
@@ -166,11 +166,10 @@ fn the_only_line_with_a_lost_object_is_named() {
         }
     }
     std::fs::remove_file(&path).expect("it is removed");
-    stage
-        .third
-        .run(&["fetch"])
-        .code(6)
-        .stderr_has(&format!("checkpoint remote drop origin {}", stage.line));
+    stage.third.run(&["fetch"]).code(6).stderr_has(&format!(
+        "checkpoint remote remove origin --line {}",
+        stage.line
+    ));
     let (run, _) = stage.clone();
     run.code(6).stderr_has(&stage.line);
 }
@@ -215,7 +214,7 @@ fn a_line_of_a_newer_program_is_not_to_be_removed() {
         .run(&["update-ref", &stage.line, newer.trim()])
         .success();
     let run = stage.third.run(&["fetch"]).code(5);
-    assert!(!run.stderr.contains("remote drop"), "{run}");
+    assert!(!run.stderr.contains("--line"), "{run}");
     run.stderr_has("was made by a newer program; update this one")
         .stderr_has("'checkpoint fetch origin' brings it then");
 }
@@ -268,11 +267,11 @@ fn a_push_that_git_refuses_for_a_broken_ref_names_it_and_what_mends_it() {
         let (_, path) = stage.object(line);
         std::fs::remove_file(&path).expect("it is removed");
         stage.third.write("third", line).create("more");
-        let drop = format!("checkpoint remote drop origin {line}");
+        let drop = format!("checkpoint remote remove origin --line {line}");
         stage.third.run(&["push"]).code(1).stderr_has(&drop);
         stage
             .third
-            .run(&["remote", "drop", "origin", line, "--yes"])
+            .run(&["remote", "remove", "origin", "--line", line, "--yes"])
             .success();
         stage.third.run(&["push"]).success();
     }
@@ -376,7 +375,7 @@ fn a_line_that_is_back_with_nothing_new_changes_nothing() {
     stage.third.run(&["fetch"]).success();
     stage
         .third
-        .run(&["remote", "drop", "origin", &stage.line, "--yes"])
+        .run(&["remote", "remove", "origin", "--line", &stage.line, "--yes"])
         .success();
     stage.two.run(&["push"]).success();
     stage
@@ -401,7 +400,7 @@ fn a_clone_into_a_store_and_a_drop_without_consent_say_what_they_are() {
     let run = stage.one.run_in(stage.one.home(), &clone).code(4);
     assert!(!run.stderr.contains("create --force"), "{run}");
     run.stderr_has("give another directory");
-    let drop = ["remote", "drop", "origin", &stage.line];
+    let drop = ["remote", "remove", "origin", "--line", &stage.line];
     let words = format!("this would remove {} at origin", stage.line);
     stage.one.run(&drop).code(4).stderr_has(&words);
 }

@@ -198,14 +198,22 @@ fn a_bad_line_is_dropped_from_another_machine() {
     ]);
     git.run(&["update-ref", &line, other.trim()]);
     let refused = from.run(&["fetch"]).code(6);
-    refused.stderr_has(&format!("checkpoint remote drop origin {line}"));
-    from.run(&["remote", "drop", "origin", &line]).code(4);
-    from.run(&["remote", "drop", "origin", "refs/heads/main", "--yes"])
-        .code(2);
-    from.run(&["remote", "drop", "origin", &line, "--yes"])
+    refused.stderr_has(&format!("checkpoint remote remove origin --line {line}"));
+    from.run(&["remote", "remove", "origin", "--line", &line])
+        .code(4);
+    from.run(&[
+        "remote",
+        "remove",
+        "origin",
+        "--line",
+        "refs/heads/main",
+        "--yes",
+    ])
+    .code(2);
+    from.run(&["remote", "remove", "origin", "--line", &line, "--yes"])
         .success()
         .stdout_is(&format!("Removed {line} at origin\n"));
-    from.run(&["remote", "drop", "origin", &line, "--yes"])
+    from.run(&["remote", "remove", "origin", "--line", &line, "--yes"])
         .code(3);
     from.run(&["fetch"]).success();
     to.run(&["push"]).success();
@@ -262,14 +270,14 @@ fn a_bad_line_does_not_bar_the_others() {
         for _ in 0..2 {
             let run = third.run(&["fetch"]).code(5);
             run.stderr_has(&format!("{line} of origin was not taken"))
-                .stderr_has(&format!("checkpoint remote drop origin {line}"));
+                .stderr_has(&format!("checkpoint remote remove origin --line {line}"));
             third.run(&["show", "origin/two"]).success();
         }
         let cloned = Sandbox::bare();
         remote.reach_from(&cloned);
         let clone = ["clone", remote.url(), &text(cloned.root())];
         let run = cloned.run_in(cloned.home(), &clone).code(5);
-        run.stderr_has(&format!("remote drop origin {line}"));
+        run.stderr_has(&format!("remote remove origin --line {line}"));
         assert_eq!(cloned.read("b"), "two");
         cloned.run(&["verify", "--full"]).success();
     }
@@ -278,8 +286,8 @@ fn a_bad_line_does_not_bar_the_others() {
     git.run(&["update-ref", "-d", &line]);
     let run = to.run(&["fetch"]).code(5);
     run.stderr_has(&format!("{odd} of origin was not taken"))
-        .stderr_has(&format!("checkpoint remote drop origin {odd}"));
-    to.run(&["remote", "drop", "origin", odd, "--yes"])
+        .stderr_has(&format!("checkpoint remote remove origin --line {odd}"));
+    to.run(&["remote", "remove", "origin", "--line", odd, "--yes"])
         .success();
     to.run(&["fetch"]).success();
     git.run(&["update-ref", &line, other.trim()]);
@@ -287,7 +295,7 @@ fn a_bad_line_does_not_bar_the_others() {
     let alone = Sandbox::bare();
     remote.reach_from(&alone);
     let run = alone.run_in(alone.home(), &["clone", remote.url(), &text(alone.root())]);
-    assert!(!run.stderr.contains("remote drop"), "{run}");
+    assert!(!run.stderr.contains("--line"), "{run}");
     assert!(matches!(run.code, 1 | 6), "{run}");
 }
 
@@ -301,10 +309,10 @@ fn a_push_that_git_refuses_for_another_line_says_who_names_it() {
     std::fs::write(stage.remote.place().join(&line), "").expect("it is written");
     stage.from.write("a", "more").create("more");
     let run = stage.from.run(&["push"]).code(1);
-    run.stderr_has(&format!("'checkpoint remote drop origin {line}'"));
+    run.stderr_has(&format!("'checkpoint remote remove origin --line {line}'"));
     let run = stage.from.run(&["fetch"]).code(6).stderr_has(&line);
     assert!(!run.stderr.contains("\\x0a"), "{run}");
-    let drop = ["remote", "drop", "origin", &line, "--yes"];
+    let drop = ["remote", "remove", "origin", "--line", &line, "--yes"];
     let how = format!("in that repository, removing the file {line} does it");
     stage.from.run(&drop).code(1).stderr_has(&how);
     std::fs::remove_file(stage.remote.place().join(&line)).expect("it is removed");

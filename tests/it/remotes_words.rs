@@ -24,7 +24,8 @@ fn a_selector_that_names_nothing_of_a_remote_says_what_does() {
     };
     to.run(&["show", "origin/latest"])
         .code(3)
-        .stderr_has("'checkpoint fetch origin' brings what is there");
+        .stderr_has("'checkpoint fetch origin' brings what other stores pushed")
+        .stderr_has("'checkpoint list' shows what this one did");
     to.run(&["fetch"]).success();
     to.run(&["show", "origin/nothing"])
         .code(3)
@@ -177,4 +178,26 @@ fn a_url_that_is_a_path_begins_where_it_is_typed() {
         .success();
     to.run_in(server, &["-C", &root, "fetch", "again"])
         .success();
+}
+
+#[test]
+fn a_restored_checkpoint_of_a_remote_is_where_the_directory_stands() {
+    let Some((_from, _remote, to)) = two_machines() else {
+        return;
+    };
+    to.run(&["fetch"]).success();
+    to.run(&["restore", "origin/there", "--yes"]).success();
+    to.run(&["status"]).success().stdout_has("there");
+    to.run(&["diff", "--exit-code"]).success();
+    assert_eq!(to.shown("@")["reason"], "there");
+    to.run(&["show", "@~1"]).success().stdout_has("here");
+    to.write("a", "changed");
+    to.run(&["restore", "a", "--yes"]).success();
+    assert_eq!(to.read("a"), "there");
+    to.write("b", "new").create("after");
+    let run = to.run(&["show", "after"]).success();
+    run.stdout_has("there");
+    to.run(&["create", "again"])
+        .success()
+        .stderr_has("+0 ~0 -0");
 }

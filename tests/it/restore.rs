@@ -531,3 +531,49 @@ fn a_path_that_is_left_out_and_not_held_is_no_path_of_a_checkpoint() {
     }
     assert_eq!(sandbox.read("x.log"), "1");
 }
+
+#[test]
+fn a_path_that_is_new_since_is_deleted_and_said_to_be() {
+    let sandbox = Sandbox::new();
+    sandbox.write("s/f", "1").create("one");
+    sandbox
+        .write("s/f", "2")
+        .write("s/new", "n")
+        .write("dir/x", "n");
+    let run = sandbox
+        .run(&["restore", "s/f", "s/new", "dir", "--yes"])
+        .success();
+    let lines: Vec<&str> = run.stdout.lines().collect();
+    assert_eq!(lines.len(), 3, "{run}");
+    assert!(
+        lines[0].starts_with("Restored `s/f` from checkpoint "),
+        "{run}"
+    );
+    assert!(
+        lines[2].starts_with("Deleted `s/new`, which checkpoint "),
+        "{run}"
+    );
+    assert!(
+        lines[1].starts_with("Deleted `dir`, which checkpoint "),
+        "{run}"
+    );
+    assert!(!sandbox.exists("s/new") && !sandbox.exists("dir"));
+    sandbox.undo().success();
+    assert_eq!(sandbox.read("s/new"), "n");
+}
+
+#[test]
+fn what_ls_prints_of_odd_names_is_taken_as_a_path() {
+    let sandbox = Sandbox::new();
+    sandbox.write("-dash", "1").write("@at", "1").create("one");
+    sandbox.write("-dash", "2").write("@at", "2");
+    let listed = sandbox.run(&["ls"]).success().stdout;
+    assert_eq!(listed, "./-dash\n./@at\n");
+    for path in listed.lines() {
+        sandbox.run(&["restore", path, "--yes"]).success();
+    }
+    assert_eq!(
+        (sandbox.read("-dash"), sandbox.read("@at")),
+        ("1".into(), "1".into())
+    );
+}

@@ -266,7 +266,13 @@ fn automatic_ones_and_named_ones_never_push_each_other_out() {
         ..Policy::default()
     };
     let plan = plan(&Line::from(all), &policy, 0, &[]);
-    let oldest = (id(1), EvictionReason::Oldest(2));
+    let oldest = (
+        id(1),
+        EvictionReason::Oldest {
+            keep: 2,
+            is_typed: false,
+        },
+    );
     let automatic = [3, 4].map(|n| (id(n), EvictionReason::OldAutomatic));
     assert_eq!(plan.evict, [vec![oldest], automatic.to_vec()].concat());
 }

@@ -660,6 +660,7 @@ fn what_is_of_a_whole_repository_is_not_brought_into_a_part_of_it() {
     for command in [
         &["import", bundle.as_str()][..],
         &["relink", old.as_str(), "--yes"],
+        &["remote", "add", "origin", old.as_str()],
     ] {
         let run = world.0.run_in(&deep, command).code(2);
         run.stderr_has("is a part of the repository")
@@ -670,4 +671,55 @@ fn what_is_of_a_whole_repository_is_not_brought_into_a_part_of_it() {
         .0
         .run_in(&deep, &["--here", "import", &bundle])
         .success();
+}
+
+#[test]
+fn in_a_git_directory_paths_begin_there() {
+    let world = World::new(&["app/.git/hooks"]);
+    world.begin_store("app");
+    let hooks = world.path("app/.git/hooks");
+    fs::write(world.path("app/i"), "1").expect("a file");
+    let run = |args: &[&str]| world.0.run_in(&hooks, args);
+    run(&["create", "with i"])
+        .success()
+        .stderr_has("(in ../..)");
+    run(&["cat", "../../i"]).success().stdout_is("1");
+    run(&["restore", "../../i", "--yes"]).success();
+    let refused = run(&["restore", "i", "--yes", "--json"]).code(4);
+    assert_eq!(refused.error_code(), "dot_git_path");
+}
+
+#[test]
+fn a_path_that_begins_at_the_root_is_answered_with_the_one_from_here() {
+    let (sandbox, src) = nested();
+    for (args, path) in [
+        (&["restore", "src/a"][..], "a"),
+        (&["ls", "src/deep"], "deep"),
+        (&["diff", "top.rs"], "../top.rs"),
+    ] {
+        sandbox
+            .run_in(&src, args)
+            .code(3)
+            .stderr_has(&format!("did you mean {path}?"));
+    }
+}
+
+#[test]
+fn below_a_moved_repository_its_former_place_is_named() {
+    let sandbox = Sandbox::new();
+    let [old, new] = ["old", "new"].map(|name| sandbox.path(name));
+    // A directory younger than its checkpoints is not theirs.
+    sandbox.at("2100-01-01T00:00:00Z");
+    sandbox.write("old/src/a", "1").mkdir("old/.git");
+    sandbox.run_in(&old, &["create", "one"]).success();
+    fs::rename(&old, &new).expect("the directory moves");
+    let command = format!("'checkpoint -C {} relink {}'", new.display(), old.display());
+    for args in [&["status"][..], &["list"]] {
+        let run = sandbox.run_in(&new.join("src"), args).success();
+        run.stderr_has("1 checkpoint").stderr_has(&command);
+    }
+    sandbox
+        .run_in(&new.join("src"), &["restore", "a"])
+        .code(3)
+        .stderr_has(&command);
 }

@@ -468,7 +468,7 @@ fn a_scoped_checkpoint_is_compared_within_its_scope_only() {
     let changes = sandbox.run(&["show", &id, "--json"]).success().data()["changes"].clone();
     assert_eq!(
         changes,
-        serde_json::json!([{"change": "changed", "path": "src/api/user.py", "path_hex": null}])
+        serde_json::json!([{"change": "modified", "path": "src/api/user.py", "path_hex": null}])
     );
     sandbox.run(&["diff", &id]).success().stdout_is("");
     sandbox
@@ -492,7 +492,7 @@ fn a_scoped_checkpoint_is_compared_within_its_scope_only() {
         .run(&["find", "README"])
         .success()
         .stdout_has("README: newest copy in")
-        .stdout_has("changed");
+        .stdout_has("modified");
 }
 
 #[test]

@@ -83,7 +83,7 @@ Today
 * id-2nd-_  10:00  2 h  波形: 表の幅 🎈               pinned
 Yesterday
   id-first  09:00  1 d  first draft of the parser, …
-3 checkpoints; 3 restores: 'checkpoint list --restores'
+3 checkpoints; 3 safety: 'checkpoint list --safety'
 * you are here
 ",
     ),
@@ -96,7 +96,7 @@ Today
 * id-2nd-_  10:00  2 h  波形: 表の幅 🎈                           test    pinned
 Yesterday
   id-first  09:00  1 d  first draft of the parser, with the tes…  test
-3 checkpoints; 3 restores: 'checkpoint list --restores'
+3 checkpoints; 3 safety: 'checkpoint list --safety'
 * you are here
 ",
     ),
@@ -109,7 +109,7 @@ Today
 * id-2nd-_  10:00  2 h      3   4 B  波形: 表の幅 🎈                                                      test    pinned
 Yesterday
   id-first  09:00  1 d      3   3 B  first draft of the parser, with the tests that Anna asked for last…  test
-3 checkpoints; 3 restores: 'checkpoint list --restores'
+3 checkpoints; 3 safety: 'checkpoint list --safety'
 * you are here
 ",
     ),
@@ -122,7 +122,7 @@ Today
 * id-2nd-_  10:00  2 h      3   4 B  波形: 表の幅 🎈                                                          test    pinned
 Yesterday
   id-first  09:00  1 d      3   3 B  first draft of the parser, with the tests that Anna asked for last week  test
-3 checkpoints; 3 restores: 'checkpoint list --restores'
+3 checkpoints; 3 safety: 'checkpoint list --safety'
 * you are here
 ",
     ),
@@ -149,7 +149,7 @@ Today
 * id-2nd-_  10:00  2 h  +1 ~1 -1  波形: 表の幅 🎈     pinned
 Yesterday
   id-first  09:00  1 d  +3 ~0 -0  first draft of th…
-3 checkpoints; 3 restores: 'checkpoint list --restores'
+3 checkpoints; 3 safety: 'checkpoint list --safety'
 * you are here
 ",
     ),
@@ -162,7 +162,7 @@ Today
 * id-2nd-_  10:00  2 h  +1 ~1 -1      3   4 B  波形: 表の幅 🎈                                            test    pinned
 Yesterday
   id-first  09:00  1 d  +3 ~0 -0      3   3 B  first draft of the parser, with the tests that Anna aske…  test
-3 checkpoints; 3 restores: 'checkpoint list --restores'
+3 checkpoints; 3 safety: 'checkpoint list --safety'
 * you are here
 ",
     ),
@@ -173,7 +173,7 @@ fn a_restore_is_told_as_what_it_was() {
     let (sandbox, ids) = story();
     let safeties: Vec<String> = sandbox.listed_ids()[..3].to_vec();
     for (columns, picture) in TOLD {
-        let Some(shown) = shown(&sandbox, columns, "$checkpoint list --restores") else {
+        let Some(shown) = shown(&sandbox, columns, "$checkpoint list --safety") else {
             return;
         };
         let mut expected = with_ids(picture, &ids);
@@ -197,7 +197,7 @@ Today
 * id-2nd-_  10:00     2 h  波形: 表の幅 🎈                        test    pinned
 Yesterday
   id-first  09:00     1 d  first draft of the parser, with the …  test
-3 checkpoints, 3 restores
+3 checkpoints, 3 safety
 * you are here
 ",
     ),
@@ -213,7 +213,7 @@ Today
 * id-2nd-_  10:00     2 h      3   4 B  波形: 表の幅 🎈                                                   test    pinned
 Yesterday
   id-first  09:00     1 d      3   3 B  first draft of the parser, with the tests that Anna asked for l…  test
-3 checkpoints, 3 restores
+3 checkpoints, 3 safety
 * you are here
 ",
     ),
@@ -312,7 +312,7 @@ fn status_tells_a_position_that_only_a_restore_recorded() {
     };
     assert!(
         shown.ends_with(&format!(
-            "\nyou are at {safety}, saved before a restore ('checkpoint list --restores')"
+            "\nyou are at {safety}, a safety checkpoint ('checkpoint list --safety')"
         )),
         "{shown}"
     );
@@ -348,7 +348,7 @@ fn filters_choose_by_words_and_by_what_changed_and_say_when_nothing_matches() {
     let Some(shown) = shown(&sandbox, 80, "$checkpoint list --grep safety") else {
         return;
     };
-    let expected = "no checkpoint matches; 3 restores do: 'checkpoint list --restores'";
+    let expected = "no checkpoint matches; 3 safety checkpoints do: 'checkpoint list --safety'";
     assert_eq!(shown, expected);
 }
 
@@ -385,19 +385,19 @@ fn changes_are_counted_against_what_the_directory_was_set_to() {
         .success();
     assert_eq!(
         listed.data()["checkpoints"][0]["counts"],
-        serde_json::json!({"added": 1, "changed": 0, "deleted": 0})
+        serde_json::json!({"added": 1, "modified": 0, "deleted": 0})
     );
 }
 
 #[test]
 fn colours_mark_ids_days_and_restores_and_may_be_switched_off() {
     let (sandbox, ids) = story();
-    let Some(plain) = at_noon(&sandbox, 80, "$checkpoint list --restores 2>/dev/null") else {
+    let Some(plain) = at_noon(&sandbox, 80, "$checkpoint list --safety 2>/dev/null") else {
         return;
     };
     assert!(!plain.stdout.contains('\x1b'), "{plain}");
     sandbox.unset_env("NO_COLOR");
-    let line = "$checkpoint list --restores 2>/dev/null";
+    let line = "$checkpoint list --safety 2>/dev/null";
     let run = at_noon(&sandbox, 80, line).expect("a terminal").success();
     assert_eq!(screen(&run.stdout), screen(&plain.stdout));
     let run = run

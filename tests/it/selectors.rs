@@ -66,7 +66,7 @@ fn a_wrong_selector_says_what_was_meant() {
     check_wrong(&sandbox, &wrong);
     let short = &newest[..3];
     let too_short = format!(
-        "'{short}' is too short for an id: give 4 digits or more; did you mean {newest}, plan?"
+        "'{short}' is too short for an id: give 4 digits or more; did you mean {newest} (plan)?"
     );
     check_wrong(
         &sandbox,
@@ -144,8 +144,8 @@ fn a_word_of_the_other_kind_is_named_with_the_command_that_is_meant() {
     for (line, code, told) in [
         ("restore|nope", 3, format!("no checkpoint and no path 'nope'; 'checkpoint list' shows them all; the newest is {}", ids[2])),
         ("pin|README.md", 3, "'README.md' is a path, not a checkpoint; 'checkpoint list' shows the checkpoints".to_owned()),
-        ("restore|wave 1|plan", 3, format!("'plan' is a checkpoint, and no path in {}; run: checkpoint diff {} {}", ids[0], ids[0], ids[2])),
-        ("diff|wave 1|plan|wave 1", 3, format!("'wave 1' is a checkpoint, and no path in {}; run: checkpoint diff {} {}", ids[0], ids[0], ids[0])),
+        ("restore|wave 1|plan", 3, format!("'plan' is a checkpoint, and no path in {}; name {} before any PATH", ids[0], ids[2])),
+        ("diff|wave 1|plan|wave 1", 3, format!("'wave 1' is a checkpoint, and no path in {}; name {} before any PATH", ids[0], ids[0])),
         ("diff|nope", 3, format!("no checkpoint and no path 'nope'; 'checkpoint list' shows them all; the newest is {}", ids[2])),
         ("ls|@|nope", 3, format!("checkpoint {} does not hold 'nope'; 'checkpoint ls {}' lists what it holds", ids[2], ids[2])),
         ("restore|@|src/*", 3, format!("checkpoint {} does not hold 'src/*'; PATHs are literal; give a pattern with --glob", ids[2])),
@@ -403,7 +403,7 @@ fn what_an_exclude_keeps_is_not_called_held_by_no_checkpoint() {
     sandbox.write(".gitignore", "*.tmp").create("ignoring");
     sandbox.write("new/m/x.tmp", "1").write("other/x.tmp", "1");
     let run = self::run(&sandbox, "restore|ignoring|--exclude|*.log|--yes").success();
-    run.stderr_has("left unchanged: other: no checkpoint holds it");
+    run.stderr_has("left unchanged: other: it is not captured");
 }
 
 #[test]
@@ -773,5 +773,36 @@ fn after_an_undo_the_place_is_the_checkpoint_that_the_list_marks() {
     for (selector, id) in [("@", &ids[1]), ("@~1", &ids[0])] {
         let shown = sandbox.run(&["show", selector, "--json"]).success().data();
         assert_eq!(shown["checkpoint"]["short"], id.as_str(), "{selector}");
+    }
+}
+
+#[test]
+fn a_path_that_leads_out_is_refused_as_a_path() {
+    let (sandbox, _) = three();
+    for (path, code, name) in [
+        (".git", 4, "dot_git_path"),
+        ("/etc/passwd", 2, "usage"),
+        ("../..", 2, "usage"),
+    ] {
+        for args in [
+            &["restore", path][..],
+            &["diff", path],
+            &["show", "@", path],
+        ] {
+            let run = sandbox.run(&[args, &["--json"]].concat()).code(code);
+            assert_eq!(run.error_code(), name, "{run}");
+        }
+    }
+}
+
+#[test]
+fn below_the_root_a_checkpoint_in_place_of_a_path_is_named_too() {
+    let (sandbox, ids) = three();
+    let below = sandbox.mkdir("below").path("below");
+    for args in [["show", "wave 1", "plan"], ["ls", "wave 1", "plan"]] {
+        sandbox
+            .run_in(&below, &args)
+            .code(3)
+            .stderr_has(&format!("name {} before any PATH", ids[2]));
     }
 }

@@ -52,9 +52,9 @@ fn checkpoints_are_counted_alike_everywhere_and_restores_beside_them() {
             "{run}"
         );
     };
-    shows(&["status"], "2, 1 restore\n");
-    shows(&["status", "--brief"], "2 checkpoints, 1 restore,");
-    shows(&["doctor"], "checkpoints: 2, 1 restore,");
+    shows(&["status"], "2, 1 safety\n");
+    shows(&["status", "--brief"], "2 checkpoints, 1 safety,");
+    shows(&["doctor"], "checkpoints: 2, 1 safety,");
     let all = sandbox.run(&["list", "--all", "--json"]).success().data();
     for counts in [&sandbox.status(), &all["stores"][0]] {
         assert_eq!(
@@ -102,7 +102,7 @@ fn status_counts_the_drift_since_the_latest() {
     sandbox.create("first");
     assert_eq!(
         sandbox.status()["drift"],
-        json!({"added": 0, "changed": 0, "deleted": 0})
+        json!({"added": 0, "modified": 0, "deleted": 0})
     );
     sandbox
         .write("a", "2")
@@ -111,7 +111,7 @@ fn status_counts_the_drift_since_the_latest() {
         .write("d", "1");
     assert_eq!(
         sandbox.status()["drift"],
-        json!({"added": 2, "changed": 1, "deleted": 1})
+        json!({"added": 2, "modified": 1, "deleted": 1})
     );
 }
 
@@ -175,4 +175,21 @@ fn status_writes_nothing() {
     ] {
         sandbox.run(args).success();
     }
+}
+
+#[test]
+fn an_empty_directory_that_is_new_or_gone_is_a_change() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1").mkdir("old");
+    sandbox.create("one");
+    sandbox.mkdir("new").remove("old");
+    sandbox.write("full/x", "1");
+    let run = sandbox.run(&["status"]).success();
+    run.stdout_has("1 added, 1 new empty directory, 1 deleted empty directory")
+        .stdout_has("\n  + full/x\n  + new/\n  - old/\n");
+    sandbox.run(&["create"]).success();
+    sandbox
+        .run(&["status"])
+        .success()
+        .stdout_has("nothing since");
 }

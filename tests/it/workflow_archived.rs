@@ -1,7 +1,6 @@
 //! Archived runs: what reads them works, what would change them says that they are archived.
 
 use crate::bench::Sandbox;
-use crate::bench::play::Play as _;
 
 /// A run that was archived while it was open, and one that was abandoned.
 fn with_archive() -> Sandbox {
@@ -11,16 +10,16 @@ fn with_archive() -> Sandbox {
             .cmd(format!("workflow init --id {id} --phase a --phase b"))
             .success();
     }
-    sandbox.cmd("phase start -w run1").success();
-    sandbox.cmd("workflow end run1").success();
-    sandbox.cmd("workflow end --abandon bill").success();
+    sandbox.ok("phase start -w run1");
+    sandbox.ok("workflow end run1");
+    sandbox.ok("workflow end --abandon bill");
     sandbox
 }
 
 #[test]
 fn what_would_change_an_archived_run_says_so_and_what_can_be_done() {
     let sandbox = with_archive();
-    let listed = || sandbox.cmd("workflow list --all").success();
+    let listed = || sandbox.ok("workflow list --all");
     let before = listed().stdout_has("in_progress, archived").stdout;
     for id in ["run1", "bill"] {
         for command in [
@@ -42,8 +41,10 @@ fn what_would_change_an_archived_run_says_so_and_what_can_be_done() {
         sandbox.cmd(format!("workflow show {id}")).success();
     }
     assert_eq!(listed().stdout, before);
-    sandbox.says("workflow end --delete nope", 3, "no workflow 'nope'");
-    sandbox.cmd("workflow end bill --purge --yes").success();
+    sandbox
+        .fails(3, "workflow end --delete nope")
+        .stderr_has("no workflow 'nope'");
+    sandbox.ok("workflow end bill --purge --yes");
 }
 
 #[test]
@@ -55,22 +56,18 @@ fn an_open_run_that_was_archived_is_not_offered_to_be_resumed() {
             .code(4);
         assert_eq!(run.error_code(), "workflow_archived", "{run}");
     }
-    sandbox.says("workflow resume bill", 3, "workflow bill is abandoned");
-    let next = sandbox.cmd("workflow next run1").success();
+    sandbox
+        .fails(3, "workflow resume bill")
+        .stderr_has("workflow bill is abandoned");
+    let next = sandbox.ok("workflow next run1");
     next.stdout_has("workflow run1 is archived")
         .stdout_has("'checkpoint workflow export run1 --format plan'");
-    sandbox.says(
-        "workflow status run1",
-        0,
-        "Next: none: workflow run1 is archived",
-    );
+    sandbox
+        .ok("workflow status run1")
+        .stdout_has("Next: none: workflow run1 is archived");
     // What is advised works.
-    let plan = sandbox
-        .cmd("workflow export run1 --format plan")
-        .success()
-        .stdout;
+    let plan = sandbox.ok("workflow export run1 --format plan").stdout;
     sandbox
         .write("plan.json", plan)
-        .cmd("workflow init --plan plan.json")
-        .success();
+        .ok("workflow init --plan plan.json");
 }

@@ -74,18 +74,12 @@ fn keys(run: &Run) -> Vec<String> {
 }
 
 fn raw(sandbox: &Sandbox) -> String {
-    sandbox
-        .run(&["workflow", "export", "--format", "state"])
-        .success()
-        .stdout
+    sandbox.ok("workflow export --format state").stdout
 }
 
 /// The status of all runs, archived ones after the others.
 fn words(sandbox: &Sandbox) -> Vec<String> {
-    let data = sandbox
-        .run(&["workflow", "list", "--all", "--json"])
-        .success()
-        .data();
+    let data = sandbox.json("workflow list --all");
     data["workflows"]
         .as_array()
         .unwrap()
@@ -99,7 +93,7 @@ fn a_decision_is_named_and_not_made() {
     for profile in PROFILES {
         let sandbox = story(profile);
         let before = (raw(&sandbox), sandbox.tree());
-        let run = sandbox.run(&["workflow", "resume", "--json"]).code(4);
+        let run = sandbox.fails(4, "workflow resume --json");
         assert_eq!(run.error_code(), "decision_needed");
         let expected: &[&str] = match profile {
             "phases" => &["y", "n"],
@@ -108,10 +102,7 @@ fn a_decision_is_named_and_not_made() {
         };
         assert_eq!(keys(&run), expected, "{profile}");
         assert_eq!(run.json()["error"]["command"], Value::Null, "{run}");
-        sandbox
-            .run(&["workflow", "resume"])
-            .code(4)
-            .stderr_has("--choose");
+        sandbox.fails(4, "workflow resume").stderr_has("--choose");
         assert_eq!((raw(&sandbox), sandbox.tree()), before, "{profile}");
     }
 }
@@ -134,7 +125,7 @@ fn each_command_that_is_named_does_what_it_says() {
                         "{told}"
                     );
                     assert_eq!(
-                        sandbox.run(&["workflow", "status", "--json"]).data()["resume_count"],
+                        sandbox.cmd("workflow status --json").data()["resume_count"],
                         1,
                         "{told}"
                     );
@@ -163,17 +154,13 @@ fn each_command_that_is_named_does_what_it_says() {
 }
 
 fn sandbox_resume(sandbox: &Sandbox) -> Run {
-    sandbox.run(&["workflow", "resume", "--json"]).code(4)
+    sandbox.fails(4, "workflow resume --json")
 }
 
 #[cfg(unix)]
 #[test]
 fn after_a_no_what_can_be_begun_is_named() {
-    let no = |sandbox: &Sandbox| {
-        sandbox
-            .run(&["workflow", "resume", "--choose", "n", "--json"])
-            .code(4)
-    };
+    let no = |sandbox: &Sandbox| sandbox.fails(4, "workflow resume --choose n --json");
     let named = options(&no(&story("pipeline")));
     let keys: Vec<&str> = named.iter().map(|(key, _)| key.as_str()).collect();
     assert_eq!(keys, ["abandon", "pick:d e"], "c waits for b");
@@ -184,10 +171,7 @@ fn after_a_no_what_can_be_begun_is_named() {
         if key == "abandon" {
             assert_eq!(words(&sandbox), ["abandoned"]);
         } else {
-            let data = sandbox
-                .run(&["workflow", "status", "--json"])
-                .success()
-                .data();
+            let data = sandbox.json("workflow status");
             assert_eq!(
                 (&data["current"], &data["remaining"]),
                 (&json!("d e"), &json!(["b", "c"]))

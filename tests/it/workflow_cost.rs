@@ -3,7 +3,6 @@
 use std::time::{Duration, Instant};
 
 use crate::bench::fixtures::packs_below;
-use crate::bench::play::Play as _;
 use crate::bench::{Sandbox, cases};
 
 /// Number of phases of the run.
@@ -56,7 +55,7 @@ fn a_long_run_costs_little_time_and_little_room() {
         }));
         times.push(timed(&sandbox, &["phase", "done", id]));
     }
-    let shown = sandbox.cmd("workflow show --json").success().data();
+    let shown = sandbox.ok("workflow show --json").data();
     assert!(
         shown["log"].as_array().expect("a log").len() > times.len(),
         "each transition is in the log"
@@ -64,7 +63,7 @@ fn a_long_run_costs_little_time_and_little_room() {
     assert_eq!(shown["status"], "complete");
     let packs = packs_below(&sandbox.store());
     assert!(packs <= MOST_PACKS, "{packs} packs");
-    sandbox.cmd("prune").success();
+    sandbox.ok("prune");
     let room = sandbox.store_bytes();
     let allowed = BYTES_PER_THOUSAND.max(BYTES_PER_THOUSAND * times.len() as u64 / 1000);
     assert!(
@@ -72,7 +71,7 @@ fn a_long_run_costs_little_time_and_little_room() {
         "{room} bytes after {} transitions",
         times.len()
     );
-    sandbox.cmd("verify --full").success();
+    sandbox.ok("verify --full");
     if std::env::var_os("CHECKPOINT_TIMED").is_some() {
         times.sort_unstable();
         let over = |time: &Duration| time.saturating_sub(start);

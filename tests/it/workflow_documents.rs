@@ -165,7 +165,7 @@ fn a_task_names_its_output_in_the_words_of_its_writer() {
         sandbox
             .write(EXECUTION, tasks.to_string())
             .write("out/t.json", r#"{"status": "complete"}"#);
-        sandbox.says("workflow recover", 0, "out/t.json");
+        sandbox.ok("workflow recover").stdout_has("out/t.json");
         let task = sandbox.json_of(EXECUTION)["tasks"][0].clone();
         assert_eq!(
             (&task[key], &task["status"]),
@@ -189,7 +189,10 @@ fn what_a_plan_calls_its_dependencies_counts() {
         let plan = json!({"phases": [{"id": "a"}, {"id": "b", key: ["a"]}]});
         sandbox.write("../plan.json", plan.to_string());
         init(&sandbox, "--plan ../plan.json --profile pipeline");
-        assert_eq!(sandbox.refused("phase start b", 4), "dependencies_unmet");
+        assert_eq!(
+            sandbox.fails(4, "phase start b --json").error_code(),
+            "dependencies_unmet"
+        );
         assert_eq!(
             sandbox.go("workflow export --format plan")["document"],
             plan
@@ -205,7 +208,10 @@ fn what_a_plan_calls_its_dependencies_counts() {
         "remaining_phases": [{"id": "a", "name": "A"}, {"id": "b", "name": "B", "depends_on": ["a"]}],
         "created_at": "2026-11-22T08:00:00Z", "updated_at": "2026-11-22T08:00:00Z"});
     sandbox.write(PIPELINE, state.to_string());
-    assert_eq!(sandbox.refused("phase start b", 4), "dependencies_unmet");
+    assert_eq!(
+        sandbox.fails(4, "phase start b --json").error_code(),
+        "dependencies_unmet"
+    );
     sandbox.go("phase start a");
     assert_eq!(
         sandbox.json_of(PIPELINE)["remaining_phases"][0],
@@ -213,7 +219,9 @@ fn what_a_plan_calls_its_dependencies_counts() {
     );
     let twice = json!({"phases": [{"id": "a"}, {"id": "c"}, {"id": "b", "deps": ["a"], "dependencies": ["c"]}]});
     sandbox.write("../plan.json", twice.to_string());
-    sandbox.says("workflow init --plan ../plan.json", 2, "phases[2]");
+    sandbox
+        .fails(2, "workflow init --plan ../plan.json")
+        .stderr_has("phases[2]");
 }
 
 #[test]
@@ -253,6 +261,6 @@ fn a_plan_of_which_all_is_done_begins_no_run_that_could_never_end() {
         "complete"
     );
     assert_eq!(sandbox.json_of(PHASES)["phase_status"], "complete");
-    sandbox.says("workflow next", 0, "workflow complete");
+    sandbox.ok("workflow next").stdout_has("workflow complete");
     init(&sandbox, "--phase b --profile phases");
 }

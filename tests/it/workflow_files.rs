@@ -61,10 +61,12 @@ fn removed_file_archives_its_run_until_it_comes_back_or_is_recovered() {
             .run(&["phase", "done", "-w", ID, "--json"])
             .code(4)
             .stdout_has("workflow_archived");
-        sandbox.says("workflow resume --json", 3, "no_workflow");
+        sandbox
+            .fails(3, "workflow resume --json")
+            .stdout_has("no_workflow");
         // As 'git stash pop' does.
         sandbox.write(&path, &before);
-        let back = sandbox.cmd("workflow status --json").success();
+        let back = sandbox.ok("workflow status --json");
         assert_eq!(back.warning_codes(), ["workflow_reopened"]);
         assert_eq!(back.data()["current"], "a");
         for args in [
@@ -82,7 +84,7 @@ fn removed_file_archives_its_run_until_it_comes_back_or_is_recovered() {
         for key in ["current_phase", "completed_phases", "created_at"] {
             assert_eq!(file.get(key), known.get(key));
         }
-        sandbox.cmd("phase done").success();
+        sandbox.ok("phase done");
         sandbox.run(&["workflow", "recover", ID]).success();
     }
 }
@@ -94,12 +96,12 @@ fn reopened_run_waits_until_no_open_run_has_its_file() {
     begin();
     sandbox.go("phase start");
     sandbox.remove(PHASES).go("workflow list");
-    sandbox.cmd("workflow init --id w --phase z").code(4);
+    sandbox.fails(4, "workflow init --id w --phase z");
     init(&sandbox, "--id w-2 --profile phases --phase b");
-    let refused = sandbox.cmd("workflow recover w --json").code(4);
+    let refused = sandbox.fails(4, "workflow recover w --json");
     assert_eq!(refused.error_code(), "workflow_open");
     assert_eq!(sandbox.json_of(PHASES)["workflow_id"], "w-2");
-    sandbox.cmd("workflow end w-2").success();
+    sandbox.ok("workflow end w-2");
     let back = sandbox.go("workflow recover w");
     assert_eq!((&back["id"], &back["current"]), (&"w".into(), &"a".into()));
     assert_eq!(sandbox.json_of(PHASES)["current_phase"], "a");
@@ -127,7 +129,7 @@ fn a_file_of_the_registry_that_is_put_among_the_failed_ends_its_run() {
     let failed = path.replace("checkpoints/", "checkpoints/failed/");
     sandbox.mkdir(".claude/checkpoints/failed");
     std::fs::rename(sandbox.path(&path), sandbox.path(&failed)).unwrap();
-    let listed = sandbox.cmd("workflow list --json").success();
+    let listed = sandbox.ok("workflow list --json");
     assert_eq!(
         (listed.data()["workflows"].clone(), listed.warning_codes()),
         (json!([]), vec!["workflow_put_aside".into()])
@@ -179,21 +181,14 @@ fn what_failed_is_kept_for_thirty_days() {
     );
     sandbox.go("phase start");
     sandbox.go("phase fail --error x --final");
-    sandbox
-        .at("2025-11-02T00:00:00Z")
-        .cmd("workflow cleanup")
-        .success();
+    sandbox.at("2025-11-02T00:00:00Z").ok("workflow cleanup");
     assert!(sandbox.exists(&failed), "29 days");
     sandbox
         .at("2025-11-03T00:00:00Z")
-        .cmd("workflow cleanup --dry-run")
-        .success()
+        .ok("workflow cleanup --dry-run")
         .stdout_has(&failed);
     assert!(sandbox.exists(&failed));
-    sandbox
-        .cmd("workflow cleanup")
-        .success()
-        .stdout_has(&failed);
+    sandbox.ok("workflow cleanup").stdout_has(&failed);
     assert!(!sandbox.exists(&failed));
     assert!(
         sandbox.exists(".claude/checkpoints/failed/other_tool_20200101_000000.json"),
@@ -230,12 +225,12 @@ fn an_init_puts_aside_what_the_registry_keeps_no_longer() {
 fn nothing_of_a_run_stays_that_is_dropped_with_all_it_has() {
     for (sandbox, path) in runs() {
         sandbox.go("phase fail --error x --final");
-        sandbox.cmd("workflow end t_p").success();
+        sandbox.ok("workflow end t_p");
         sandbox.write(
             "memory/state/.archive/t_p_20261122_100000_and_more/x",
             "another's",
         );
-        let purged = sandbox.cmd("workflow end t_p --purge --yes").success();
+        let purged = sandbox.ok("workflow end t_p --purge --yes");
         purged.stdout_has("t_p_20261122_100000");
         let kept = |folder: &str| {
             std::fs::read_dir(sandbox.path(folder))
@@ -248,7 +243,10 @@ fn nothing_of_a_run_stays_that_is_dropped_with_all_it_has() {
             "{path}"
         );
         assert_eq!(kept("memory/state/.archive"), 1);
-        assert_eq!(sandbox.refused("workflow show t_p", 3), "no_such_workflow");
+        assert_eq!(
+            sandbox.fails(3, "workflow show t_p --json").error_code(),
+            "no_such_workflow"
+        );
     }
 }
 
@@ -259,7 +257,7 @@ fn a_run_that_had_failed_and_was_taken_back_is_no_longer_among_the_failed() {
     sandbox.go("phase start 1");
     sandbox.go("phase fail --error x --final");
     assert!(sandbox.exists(&failed));
-    sandbox.cmd("workflow rewind 1 --state --yes").success();
+    sandbox.ok("workflow rewind 1 --state --yes");
     assert!(!sandbox.exists(&failed) && sandbox.exists(&path));
     for id in ["1", "2"] {
         sandbox.go(format!("phase start {id}"));
@@ -277,13 +275,15 @@ fn the_same_task_is_begun_once() {
     let refused = refused.stderr_has("is open and has the same task");
     refused.stderr_has("workflow resume orchestrate_auth");
     sandbox.cmd(format!("{again} --id on-purpose")).success();
-    let found = sandbox.go("workflow status 'implement AUTHENTICATION system'");
+    let found = sandbox
+        .ok("workflow status 'implement AUTHENTICATION system' --json")
+        .data();
     assert_eq!(found["description"], "Implement authentication system");
     let plain = Sandbox::new();
     init(&plain, "--phase a");
-    plain.cmd("workflow init --phase a").code(4);
+    plain.fails(4, "workflow init --phase a");
     init(&plain, "--phase b");
-    plain.cmd("workflow end --abandon").success();
+    plain.ok("workflow end --abandon");
     init(&plain, "--phase b");
 }
 
@@ -322,9 +322,9 @@ fn init_names_the_line_that_keeps_a_state_file_out_of_git() {
         shell.args(["-c", command]).current_dir("/");
         Run::of(shell).success();
         git.run(&["check-ignore", path, "x.log"]).success();
-        sandbox.cmd("workflow end --abandon").success();
+        sandbox.ok("workflow end --abandon");
         assert_eq!(begin(profile, profile), [json!(null); 0]);
-        sandbox.cmd("workflow end --abandon").success();
+        sandbox.ok("workflow end --abandon");
     }
 }
 
@@ -372,8 +372,7 @@ fn state_files_of_other_programs_are_left_alone_before_any_workflow_command_saw_
     sandbox.write("a", "2").write(".claude/settings.json", "2");
     write(2);
     sandbox
-        .cmd("diff --name-only")
-        .success()
+        .ok("diff --name-only")
         .stdout_is(".claude/settings.json\na\n");
     sandbox.restore("pre-wave-1").success();
     for (path, value) in files(2) {
@@ -422,7 +421,7 @@ fn the_files_that_a_phase_made_are_noted() {
     for at in 0..60 {
         sandbox.write(format!("many/{at}"), "1");
     }
-    let run = sandbox.cmd("phase done --json").success();
+    let run = sandbox.ok("phase done --json");
     assert_eq!(
         (run.warning_codes(), noted().as_array().map(Vec::len)),
         (vec!["bookkeeping".into()], Some(3))
@@ -435,28 +434,26 @@ fn a_run_whose_ref_is_gone_is_found_by_its_commits_and_its_file_is_not_written_o
         let sandbox = Sandbox::new();
         sandbox.write("a", "1").create("before");
         init(&sandbox, "--id p --profile pipeline --phase a --phase b");
-        sandbox.cmd("phase start").success();
-        sandbox.cmd("phase done").success();
+        sandbox.ok("phase start");
+        sandbox.ok("phase done");
         let kept = sandbox.read(".claude/pipeline-state.json");
         if with_objects {
             std::fs::remove_file(sandbox.store().join("refs/workflows/p")).expect("it was written");
-            sandbox.says("verify", 0, "its ref is torn or gone");
+            sandbox.ok("verify").stdout_has("its ref is torn or gone");
         } else {
             std::fs::remove_dir_all(sandbox.store().join("refs")).expect("it is there");
             std::fs::remove_dir_all(sandbox.store().join("objects")).expect("it is there");
             sandbox.create("after the loss");
         }
-        let status = sandbox.go("workflow status");
+        let status = sandbox.ok("workflow status --json").data();
         assert_eq!(
             status["completed"].as_array().map(Vec::len),
             Some(1),
             "{status}"
         );
-        sandbox
-            .cmd("workflow init --profile pipeline --phase z --id z")
-            .code(4);
+        sandbox.fails(4, "workflow init --profile pipeline --phase z --id z");
         assert_eq!(sandbox.read(".claude/pipeline-state.json"), kept);
-        sandbox.cmd("verify").success();
+        sandbox.ok("verify");
     }
 }
 
@@ -498,19 +495,12 @@ fn of_a_run_that_failed_for_good_nothing_is_next() {
     init(&sandbox, "--id p --phase a --phase b");
     sandbox.go("phase start");
     sandbox.go("phase fail --final --error x");
-    sandbox
-        .cmd("workflow next")
-        .success()
-        .stdout_is("workflow failed\n");
+    sandbox.ok("workflow next").stdout_is("workflow failed\n");
     assert_eq!(sandbox.go("workflow next")["next"]["action"], "complete");
     sandbox
-        .cmd("workflow resume p")
-        .code(3)
+        .fails(3, "workflow resume p")
         .stderr_has("'checkpoint workflow export p --format plan' prints");
-    let plan = sandbox
-        .cmd("workflow export p --format plan")
-        .success()
-        .stdout;
+    let plan = sandbox.ok("workflow export p --format plan").stdout;
     sandbox
         .write("../plan.json", plan)
         .go("workflow init --plan ../plan.json --id again");

@@ -60,17 +60,17 @@ fn phases_that_are_numbers_come_one_after_the_other() {
         ),
     ] {
         let sandbox = registry(&more);
-        sandbox.cmd("workflow check").success();
+        sandbox.ok("workflow check");
         let data = sandbox.go("workflow next");
         assert_eq!(data["next"]["phase_id"], next, "{more}: {data}");
-        let parallel = sandbox.cmd("workflow next --parallel").success();
+        let parallel = sandbox.ok("workflow next --parallel");
         assert_eq!(parallel.stdout, ready, "{more}");
         if ready.is_empty() {
-            sandbox.cmd("phase start").code(4);
+            sandbox.fails(4, "phase start");
         }
-        let done = sandbox.cmd("workflow resume --choose s").success();
+        let done = sandbox.ok("workflow resume --choose s");
         done.stdout_has("Phase 1");
-        let ready = sandbox.cmd("workflow next --parallel").success();
+        let ready = sandbox.ok("workflow next --parallel");
         assert!(ready.stdout.starts_with("1\n"), "{more}: {ready}");
     }
 }
@@ -110,7 +110,7 @@ fn a_report_counts_in_each_place_and_form_that_agents_give_it() {
     ] {
         let sandbox = phases("wf-1", current, done);
         sandbox.write(format!("memory/reports/{report}"), "{}");
-        let next = sandbox.cmd("workflow next").success();
+        let next = sandbox.ok("workflow next");
         assert!(next.stdout.contains(advice), "{report}: {next}");
     }
     let sandbox = phases("wf-1", "ARCHITECTURE", upto_design);
@@ -143,7 +143,7 @@ fn a_run_is_called_by_the_id_of_its_writer_in_every_sentence() {
         let said = format!("{}{}", run.stdout, run.stderr);
         assert!(!said.contains(ours), "{run}");
     }
-    let run = sandbox.cmd("workflow resume --json").code(4);
+    let run = sandbox.fails(4, "workflow resume --json");
     let command = run.json()["error"]["options"][0]["command"].clone();
     assert!(command.to_string().contains(id), "{command}");
 }
@@ -155,9 +155,9 @@ fn a_complete_phase_can_be_approved() {
     let approved = &sandbox.json_of(PHASES)["user_checkpoints"];
     let expected = json!([{"phase": "REQUIREMENTS", "approved_at": "2026-03-24T12:00:00Z"}]);
     assert_eq!(approved, &expected);
-    let again = sandbox.cmd("phase approve REQUIREMENTS --json").code(4);
-    assert_eq!(again.error_code(), "already_approved");
-    sandbox.cmd("phase approve REFLECTION").code(4);
+    let again = sandbox.fails(4, "phase approve REQUIREMENTS --json");
+    assert_eq!(again.error_code(), "wrong_state");
+    sandbox.fails(4, "phase approve REFLECTION");
 }
 
 #[test]
@@ -184,14 +184,14 @@ fn a_list_of_tasks_in_another_form_is_read_or_named() {
                                   {"id": "t2", "status": "pending", "outputs": []}]});
     sandbox.write(EXECUTION, listed.to_string());
     sandbox.write("o/1.json", "{}");
-    let repaired = sandbox.cmd("workflow recover").success();
+    let repaired = sandbox.ok("workflow recover");
     repaired.stdout_has("o/1.json");
     sandbox.go("task start t2");
     let tasks = sandbox.json_of(EXECUTION)["tasks"].clone();
     assert_eq!(tasks[0]["outputs"], json!(["o/1.json", "o/2"]));
     assert_eq!(
         (&tasks[0]["status"], &tasks[1]["outputs"]),
-        (&json!("complete"), &Value::Null)
+        (&json!("complete"), &json!([]))
     );
 }
 
@@ -202,7 +202,7 @@ fn a_run_without_a_description_is_called_by_its_phases() {
         sandbox
             .run(&[&["workflow", "init"], args].concat())
             .success();
-        let shown = sandbox.cmd("workflow status").success().stdout;
+        let shown = sandbox.ok("workflow status").stdout;
         shown.lines().next().unwrap_or_default().to_owned()
     };
     let four = [
@@ -340,7 +340,8 @@ fn an_unknown_project_is_refused_with_those_that_are_here() {
         );
     }
     let none = Sandbox::new();
-    none.says("workflow export --type x", 3, "there is no workflow here");
+    none.fails(3, "workflow export --type x")
+        .stderr_has("there is no workflow here");
 }
 
 #[test]
@@ -353,7 +354,7 @@ fn what_a_plan_says_of_its_run_counts_and_goes_out_again() {
         sandbox
             .run(&[&["workflow", "init", "--plan", "plan.json"], args].concat())
             .success();
-        let exported = sandbox.cmd("workflow export --format plan").success();
+        let exported = sandbox.ok("workflow export --format plan");
         let exported: Value = serde_json::from_str(&exported.stdout).unwrap();
         (sandbox.go("workflow status"), exported)
     };
@@ -374,7 +375,7 @@ fn what_a_plan_says_of_its_run_counts_and_goes_out_again() {
     let sandbox = Sandbox::new();
     let args = ["workflow", "init", "--phase", "a"];
     sandbox.run(&[&args[..], &given[..]].concat()).success();
-    let exported = sandbox.cmd("workflow export --format plan").success();
+    let exported = sandbox.ok("workflow export --format plan");
     let (_, again) = begun(&serde_json::from_str(&exported.stdout).unwrap(), &[]);
     let found = ["type", "project", "description"].map(|key| again[key].clone());
     assert_eq!(found, ["t", "p", "d"].map(Value::from));
@@ -382,5 +383,7 @@ fn what_a_plan_says_of_its_run_counts_and_goes_out_again() {
         "wrong.json",
         json!({"type": 5, "phases": [{"id": "a"}]}).to_string(),
     );
-    sandbox.says("workflow init --plan wrong.json", 2, "type");
+    sandbox
+        .fails(2, "workflow init --plan wrong.json")
+        .stderr_has("type");
 }

@@ -84,7 +84,7 @@ fn each_command_answers_with_one_object_of_its_schema() {
 fn a_failure_is_one_object_with_its_code_and_the_state_as_it_stands() {
     let sandbox = Sandbox::new();
     sandbox.write("a", "1");
-    let none = sandbox.run(&["workflow", "status", "--json"]).code(3);
+    let none = sandbox.fails(3, "workflow status --json");
     assert_eq!(
         (
             answer(&none)["error"]["code"].clone(),
@@ -92,18 +92,14 @@ fn a_failure_is_one_object_with_its_code_and_the_state_as_it_stands() {
         ),
         ("no_workflow".into(), "no_workflow")
     );
-    sandbox
-        .run(&[
-            "workflow", "init", "--id", "w", "--phase", "one", "--phase", "two::one",
-        ])
-        .success();
-    let early = sandbox.run(&["phase", "start", "two", "--json"]).code(4);
+    sandbox.ok("workflow init --id w --phase one --phase two::one");
+    let early = sandbox.fails(4, "phase start two --json");
     let error = answer(&early)["error"].clone();
     assert_eq!(
         (&error["code"], &error["run"]["remaining"][0]),
         (&"dependencies_unmet".into(), &"one".into())
     );
-    let undecided = sandbox.run(&["workflow", "resume", "--json"]).code(4);
+    let undecided = sandbox.fails(4, "workflow resume --json");
     let options = answer(&undecided)["error"]["options"].clone();
     assert_eq!(options.as_array().map(Vec::len), Some(3), "{undecided}");
 }
@@ -111,9 +107,7 @@ fn a_failure_is_one_object_with_its_code_and_the_state_as_it_stands() {
 #[test]
 fn a_phase_answers_with_itself() {
     let sandbox = Sandbox::new();
-    sandbox
-        .run(&["workflow", "init", "--id", "w", "--phase", "one"])
-        .success();
+    sandbox.ok("workflow init --id w --phase one");
     let started = asked(&sandbox, "phase.start", &["phase", "start"]);
     assert_eq!(started["phase"]["status"], "in_progress");
 }

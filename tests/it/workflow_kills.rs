@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::bench::play::Play as _;
 use crate::bench::{Git, Run, Sandbox, cases, strace};
 
 const CALLS: &str = "renameat2,renameat,rename,linkat,unlinkat,fsync,fdatasync";
@@ -63,16 +62,13 @@ fn story(phases: usize) -> Sandbox {
 /// The present state: reading it is the next command, after which the file agrees with it.
 #[track_caller]
 fn stands(sandbox: &Sandbox, when: &str) -> Value {
-    let data = sandbox.go("workflow show");
+    let data = sandbox.ok("workflow show --json").data();
     assert_eq!(
         (&data["troubles"], &data["log_broken"]),
         (&json!([]), &Value::Null),
         "{when}"
     );
-    let told = sandbox
-        .cmd("workflow export --format pipeline")
-        .success()
-        .stdout;
+    let told = sandbox.ok("workflow export --format pipeline").stdout;
     assert_eq!(
         sandbox.read(FILE),
         told,
@@ -147,7 +143,7 @@ fn finish(sandbox: &Sandbox, phases: usize) {
         Some(phases),
         "{file}"
     );
-    sandbox.cmd("verify").success();
+    sandbox.ok("verify");
     if let Some(git) = Git::find(sandbox.home()) {
         let fsck = git
             .with("GIT_DIR", sandbox.store())
@@ -168,7 +164,7 @@ fn sweep(verb: &str, status: &str) {
     let (starts, ends) = (verb == "start", verb == "done");
     let sandbox = story(1);
     if ends {
-        sandbox.cmd("phase start").success();
+        sandbox.ok("phase start");
     }
     let all = count(sandbox.write("a", "1"), &["phase", verb, "p1"]);
     let kills = some_of(all + if ends { all / 2 } else { 0 }, verb.len());
@@ -186,7 +182,7 @@ fn sweep(verb: &str, status: &str) {
             phase(data, &id)["status"] == status
         });
         happened += usize::from(has);
-        sandbox.cmd("workflow resume --choose y").success();
+        sandbox.ok("workflow resume --choose y");
         if !has {
             sandbox.cmd(format!("phase {verb} {id}")).success();
         }
@@ -217,7 +213,7 @@ fn a_note_of_progress_killed_anywhere_is_there_or_not() {
         return;
     }
     let sandbox = story(2);
-    sandbox.cmd("phase start").success();
+    sandbox.ok("phase start");
     let all = count(&sandbox, &["phase", "progress", "0"]);
     for nth in some_of(all, 0) {
         let text = nth.to_string();
@@ -241,7 +237,7 @@ fn an_init_killed_anywhere_has_begun_the_run_or_not() {
     for nth in some_of(all, 1) {
         let sandbox = Sandbox::new();
         let run = kill(sandbox.write("a", "0"), nth, &words(&args));
-        let listed = sandbox.go("workflow list");
+        let listed = sandbox.ok("workflow list --json").data();
         let runs = listed["workflows"].as_array().unwrap().len();
         assert!(
             runs == 1 || (runs == 0 && run.stdout.is_empty()),
@@ -271,7 +267,7 @@ fn end_killed_anywhere_leaves_the_run_open_or_archived() {
     for nth in some_of(all, 2) {
         let sandbox = story(1);
         let run = kill(&sandbox, nth, &args);
-        let listed = sandbox.go("workflow list --all");
+        let listed = sandbox.json("workflow list --all");
         let runs = listed["workflows"].as_array().unwrap();
         assert_eq!(runs.len(), 1, "at {nth}\n{run}\n{listed}");
         let is_archived = runs[0]["is_archived"] == true;
@@ -287,7 +283,7 @@ fn kills_in_a_row_lose_nothing_that_was_printed() {
         return;
     }
     let sandbox = story(2);
-    sandbox.cmd("phase start").success();
+    sandbox.ok("phase start");
     let mut printed = None;
     for nth in some_of(60, 2) {
         let text = format!("row {nth}");

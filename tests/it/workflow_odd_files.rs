@@ -63,7 +63,7 @@ fn task_list_of_another_run_is_not_read_and_kept_aside() {
         file["workflow_id"] = "wf-43".into();
         file["tasks"][0]["status"] = "complete".into();
     });
-    let listed = sandbox.cmd("task list").success();
+    let listed = sandbox.ok("task list");
     listed.stdout_has("pending").stderr_has("is not read");
 }
 
@@ -81,7 +81,7 @@ fn both_files_of_a_run_can_be_replaced_by_those_of_another() {
         (&json!("wf-43"), &json!("c")),
         "{stands}"
     );
-    sandbox.cmd("task done c").success();
+    sandbox.ok("task done c");
     // The first file alone: the tasks of the earlier run do not belong to this one.
     let sandbox = with(&document("wf-42"));
     sandbox.write(EXECUTION, tasks_of("wf-42"));
@@ -134,10 +134,10 @@ fn a_phase_whose_complete_task_left_nothing_is_not_done() {
         if let Some(output) = output {
             sandbox.write("out.json", output);
         }
-        let run = sandbox.cmd("phase done --json").code(4);
+        let run = sandbox.fails(4, "phase done --json");
         assert_eq!(run.error_code(), "outputs_missing");
-        sandbox.says("phase done", 4, flaw);
-        sandbox.cmd("phase done --force").success();
+        sandbox.fails(4, "phase done").stderr_has(flaw);
+        sandbox.ok("phase done --force");
     }
 }
 
@@ -161,7 +161,7 @@ fn what_stands_in_the_place_of_a_state_file_and_is_none_can_be_put_aside() {
             sandbox.remove(PHASES);
             put(&sandbox, kind);
             let command = format!("checkpoint workflow recover {PHASES} --take {take}");
-            sandbox.cmd("phase done").code(6).stderr_has(&command);
+            sandbox.fails(6, "phase done").stderr_has(&command);
             sandbox.run(&["workflow", "recover", PHASES, "-n"]).code(6);
             let run = sandbox
                 .run(&["workflow", "recover", PHASES, "--take", take, "--json"])
@@ -178,10 +178,7 @@ fn what_stands_in_the_place_of_a_state_file_and_is_none_can_be_put_aside() {
             for _ in 0..6 {
                 if sandbox.exists(PHASES) {
                     assert_eq!(
-                        sandbox
-                            .cmd("workflow end --abandon --json")
-                            .success()
-                            .warning_codes(),
+                        sandbox.ok("workflow end --abandon --json").warning_codes(),
                         [""; 0]
                     );
                 }
@@ -194,9 +191,7 @@ fn what_stands_in_the_place_of_a_state_file_and_is_none_can_be_put_aside() {
 #[test]
 fn what_is_to_be_settled_cannot_be_tried_first() {
     let sandbox = Sandbox::new();
-    sandbox
-        .cmd("workflow init --profile pipeline --phase a")
-        .success();
+    sandbox.ok("workflow init --profile pipeline --phase a");
     sandbox.write(".claude/pipeline-state.json", "{");
     let before = sandbox.cmd("workflow list --all").stdout;
     for take in ["none", "state"] {
@@ -248,13 +243,13 @@ fn a_run_is_known_by_the_id_that_its_file_says() {
 fn a_file_that_comes_back_under_the_id_of_a_run_that_was_put_aside_is_the_one_that_is_meant() {
     let sandbox = with(&document("wf-42"));
     let text = sandbox.read(PHASES);
-    sandbox.cmd("workflow resume --choose n").success();
-    sandbox.cmd("workflow end --abandon").success();
+    sandbox.ok("workflow resume --choose n");
+    sandbox.ok("workflow end --abandon");
     sandbox.write(PHASES, &text);
-    let run = sandbox.cmd("workflow resume wf-42").code(4);
+    let run = sandbox.fails(4, "workflow resume wf-42");
     run.stderr_has("Detected interrupted workflow: wf-42 (started ");
     assert_eq!(sandbox.go("workflow status wf-42")["status"], "in_progress");
-    let ended = sandbox.go("workflow resume wf-42 --choose y");
+    let ended = sandbox.ok("workflow resume wf-42 --choose y --json").data();
     assert_eq!(ended["id"], "wf-42-2");
 }
 
@@ -263,13 +258,11 @@ fn what_an_earlier_run_left_is_no_step_of_one_that_has_not_begun() {
     let sandbox = Sandbox::new();
     sandbox.write("memory/reports/demand.json", "{}");
     sandbox.go("workflow init --preset dotagent --profile phases --id n1");
-    let next = sandbox.go("workflow next");
+    let next = sandbox.ok("workflow next --json").data();
     assert_eq!(next["next"]["action"], "start");
-    sandbox.says(
-        "workflow next",
-        0,
-        "is there already, from before it was begun",
-    );
+    sandbox
+        .ok("workflow next")
+        .stdout_has("is there already, from before it was begun");
     sandbox.go("phase start");
     assert_eq!(sandbox.go("workflow next")["next"]["action"], "advance");
 }
@@ -296,7 +289,9 @@ fn what_others_keep_in_a_file_of_a_run_keeps_its_value_and_its_digits() {
         "{}",
         sandbox.read(EXECUTION)
     );
-    sandbox.says("workflow export --format state", 0, "18446744073709551617");
+    sandbox
+        .ok("workflow export --format state")
+        .stdout_has("18446744073709551617");
 }
 
 #[test]

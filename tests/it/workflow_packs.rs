@@ -6,18 +6,15 @@ use checkpoint::store::repository::Store;
 
 use crate::bench::damaged::packs_of;
 use crate::bench::fixtures::packs_below;
-use crate::bench::play::Play as _;
 use crate::bench::{Git, Sandbox, strace};
 
 /// A store with a checkpoint and a run that has since made `steps` transitions.
 fn run_of(steps: usize) -> (Sandbox, String) {
     let sandbox = Sandbox::new();
     sandbox.write("a", "1").write("d/b", "2");
-    sandbox
-        .cmd("workflow init --id w --phase one --phase two")
-        .success();
+    sandbox.ok("workflow init --id w --phase one --phase two");
     let id = sandbox.create("first");
-    sandbox.cmd("phase start --no-snapshot").success();
+    sandbox.ok("phase start --no-snapshot");
     for step in 0..steps {
         sandbox
             .run(&["phase", "progress", &format!("step {step}")])
@@ -27,7 +24,7 @@ fn run_of(steps: usize) -> (Sandbox, String) {
 }
 
 fn log_of(sandbox: &Sandbox) -> usize {
-    sandbox.cmd("workflow show --json").success().data()["log"]
+    sandbox.ok("workflow show --json").data()["log"]
         .as_array()
         .expect("a log")
         .len()
@@ -40,7 +37,7 @@ fn small_packs_become_one_and_everything_in_them_is_still_there() {
     sandbox.run(&["phase", "progress", "once more"]).success();
     assert_eq!(packs_below(&sandbox.store()), 1);
     assert_eq!(log_of(&sandbox), 8);
-    sandbox.cmd("verify --full").success();
+    sandbox.ok("verify --full");
     if let Some(git) = Git::find(sandbox.home()) {
         git.with("GIT_DIR", sandbox.store())
             .run(&["fsck", "--full", "--strict"])
@@ -54,18 +51,15 @@ fn small_packs_become_one_and_everything_in_them_is_still_there() {
 fn each_of_many_states_survives_prune_after_prune() {
     let (sandbox, _) = run_of(120);
     for _ in 0..3 {
-        sandbox.cmd("prune").success();
+        sandbox.ok("prune");
         assert_eq!(log_of(&sandbox), 122);
-        sandbox.cmd("verify --full").success();
+        sandbox.ok("verify --full");
     }
     sandbox.run(&["phase", "progress", "once more"]).success();
-    sandbox.cmd("prune").success();
-    sandbox
-        .cmd("prune")
-        .success()
-        .stdout_is("Nothing to prune.\n");
+    sandbox.ok("prune");
+    sandbox.ok("prune").stdout_is("Nothing to prune.\n");
     assert_eq!(log_of(&sandbox), 123);
-    sandbox.cmd("verify --full").success();
+    sandbox.ok("verify --full");
 }
 
 #[test]
@@ -121,7 +115,7 @@ fn creates_too_take_small_packs_in() {
         "{} packs",
         packs_below(&sandbox.store())
     );
-    sandbox.cmd("verify --full").success();
+    sandbox.ok("verify --full");
     for (number, id) in ids.iter().enumerate() {
         assert_eq!(
             sandbox.run(&["cat", &format!("{id}:a")]).success().stdout,

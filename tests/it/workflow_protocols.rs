@@ -9,31 +9,23 @@ use crate::bench::play::{EXECUTION, PIPELINE, Play as _, commit, phase_is, pipel
 #[test]
 fn five_phases_by_commands() {
     let sandbox = Sandbox::new();
-    sandbox.at("2026-03-24T12:00:00Z").step(&[
-        "workflow",
-        "init",
-        "--profile",
-        "phases",
-        "--preset",
-        "dotagent",
-    ]);
+    sandbox
+        .at("2026-03-24T12:00:00Z")
+        .go("workflow init --profile phases --preset dotagent");
     let file = phase_is(&sandbox, "REQUIREMENTS", "pending", &[]);
     assert_eq!(
         (&file["started_at"], &file["user_checkpoints"]),
         (&"2026-03-24T12:00:00Z".into(), &json!([]))
     );
-    sandbox.step(&["phase", "start"]);
+    sandbox.go("phase start");
     phase_is(&sandbox, "REQUIREMENTS", "in_progress", &[]);
     assert_eq!(
-        sandbox
-            .run(&["phase", "done", "--json"])
-            .code(4)
-            .error_code(),
+        sandbox.fails(4, "phase done --json").error_code(),
         "outputs_missing"
     );
     sandbox
         .write("memory/reports/demand.json", "{}")
-        .step(&["phase", "done", "REQUIREMENTS"]);
+        .go("phase done REQUIREMENTS");
     let file = phase_is(&sandbox, "ARCHITECTURE", "in_progress", &["REQUIREMENTS"]);
     assert_eq!(
         file["completed_phases"][0]["output"],
@@ -43,20 +35,14 @@ fn five_phases_by_commands() {
         file["completed_phases"][0]["completed_at"],
         file["last_updated"]
     );
-    sandbox.step(&["phase", "start", "ARCHITECTURE"]);
+    sandbox.go("phase start ARCHITECTURE");
     sandbox
         .write("memory/reports/designs/a.json", "{}")
         .write("memory/reports/final_design.json", "{}");
-    assert_eq!(
-        sandbox.step(&["phase", "done"])["status"],
-        "awaiting_approval"
-    );
+    assert_eq!(sandbox.go("phase done")["status"], "awaiting_approval");
     phase_is(&sandbox, "ARCHITECTURE", "in_progress", &["REQUIREMENTS"]);
-    assert_eq!(
-        sandbox.run(&["phase", "start", "--json"]).code(4).json()["ok"],
-        false
-    );
-    sandbox.step(&["phase", "approve", "ARCHITECTURE"]);
+    assert_eq!(sandbox.fails(4, "phase start --json").json()["ok"], false);
+    sandbox.go("phase approve ARCHITECTURE");
     let file = phase_is(
         &sandbox,
         "IMPLEMENTATION",
@@ -68,13 +54,13 @@ fn five_phases_by_commands() {
         file["user_checkpoints"][0]["approved_at"],
         file["last_updated"]
     );
-    sandbox.step(&["phase", "start"]);
+    sandbox.go("phase start");
     tasks(&sandbox);
-    sandbox.step(&["phase", "done"]);
-    sandbox.step(&["phase", "start", "VERIFICATION"]);
+    sandbox.go("phase done");
+    sandbox.go("phase start VERIFICATION");
     sandbox
         .write("memory/reports/verification.json", "{}")
-        .step(&["phase", "done"]);
+        .go("phase done");
     let four = [
         "REQUIREMENTS",
         "ARCHITECTURE",
@@ -82,22 +68,22 @@ fn five_phases_by_commands() {
         "VERIFICATION",
     ];
     phase_is(&sandbox, "REFLECTION", "in_progress", &four);
-    sandbox.step(&["phase", "start"]);
+    sandbox.go("phase start");
     sandbox.write("memory/reports/reflection-1.json", "{}");
-    assert_eq!(sandbox.step(&["phase", "done"])["status"], "complete");
+    assert_eq!(sandbox.go("phase done")["status"], "complete");
     phase_is(
         &sandbox,
         "REFLECTION",
         "complete",
         &[&four[..], &["REFLECTION"]].concat(),
     );
-    sandbox.run(&["workflow", "check"]).success();
+    sandbox.ok("workflow check");
 }
 
 fn tasks(sandbox: &Sandbox) {
-    sandbox.step(&["task", "add", "task-001", "--output", "src/a"]);
-    sandbox.step(&["task", "add", "task-002"]);
-    sandbox.step(&["task", "start", "task-001"]);
+    sandbox.go("task add task-001 --output src/a");
+    sandbox.go("task add task-002");
+    sandbox.go("task start task-001");
     let file = sandbox.json_of(EXECUTION);
     let running = &file["tasks"][0];
     assert_eq!(
@@ -105,16 +91,14 @@ fn tasks(sandbox: &Sandbox) {
         (&"running".into(), &file["updated_at"]),
         "{file}"
     );
-    sandbox
-        .write("src/a", "1")
-        .step(&["task", "done", "task-001"]);
-    sandbox.step(&["task", "start", "task-002"]);
+    sandbox.write("src/a", "1").go("task done task-001");
+    sandbox.go("task start task-002");
     // Interrupted, so tried once more.
-    let resumed = sandbox.step(&["workflow", "resume", "--choose", "y"]);
+    let resumed = sandbox.go("workflow resume --choose y");
     assert_eq!(resumed["tasks"][1]["status"], "pending", "{resumed}");
     assert_eq!(sandbox.json_of(EXECUTION)["tasks"][1]["attempts"], 2);
-    sandbox.step(&["task", "start", "task-002"]);
-    sandbox.step(&["task", "done", "task-002"]);
+    sandbox.go("task start task-002");
+    sandbox.go("task done task-002");
     assert!(
         sandbox.json_of(EXECUTION)["tasks"]
             .as_array()
@@ -166,9 +150,7 @@ fn a_pipeline_by_commands() {
             (completed, current, remaining),
             (owned(&plan[..at]), Value::from(*id), owned(&plan[at + 1..]))
         );
-        sandbox
-            .write("src", id)
-            .step(&["phase", "progress", "half"]);
+        sandbox.write("src", id).go("phase progress half");
         assert_eq!(
             sandbox.json_of(PIPELINE)["current_phase"]["progress_description"],
             "half"
@@ -234,23 +216,17 @@ fn a_checkpoint_of_the_registry_by_commands() {
         (&2.into(), &Value::Null)
     );
     assert_eq!(counts(&sandbox, &path), json!(["in_progress", 1, []]));
-    sandbox.step(&[
-        "workflow",
-        "note",
-        "--set=project_name=auth_system",
-        "--set=research_results=[1,2]",
-        "--set=artifact_registry.plan=p.md",
-    ]);
+    sandbox.go("workflow note --set=project_name=auth_system --set=research_results=[1,2] --set=artifact_registry.plan=p.md");
     let state = json!({"project_name": "auth_system", "research_results": [1, 2], "artifact_registry": {"plan": "p.md"}});
     assert_eq!(sandbox.json_of(&path)["workflow_state"], state);
-    sandbox.step(&["phase", "start"]);
-    sandbox.step(&["phase", "done"]);
+    sandbox.go("phase start");
+    sandbox.go("phase done");
     assert_eq!(counts(&sandbox, &path), json!(["in_progress", 2, [1]]));
-    sandbox.step(&["phase", "start"]);
+    sandbox.go("phase start");
     sandbox.step(&["phase", "fail", "--error", "no network"]);
     assert_eq!(sandbox.json_of(&path)["last_error"], "no network");
-    sandbox.step(&["phase", "start"]);
-    sandbox.step(&["phase", "done"]);
+    sandbox.go("phase start");
+    sandbox.go("phase done");
     assert!(!sandbox.exists(&path) && !sandbox.exists(".claude/checkpoints/failed"));
     assert_eq!(sandbox.stands()["status"], "complete");
 }
@@ -258,8 +234,8 @@ fn a_checkpoint_of_the_registry_by_commands() {
 #[test]
 fn what_has_failed_for_good_is_kept_apart() {
     let (sandbox, path) = registry();
-    sandbox.step(&["phase", "start"]);
-    sandbox.step(&["phase", "fail", "--error", "broken", "--final"]);
+    sandbox.go("phase start");
+    sandbox.go("phase fail --error broken --final");
     assert!(!sandbox.exists(&path));
     let failed = sandbox.json_of(&path.replace("checkpoints/", "checkpoints/failed/"));
     assert_eq!(

@@ -32,7 +32,7 @@ fn run_all(sandbox: &Sandbox, lines: &[String]) -> Vec<Run> {
 
 #[track_caller]
 fn log(sandbox: &Sandbox, id: &str) -> Vec<Value> {
-    let shown = sandbox.cmd(format!("workflow show {id} --json")).success();
+    let shown = sandbox.ok(format!("workflow show {id} --json"));
     shown.data()["log"].as_array().unwrap().clone()
 }
 
@@ -65,7 +65,7 @@ fn of_all_who_end_a_phase_at_once_one_does() {
         assert_eq!(done.count(), 1, "{log:?}");
         let done = sandbox.json_of(FILE)["completed_phases"].clone();
         assert_eq!(done.as_array().map(Vec::len), Some(1));
-        sandbox.cmd("verify").success();
+        sandbox.ok("verify");
     }
 }
 
@@ -122,14 +122,14 @@ fn two_runs_in_one_store_are_in_nobodys_way() {
     for run in run_all(&sandbox, &ends) {
         assert_eq!(run.success().data()["phase"]["status"], "complete");
     }
-    sandbox.cmd("verify").success();
+    sandbox.ok("verify");
 }
 
 #[test]
 fn an_edit_and_a_transition_one_after_the_other_are_both_there() {
     let sandbox = story();
     decide(&sandbox, "by hand", true);
-    sandbox.cmd("phase done one").success();
+    sandbox.ok("phase done one");
     let file: Value = serde_json::from_str(&sandbox.read(FILE)).unwrap();
     assert_eq!(file["context_summary"]["key_decisions"], json!(["by hand"]));
     assert_eq!(file["completed_phases"][0]["id"], "one");
@@ -199,7 +199,7 @@ fn stopped_at(
 /// Checks that the decision was imported, if not before then by the next command.
 #[track_caller]
 fn settled(sandbox: &Sandbox, run: &Run, what: &str) {
-    let shown = sandbox.cmd("workflow show --json").success();
+    let shown = sandbox.ok("workflow show --json");
     let decisions = shown.data()["key_decisions"].clone();
     let is_there = decisions.as_array().unwrap().iter().any(|one| *one == what);
     assert!(is_there, "{what} is lost\n{run}\n{shown}");
@@ -236,7 +236,7 @@ fn a_file_that_is_edited_while_its_run_ends_stays() {
         let begin = "workflow init --profile registry --type t --project p --phase=one";
         let id = sandbox.go(begin)["id"].as_str().unwrap().to_owned();
         let path = format!(".claude/checkpoints/{id}.json");
-        sandbox.cmd("phase start one").success();
+        sandbox.ok("phase start one");
         let mut left = None;
         let run = stopped_at(
             &sandbox,

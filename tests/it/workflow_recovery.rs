@@ -40,7 +40,7 @@ fn recovered(says: &str) -> Value {
     let sandbox =
         with_task(&json!({"id": "t1", "status": "running", "attempts": 1, "output": OUTPUT}));
     sandbox.write(OUTPUT, says);
-    sandbox.cmd("workflow recover").success();
+    sandbox.ok("workflow recover");
     sandbox.stands()["tasks"][0]["status"].clone()
 }
 
@@ -121,10 +121,9 @@ fn a_phase_whose_output_says_that_it_goes_on_is_not_done() {
             json!({"status": word}).to_string(),
         );
         sandbox
-            .cmd("workflow next")
-            .success()
+            .ok("workflow next")
             .stdout_is(&format!("REQUIREMENTS: {words}\n"));
-        let data = sandbox.go("workflow resume --choose y");
+        let data = sandbox.ok("workflow resume --choose y --json").data();
         assert_eq!(
             data["completed"].as_array().unwrap().is_empty(),
             word == "in_progress",
@@ -147,7 +146,7 @@ fn a_task_that_is_complete_without_its_output_is_no_basis_to_go_on() {
         if let Some(says) = says {
             sandbox.write(OUTPUT, says);
         }
-        let data = sandbox.cmd("workflow check --json").code(6).data();
+        let data = sandbox.fails(6, "workflow check --json").data();
         let finding = &data["errors"][0];
         assert_eq!(
             (&finding["code"], &finding["place"]),
@@ -158,8 +157,15 @@ fn a_task_that_is_complete_without_its_output_is_no_basis_to_go_on() {
             data["next"]["words"],
             "continue execution loop (0 of 1 tasks complete)"
         );
-        assert_eq!(sandbox.refused("workflow resume --choose y", 4), "unsound");
-        let data = sandbox.go("workflow resume --choose y --anyway");
+        assert_eq!(
+            sandbox
+                .fails(4, "workflow resume --choose y --json")
+                .error_code(),
+            "unsound"
+        );
+        let data = sandbox
+            .ok("workflow resume --choose y --anyway --json")
+            .data();
         assert_eq!(
             (&data["current"], &data["recovered"]),
             (&json!("IMPLEMENTATION"), &json!([])),
@@ -169,7 +175,7 @@ fn a_task_that_is_complete_without_its_output_is_no_basis_to_go_on() {
     for says in [r#"{"status":"passed"}"#, r#"{"status":"done"}"#, "{}"] {
         let sandbox = with_task(&json!({"id": "t1", "status": "complete", "output": OUTPUT}));
         sandbox.write(OUTPUT, says);
-        sandbox.cmd("workflow check").success();
+        sandbox.ok("workflow check");
     }
 }
 
@@ -186,8 +192,8 @@ fn an_output_is_found_by_its_absolute_path_and_one_elsewhere_is_left_to_its_owne
     sandbox
         .write(EXECUTION, tasks.to_string())
         .write(OUTPUT, r#"{"status":"success"}"#);
-    sandbox.cmd("workflow check").success();
-    let answer = sandbox.cmd("workflow recover --json").success().data();
+    sandbox.ok("workflow check");
+    let answer = sandbox.ok("workflow recover --json").data();
     let words: Vec<&Value> = answer["run"]["tasks"]
         .as_array()
         .unwrap()
@@ -218,7 +224,7 @@ fn an_output_is_found_behind_dots_and_one_elsewhere_is_not_called_gone() {
             .read(PHASES)
             .replace("memory/reports/demand.json", output);
         sandbox.write(PHASES, document);
-        let data = sandbox.cmd("workflow check --json").success().data();
+        let data = sandbox.ok("workflow check --json").data();
         let is_told = |finding: &Value| finding["code"] == code;
         assert_eq!(
             data["remarks"].as_array().unwrap().iter().any(is_told),
@@ -237,7 +243,7 @@ fn a_phase_with_open_tasks_is_not_done() {
     sandbox.go("task add t2");
     sandbox.go("task add later --phase b");
     sandbox.go("task start t1");
-    let run = sandbox.cmd("phase done --json").code(4);
+    let run = sandbox.fails(4, "phase done --json");
     assert_eq!(run.error_code(), "tasks_open");
     assert!(
         run.stdout.contains("t1 (running), t2 (pending)") && !run.stdout.contains("later ("),
@@ -245,12 +251,11 @@ fn a_phase_with_open_tasks_is_not_done() {
     );
     sandbox.go("task done t1");
     sandbox
-        .cmd("phase done")
-        .code(4)
+        .fails(4, "phase done")
         .stderr_has("t2 (pending)")
         .stderr_has("--force");
-    sandbox.cmd("phase done --force").success();
-    let data = sandbox.cmd("workflow check --json").success().data();
+    sandbox.ok("phase done --force");
+    let data = sandbox.ok("workflow check --json").data();
     assert_eq!(
         (&data["remarks"][0]["code"], &data["remarks"][0]["place"]),
         (&json!("tasks_open"), &json!("tasks.t2"))
@@ -265,9 +270,12 @@ fn tasks_of_no_phase_belong_to_the_phase_of_tasks() {
         r#"{"tasks":[{"id":"t1","status":"pending","phase":"impl"}]}"#,
     );
     sandbox.write("memory/reports/demand.json", "{}");
-    sandbox.cmd("phase done").success();
+    sandbox.ok("phase done");
     let sandbox = with_task(&json!({"id": "t1", "status": "pending", "phase": "impl"}));
-    assert_eq!(sandbox.refused("phase done", 4), "tasks_open");
+    assert_eq!(
+        sandbox.fails(4, "phase done --json").error_code(),
+        "tasks_open"
+    );
 }
 
 #[test]
@@ -297,8 +305,8 @@ fn what_is_malformed_is_not_called_missing() {
         if let Some(says) = says {
             sandbox.write("memory/reports/demand.json", says);
         }
-        sandbox.says("phase done", 4, words);
-        let data = sandbox.cmd("workflow check --json").success().data();
+        sandbox.fails(4, "phase done").stderr_has(words);
+        let data = sandbox.ok("workflow check --json").data();
         let is_told = data["remarks"]
             .as_array()
             .unwrap()
@@ -316,8 +324,8 @@ fn next_and_resume_agree_at_an_approval_and_name_it() {
     let words = format!(
         "ARCHITECTURE: have ARCHITECTURE approved ('{command}'), then advance to IMPLEMENTATION\n"
     );
-    sandbox.cmd("workflow next").success().stdout_is(&words);
-    let run = sandbox.cmd("workflow resume --choose y").success();
+    sandbox.ok("workflow next").stdout_is(&words);
+    let run = sandbox.ok("workflow resume --choose y");
     let run = run.stderr_has("all that it had to write is there: it waits for its approval");
     assert!(!run.stderr.contains("it is done"), "{run}");
     run.stdout_has(command);
@@ -331,23 +339,23 @@ fn next_and_resume_agree_at_an_approval_and_name_it() {
             .code(4)
             .stderr_has(&format!("'{command}' approves it"));
     }
-    sandbox.says("workflow next", 0, command);
-    sandbox.cmd("phase approve ARCHITECTURE -w wf-1").success();
-    sandbox.says("workflow next", 0, "IMPLEMENTATION: ");
+    sandbox.ok("workflow next").stdout_has(command);
+    sandbox.ok("phase approve ARCHITECTURE -w wf-1");
+    sandbox.ok("workflow next").stdout_has("IMPLEMENTATION: ");
 
     let approved = json!([{"phase": "ARCHITECTURE", "approved_at": "2026-03-24T11:20:00Z"}]);
     let sandbox = in_phase("ARCHITECTURE", &approved);
     sandbox.write("memory/reports/final_design.json", "{}");
     sandbox
-        .cmd("workflow next")
-        .success()
+        .ok("workflow next")
         .stdout_is("ARCHITECTURE: advance to IMPLEMENTATION\n");
-    sandbox.says("workflow resume --choose y", 0, "is there: it is done");
+    sandbox
+        .ok("workflow resume --choose y")
+        .stderr_has("is there: it is done");
 
     let sandbox = in_phase("ARCHITECTURE", &json!([]));
     sandbox.write("memory/reports/final_design.json", "{}");
     sandbox
-        .cmd("phase done")
-        .success()
+        .ok("phase done")
         .stderr_has(&format!("waits for its approval: {command}"));
 }

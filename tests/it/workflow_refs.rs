@@ -2,7 +2,6 @@
 
 use std::fs;
 
-use crate::bench::play::Play as _;
 use crate::bench::{Sandbox, fixtures};
 
 /// A store with a run under way, two archived ones, and a checkpoint.
@@ -20,18 +19,19 @@ fn with_runs() -> Sandbox {
             .cmd(format!("workflow end --abandon {id}"))
             .success();
     }
-    sandbox
-        .cmd("workflow init --id w --phase a --phase b")
-        .success();
-    sandbox.cmd("phase start").success();
-    sandbox.cmd("phase progress half").success();
+    sandbox.ok("workflow init --id w --phase a --phase b");
+    sandbox.ok("phase start");
+    sandbox.ok("phase progress half");
     sandbox
 }
 
 /// The list of runs, and the history of the one under way.
 fn told(sandbox: &Sandbox) -> (String, String) {
-    let listed = sandbox.cmd("workflow list --all").success().stdout;
-    (listed, sandbox.go("workflow show")["log"].to_string())
+    let listed = sandbox.ok("workflow list --all").stdout;
+    (
+        listed,
+        sandbox.ok("workflow show --json").data()["log"].to_string(),
+    )
 }
 
 #[test]
@@ -46,16 +46,16 @@ fn a_run_whose_ref_is_lost_is_missed_and_comes_back() {
             fs::remove_file(&gone)
         }
         .expect("it can be removed");
-        sandbox.says("verify", 0, "its ref is torn or gone");
-        let made = sandbox.write("f", lost).cmd("create --json").success();
+        sandbox.ok("verify").stdout_has("its ref is torn or gone");
+        let made = sandbox.write("f", lost).ok("create --json");
         assert!(
             made.warning_codes()
                 .contains(&"workflow_restored".to_owned()),
             "{lost}: {made}"
         );
-        sandbox.cmd("prune").success();
+        sandbox.ok("prune");
         assert_eq!(told(&sandbox), before, "{lost}");
-        sandbox.cmd("verify --full").success();
+        sandbox.ok("verify --full");
     }
 }
 
@@ -64,17 +64,17 @@ fn nothing_is_pruned_that_a_lost_ref_named() {
     let sandbox = with_runs();
     let before = told(&sandbox);
     fs::remove_dir_all(sandbox.store().join("refs/workflows")).expect("refs");
-    sandbox.cmd("prune").success();
+    sandbox.ok("prune");
     assert_eq!(told(&sandbox), before);
 }
 
 #[test]
 fn a_run_that_was_removed_does_not_come_back() {
     let sandbox = with_runs();
-    sandbox.cmd("workflow end --abandon w").success();
+    sandbox.ok("workflow end --abandon w");
     sandbox.write("f", "2").create("two");
-    sandbox.cmd("workflow status").code(3);
-    sandbox.cmd("verify --full").success();
+    sandbox.fails(3, "workflow status");
+    sandbox.ok("verify --full");
     let path = sandbox.store().join("checkpoint/workflows");
     let roll = fs::read_to_string(&path).expect("the roll");
     assert!(!roll.contains("refs/workflows/"), "{roll}");
@@ -102,9 +102,9 @@ fn what_stands_in_the_place_of_a_folder_of_refs_stops_nothing() {
             let context = format!("refs/{place} holds {content:?}");
             sandbox.write("f", "2").create("two");
             assert_eq!(told(&sandbox), before, "{context}");
-            sandbox.cmd("workflow note --decision later").success();
-            sandbox.cmd("verify --full").success();
-            sandbox.cmd("prune").success();
+            sandbox.ok("workflow note --decision later");
+            sandbox.ok("verify --full");
+            sandbox.ok("prune");
             assert!(sandbox.listed_ids().len() >= 2, "{context}");
         }
     }
@@ -125,7 +125,7 @@ fn a_packed_ref_whose_name_can_be_no_file_is_passed_over() {
         )
         .expect("a file");
         sandbox.write("f", "2").create("two");
-        sandbox.cmd("verify").success();
+        sandbox.ok("verify");
         assert_eq!(told(&sandbox), before);
     }
 }
@@ -139,8 +139,10 @@ fn a_roll_that_is_missing_or_damaged_is_made_from_the_refs() {
     sandbox.write("f", "2").create("two");
     assert_eq!(fs::read_to_string(&path).expect("it is made again"), roll);
     fs::write(&path, roll.replace("refs", "shelf")).expect("it can be damaged");
-    sandbox.says("verify", 0, "checkpoint/workflows: its checksum is wrong");
-    sandbox.says("workflow list --all", 0, "older");
+    sandbox
+        .ok("verify")
+        .stdout_has("checkpoint/workflows: its checksum is wrong");
+    sandbox.ok("workflow list --all").stdout_has("older");
     sandbox.write("f", "3").create("three");
     assert_eq!(fs::read_to_string(&path).expect("it is made again"), roll);
 }

@@ -2,7 +2,6 @@
 
 use serde_json::Value;
 
-use crate::bench::play::Play as _;
 use crate::bench::{Sandbox, Tree};
 
 const PIPELINE: &str = ".claude/pipeline-state.json";
@@ -46,7 +45,7 @@ fn story() -> (Sandbox, Tree, Value) {
         .chmod("a", 0o755)
         .symlink("link", "a");
     let then = (own(&sandbox), state(&sandbox));
-    sandbox.cmd("phase start two").success();
+    sandbox.ok("phase start two");
     (sandbox, then.0, then.1)
 }
 
@@ -66,10 +65,7 @@ fn own(sandbox: &Sandbox) -> Tree {
 
 /// The state without times and the count of resumes, which a rewind keeps.
 fn state(sandbox: &Sandbox) -> Value {
-    let raw = sandbox
-        .cmd("workflow export --format state")
-        .success()
-        .stdout;
+    let raw = sandbox.ok("workflow export --format state").stdout;
     let mut state: Value = serde_json::from_str(&raw).unwrap();
     strip(&mut state);
     state
@@ -95,14 +91,10 @@ fn ruin(sandbox: &Sandbox) {
         .remove("link")
         .remove("dir")
         .write("new/file", "x");
-    sandbox
-        .cmd("phase progress 'all of it is ruined'")
-        .success();
-    sandbox
-        .cmd("workflow note --decision 'a bad one'")
-        .success();
-    sandbox.cmd("workflow note --set key=1").success();
-    sandbox.cmd("workflow resume --choose y").success();
+    sandbox.ok("phase progress 'all of it is ruined'");
+    sandbox.ok("workflow note --decision 'a bad one'");
+    sandbox.ok("workflow note --set key=1");
+    sandbox.ok("workflow resume --choose y");
 }
 
 fn rewind(sandbox: &Sandbox, args: &[&str]) -> crate::bench::Run {
@@ -123,7 +115,7 @@ fn both_are_as_they_were_and_an_undo_brings_the_files_back() {
         .stdout_has("'checkpoint undo' takes this back");
     assert_eq!(own(&sandbox), tree);
     assert_eq!(state(&sandbox), before);
-    let data = sandbox.go("workflow status");
+    let data = sandbox.ok("workflow status --json").data();
     assert_eq!(
         (&data["resume_count"], &data["current"]),
         (&1.into(), &Value::Null),
@@ -138,8 +130,8 @@ fn both_are_as_they_were_and_an_undo_brings_the_files_back() {
     sandbox.undo().success();
     assert_eq!(own(&sandbox), ruined);
     assert_eq!((state(&sandbox), profile_bytes(&sandbox)), (before, kept));
-    sandbox.cmd("workflow check").success();
-    sandbox.cmd("phase start two").success();
+    sandbox.ok("workflow check");
+    sandbox.ok("phase start two");
 }
 
 #[test]
@@ -160,12 +152,12 @@ fn files_alone_leave_the_state_and_state_alone_the_files() {
 #[test]
 fn a_run_that_is_complete_can_be_taken_back_to_its_beginning() {
     let (sandbox, ..) = story();
-    sandbox.cmd("phase done").success();
-    sandbox.cmd("phase start three").success();
-    sandbox.cmd("phase done").success();
+    sandbox.ok("phase done");
+    sandbox.ok("phase start three");
+    sandbox.ok("phase done");
     assert!(!sandbox.exists(REGISTRY), "it is complete");
     rewind(&sandbox, &["one", "--both", "--yes"]).success();
-    let data = sandbox.go("workflow status");
+    let data = sandbox.ok("workflow status --json").data();
     assert_eq!(
         (&data["status"], &data["percent"]),
         (&"pending".into(), &0.into())
@@ -197,7 +189,7 @@ fn a_checkpoint_that_is_gone_is_told() {
     let (sandbox, ..) = story();
     ruin(&sandbox);
     let before = (sandbox.tree(), state(&sandbox));
-    let data = sandbox.go("workflow status");
+    let data = sandbox.ok("workflow status --json").data();
     let id = data["phases"][1]["before_id"].as_str().unwrap().to_owned();
     sandbox.run(&["delete", &id[..8], "--yes"]).success();
     for what in ["--both", "--files"] {
@@ -217,8 +209,8 @@ fn a_checkpoint_that_is_gone_is_told() {
 #[test]
 fn a_phase_without_a_checkpoint_has_no_files_to_go_back_to() {
     let (sandbox, ..) = story();
-    sandbox.cmd("phase done").success();
-    sandbox.cmd("phase start three --no-snapshot").success();
+    sandbox.ok("phase done");
+    sandbox.ok("phase start three --no-snapshot");
     rewind(&sandbox, &["three", "--both", "--yes"])
         .code(3)
         .stderr_has("no checkpoint was made before phase three");

@@ -64,7 +64,7 @@ fn a_pipeline_begins_with_a_skeleton_that_is_understood() {
         (&json!([]), &Value::Null)
     );
     sandbox.write("skeleton.json", &run.stdout);
-    let data = sandbox.step(&["workflow", "import", "skeleton.json"]);
+    let data = sandbox.go("workflow import skeleton.json");
     assert_eq!(
         (&data["branch"], &data["status"]),
         (&json!("feat/a b"), &json!("pending"))
@@ -100,7 +100,7 @@ fn the_status_of_any_state_file_is_shown_and_nothing_is_recorded() {
         (&json!("one"), &Value::Null)
     );
     assert_eq!(sandbox.tree(), before);
-    sandbox.run(&["workflow", "list"]).success().stdout_is("");
+    sandbox.ok("workflow list").stdout_is("");
     assert!(!sandbox.store().exists(), "nothing was recorded");
     sandbox.write("torn.json", "{");
     shim(&sandbox, "show-status.sh", &["torn.json"])

@@ -18,7 +18,6 @@ use checkpoint::workflow::rules::workflow::Workflow;
 
 use crate::bench::damaged::packs_of;
 use crate::bench::fixtures::noise;
-use crate::bench::play::Play as _;
 use crate::bench::{Git, Sandbox, os, place};
 
 fn open(dir: &Path) -> Store {
@@ -96,8 +95,8 @@ fn a_transition_is_never_taken_for_a_checkpoint() {
     let text = fs::read_to_string(&manifest).unwrap();
     fs::remove_file(&manifest).unwrap();
     assert_eq!(sandbox.listed_ids(), ids, "for a reader");
-    sandbox.cmd("verify").success();
-    sandbox.cmd("prune").success();
+    sandbox.ok("verify");
+    sandbox.ok("prune");
     assert_eq!(sandbox.listed_ids(), ids, "for a writer");
     // Torn refs too, and a row that names a transition.
     for entry in fs::read_dir(sandbox.store().join("refs/checkpoints")).unwrap() {
@@ -109,7 +108,7 @@ fn a_transition_is_never_taken_for_a_checkpoint() {
     )
     .unwrap();
     assert_eq!(sandbox.listed_ids(), ids);
-    sandbox.cmd("prune").success();
+    sandbox.ok("prune");
     fs::remove_file(&manifest).unwrap();
     sandbox.write("a", "3").create("third");
     assert_eq!(sandbox.listed_ids().len(), 3);
@@ -122,27 +121,31 @@ fn a_torn_ref_stops_nothing_and_comes_back() {
     let (sandbox, [.., three]) = story();
     let path = sandbox.store().join("refs/workflows/w");
     fs::write(&path, "").unwrap();
-    sandbox.cmd("list").success();
-    sandbox.cmd("status").success();
-    sandbox.says("verify", 0, "workflow w: its ref is torn");
+    sandbox.ok("list");
+    sandbox.ok("status");
+    sandbox
+        .ok("verify")
+        .stdout_has("workflow w: its ref is torn");
     assert_eq!(
         fs::read(&path).unwrap(),
         b"",
         "who only reads writes nothing"
     );
-    let run = sandbox.write("a", "3").cmd("create --json").success();
+    let run = sandbox.write("a", "3").ok("create --json");
     assert_eq!(run.warning_codes(), ["workflow_restored"]);
     assert_eq!(tip(&sandbox.store(), "w"), Some(three));
     fs::write(sandbox.store().join("refs/workflows/unknown"), "?").unwrap();
     sandbox.write("a", "4").create("still");
-    sandbox.says("verify", 6, "workflow unknown");
-    sandbox.cmd("prune").code(6).stderr_has(
+    sandbox.fails(6, "verify").stdout_has("workflow unknown");
+    sandbox.fails(6, "prune").stderr_has(
         &os::native("refs/workflows/unknown".into())
             .display()
             .to_string(),
     );
-    sandbox.says("verify --repair", 6, "lost: refs/workflows/unknown");
-    sandbox.cmd("verify").success();
+    sandbox
+        .fails(6, "verify --repair")
+        .stdout_has("lost: refs/workflows/unknown");
+    sandbox.ok("verify");
     assert_eq!(tip(&sandbox.store(), "w"), Some(three));
 }
 
@@ -152,7 +155,7 @@ fn a_prune_keeps_whole_lines_and_takes_those_that_were_deleted() {
     let store = sandbox.store();
     let other = record(&store, &workflow("v", "x"));
     locked(&store, |locked| locked.archive_workflow("v")).unwrap();
-    sandbox.cmd("prune --keep 1 --yes").success();
+    sandbox.ok("prune --keep 1 --yes");
     assert_eq!(line(&store, "w"), [three, two, one]);
     assert_eq!(
         open(&store).archived_workflows().unwrap(),
@@ -163,7 +166,7 @@ fn a_prune_keeps_whole_lines_and_takes_those_that_were_deleted() {
     for (id, archived) in [("w", false), ("v", true)] {
         assert!(locked(&store, |locked| locked.delete_workflow(id, archived)).unwrap());
     }
-    sandbox.cmd("prune").success();
+    sandbox.ok("prune");
     for gone in [one, two, three, other] {
         assert!(!open(&store).objects().contains(&gone));
     }
@@ -214,18 +217,18 @@ fn damage_in_a_line_is_named_and_a_repair_keeps_what_is_newer() {
         fs::remove_file(pack).unwrap();
         fs::remove_file(pack.with_extension("idx")).unwrap();
     }
-    sandbox.says("verify", 6, "workflow w");
+    sandbox.fails(6, "verify").stdout_has("workflow w");
     assert_eq!(sandbox.listed().len(), 1);
     sandbox.restore(&id).success();
     let state = open(&sandbox.store()).workflow_state(tip_before).unwrap();
-    let repaired = sandbox.cmd("verify --repair").code(6);
+    let repaired = sandbox.fails(6, "verify --repair");
     assert!(
         repaired
             .stdout
             .contains("refs/workflows/w (transitions before"),
         "{repaired}"
     );
-    sandbox.cmd("verify --full").success();
+    sandbox.ok("verify --full");
     let kept = line(&sandbox.store(), "w");
     assert_eq!(kept.len(), 1);
     let store = open(&sandbox.store());
@@ -239,7 +242,7 @@ fn damage_in_a_line_is_named_and_a_repair_keeps_what_is_newer() {
     );
     fsck(&sandbox);
     let next = record(&sandbox.store(), &workflow("w", "z"));
-    sandbox.cmd("verify --repair").success();
+    sandbox.ok("verify --repair");
     assert_eq!(
         tip(&sandbox.store(), "w"),
         Some(next),
@@ -254,7 +257,7 @@ fn a_salvage_of_an_unusable_store_brings_workflows_along() {
     fs::write(sandbox.store().join("refs/workflows/torn"), "").unwrap();
     fs::remove_file(sandbox.store().join("HEAD")).unwrap();
     fs::create_dir(sandbox.store().join("HEAD")).unwrap();
-    sandbox.write("a", "3").cmd("create").success();
+    sandbox.write("a", "3").ok("create");
     assert_eq!(sandbox.listed().len(), 3);
     assert_eq!(line(&sandbox.store(), "w"), [three, two, one]);
     assert_eq!(tip(&sandbox.store(), "torn"), Some(torn));
@@ -397,12 +400,12 @@ fn what_an_open_workflow_names_is_not_evicted() {
     let mut run = workflow("w", "x");
     (run.phases[0].status, run.phases[0].before) = (PhaseStatus::InProgress, Some(needed));
     record(&sandbox.store(), &run);
-    sandbox.cmd("prune --keep 1 --yes --dry-run").success();
-    sandbox.cmd("prune --keep 1 --yes").success();
+    sandbox.ok("prune --keep 1 --yes --dry-run");
+    sandbox.ok("prune --keep 1 --yes");
     assert_eq!(sandbox.listed_ids().len(), 2);
     assert!(sandbox.listed_ids().contains(&short));
     run.status = RunStatus::Complete;
     record(&sandbox.store(), &run);
-    sandbox.cmd("prune --keep 1 --yes").success();
+    sandbox.ok("prune --keep 1 --yes");
     assert!(!sandbox.listed_ids().contains(&short));
 }

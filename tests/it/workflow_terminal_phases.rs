@@ -145,7 +145,7 @@ fn what_waits_for_approval_is_shown_again_and_not_made_again() {
             .stdout_has("\nNext: show again what ARCHITECTURE made, and have it approved (");
         assert!(!run.stdout.contains("Architects"), "{run}");
         assert_eq!(
-            sandbox.run(&["workflow", "status", "--json"]).data()["status"],
+            sandbox.cmd("workflow status --json").data()["status"],
             "awaiting_approval"
         );
     }
@@ -154,10 +154,9 @@ fn what_waits_for_approval_is_shown_again_and_not_made_again() {
         "in_progress",
         "readers know no other word"
     );
-    sandbox.run(&["phase", "approve", "ARCHITECTURE"]).success();
+    sandbox.ok("phase approve ARCHITECTURE");
     sandbox
-        .run(&["workflow", "next"])
-        .success()
+        .ok("workflow next")
         .stdout_is("ARCHITECTURE: spawn Roundtable\n");
 }
 
@@ -252,7 +251,7 @@ fn a_torn_file_is_never_lost() {
     for is_known in [false, true] {
         let sandbox = with_task("running");
         if is_known {
-            sandbox.run(&["workflow", "status"]).success();
+            sandbox.ok("workflow status");
         }
         sandbox.write(PHASE, torn);
         let Some(run) = resume(&sandbox, &[(CORRUPTED, "n\\n")]) else {
@@ -292,9 +291,7 @@ fn a_torn_file_is_never_lost() {
 fn five_archives_are_kept() {
     let sandbox = in_phase("REQUIREMENTS");
     for _ in 0..7 {
-        sandbox
-            .run(&["workflow", "resume", "--choose", "n"])
-            .success();
+        sandbox.ok("workflow resume --choose n");
     }
     let names = archives(&sandbox);
     assert_eq!(names.len(), 5, "{names:?}");
@@ -302,10 +299,7 @@ fn five_archives_are_kept() {
         !names.iter().any(|name| is_archive_of(name, "wf-1")),
         "the oldest went: {names:?}"
     );
-    let data = sandbox
-        .run(&["workflow", "list", "--all", "--json"])
-        .success()
-        .data();
+    let data = sandbox.json("workflow list --all");
     assert_eq!(
         data["workflows"].as_array().unwrap().len(),
         8,
@@ -357,8 +351,7 @@ fn each_phase_has_its_next_step() {
             sandbox.write(file, "{}");
         }
         sandbox
-            .run(&["workflow", "next"])
-            .success()
+            .ok("workflow next")
             .stdout_is(&format!("{phase}: {words}\n"));
     }
     for (status, words) in [
@@ -368,8 +361,7 @@ fn each_phase_has_its_next_step() {
         let sandbox = with_task(status);
         sandbox.write("memory/reports/task-001.json", "{}");
         sandbox
-            .run(&["workflow", "next"])
-            .success()
+            .ok("workflow next")
             .stdout_is(&format!("IMPLEMENTATION: {words}\n"));
     }
 }
@@ -378,10 +370,7 @@ fn each_phase_has_its_next_step() {
 fn an_empty_list_of_tasks_is_no_work_that_was_done() {
     let sandbox = in_phase("IMPLEMENTATION");
     sandbox.write(EXECUTION, r#"{"workflow_id": "wf-1", "tasks": []}"#);
-    let data = sandbox
-        .run(&["workflow", "resume", "--choose", "y", "--json"])
-        .success()
-        .data();
+    let data = sandbox.json("workflow resume --choose y");
     assert_eq!(
         (&data["current"], &data["recovered"]),
         (&json!("IMPLEMENTATION"), &json!([]))

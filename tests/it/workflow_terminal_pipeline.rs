@@ -48,10 +48,7 @@ fn state(sandbox: &Sandbox) -> Value {
 
 /// Ids and status of all runs, archived ones too.
 fn runs(sandbox: &Sandbox) -> Vec<(bool, String)> {
-    let data = sandbox
-        .run(&["workflow", "list", "--all", "--json"])
-        .success()
-        .data();
+    let data = sandbox.json("workflow list --all");
     let word = |run: &Value| {
         (
             run["is_archived"] == true,
@@ -179,10 +176,7 @@ fn no_and_pick_goes_on_with_another_phase() {
         assert_eq!(state["current_phase"]["id"], "write-docs");
         let waits = &state["remaining_phases"][0];
         assert_eq!(waits["id"], "write-source", "{state}");
-        let data = sandbox
-            .run(&["workflow", "status", "--json"])
-            .success()
-            .data();
+        let data = sandbox.json("workflow status");
         assert_eq!(
             data["phases"][2]["progress"],
             "auth module done, starting billing"
@@ -193,13 +187,10 @@ fn no_and_pick_goes_on_with_another_phase() {
 #[test]
 fn a_pick_that_cannot_begin_changes_nothing() {
     let sandbox = story();
-    sandbox.run(&["workflow", "status"]).success();
+    sandbox.ok("workflow status");
     let before = (
         sandbox.read(FILE),
-        sandbox
-            .run(&["workflow", "export", "--format", "state"])
-            .success()
-            .stdout,
+        sandbox.ok("workflow export --format state").stdout,
     );
     for typed in [
         "write-tests\\n",
@@ -222,10 +213,7 @@ fn a_pick_that_cannot_begin_changes_nothing() {
         assert!([3, 4].contains(&run.code), "{typed}\n{run}");
         let after = (
             sandbox.read(FILE),
-            sandbox
-                .run(&["workflow", "export", "--format", "state"])
-                .success()
-                .stdout,
+            sandbox.ok("workflow export --format state").stdout,
         );
         assert_eq!(after, before, "{typed}");
     }
@@ -251,7 +239,7 @@ fn a_pick_that_cannot_begin_is_asked_for_again() {
 #[test]
 fn restart_is_asked_for_twice() {
     let sandbox = story();
-    sandbox.run(&["workflow", "status"]).success();
+    sandbox.ok("workflow status");
     let before = sandbox.read(FILE);
     for answer in ["n\\n", "\\n", ""] {
         let Some(run) = resume(
@@ -288,7 +276,7 @@ fn restart_is_asked_for_twice() {
 #[test]
 fn what_is_no_answer_changes_nothing() {
     let sandbox = story();
-    sandbox.run(&["workflow", "status"]).success();
+    sandbox.ok("workflow status");
     let before = sandbox.read(FILE);
     let Some(run) = resume(
         &sandbox,
@@ -353,7 +341,7 @@ fn a_malformed_file_is_shown_and_left_where_nobody_decides() {
     {
         let sandbox = story();
         if is_known {
-            sandbox.run(&["workflow", "status"]).success();
+            sandbox.ok("workflow status");
         }
         sandbox.write(FILE, bytes);
         for answer in ["\\n", "n\\n", "y\\n", "what\\n", ""] {
@@ -394,7 +382,7 @@ fn a_malformed_file_that_is_settled_is_kept_in_the_archive() {
     }) {
         let sandbox = story();
         if is_known {
-            sandbox.run(&["workflow", "status"]).success();
+            sandbox.ok("workflow status");
         }
         sandbox.write(FILE, bytes);
         let typed = format!("{answer}\\n");

@@ -147,7 +147,7 @@ fn d_ends_it_and_starts_nothing() {
 #[test]
 fn a_wrong_letter_asks_again_and_the_end_of_the_input_changes_nothing() {
     let sandbox = story();
-    sandbox.run(&["workflow", "status"]).success();
+    sandbox.ok("workflow status");
     let before = sandbox.tree();
     let Some(run) = resume(&sandbox, &[(CHOICE, "x\\n"), (CHOICE, "\\n"), (CHOICE, "")]) else {
         return;
@@ -167,10 +167,10 @@ fn a_corrupted_file_can_be_deleted_and_is_kept() {
     for is_known in [false, true] {
         let sandbox = story();
         if is_known {
-            sandbox.run(&["workflow", "status"]).success();
+            sandbox.ok("workflow status");
         }
         sandbox.write(FILE, torn);
-        let run = sandbox.run(&["workflow", "resume", "--json"]).code(6);
+        let run = sandbox.fails(6, "workflow resume --json");
         assert_eq!(run.json()["error"]["detail"]["file"], FILE, "{run}");
         for answer in ["n\\n", "\\n", ""] {
             let Some(run) = resume(&sandbox, &[(DELETE, answer)]) else {
@@ -187,19 +187,8 @@ fn a_corrupted_file_can_be_deleted_and_is_kept() {
         let kept = fixtures::files_below(&sandbox.path(".claude/.archive"));
         assert_eq!(kept.len(), 1, "{kept:?}");
         assert_eq!(std::fs::read(&kept[0]).unwrap(), torn.as_bytes());
-        sandbox.run(&["workflow", "resume"]).code(3);
-        sandbox
-            .run(&[
-                "workflow",
-                "init",
-                "--type",
-                "orchestrate",
-                "--phase",
-                "one",
-                "--profile",
-                "registry",
-            ])
-            .success();
+        sandbox.fails(3, "workflow resume");
+        sandbox.ok("workflow init --type orchestrate --phase one --profile registry");
     }
 }
 

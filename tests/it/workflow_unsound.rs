@@ -43,7 +43,7 @@ fn codes(findings: &Value) -> Vec<&str> {
 #[test]
 fn a_program_is_told_all_that_a_person_would_be_told() {
     let sandbox = unsound();
-    let run = sandbox.run(&["workflow", "resume", "--json"]).code(4);
+    let run = sandbox.fails(4, "workflow resume --json");
     let error = run.json()["error"].clone();
     assert_eq!(error["code"], "decision_needed");
     let detail = &error["detail"];
@@ -61,7 +61,7 @@ fn a_program_is_told_all_that_a_person_would_be_told() {
         detail["next"]["words"].is_string() && detail["drift"].is_null(),
         "{run}"
     );
-    let told = sandbox.run(&["workflow", "resume"]).code(4);
+    let told = sandbox.fails(4, "workflow resume");
     let told = told
         .stderr_has("State appears corrupted. Start fresh? [y/N]\n")
         .stderr_has("wrong: ");
@@ -72,17 +72,13 @@ fn a_program_is_told_all_that_a_person_would_be_told() {
         .stderr_has("--choose y --anyway");
     assert_eq!(
         sandbox
-            .run(&["workflow", "resume", "-q"])
-            .code(4)
+            .fails(4, "workflow resume -q")
             .stderr
             .lines()
             .count(),
         1
     );
-    let next = sandbox
-        .run(&["workflow", "next", "--json"])
-        .success()
-        .data();
+    let next = sandbox.json("workflow next");
     assert_eq!(
         (codes(&next["errors"]), codes(&next["remarks"])),
         (vec!["out_of_order"], vec!["stale", "idle"])
@@ -93,10 +89,7 @@ fn a_program_is_told_all_that_a_person_would_be_told() {
 fn a_run_that_is_not_sound_is_gone_on_with_only_where_that_is_said() {
     let sandbox = unsound();
     for answer in ["y", "pick:VERIFICATION"] {
-        let before = sandbox
-            .run(&["workflow", "export", "--format", "state"])
-            .success()
-            .stdout;
+        let before = sandbox.ok("workflow export --format state").stdout;
         let run = sandbox
             .run(&["workflow", "resume", "--choose", answer, "--json"])
             .code(4);
@@ -105,37 +98,24 @@ fn a_run_that_is_not_sound_is_gone_on_with_only_where_that_is_said() {
             codes(&run.json()["error"]["detail"]["errors"]),
             ["out_of_order"]
         );
-        assert_eq!(
-            sandbox
-                .run(&["workflow", "export", "--format", "state"])
-                .stdout,
-            before
-        );
+        assert_eq!(sandbox.cmd("workflow export --format state").stdout, before);
     }
     sandbox
-        .run(&["workflow", "resume", "--choose", "y"])
-        .code(4)
+        .fails(4, "workflow resume --choose y")
         .stderr_has("wrong: ")
         .stderr_has("--anyway");
-    let data = sandbox
-        .run(&["workflow", "resume", "--choose", "y", "--anyway", "--json"])
-        .success()
-        .data();
+    let data = sandbox.json("workflow resume --choose y --anyway");
     assert_eq!(
         (&data["done"], &data["valid"]),
         (&json!("resumed"), &json!(false))
     );
     assert_eq!(codes(&data["remarks"]), ["stale", "idle"]);
     let sandbox = unsound();
-    let run = sandbox
-        .run(&["workflow", "resume", "--choose", "y", "--anyway"])
-        .success();
+    let run = sandbox.ok("workflow resume --choose y --anyway");
     run.stderr_has("wrong: ")
         .stderr_has("it was started 8 d ago")
         .stdout_has("Next: ");
-    unsound()
-        .run(&["workflow", "resume", "--choose", "n"])
-        .success();
+    unsound().ok("workflow resume --choose n");
 }
 
 #[test]
@@ -146,21 +126,13 @@ fn a_run_that_was_left_alone_for_a_day_says_so() {
         ("2026-03-31T10:00:00Z", &["stale", "idle"]),
     ] {
         let sandbox = with(&phases("REQUIREMENTS", &[]));
-        let data = sandbox
-            .at(now)
-            .run(&["workflow", "resume", "--json"])
-            .code(4)
-            .json();
+        let data = sandbox.at(now).fails(4, "workflow resume --json").json();
         assert_eq!(
             codes(&data["error"]["detail"]["remarks"]),
             expected,
             "{now}"
         );
-        let data = sandbox
-            .at(now)
-            .run(&["workflow", "resume", "--choose", "y", "--json"])
-            .success()
-            .data();
+        let data = sandbox.at(now).json("workflow resume --choose y");
         assert_eq!(
             (&data["valid"], codes(&data["remarks"])),
             (&json!(true), expected.to_vec()),
@@ -173,26 +145,17 @@ fn a_run_that_was_left_alone_for_a_day_says_so() {
 fn what_changed_and_what_would_be_mended_is_told_too() {
     let sandbox = Sandbox::new();
     sandbox.write("a", "1").at(AT);
-    sandbox.step(&[
-        "workflow",
-        "init",
-        "--id",
-        "w",
-        "--phase",
-        "one",
-        "--profile",
-        "pipeline",
-    ]);
-    sandbox.step(&["phase", "start"]);
-    sandbox.step(&["task", "add", "t", "--output", "out.json"]);
-    sandbox.step(&["task", "start", "t"]);
+    sandbox.go("workflow init --id w --phase one --profile pipeline");
+    sandbox.go("phase start");
+    sandbox.go("task add t --output out.json");
+    sandbox.go("task start t");
     sandbox.write("a", "2");
-    let run = sandbox.run(&["workflow", "resume", "--json"]).code(4);
+    let run = sandbox.fails(4, "workflow resume --json");
     let detail = run.json()["error"]["detail"].clone();
     assert_eq!(
         (&detail["drift"]["changes"], &detail["drift"]["phase_id"]),
         (
-            &json!([{"path": "a", "path_hex": null, "change": "changed"}]),
+            &json!([{"path": "a", "path_hex": null, "change": "modified"}]),
             &json!("one")
         ),
         "{run}"
@@ -205,16 +168,13 @@ fn what_changed_and_what_would_be_mended_is_told_too() {
     );
     assert_eq!(detail["question"], "Resume from \"One\"? (y/n/restart)");
     let run = sandbox
-        .run(&["workflow", "resume"])
-        .code(4)
+        .fails(4, "workflow resume")
         .stderr_has("1 file changed since one began");
     let run = run
         .stderr_has("to recover: task t was running")
         .stderr_has("Resume from \"One\"? (y/n/restart)\n");
     run.stderr_has("Pipeline: One\n");
-    let run = sandbox
-        .run(&["workflow", "resume", "--choose", "y"])
-        .success();
+    let run = sandbox.ok("workflow resume --choose y");
     run.stderr_has("1 file changed since one began")
         .stderr_has("recovered: task t was running");
 }
@@ -229,12 +189,11 @@ fn a_write_that_was_cut_off_is_a_question_and_no_dead_end() {
     let sandbox = with(&document());
     let before = sandbox.read(PHASES);
     assert_eq!(
-        codes(&sandbox.run(&["workflow", "check", "--json"]).code(6).data()["errors"]),
+        codes(&sandbox.fails(6, "workflow check --json").data()["errors"]),
         ["interrupted_write"]
     );
     sandbox
-        .run(&["workflow", "status"])
-        .success()
+        .ok("workflow status")
         .stderr_has("interruption_safe is false");
     assert_eq!(
         sandbox.read(PHASES),
@@ -243,24 +202,19 @@ fn a_write_that_was_cut_off_is_a_question_and_no_dead_end() {
     );
     assert_eq!(
         sandbox
-            .run(&["workflow", "resume", "--choose", "y", "--json"])
-            .code(4)
+            .fails(4, "workflow resume --choose y --json")
             .error_code(),
         "unsound"
     );
-    sandbox
-        .run(&["workflow", "resume", "--choose", "y", "--anyway"])
-        .success();
+    sandbox.ok("workflow resume --choose y --anyway");
     assert_eq!(sandbox.json_of(PHASES)["interruption_safe"], true);
-    sandbox.run(&["workflow", "check"]).success();
+    sandbox.ok("workflow check");
     let sandbox = with(&document());
-    sandbox.run(&["workflow", "status"]).success();
+    sandbox.ok("workflow status");
     sandbox.edit(PHASES, |file| file["interruption_safe"] = true.into());
-    sandbox.run(&["workflow", "check"]).success();
+    sandbox.ok("workflow check");
     let sandbox = with(&document());
-    sandbox
-        .run(&["workflow", "resume", "--choose", "n"])
-        .success();
+    sandbox.ok("workflow resume --choose n");
     assert_eq!(sandbox.json_of(PHASES)["completed_phases"], json!([]));
     assert_ne!(sandbox.json_of(PHASES)["workflow_id"], "wf-42");
 }
@@ -273,11 +227,11 @@ fn a_phase_that_is_complete_and_in_progress_contradicts_itself() {
     );
     let sandbox = with(&document);
     sandbox.write("memory/reports/demand.json", "{}");
-    let data = sandbox.run(&["workflow", "check", "--json"]).code(6).data();
+    let data = sandbox.fails(6, "workflow check --json").data();
     assert_eq!(codes(&data["errors"])[0], "done_and_under_way");
     document["completed_phases"] = json!([]);
     sandbox.write(PHASES, document.to_string());
-    sandbox.run(&["workflow", "check"]).success();
+    sandbox.ok("workflow check");
     assert_eq!(
         sandbox.json_of(PHASES)["completed_phases"],
         json!([]),
@@ -307,9 +261,9 @@ fn a_skipped_phase_is_not_listed_as_finished() {
         ]
         .concat();
         sandbox.at(AT).step(&words);
-        sandbox.step(&["phase", "start", "a"]);
-        sandbox.step(&["phase", "done", "a"]);
-        let skipped = sandbox.run(&["phase", "skip", "b"]).success();
+        sandbox.go("phase start a");
+        sandbox.go("phase done a");
+        let skipped = sandbox.ok("phase skip b");
         assert!(
             skipped.stdout.contains("1 of 3 phases done, 1 skipped"),
             "{skipped}"
@@ -351,8 +305,8 @@ fn a_skipped_phase_is_not_listed_as_finished() {
             (&json!("skipped"), &Value::Null),
             "{profile}"
         );
-        sandbox.step(&["phase", "start", "c"]);
-        let stands = sandbox.step(&["phase", "done", "c"]);
+        sandbox.go("phase start c");
+        let stands = sandbox.go("phase done c");
         assert_eq!(
             (&stands["status"], &stands["completed"]),
             (&json!("complete"), &json!(["a", "c"])),
@@ -360,11 +314,9 @@ fn a_skipped_phase_is_not_listed_as_finished() {
         );
     }
     let sandbox = Sandbox::new();
-    sandbox.step(&[
-        "workflow", "init", "--id", "w", "--phase", "a", "--phase", "b",
-    ]);
-    sandbox.run(&["phase", "skip", "a"]).success();
-    let shown = sandbox.run(&["workflow", "status"]).success();
+    sandbox.go("workflow init --id w --phase a --phase b");
+    sandbox.ok("phase skip a");
+    let shown = sandbox.ok("workflow status");
     shown
         .stdout_has("Remaining (1 phase):\n  · Phase 2: B\n\nSkipped (1 phase):\n  - Phase 1: A\n");
 }
@@ -385,9 +337,9 @@ fn a_phase_that_is_advanced_by_hand_past_a_skipped_one_leaves_it_skipped() {
     sandbox
         .at(AT)
         .step(&[&["workflow", "init", "--id", "w"], &plan[..]].concat());
-    sandbox.step(&["phase", "start", "a"]);
-    sandbox.step(&["phase", "done", "a"]);
-    sandbox.step(&["phase", "skip", "b"]);
+    sandbox.go("phase start a");
+    sandbox.go("phase done a");
+    sandbox.go("phase skip b");
     sandbox.edit(PHASES, |file| {
         let entry = json!({"phase": "c", "completed_at": "2026-03-24T12:10:00Z"});
         file["completed_phases"].as_array_mut().unwrap().push(entry);
@@ -403,7 +355,7 @@ fn a_phase_that_is_advanced_by_hand_past_a_skipped_one_leaves_it_skipped() {
 
 #[test]
 fn each_command_of_workflows_says_what_it_does() {
-    let help = Sandbox::new().run(&["workflow", "--help"]).success().stdout;
+    let help = Sandbox::new().ok("workflow --help").stdout;
     assert!(!help.contains("Which run"), "{help}");
     for (command, words) in [
         ("check", "Check the plan,"),
@@ -428,21 +380,11 @@ fn three_hundred_phases_are_advised_on_in_a_few_lines() {
     sandbox
         .write("plan.json", json!({"phases": phases}).to_string())
         .at(AT);
-    sandbox.step(&[
-        "workflow",
-        "init",
-        "--profile",
-        "pipeline",
-        "--plan",
-        "plan.json",
-    ]);
-    let run = sandbox
-        .run(&["workflow", "resume", "--choose", "n"])
-        .code(4);
+    sandbox.go("workflow init --profile pipeline --plan plan.json");
+    let run = sandbox.fails(4, "workflow resume --choose n");
     assert!(run.stderr.len() < 2_000, "{run}");
     let run = sandbox
-        .run(&["phase", "start", "nope"])
-        .code(3)
+        .fails(3, "phase start nope")
         .stderr_has("and 290 more");
     assert!(run.stderr.len() < 2_000, "{run}");
 }
@@ -457,7 +399,7 @@ fn a_phase_that_is_named_before_its_turn_is_found_whatever_word_stands_beside_it
         let mut document = phases(current, &[]);
         document["phase_status"] = status.into();
         let sandbox = with(&document);
-        let run = sandbox.run(&["workflow", "check", "--json"]).code(6);
+        let run = sandbox.fails(6, "workflow check --json");
         assert_eq!(
             codes(&run.data()["errors"]),
             ["out_of_order"],
@@ -486,7 +428,7 @@ fn a_phase_that_is_named_before_its_turn_is_found_whatever_word_stands_beside_it
         document["phase_status"] = status.into();
         let sandbox = with(&document);
         sandbox.write("memory/reports/demand.json", "{}");
-        sandbox.run(&["workflow", "check"]).success();
+        sandbox.ok("workflow check");
     }
 }
 
@@ -506,7 +448,7 @@ fn a_last_change_before_the_beginning_is_told_of_the_field_that_says_it() {
     ] {
         let sandbox = Sandbox::new();
         sandbox.write(path, document.to_string()).at(AT);
-        let run = sandbox.run(&["workflow", "check", "--json"]).code(6);
+        let run = sandbox.fails(6, "workflow check --json");
         let errors = run.data()["errors"].clone();
         assert_eq!(
             (codes(&errors), &errors[0]["place"]),
@@ -516,7 +458,7 @@ fn a_last_change_before_the_beginning_is_told_of_the_field_that_says_it() {
         sandbox
             .run(&["workflow", "resume", "--choose", answer, "--anyway"])
             .success();
-        sandbox.run(&["workflow", "check"]).success();
+        sandbox.ok("workflow check");
     }
 }
 
@@ -536,7 +478,7 @@ fn with_done(current: &str) -> Sandbox {
 #[test]
 fn a_phase_that_is_none_of_the_five_is_found_and_does_not_end_the_run() {
     let sandbox = with_done("IMPLEMENTATON");
-    let errors = sandbox.run(&["workflow", "check", "--json"]).code(6).data()["errors"].clone();
+    let errors = sandbox.fails(6, "workflow check --json").data()["errors"].clone();
     assert_eq!(
         (codes(&errors), &errors[0]["place"]),
         (vec!["unknown_phase"], &json!("phases.IMPLEMENTATON"))
@@ -546,31 +488,29 @@ fn a_phase_that_is_none_of_the_five_is_found_and_does_not_end_the_run() {
     assert!(what.contains(named), "{what}");
     assert_eq!(
         sandbox
-            .run(&["workflow", "resume", "--choose", "y", "--json"])
-            .code(4)
+            .fails(4, "workflow resume --choose y --json")
             .error_code(),
         "unsound"
     );
     // What was done under its id is not what the five still need.
-    let stands = sandbox.step(&["phase", "done"]);
+    let stands = sandbox.go("phase done");
     assert_eq!(
         (&stands["status"], &stands["remaining"][0]),
         (&json!("in_progress"), &json!("IMPLEMENTATION"))
     );
     sandbox
-        .run(&["workflow", "check"])
-        .code(6)
+        .fails(6, "workflow check")
         .stderr_has("IMPLEMENTATON");
 }
 
 #[test]
 fn a_name_that_is_mended_or_skipped_leaves_nothing_behind() {
     let sandbox = with_done("IMPLEMENTATON");
-    sandbox.run(&["workflow", "check"]).code(6);
+    sandbox.fails(6, "workflow check");
     sandbox.edit(PHASES, |file| {
         file["current_phase"] = "IMPLEMENTATION".into();
     });
-    sandbox.run(&["workflow", "check"]).success();
+    sandbox.ok("workflow check");
     let stands = sandbox.stands();
     assert_eq!(
         (
@@ -580,14 +520,12 @@ fn a_name_that_is_mended_or_skipped_leaves_nothing_behind() {
         (&json!("IMPLEMENTATION"), 5)
     );
     let sandbox = with_done("IMPLEMENTATON");
-    sandbox.run(&["phase", "skip", "IMPLEMENTATON"]).success();
-    sandbox.run(&["workflow", "check"]).success();
+    sandbox.ok("phase skip IMPLEMENTATON");
+    sandbox.ok("workflow check");
     assert_eq!(sandbox.json_of(PHASES)["current_phase"], "IMPLEMENTATION");
     let sandbox = with_done("IMPLEMENTATON");
-    sandbox
-        .run(&["workflow", "resume", "--choose", "n"])
-        .success();
-    sandbox.run(&["workflow", "check"]).success();
+    sandbox.ok("workflow resume --choose n");
+    sandbox.ok("workflow check");
     assert_eq!(sandbox.stands()["phases"].as_array().unwrap().len(), 5);
 }
 
@@ -601,7 +539,7 @@ fn a_phase_is_known_in_small_letters_and_stays_written_in_them() {
         sandbox.write(output, "{}");
     }
     let written = sandbox.read(PHASES);
-    sandbox.run(&["workflow", "check"]).success();
+    sandbox.ok("workflow check");
     assert_eq!(sandbox.read(PHASES), written);
     let stands = sandbox.stands();
     assert_eq!(
@@ -612,7 +550,7 @@ fn a_phase_is_known_in_small_letters_and_stays_written_in_them() {
         (&json!("IMPLEMENTATION"), 5)
     );
     sandbox.write(EXECUTION, json!({"tasks": []}).to_string());
-    sandbox.step(&["phase", "done"]);
+    sandbox.go("phase done");
     let file = sandbox.json_of(PHASES);
     let done = file["completed_phases"].as_array().unwrap().iter();
     let names: Vec<&str> = done.map(|entry| entry["phase"].as_str().unwrap()).collect();
@@ -639,13 +577,12 @@ fn the_phases_of_a_plan_of_ones_own_are_known_in_the_file_of_the_five() {
     sandbox
         .at(AT)
         .step(&[&["workflow", "init", "--id", "w"], &plan[..]].concat());
-    sandbox.step(&["phase", "start"]);
-    sandbox.run(&["workflow", "check"]).success();
+    sandbox.go("phase start");
+    sandbox.ok("workflow check");
     sandbox.edit(PHASES, |file| file["current_phase"] = "bild".into());
     sandbox
-        .run(&["workflow", "check"])
-        .code(6)
+        .fails(6, "workflow check")
         .stderr_has("'bild', which is none of build, Ship;");
     sandbox.edit(PHASES, |file| file["current_phase"] = "BUILD".into());
-    sandbox.run(&["workflow", "check"]).success();
+    sandbox.ok("workflow check");
 }

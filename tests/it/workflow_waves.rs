@@ -50,15 +50,12 @@ fn under_a_hold_a_phase_is_recorded_and_its_checkpoint_left_out() {
             "c",
         ],
     );
-    sandbox
-        .write("file", "1")
-        .run(&["hold", "wave-1"])
-        .success();
+    sandbox.write("file", "1").ok("hold wave-1");
     for id in ["a", "b", "c"] {
         let run = sandbox.run(&["phase", "start", id, "--json"]).success();
         left_out(&run, "hold 'wave-1'");
         sandbox.write("file", id);
-        let run = sandbox.run(&["phase", "done", "--json"]).success();
+        let run = sandbox.ok("phase done --json");
         left_out(&run, "hold 'wave-1'");
         let file = sandbox.json_of(PIPELINE);
         let last = file["completed_phases"]
@@ -81,28 +78,17 @@ fn a_phase_that_starts_beside_another_makes_no_checkpoint_of_half_its_work() {
     let plan = json!({"phases": [{"id": "a", "writes": ["a/**"]}, {"id": "b", "writes": ["b/**"]}, {"id": "c"}]});
     sandbox.write("../plan.json", plan.to_string());
     begin(&sandbox, &["--plan", "../plan.json"]);
-    sandbox
-        .write("a/half", "1")
-        .run(&["phase", "start", "a"])
-        .success();
-    let run = sandbox
-        .write("a/half", "2")
-        .run(&["phase", "start", "b", "--json"])
-        .success();
+    sandbox.write("a/half", "1").ok("phase start a");
+    let run = sandbox.write("a/half", "2").ok("phase start b --json");
     left_out(&run, "phase a is under way beside it");
     assert_eq!(run.data()["event"]["checkpoint_ids"], json!([]));
     assert_eq!(reasons(&sandbox), ["pre-a"]);
-    let refused = sandbox
-        .run(&["workflow", "rewind", "b", "--files", "--yes", "--json"])
-        .code(3);
+    let refused = sandbox.fails(3, "workflow rewind b --files --yes --json");
     assert_eq!(refused.error_code(), "no_checkpoint");
     for id in ["a", "b"] {
         sandbox.run(&["phase", "done", id]).success();
     }
-    sandbox
-        .write("a/half", "3")
-        .run(&["phase", "start", "c"])
-        .success();
+    sandbox.write("a/half", "3").ok("phase start c");
     assert_eq!(reasons(&sandbox), ["pre-c", "post-a", "pre-a"]);
 }
 
@@ -127,16 +113,13 @@ fn the_third_phase_has_its_checkpoint_although_the_run_ends_with_it() {
             .write("file", id)
             .run(&["phase", "start", id])
             .success();
-        let run = sandbox.run(&["phase", "done", "--json"]).success();
+        let run = sandbox.ok("phase done --json");
         assert_eq!(run.warning_codes(), [""; 0]);
     }
-    let shown = sandbox
-        .run(&["workflow", "export", "--format", "state"])
-        .success()
-        .stdout;
+    let shown = sandbox.ok("workflow export --format state").stdout;
     let state: Value = serde_json::from_str(&shown).unwrap();
-    assert_eq!(state["mini_commits"][0]["completed"], 3);
-    assert_eq!(state["status"], "complete");
+    assert_eq!(state["mini_commits"][0]["completed_count"], 3);
+    assert_eq!(state["outcome"], "complete");
 }
 
 /// A project with its own repository, in which a pipeline is about to finish its third phase.
@@ -162,19 +145,17 @@ fn committed() -> Option<(Sandbox, Git)> {
         &[&["--profile", "pipeline"], &phases[..]].concat(),
     );
     through(&sandbox, 1..=2);
-    sandbox.run(&["phase", "start", "p3"]).success();
+    sandbox.ok("phase start p3");
     sandbox.write("src/3", "x");
     Some((sandbox, git))
 }
 
 /// The commits of the run in the project.
 fn recorded(sandbox: &Sandbox) -> Vec<Value> {
-    let shown = sandbox
-        .run(&["workflow", "export", "--format", "state"])
-        .success();
+    let shown = sandbox.ok("workflow export --format state");
     let state: Value = serde_json::from_str(&shown.stdout).unwrap();
     let made = state["mini_commits"].as_array().unwrap().iter();
-    made.map(|one| one["commit"].clone()).collect()
+    made.map(|one| one["commit_sha"].clone()).collect()
 }
 
 fn through(sandbox: &Sandbox, phases: std::ops::RangeInclusive<usize>) {
@@ -182,10 +163,7 @@ fn through(sandbox: &Sandbox, phases: std::ops::RangeInclusive<usize>) {
         sandbox
             .run(&["phase", "start", &format!("p{at}")])
             .success();
-        sandbox
-            .write(format!("src/{at}"), "x")
-            .run(&["phase", "done"])
-            .success();
+        sandbox.write(format!("src/{at}"), "x").ok("phase done");
     }
 }
 
@@ -198,7 +176,7 @@ fn the_third_phase_with_project_git_is_committed_after_consent() {
     };
     let before = reasons(&sandbox);
     // Without consent the phase goes on.
-    sandbox.run(&["phase", "done", "--project-git"]).code(4);
+    sandbox.fails(4, "phase done --project-git");
     assert_eq!(reasons(&sandbox), before);
     git.run(&["log"]).code(128);
     let made = sandbox.run(&COMMIT).success().data();
@@ -240,7 +218,7 @@ fn a_commit_that_the_project_refuses_stays_due_and_the_phase_is_done() {
         .stderr_has("the phase is done, and changes may be staged")
         .stderr_has("the next 'checkpoint phase done --project-git' commits them");
     sandbox.remove(".git/hooks/pre-commit");
-    sandbox.run(&["phase", "start", "p4"]).success();
+    sandbox.ok("phase start p4");
     sandbox.run(&COMMIT).success();
     let subjects = git.output(&["log", "--format=%s"]);
     assert_eq!(subjects.trim(), "checkpoint: phases 1-3 complete");
@@ -279,7 +257,7 @@ fn a_repository_above_is_not_the_projects() {
     };
     above.run(&["log"]).code(128);
     assert_eq!(above.output(&["ls-files"]), "", "nothing was staged");
-    sandbox.run(&["phase", "done"]).success();
+    sandbox.ok("phase done");
 }
 
 #[test]

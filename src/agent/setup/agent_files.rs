@@ -4,17 +4,17 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::agent::dialect::event::AgentName;
+use crate::agent::dialect::AgentName;
 use crate::agent::setup::agents::{
     Agent, AgentHooks, AgentLayout, AgentServer, HookEvent, SetupPlaces,
 };
-use crate::agent::setup::command_line::HookCall;
-use crate::agent::setup::managed::{Leeway, ManagedKey};
-use crate::agent::setup::own_text;
+use crate::agent::setup::agents::{Leeway, ManagedKey};
+use crate::agent::setup::settings_json::HookCall;
 use crate::agent::setup::settings_json::{HookEntries, OurJson, ServerEntry};
 use crate::base::text::escape_path;
 use crate::base::windows::verbatim::native_path;
 use crate::error::{Error, Result};
+use crate::store::files::checksummed_text::checksum;
 
 /// The texts that the table names, and the skills.
 const TEXTS: [(&str, &str); 6] = [
@@ -33,8 +33,14 @@ const SKILLS: [(&str, &str); 2] = [
 const PROGRAM: &str = "\"PROGRAM\"";
 const DESCRIPTION: &str =
     "A checkpoint of the working directory before each prompt, and the way back";
-/// Seconds for the first checkpoint of a directory.
+/// Our server in JSON, where the table says nothing else.
+const SERVER_ENTRY: &str = r#"{ "command": "{program}", "args": ["mcp"] }"#;
+/// Seconds for an event where the table says nothing else, and for the first checkpoint of a directory.
+const USUAL_SECONDS: u32 = 5;
 const FIRST_SECONDS: u32 = 25;
+
+/// Begins the end of the last line of a text of ours, which tells whether anyone has changed it.
+const MARK: &str = "written by the setup of checkpoint: ";
 
 /// A file for an agent.
 #[derive(Clone, Debug)]
@@ -98,21 +104,20 @@ pub fn of_agent(
     };
     let folder = places.folder(agent);
     let dir = |layout: &AgentLayout| folder.join(layout.own.as_deref().unwrap_or_default());
-    let files = |layout| files(name, agent, layout, &dir(layout), &places.top, program);
-    let of_place = |place: &str| agent.layout.get(place).or(agent.layout.get("any"));
-    let layout = of_place(wanted).ok_or_else(|| Error::unexpected("no such layout"))?;
-    let mut own = files(layout)?;
-    let mut all = Vec::new();
-    let others = ["plugin", "settings"].into_iter();
-    for other in others.filter_map(|place| agent.layout.get(place)) {
-        all.extend(files(other)?);
-    }
-    all.retain(|extra| !own.iter().any(|file| file.path == extra.path));
-    for file in &mut all {
-        file.is_extra = true;
-    }
-    all.append(&mut own);
+    let files = |layout| files_below(&dir(layout), name, agent, layout, &places.top, program);
+    let layout = agent.layout(wanted)?;
+    let mut all = files(layout)?;
+    let own: Vec<PathBuf> = all.iter().map(|file| file.path.clone()).collect();
     all.reverse();
+    let others = ["settings", "plugin"].into_iter();
+    for other in others.filter_map(|place| agent.layout.get(place)) {
+        let extra = files(other)?.into_iter().rev();
+        let extra = extra.filter(|file| !own.contains(&file.path));
+        all.extend(extra.map(|file| AgentFile {
+            is_extra: true,
+            ..file
+        }));
+    }
     Ok(AgentFiles {
         files: all,
         own_folder: layout.own.as_ref().map(|_| dir(layout)),
@@ -120,18 +125,12 @@ pub fn of_agent(
     })
 }
 
-/// Returns the plugin for Claude Code, as it stands in a folder.
-pub fn claude_plugin(agent: &Agent, folder: &Path, program: &str) -> Result<Vec<AgentFile>> {
-    let layout = agent.layout.get("plugin");
-    let layout = layout.ok_or_else(|| Error::unexpected("the plugin is not in the table"))?;
-    files(AgentName::Claude, agent, layout, folder, folder, program)
-}
-
-fn files(
+/// Returns the files of a layout in a folder; those outside it are below `top`.
+pub fn files_below(
+    dir: &Path,
     name: AgentName,
     agent: &Agent,
     layout: &AgentLayout,
-    dir: &Path,
     top: &Path,
     program: &str,
 ) -> Result<Vec<AgentFile>> {
@@ -145,11 +144,16 @@ fn files(
     let skills = layout.skills.iter().flat_map(|below| {
         SKILLS.map(|(name, skill)| (path(below).join(name).join("SKILL.md"), skill))
     });
-    files.extend(skills.map(|(path, skill)| text(path, skill, program)));
+    let mut texts: Vec<(PathBuf, &str)> = skills.collect();
     for (below, name) in &layout.texts {
-        let template = TEXTS.iter().find(|(known, _)| known == name);
-        let template = template.ok_or_else(|| Error::unexpected(format!("no text {name}")))?;
-        files.push(text(path(below), template.1, program));
+        let text = TEXTS.iter().find(|(known, _)| known == name);
+        let text = text.ok_or_else(|| Error::unexpected(format!("no text {name}")))?;
+        texts.push((path(below), text.1));
+    }
+    let quoted = Value::from(program).to_string();
+    for (path, text) in texts {
+        let text = sealed(&path, &text.replace(PROGRAM, &quoted));
+        files.push(AgentFile::new(path, FileContent::Text(text)));
     }
     if let Some(below) = &layout.manifest {
         in_json(&mut files, path(below), |json| json.members = manifest());
@@ -162,12 +166,6 @@ fn files(
         in_json(&mut files, path(below), |json| json.hooks = Some(entries));
     }
     Ok(files)
-}
-
-fn text(path: PathBuf, template: &str, program: &str) -> AgentFile {
-    let text = template.replace(PROGRAM, &Value::from(program).to_string());
-    let content = FileContent::Text(own_text::sealed(&path, &text));
-    AgentFile::new(path, content)
 }
 
 /// Adds to what is ours in a file of JSON, which may be among the files already.
@@ -200,9 +198,10 @@ fn add_server(
     } else if path.extension().is_some_and(|end| end == "toml") {
         files.push(AgentFile::new(path, FileContent::Toml { program }));
     } else {
+        let template = server.entry.as_deref().unwrap_or(SERVER_ENTRY);
         let entry = ServerEntry {
             key: server.key.clone(),
-            entry: filled(&server.entry, &[("program", json!(program))])?,
+            entry: filled(template, &[("program", json!(program))])?,
             program,
         };
         in_json(files, path, |json| json.server = Some(entry));
@@ -219,10 +218,8 @@ fn notes(agent: &Agent, is_project: bool, no_plugin: Option<&ManagedKey>) -> Vec
     let of_project =
         "it names the program by its path here; on a machine without it, it does nothing";
     let of_project = is_project.then(|| of_project.to_owned());
-    [of_policy, of_agent, of_project]
-        .into_iter()
-        .flatten()
-        .collect()
+    let notes = [of_policy, of_agent, of_project];
+    notes.into_iter().flatten().collect()
 }
 
 /// Returns the manifest that Claude Code and Gemini CLI read alike.
@@ -271,14 +268,14 @@ fn handler(template: &str, event: &HookEvent, call: &HookCall) -> Result<Value> 
     let (seconds, name) = if call.is_first {
         (FIRST_SECONDS, "checkpoint-first")
     } else {
-        (event.seconds, "checkpoint")
+        (event.seconds.unwrap_or(USUAL_SECONDS), "checkpoint")
     };
     let is_async = event.is_async || call.is_first;
     let words = [
-        ("call", json!(call.native())),
-        ("sh", json!(call.shell())),
-        ("powershell", json!(call.powershell())),
-        ("windows", json!(cfg!(windows).then(|| call.powershell()))),
+        ("call", json!(call.line(cfg!(windows)))),
+        ("sh", json!(call.line(false))),
+        ("powershell", json!(call.line(true))),
+        ("windows", json!(cfg!(windows).then(|| call.line(true)))),
         ("shell", json!(cfg!(windows).then_some("powershell"))),
         ("seconds", json!(seconds)),
         ("milliseconds", json!(seconds * 1000)),
@@ -291,13 +288,43 @@ fn handler(template: &str, event: &HookEvent, call: &HookCall) -> Result<Value> 
 
 /// Reads a template of JSON with a value in the place of each `"{word}"`; a key of null goes.
 fn filled(template: &str, words: &[(&str, Value)]) -> Result<Value> {
-    let text = words
-        .iter()
-        .fold(template.to_owned(), |text, (word, value)| {
-            text.replace(&format!("\"{{{word}}}\""), &value.to_string())
-        });
+    let mut text = template.to_owned();
+    for (word, value) in words {
+        text = text.replace(&format!("\"{{{word}}}\""), &value.to_string());
+    }
     let mut filled: Value = serde_json::from_str(&text).map_err(Error::unexpected)?;
     let members = filled.as_object_mut().into_iter();
     members.for_each(|members| members.retain(|_, value| !value.is_null()));
     Ok(filled)
+}
+
+/// Whose a text is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Author {
+    /// It is as some version of this program wrote it.
+    Us,
+    /// We wrote it, and someone has changed it.
+    UsAndOthers,
+    Others,
+}
+
+/// Returns a text with the line that recognizes it, as a comment.
+fn sealed(path: &Path, text: &str) -> String {
+    let (open, close) = match path.extension().and_then(|end| end.to_str()) {
+        Some("md") => ("<!-- ", " -->"),
+        Some("js" | "ts") => ("// ", ""),
+        _ => ("# ", ""),
+    };
+    let text = format!("{text}{open}");
+    format!("{text}{MARK}{}{close}\n", checksum(&text))
+}
+
+pub fn author(text: &str) -> Author {
+    let Some((before, sum)) = text.rsplit_once(MARK) else {
+        return Author::Others;
+    };
+    match sum.trim_end_matches(" -->\n").trim_end_matches('\n') {
+        sum if sum == checksum(before) => Author::Us,
+        _ => Author::UsAndOthers,
+    }
 }

@@ -1,17 +1,18 @@
-//! The table of the agents, and where they keep their settings.
+//! The table of the agents, where they keep their settings, and what an organization leaves to us.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
+use serde_json::Value;
 
-use crate::agent::dialect::event::AgentName;
-use crate::agent::setup::managed;
+use crate::agent::dialect::AgentName;
+use crate::agent::setup::json_edit;
+use crate::base::read_regular;
 use crate::config::environment::Environment;
 use crate::error::{Error, Result};
 
 const TABLE: &str = include_str!("agents.toml");
-const DEFAULT_ENTRY: &str = r#"{ "command": "{program}", "args": ["mcp"] }"#;
 
 /// An agent: where its settings are, and what it gets in them.
 #[derive(Debug, Deserialize)]
@@ -27,6 +28,13 @@ pub struct Agent {
     pub hooks: Option<AgentHooks>,
     pub server: AgentServer,
     pub layout: BTreeMap<String, AgentLayout>,
+}
+
+impl Agent {
+    pub fn layout(&self, place: &str) -> Result<&AgentLayout> {
+        let found = self.layout.get(place).or(self.layout.get("any"));
+        found.ok_or_else(|| Error::unexpected(format!("no layout {place}")))
+    }
 }
 
 /// Which events call us, and how.
@@ -49,8 +57,7 @@ pub struct HookEvent {
     /// The tools at which it calls us.
     pub tools: Option<String>,
     /// Seconds after which the agent may give us up. Our own limit is shorter.
-    #[serde(default = "usual_seconds")]
-    pub seconds: u32,
+    pub seconds: Option<u32>,
     /// Whether the first checkpoint of a directory is made here, by a call of its own.
     #[serde(default)]
     pub first: bool,
@@ -59,25 +66,16 @@ pub struct HookEvent {
     pub is_async: bool,
 }
 
-fn usual_seconds() -> u32 {
-    5
-}
-
 /// How our MCP server is named.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AgentServer {
     pub key: String,
-    #[serde(default = "default_entry")]
-    pub entry: String,
+    pub entry: Option<String>,
     pub paste: Option<String>,
     /// Whether its file may have the extension `jsonc`.
     #[serde(default)]
     pub or_jsonc: bool,
-}
-
-fn default_entry() -> String {
-    DEFAULT_ENTRY.to_owned()
 }
 
 /// The files of an agent, below its folder.
@@ -116,19 +114,15 @@ pub struct SetupPlaces {
     pub top: PathBuf,
     pub is_project: bool,
     environment: Environment,
-    /// The settings of Claude Code that an organization manages.
-    pub managed: PathBuf,
 }
 
 impl SetupPlaces {
     /// # Errors
     /// There is no home directory.
     pub fn of_user(environment: &Environment) -> Result<Self> {
-        let home = environment.home.as_deref().ok_or_else(|| {
-            Error::unexpected(
-                "agents keep their settings in the home directory, and HOME names none",
-            )
-        })?;
+        let missing = "agents keep their settings in the home directory, and HOME names none";
+        let home = environment.home.as_deref();
+        let home = home.ok_or_else(|| Error::unexpected(missing))?;
         Ok(Self {
             is_project: false,
             environment: environment.clone(),
@@ -141,7 +135,6 @@ impl SetupPlaces {
             top: root.to_path_buf(),
             is_project: true,
             environment: Environment::default(),
-            managed: managed::usual_folder(),
         }
     }
 
@@ -163,9 +156,7 @@ impl SetupPlaces {
         match below.strip_prefix("{config}/") {
             Some(below) => {
                 let config = named("XDG_CONFIG_HOME").filter(|path| path.is_absolute());
-                let config = config.cloned();
-                let usual = || self.top.join(".config");
-                config.unwrap_or_else(usual).join(below)
+                config.unwrap_or(&self.top.join(".config")).join(below)
             }
             None => self.top.join(below),
         }
@@ -180,5 +171,199 @@ impl SetupPlaces {
             agent.env.as_deref() != Some("CLAUDE_CONFIG_DIR")
                 || names.any(|name| name != "projects")
         })
+    }
+}
+
+/// A managed setting that forbids something of ours.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ManagedKey {
+    pub file: PathBuf,
+    pub key: &'static str,
+}
+
+/// Where our hooks for Claude Code can be.
+///
+/// Keys as Claude Code documents them. A list `strictKnownMarketplaces` without `skills-dir`, or
+/// `blockedMarketplaces` with it, stops plugins in the folder of skills; hooks in the user's settings
+/// still run. `allowManagedHooksOnly` and `disableAllHooks` stop both, and so does
+/// `strictPluginOnlyCustomization` where it comes on top. Settings that a server or the system's own
+/// policies deliver are not seen here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Leeway {
+    /// In a plugin in the folder of skills.
+    Plugin,
+    /// In the settings only.
+    Settings(ManagedKey),
+    Nowhere(ManagedKey),
+}
+
+/// Returns the folder of the managed settings on this system.
+pub fn managed_folder() -> PathBuf {
+    PathBuf::from(if cfg!(target_os = "macos") {
+        "/Library/Application Support/ClaudeCode"
+    } else if cfg!(windows) {
+        "C:\\Program Files\\ClaudeCode"
+    } else {
+        "/etc/claude-code"
+    })
+}
+
+/// Whether a file is one of the managed settings of this system.
+pub fn is_managed(path: &Path) -> bool {
+    path.starts_with(managed_folder())
+}
+
+/// Reads the managed settings in a folder and merges them as Claude Code does: of a switch the last
+/// one counts, lists are joined. A file that cannot be read counts as empty: Claude Code tells of it.
+pub fn leeway(folder: &Path) -> Leeway {
+    let drop_ins = std::fs::read_dir(folder.join("managed-settings.d"));
+    let drop_ins = drop_ins.into_iter().flatten().flatten();
+    let mut drop_ins: Vec<PathBuf> = drop_ins.map(|entry| entry.path()).collect();
+    drop_ins.retain(|path| {
+        let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+        name.ends_with(b".json") && !name.starts_with(b".")
+    });
+    drop_ins.sort();
+    let files = std::iter::once(folder.join("managed-settings.json")).chain(drop_ins);
+    let values = files.filter_map(|path| {
+        let text = read_regular::read_linked_text(&path).ok()?;
+        Some((path, json_edit::value(&text).ok()?))
+    });
+    let files: Vec<(PathBuf, Value)> = values.collect();
+    let named = |key: &'static str| {
+        let mut files = files.iter().rev();
+        let found = files.find_map(|(file, value)| Some((file, value.get(key)?)))?;
+        let file = found.0.clone();
+        Some((ManagedKey { file, key }, found.1))
+    };
+    let has = |key: &str, wanted: &dyn Fn(&Value) -> bool| {
+        let lists = files.iter().filter_map(|(_, value)| value.get(key));
+        let mut lists = lists.filter_map(Value::as_array);
+        lists.any(|list| list.iter().any(wanted))
+    };
+    // One of these that is no boolean counts as set.
+    let switches = ["allowManagedHooksOnly", "disableAllHooks"];
+    let mut switches = switches.into_iter().filter_map(named);
+    if let Some((key, _)) = switches.find(|(_, value)| **value != Value::Bool(false)) {
+        return Leeway::Nowhere(key);
+    }
+    let is_skills_dir = |source: &Value| source["source"] == "skills-dir";
+    let allowed = named("strictKnownMarketplaces").or_else(|| named("allowedMarketplaces"));
+    let forbids = allowed.filter(|(key, _)| !has(key.key, &is_skills_dir));
+    let blocks = named("blockedMarketplaces").filter(|(key, _)| has(key.key, &is_skills_dir));
+    let Some((no_plugin, _)) = forbids.or(blocks) else {
+        return Leeway::Plugin;
+    };
+    let strict = named("strictPluginOnlyCustomization");
+    let strict = strict.filter(|(key, value)| {
+        **value == Value::Bool(true) || has(key.key, &|surface| surface == "hooks")
+    });
+    match strict {
+        Some((key, _)) => Leeway::Nowhere(key),
+        None => Leeway::Settings(no_plugin),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn leeway_of(texts: &[&str]) -> Leeway {
+        let folder = tempfile::tempdir().unwrap();
+        let drop_ins = folder.path().join("managed-settings.d");
+        std::fs::create_dir(&drop_ins).unwrap();
+        std::fs::write(drop_ins.join(".hidden.json"), "{\"disableAllHooks\": true}").unwrap();
+        std::fs::write(drop_ins.join("1.txt"), "{\"disableAllHooks\": true}").unwrap();
+        for (number, text) in texts.iter().enumerate() {
+            let path = match number {
+                0 => folder.path().join("managed-settings.json"),
+                _ => drop_ins.join(format!("{number}.json")),
+            };
+            std::fs::write(path, text).unwrap();
+        }
+        leeway(folder.path())
+    }
+
+    #[test]
+    fn each_key_that_forbids_something_of_ours_is_named() {
+        for free in [
+            &[][..],
+            &["{}"],
+            &["no JSON"],
+            &["{\"allowManagedHooksOnly\": false}"],
+            &[
+                "{\"allowManagedHooksOnly\": true}",
+                "{\"allowManagedHooksOnly\": false}",
+            ],
+            &["{\"strictKnownMarketplaces\": [{\"source\": \"skills-dir\"}]}"],
+            &[
+                "{\"strictKnownMarketplaces\": []}",
+                "{\"strictKnownMarketplaces\": [{\"source\": \"skills-dir\"}]}",
+            ],
+            &["{\"blockedMarketplaces\": [{\"source\": \"github\", \"repo\": \"a/b\"}]}"],
+            &["{\"strictPluginOnlyCustomization\": true}"],
+        ] {
+            assert_eq!(leeway_of(free), Leeway::Plugin, "{free:?}");
+        }
+        for (texts, expected) in [
+            (
+                &["{\"strictKnownMarketplaces\": []}"][..],
+                "strictKnownMarketplaces",
+            ),
+            (&["{\"allowedMarketplaces\": []}"], "allowedMarketplaces"),
+            (
+                &[
+                    "{}",
+                    "{\"blockedMarketplaces\": [{\"source\": \"skills-dir\"}]}",
+                ],
+                "blockedMarketplaces",
+            ),
+            (
+                &[
+                    "{\"strictKnownMarketplaces\": [], \"strictPluginOnlyCustomization\": [\"skills\"]}",
+                ],
+                "strictKnownMarketplaces",
+            ),
+        ] {
+            let found = leeway_of(texts);
+            assert!(
+                matches!(&found, Leeway::Settings(key) if key.key == expected),
+                "{found:?}"
+            );
+        }
+        for (texts, expected, file) in [
+            (
+                &["{\"allowManagedHooksOnly\": true}"][..],
+                "allowManagedHooksOnly",
+                "managed-settings.json",
+            ),
+            (
+                &["{\"allowManagedHooksOnly\": \"yes\"}"],
+                "allowManagedHooksOnly",
+                "managed-settings.json",
+            ),
+            (
+                &["{}", "{\"disableAllHooks\": true}"],
+                "disableAllHooks",
+                "1.json",
+            ),
+            (
+                &[
+                    "{\"strictKnownMarketplaces\": []}",
+                    "{\"strictPluginOnlyCustomization\": [\"hooks\"]}",
+                ],
+                "strictPluginOnlyCustomization",
+                "1.json",
+            ),
+        ] {
+            let Leeway::Nowhere(key) = leeway_of(texts) else {
+                panic!("{texts:?}");
+            };
+            assert_eq!(
+                (key.key, key.file.ends_with(file)),
+                (expected, true),
+                "{key:?}"
+            );
+        }
     }
 }

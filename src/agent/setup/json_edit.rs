@@ -71,11 +71,8 @@ pub fn edited(
         unit: indentation(plain),
     };
     edit.change(&root, &wanted);
-    Ok(format!(
-        "{}{}",
-        &text[..text.len() - plain.len()],
-        edit.text
-    ))
+    let mark = &text[..text.len() - plain.len()];
+    Ok(format!("{mark}{}", edit.text))
 }
 
 fn parse(text: &str) -> Result<Node<'_>> {
@@ -144,6 +141,7 @@ impl Edit {
             }
             (Node::Array(array), Value::Array(wanted)) => {
                 let elements = array.elements.iter().zip(wanted);
+                let is_null = |node: &Node<'_>| matches!(node, Node::NullKeyword(_));
                 let elements = elements.map(|(node, wanted)| Child {
                     start: node.range().start,
                     node,
@@ -166,10 +164,8 @@ impl Edit {
         let mut is_less = false;
         for (at, child) in children.iter().enumerate().rev() {
             let length = self.text.len();
-            if child
-                .wanted
-                .is_none_or(|wanted| self.change(child.node, wanted))
-            {
+            let goes = |wanted| self.change(child.node, wanted);
+            if child.wanted.is_none_or(goes) {
                 let end = child.node.range().end + self.text.len() - length;
                 let before = at.checked_sub(1).map(|at| children[at].node.range().end);
                 self.cut(node.range().start + 1, before, child.start..end);
@@ -235,11 +231,8 @@ impl Edit {
         // What follows on the line must not get into a comment that ends before the cut.
         let is_comment = comments(text, before.unwrap_or(open))
             .any(|one| one.end >= blanks && text[one].starts_with("//"));
-        let from = if is_comment && !ends_line {
-            start
-        } else {
-            blanks
-        };
+        let is_open = is_comment && !ends_line;
+        let from = if is_open { start } else { blanks };
         if let Some(comma) = comma {
             self.text.replace_range(comma - 1..comma, "");
         }
@@ -254,10 +247,6 @@ impl Edit {
         let lines = pretty(value, &self.unit);
         lines.replace('\n', &format!("{}{indent}", self.newline))
     }
-}
-
-fn is_null(node: &Node<'_>) -> bool {
-    matches!(node, Node::NullKeyword(_))
 }
 
 fn span(node: &Node<'_>) -> Range<usize> {
@@ -300,10 +289,8 @@ fn behind_comma(text: &str, from: usize) -> Option<usize> {
 fn behind_comments(text: &str, from: usize) -> (usize, bool) {
     let mut at = from;
     for comment in comments(text, from) {
-        let is_near = text[at..comment.start]
-            .chars()
-            .all(|c| c == ' ' || c == '\t');
-        if !is_near || text[comment.clone()].contains('\n') {
+        let gap = text[at..comment.start].trim_matches([' ', '\t']);
+        if !gap.is_empty() || text[comment.clone()].contains('\n') {
             break;
         }
         at = comment.end;

@@ -1,18 +1,168 @@
 //! `setup`: our entries in the settings of agents, put in and taken out again.
 //!
 //! The table `agents.toml` says what each agent gets and where (`agents`); `agent_files` makes the
-//! files of it, `plan` compares them with what is there, `act` carries it out. In a file that others
-//! write too ours is known by the program that it calls (`settings_json`, `settings_toml`, the
-//! `command_line`), a text of ours alone by its last line (`own_text`). `json_edit` edits JSON, and
-//! `managed` says what an organization forbids.
+//! files of it, `plan` compares them with what is there, and here it is carried out: each file is
+//! replaced whole or not at all. In a file that others write too ours is known by the program that
+//! it calls (`settings_json`, `settings_toml`), a text of ours alone by its last line. `json_edit`
+//! edits JSON.
 
-pub mod act;
 pub mod agent_files;
 pub mod agents;
-pub mod command_line;
-pub mod json_edit;
-pub mod managed;
-pub mod own_text;
+mod json_edit;
 pub mod plan;
 pub mod settings_json;
-pub mod settings_toml;
+mod settings_toml;
+
+#[cfg(unix)]
+use std::fs::Permissions;
+use std::fs::{File, Metadata};
+use std::io::{self, Write as _};
+use std::path::Path;
+use std::time::Duration;
+
+use strum::VariantArray as _;
+
+use crate::agent::dialect::AgentName;
+use crate::agent::setup::agents::Leeway;
+use crate::agent::setup::agents::{Agents, SetupPlaces};
+use crate::agent::setup::plan::{AgentPlan, FileOutcome, SettingsFile, SetupProgress, text_of};
+use crate::config::environment::Environment;
+use crate::error::{Error, Result};
+use crate::store::files::atomic_file::{self, TemporaryFile};
+use crate::store::lock::{self, LockGuard};
+
+/// Prefix of the names of temporary files.
+const TEMPORARY: &str = ".checkpoint-tmp-";
+
+/// Upper bound on the time to wait for another `setup`.
+const LONGEST_WAIT: Duration = Duration::from_secs(30);
+
+/// Waits until no other `setup` of this user is at work. The home directory itself is locked, so
+/// that nothing is left behind.
+///
+/// # Errors
+/// Another one goes on for too long.
+pub fn lock(environment: &Environment) -> Result<Option<LockGuard>> {
+    let home = environment.home.as_deref();
+    let locked = home.map(|home| lock::acquire_directory(home, LONGEST_WAIT));
+    Ok(locked.transpose()?.flatten())
+}
+
+/// Carries out the plan for one agent, up to the first file that cannot be written or removed: what
+/// calls us never stands without what it needs. `top` is the directory that stays in any case.
+pub fn carry_out(plan: &mut AgentPlan, top: &Path) {
+    plan.progress = SetupProgress::Done;
+    for file in plan.files.iter_mut().filter(|file| file.is_change()) {
+        if plan.failure.is_some() {
+            file.end(FileOutcome::Failed, "what comes before it failed");
+        } else if text_of(&file.path) != file.found {
+            let why = "another program wrote it meanwhile; try again";
+            file.end(FileOutcome::Left, why);
+        } else if let Err(why) = apply(file, top) {
+            // A flush that fails leaves the new text in place.
+            if text_of(&file.path) != file.wanted {
+                // The path is told already.
+                let source = why.io_failure().map(|(_, source)| source.to_string());
+                file.end(FileOutcome::Failed, &source.unwrap_or(why.to_string()));
+            }
+            plan.failure = Some(why);
+        }
+    }
+}
+
+/// Makes one change. The copy of what others wrote comes first, and goes last.
+fn apply(change: &SettingsFile, top: &Path) -> Result<()> {
+    let copied = change.copy.as_deref().and_then(text_of);
+    let is_back = copied == change.wanted;
+    if let (Some(copy), Some(found)) = (&change.copy, &change.found)
+        && !is_back
+        && copied != change.found
+    {
+        write(copy, found, Some(&change.path))?;
+    }
+    let Some(text) = &change.wanted else {
+        change.path.parent().into_iter().for_each(sweep);
+        atomic_file::remove_if_there(&change.path)?;
+        let folders = change.path.ancestors().skip(1);
+        let mut folders = folders.take_while(|folder| folder.starts_with(top) && *folder != top);
+        // One that holds something stays, and all above it.
+        let _ = folders.try_for_each(std::fs::remove_dir);
+        return Ok(());
+    };
+    let written = match &change.found {
+        Some(found) if found == text => Ok(()),
+        _ => write(&change.path, text, None),
+    };
+    // What was not changed needs no copy.
+    if let Some(copy) = &change.copy
+        && (is_back || text_of(&change.path) == change.found)
+    {
+        atomic_file::remove_if_there(copy)?;
+    }
+    written
+}
+
+/// Removes temporary files that a killed run left beside the files of any agent. The caller has
+/// the lock.
+pub fn clear_leftovers(places: &SetupPlaces, agents: &Agents) {
+    for name in AgentName::VARIANTS.iter().copied() {
+        let of = |agent| agent_files::of_agent(name, agent, places, &Leeway::Plugin, "");
+        let wanted = agents.get(name).and_then(of);
+        for file in wanted.into_iter().flat_map(|wanted| wanted.files) {
+            // A file behind a link is written where it is.
+            let real = file.path.canonicalize().unwrap_or(file.path);
+            real.parent().into_iter().for_each(sweep);
+        }
+    }
+}
+
+/// Writes a file through a link, whole or not at all, with the owner and permissions of `like` or
+/// those that it has. A failure names it, not the temporary file.
+pub fn write(path: &Path, text: &str, like: Option<&Path>) -> Result<()> {
+    write_through(path, text, like).map_err(|why| why.renamed("write", path))
+}
+
+fn write_through(path: &Path, text: &str, like: Option<&Path>) -> Result<()> {
+    let target = if path.is_symlink() {
+        path.canonicalize().map_err(Error::io("follow", path))?
+    } else {
+        path.to_path_buf()
+    };
+    let folder = target.parent().unwrap_or(Path::new("."));
+    std::fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
+    sweep(folder);
+    let temporary = TemporaryFile::create(folder, TEMPORARY, "-")?;
+    let mut file = temporary.file();
+    file.write_all(text.as_bytes())
+        .and_then(|()| resemble(file, like.unwrap_or(&target)))
+        .map_err(Error::io("write", temporary.path()))?;
+    temporary.sync()?;
+    temporary.publish(&target)?;
+    atomic_file::sync_directory(folder)
+}
+
+/// Gives a new file the mode of another, and its owner and group as far as this user may: root would
+/// take it from its user. Everyone may read one that has no model.
+fn resemble(file: &File, like: &Path) -> io::Result<()> {
+    let found = like.metadata().ok();
+    let mode = found.as_ref().map(Metadata::permissions);
+    #[cfg(unix)]
+    let mode = {
+        use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, fchown};
+        let _ = found.map(|found| fchown(file, Some(found.uid()), Some(found.gid())));
+        mode.or_else(|| Some(Permissions::from_mode(0o644)))
+    };
+    mode.map_or(Ok(()), |mode| file.set_permissions(mode))
+}
+
+/// Removes temporary files that a killed run left in a folder.
+fn sweep(folder: &Path) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let rest = name.as_encoded_bytes().strip_prefix(TEMPORARY.as_bytes());
+        let is_random = |byte: &u8| byte.is_ascii_hexdigit() || *byte == b'-';
+        if rest.is_some_and(|rest| rest.len() > 8 && rest.iter().all(is_random)) {
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
+}

@@ -5,18 +5,21 @@ use std::path::{Path, PathBuf};
 
 use strum::IntoStaticStr;
 
-use crate::agent::dialect::event::AgentName;
-use crate::agent::setup::agent_files::{self, AgentFile, AgentFiles, FileContent};
-use crate::agent::setup::agents::{Agents, SetupPlaces};
-use crate::agent::setup::command_line::is_our_name;
-use crate::agent::setup::managed::{self, Leeway};
-use crate::agent::setup::own_text::{self, Author};
+use crate::agent::dialect::AgentName;
+use crate::agent::setup::agent_files::{
+    self, AgentFile, AgentFiles, Author, FileContent, author, files_below,
+};
+use crate::agent::setup::agents::{Agents, Leeway, SetupPlaces, leeway, managed_folder};
+use crate::agent::setup::settings_json::is_our_name;
 use crate::agent::setup::settings_toml;
 use crate::base::read_regular;
 use crate::base::text::{escape_path, without_numbers};
 use crate::error::{Error, Result};
 use crate::model::json::{self, JsonSchema, Serialize};
 use crate::ops::find_root::canonical_or_gone;
+
+/// What is added to the name of a file for the copy of it.
+const COPY: &str = "before-checkpoint";
 
 /// How far `setup` came with an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -157,12 +160,10 @@ pub fn plan(
     agent: AgentName,
 ) -> Result<AgentPlan> {
     let mut plan = AgentPlan::new(agent);
-    let leeway = managed::leeway(&places.managed);
+    let leeway = leeway(&managed_folder());
     if let (AgentName::Claude, false, Leeway::Nowhere(managed)) = (agent, removes, &leeway) {
-        let why = format!(
-            "its {} forbids our hooks, so nothing of ours can run",
-            managed.key
-        );
+        let key = managed.key;
+        let why = format!("its {key} forbids our hooks, so nothing of ours can run");
         plan.leave(managed.file.clone(), why);
         return Ok(plan);
     }
@@ -214,7 +215,9 @@ fn leads_out(path: &Path, top: &Path) -> bool {
 pub fn plugin(agents: &Agents, folder: &Path, program: &str) -> Result<AgentPlan> {
     let mut plan = AgentPlan::new(AgentName::Claude);
     let claude = agents.get(AgentName::Claude)?;
-    for file in agent_files::claude_plugin(claude, folder, program)? {
+    let layout = claude.layout("plugin")?;
+    let files = files_below(folder, AgentName::Claude, claude, layout, folder, program)?;
+    for file in files {
         put(&mut plan, &file, false);
     }
     Ok(plan)
@@ -225,7 +228,7 @@ fn foreign_folder(wanted: &AgentFiles) -> Option<PathBuf> {
     let folder = wanted.own_folder.as_deref()?;
     let is_ours = |file: &AgentFile| match read(&file.path, &file.content) {
         Ok(Some(found)) => match &file.content {
-            FileContent::Text(_) => own_text::author(&found) != Author::Others,
+            FileContent::Text(_) => author(&found) != Author::Others,
             content => content.take_out_of(&found).is_ok_and(|left| left != found),
         },
         _ => false,
@@ -267,7 +270,10 @@ fn put(plan: &mut AgentPlan, file: &AgentFile, may_copy: bool) {
         may_copy && left.is_ok_and(|left| left == **found)
     };
     // A copy of an earlier time is replaced.
-    let copy = found.as_ref().filter(is_theirs).map(|_| copy_of(&path));
+    let copy = found
+        .as_ref()
+        .filter(is_theirs)
+        .map(|_| path.with_added_extension(COPY));
     let is_free = |copy: &PathBuf| copy.symlink_metadata().map_or(true, |copy| copy.is_file());
     plan.files.push(SettingsFile {
         copy: copy.filter(is_free),
@@ -283,7 +289,7 @@ fn remove(plan: &mut AgentPlan, file: &AgentFile) {
         Ok(None) => return,
         Err(flaw) => {
             // A link to a text of ours is none that was written.
-            let is_ours = |text: String| own_text::author(&text) != Author::Others;
+            let is_ours = |text: String| author(&text) != Author::Others;
             if text_of(&path).is_some_and(is_ours) {
                 plan.leave(path, flaw);
             }
@@ -293,8 +299,8 @@ fn remove(plan: &mut AgentPlan, file: &AgentFile) {
     if let FileContent::Yaml { .. } = &file.content {
         if called_program(&found).is_some() {
             let path = escape_path(&path);
-            plan.notes
-                .push(format!("take the extension 'checkpoint' out of {path}"));
+            let note = format!("take the extension 'checkpoint' out of {path}");
+            plan.notes.push(note);
         }
         return;
     }
@@ -305,7 +311,7 @@ fn remove(plan: &mut AgentPlan, file: &AgentFile) {
         Err(_) => return,
     };
     // One of the text as it was before us, or as it is.
-    let copy = Some(copy_of(&path)).filter(|copy| {
+    let copy = Some(path.with_added_extension(COPY)).filter(|copy| {
         text_of(copy).is_some_and(|copy| {
             let with = file.content.put_into(Some(&copy));
             (copy == found && left == found) || with.is_ok_and(|with| with == found)
@@ -314,10 +320,8 @@ fn remove(plan: &mut AgentPlan, file: &AgentFile) {
     if copy.is_none() && left == found {
         return;
     }
-    let rest: String = left
-        .trim_start_matches('\u{feff}')
-        .split_whitespace()
-        .collect();
+    let rest = left.trim_start_matches('\u{feff}').split_whitespace();
+    let rest: String = rest.collect();
     let wanted = match &copy {
         Some(copy) => text_of(copy),
         // What the user keeps behind a link is emptied, and not removed.
@@ -334,7 +338,7 @@ impl FileContent {
     /// Returns a text with ours in it.
     fn put_into(&self, found: Option<&str>) -> Result<String> {
         match self {
-            Self::Text(text) => match found.map(own_text::author) {
+            Self::Text(text) => match found.map(author) {
                 None | Some(Author::Us) => Ok(text.clone()),
                 _ => Err(Error::unexpected(
                     "it is not ours, or was changed; move it away",
@@ -349,7 +353,7 @@ impl FileContent {
     /// Returns a text without what is ours in it.
     fn take_out_of(&self, found: &str) -> Result<String> {
         match self {
-            Self::Text(_) => match own_text::author(found) {
+            Self::Text(_) => match author(found) {
                 Author::Us => Ok(String::new()),
                 Author::UsAndOthers => Err(Error::unexpected(
                     "it was changed since it was written; remove it by hand",
@@ -369,13 +373,6 @@ pub fn called_program(text: &str) -> Option<String> {
     let mut words = words.map(|word| word.trim().trim_start_matches("cmd: "));
     let found = words.find(|word| word.contains(['/', '\\']) && is_our_name(word))?;
     Some(found.replace("\\\\", "\\"))
-}
-
-/// Returns the name beside a file for the copy of it.
-fn copy_of(path: &Path) -> PathBuf {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(".before-checkpoint");
-    path.with_file_name(name)
 }
 
 /// Returns the text of a file; `None` if there is none.

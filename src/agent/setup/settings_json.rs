@@ -1,9 +1,9 @@
-//! What is ours in a file of JSON that others may write too: hooks, our server, a manifest.
+//! What is ours in a file of JSON that others may write too: hooks, our server, a manifest; and the
+//! command line that calls `hook`, by which ours are known.
 
 use serde_json::{Map, Value, json};
 
-use crate::agent::dialect::event::AgentName;
-use crate::agent::setup::command_line::{HookCall, is_our_name};
+use crate::agent::dialect::AgentName;
 use crate::agent::setup::json_edit;
 use crate::error::{Error, Result};
 
@@ -57,9 +57,8 @@ impl OurJson {
             if let Some(hooks) = &self.hooks {
                 hooks.put_into(root)?;
             }
-            self.server
-                .as_ref()
-                .map_or(Ok(()), |server| server.put_into(root))
+            let server = self.server.as_ref();
+            server.map_or(Ok(()), |server| server.put_into(root))
         })
     }
 
@@ -206,4 +205,97 @@ pub fn of_another(key: &str) -> Error {
     Error::unexpected(format!(
         "its {key}.{NAME} is another server; give that another name"
     ))
+}
+
+/// A call of `hook` as an agent makes it.
+///
+/// The shell throws stderr away and ends with 0, so that a program that is gone, foreign or too old
+/// to know `hook` stops no agent. It never changes between versions: Codex trusts it by its hash.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HookCall {
+    /// The program by the path at which it was found; links are not resolved, as an upgrade changes
+    /// what they point to.
+    pub program: String,
+    pub agent: AgentName,
+    /// Whether it makes the first checkpoint of a directory, which may take longer.
+    pub is_first: bool,
+}
+
+impl HookCall {
+    /// Returns the line for PowerShell, or for sh and its kin.
+    pub fn line(&self, is_powershell: bool) -> String {
+        let (open, quote, nowhere) = if is_powershell {
+            ("& ", "''", "$null")
+        } else {
+            ("", "'\\''", "/dev/null")
+        };
+        let program = self.program.replace('\'', quote);
+        let agent = self.agent.into_str();
+        let first = if self.is_first { " --first" } else { "" };
+        format!("{open}'{program}' hook --agent {agent}{first} 2>{nowhere}; exit 0")
+    }
+
+    /// Reads a line that this or another version wrote; `None` for every other line.
+    pub fn parse(line: &str) -> Option<Self> {
+        let powershell = line.strip_prefix("& ");
+        let quote = powershell.map_or("'\\''", |_| "''");
+        let quoted = powershell.unwrap_or(line).strip_prefix('\'')?;
+        let (program, arguments) = quoted.rsplit_once("' hook --agent ")?;
+        let mut words = arguments.split(' ');
+        let call = Self {
+            program: program.replace(quote, "'"),
+            agent: words.next()?.parse().ok()?,
+            is_first: words.next()? == "--first",
+        };
+        let is_same = call.line(powershell.is_some()) == line;
+        (is_same && is_our_name(&call.program)).then_some(call)
+    }
+}
+
+/// Whether a path ends in the name of this program.
+pub fn is_our_name(program: &str) -> bool {
+    let name = program.rsplit(['/', '\\']).next();
+    name.is_some_and(|name| name.strip_suffix(".exe").unwrap_or(name) == "checkpoint")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_written_line_is_recognized_and_no_other() {
+        for program in [
+            "/usr/bin/checkpoint",
+            "/it's here/checkpoint",
+            "C:\\Program Files\\checkpoint.exe",
+            "/a' hook --agent x/checkpoint",
+        ] {
+            for (agent, is_first) in [(AgentName::Codex, false), (AgentName::Gemini, true)] {
+                let call = HookCall {
+                    program: program.to_owned(),
+                    agent,
+                    is_first,
+                };
+                for line in [call.line(false), call.line(true)] {
+                    assert_eq!(HookCall::parse(&line).as_ref(), Some(&call), "{line}");
+                    assert_eq!(HookCall::parse(&format!("{line} ")), None);
+                    assert_eq!(HookCall::parse(&format!(" {line}")), None);
+                }
+            }
+        }
+        for line in [
+            "",
+            "checkpoint hook --agent codex",
+            "'/usr/bin/checkpoint' hook --agent codex 2>/dev/null",
+            "'/usr/bin/checkpoint' hook --agent codex 2>/dev/null; exit 1",
+            "'/usr/bin/checkpoint' hook --agent nobody 2>/dev/null; exit 0",
+            "'/usr/bin/checkpoint' hook --agent codex --last 2>/dev/null; exit 0",
+            "'/usr/bin/checkpointer' hook --agent codex 2>/dev/null; exit 0",
+            "'/usr/bin/git-ai' hook --agent codex 2>/dev/null; exit 0",
+            "'/usr/bin/checkpoint' hook --agent codex 2>/dev/null; rm -r x; exit 0",
+            "'/a'; rm -r x; '/checkpoint' hook --agent codex 2>/dev/null; exit 0",
+        ] {
+            assert_eq!(HookCall::parse(line), None, "{line}");
+        }
+    }
 }

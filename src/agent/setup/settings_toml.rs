@@ -42,10 +42,10 @@ pub fn put_into(text: &str, program: &str) -> Result<String> {
             [&text[..command.start], &quoted, &text[command.end..]].concat()
         }
     };
-    let is_right = called_program(&new).as_deref() == Some(program);
-    (is_right && is_same_but_ours(text, &new))
-        .then_some(new)
-        .ok_or_else(unusual)
+    if called_program(&new).as_deref() != Some(program) {
+        return Err(unusual());
+    }
+    checked(text, new)
 }
 
 /// Cuts our server out of a text.
@@ -66,10 +66,7 @@ pub fn take_out_of(text: &str) -> Result<String> {
         above.is_some_and(|above| above.is_empty() || above.ends_with('\n'))
     });
     let before = blank.map_or(before, |newline| &before[..before.len() - newline.len()]);
-    let left = format!("{before}{}", &text[end..]);
-    is_same_but_ours(text, &left)
-        .then_some(left)
-        .ok_or_else(unusual)
+    checked(text, format!("{before}{}", &text[end..]))
 }
 
 fn called_program(text: &str) -> Option<String> {
@@ -87,8 +84,8 @@ fn unusual() -> Error {
     ))
 }
 
-/// Whether two texts say the same but for our server.
-fn is_same_but_ours(one: &str, other: &str) -> bool {
+/// Returns a new text, which must say the same as the old one but for our server.
+fn checked(old: &str, new: String) -> Result<String> {
     let without = |text: &str| {
         let mut root = parse(text).ok()?;
         let servers = root.get_mut(SERVERS).and_then(Value::as_object_mut);
@@ -101,7 +98,8 @@ fn is_same_but_ours(one: &str, other: &str) -> bool {
         }
         Some(root)
     };
-    without(one) == without(other)
+    let is_same = without(old) == without(&new);
+    is_same.then_some(new).ok_or_else(unusual)
 }
 
 /// Returns where our server stands, and where its command does.

@@ -4,31 +4,31 @@ use std::path::PathBuf;
 
 use clap::Subcommand;
 
-use crate::answer::Done;
-use crate::commands::lists;
-use crate::commands::workflow::report::{Checked, Next, TaskList};
+use crate::answer::words::eviction_lines;
+use crate::base::text::{escape, escape_line};
+use crate::commands::args::{self, PlanArgs};
+use crate::commands::prelude::*;
+use crate::commands::restore;
+use crate::commands::workflow::report::{Checked, Next, TaskList, conflicts, place};
 use crate::commands::workflow::resume::RecoverArgs;
-use crate::error::Result;
-use crate::ops::context::Context;
-use crate::ops::warning::Warning;
-use crate::shell::command_context::CommandContext;
-use crate::shell::exit_code;
-use crate::shell::run::{Command, Properties, RunCommand};
-use crate::workflow::engine::end::{CleanupOptions, EndMode, cleanup, end};
-use crate::workflow::engine::exchange::{self, ExportOptions, ImportOptions};
+use crate::error::sentence::CommandWords;
+use crate::workflow::documents::render;
+use crate::workflow::engine::end::{CleanupOptions, EndMode, EndOutcome, cleanup, end};
+use crate::workflow::engine::exchange::{self, ExportOptions, Exported, ImportOptions};
 use crate::workflow::engine::init::{self, InitOptions};
+use crate::workflow::engine::phase::{self, Finish, Note, Start, commit_project, will_commit};
 use crate::workflow::engine::report::{Status, list, show};
-use crate::workflow::engine::resume_questions::ResumeOptions;
-use crate::workflow::engine::rewind::RewindOptions;
+use crate::workflow::engine::resume::ResumeOptions;
+use crate::workflow::engine::rewind::{self, RewindOptions, RewindOutcome};
 use crate::workflow::engine::transact::{check_expected, step};
 use crate::workflow::engine::work::{StepOptions, StepOutcome};
-use crate::workflow::rules::change::{Change, Note, PhaseChange, TaskChange};
+use crate::workflow::rules::change::{Change, Given};
+use crate::workflow::rules::phase::Task;
+use crate::workflow::rules::status::PhaseStatus;
+use crate::workflow::words::phase_command;
 
-pub mod documents;
-mod questions;
 pub mod report;
 pub mod resume;
-mod steps;
 
 /// Record a run of phases, and resume it after an interruption
 ///
@@ -115,14 +115,7 @@ pub enum WorkflowCommand {
 pub struct RunArgs {
     /// Run: its id or the beginning of it, its project, type or description [default: the newest
     /// open one]
-    #[arg(value_name = "WORKFLOW")]
     pub workflow: Option<String>,
-}
-
-impl RunArgs {
-    fn name(&self) -> Option<&str> {
-        self.workflow.as_deref()
-    }
 }
 
 /// Start, track and end the phases of a run
@@ -130,9 +123,48 @@ impl RunArgs {
 #[command(hide = true)]
 pub struct PhaseArgs {
     #[command(subcommand)]
-    pub change: PhaseChange,
+    pub command: PhaseCommand,
     #[command(flatten)]
     pub step: StepOptions,
+}
+
+#[derive(Clone, Debug, Subcommand, strum::IntoStaticStr)]
+#[strum(const_into_str, prefix = "phase.", serialize_all = "snake_case")]
+pub enum PhaseCommand {
+    Start(Start),
+    /// Record the progress of a phase
+    Progress {
+        /// What is done, and what comes next
+        text: String,
+        /// Phase [default: the only one under way]
+        #[arg(long, value_name = "PHASE")]
+        phase: Option<String>,
+    },
+    Done(Finish),
+    /// Record that a phase failed; it can be started again
+    Fail {
+        /// Phase [default: the only one under way]
+        phase: Option<String>,
+        /// What went wrong
+        #[arg(long, value_name = "TEXT")]
+        error: String,
+        /// Fail the whole run
+        #[arg(long = "final")]
+        is_final: bool,
+    },
+    /// Skip a phase
+    Skip {
+        /// Phase
+        phase: String,
+        /// Reason
+        #[arg(long, value_name = "TEXT", default_value = "")]
+        reason: String,
+    },
+    /// Record the user's approval of a phase
+    Approve {
+        /// Phase [default: the only one under way]
+        phase: Option<String>,
+    },
 }
 
 /// Manage the tasks of a phase
@@ -145,10 +177,52 @@ pub struct TaskArgs {
     pub step: StepOptions,
 }
 
-#[derive(Clone, Debug, Subcommand)]
+#[derive(Clone, Debug, Subcommand, strum::IntoStaticStr)]
+#[strum(const_into_str, prefix = "task.", serialize_all = "snake_case")]
 pub enum TaskCommand {
-    #[command(flatten)]
-    Change(TaskChange),
+    /// Add a task
+    Add {
+        /// Id of the new task
+        task: String,
+        /// Short description
+        #[arg(long, value_name = "TEXT")]
+        name: Option<String>,
+        /// Phase of the task [default: the one under way]
+        #[arg(long, value_name = "PHASE")]
+        phase: Option<String>,
+        /// File that the task writes
+        #[arg(long, value_name = "PATH")]
+        output: Option<String>,
+    },
+    /// Start a task
+    Start {
+        /// Task
+        task: String,
+        /// Agent that does the task
+        #[arg(long, value_name = "NAME")]
+        agent: Option<String>,
+    },
+    /// End a task
+    Done {
+        /// Task
+        task: String,
+        /// Note about the result
+        #[arg(long, value_name = "TEXT")]
+        note: Option<String>,
+    },
+    /// Record that a task failed; it can be started again
+    Fail {
+        /// Task
+        task: String,
+        /// What went wrong
+        #[arg(long, value_name = "TEXT")]
+        error: String,
+    },
+    /// Make a task pending again
+    Reset {
+        /// Task
+        task: String,
+    },
     /// List the tasks
     List {
         /// Only tasks of this phase
@@ -157,13 +231,17 @@ pub enum TaskCommand {
     },
 }
 
+/// Properties of all commands of runs.
+const TRAITS: Properties = Properties {
+    left_by_a_signal: Some("'checkpoint workflow status' shows what was recorded"),
+    ..Properties::LONG
+};
+
 /// The end of a check: errors in a run count as damage.
 fn check((status, warnings): (Status, Vec<Warning>)) -> Done<Checked> {
-    let mut done = Done::new(Checked(status), warnings);
-    if !done.answer.is_sound() {
-        done.exit = exit_code::DAMAGED;
-    }
-    done
+    let checked = Checked(status);
+    let is_damaged = !checked.is_sound();
+    Done::new(checked, warnings).exit_if(is_damaged, exit_code::DAMAGED)
 }
 
 impl RunCommand for WorkflowArgs {
@@ -176,7 +254,7 @@ impl RunCommand for WorkflowArgs {
         Properties {
             name: Some(self.command.into_str()),
             has_dry_run,
-            ..Properties::LONG
+            ..TRAITS
         }
     }
 
@@ -184,41 +262,44 @@ impl RunCommand for WorkflowArgs {
         use WorkflowCommand as Of;
         Ok(match self.command {
             Of::Init(options) => {
-                let plan = options.plan.as_deref().map(lists::content).transpose()?;
+                let plan = options.plan.as_deref().map(args::content).transpose()?;
                 let begun = init::init(context, &options, plan.as_deref())?;
                 cmd.print(context, &begun.into())
             }
             Of::Status { run, file } => {
-                let document = file.as_deref().map(lists::content).transpose()?;
+                let document = file.as_deref().map(args::content).transpose()?;
                 let found = match document {
                     Some(document) => exchange::status_of_document(context, &document)?,
-                    None => report::status(context, run.name(), true)?,
+                    None => {
+                        report::status(context, &cmd.printer.place, run.workflow.as_deref(), true)?
+                    }
                 };
                 cmd.print(context, &Done::from(found))
             }
             Of::Next { run, parallel } => {
-                let (status, warnings) = report::status(context, run.name(), false)?;
+                let (status, warnings) =
+                    report::status(context, &cmd.printer.place, run.workflow.as_deref(), false)?;
                 cmd.print(context, &Done::new(Next::new(status, parallel), warnings))
             }
             Of::Resume(options) => match resume::settle_first(context, cmd, &options)? {
                 Some(settled) => cmd.print(context, &Done::from(settled)),
-                None => cmd.print(context, &resume::resume(context, cmd, options)?.into()),
+                None => cmd.print(context, &resume::resume(context, cmd, &options)?.into()),
             },
-            Of::Rewind(options) => {
-                cmd.print(context, &documents::rewind(context, cmd, options)?.into())
-            }
+            Of::Rewind(options) => cmd.print(context, &rewind(context, cmd, options)?.into()),
             Of::Note { note, step: of } => {
-                let noted = step(context, &of, &Change::Note(note))?;
+                let noted = step(context, &of, &note.into())?;
                 cmd.print(context, &noted.into())
             }
             Of::List { kind, all } => {
                 cmd.print(context, &list(context, kind.as_deref(), all)?.into())
             }
-            Of::Show { run, limit } => {
-                cmd.print(context, &show(context, run.name(), limit)?.into())
-            }
+            Of::Show { run, limit } => cmd.print(
+                context,
+                &show(context, run.workflow.as_deref(), limit)?.into(),
+            ),
             Of::Check { run } => {
-                let found = report::status(context, run.name(), false)?;
+                let found =
+                    report::status(context, &cmd.printer.place, run.workflow.as_deref(), false)?;
                 cmd.print(context, &check(found))
             }
             Of::Recover(args) => cmd.print(context, &resume::recover(context, cmd, &args)?.into()),
@@ -227,11 +308,14 @@ impl RunCommand for WorkflowArgs {
                     let what = "drop a workflow with all its transitions, for good";
                     cmd.ask(context, what, &format!("{what}?"))?;
                 }
-                cmd.print(context, &end(context, run.name(), mode)?.into())
+                cmd.print(
+                    context,
+                    &end(context, run.workflow.as_deref(), mode)?.into(),
+                )
             }
             Of::Cleanup(options) => cmd.print(context, &cleanup(context, options)?.into()),
             Of::Import(options) => {
-                let document = lists::content(&options.file)?;
+                let document = args::content(&options.file)?;
                 let imported = exchange::import(context, &options, &document)?;
                 cmd.print(context, &imported.into())
             }
@@ -245,39 +329,229 @@ impl Command for PhaseArgs {
 
     fn properties(&self) -> Properties {
         Properties {
-            name: Some(self.change.into_str()),
-            ..Properties::LONG
+            name: Some(self.command.into_str()),
+            ..TRAITS
         }
     }
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<Done<StepOutcome>> {
-        Ok(steps::change_phase(context, cmd, &self.step, self.change)?.into())
+        let options = &self.step;
+        let change = match self.command {
+            PhaseCommand::Start(begin) => {
+                return Ok(phase::start(context, options, &begin)?.into());
+            }
+            PhaseCommand::Done(finish) => {
+                return Ok(finish_phase(context, cmd, options, &finish)?.into());
+            }
+            PhaseCommand::Progress { text, phase } => {
+                Change::of_phase("progress", phase.as_deref()).noting(text)
+            }
+            PhaseCommand::Fail {
+                phase,
+                error,
+                is_final,
+            } => {
+                let given = Given {
+                    is_final,
+                    ..Given::default()
+                };
+                let change = Change::of_phase("fail", phase.as_deref());
+                change.noting(error).with(given)
+            }
+            PhaseCommand::Skip { phase, reason } => {
+                Change::of_phase("skip", Some(&phase)).noting(reason)
+            }
+            PhaseCommand::Approve { phase } => Change::of_phase("approve", phase.as_deref()),
+        };
+        Ok(step(context, options, &change)?.into())
     }
 }
 
-impl RunCommand for TaskArgs {
+impl Command for TaskArgs {
+    type Answer = Either<StepOutcome, TaskList>;
+
     fn properties(&self) -> Properties {
         Properties {
-            name: Some(match &self.command {
-                TaskCommand::Change(change) => change.into_str(),
-                TaskCommand::List { .. } => "task.list",
-            }),
-            ..Properties::LONG
+            name: Some(self.command.into_str()),
+            ..TRAITS
         }
     }
 
-    fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
-        let phase = match self.command {
-            TaskCommand::Change(change) => {
-                let change = Change::Task(change);
-                let changed = step(context, &self.step, &change)?;
-                return Ok(cmd.print(context, &changed.into()));
+    fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<Done<Self::Answer>> {
+        let mut given = Given::default();
+        let change = match self.command {
+            TaskCommand::List { phase } => {
+                let named = self.step.run.as_deref();
+                let (status, warnings) = report::status(context, &cmd.printer.place, named, false)?;
+                check_expected(&self.step, &status.run)?;
+                let tasks = TaskList::new(status, phase.as_deref());
+                return Ok(Done::new(Either::Second(tasks), warnings));
             }
-            TaskCommand::List { phase } => phase,
+            TaskCommand::Add {
+                task,
+                name,
+                phase,
+                output,
+            } => {
+                given.task = Task {
+                    name,
+                    phase,
+                    output,
+                    ..Task::default()
+                };
+                Change::of_task("add", &task)
+            }
+            TaskCommand::Start { task, agent } => {
+                given.task.agent = agent;
+                Change::of_task("start", &task)
+            }
+            TaskCommand::Done { task, note } => Change::of_task("done", &task).noting(note),
+            TaskCommand::Fail { task, error } => Change::of_task("fail", &task).noting(error),
+            TaskCommand::Reset { task } => Change::of_task("reset", &task),
         };
-        let (status, warnings) = report::status(context, self.step.run.as_deref(), false)?;
-        check_expected(&self.step, &status.run)?;
-        let tasks = TaskList::new(status, phase.as_deref());
-        Ok(cmd.print(context, &Done::new(tasks, warnings)))
+        let changed = step(context, &self.step, &change.with(given))?;
+        Ok(Done::from(changed).map(Either::First))
+    }
+}
+
+/// Ends a phase, and makes the commit in the project that is due then.
+fn finish_phase(
+    context: &Context,
+    cmd: &CommandContext<'_>,
+    options: &StepOptions,
+    finish: &Finish,
+) -> Result<(StepOutcome, Vec<Warning>)> {
+    // Asked first, so that nothing has been changed if the answer is no.
+    let commits = finish.project_git && will_commit(context, options)?;
+    if commits && !cmd.global.yes {
+        let what = "commit everything in the project's own repository";
+        cmd.ask(context, what, &format!("{what}?"))?;
+    }
+    let mut outcome = phase::done(context, options, finish)?;
+    if commits {
+        let children = cmd.children(context);
+        commit_project(context, options, &mut outcome, &|message| {
+            let _shield = context.interrupt.shield();
+            children.commit_all(message, context.root.path())
+        })?;
+    }
+    Ok(outcome)
+}
+
+impl Text for StepOutcome {
+    /// Of a new run the result is only its id.
+    fn write(&self, out: &mut Out<'_>) {
+        let (workflow, event) = (&self.run.workflow, &self.event);
+        if matches!(&*event.verb, "init" | "import") {
+            outln!(out, "{}", workflow.id);
+            talkln!(out, "Run begun; {}", place(workflow));
+            return;
+        }
+        outln!(out, "{}; {}", in_words(event), place(workflow));
+        if let Some(id) = event.checkpoints.first() {
+            talkln!(out, "checkpoint {}", id.get(..8).unwrap_or(id));
+        }
+        let phase = event.phase.as_ref().and_then(|id| workflow.phase(id));
+        if let Some(phase) = phase.filter(|phase| phase.status == PhaseStatus::AwaitingApproval) {
+            let command = phase_command("approve", &phase.id, workflow.named()).to_string();
+            let (id, command) = (escape(&phase.id), escape_line(&command));
+            talkln!(out, "{id} waits for its approval: {command}");
+        }
+        out.talk.push_str(&eviction_lines("evicted", &self.evicted));
+    }
+}
+
+/// Formats `Phase build started`; an event of the whole run is its verb.
+fn in_words(event: &Change) -> String {
+    let object = event.phase.as_ref().or(event.task.as_ref());
+    let (Some(object), Some((noun, verb))) = (object, event.verb.split_once(' ')) else {
+        return event.subject();
+    };
+    let noun = if noun == "phase" { "Phase" } else { "Task" };
+    let done = match verb {
+        "start" => "started",
+        "fail" => "failed",
+        "skip" => "skipped",
+        "approve" => "approved",
+        "await" => "waits for approval",
+        "progress" => "goes on",
+        "add" => "added",
+        verb => verb,
+    };
+    format!("{noun} {} {done}", escape(object))
+}
+
+pub fn rewind(
+    context: &Context,
+    cmd: &CommandContext<'_>,
+    mut options: RewindOptions,
+) -> Result<(RewindOutcome, Vec<Warning>)> {
+    options.yes = cmd.global.yes;
+    if !(options.files || options.state || options.both) {
+        return Err(Error::usage(
+            "choose what to rewind: --files, --state or --both",
+        ));
+    }
+    if !options.state && !options.dry_run {
+        // The files go back without a plan that was shown.
+        let before = format!("pre-{}", options.to);
+        let again = CommandWords::new(["restore", &before]);
+        PlanArgs::default().resolve(context, false, &again)?;
+    }
+    rewind::rewind(
+        context,
+        &options,
+        &mut |planned| restore::consent(context, cmd, planned, None, None),
+        &mut |what| cmd.ask(context, &what, &format!("{what}?")),
+    )
+}
+
+impl Text for RewindOutcome {
+    fn write(&self, out: &mut Out<'_>) {
+        let would = if self.dry_run { "would go" } else { "went" };
+        let to = escape(&self.to);
+        if let Some(files) = &self.files {
+            let written = files.plan.write.len() + files.plan.chmod.len();
+            let deleted = files.plan.delete.len();
+            let undo = files.safety.as_ref();
+            let undo = undo.map_or("", |_| "; 'checkpoint undo' takes this back");
+            outln!(
+                out,
+                "The files {would} back to before {to} ({written} written, {deleted} deleted){undo}."
+            );
+        }
+        if self.takes_state {
+            let run = escape(self.run.workflow.named());
+            outln!(out, "Workflow {run} {would} back to before {to}.");
+        }
+    }
+}
+
+impl Text for Exported {
+    fn write(&self, out: &mut Out<'_>) {
+        out.result.push_str(&render(&self.document));
+        out.talk.push_str(&conflicts(&self.conflicts));
+    }
+}
+
+impl Text for EndOutcome {
+    fn write(&self, out: &mut Out<'_>) {
+        let (archived, deleted, removed) = if self.dry_run {
+            ("Would archive", "Would delete", "Would remove")
+        } else {
+            ("Archived", "Deleted", "Removed")
+        };
+        for id in &self.archived {
+            outln!(out, "{archived} {id}");
+        }
+        for id in &self.purged {
+            outln!(out, "{deleted} {id} with all its transitions");
+        }
+        for path in self.removed_folders.iter().chain(&self.removed_files) {
+            outln!(out, "{removed} {}", escape(path));
+        }
+        if out.result.is_empty() {
+            outln!(out, "Nothing to clean up.");
+        }
     }
 }

@@ -1,19 +1,14 @@
 //! The state of runs: `status`, `next`, `check`, `list`, `show` and `task list`.
 
-use crate::answer::columns::aligned;
 use crate::answer::format::count;
-use crate::answer::place::{placed, placed_command};
-use crate::answer::{Out, Text, outln, talkln};
+use crate::answer::place::PlaceWords;
+use crate::answer::table::aligned;
 use crate::base::cut_list::and_more;
 use crate::base::text::{escape, escape_line};
 use crate::base::time;
-use crate::error::Result;
-use crate::model::json::{JsonSchema, Serialize};
-use crate::ops::context::Context;
-use crate::ops::warning::Warning;
+use crate::commands::prelude::*;
 use crate::workflow::documents::conflict::{Conflict, in_words};
 use crate::workflow::engine::report::{self, FileDrift, Listed, Seen, Shown, Status};
-use crate::workflow::engine::run_json::PhaseJson;
 use crate::workflow::engine::runs::Run;
 use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::phase::{Phase, Task};
@@ -33,7 +28,7 @@ pub struct Next {
     #[serde(flatten)]
     seen: Seen,
     /// Phases that may start; null without `--parallel`.
-    ready: Option<Vec<PhaseJson>>,
+    ready: Option<Vec<Phase>>,
 }
 
 /// The tasks of a run.
@@ -48,28 +43,27 @@ pub struct TaskList {
 /// Returns the status of a run; commands that it names work as printed.
 pub fn status(
     context: &Context,
+    place: &PlaceWords,
     named: Option<&str>,
     with_drift: bool,
 ) -> Result<(Status, Vec<Warning>)> {
     let (mut status, warnings) = report::status(context, named, with_drift)?;
-    with_place(&mut status);
+    with_place(&mut status, place);
     Ok((status, warnings))
 }
 
 /// Adds the global options to the commands that a status names.
-pub fn with_place(status: &mut Status) {
+pub fn with_place(status: &mut Status, place: &PlaceWords) {
     let next = &mut status.seen.next;
-    next.words = escape_line(&placed(&next.words));
-    next.command = next.command.take().map(placed_command);
+    next.words = escape_line(&place.advice(&next.words));
+    next.command = next.command.take().map(|command| place.command(command));
 }
 
 impl Next {
     pub fn new(status: Status, parallel: bool) -> Self {
         let workflow = &status.run.workflow;
-        let ready = || workflow.ready().into_iter();
-        let ready = || ready().map(|phase| PhaseJson::new(workflow, phase));
         Self {
-            ready: parallel.then(|| ready().collect()),
+            ready: parallel.then(|| workflow.ready().into_iter().cloned().collect()),
             id: workflow.id.clone(),
             seen: status.seen,
         }
@@ -80,7 +74,7 @@ impl Text for Next {
     fn write(&self, out: &mut Out<'_>) {
         if let Some(ready) = &self.ready {
             for one in ready {
-                outln!(out, "{}", escape(&one.phase.id));
+                outln!(out, "{}", escape(&one.id));
             }
             return;
         }
@@ -223,34 +217,24 @@ fn under_way(workflow: &Workflow, phase: &Phase) -> String {
     };
     let mut text = format!("  → {}{word}\n", name(workflow, phase));
     for (word, more) in [("Error", &phase.last_error), ("Progress", &phase.progress)] {
-        text.extend(
-            more.iter()
-                .map(|more| format!("    {word}: {}\n", escape(more))),
-        );
+        let line = |more: &String| format!("    {word}: {}\n", escape(more));
+        text.extend(more.as_ref().map(line));
     }
     text
 }
 
 fn task_count(workflow: &Workflow) -> String {
-    let all = workflow.tasks.len();
+    let tasks = || workflow.tasks.iter();
+    let number = |status| tasks().filter(|task| task.status == status).count();
+    let (done, all) = (number(TaskStatus::Complete), workflow.tasks.len());
     if all == 0 {
         return String::new();
     }
-    let number = |status| {
-        workflow
-            .tasks
-            .iter()
-            .filter(|task| task.status == status)
-            .count()
-    };
-    let mut text = format!(
-        "\nTasks: {} of {all} complete",
-        number(TaskStatus::Complete)
-    );
+    let mut text = format!("\nTasks: {done} of {all} complete");
     for status in [TaskStatus::Running, TaskStatus::Failed, TaskStatus::Blocked] {
-        match number(status) {
-            0 => {}
-            number => text += &format!(", {number} {}", status.into_str()),
+        let number = number(status);
+        if number > 0 {
+            text += &format!(", {number} {}", status.into_str());
         }
     }
     text + "\n"
@@ -317,7 +301,13 @@ impl Text for Listed {
         }
         out.talk.push_str(&conflicts(&self.conflicts));
         if self.runs.is_empty() && self.lost.is_empty() {
-            talkln!(out, "no workflow is known here");
+            match self.archived {
+                0 => talkln!(out, "no workflow is known here"),
+                archived => talkln!(
+                    out,
+                    "no workflow is open here; 'checkpoint workflow list --all' shows {archived} archived"
+                ),
+            }
             return;
         }
         let (time, zone) = time_and_zone(out);
@@ -325,7 +315,7 @@ impl Text for Listed {
             let workflow = &run.workflow;
             let named = run.archived_as.as_deref().unwrap_or(workflow.named());
             let archived = if run.is_live() { "" } else { ", archived" };
-            vec![
+            [
                 escape(named),
                 format!("{}{archived}", workflow.word()),
                 format!("{}/{}", workflow.completed().count(), workflow.phases.len()),
@@ -335,12 +325,15 @@ impl Text for Listed {
         };
         let updated = format!("updated{zone}");
         let titles = ["workflow", "status", "done", &updated, "description"];
-        let titles = titles.map(str::to_owned).to_vec();
-        let rows: Vec<Vec<String>> = std::iter::once(titles)
-            .chain(self.runs.iter().map(row))
-            .collect();
-        out.result.push_str(&aligned(&rows, &[]));
+        out.result
+            .push_str(&table(titles, self.runs.iter().map(row)));
     }
+}
+
+fn table<const N: usize>(titles: [&str; N], rows: impl Iterator<Item = [String; N]>) -> String {
+    let titles = titles.map(str::to_owned);
+    let rows: Vec<_> = [titles].into_iter().chain(rows).map(Vec::from).collect();
+    aligned(&rows, &[])
 }
 
 fn time_and_zone(out: &Out<'_>) -> (fn(i64) -> String, &'static str) {
@@ -391,7 +384,7 @@ impl Text for TaskList {
         }
         let text = |field: &Option<String>| field.as_deref().map_or("-".to_owned(), escape);
         let row = |task: &Task| {
-            vec![
+            [
                 escape(&task.id),
                 task.status.into_str().to_owned(),
                 task.attempts.to_string(),
@@ -401,10 +394,7 @@ impl Text for TaskList {
             ]
         };
         let titles = ["task", "status", "tries", "phase", "agent", "output"];
-        let titles = titles.map(str::to_owned).to_vec();
-        let rows: Vec<Vec<String>> = std::iter::once(titles)
-            .chain(self.tasks.iter().map(row))
-            .collect();
-        out.result.push_str(&aligned(&rows, &[]));
+        out.result
+            .push_str(&table(titles, self.tasks.iter().map(row)));
     }
 }

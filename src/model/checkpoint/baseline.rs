@@ -32,15 +32,11 @@ pub fn set_by<'l>(line: &'l Line, checkpoint: Cow<'l, Checkpoint>) -> Option<Cow
     if checkpoint.is_whole() {
         return Some(checkpoint);
     }
-    let operation = checkpoint.record.operation.as_ref()?;
-    let is_of_everything =
-        operation.paths.is_empty() && operation.within.is_none() && operation.filter.is_empty();
+    let target = checkpoint.target_of_all()?;
     let sequence = checkpoint.record.sequence;
-    let target = || {
-        line.find(operation.target)
-            .filter(|target| target.record.sequence < sequence)
-    };
-    is_of_everything.then(target).flatten()
+    let own = line.find(target);
+    own.filter(|target| target.record.sequence < sequence)
+        .or_else(|| line.elsewhere(target).map(Cow::Borrowed))
 }
 
 #[cfg(test)]

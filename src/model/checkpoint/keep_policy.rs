@@ -10,6 +10,8 @@ use crate::base::time::local_periods;
 pub struct Policy {
     /// Number of last ones, at least one.
     pub last: usize,
+    /// Whether the command line, not a setting, gives that number.
+    pub is_last_typed: bool,
     /// Number of hours of which the last checkpoint stays; so too for the next three.
     pub hourly: usize,
     pub daily: usize,
@@ -77,6 +79,7 @@ impl Policy {
     const fn of_last(last: usize) -> Self {
         Self {
             last,
+            is_last_typed: false,
             hourly: 0,
             daily: 0,
             weekly: 0,
@@ -92,10 +95,20 @@ impl Policy {
         Self::of_last(self.auto)
     }
 
+    /// The policy with a change that was typed on the command line.
+    #[must_use]
+    pub fn overruled(self, change: &PolicyChange) -> Self {
+        Self {
+            is_last_typed: change.last.is_some(),
+            ..self.changed(change)
+        }
+    }
+
     #[must_use]
     pub fn changed(self, change: &PolicyChange) -> Self {
         Self {
             last: change.last.unwrap_or(self.last),
+            is_last_typed: self.is_last_typed,
             hourly: change.hourly.unwrap_or(self.hourly),
             daily: change.daily.unwrap_or(self.daily),
             weekly: change.weekly.unwrap_or(self.weekly),
@@ -111,6 +124,7 @@ impl Policy {
         let asked = self.changed(change);
         Self {
             last: self.last.max(asked.last),
+            is_last_typed: self.is_last_typed,
             hourly: self.hourly.max(asked.hourly),
             daily: self.daily.max(asked.daily),
             weekly: self.weekly.max(asked.weekly),

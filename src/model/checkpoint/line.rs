@@ -60,6 +60,8 @@ pub struct Line {
     newer: Vec<Checkpoint>,
     older: Option<Arc<dyn OlderCheckpoints>>,
     all: OnceLock<Vec<Checkpoint>>,
+    /// Checkpoints of remotes, of no place in this line, to which the directory was restored.
+    elsewhere: Vec<Checkpoint>,
 }
 
 impl Line {
@@ -67,7 +69,26 @@ impl Line {
     pub fn new(mut newer: Vec<Checkpoint>, older: Option<Arc<dyn OlderCheckpoints>>) -> Self {
         newer.sort_by_key(LineEntry::of);
         let all = OnceLock::new();
-        Self { newer, older, all }
+        let elsewhere = Vec::new();
+        Self {
+            newer,
+            older,
+            all,
+            elsewhere,
+        }
+    }
+
+    /// Finds, by `find`, what the directory was restored to and this line does not hold.
+    pub fn find_elsewhere(&mut self, find: impl FnOnce(&[ObjectId]) -> Vec<Checkpoint>) {
+        let targets = self.newer.iter().filter_map(Checkpoint::target_of_all);
+        let missing: Vec<ObjectId> = targets.filter(|id| !self.holds(*id)).collect();
+        if !missing.is_empty() {
+            self.elsewhere = find(&missing);
+        }
+    }
+
+    pub fn elsewhere(&self, id: ObjectId) -> Option<&Checkpoint> {
+        self.elsewhere.iter().find(|c| c.id == id)
     }
 
     /// Those in memory: all safety checkpoints, and the newest others.

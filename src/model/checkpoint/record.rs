@@ -194,6 +194,13 @@ impl Checkpoint {
         !self.is_safety() && !self.is_scoped()
     }
 
+    /// Returns the target, if a restore, undo or redo of the whole directory follows this one.
+    pub fn target_of_all(&self) -> Option<ObjectId> {
+        let step = self.record.operation.as_ref()?;
+        let is_of_all = step.paths.is_empty() && step.within.is_none() && step.filter.is_empty();
+        is_of_all.then_some(step.target)
+    }
+
     /// Whether both hold the same state of the directory.
     pub fn holds_the_same(&self, other: &Self) -> bool {
         (self.tree, self.meta) == (other.tree, other.meta)

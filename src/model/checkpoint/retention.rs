@@ -20,7 +20,7 @@ pub enum EvictionReason {
     /// A safety checkpoint beyond the last [`KEPT_STEPS`].
     OldSafety,
     /// The oldest, beyond this number to keep.
-    Oldest(usize),
+    Oldest { keep: usize, is_typed: bool },
     /// None of several rules keeps it.
     NoRule,
     /// The oldest automatic one, beyond the number of these to keep.
@@ -150,7 +150,10 @@ fn judge(
         let reason = match class {
             KeepClass::Automatic => EvictionReason::OldAutomatic,
             _ if policy.has_rules_of_time() => EvictionReason::NoRule,
-            _ => EvictionReason::Oldest(policy.last),
+            _ => EvictionReason::Oldest {
+                keep: policy.last,
+                is_typed: policy.is_last_typed,
+            },
         };
         for (member, mut rules) in of_class
             .iter()

@@ -80,7 +80,12 @@ fn current(line: &Line, steps: usize) -> Option<Cow<'_, Checkpoint>> {
     let Some(steps) = steps.checked_sub(1) else {
         return Some(here);
     };
-    let sequence = here.record.sequence;
+    let is_own = line.elsewhere(here.id).is_none();
+    let sequence = if is_own {
+        here.record.sequence
+    } else {
+        u64::MAX
+    };
     let is_earlier = |c: &Cow<'_, Checkpoint>| c.is_whole() && c.record.sequence < sequence;
     line.rev().filter(is_earlier).nth(steps)
 }

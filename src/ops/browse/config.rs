@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use crate::config::environment::{Environment, Origin, no_base};
+use crate::config::file::ConfigFile;
 use crate::config::file::ConfigProblem;
-use crate::config::settings::{self, ConfigPath, Settings};
+use crate::config::settings::{self, Settings};
 use crate::error::Error;
 use crate::model::json::{self, JsonSchema, Serialize};
 use crate::ops::context::locate_store;
@@ -75,7 +76,7 @@ pub struct ConfigOutcome {
     /// Location of the store, whether or not it exists.
     #[serde(serialize_with = "json::optional_path")]
     pub store: Option<PathBuf>,
-    pub files: Vec<ConfigPath>,
+    pub files: Vec<ConfigFile>,
     pub environment: Vec<VariableValue>,
     /// What is wrong with the files.
     pub problems: Vec<String>,

@@ -50,7 +50,7 @@ pub struct ListOptions {
     /// Only checkpoints that changed one of these paths, as typed by the user.
     pub paths: Vec<Vec<u8>>,
     /// Whether safety checkpoints are only counted.
-    pub hides_restores: bool,
+    pub hides_safety: bool,
     /// Whether restores are shown.
     pub tells: bool,
     /// Whether changes are counted, which reads trees.
@@ -64,7 +64,7 @@ pub struct ListOutcome {
     /// Changes of each of them against its baseline, if they were to be counted and could be.
     pub changes: Vec<Option<ChangeCounts>>,
     /// Restores, undos and redos among them, with the reason of what they led to.
-    pub restores: BTreeMap<ObjectId, ToldStory>,
+    pub stories: BTreeMap<ObjectId, ToldStory>,
     /// The checkpoint that the directory was last set to; `None` of a remote.
     pub position: Option<Checkpoint>,
     pub damaged: Vec<DamagedCheckpoint>,
@@ -108,7 +108,7 @@ pub fn list(context: &Context, options: &ListOptions) -> Result<(ListOutcome, Ve
         ..ListOutcome::default()
     };
     // Whether a hidden one changed a path is not looked up.
-    if options.hides_restores && options.paths.is_empty() {
+    if options.hides_safety && options.paths.is_empty() {
         let safeties = line.newer().iter().filter(|c| c.is_safety());
         outcome.hidden = safeties.filter(|c| options.accepts(c)).count();
     }
@@ -117,7 +117,7 @@ pub fn list(context: &Context, options: &ListOptions) -> Result<(ListOutcome, Ve
     }
     if options.tells {
         let told = |c: &Checkpoint| Some((c.id, RestoreStory::with_reason(c, line)?));
-        outcome.restores = outcome.checkpoints.iter().filter_map(told).collect();
+        outcome.stories = outcome.checkpoints.iter().filter_map(told).collect();
     }
     let mut warnings = reader_warnings(context, &store, &inventory)?;
     warnings.extend(rows.warnings);
@@ -185,7 +185,7 @@ impl ListOptions {
         let all = Self {
             remote: self.remote.clone(),
             limit: self.limit,
-            hides_restores: self.hides_restores,
+            hides_safety: self.hides_safety,
             tells: self.tells,
             counts_changes: self.counts_changes,
             ..Self::default()
@@ -237,7 +237,7 @@ impl<'l> Rows<'l> {
             if has_enough && self.waiting.is_empty() {
                 break;
             }
-            let is_hidden = self.options.hides_restores && checkpoint.is_safety();
+            let is_hidden = self.options.hides_safety && checkpoint.is_safety();
             if has_enough || is_hidden || !self.options.accepts(&checkpoint) {
                 continue;
             }
@@ -278,6 +278,12 @@ impl<'l> Rows<'l> {
                 return None;
             }
         };
+        if let Some(base) = base
+            && let Err(why) = self.store.add_mode_changes(base, row, &mut changes)
+        {
+            let why = why.to_string();
+            self.warnings.push(Warning::PassedOver { id: row.id, why });
+        }
         let meta = if changes.iter().any(|change| change.after.is_none()) {
             self.store.meta(row).unwrap_or_default()
         } else {
@@ -411,6 +417,9 @@ pub fn show(
     let trees = (before.as_ref().map(|c| c.tree), Some(checkpoint.tree));
     let changes = TreeMemo::new(store.objects()).diff(trees.0, trees.1, &|_| true);
     let mut changes = changes.map_err(|why| store.damage(checkpoint.id, why))?;
+    if let Some(before) = &before {
+        store.add_mode_changes(before, &checkpoint, &mut changes)?;
+    }
     let mut warnings = reader_warnings(context, &store, &inventory)?;
     let (checkpoint, meta) = if checkpoint.adopted {
         measured(&store, checkpoint)?

@@ -1,6 +1,7 @@
 //! `status`: a summary of root, store, newest checkpoint and changes since.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::path::PathBuf;
 
 use crate::error::Result;
@@ -9,9 +10,9 @@ use crate::model::checkpoint::record::Checkpoint;
 use crate::model::checkpoint::selector::latest;
 use crate::model::checkpoint::undo_stack::{RestoreStory, ToldStory};
 use crate::model::checkpoint::{baseline, retention};
-use crate::model::difference::{ChangeCounts, ChangeKind};
+use crate::model::difference::ChangeCounts;
 use crate::model::json::{self, CheckpointRef, CheckpointRow, JsonSchema, Serialize};
-use crate::model::restore_plan::{RestorePlan, RestoreScope};
+use crate::model::restore_plan::{PlannedChange, RestorePlan, RestoreScope};
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::snapshot::Snapshot;
 use crate::ops::browse::list::reader_warnings;
@@ -67,9 +68,9 @@ pub struct StatusOutcome {
     pub position_story: Option<ToldStory>,
     /// What changed since the baseline; null if it is not known.
     pub drift: Option<ChangeCounts>,
-    /// The files that differ from the baseline, by path.
+    /// What differs from the baseline, by path.
     #[serde(skip)]
-    pub changed: Vec<(RelPath, ChangeKind)>,
+    pub changed: Vec<(RelPath, PlannedChange)>,
     /// A restore that was interrupted.
     pub pending: Option<PendingRestore>,
     /// Holds that have not ended.
@@ -222,36 +223,34 @@ fn measure_drift(context: &Context, store: &Store, outcome: &mut StatusOutcome) 
     Ok(())
 }
 
-/// Returns the changes from the checkpoint to the present, as a restore plan tells them.
-fn changed(held: &Snapshot, present: &Snapshot) -> Vec<(RelPath, ChangeKind)> {
+/// Returns the changes from the checkpoint to the present, as a restore plan tells them; a directory
+/// only if nothing below it changed.
+fn changed(held: &Snapshot, present: &Snapshot) -> Vec<(RelPath, PlannedChange)> {
     let plan = RestorePlan::between(held, present, &RestoreScope::default(), &|_, _| true);
-    let written = plan.write.iter().map(|(path, write)| {
-        let kind = if write.before.is_none() {
-            ChangeKind::Added
-        } else {
-            ChangeKind::Changed
-        };
-        (path.clone(), kind)
-    });
-    let of_mode = plan
-        .chmod
-        .keys()
-        .map(|path| (path.clone(), ChangeKind::Mode));
-    let gone = plan
-        .delete
-        .keys()
-        .map(|path| (path.clone(), ChangeKind::Deleted));
-    let mut changed: Vec<_> = written.chain(of_mode).chain(gone).collect();
-    changed.sort_unstable_by(|one, other| one.0.cmp(&other.0));
-    changed
+    let changes = plan.changes();
+    let above: HashSet<RelPath> = changes
+        .iter()
+        .flat_map(|(path, _)| path.ancestors())
+        .collect();
+    let is_dir = |change| {
+        matches!(
+            change,
+            PlannedChange::DirectoryAdded | PlannedChange::DirectoryDeleted
+        )
+    };
+    changes
+        .into_iter()
+        .filter(|(path, change)| !(is_dir(*change) && above.contains(*path)))
+        .map(|(path, change)| (path.clone(), change))
+        .collect()
 }
 
-fn drift(changed: &[(RelPath, ChangeKind)]) -> ChangeCounts {
-    let of = |kind: ChangeKind| changed.iter().filter(|(_, found)| *found == kind).count();
-    let (added, deleted) = (of(ChangeKind::Added), of(ChangeKind::Deleted));
+/// Counts the files that changed.
+fn drift(changed: &[(RelPath, PlannedChange)]) -> ChangeCounts {
+    let of = |kind| changed.iter().filter(|(_, found)| *found == kind).count();
     ChangeCounts {
-        added,
-        changed: changed.len() - added - deleted,
-        deleted,
+        added: of(PlannedChange::Added),
+        modified: of(PlannedChange::Modified) + of(PlannedChange::Mode),
+        deleted: of(PlannedChange::Deleted),
     }
 }

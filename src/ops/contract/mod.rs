@@ -2,7 +2,7 @@
 //! audit trail.
 
 pub mod audit;
-pub mod create_contract;
+pub mod create_facts;
 pub mod guard;
 pub mod guard_cover;
 pub mod hold;

@@ -146,7 +146,7 @@ pub struct CreateCounts {
     pub directories: u64,
     pub content_bytes: u64,
     pub added: u64,
-    pub changed: u64,
+    pub modified: u64,
     pub deleted: u64,
 }
 

@@ -74,7 +74,9 @@ pub fn record<'s>(
     let (left_out, left_out_told) =
         note_left_out(context, session, &checkpoint, &captured, &mut warnings);
     let mut policy = context.settings.keep;
-    policy.last = options.keep.unwrap_or(policy.last);
+    if let Some(keep) = options.keep {
+        (policy.last, policy.is_last_typed) = (keep, true);
+    }
     let evicted = apply_retention(
         context,
         &mut session.locked,
@@ -257,7 +259,13 @@ fn count_changes(
         warnings.push(Warning::EmptyAfterFiles);
     }
     match TreeMemo::new(store.objects()).diff(Some(before.tree), Some(after.tree), &|_| true) {
-        Ok(changes) => {
+        Ok(mut changes) => {
+            let added = store.add_mode_changes(before, after, &mut changes);
+            warnings.extend(
+                added
+                    .err()
+                    .map(Warning::bookkeeping("comparing it with the baseline")),
+            );
             for change in changes
                 .into_iter()
                 .filter(|change| after.covers(&change.path))
@@ -266,7 +274,7 @@ fn count_changes(
                     (None, _) => counts.added += 1,
                     (_, None) if captured.meta.hides(&change.path) => {}
                     (_, None) => counts.deleted += 1,
-                    _ => counts.changed += 1,
+                    _ => counts.modified += 1,
                 }
             }
         }

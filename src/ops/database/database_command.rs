@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
 
 use crate::base::text::escape_bytes;
-use crate::config::databases::DatabaseCommands;
+use crate::config::keys::DatabaseCommands;
 use crate::error::{Code, Error, Result};
 use crate::ops::context::{Context, FedCommand};
 use crate::store::files::atomic_file;

@@ -54,6 +54,18 @@ published_as! { ToDelete, Dropped, |one| {
 /// answer was no.
 pub type DeletionConsent<'c> = dyn FnMut(&DeleteOutcome) -> Result<()> + 'c;
 
+/// What is deleted with a whole store, beside its checkpoints.
+#[derive(Debug, Default, Serialize, JsonSchema)]
+pub struct DeletedWithStore {
+    /// Number of pinned checkpoints.
+    pub pinned_count: usize,
+    /// Ids of workflow runs that have not ended.
+    pub open_workflows: Vec<String>,
+    /// Names of holds that have not ended.
+    pub hold_names: Vec<String>,
+    pub remote_names: Vec<String>,
+}
+
 /// What was deleted, or would be.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct DeleteOutcome {
@@ -65,6 +77,8 @@ pub struct DeleteOutcome {
     pub deleted: Vec<ToDelete>,
     /// The store's directory was deleted too.
     pub whole_store: bool,
+    #[serde(flatten)]
+    pub with_store: DeletedWithStore,
     pub dry_run: bool,
     /// Digest of the plan, which `--plan` takes; null unless it is a dry run.
     pub plan_digest: Option<String>,
@@ -152,6 +166,7 @@ pub fn delete(
         store: store.dir().to_path_buf(),
         deleted: to_delete,
         whole_store: false,
+        with_store: DeletedWithStore::default(),
         dry_run: options.dry_run,
         plan_digest: None,
         again: None,

@@ -2,10 +2,15 @@
 
 use std::path::Path;
 
-use crate::error::{Error, Result};
+use crate::base::text::escape_path;
+use crate::error::sentence::{CommandWords, Sentence};
+use crate::error::{Code, Error, Result};
 use crate::model::checkpoint::line::Line;
 use crate::ops::context::Context;
-use crate::ops::maintain::delete::{DeleteOptions, DeleteOutcome, DeletionConsent, ToDelete};
+use crate::ops::contract::hold::active_holds;
+use crate::ops::maintain::delete::{
+    DeleteOptions, DeleteOutcome, DeletedWithStore, DeletionConsent, ToDelete,
+};
 use crate::ops::session;
 use crate::ops::warning::Warning;
 use crate::store::gc::disk_usage::bytes_below;
@@ -17,18 +22,20 @@ use crate::store::lock;
 use crate::store::refs::inventory::Inventory;
 use crate::store::repository::Store;
 use crate::store::small_files::journal::{self, JournalStage, JournalState};
+use crate::store::transfer::remotes;
 
 pub fn delete_store(
     context: &Context,
     options: &DeleteOptions,
     consent: &mut DeletionConsent<'_>,
 ) -> Result<DeleteOutcome> {
+    refuse_above(context)?;
     let dir = context.store_dir()?;
     let exists = ownership::is_own_directory(&dir)?;
     let outcome = DeleteOutcome {
         exists,
         whole_store: exists,
-        ..whole_store_outcome(&dir, options.dry_run)
+        ..whole_store_outcome(context, &dir, options.dry_run)
     };
     if options.dry_run {
         let store = Store::open(dir.clone()).ok().flatten();
@@ -58,7 +65,7 @@ pub fn delete_store(
     }
     if let Some(removal) = StoreRemoval::of_store(&dir, context.lock_wait, &context.holder)? {
         refuse(&layout, options, &checkpoints)?;
-        whole_store_outcome(&dir, false).check_plan(options.plan.as_ref())?;
+        whole_store_outcome(context, &dir, false).check_plan(options.plan.as_ref())?;
         removal::clear_unfinished(&dir, context.lock_wait)?;
         // The store is gone now. What cannot be removed is tried once more below, and named.
         let _ = removal.detach()?.remove();
@@ -70,6 +77,26 @@ pub fn delete_store(
         warnings,
         ..outcome
     })
+}
+
+/// Refuses a store that lies above the current directory: typed twice, the same command would take
+/// the next store upwards.
+fn refuse_above(context: &Context) -> Result<()> {
+    if context.root.current().is_root() {
+        return Ok(());
+    }
+    let root = context.root.path();
+    let what = format!(
+        "not confirmed: the store belongs to {}, above the current directory",
+        escape_path(root)
+    );
+    let command = [
+        b"-C",
+        root.as_os_str().as_encoded_bytes(),
+        b"delete",
+        b"--all",
+    ];
+    Err(Error::new(Code::CONSENT_NEEDED, what).next(Sentence::command(CommandWords::new(command))))
 }
 
 /// Returns the size of what deletions of this store left behind.
@@ -85,13 +112,14 @@ pub(in crate::ops) fn clear_leftovers(dir: &Path) -> Result<()> {
         .map_or(Ok(()), |folder| removal::clear_leftovers(folder, Some(dir)))
 }
 
-fn whole_store_outcome(dir: &Path, dry_run: bool) -> DeleteOutcome {
+fn whole_store_outcome(context: &Context, dir: &Path, dry_run: bool) -> DeleteOutcome {
     let bytes = bytes_below(dir);
     let Inventory {
         checkpoints,
         damaged,
         ..
     } = read(dir).unwrap_or_default();
+    let pinned = checkpoints.pinned_count();
     let whole = checkpoints.rev().map(|c| ToDelete {
         id: c.id.into(),
         record: Some((c.record.reason.clone(), c.record.time_ms)),
@@ -107,12 +135,28 @@ fn whole_store_outcome(dir: &Path, dry_run: bool) -> DeleteOutcome {
         store: dir.to_path_buf(),
         deleted: whole.chain(lost).collect(),
         whole_store: true,
+        with_store: with_store(context, dir, pinned),
         dry_run,
         plan_digest: None,
         again: None,
         bytes_before: bytes,
         bytes_after: bytes,
         warnings: Vec::new(),
+    }
+}
+
+/// Reads what else a store holds; what cannot be read is not named.
+fn with_store(context: &Context, dir: &Path, pinned_count: usize) -> DeletedWithStore {
+    let Ok(Some(store)) = Store::open(dir.to_path_buf()) else {
+        return DeletedWithStore::default();
+    };
+    let holds = active_holds(context, &store, &mut Vec::new());
+    let remotes = remotes::read(store.layout()).unwrap_or_default();
+    DeletedWithStore {
+        pinned_count,
+        open_workflows: (context.workflows.open)(&store),
+        hold_names: holds.into_iter().map(|hold| hold.name).collect(),
+        remote_names: remotes.into_iter().map(|remote| remote.name).collect(),
     }
 }
 

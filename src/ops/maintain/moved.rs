@@ -25,6 +25,8 @@ use crate::worktree::tree_handle::WorkTree;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Moved {
     pub old_root: PathBuf,
+    /// The top of the repository around the root, if it is that which was moved.
+    pub top: Option<PathBuf>,
     pub store: PathBuf,
     pub checkpoints: usize,
     /// The sequence number of the newest of these checkpoints.
@@ -47,6 +49,7 @@ impl Moved {
     pub fn warning(&self) -> Warning {
         Warning::ProjectMoved {
             old_root: self.old_root.clone(),
+            top: self.top.clone(),
             checkpoints: self.checkpoints,
         }
     }
@@ -65,7 +68,7 @@ pub fn named_in(context: &Context, error: Error) -> Error {
         context.pending_warnings.add(moved.warning());
     }
     match found.into_iter().next() {
-        Some(moved) if matches!(error.more, More::NoStoreYet) => {
+        Some(moved) if moved.top.is_none() && matches!(error.more, More::NoStoreYet) => {
             Error::no_store(context.root.path(), &Instead::Former(moved.old_root))
         }
         _ => error,
@@ -82,8 +85,9 @@ pub fn find_moved_stores(
     holds: &mut dyn FnMut(&Checkpoint) -> Result<bool>,
 ) -> Result<Vec<Moved>> {
     let mut found = Vec::new();
-    for place in stores::places(context)? {
-        let Some((moved, newest)) = candidate(context, place) else {
+    let places = stores::places(context)?;
+    for place in &places {
+        let Some((moved, newest)) = candidate(context.root.path(), place) else {
             continue;
         };
         let by = match moved.by {
@@ -95,6 +99,17 @@ pub fn find_moved_stores(
         if by != RootEvidence::Nothing {
             found.push(Moved { by, ..moved });
         }
+    }
+    let top = context.root_search().repository_top(context.root.path());
+    if let Some(top) = top.filter(|_| found.is_empty() && !context.is_named) {
+        let of_top = places.iter().filter_map(|place| candidate(&top, place));
+        let of_top = of_top.map(|(moved, _)| moved);
+        let of_top = of_top.filter(|moved| moved.by == RootEvidence::Directory);
+        let top = Some(top.clone());
+        found.extend(of_top.map(|moved| Moved {
+            top: top.clone(),
+            ..moved
+        }));
     }
     Ok(found)
 }
@@ -122,23 +137,22 @@ pub fn find_without_capture(context: &Context) -> Result<Vec<Moved>> {
 }
 
 /// Returns what is known of a store and its newest checkpoint; `None` if another root's, or empty.
-fn candidate(context: &Context, place: PathBuf) -> Option<(Moved, Checkpoint)> {
-    let description = Description::read(&Layout::new(place.clone())).ok()??;
-    let old_root = description
-        .root_path()
-        .filter(|old| old != context.root.path())?;
+fn candidate(root: &Path, place: &Path) -> Option<(Moved, Checkpoint)> {
+    let description = Description::read(&Layout::new(place.into())).ok()??;
+    let old_root = description.root_path().filter(|old| old != root)?;
     let now_there = identity(&old_root);
-    let mine = context.root.identity()?;
+    let mine = identity(root)?;
     let same_inode = description.identity.root == mine && now_there != Some(mine);
     if !same_inode && now_there.is_some() {
         return None;
     }
-    let inventory = Store::open(place.clone()).ok()??.inventory().ok()?;
+    let inventory = Store::open(place.into()).ok()??.inventory().ok()?;
     let newest = inventory.newest()?.clone();
-    let same = same_inode && !born_after(context.root.path(), newest.record.time_ms);
+    let same = same_inode && !born_after(root, newest.record.time_ms);
     let moved = Moved {
         old_root,
-        store: place,
+        top: None,
+        store: place.into(),
         checkpoints: inventory.checkpoints.regular_count(),
         last_sequence: newest.record.sequence,
         by: if same {

@@ -70,7 +70,7 @@ pub struct PruneOutcome {
 /// The store cannot be read.
 pub fn beyond(context: &Context, change: &PolicyChange) -> Result<Vec<Evicted>> {
     let configured = context.settings.keep;
-    let asked = configured.changed(change);
+    let asked = configured.overruled(change);
     let Some(store) = context.find_store()?.filter(|_| asked != configured) else {
         return Ok(Vec::new());
     };
@@ -135,7 +135,7 @@ pub fn prune(context: &Context, keep: &KeepOptions, dry_run: bool) -> Result<Pru
         .iter()
         .filter(|c| !c.is_safety())
         .count();
-    let keep = context.settings.keep.changed(&keep.change).last;
+    let keep = context.settings.keep.overruled(&keep.change).last;
     warnings.extend(plan.over_keep.then_some(Warning::OverKeep { keep, kept }));
     Ok(PruneOutcome {
         exists: true,
@@ -167,7 +167,7 @@ fn plan(
     let needed = session::needed(context, store, pending);
     let plan_by =
         |policy: &Policy| retention::plan_prune(checkpoints, policy, context.now_ms, &needed);
-    let mut plan = plan_by(&context.settings.keep.changed(&keep.change));
+    let mut plan = plan_by(&context.settings.keep.overruled(&keep.change));
     plan.evict_first(&is_before_tool(checkpoints));
     if let Some(agreed) = &keep.agreed {
         let usual = plan_by(&context.settings.keep);
@@ -288,7 +288,7 @@ fn preview(context: &Context, store: &Store, keep: &KeepOptions) -> Result<Prune
     let kept = stay
         .filter(|c| !c.is_safety() && !gone.contains(&c.id))
         .count();
-    let keep = context.settings.keep.changed(&keep.change).last;
+    let keep = context.settings.keep.overruled(&keep.change).last;
     let over_keep = plan.over_keep.then_some(Warning::OverKeep { keep, kept });
     Ok(PruneOutcome {
         exists: true,

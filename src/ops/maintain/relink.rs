@@ -244,7 +244,7 @@ fn find(context: &Context, options: &RelinkOptions, here: Option<&Path>) -> Resu
     let store = store.clone();
     if let Some(moved) = moved::find_without_capture(context)?
         .into_iter()
-        .find(|moved| moved.store == store)
+        .find(|moved| moved.store == store && moved.top.is_none())
     {
         return Ok(moved);
     }
@@ -256,6 +256,7 @@ fn find(context: &Context, options: &RelinkOptions, here: Option<&Path>) -> Resu
             .newest()
             .map_or(0, |newest| newest.record.sequence),
         store,
+        top: None,
         by: RootEvidence::Nothing,
     })
 }

@@ -4,7 +4,7 @@
 //! the path.
 
 use crate::base::shell_word::shell_word;
-use crate::base::text::escape_bytes;
+use crate::base::text::{escape, escape_bytes};
 use crate::error::sentence::{CommandWords, Sentence};
 use crate::error::{Code, Error, Result};
 use crate::model::checkpoint::alias;
@@ -197,7 +197,7 @@ impl<'s> Lookup<'s> {
     }
 
     /// Checks that every path of a restore is in its target or in the directory, before anything
-    /// changes: what is new since then goes.
+    /// is read: what is only in the directory may be left out by a rule.
     ///
     /// # Errors
     /// It is in neither, or in a linked worktree.
@@ -263,21 +263,15 @@ impl<'s> Lookup<'s> {
         if let Err(linked) = restore_paths::refuse_linked(&self.context.root, path, &|_| false) {
             return linked;
         }
-        let other = path.as_utf8().and_then(|word| self.resolve(word).ok());
-        match other {
-            Some(other) => Error::new(
-                Code::NO_SUCH_PATH,
-                format!(
-                    "'{}' is a checkpoint, and no path in {}",
-                    path,
-                    checkpoint.short()
-                ),
-            )
-            .next(Sentence::command(CommandWords::new([
-                "diff".to_owned(),
-                checkpoint.short(),
-                other.id.short(),
-            ]))),
+        let typed = restore_paths::from_here(&self.context.root, path);
+        let typed = std::str::from_utf8(&typed).unwrap_or_default();
+        match self.resolve(typed).ok() {
+            Some(other) => {
+                let (typed, short) = (escape(typed), checkpoint.short());
+                let what = format!("'{typed}' is a checkpoint, and no path in {short}");
+                let next = format!("name {} before any PATH", other.id.short());
+                Error::new(Code::NO_SUCH_PATH, what).next(Sentence::text(next))
+            }
             None => no_such_path(checkpoint, &path.to_string()),
         }
     }
@@ -356,9 +350,8 @@ impl<'s> Lookup<'s> {
             }
             return Err(self.missing_path(found.id, &path));
         }
-        let in_worktree = || self.in_worktree(&self.parse(word).ok()?);
-        if let Some(refused) = self.ambiguous(word).or_else(in_worktree) {
-            return Err(refused);
+        if !word.is_empty() {
+            self.refuse_place(word)?;
         }
         let problem = match problem {
             Some(SelectorProblem::NoMatch { query, why }) => {
@@ -373,6 +366,33 @@ impl<'s> Lookup<'s> {
             }
         };
         Err(explain(self.inventory, problem))
+    }
+
+    /// Refuses a word that names nothing, but would if it were typed otherwise, or by no means.
+    fn refuse_place(&self, word: &[u8]) -> Result<()> {
+        let path = self.parse(word);
+        let in_worktree = || self.in_worktree(path.as_ref().ok()?);
+        if let Some(refused) = self.ambiguous(word).or_else(in_worktree) {
+            return Err(refused);
+        }
+        path?;
+        let root = &self.context.root;
+        let Some(from_root) = RelPath::new(word)
+            .ok()
+            .filter(|_| !root.current().is_root())
+        else {
+            return Ok(());
+        };
+        let there = backup::live(self.context, &from_root).symlink_metadata();
+        let current = current(self.context, self.inventory);
+        if there.is_err() && !current.is_ok_and(|c| self.holds(&c, &from_root).unwrap_or(false)) {
+            return Ok(());
+        }
+        let [typed, here] = [word, &restore_paths::as_typed(root, &from_root)].map(escape_bytes);
+        let what =
+            format!("no checkpoint is '{typed}', and PATHs count from the current directory");
+        Err(Error::new(Code::NO_SUCH_CHECKPOINT, what)
+            .next(Sentence::text(format!("did you mean {here}?"))))
     }
 
     /// Returns the error for `SEL:PATH` with an id of several checkpoints.

@@ -1,7 +1,6 @@
 //! Checkpoints on their way to another store, and from it.
 
 pub mod clone;
-pub mod drop_line;
 pub mod export;
 pub mod fetch;
 pub mod import;
@@ -9,3 +8,4 @@ pub mod push;
 pub mod remote;
 pub mod remote_git;
 mod remote_url;
+pub mod remove_line;

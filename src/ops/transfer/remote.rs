@@ -7,7 +7,7 @@ use crate::error::sentence::Sentence;
 use crate::error::{Code, Error, Result};
 use crate::model::json::{JsonSchema, Serialize};
 use crate::ops::context::Context;
-use crate::ops::open_store::open_usable;
+use crate::ops::open_store::{open_usable, refuse_below_top};
 use crate::ops::session;
 use crate::ops::transfer::remote_url::{RemoteUrl, masked};
 use crate::ops::warning::Warning;
@@ -16,6 +16,8 @@ use crate::store::transfer::remotes::{self, Remote};
 
 /// The remote that is meant without a name, if there are several.
 pub const USUAL: &str = "origin";
+
+const BELOW_TOP: &str = "nothing was changed; 'checkpoint -C {} remote add NAME URL' acts on all of it, 'checkpoint --here remote add NAME URL' on this directory";
 
 /// A remote as it is shown.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -31,6 +33,8 @@ pub struct RemoteRow {
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct RemoteOutcome {
     pub remotes: Vec<RemoteRow>,
+    /// The ref that was removed there, if only one line was.
+    pub line: Option<String>,
     #[serde(skip)]
     pub change: Option<RemoteChange>,
 }
@@ -63,6 +67,7 @@ pub fn add(
             escape(&masked(url))
         ))
     })?;
+    refuse_below_top(context, BELOW_TOP)?;
     let store = open_usable(context, false)?;
     let session = session::begin(context, &store)?;
     let mut known = read(&store)?;
@@ -91,6 +96,7 @@ pub fn add(
     };
     let outcome = RemoteOutcome {
         remotes: vec![row(&store, &added)?],
+        line: None,
         change: Some(RemoteChange::Added),
     };
     Ok((outcome, session.warnings))
@@ -107,8 +113,11 @@ pub fn list(context: &Context) -> Result<RemoteOutcome> {
         let rows = known.iter().map(|remote| row(&store, remote));
         remotes = rows.collect::<Result<_>>()?;
     }
-    let change = None;
-    Ok(RemoteOutcome { remotes, change })
+    Ok(RemoteOutcome {
+        remotes,
+        line: None,
+        change: None,
+    })
 }
 
 /// Forgets a remote and what was fetched from it. What was pushed there stays there.
@@ -129,6 +138,7 @@ pub fn remove(context: &Context, name: &str) -> Result<(RemoteOutcome, Vec<Warni
     session.locked.write_remotes(&known)?;
     let outcome = RemoteOutcome {
         remotes: vec![removed_row],
+        line: None,
         change: Some(RemoteChange::Removed),
     };
     Ok((outcome, session.warnings))
@@ -182,7 +192,7 @@ pub(super) fn url(remote: &Remote) -> Result<RemoteUrl> {
         .map_err(|why| Error::damaged(format!("the URL of the remote {}", remote.name), why))
 }
 
-fn row(store: &Store, remote: &Remote) -> Result<RemoteRow> {
+pub fn row(store: &Store, remote: &Remote) -> Result<RemoteRow> {
     Ok(RemoteRow {
         name: remote.name.clone(),
         url: url(remote)?.shown(),

@@ -265,8 +265,7 @@ fn after_push(why: Error, remote: &str) -> Error {
     let next = match named.map(|name| format!("refs/{name}")) {
         Some(line) if LineName::of_ref(&line).is_some() => {
             let line = line.as_str();
-            let words =
-                "nothing was sent; 'checkpoint remote drop {} {}' removes the broken line there";
+            let words = "nothing was sent; 'checkpoint remote remove {} --line {}' removes the broken line there";
             Sentence::new(words, &[&remote, &line])
         }
         Some(other) => Sentence::text(format!(

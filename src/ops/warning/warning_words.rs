@@ -20,6 +20,7 @@ const COPY_INSIDE: &str =
 
 const JOURNAL_UNREADABLE: &str = "the journal of an interrupted restore cannot be read: 'checkpoint undo' goes back to before it";
 const EMPTY_AFTER_FILES: &str = "this checkpoint is empty, but the one before it had files";
+const RUN_REBUILT: &str = "the damaged ref of a workflow was rebuilt";
 const MANIFEST_REBUILT: &str = "the manifest was damaged or missing, and was rebuilt";
 const CHANGED_WHILE_READ: &str = " changed while it was read; captured as last seen";
 const DIR_NOT_HELD: &str =
@@ -60,9 +61,7 @@ impl Warning {
             Self::AbsurdTime { id } => return absurd_time(*id),
             Self::Unadopted { count } => unadopted(*count),
             Self::IndexesRebuilt { count } => indexes_rebuilt(*count),
-            Self::WorkflowRestored { id } => {
-                format!("the ref of workflow {id} was damaged, and was rebuilt")
-            }
+            Self::WorkflowRestored { id } => format!("{RUN_REBUILT}: {id}"),
             Self::StoreReinitialized {
                 whole,
                 known,
@@ -81,8 +80,9 @@ impl Warning {
             Self::AnotherRoot { checkpoints } => return another_root(*checkpoints),
             Self::ProjectMoved {
                 old_root,
+                top,
                 checkpoints,
-            } => return moved(old_root, *checkpoints),
+            } => return moved(old_root, top.as_deref(), *checkpoints),
             Self::BelowTop { root, top } => return below_top(root, top),
             Self::EmptyAfterFiles => EMPTY_AFTER_FILES.to_owned(),
             Self::OverKeep { keep, kept } => over_keep(*keep, *kept),
@@ -135,6 +135,14 @@ impl RunWarning {
                 let file = shell_word(ignore_file.as_os_str().as_encoded_bytes());
                 format!("git would add {pattern}; to ignore it: printf '\\n{pattern}\\n' >> {file}")
             }
+            Self::Unfinished {
+                id,
+                under_way,
+                pending,
+            } => format!(
+                "{} was not complete: {under_way} of its phases in progress, {pending} not begun",
+                escape(id)
+            ),
             Self::SnapshotLeftOut { reason, why } => {
                 format!("no checkpoint {}: {why}", escape(reason))
             }
@@ -199,7 +207,7 @@ pub fn after_bad_line(remote: &str, line: &str, why: &str) -> Sentence {
         return Sentence::new("'checkpoint fetch {}' brings it then", &[&remote]);
     }
     Sentence::new(
-        "'checkpoint remote drop {} {}' removes it there; a push from where it was made brings it again",
+        "'checkpoint remote remove {} --line {}' removes it there; a push from where it was made brings it again",
         &[&remote, &line],
     )
 }
@@ -340,19 +348,31 @@ fn reinitialized(whole: usize, known: usize, kept_as: &Path) -> String {
 
 fn another_root(checkpoints: usize) -> Sentence {
     Sentence::new(
-        "the checkpoints here ({}) were made from another directory at this path: \
-         'checkpoint delete --all' deletes them",
+        "the checkpoints here ({}) were made from another directory at this path; \
+         'checkpoint create' records this one beside them",
         &[&thousands(checkpoints as u64)],
     )
 }
 
-fn moved(old_root: &Path, checkpoints: usize) -> Sentence {
+fn moved(old_root: &Path, top: Option<&Path>, checkpoints: usize) -> Sentence {
     let number = if checkpoints == 1 {
         "1 checkpoint".to_owned()
     } else {
         format!("{checkpoints} checkpoints")
     };
     let word = old_root.as_os_str().as_encoded_bytes();
+    if let Some(top) = top {
+        return Sentence::new(
+            "{} seems to be the former {}, which has {}: 'checkpoint -C {} relink {}' brings them there",
+            &[
+                &escape_path(top),
+                &escape_path(old_root),
+                &number,
+                &top.as_os_str().as_encoded_bytes(),
+                &word,
+            ],
+        );
+    }
     Sentence::new(
         "this directory seems to be that of {}, which has {}: 'checkpoint relink {}' brings them here",
         &[&escape_path(old_root), &number, &word],
@@ -361,7 +381,8 @@ fn moved(old_root: &Path, checkpoints: usize) -> Sentence {
 
 fn below_top(root: &Path, top: &Path) -> Sentence {
     Sentence::new(
-        "only {} was saved; 'checkpoint -C {} create' saves the whole repository",
+        "checkpoints here hold only {}, and commands here use only these; \
+         'checkpoint -C {} create' saves the whole repository",
         &[&escape_path(root), &top.as_os_str().as_encoded_bytes()],
     )
 }

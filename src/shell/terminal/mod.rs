@@ -1,6 +1,5 @@
 //! Input and output: stdout, stderr, prompts, the pager and the picker.
 
-pub mod keyboard;
 pub mod pager;
 pub mod picker;
 pub mod printer;

@@ -1,22 +1,33 @@
 //! Lets a user choose a checkpoint or a prompt from a list, with what going back to it would change
-//! beside it.
+//! beside it; on the whole terminal for a while, which is as before when this ends, also by a panic.
 
+use std::cell::Cell;
 use std::collections::HashMap;
+use std::io::{self, ErrorKind, IsTerminal as _, Stderr, Write as _, stderr, stdin};
 use std::path::Path;
-use std::sync::mpsc;
+use std::sync::Once;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use ratatui::prelude::{Color, Constraint, Frame, Layout, Line, Modifier, Style};
+use ratatui::crossterm::cursor::{Hide, Show};
+use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use ratatui::crossterm::execute;
+use ratatui::crossterm::terminal::{
+    Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode,
+    enable_raw_mode, is_raw_mode_enabled,
+};
+use ratatui::prelude::{
+    Color, Constraint, CrosstermBackend, Frame, Layout, Line, Modifier, Rect, Style, Terminal,
+};
 use ratatui::widgets::{Block, Borders, List, ListState, Paragraph};
+use ratatui::{TerminalOptions, Viewport};
 
-use crate::answer::columns::{aligned, cut};
 use crate::answer::format::Paint;
 use crate::answer::plan::{self, Tense};
-use crate::answer::table::{change_words, state_words};
+use crate::answer::table::{aligned, change_words, cut, state_words};
 use crate::answer::words::count_files;
-use crate::base::interrupt::Interrupt;
+use crate::base::interrupt::{Interrupt, Shield};
 use crate::base::text::escape;
 use crate::base::time::{ago, local_minutes};
 use crate::error::{Code, Error, Result};
@@ -26,12 +37,15 @@ use crate::model::session::notes::PromptNote;
 use crate::model::state::object_id::ObjectId;
 use crate::ops::browse::list::ListOutcome;
 use crate::ops::browse::prompts::PromptsOutcome;
-use crate::shell::terminal::keyboard::FullScreen;
+use crate::shell::terminal::printer;
+use crate::shell::terminal::progress::{self, Hidden};
 
 /// Screens as wide as this show the changes beside the list, others below it.
 const SIDE_BY_SIDE_COLUMNS: u16 = 100;
 /// Lines that a page key moves by.
 const PAGE_LINES: isize = 10;
+/// Reason, time and source of what is selected.
+const LINES_BEFORE_COUNTS: u16 = 2;
 /// Interval of checks for a signal, and for a plan that is ready.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 /// The signal that a typed Ctrl-C stands for.
@@ -42,7 +56,7 @@ const SOURCE_COLUMNS: usize = 10;
 /// A checkpoint to choose, or the one before a prompt.
 pub struct PickerChoice {
     pub id: ObjectId,
-    is_restore: bool,
+    is_safety: bool,
     /// Mark and id, day and time without this year, source, and words.
     cells: [String; 4],
     /// Further text about it.
@@ -57,7 +71,7 @@ impl PickerChoice {
         let position = outcome.position.as_ref().map(|here| here.id);
         let choices = outcome.checkpoints.iter().map(|checkpoint| {
             let record = &checkpoint.record;
-            let words = outcome.restores.get(&checkpoint.id).map_or_else(
+            let words = outcome.stories.get(&checkpoint.id).map_or_else(
                 || escape(&record.reason),
                 |(story, reason)| state_words(story, reason.as_deref()),
             );
@@ -104,7 +118,7 @@ impl PickerChoice {
         let about = format!("{time}, {}, {about}", ago(time_ms, now_ms));
         Self {
             id: of.id,
-            is_restore: of.is_safety(),
+            is_safety: of.is_safety(),
             searched: format!("{} {words} {about}", of.id.to_hex()).to_lowercase(),
             cells: [
                 format!("{mark} {}", of.id.short()),
@@ -157,9 +171,11 @@ struct PickerState {
     typed: String,
     /// Index of the selected one among those that match.
     at: usize,
-    has_restores: bool,
+    has_safety: bool,
     plans: HashMap<ObjectId, Result<RestorePlan>>,
     computing: Option<(ObjectId, Interrupt)>,
+    /// Whether the screen has room for the counts of a plan.
+    shows_counts: Cell<bool>,
 }
 
 impl<P, S> Picker<'_, P, S>
@@ -199,7 +215,7 @@ where
 
     fn matching(&self, shown: &PickerState) -> Vec<&PickerChoice> {
         let is_shown = |choice: &&PickerChoice| {
-            (shown.has_restores || !choice.is_restore) && choice.matches(&shown.typed)
+            (shown.has_safety || !choice.is_safety) && choice.matches(&shown.typed)
         };
         self.choices.iter().filter(is_shown).collect()
     }
@@ -260,7 +276,8 @@ where
                     seen: shown
                         .plans
                         .remove(&self.choices[at].id)
-                        .and_then(Result::ok),
+                        .and_then(Result::ok)
+                        .filter(|_| shown.shows_counts.get()),
                 }));
             }
             (KeyCode::Esc, _) | (KeyCode::Char('d'), true) => return Err(Error::declined()),
@@ -272,7 +289,7 @@ where
             (KeyCode::Home, _) => go(isize::MIN),
             (KeyCode::End, _) => go(isize::MAX),
             (KeyCode::Tab, _) => {
-                shown.has_restores = !shown.has_restores;
+                shown.has_safety = !shown.has_safety;
                 let is_it = |choice: &&PickerChoice| Some(choice.id) == selected.map(|one| one.id);
                 let at = self.matching(shown).iter().position(is_it);
                 shown.at = at.unwrap_or_default();
@@ -315,7 +332,7 @@ where
             .collect();
         let rows = aligned(&cells, &[]);
         let rows = rows.lines().zip(&matching).map(|(row, choice)| {
-            let style = if choice.is_restore {
+            let style = if choice.is_safety {
                 faint
             } else {
                 Style::new()
@@ -335,6 +352,8 @@ where
             }
         };
         let block = Block::new().borders(border).border_style(faint);
+        let room = block.inner(changes).height;
+        shown.shows_counts.set(room > LINES_BEFORE_COUNTS);
         frame.render_widget(Paragraph::new(text).block(block), changes);
         frame.render_widget(Line::styled(self.keys(), faint), foot);
     }
@@ -374,13 +393,13 @@ where
     }
 
     fn keys(&self) -> String {
-        let has_restores = self.choices.iter().any(|choice| choice.is_restore);
+        let has_safety = self.choices.iter().any(|choice| choice.is_safety);
         let keys = [
             (true, "enter: choose"),
             (self.show.is_some(), "right: lines"),
             (true, "esc: cancel"),
             (true, "type: filter"),
-            (has_restores, "tab: states saved before restores"),
+            (has_safety, "tab: safety checkpoints"),
         ];
         let keys = keys.into_iter().filter(|(is_shown, _)| *is_shown);
         keys.map(|(_, key)| key).collect::<Vec<_>>().join("   ")
@@ -405,4 +424,160 @@ impl PickerState {
 
 fn refused(cause: std::io::Error) -> Error {
     Error::io("use", Path::new("the terminal"))(cause)
+}
+
+/// What ended sooner was no pager that somebody closed.
+const READING_TIME: Duration = Duration::from_millis(400);
+
+/// Terminal in raw mode with a screen of its own, until dropped.
+pub struct FullScreen {
+    terminal: Terminal<CrosstermBackend<Stderr>>,
+    keys: Keys,
+    _shield: Shield,
+    _hidden: Hidden,
+}
+
+impl FullScreen {
+    /// # Errors
+    /// The terminal refuses.
+    pub fn open(interrupt: &Interrupt) -> io::Result<Self> {
+        static AT_PANIC: Once = Once::new();
+        AT_PANIC.call_once(|| {
+            let next = std::panic::take_hook();
+            std::panic::set_hook(Box::new(move |what| {
+                leave();
+                next(what);
+            }));
+        });
+        let screen = Self {
+            terminal: terminal()?,
+            keys: Keys::start()?,
+            _shield: interrupt.shield(),
+            _hidden: progress::hide(),
+        };
+        enter()?;
+        Ok(screen)
+    }
+
+    /// Gives the terminal to something else for a while, and waits for a key where that may have
+    /// ended at once.
+    ///
+    /// # Errors
+    /// The terminal refuses.
+    pub fn aside(&mut self, other: impl FnOnce()) -> io::Result<()> {
+        leave();
+        let begun = Instant::now();
+        other();
+        if begun.elapsed() < READING_TIME {
+            enable_raw_mode()?;
+            stderr().write_all(b"(any key: back)")?;
+            while self.key(Duration::from_secs(1))?.is_none() {}
+        }
+        self.terminal = terminal()?;
+        enter()
+    }
+
+    /// # Errors
+    /// The terminal is gone.
+    pub fn draw(&mut self, draw: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
+        if self.terminal.get_frame().area() != area() {
+            execute!(stderr(), Clear(ClearType::All))?;
+            self.terminal = terminal()?;
+        }
+        self.terminal.draw(draw).map(|_| ())
+    }
+
+    /// Waits for a key; `None` if none was typed in this time.
+    ///
+    /// # Errors
+    /// The terminal is gone.
+    pub fn key(&mut self, wait: Duration) -> io::Result<Option<KeyEvent>> {
+        let event = self.keys.next(wait)?;
+        Ok(event
+            .and_then(|event| event.as_key_event())
+            .filter(|key| key.kind != KeyEventKind::Release))
+    }
+}
+
+/// A thread that reads a key whenever one is wanted. Nothing waits for its end, because crossterm
+/// reads on for ever once the terminal is gone.
+struct Keys {
+    wanted: Sender<()>,
+    read: Receiver<io::Result<Event>>,
+    is_wanted: bool,
+}
+
+impl Keys {
+    fn start() -> io::Result<Self> {
+        let (wanted, wishes) = mpsc::channel();
+        let (sender, read) = mpsc::channel();
+        let answer = move || wishes.iter().all(|()| sender.send(event::read()).is_ok());
+        thread::Builder::new().spawn(answer)?;
+        Ok(Self {
+            wanted,
+            read,
+            is_wanted: false,
+        })
+    }
+
+    fn next(&mut self, wait: Duration) -> io::Result<Option<Event>> {
+        if !std::mem::replace(&mut self.is_wanted, true) {
+            // Without the thread, nothing comes back either.
+            let _ = self.wanted.send(());
+        }
+        match self.read.recv_timeout(wait) {
+            Ok(event) => {
+                self.is_wanted = false;
+                event.map(Some)
+            }
+            Err(RecvTimeoutError::Timeout) if stdin().is_terminal() => Ok(None),
+            Err(_) => Err(ErrorKind::UnexpectedEof.into()),
+        }
+    }
+}
+
+impl Drop for FullScreen {
+    fn drop(&mut self) {
+        leave();
+    }
+}
+
+/// A screen on which nothing is drawn yet.
+fn terminal() -> io::Result<Terminal<CrosstermBackend<Stderr>>> {
+    let viewport = Viewport::Fixed(area());
+    Terminal::with_options(
+        CrosstermBackend::new(stderr()),
+        TerminalOptions { viewport },
+    )
+}
+
+/// The whole terminal; one that knows no size has the usual one.
+fn area() -> Rect {
+    let (columns, rows) = printer::size_of(&stderr());
+    let short = |length: usize| u16::try_from(length).unwrap_or(u16::MAX);
+    Rect::new(0, 0, short(columns), short(rows))
+}
+
+/// Forgets what was typed for a screen that is gone, so that it answers no question after it.
+pub fn forget_typed() {
+    // Without raw mode, a line that has no end yet would stay.
+    let _ = enable_raw_mode();
+    while event::poll(Duration::ZERO).unwrap_or(false) {
+        if event::read().is_err() {
+            break;
+        }
+    }
+    let _ = disable_raw_mode();
+}
+
+fn enter() -> io::Result<()> {
+    enable_raw_mode()?;
+    execute!(stderr(), EnterAlternateScreen, Hide)
+}
+
+fn leave() {
+    if is_raw_mode_enabled().unwrap_or(false) {
+        let _ = execute!(stderr(), Show, LeaveAlternateScreen);
+        let _ = disable_raw_mode();
+    }
 }

@@ -5,16 +5,20 @@
 use std::cell::RefCell;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::ops::ControlFlow;
+use std::rc::Rc;
 use std::sync::OnceLock;
 
 use crate::answer::Out;
-use crate::answer::format::Paint;
-use crate::answer::place::placed;
-use crate::answer::terminal::{Escaper, harmless};
+use crate::answer::format::{Escaper, Paint, harmless};
+use crate::answer::place::PlaceWords;
+use crate::answer::words;
+use crate::base::json::{self, Serialize, Value};
 use crate::config::environment::{ColorChoice, Environment};
+use crate::error::Error;
 use crate::ops::context::Context;
-use crate::shell::global::{Color, GlobalArgs};
-use crate::shell::terminal::progress;
+use crate::ops::warning::Warning;
+use crate::shell::environment::{Color, GlobalArgs};
+use crate::shell::terminal::progress::{self, Showing};
 
 /// Columns and rows of a terminal that does not tell its own.
 const USUAL_SIZE: (usize, usize) = (80, 24);
@@ -24,7 +28,7 @@ const USUAL_SIZE: (usize, usize) = (80, 24);
     clippy::struct_excessive_bools,
     reason = "each is a separate answer of the command line or the environment"
 )]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Printer {
     pub json: bool,
     pub quiet: bool,
@@ -32,6 +36,17 @@ pub struct Printer {
     err_paint: Paint,
     out_is_terminal: bool,
     is_dumb: bool,
+    /// What advice depends on.
+    pub place: Rc<PlaceWords>,
+    /// What is not printed, but kept for a program.
+    kept: Option<Rc<RefCell<AnswerBuffer>>>,
+}
+
+/// What a command would have printed to stdout.
+#[derive(Debug, Default)]
+pub struct AnswerBuffer {
+    pub document: Option<Value>,
+    pub text: Vec<u8>,
 }
 
 impl Printer {
@@ -57,11 +72,13 @@ impl Printer {
             },
             out_is_terminal,
             is_dumb: environment.is_dumb,
+            place: Rc::default(),
+            kept: None,
         }
     }
 
-    /// Prints results alone, for a program.
-    pub fn for_a_program(json: bool) -> Self {
+    /// Prints results alone, for a program, or keeps them.
+    pub fn for_a_program(json: bool, kept: Option<Rc<RefCell<AnswerBuffer>>>) -> Self {
         let plain = Paint { enabled: false };
         Self {
             json,
@@ -70,6 +87,8 @@ impl Printer {
             err_paint: plain,
             out_is_terminal: false,
             is_dumb: true,
+            place: Rc::default(),
+            kept,
         }
     }
 
@@ -89,7 +108,7 @@ impl Printer {
     }
 
     /// Returns an empty text for an answer.
-    pub fn out<'c>(&self, context: &'c Context) -> Out<'c> {
+    pub fn out<'c>(&'c self, context: &'c Context) -> Out<'c> {
         Out {
             result: String::new(),
             remark: String::new(),
@@ -99,6 +118,7 @@ impl Printer {
             is_for_a_person: self.out_is_terminal,
             columns: size_of(&io::stdout()).0,
             context,
+            place: &self.place,
         }
     }
 
@@ -111,7 +131,20 @@ impl Printer {
     }
 
     pub fn result(&self, text: &str) {
-        to_stdout(&harmless(text, self.out_paint));
+        self.write(&harmless(text, self.out_paint));
+    }
+
+    /// Prints an answer as JSON.
+    pub fn document(&self, answer: &impl Serialize) {
+        match &self.kept {
+            Some(kept) => kept.borrow_mut().document = json::value(answer),
+            None => self.result(&json::document(answer, false)),
+        }
+    }
+
+    fn write(&self, text: &str) {
+        progress::note_answer();
+        let _ = note_lost(self.bytes(text.as_bytes()));
     }
 
     /// Prints user data or a script: escaped on a terminal, else unchanged.
@@ -119,7 +152,7 @@ impl Printer {
         if self.out_is_terminal {
             self.result(text);
         } else {
-            to_stdout(text);
+            self.write(text);
         }
     }
 
@@ -128,7 +161,10 @@ impl Printer {
     /// # Errors
     /// The reader is gone, or the write failed.
     pub fn bytes(&self, bytes: &[u8]) -> io::Result<()> {
-        let _hidden = progress::hide();
+        if let Some(kept) = &self.kept {
+            kept.borrow_mut().text.extend_from_slice(bytes);
+            return Ok(());
+        }
         write_out(bytes)
     }
 
@@ -140,13 +176,32 @@ impl Printer {
     /// Prints talk; nothing with `--quiet` or `--json`.
     pub fn talk(&self, text: &str) {
         if !self.quiet && !self.json {
-            to_stderr(&placed(text), self.err_paint);
+            self.failure(text);
         }
     }
 
     /// Prints what must always be seen.
     pub fn failure(&self, text: &str) {
-        to_stderr(&placed(text), self.err_paint);
+        if self.kept.is_none() {
+            to_stderr(&self.place.advice(text), self.err_paint);
+        }
+    }
+
+    /// Prints what failed, in one line.
+    pub fn error(&self, error: &Error) {
+        self.failure(&words::error(error, &self.place, self.err_paint));
+    }
+
+    /// Shows what is done while it takes long.
+    pub fn show_progress(&self, context: &Context) -> Option<Showing> {
+        let interrupted = Error::interrupted(0);
+        let said = words::error(&interrupted, &self.place, self.err_paint);
+        progress::show(context, self.err_paint, said, last_words)
+    }
+
+    /// Prints a warning that must always be seen.
+    pub fn warning(&self, warning: &Warning) {
+        self.failure(&words::warning(warning, self.err_paint));
     }
 }
 
@@ -166,7 +221,7 @@ impl StdoutSink {
 
     /// Writes an incomplete UTF-8 sequence that was held back.
     pub fn finish(mut self) {
-        to_stdout(&self.escaper.finish());
+        self.printer.write(&self.escaper.finish());
     }
 }
 
@@ -202,29 +257,8 @@ fn known_size(found: Option<(terminal_size::Width, terminal_size::Height)>) -> (
     })
 }
 
-thread_local! {
-    /// What this thread prints to stdout while that is collected.
-    static COLLECTED: RefCell<Option<Vec<u8>>> = const { RefCell::new(None) };
-}
-
-/// Runs `work`, and returns with its result what it printed to stdout; what it told on stderr is
-/// dropped.
-pub fn collect<T>(work: impl FnOnce() -> T) -> (T, Vec<u8>) {
-    COLLECTED.set(Some(Vec::new()));
-    let result = work();
-    (result, COLLECTED.take().unwrap_or_default())
-}
-
 fn write_out(bytes: &[u8]) -> io::Result<()> {
-    let is_collected = COLLECTED.with_borrow_mut(|collected| {
-        collected
-            .as_mut()
-            .map(|collected| collected.extend_from_slice(bytes))
-            .is_some()
-    });
-    if is_collected {
-        return Ok(());
-    }
+    let _hidden = progress::hide();
     let mut out = io::stdout().lock();
     out.write_all(bytes).and_then(|()| out.flush())
 }
@@ -232,7 +266,6 @@ fn write_out(bytes: &[u8]) -> io::Result<()> {
 /// Writes text unchanged to stdout. A failure does not undo the command; see [`lost`].
 pub fn to_stdout(text: &str) {
     progress::note_answer();
-    let _hidden = progress::hide();
     let _ = note_lost(write_out(text.as_bytes()));
 }
 
@@ -261,9 +294,6 @@ pub fn to_stderr(text: &str, paint: Paint) {
 
 /// As [`to_stderr`], for a caller that keeps the progress line hidden.
 pub fn last_words(text: &str, paint: Paint) {
-    if COLLECTED.with_borrow(Option::is_some) {
-        return;
-    }
     let _ = io::stderr()
         .lock()
         .write_all(harmless(text, paint).as_bytes());

@@ -8,13 +8,13 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::answer::format::Paint;
-use crate::answer::{place, progress as progress_view, words};
+use crate::answer::format::{Paint, size};
+use crate::answer::words;
 use crate::base::interrupt::{Interrupt, Interrupted, Shield};
 use crate::base::mutex;
 use crate::base::progress::{Figures, Progress, WorkPhase};
-use crate::error::Error;
 use crate::ops::context::Context;
+use crate::ops::warning::warning_words::thousands;
 use crate::shell::signals;
 
 /// Time before a line is shown; shorter work gets none.
@@ -37,6 +37,8 @@ struct ProgressLine {
     progress: Progress,
     interrupt: Interrupt,
     paint: Paint,
+    /// What is said at the end by a signal.
+    interrupted: String,
     print_output: fn(&str, Paint),
     drawn: Option<VisibleLine>,
     /// Number of holders of [`Hidden`].
@@ -69,11 +71,17 @@ pub fn can_draw() -> bool {
 }
 
 /// Shows the line after a delay, if the terminal supports it. `print_output` prints to stderr.
-pub fn show(context: &Context, paint: Paint, print_output: fn(&str, Paint)) -> Option<Showing> {
+pub fn show(
+    context: &Context,
+    paint: Paint,
+    interrupted: String,
+    print_output: fn(&str, Paint),
+) -> Option<Showing> {
     let line = ProgressLine {
         progress: context.progress.clone(),
         interrupt: context.interrupt.clone(),
         paint,
+        interrupted,
         print_output,
         drawn: None,
         holds: 0,
@@ -85,11 +93,10 @@ pub fn show(context: &Context, paint: Paint, print_output: fn(&str, Paint)) -> O
     if !can_draw() || LINE.set(Mutex::new(line)).is_err() {
         return None;
     }
-    let (shield, call) = (context.interrupt.shield(), place::at_hand());
+    let shield = context.interrupt.shield();
     thread::Builder::new()
         .name("progress".into())
         .spawn(move || {
-            place::adopt(call);
             while let Some(mut line) = lock().filter(|line| !line.is_over) {
                 line.tick(Instant::now());
                 drop(line);
@@ -155,7 +162,7 @@ impl ProgressLine {
             work: None,
             _shield: self.interrupt.shield(),
         });
-        let (done, in_all) = progress_view::share_done(figures);
+        let (done, in_all) = share_done(figures);
         let work = Some((figures.phase, in_all));
         if drawn.work != work || done < drawn.bar.position() {
             drawn.work = work;
@@ -165,8 +172,8 @@ impl ProgressLine {
         }
         drawn.bar.set_position(done);
         drawn.bar.set_message(match figures.phase {
-            WorkPhase::Waiting => progress_view::waiting(&self.progress.holder(), figures.files),
-            _ => progress_view::line(figures),
+            WorkPhase::Waiting => waiting(&self.progress.holder(), figures.files),
+            _ => line(figures),
         });
         self.last = Some(figures);
     }
@@ -197,7 +204,7 @@ impl ProgressLine {
             let said = if HAS_ANSWERED.load(Ordering::Relaxed) {
                 words::interrupted(self.paint)
             } else {
-                words::error(&Error::interrupted(signal), self.paint)
+                std::mem::take(&mut self.interrupted)
             };
             (self.print_output)(&said, self.paint);
             signals::end_by(signal);
@@ -213,4 +220,103 @@ fn style(has_end: bool) -> ProgressStyle {
         "{wide_msg}"
     };
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_spinner())
+}
+
+/// Formats what is done, of how much.
+pub fn line(now: Figures) -> String {
+    let (verb, things) = words(now.phase);
+    let mut parts = Vec::new();
+    let (done, in_all) = share_done(now);
+    if in_all > 0 {
+        let percent = u128::from(done.min(in_all)) * 100 / u128::from(in_all);
+        parts.push(format!("{percent} %"));
+    }
+    if now.files > 0 || now.files_in_all > 0 {
+        parts.push(format!(
+            "{}{things}",
+            share(now.files, now.files_in_all, &thousands)
+        ));
+    }
+    if now.bytes > 0 {
+        parts.push(share(now.bytes, now.bytes_in_all, &size));
+    }
+    format!("{verb} {}", parts.join(", ")).trim_end().to_owned()
+}
+
+/// What is done, and how much there is: bytes if that is known, else files.
+fn share_done(now: Figures) -> (u64, u64) {
+    if now.bytes_in_all > 0 {
+        (now.bytes, now.bytes_in_all)
+    } else {
+        (now.files, now.files_in_all)
+    }
+}
+
+/// Formats the wait for a lock.
+fn waiting(holder: &str, seconds: u64) -> String {
+    format!("waiting for {holder}, {seconds} s")
+}
+
+fn words(phase: WorkPhase) -> (&'static str, &'static str) {
+    match phase {
+        WorkPhase::Idle => ("working", ""),
+        WorkPhase::Scanning => ("scanning", " files"),
+        WorkPhase::Reading => ("reading", " files"),
+        WorkPhase::Flushing => ("flushing", ""),
+        WorkPhase::Staging => ("staging", " files"),
+        WorkPhase::Applying => ("applying", " files"),
+        // Counts objects of the store, or restored files.
+        WorkPhase::Verifying => ("verifying", ""),
+        WorkPhase::Packing => ("packing", " objects"),
+        WorkPhase::Waiting => ("waiting", " s"),
+    }
+}
+
+/// Formats `3`, or `3/9` if the total is known; a unit that both share is written once.
+fn share(done: u64, in_all: u64, shown: &dyn Fn(u64) -> String) -> String {
+    if in_all == 0 {
+        return shown(done);
+    }
+    let (done, in_all) = (shown(done), shown(in_all));
+    match (done.split_once(' '), in_all.split_once(' ')) {
+        (Some((number, unit)), Some((_, same))) if unit == same => format!("{number}/{in_all}"),
+        _ => format!("{done}/{in_all}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn figures(phase: WorkPhase, files: (u64, u64), bytes: (u64, u64)) -> Figures {
+        Figures {
+            phase,
+            files: files.0,
+            bytes: bytes.0,
+            files_in_all: files.1,
+            bytes_in_all: bytes.1,
+        }
+    }
+
+    #[test]
+    fn what_is_done_is_shown_of_how_much() {
+        let mib = 1 << 20;
+        for (now, shown) in [
+            (
+                figures(WorkPhase::Scanning, (31_000, 0), (0, 0)),
+                "scanning 31,000 files",
+            ),
+            (figures(WorkPhase::Flushing, (0, 0), (0, 0)), "flushing"),
+            (
+                figures(WorkPhase::Reading, (20, 500), (200 * mib, 900 * mib)),
+                "reading 22 %, 20/500 files, 200.0/900.0 MiB",
+            ),
+            (
+                figures(WorkPhase::Verifying, (7, 7), (70, 70)),
+                "verifying 100 %, 7/7, 70/70 B",
+            ),
+        ] {
+            assert_eq!(line(now), shown);
+        }
+    }
 }

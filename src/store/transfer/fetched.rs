@@ -55,6 +55,21 @@ impl Store {
         fetched.checkpoints.find(id).map(Cow::into_owned)
     }
 
+    /// Adds what a directory was restored to from a remote.
+    pub(in crate::store) fn know_fetched(&self, line: &mut Line) {
+        line.find_elsewhere(|missing| {
+            let remotes = remotes::read(self.layout()).unwrap_or_default();
+            let fetched = remotes
+                .iter()
+                .filter_map(|one| self.fetched(&one.name).ok());
+            let found = |one: FetchedCheckpoints| {
+                let found = missing.iter().filter_map(|id| one.checkpoints.find(*id));
+                found.map(Cow::into_owned).collect::<Vec<_>>()
+            };
+            fetched.flat_map(found).collect()
+        });
+    }
+
     /// Returns the remote that has a checkpoint, and what was fetched from it.
     pub fn fetched_with(&self, id: ObjectId) -> Option<(String, FetchedCheckpoints)> {
         let remotes = remotes::read(self.layout()).unwrap_or_default();

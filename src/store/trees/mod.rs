@@ -4,6 +4,7 @@ pub mod convert;
 pub mod database_tree;
 pub mod digest;
 pub mod meta_tree;
+pub mod mode_changes;
 pub mod tree_codec;
 pub mod tree_extent;
 pub mod tree_memo;

@@ -5,12 +5,11 @@ use serde::{Serialize, Serializer};
 
 use crate::base::cut_list::one_of;
 use crate::base::text::{escape, escape_line};
-use crate::error::sentence::CommandWords;
+use crate::error::sentence::{CommandWords, Sentence};
 use crate::error::{Choice, Error};
 use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::workflow::Workflow;
-use crate::workflow::words::labels::{Label, choose_for_file};
-use crate::workflow::words::run_error::RunError;
+use crate::workflow::words::{listed, malformed};
 
 /// One file that is malformed, and was left as it is.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -38,28 +37,37 @@ impl Conflict {
         self.error().to_string()
     }
 
-    fn error(&self) -> RunError {
+    fn error(&self) -> Error {
         let first = self.findings.first().map(in_words).unwrap_or_default();
-        RunError::StateFileMalformed {
-            path: self.path.clone(),
-            flaws: one_of(first, self.findings.len()),
-        }
+        let flaws = one_of(first, self.findings.len());
+        let what = format!("State file is malformed: {}: {flaws}", self.path);
+        malformed("state_file_malformed", what)
     }
 
     /// Returns the error for a command that needs this file.
     pub fn problem(&self, workflow: Option<&Workflow>) -> Error {
-        let answers = match &self.run {
-            Some(_) => vec![("state", Label::State), ("none", Label::NeitherNorRun)],
-            None => vec![("none", Label::Neither)],
+        let answers: &[(&str, &str)] = match &self.run {
+            Some(_) => &[
+                (
+                    "state",
+                    "archive the file, and write it again from the recorded state",
+                ),
+                ("none", "archive the file and its run, and start fresh"),
+            ],
+            None => &[("none", "archive the file, and start fresh")],
         };
-        let choice = |(key, label): (&str, Label)| Choice {
-            key: key.to_owned(),
-            label: label.to_string(),
+        let choice = |(key, label): &(&str, &str)| Choice {
+            key: (*key).to_owned(),
+            label: (*label).to_owned(),
             command: CommandWords::new(["workflow", "recover", &self.path, "--take", key]),
         };
-        let options: Vec<Choice> = answers.into_iter().map(choice).collect();
-        let hint = choose_for_file(&self.path, &options);
-        let mut problem = Error::from(self.error()).next(hint).with_options(options);
+        let options: Vec<Choice> = answers.iter().map(choice).collect();
+        let hint = Sentence::new(
+            "the file was not changed, and 'checkpoint workflow recover {} -n' shows it; fix it, or choose: ",
+            &[&self.path],
+        );
+        let hint = hint.then_sentence(listed(&options, options.len()));
+        let mut problem = self.error().next(hint).with_options(options);
         problem.run_details().detail = serde_json::to_value(self).ok();
         match workflow {
             Some(workflow) => problem.with_state(workflow),

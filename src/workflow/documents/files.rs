@@ -16,7 +16,7 @@ use crate::workflow::profiles::{dispatch, phases, pipeline, registry};
 use crate::workflow::rules::profile::{EXECUTION_FILE, PHASE_FILE, Profile};
 use crate::workflow::rules::status::RunStatus;
 use crate::workflow::rules::workflow::Workflow;
-use crate::workflow::words::run_error::RunError;
+use crate::workflow::words;
 use crate::worktree::files::replace_known::{remove_known, replace_known};
 use crate::worktree::files::state_file;
 use crate::worktree::tree_handle::WorkTree;
@@ -43,9 +43,7 @@ pub fn write(context: &Context, next: &Workflow, known: &[&BTreeMap<String, Valu
     if next.profiles.is_empty() {
         return Ok(());
     }
-    let moved_on = || RunError::MovedOn {
-        run: next.id.clone(),
-    };
+    let moved_on = || words::moved_on(&next.id);
     let work = WorkTree::open_root(&context.root)?;
     for (path, value) in of_run(next) {
         let bytes = state_file::read(&work, &rel(path))?;
@@ -63,10 +61,10 @@ pub fn write(context: &Context, next: &Workflow, known: &[&BTreeMap<String, Valu
             (_, Some(present)) if known.iter().any(|all| all.get(path) == Some(present)) => {
                 bytes.as_deref()
             }
-            _ => return Err(moved_on().into()),
+            _ => return Err(moved_on()),
         };
         if !replace_known(&work, &rel(path), replaced, render(value).as_bytes())? {
-            return Err(moved_on().into());
+            return Err(moved_on());
         }
     }
     Ok(())

@@ -14,14 +14,12 @@ use crate::workflow::documents::{OnDisk, in_place, open_root, read_value, rel};
 use crate::workflow::engine::runs::{Run, Runs, free_id};
 use crate::workflow::engine::work::{StepOptions, Work};
 use crate::workflow::profiles::{dispatch, registry};
-use crate::workflow::rules::event::Event;
+use crate::workflow::rules::change::Change;
 use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::profile::{EXECUTION_FILE, Profile};
 use crate::workflow::rules::status::RunStatus;
 use crate::workflow::rules::workflow::Workflow;
-use crate::workflow::words::flaw::Flaw;
-use crate::workflow::words::reasons::EndReason;
-use crate::workflow::words::run_error::RunError;
+use crate::workflow::words;
 use crate::worktree::tree_handle::WorkTree;
 
 /// Actor in the log for edits of a file.
@@ -66,7 +64,7 @@ pub fn no_workflow(context: &Context) -> Error {
     if !context.root.exists() {
         return context.no_store();
     }
-    RunError::NoWorkflow.into()
+    words::no_workflow()
 }
 
 /// For read-only commands: locks the store only if there is something to record. `None` without a
@@ -143,7 +141,7 @@ fn pass(
         };
         if let Some(why) = gone {
             files::put_all_aside(context, workflow, Leaving::Archived)?;
-            archive(work, run, &why)?;
+            archive(work, run, why)?;
             work.trim_archives();
         } else {
             files::finish(context, workflow)?;
@@ -171,7 +169,7 @@ fn judge<'r>(runs: &'r Runs, file: &'r OnDisk) -> Verdict<'r> {
     let value = match &file.read {
         Ok(value) => value,
         Err(why) => {
-            let findings = vec![Flaw::NoJson(why.clone()).at("")];
+            let findings = vec![Finding::new("no_json", "", why.clone())];
             return Verdict::Malformed(malformed(file, owner, findings));
         }
     };
@@ -212,7 +210,7 @@ fn malformed(file: &OnDisk, run: Option<&Run>, findings: Vec<Finding>) -> Confli
 }
 
 /// Tells how the file of an open run has gone, if it has.
-fn removed(work: &WorkTree, workflow: &Workflow) -> Option<EndReason> {
+fn removed(work: &WorkTree, workflow: &Workflow) -> Option<String> {
     // A link or a directory in place of the file is there, too.
     let is_there = |path: &str| !matches!(work.stat(&rel(path)), Ok(None));
     let mut paths = files::of_run(workflow).map(|(path, _)| path);
@@ -220,9 +218,9 @@ fn removed(work: &WorkTree, workflow: &Workflow) -> Option<EndReason> {
     let gone = gone.filter(|_| workflow.status.is_open())?.clone();
     let failed = registry::failed_path(&gone);
     Some(if failed.is_some_and(|failed| is_there(&failed)) {
-        EndReason::PutAside(gone)
+        format!("{gone} was archived by hand")
     } else {
-        EndReason::Removed(gone)
+        format!("{gone} was removed by hand")
     })
 }
 
@@ -237,10 +235,10 @@ fn adopt(work: &mut Work<'_>, file: &OnDisk, run: &Run, value: &Value) -> Result
     Ok(None)
 }
 
-fn event(verb: &str, file: &OnDisk) -> Event {
-    Event {
+fn event(verb: &str, file: &OnDisk) -> Change {
+    Change {
         note: Some(file.path.clone()),
-        ..Event::new(verb, BY_HAND)
+        ..Change::new(verb, BY_HAND)
     }
 }
 
@@ -266,7 +264,7 @@ fn begin(
         for (path, _) in files::of_run(&run.workflow).filter(is_left) {
             files::put_aside(context, path, Some(&run.workflow.id))?;
         }
-        archive(work, run, &EndReason::Replaced(file.path.clone()))?;
+        archive(work, run, format!("{} was replaced by hand", file.path))?;
     }
     let all = Runs::all(work.store())?;
     let is_it = |run: &&Run| {
@@ -287,9 +285,8 @@ fn begin(
     Ok(None)
 }
 
-fn archive(work: &mut Work<'_>, run: &Run, why: &EndReason) -> Result<()> {
+fn archive(work: &mut Work<'_>, run: &Run, why: String) -> Result<()> {
     if let Some(id) = work.session.locked.archive_workflow(&run.workflow.id)? {
-        let why = why.to_string();
         warn(work.context, RunWarning::PutAside { id, why });
     }
     Ok(())

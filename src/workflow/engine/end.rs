@@ -8,13 +8,12 @@ use crate::ops::warning::run_warning::RunWarning;
 use crate::workflow::documents::files::Leaving::{Archived, Deleted, Expired};
 use crate::workflow::documents::files::{self, USUAL_ARCHIVES, drop_old_archives};
 use crate::workflow::documents::sync::require_store;
-use crate::workflow::engine::runs::Runs;
+use crate::workflow::engine::runs::{Run, Runs};
 use crate::workflow::engine::transact::{choose, with_store};
 use crate::workflow::engine::work::{StepOptions, Work};
 use crate::workflow::rules::profile::Profile;
 use crate::workflow::rules::status::RunStatus;
 use crate::workflow::rules::workflow::Workflow;
-use crate::workflow::words::reasons::{EXPIRING, EndReason};
 
 /// Default age in milliseconds at which a cleanup archives open runs.
 const USUAL_MAX_AGE_MS: i64 = 7 * DAY_MS;
@@ -96,11 +95,26 @@ pub fn end(
                 .archived
                 .extend(work.session.locked.archive_workflow(run.id())?);
         }
+        work.session.warnings.extend(unfinished(&run));
         if !is_deleted {
             outcome.removed_folders = drop_old_archives(context, &store, USUAL_ARCHIVES, false)?;
         }
         Ok(outcome)
     })
+}
+
+/// Names the phases of a live run that have not ended.
+fn unfinished(run: &Run) -> Option<Warning> {
+    let (id, phases) = (run.id().to_owned(), &run.workflow);
+    let under_way = phases.running().count();
+    let pending = phases.remaining().count();
+    let is_open = run.is_live() && phases.status.is_open() && under_way + pending > 0;
+    let unfinished = RunWarning::Unfinished {
+        id,
+        under_way,
+        pending,
+    };
+    is_open.then_some(unfinished.into())
 }
 
 /// Archive old runs, and clean up those that failed long ago
@@ -157,7 +171,7 @@ pub fn cleanup(context: &Context, options: CleanupOptions) -> Result<(EndOutcome
 /// Archives expired runs of the registry, as its readers expect when a run begins; or warns.
 pub fn expire(work: &mut Work<'_>) {
     let expired = expire_registry(work);
-    work.warn_of(EXPIRING, expired);
+    work.warn_of("archiving what is too old", expired);
 }
 
 fn expire_registry(work: &mut Work<'_>) -> Result<()> {
@@ -172,7 +186,7 @@ fn expire_registry(work: &mut Work<'_>) -> Result<()> {
             let days = context.now_ms.saturating_sub(workflow.updated_ms) / DAY_MS;
             work.warn(RunWarning::PutAside {
                 id: workflow.id.clone(),
-                why: EndReason::Idle { days }.to_string(),
+                why: format!("nothing happened in it for {days} days"),
             });
         }
     }

@@ -29,9 +29,7 @@ use crate::workflow::profiles::{dispatch, pipeline, registry};
 use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::profile::{self, Profile};
 use crate::workflow::rules::workflow::Workflow;
-use crate::workflow::words::flaw::Flaw;
-use crate::workflow::words::input_error::InputError;
-use crate::workflow::words::run_error::RunError;
+use crate::workflow::words::{self, no_such_workflow};
 
 /// Maximum number of runs in a message.
 const LISTED_RUNS: usize = 10;
@@ -79,13 +77,11 @@ pub fn import(
     let document = |known| Some(document_of_state(context, options, kind?, &value, known));
     let wrapped = document(None);
     let profile = match &options.profile {
-        Some(word) => Some(
-            word.parse()
-                .map_err(|_| InputError::Profile(word.clone()))?,
-        ),
+        Some(word) => Some(word.parse().map_err(|_| words::no_profile(word))?),
         None => found.or(kind.map(|_| Profile::Registry)),
     };
-    let profile = profile.ok_or_else(|| malformed(&[Flaw::UnknownFormatAndType.at("")]))?;
+    let unknown = || unreadable("unknown_format", "unknown format; --type names the format");
+    let profile = profile.ok_or_else(unknown)?;
     let root = context.root.path().display().to_string();
     let whole = wrapped.as_ref().unwrap_or(&value);
     let mut next = begun(context, profile, whole)?;
@@ -214,18 +210,26 @@ fn document_of_state(
 pub fn status_of_document(context: &Context, bytes: &[u8]) -> Result<(Status, Vec<Warning>)> {
     let value = parsed(bytes)?;
     let profile = dispatch::profile_of_document(&value)
-        .ok_or_else(|| malformed(&[Flaw::UnknownFormat.at("")]))?;
+        .ok_or_else(|| unreadable("unknown_format", "unknown format"))?;
     let workflow = begun(context, profile, &value)?;
     Ok((report::of_state(context, workflow)?, Vec::new()))
 }
 
 fn parsed(bytes: &[u8]) -> Result<Value> {
-    parse(bytes).map_err(|why| malformed(&[Flaw::NoJson(why.to_string()).at("")]))
+    parse(bytes).map_err(|why| unreadable("no_json", why.to_string()))
+}
+
+fn unreadable(code: &'static str, what: impl Into<String>) -> Error {
+    malformed(&[Finding::new(code, "", what)])
 }
 
 fn malformed(findings: &[Finding]) -> Error {
     let flaws = conflict::joined(findings);
-    let mut problem = Error::from(RunError::DocumentMalformed { flaws });
+    let mut problem = words::malformed(
+        "document_malformed",
+        format!("State file is malformed: {flaws}"),
+    )
+    .advise("nothing was recorded; fix the document");
     problem.run_details().detail = Some(json!({"findings": findings}));
     problem
 }
@@ -284,7 +288,7 @@ fn document_of(context: &Context, store: &Store, options: &ExportOptions) -> Res
     if runs.runs.is_empty() && !here.is_empty() {
         let wanted = [options.kind.as_deref(), project];
         let wanted: Vec<&str> = wanted.into_iter().flatten().collect();
-        let problem = Error::from(RunError::NoSuchWorkflow(wanted.join("_")));
+        let problem = no_such_workflow(&wanted.join("_"));
         let hint = Sentence::text(format!("known here: {}", and_more(&here, LISTED_RUNS)));
         return Err(problem.next(hint));
     }
@@ -301,7 +305,8 @@ fn document_of(context: &Context, store: &Store, options: &ExportOptions) -> Res
         "state" => Ok(serde_json::to_value(workflow).unwrap_or_default()),
         "plan" => Ok(plan::to_document(workflow)),
         word => {
-            let unknown = |_| InputError::Format(word.to_owned());
+            let formats = "phases, pipeline, registry, plan or state";
+            let unknown = |_| Error::usage(format!("'{word}' is not a format: {formats}"));
             let profile = word.parse().map_err(unknown)?;
             let root = context.root.path().display().to_string();
             let documents = dispatch::export(workflow, profile, &root);

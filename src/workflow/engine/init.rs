@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use crate::base::json::parse;
+use crate::error::sentence::Sentence;
 use crate::error::{Error, Result};
 use crate::model::run_id;
 use crate::ops::context::Context;
@@ -22,9 +23,7 @@ use crate::workflow::profiles::dispatch;
 use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::profile::Profile;
 use crate::workflow::rules::workflow::Workflow;
-use crate::workflow::words::input_error::InputError;
-use crate::workflow::words::reasons::EndReason;
-use crate::workflow::words::run_error::RunError;
+use crate::workflow::words::{no_profile, refused};
 use crate::worktree::git::git_head;
 
 const USUAL_KIND: &str = "workflow";
@@ -80,12 +79,18 @@ pub fn init(
         let mut open = runs.runs.iter().filter(|run| run.workflow.status.is_open());
         let same = open.find(|run| options.id.is_none() && is_same(&run.workflow, &workflow));
         if let Some(run) = same {
-            return Err(in_way(run, RunError::SameTask));
+            let mut error = in_way(run, "is open and has the same task");
+            error.next = error
+                .next
+                .take()
+                .map(|next| next.then("; --id starts another beside it"));
+            return Err(error);
         }
         let wanted = workflow.id.clone();
         workflow.id = free_id(&store, &wanted)?;
         if options.id.is_some() && workflow.id != wanted {
-            return Err(RunError::WorkflowExists(wanted).into());
+            let what = format!("workflow {wanted} already exists");
+            return Err(refused("workflow_exists", what).advise("give another --id"));
         }
         // In the registry each run has a file of its own.
         let is_in_way = |path: &str| {
@@ -114,7 +119,7 @@ pub fn init(
 pub fn make_room(work: &mut Work<'_>, runs: &Runs, workflow: &Workflow) -> Result<()> {
     for run in runs.in_the_way(workflow) {
         if run.workflow.status.is_open() {
-            return Err(in_way(run, RunError::OpenInSameFile));
+            return Err(in_way(run, "is open and keeps its state in the same file"));
         }
         files::put_all_aside(work.context, &run.workflow, Leaving::Archived)?;
         work.session.locked.archive_workflow(&run.workflow.id)?;
@@ -140,8 +145,12 @@ fn is_same(one: &Workflow, other: &Workflow) -> bool {
             || (phases(one) == phases(other) && one.profiles == other.profiles))
 }
 
-fn in_way(run: &Run, error: impl FnOnce(String) -> RunError) -> Error {
-    Error::from(error(run.workflow.named().to_owned())).with_state(&run.workflow)
+fn in_way(run: &Run, why: &str) -> Error {
+    let id = run.workflow.named();
+    let goes_on = "'checkpoint workflow resume {}' continues it, 'checkpoint workflow end {} --abandon' ends it";
+    refused("workflow_open", format!("workflow {id} {why}"))
+        .next(Sentence::new(goes_on, &[&id, &id]))
+        .with_state(&run.workflow)
 }
 
 fn planned(context: &Context, options: &InitOptions, plan: Option<&[u8]>) -> Result<Workflow> {
@@ -150,7 +159,10 @@ fn planned(context: &Context, options: &InitOptions, plan: Option<&[u8]>) -> Res
         .file_name()
         .map(|name| name.to_string_lossy().into_owned())
         .unwrap_or_default();
-    let mut plan = plan.map(parse).transpose().map_err(InputError::PlanText)?;
+    let mut plan = plan
+        .map(parse)
+        .transpose()
+        .map_err(|why| Error::usage(format!("the plan is not valid JSON: {why}")))?;
     let mut said = |key, given: &Option<String>| field_of_run(plan.as_mut(), key, given.as_ref());
     let project = said("project", &options.project).unwrap_or(named);
     let preset = || options.preset.clone();
@@ -163,14 +175,14 @@ fn planned(context: &Context, options: &InitOptions, plan: Option<&[u8]>) -> Res
         .clone()
         .unwrap_or_else(|| run_id::make(&kind, &project, context.now_ms));
     if !run_id::is_legal(&id) {
-        return Err(InputError::RunId(id).into());
+        let legal = "use at most 120 letters, digits, '_', '-' and '.'";
+        return Err(Error::usage(format!("'{id}' is not a valid id: {legal}")));
     }
     let mut workflow = Workflow::new(id, kind, project, context.now_ms);
     workflow.description = description.unwrap_or_default();
     workflow.context.branch = branch.or_else(|| git_head::read(root)?.branch);
     for word in options.profiles.iter().flat_map(|list| list.split(',')) {
-        let unknown = |_| InputError::Profile(word.to_owned());
-        let profile = word.trim().parse().map_err(unknown)?;
+        let profile = word.trim().parse().map_err(|_| no_profile(word))?;
         if !workflow.profiles.contains(&profile) {
             workflow.profiles.push(profile);
         }
@@ -195,11 +207,15 @@ fn field_of_run(plan: Option<&mut Value>, key: &str, given: Option<&String>) -> 
 
 /// Adds the phases of the preset, the plan document and the arguments, and checks them.
 fn plan_phases(workflow: &mut Workflow, options: &InitOptions, plan: Option<Value>) -> Result<()> {
-    let plan_error = |findings: Vec<Finding>| InputError::Plan {
-        flaws: conflict::joined(&findings),
+    let plan_error = |findings: Vec<Finding>| {
+        Error::usage(format!(
+            "the plan is invalid: {}",
+            conflict::joined(&findings)
+        ))
     };
     if let Some(name) = &options.preset {
-        workflow.phases = plan::preset(name).ok_or_else(|| InputError::Preset(name.clone()))?;
+        workflow.phases = plan::preset(name)
+            .ok_or_else(|| Error::usage(format!("'{name}' is not a preset: dotagent")))?;
     }
     if let Some(value) = plan {
         workflow
@@ -209,18 +225,18 @@ fn plan_phases(workflow: &mut Workflow, options: &InitOptions, plan: Option<Valu
         workflow.documents.insert(plan::PLAN.to_owned(), value);
     }
     for words in &options.phases {
-        let phase = plan::from_words(words).map_err(|finding| InputError::Phase {
-            given: words.clone(),
-            flaw: finding.what,
-        })?;
+        let phase = plan::from_words(words)
+            .map_err(|found| Error::usage(format!("--phase '{words}': {}", found.what)))?;
         workflow.phases.push(phase);
     }
     let findings = plan::check(&workflow.phases);
     if !findings.is_empty() {
-        return Err(plan_error(findings).into());
+        return Err(plan_error(findings));
     }
     if workflow.phases.is_empty() {
-        return Err(InputError::NoPhases.into());
+        return Err(Error::usage(
+            "a workflow needs phases: give --plan, --preset or --phase",
+        ));
     }
     Ok(())
 }
@@ -234,7 +250,7 @@ pub fn start_fresh(work: &mut Work<'_>, run: &Run) -> Result<StepOutcome> {
     let old = &run.workflow;
     let wanted = run_id::make(&old.kind, &old.project, work.context.now_ms);
     let next = fresh_copy(old, free_id(work.store(), &wanted)?, work.context.now_ms);
-    work.abandon(run, &EndReason::StartedFresh.to_string())?;
+    work.abandon(run, "started fresh")?;
     let event = work.event("init", Some(old.id.clone()));
     work.record(None, next, event)
 }

@@ -8,7 +8,6 @@ pub mod phase;
 pub mod recover;
 pub mod report;
 pub mod resume;
-pub mod resume_questions;
 pub mod rewind;
 pub mod run_json;
 pub mod runs;

@@ -3,6 +3,9 @@
 
 use std::ops::RangeInclusive;
 
+use serde_json::Value;
+
+use crate::base::json::parse;
 use crate::base::text::escape;
 use crate::error::{Code, Error, Result};
 use crate::model::checkpoint::retention::Evicted;
@@ -22,18 +25,14 @@ use crate::workflow::engine::report;
 use crate::workflow::engine::runs::Run;
 use crate::workflow::engine::transact::{choose, step, with_run};
 use crate::workflow::engine::work::{StepOptions, StepOutcome, Work};
-use crate::workflow::rules::change::{Change, Finish, PhaseChange, Start, phases};
+use crate::workflow::rules::change::{Change, Given};
 use crate::workflow::rules::mini_commit::{
     mini_commit_due, mini_commit_message, project_commit_due,
 };
 use crate::workflow::rules::profile::Profile;
-use crate::workflow::rules::recover;
 use crate::workflow::rules::status::PhaseStatus;
 use crate::workflow::rules::workflow::{MiniCommit, Workflow};
-use crate::workflow::words::reasons::{
-    MINI_COMMIT, NOTING_NEW_FILES, phase_under_way, too_many_files,
-};
-use crate::workflow::words::run_error::RunError;
+use crate::workflow::words::refused;
 use crate::worktree::git::git_head;
 
 /// Hex digits of an abbreviated commit id.
@@ -41,6 +40,102 @@ const SHORT_SHA: usize = 7;
 
 /// Maximum number of new files recorded for one phase; more would not help a new session.
 const MOST_NEW_FILES: usize = 50;
+
+/// Start a phase, with a checkpoint of the files before it
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct Start {
+    /// Phase [default: the next one]
+    pub phase: Option<String>,
+    /// Start it despite open dependencies or shared files
+    #[arg(long)]
+    pub force: bool,
+    /// Make no checkpoint
+    #[arg(long)]
+    pub no_snapshot: bool,
+}
+
+/// End a phase, with a checkpoint of the files after it
+///
+/// In the profile 'pipeline' every third phase is followed by a checkpoint of its own.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct Finish {
+    /// Phase [default: the only one under way]
+    pub phase: Option<String>,
+    /// Commit made in the phase [default: HEAD, if it moved]
+    #[arg(long = "commit", value_name = "SHA")]
+    pub commit_sha: Option<String>,
+    /// File made or changed in the phase (repeatable)
+    #[arg(long = "file", value_name = "PATH")]
+    pub files: Vec<String>,
+    /// Decision made in the phase (repeatable)
+    #[arg(long = "decision", value_name = "TEXT")]
+    pub decisions: Vec<String>,
+    /// End it despite missing outputs and open tasks
+    #[arg(long)]
+    pub force: bool,
+    /// Make no checkpoint
+    #[arg(long)]
+    pub no_snapshot: bool,
+    /// After every third phase, also commit everything in the project's own repository
+    #[arg(long)]
+    pub project_git: bool,
+}
+
+/// Record what a new session should know
+#[derive(Clone, Debug, Default, clap::Args)]
+#[group(id = "noted", multiple = true)]
+pub struct Note {
+    /// Decision (repeatable)
+    #[arg(long = "decision", value_name = "TEXT")]
+    pub decisions: Vec<String>,
+    /// File made or changed (repeatable)
+    #[arg(long = "file", value_name = "PATH")]
+    pub files: Vec<String>,
+    /// Key of the run or of its free state, with JSON or plain text; null removes it (repeatable)
+    #[arg(long, value_name = "KEY=VALUE", value_parser = pair)]
+    pub set: Vec<(String, Value)>,
+    /// The run was interrupted, for this reason
+    #[arg(long, value_name = "REASON", num_args = 0..=1, require_equals = true)]
+    #[arg(default_missing_value = "interrupted")]
+    pub interrupted: Option<String>,
+}
+
+/// Reads `KEY=VALUE`. Other text than JSON is taken as is, to spare the user a second level of
+/// quotes.
+fn pair(typed: &str) -> Result<(String, Value)> {
+    let unlike = || Error::usage(format!("'{typed}' is not KEY=VALUE"));
+    let (key, value) = typed.split_once('=').ok_or_else(unlike)?;
+    let value = parse(value.as_bytes()).unwrap_or_else(|_| Value::from(value));
+    Ok((key.to_owned(), value))
+}
+
+impl From<Note> for Change {
+    fn from(note: Note) -> Self {
+        let keys: Vec<&str> = note.set.iter().map(|(key, _)| key.as_str()).collect();
+        let keys = keys.join(", ");
+        let change = match note.interrupted {
+            Some(reason) => Change::new("interrupt", "").noting(reason),
+            None => Change::new("note", "").noting(keys),
+        };
+        let given = Given {
+            decisions: note.decisions,
+            files: note.files,
+            set: note.set,
+            ..Given::default()
+        };
+        change.with(given)
+    }
+}
+
+impl Start {
+    pub fn change(&self) -> Change {
+        let given = Given {
+            force: self.force,
+            ..Given::default()
+        };
+        Change::of_phase("start", self.phase.as_deref()).with(given)
+    }
+}
 
 /// What came of the checkpoint that a transition asks for.
 #[derive(Default)]
@@ -76,10 +171,10 @@ pub fn start_in(
     begin: &Start,
 ) -> Result<StepOutcome> {
     let context = work.context;
-    let change = |begin: Start| Change::Phase(PhaseChange::Start(begin));
+    let mut change = begin.change();
     // Check the rules before any checkpoint is made.
-    run.workflow.after(&change(begin.clone()), context.now_ms)?;
-    let id = phases::to_start(&run.workflow, begin.phase.as_deref())?;
+    run.workflow.after(&change, context.now_ms)?;
+    let id = run.workflow.phase_of(&change)?;
     let reason = format!("pre-{id}");
     let beside = run
         .workflow
@@ -87,17 +182,18 @@ pub fn start_in(
         .find(|other| other.id != id && other.status == PhaseStatus::InProgress);
     let made = match beside {
         _ if begin.no_snapshot => RunCheckpoint::default(),
-        Some(other) => left_out(work, &reason, phase_under_way(&escape(&other.id))),
+        Some(other) => left_out(
+            work,
+            &reason,
+            format!("phase {} is under way beside it", escape(&other.id)),
+        ),
         None => phase_checkpoint(work, run, &reason, DedupPolicy::Never)?,
     };
-    let begin = Start {
-        phase: Some(id),
-        before: made.id.map(ObjectId::to_hex),
-        head: git_head::read(context.root.path()).and_then(|head| head.commit),
-        ..begin.clone()
-    };
+    change.phase = Some(id);
+    change.checkpoints = made.id.map(ObjectId::to_hex).into_iter().collect();
+    change.given.commit = git_head::read(context.root.path()).and_then(|head| head.commit);
     let run = reread(work, options, run)?;
-    let mut outcome = work.change(&run, &change(begin))?;
+    let mut outcome = work.change(&run, &change)?;
     outcome.evicted = made.evicted;
     Ok(outcome)
 }
@@ -112,30 +208,30 @@ pub fn done(
     typed: &Finish,
 ) -> Result<(StepOutcome, Vec<Warning>)> {
     with_run(context, options, |work, run| {
-        let change = |finish: Finish| Change::Phase(PhaseChange::Done(finish));
-        let mut finish = observed(context, typed, &run.workflow)?;
-        run.workflow
-            .after(&change(finish.clone()), context.now_ms)?;
-        let reason = format!("post-{}", finish.phase.as_deref().unwrap_or_default());
-        let made = if finish.no_snapshot {
+        let mut change = observed(context, typed, &run.workflow)?;
+        run.workflow.after(&change, context.now_ms)?;
+        let id = change.phase.clone().unwrap_or_default();
+        let made = if typed.no_snapshot {
             RunCheckpoint::default()
         } else {
+            let reason = format!("post-{id}");
             phase_checkpoint(work, &run, &reason, DedupPolicy::Always)?
         };
-        finish.after = made.id.map(ObjectId::to_hex);
+        change.checkpoints = made.id.map(ObjectId::to_hex).into_iter().collect();
         let is_pipeline = run.workflow.profiles.contains(&Profile::Pipeline);
-        if finish.files.is_empty() && is_pipeline {
-            let files = new_files(work.store(), &run.workflow, &finish);
-            finish.files = work.warn_of(NOTING_NEW_FILES, files).unwrap_or_default();
+        if typed.files.is_empty() && is_pipeline {
+            let files = new_files(work.store(), &run.workflow, &change);
+            let files = work.warn_of("noting which files are new", files);
+            change.given.files = files.unwrap_or_default();
         }
         let run = reread(work, options, &run)?;
-        let mut outcome = work.change(&run, &change(finish))?;
+        let mut outcome = work.change(&run, &change)?;
         outcome.evicted = made.evicted;
         if is_pipeline && !typed.no_snapshot {
             match mini_checkpoint(work, &mut outcome) {
                 // A hold delays it until the next phase is done.
                 Err(e) if e.code == Code::HELD => {}
-                done => drop(work.warn_of(MINI_COMMIT, done)),
+                done => drop(work.warn_of("making the checkpoint of every third phase", done)),
             }
         }
         Ok(outcome)
@@ -162,11 +258,21 @@ fn mini_commit(
     checkpoint: Option<String>,
     commit: Option<String>,
 ) -> Change {
-    Change::MiniCommit(MiniCommit {
+    let checkpoints = checkpoint.iter().cloned().collect();
+    let made = MiniCommit {
         completed: *range.end(),
         checkpoint,
         commit,
-    })
+    };
+    let given = Given {
+        mini_commit: Some(made),
+        ..Given::default()
+    };
+    Change {
+        checkpoints,
+        given,
+        ..Change::new("mini-commit", "")
+    }
 }
 
 /// Checks that a commit in the project is due once another phase is done, and possible there.
@@ -180,14 +286,18 @@ pub fn will_commit(context: &Context, options: &StepOptions) -> Result<bool> {
     }
     match git_head::under_way(context.root.path()) {
         Ok(None) => Ok(true),
-        Ok(Some(operation)) => Err(RunError::GitUnderWay {
-            operation: operation.to_string(),
+        Ok(Some(operation)) => {
+            let what = format!(
+                "{operation} is in progress in the project's repository; nothing was changed"
+            );
+            Err(refused("no_commit", what).advise("finish it with git first"))
         }
-        .into()),
-        Err(why) => Err(RunError::NoRepository {
-            why: why.to_string(),
+        Err(why) => {
+            let what =
+                format!("the project has no repository to commit to: {why}; nothing was changed");
+            Err(refused("no_commit", what)
+                .advise("'checkpoint phase done' ends the phase without it"))
         }
-        .into()),
     }
 }
 
@@ -285,11 +395,11 @@ fn left_out(work: &mut Work<'_>, reason: &str, why: String) -> RunCheckpoint {
 }
 
 /// Returns files created during the phase, as far as the checkpoints around it show.
-fn new_files(store: &Store, workflow: &Workflow, finish: &Finish) -> Result<Vec<String>> {
-    let phase = finish.phase.as_deref().and_then(|id| workflow.phase(id));
+fn new_files(store: &Store, workflow: &Workflow, done: &Change) -> Result<Vec<String>> {
+    let phase = done.phase.as_deref().and_then(|id| workflow.phase(id));
     let ids = [
         phase.and_then(|phase| phase.before.as_deref()),
-        finish.after.as_deref(),
+        done.checkpoints.first().map(String::as_str),
     ];
     let [Some(before), Some(after)] = ids.map(|id| ObjectId::from_hex(id?)) else {
         return Ok(Vec::new());
@@ -307,31 +417,34 @@ fn new_files(store: &Store, workflow: &Workflow, finish: &Finish) -> Result<Vec<
         .filter_map(|new| String::from_utf8(new.path.as_bytes().to_vec()).ok())
         .collect();
     if files.len() > MOST_NEW_FILES {
-        return Err(Error::unexpected(too_many_files(files.len())));
+        return Err(Error::unexpected(format!(
+            "{} are too many; name those that matter with --file",
+            files.len()
+        )));
     }
     Ok(files)
 }
 
-/// Adds what is seen of the files to what was typed.
-fn observed(context: &Context, typed: &Finish, workflow: &Workflow) -> Result<Finish> {
-    let id = phases::under_way_id(workflow, typed.phase.as_deref())?;
-    let observations = observe(context, workflow)?;
-    let phase = workflow.phase(&id);
+/// Returns the change that was typed, with what is seen of the files.
+fn observed(context: &Context, typed: &Finish, workflow: &Workflow) -> Result<Change> {
+    let change = Change::of_phase("done", typed.phase.as_deref());
+    let id = workflow.phase_of(&change)?;
+    let was = workflow.phase(&id).and_then(|phase| phase.head.as_ref());
     let head = git_head::read(context.root.path()).and_then(|head| head.commit);
-    let was = phase.and_then(|phase| phase.head.clone());
-    let moved = head.filter(|head| was.as_ref().is_some_and(|was| was != head));
-    let mut finish = Finish {
-        commit_sha: typed
-            .commit_sha
-            .clone()
-            .or_else(|| moved.map(|head| head.chars().take(SHORT_SHA).collect())),
-        ..typed.clone()
+    let moved = head.filter(|head| was.is_some_and(|was| was != head));
+    let moved = moved.map(|head| head.chars().take(SHORT_SHA).collect());
+    let given = Given {
+        force: typed.force,
+        commit: typed.commit_sha.clone().or(moved),
+        files: typed.files.clone(),
+        decisions: typed.decisions.clone(),
+        observed: observe(context, workflow)?,
+        ..Given::default()
     };
-    if let Some(phase) = phase {
-        finish.present = recover::present(phase, &observations);
-        finish.flaws = recover::flaws(phase, &observations);
-        finish.task_flaws = recover::task_flaws(workflow, phase, &observations);
-    }
-    finish.phase = Some(id);
-    Ok(finish)
+    let phase = Some(id);
+    Ok(Change {
+        phase,
+        given,
+        ..change
+    })
 }

@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::error::Result;
+use crate::error::sentence::{CommandWords, Sentence};
 use crate::ops::context::Context;
 use crate::ops::warning::Warning;
 use crate::workflow::documents::conflict::Conflict;
@@ -19,8 +20,7 @@ use crate::workflow::profiles::dispatch;
 use crate::workflow::rules::profile::{EXECUTION_FILE, PHASE_FILE, Profile};
 use crate::workflow::rules::recover;
 use crate::workflow::rules::status::RunStatus;
-use crate::workflow::words::reasons::EndReason;
-use crate::workflow::words::run_error::RunError;
+use crate::workflow::words::absent;
 
 /// Which side counts for a malformed file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -138,8 +138,10 @@ pub fn resolve_conflict(
         &StepOptions::default(),
         |work, conflicts| {
             let Some(conflict) = conflicts.iter().find(|conflict| conflict.path == path) else {
-                let path = path.to_owned();
-                return Err(RunError::NothingToSettle { path }.into());
+                return Err(
+                    absent("nothing_to_settle", format!("{path} needs no decision"))
+                        .next(Sentence::command(CommandWords::new(["workflow", "status"]))),
+                );
             };
             let run = Runs::live(&store)?
                 .runs
@@ -184,7 +186,7 @@ fn fresh(
         return Ok(());
     };
     if dispatch::profile_of_path(path) == Some(Profile::Registry) {
-        work.abandon(&run, &EndReason::FileDamaged.to_string())?;
+        work.abandon(&run, "its file was damaged")?;
     } else {
         outcome.started = Some(start_fresh(work, &run)?.run.workflow.id);
     }

@@ -22,7 +22,7 @@ use crate::workflow::engine::runs::{LostRun, Run, Runs};
 use crate::workflow::engine::transact::or_conflict;
 use crate::workflow::plan;
 use crate::workflow::rules::advice::{self, Advice};
-use crate::workflow::rules::event::Event;
+use crate::workflow::rules::change::Change;
 use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::observation::Observations;
 use crate::workflow::rules::recover;
@@ -110,7 +110,7 @@ fn of_run(context: &Context, run: Run) -> Result<Status> {
         Observations::new()
     };
     let next = match &run.archived_as {
-        Some(name) if workflow.status.is_open() => advice::of_archived(name),
+        Some(name) if workflow.status.is_open() => Advice::of_archived(name),
         _ => advice::advice(workflow, &observations),
     };
     let repairs = recover::repairs(workflow, &observations);
@@ -174,7 +174,10 @@ fn drift_of(context: &Context, store: &Store, workflow: &Workflow) -> Result<Opt
         checkpoint: CheckpointRef::new(&checkpoint),
         begun_at: TimeText::new(begun_ms),
         changes: ChangeJson::all("added", added.into_iter().map(|(path, _)| path))
-            .chain(ChangeJson::all("changed", changed.chain(plan.chmod.keys())))
+            .chain(ChangeJson::all(
+                "modified",
+                changed.chain(plan.chmod.keys()),
+            ))
             .chain(ChangeJson::all("deleted", plan.delete.keys()))
             .collect(),
     }))
@@ -207,6 +210,9 @@ pub struct Listed {
     #[serde(rename = "workflows", serialize_with = "run_json::rows")]
     #[schemars(with = "Vec<RunRow>")]
     pub runs: Vec<Run>,
+    /// Number of archived runs, where none is live.
+    #[serde(rename = "archived_count")]
+    pub archived: usize,
     #[serde(rename = "damaged")]
     pub lost: Vec<LostRun>,
     #[serde(rename = "troubles")]
@@ -225,8 +231,14 @@ pub fn list(context: &Context, kind: Option<&str>, all: bool) -> Result<(Listed,
         Runs::live(&store)?
     };
     runs.retain(|run| kind.is_none_or(|kind| run.workflow.kind == kind));
+    let archived = if runs.is_empty() {
+        Runs::all(&store)?.runs.len()
+    } else {
+        0
+    };
     let listed = Listed {
         runs,
+        archived,
         lost,
         conflicts,
     };
@@ -248,7 +260,7 @@ pub fn open_runs(store: &Store) -> Result<Vec<Run>> {
 #[schemars(rename = "LogRow")]
 pub struct Logged {
     #[serde(flatten)]
-    pub event: Event,
+    pub event: Change,
     pub revision: String,
     pub time: TimeText,
 }
@@ -281,7 +293,7 @@ pub fn show(
     let log = line.transitions.iter().map(|transition| Logged {
         revision: transition.commit.to_hex(),
         time: TimeText::new(transition.time_ms),
-        event: Event::read(&transition.message),
+        event: Change::read(&transition.message),
     });
     let shown = Shown {
         log: log.collect(),

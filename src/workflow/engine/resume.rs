@@ -1,27 +1,44 @@
-//! `workflow resume`: shows the state of a run, asks as its profile does, and does what was chosen.
+//! `workflow resume`: does with a run what was chosen.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::error::sentence::Sentence;
 use crate::model::json::TimeText;
 use crate::ops::context::Context;
 use crate::ops::warning::Warning;
 use crate::workflow::engine::init::start_fresh;
 use crate::workflow::engine::observe::observe;
-use crate::workflow::engine::phase;
+use crate::workflow::engine::phase::{self, Start};
 use crate::workflow::engine::recover::repair_chosen;
-use crate::workflow::engine::report::{self, Status};
-use crate::workflow::engine::resume_questions::{Ask, ResumeOptions, decide};
+use crate::workflow::engine::report::Status;
 use crate::workflow::engine::runs::Run;
 use crate::workflow::engine::transact::with_run;
-use crate::workflow::engine::work::{StepOptions, StepOutcome, Work};
+use crate::workflow::engine::work::{StepOptions, Work};
 use crate::workflow::rules::advice;
-use crate::workflow::rules::change::{Change, PhaseChange, Start};
-use crate::workflow::rules::choices::Chosen;
+use crate::workflow::rules::change::Change;
+use crate::workflow::rules::dialog::Chosen;
 use crate::workflow::rules::observation::Observations;
 use crate::workflow::rules::workflow::Workflow;
-use crate::workflow::words::run_error::{RunError, names_ready};
+use crate::workflow::words::{absent, moved_on, starts_from_plan};
+
+/// Show the state of a run, ask, and resume it
+///
+/// Without a terminal it asks nothing: it shows the same, exits with 4 and names the answers. A run
+/// with errors is resumed only with --anyway.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct ResumeOptions {
+    /// Run [default: the newest open one]
+    #[arg(value_name = "WORKFLOW")]
+    pub run: Option<String>,
+    /// Answer: y, n, restart, abandon or pick:ID; with registry r, s, v or d
+    #[arg(long, value_name = "ANSWER")]
+    pub choose: Option<String>,
+    /// Resume even if 'workflow check' finds errors
+    #[arg(long)]
+    pub anyway: bool,
+}
 
 /// A run that was resumed; what was seen of it is from before, but for the next step.
 #[derive(Serialize, JsonSchema)]
@@ -38,150 +55,119 @@ pub struct ResumeOutcome {
     pub was_shown: bool,
 }
 
+/// Checks that a run is open, and that no file of it has a conflict.
+///
 /// # Errors
-/// There is nothing to resume, the user cannot be asked (the error has the options), or a file
-/// cannot be understood.
-pub fn resume(
-    context: &Context,
-    options: &ResumeOptions,
-    ask: &mut Ask<'_>,
-) -> Result<(ResumeOutcome, Vec<Warning>)> {
-    let (status, mut warnings) = report::status(context, options.run.as_deref(), true)?;
-    check_open(&status)?;
-    let mut outcome = ResumeOutcome {
-        done: decide(&status, options, ask)?,
-        recovered: Vec::new(),
-        last_activity_at: TimeText::new(status.run.workflow.updated_ms),
-        status,
-        was_shown: options.choose.is_none(),
-    };
-    if outcome.done != Chosen::View {
-        let chosen = outcome.done.clone();
-        warnings.extend(act(context, &mut outcome, &chosen)?);
-        let workflow = &outcome.status.run.workflow;
-        let observations = if workflow.status.is_open() {
-            observe(context, workflow)?
-        } else {
-            Observations::new()
-        };
-        outcome.status.seen.next = advice::advice(workflow, &observations);
-    }
-    Ok((outcome, warnings))
-}
-
-/// Checks that the run is open, and that no file of it has a conflict.
-fn check_open(status: &Status) -> Result<()> {
+/// It is not.
+pub fn check_open(status: &Status) -> Result<()> {
     let workflow = &status.run.workflow;
-    if let Some(conflict) = status
-        .seen
-        .conflicts
-        .iter()
-        .find(|conflict| conflict.concerns(workflow))
-    {
+    let mut conflicts = status.seen.conflicts.iter();
+    if let Some(conflict) = conflicts.find(|conflict| conflict.concerns(workflow)) {
         return Err(conflict.problem(Some(workflow)));
     }
-    if workflow.status.is_open() {
-        return if status.run.is_live() {
-            Ok(())
-        } else {
-            Err(status.run.refused_as_archived())
-        };
+    if !workflow.status.is_open() {
+        let (run, word) = (workflow.named(), workflow.word());
+        let what = format!("nothing to resume: workflow {run} is {word}");
+        let starts = "'checkpoint workflow init --phase NAME' starts a new one, and ";
+        let next = Sentence::new(starts, &[]);
+        return Err(absent("nothing_to_resume", what)
+            .next(next.then_sentence(starts_from_plan(status.run.id()))));
     }
-    Err(RunError::NothingToResume {
-        run: workflow.named().to_owned(),
-        status: workflow.word(),
-        name: status.run.id().to_owned(),
+    if status.run.is_live() {
+        Ok(())
+    } else {
+        Err(status.run.refused_as_archived())
     }
-    .into())
 }
 
 /// Does what was chosen, under the lock and only if the run is still as it was shown.
-fn act(context: &Context, outcome: &mut ResumeOutcome, chosen: &Chosen) -> Result<Vec<Warning>> {
-    let shown = &outcome.status.run;
-    let of_run = StepOptions {
-        run: Some(shown.workflow.id.clone()),
-        ..StepOptions::default()
-    };
-    let (run, warnings) = with_run(context, &of_run, |work, run| {
-        if run.tip != shown.tip {
-            let run_id = run.workflow.named().to_owned();
-            return Err(Error::from(RunError::MovedOn { run: run_id }).with_state(&run.workflow));
-        }
-        let step = match chosen {
-            Chosen::Pick(id) => {
-                check_pick(&run.workflow, id, context.now_ms)?;
-                let run = reset_running(work, run)?;
-                start_picked(work, &of_run, &run, id)?
-            }
-            Chosen::StartFresh => start_fresh(work, &run)?,
-            Chosen::Delete | Chosen::Abandon => work.abandon(&run, "")?,
-            Chosen::Resume | Chosen::View | Chosen::Decline => {
-                // First repairs what the interruption left.
-                let (run, repairs) = repair_chosen(work, run, false)?;
-                outcome.recovered = repairs;
-                if !run.workflow.status.is_open() {
-                    return Ok(run);
-                }
-                work.change(&run, &Change::Resume)?
-            }
+///
+/// # Errors
+/// Another process changed the run, or a transition cannot be recorded.
+pub fn resume(
+    context: &Context,
+    mut status: Status,
+    chosen: Chosen,
+) -> Result<(ResumeOutcome, Vec<Warning>)> {
+    let last_activity_at = TimeText::new(status.run.workflow.updated_ms);
+    let (mut recovered, mut warnings) = (Vec::new(), Vec::new());
+    if chosen != Chosen::View {
+        let of_run = StepOptions {
+            run: Some(status.run.workflow.id.clone()),
+            ..StepOptions::default()
         };
-        Ok(step.run)
-    })?;
-    outcome.status.run = run;
-    Ok(warnings)
-}
-
-/// Checks that the phase can begin once the running ones are pending again, before any change.
-fn check_pick(workflow: &Workflow, id: &str, now_ms: i64) -> Result<()> {
-    let running = workflow.running().map(|phase| PhaseChange::Reset {
-        phase: phase.id.clone(),
-    });
-    let begin = PhaseChange::Start(start(id));
-    let started = running
-        .chain([begin])
-        .try_fold(workflow.clone(), |state, change| {
-            state.after(&Change::Phase(change), now_ms)
-        });
-    started.map(drop).map_err(|problem| {
-        problem
-            .next(names_ready(workflow.named()))
-            .with_state(workflow)
-    })
-}
-
-/// Makes the running phases pending again, and keeps their progress notes.
-fn reset_running(work: &mut Work<'_>, mut run: Run) -> Result<Run> {
-    let running: Vec<String> = run
-        .workflow
-        .running()
-        .map(|phase| phase.id.clone())
-        .collect();
-    for phase in running {
-        let change = Change::Phase(PhaseChange::Reset { phase });
-        run = work.change(&run, &change)?.run;
+        let (run, more) = with_run(context, &of_run, |work, run| {
+            if run.tip != status.run.tip {
+                return Err(moved_on(run.workflow.named()).with_state(&run.workflow));
+            }
+            act(work, &of_run, run, &chosen, &mut recovered)
+        })?;
+        warnings = more;
+        let observations = if run.workflow.status.is_open() {
+            observe(context, &run.workflow)?
+        } else {
+            Observations::new()
+        };
+        status.seen.next = advice::advice(&run.workflow, &observations);
+        status.run = run;
     }
-    Ok(run)
+    let outcome = ResumeOutcome {
+        done: chosen,
+        recovered,
+        last_activity_at,
+        status,
+        was_shown: false,
+    };
+    Ok((outcome, warnings))
 }
 
-fn start_picked(
+fn act(
     work: &mut Work<'_>,
     options: &StepOptions,
-    run: &Run,
-    id: &str,
-) -> Result<StepOutcome> {
-    let begin = start(id);
-    phase::start_in(work, options, run, &begin).map_err(|error| {
-        if error.is_of_run() {
-            error.with_state(&run.workflow)
-        } else {
-            error
+    run: Run,
+    chosen: &Chosen,
+    recovered: &mut Vec<String>,
+) -> Result<Run> {
+    let step = match chosen {
+        Chosen::Pick(id) => return pick(work, options, run, id),
+        Chosen::StartFresh => start_fresh(work, &run)?,
+        Chosen::Delete | Chosen::Abandon => work.abandon(&run, "")?,
+        Chosen::Resume | Chosen::View | Chosen::Decline => {
+            // First repairs what the interruption left.
+            let (run, repairs) = repair_chosen(work, run, false)?;
+            *recovered = repairs;
+            if !run.workflow.status.is_open() {
+                return Ok(run);
+            }
+            work.change(&run, &Change::new("resume", ""))?
         }
-    })
+    };
+    Ok(step.run)
 }
 
-fn start(id: &str) -> Start {
-    Start {
+/// Makes the running phases pending again, with their progress notes, and starts the picked one.
+fn pick(work: &mut Work<'_>, options: &StepOptions, mut run: Run, id: &str) -> Result<Run> {
+    let start = Start {
         phase: Some(id.to_owned()),
         ..Start::default()
+    };
+    let running = run.workflow.running();
+    let resets = running.map(|phase| Change::of_phase("reset", Some(&phase.id)));
+    let resets: Vec<Change> = resets.collect();
+    // Checked before any change.
+    let mut changes = resets.iter().cloned().chain([start.change()]);
+    let started = changes.try_fold(run.workflow.clone(), |state: Workflow, change| {
+        state.after(&change, work.context.now_ms)
+    });
+    started.map_err(|problem| {
+        let ready = "'checkpoint workflow next {} --parallel' lists what can start";
+        let named = run.workflow.named();
+        problem
+            .next(Sentence::new(ready, &[&named]))
+            .with_state(&run.workflow)
+    })?;
+    for reset in &resets {
+        run = work.change(&run, reset)?.run;
     }
+    Ok(phase::start_in(work, options, &run, &start)?.run)
 }

@@ -19,11 +19,10 @@ use crate::workflow::engine::report;
 use crate::workflow::engine::runs::{Run, Runs};
 use crate::workflow::engine::transact::with_run;
 use crate::workflow::engine::work::StepOptions;
-use crate::workflow::rules::event::Event;
+use crate::workflow::rules::change::Change;
 use crate::workflow::rules::status::RunStatus;
 use crate::workflow::rules::workflow::Workflow;
-use crate::workflow::words::reasons::{REMOVING_FAILED, take_back};
-use crate::workflow::words::run_error::RunError;
+use crate::workflow::words::absent;
 
 /// Take files, state or both back to right before a phase
 #[expect(clippy::struct_excessive_bools, reason = "one for each flag")]
@@ -63,7 +62,8 @@ pub struct RewindOutcome {
     /// Whether the state is rewound, or would be.
     #[serde(rename = "state_rewound")]
     pub takes_state: bool,
-    #[serde(skip)]
+    /// What was done to the files; null if they were not taken back.
+    #[serde(rename = "rewound")]
     pub files: Option<RestoreOutcome>,
 }
 
@@ -100,7 +100,8 @@ pub fn rewind(
         warnings.append(&mut files.warnings);
         outcome.files = Some(files);
     } else if !options.yes && !options.dry_run {
-        agree(take_back(outcome.run.workflow.named(), &options.to))?;
+        let run = outcome.run.workflow.named();
+        agree(format!("take workflow {run} back to before {}", options.to))?;
     }
     if outcome.takes_state && !options.dry_run {
         let (run, more) = state(context, options, &outcome.run, goal)?;
@@ -116,10 +117,12 @@ fn files(
     goal: &Goal,
     consent: &mut Consent<'_>,
 ) -> Result<RestoreOutcome> {
-    let phase = || options.to.clone();
+    let phase = &options.to;
+    let none =
+        |what| absent("no_checkpoint", what).advise("--state rewinds the state without the files");
     let checkpoint = goal
         .checkpoint
-        .ok_or_else(|| RunError::NoCheckpoint { phase: phase() })?;
+        .ok_or_else(|| none(format!("no checkpoint was made before phase {phase}")))?;
     let restore_options = RestoreOptions {
         words: TypedWords::of_checkpoint(checkpoint.to_hex()),
         common: CommonOptions {
@@ -133,8 +136,8 @@ fn files(
         if error.code != Code::NO_SUCH_CHECKPOINT {
             return error;
         }
-        let (checkpoint, phase) = (checkpoint.short(), phase());
-        RunError::CheckpointGone { checkpoint, phase }.into()
+        let id = checkpoint.short();
+        none(format!("checkpoint {id} of phase {phase} no longer exists"))
     })
 }
 
@@ -157,14 +160,14 @@ fn state(
         next.resume_count = run.workflow.resume_count;
         next.updated_ms = context.now_ms.max(run.workflow.updated_ms);
         next.profiles.clone_from(&run.workflow.profiles);
-        let event = Event {
+        let event = Change {
             phase: Some(options.to.clone()),
             ..work.event("rewind", Some(goal.revision.short()))
         };
         let outcome = work.record(Some(&run), next, event)?;
         if !run.workflow.status.is_open() {
             work.warn_of(
-                REMOVING_FAILED,
+                "removing the file of the run that had failed",
                 files::remove_failed(context, &run.workflow),
             );
         }
@@ -178,7 +181,7 @@ fn goal(store: &Store, run: &Run, options: &RewindOptions) -> Result<Goal> {
     let line = store.workflow_line(run.tip, usize::MAX).transitions;
     let to = options.to.as_str();
     let start = line.iter().find_map(|found| {
-        let event = Event::read(&found.message);
+        let event = Change::read(&found.message);
         let is_it = event.verb == "phase start" && event.phase.as_deref() == Some(to);
         is_it.then_some((found, event))
     });
@@ -192,11 +195,10 @@ fn goal(store: &Store, run: &Run, options: &RewindOptions) -> Result<Goal> {
         }
         (None, Some(found)) => (found.commit, None),
         (None, None) => {
-            return Err(RunError::NeverBegun {
-                run: run.workflow.named().to_owned(),
-                phase: to.to_owned(),
-            }
-            .into());
+            let run = run.workflow.named();
+            let what = format!("workflow {run} never started a phase {to}");
+            return Err(absent("no_such_phase", what)
+                .advise("'checkpoint workflow show' lists what happened"));
         }
     };
     let state = Workflow::from_json(&store.workflow_state(revision)?)

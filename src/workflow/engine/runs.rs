@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::error::sentence::Sentence;
 use crate::error::{Error, Result};
 use crate::model::run_id;
 use crate::model::state::object_id::ObjectId;
@@ -10,8 +11,7 @@ use crate::store::runs::run_reader::Tips;
 use crate::workflow::profiles::registry;
 use crate::workflow::rules::profile::Profile;
 use crate::workflow::rules::workflow::Workflow;
-use crate::workflow::words::reasons::REF_WITHOUT_COMMIT;
-use crate::workflow::words::run_error::RunError;
+use crate::workflow::words::{no_such_workflow, no_workflow, refused, starts_from_plan};
 
 /// One run in its newest state.
 #[derive(Clone, Debug)]
@@ -50,7 +50,7 @@ impl Runs {
         }
         let lost = |id| LostRun {
             id,
-            why: REF_WITHOUT_COMMIT.to_owned(),
+            why: "its ref does not name a commit".to_owned(),
         };
         runs.lost.extend(torn.into_iter().map(lost));
         runs.sort();
@@ -128,7 +128,7 @@ impl Runs {
             return match (self.runs.first(), self.lost.first()) {
                 (Some(run), _) => Ok(run),
                 (None, Some(lost)) => Err(damaged(lost)),
-                (None, None) => Err(RunError::NoWorkflow.into()),
+                (None, None) => Err(no_workflow()),
             };
         };
         // An archived run may have the id that the file of an open one has.
@@ -149,7 +149,7 @@ impl Runs {
         Err(
             match self.lost.iter().find(|lost| lost.id.starts_with(name)) {
                 Some(lost) => damaged(lost),
-                None => RunError::NoSuchWorkflow(name.to_owned()).into(),
+                None => no_such_workflow(name),
             },
         )
     }
@@ -163,8 +163,13 @@ impl Run {
 
     /// Returns the error of a command that would change the run, which is archived.
     pub fn refused_as_archived(&self) -> Error {
-        let run = self.id().to_owned();
-        RunError::Archived { run }.into()
+        let id = self.id();
+        let next = Sentence::new(
+            "'checkpoint workflow show {}' shows it, 'checkpoint workflow end {} --purge' drops it, and ",
+            &[&id, &id],
+        );
+        let what = format!("workflow {id} is archived and can only be read");
+        refused("workflow_archived", what).next(next.then_sentence(starts_from_plan(id)))
     }
 
     pub fn is_live(&self) -> bool {

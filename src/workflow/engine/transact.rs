@@ -1,6 +1,6 @@
 //! Commands that change one run: edits by hand are imported first, then the run is chosen.
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::ops::context::Context;
 use crate::ops::warning::Warning;
 use crate::store::repository::Store;
@@ -9,7 +9,7 @@ use crate::workflow::documents::sync::{require_store, sync};
 use crate::workflow::engine::runs::{Run, Runs};
 use crate::workflow::engine::work::{StepOptions, StepOutcome, Work};
 use crate::workflow::rules::change::Change;
-use crate::workflow::words::run_error::RunError;
+use crate::workflow::words::refused;
 
 /// Makes one transition.
 ///
@@ -97,10 +97,9 @@ pub fn check_expected(options: &StepOptions, run: &Run) -> Result<()> {
     if run.tip.to_hex().starts_with(expected) {
         return Ok(());
     }
-    let error = RunError::NotAtExpected {
-        run: run.workflow.named().to_owned(),
-        at: run.tip.short(),
-        expected: expected.to_owned(),
-    };
-    Err(Error::from(error).with_state(&run.workflow))
+    let (id, at) = (run.workflow.named(), run.tip.short());
+    let what = format!("workflow {id} is at {at}, not at {expected}");
+    Err(refused("moved_on", what)
+        .advise("check its state, then try again")
+        .with_state(&run.workflow))
 }

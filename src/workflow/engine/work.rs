@@ -11,15 +11,13 @@ use crate::ops::warning::Warning;
 use crate::store::repository::Store;
 use crate::store::runs::run_writer::Recorded;
 use crate::workflow::documents::files::{self, USUAL_ARCHIVES};
-use crate::workflow::engine::run_json::{self, PhaseJson, RunRow};
+use crate::workflow::engine::run_json::{self, RunRow};
 use crate::workflow::engine::runs::Run;
 use crate::workflow::profiles::dispatch;
 use crate::workflow::rules::change::Change;
-use crate::workflow::rules::event::Event;
-use crate::workflow::rules::phase::Task;
+use crate::workflow::rules::phase::{Phase, Task};
 use crate::workflow::rules::workflow::Workflow;
-use crate::workflow::words::reasons::{MOVING_FILES, TRIMMING_ARCHIVES};
-use crate::workflow::words::run_error::RunError;
+use crate::workflow::words::moved_on;
 
 /// Which run is meant, and who acts.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -54,9 +52,9 @@ pub struct StepOutcome {
     #[schemars(with = "RunRow")]
     pub run: Run,
     /// The log entry; the last one of several transitions.
-    pub event: Event,
+    pub event: Change,
     /// The phase concerned; of a task the one that it is part of.
-    pub phase: Option<PhaseJson>,
+    pub phase: Option<Phase>,
     pub task: Option<Task>,
     /// What the checkpoints of this step pushed out.
     #[serde(rename = "dropped")]
@@ -100,10 +98,10 @@ impl<'w> Work<'w> {
         done.map_err(failed).ok()
     }
 
-    pub fn event(&self, verb: &str, note: Option<String>) -> Event {
-        Event {
+    pub fn event(&self, verb: &str, note: Option<String>) -> Change {
+        Change {
             note,
-            ..Event::new(verb, &self.actor)
+            ..Change::new(verb, &self.actor)
         }
     }
 
@@ -112,8 +110,12 @@ impl<'w> Work<'w> {
     /// # Errors
     /// The rules forbid it, or it cannot be recorded; then nothing is changed.
     pub fn change(&mut self, run: &Run, change: &Change) -> Result<StepOutcome> {
-        let event = Event::of(change, &run.workflow, &self.actor);
         let next = run.workflow.after(change, self.context.now_ms)?;
+        let mut event = change.clone();
+        event.actor.clone_from(&self.actor);
+        if event.verb.starts_with("phase ") {
+            event.phase = Some(run.workflow.phase_of(change)?);
+        }
         self.record(Some(run), next, event)
     }
 
@@ -122,8 +124,8 @@ impl<'w> Work<'w> {
     /// # Errors
     /// As [`Self::change`], or the run cannot be archived.
     pub fn abandon(&mut self, run: &Run, reason: &str) -> Result<StepOutcome> {
-        let reason = reason.to_owned();
-        let mut outcome = self.change(run, &Change::Abandon { reason })?;
+        let change = Change::new("abandon", "").noting(reason.to_owned());
+        let mut outcome = self.change(run, &change)?;
         let id = &outcome.run.workflow.id;
         outcome.run.archived_as = self.session.locked.archive_workflow(id)?;
         self.trim_archives();
@@ -133,7 +135,7 @@ impl<'w> Work<'w> {
     /// Removes all but the newest archive folders.
     pub fn trim_archives(&mut self) {
         let trimmed = files::drop_old_archives(self.context, self.store(), USUAL_ARCHIVES, false);
-        self.warn_of(TRIMMING_ARCHIVES, trimmed);
+        self.warn_of("deleting old archives", trimmed);
     }
 
     /// Records a state as the next of its run, or without `before` as the first. The files are
@@ -146,7 +148,7 @@ impl<'w> Work<'w> {
         &mut self,
         before: Option<&Run>,
         mut next: Workflow,
-        mut event: Event,
+        mut event: Change,
     ) -> Result<StepOutcome> {
         let context = self.context;
         event.session.clone_from(&context.environment.session);
@@ -171,15 +173,18 @@ impl<'w> Work<'w> {
             context.now_ms,
         )?;
         let Recorded::Done(tip) = recorded else {
-            return Err(RunError::MovedOn { run: next.id }.into());
+            return Err(moved_on(&next.id));
         };
         // The run has ended all the same, and the next command tries again.
-        self.warn_of(MOVING_FILES, files::finish(context, &next));
+        self.warn_of(
+            "moving the files of the run that has ended",
+            files::finish(context, &next),
+        );
         let task = event.task.as_ref().and_then(|id| next.task(id));
         let phase = event.phase.as_ref().or_else(|| task?.phase.as_ref());
         let phase = phase.and_then(|id| next.phase(id));
         Ok(StepOutcome {
-            phase: phase.map(|phase| PhaseJson::new(&next, phase)),
+            phase: phase.cloned(),
             task: task.cloned(),
             run: Run {
                 tip,

@@ -1,8 +1,9 @@
 //! Phases as the command line gives them: each in words, or all of a preset.
 
 use crate::workflow::plan::check::wrong_id;
+use crate::workflow::plan::from_document;
 use crate::workflow::rules::finding::Finding;
-use crate::workflow::rules::phase::{Phase, PhaseOutput};
+use crate::workflow::rules::phase::Phase;
 
 /// The five phases of `dotagent`; a run of that format ends with the last one.
 pub const DOTAGENT: [&str; 5] = [
@@ -22,58 +23,38 @@ pub fn from_words(words: &str) -> Result<Phase, Finding> {
     let (id, rest) = words.split_once(':').unwrap_or((words, ""));
     let (name, dependencies) = rest.rsplit_once(':').unwrap_or((rest, ""));
     let (id, name) = (id.trim(), name.trim());
-    if let Some(flaw) = wrong_id(id) {
-        return Err(flaw.at(words));
+    if let Some(what) = wrong_id(id) {
+        return Err(Finding::new("bad_name", words, what));
     }
-    let mut phase = Phase::new(
-        id,
-        &if name.is_empty() {
-            title(id)
-        } else {
-            name.to_owned()
-        },
-    );
-    let given = dependencies
-        .split(',')
-        .map(str::trim)
-        .filter(|id| !id.is_empty());
-    phase.dependencies = given.map(str::to_owned).collect();
+    let mut phase = Phase::new(id, name);
+    if name.is_empty() {
+        phase.name = title(id);
+    }
+    let ids = dependencies.split(',').map(str::trim);
+    let ids = ids.filter(|id| !id.is_empty());
+    phase.dependencies = ids.map(str::to_owned).collect();
     Ok(phase)
 }
 
+/// The built-in plan of the five phases.
+const DOTAGENT_PLAN: &str = r#"{"phases": [
+    {"id": "REQUIREMENTS", "name": "Requirements", "outputs": ["memory/reports/demand.json"]},
+    {"id": "ARCHITECTURE", "name": "Architecture", "dependencies": ["REQUIREMENTS"],
+     "requires_approval": true,
+     "outputs": ["memory/reports/final_design.json",
+                 {"path": "memory/reports/designs/", "required": false}]},
+    {"id": "IMPLEMENTATION", "name": "Implementation", "dependencies": ["ARCHITECTURE"],
+     "outputs": ["memory/state/execution.json"]},
+    {"id": "VERIFICATION", "name": "Verification", "dependencies": ["IMPLEMENTATION"],
+     "outputs": ["memory/reports/verification.json"]},
+    {"id": "REFLECTION", "name": "Reflection", "dependencies": ["VERIFICATION"],
+     "outputs": ["memory/reports/reflection*"]}
+]}"#;
+
 /// Returns the phases of a built-in plan.
 pub fn preset(name: &str) -> Option<Vec<Phase>> {
-    (name == "dotagent").then(dotagent)
-}
-
-fn dotagent() -> Vec<Phase> {
-    let outputs: [&[(&str, bool)]; 5] = [
-        &[("memory/reports/demand.json", true)],
-        &[
-            ("memory/reports/final_design.json", true),
-            ("memory/reports/designs/", false),
-        ],
-        &[("memory/state/execution.json", true)],
-        &[("memory/reports/verification.json", true)],
-        &[("memory/reports/reflection*", true)],
-    ];
-    let output = |(path, required): &(&str, bool)| PhaseOutput {
-        path: (*path).to_owned(),
-        required: *required,
-        sha256: None,
-    };
-    let phase = |(at, id): (usize, &&str)| {
-        let mut phase = Phase::new(id, &title(id));
-        phase.dependencies = DOTAGENT[..at]
-            .last()
-            .map(ToString::to_string)
-            .into_iter()
-            .collect();
-        phase.requires_approval = *id == "ARCHITECTURE";
-        phase.outputs = outputs[at].iter().map(output).collect();
-        phase
-    };
-    DOTAGENT.iter().enumerate().map(phase).collect()
+    let plan = (name == "dotagent").then_some(DOTAGENT_PLAN)?;
+    from_document(&serde_json::from_str(plan).ok()?).ok()
 }
 
 /// Turns `write-source` into `Write Source`.
@@ -81,59 +62,11 @@ fn title(id: &str) -> String {
     let word = |word: &str| {
         let (first, rest) = word.split_at(word.chars().next().map_or(0, char::len_utf8));
         let is_shouted = word.len() > 1 && word == word.to_uppercase();
-        first.to_uppercase()
-            + &if is_shouted {
-                rest.to_lowercase()
-            } else {
-                rest.to_owned()
-            }
+        let lower = rest.to_lowercase();
+        first.to_uppercase() + if is_shouted { &lower } else { rest }
     };
-    let words = id
-        .split(['-', '_', ' ', '.'])
-        .filter(|word| !word.is_empty());
+    let words = id.split(['-', '_', ' ', '.']);
+    let words = words.filter(|word| !word.is_empty());
     let made = words.map(word).collect::<Vec<_>>().join(" ");
     if made.is_empty() { id.to_owned() } else { made }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::workflow::plan::check::check;
-
-    #[test]
-    fn a_phase_is_given_in_words() {
-        for (words, id, name, dependencies) in [
-            ("write-source", "write-source", "Write Source", &[][..]),
-            ("a:Make it", "a", "Make it", &[]),
-            ("a:Make it:b, c,", "a", "Make it", &["b", "c"]),
-            ("a::b", "a", "A", &["b"]),
-            ("a:Do: this:", "a", "Do: this", &[]),
-            ("REQUIREMENTS", "REQUIREMENTS", "Requirements", &[]),
-            ("über_all", "über_all", "Über All", &[]),
-        ] {
-            let phase = from_words(words).unwrap();
-            assert_eq!((&*phase.id, &*phase.name), (id, name), "{words}");
-            assert_eq!(phase.dependencies, dependencies, "{words}");
-        }
-        for bad in ["", ":x", " :x", "a\u{1}:x"] {
-            assert_eq!(from_words(bad).unwrap_err().code, "bad_name", "{bad:?}");
-        }
-    }
-
-    #[test]
-    fn every_preset_is_a_sound_plan() {
-        let phases = preset("dotagent").unwrap();
-        assert_eq!(check(&phases), []);
-        assert_eq!(
-            phases
-                .iter()
-                .map(|phase| phase.id.as_str())
-                .collect::<Vec<_>>(),
-            DOTAGENT
-        );
-        assert_eq!(phases[4].dependencies, ["VERIFICATION"]);
-        assert!(
-            phases[1].requires_approval && !phases[1].outputs[1].required && preset("x").is_none()
-        );
-    }
 }

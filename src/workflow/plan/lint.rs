@@ -6,21 +6,13 @@ use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::phase::{Class, Phase};
 use crate::workflow::rules::status::PhaseStatus;
 use crate::workflow::rules::workflow::Workflow;
-use crate::workflow::words::flaw::Flaw;
 
-const CLASS_WORDS: [(Class, &[&str]); 3] = [
-    (Class::Issues, &["issue", "issues"]),
-    (Class::Commits, &["commit", "commits"]),
+const CLASS_WORDS: [(Class, &str); 3] = [
+    (Class::Issues, "issue issues"),
+    (Class::Commits, "commit commits"),
     (
         Class::Docs,
-        &[
-            "doc",
-            "docs",
-            "documentation",
-            "readme",
-            "reference",
-            "references",
-        ],
+        "doc docs documentation readme reference references",
     ),
 ];
 
@@ -28,14 +20,10 @@ const CLASS_WORDS: [(Class, &[&str]); 3] = [
 fn class_of(phase: &Phase) -> Class {
     let text = format!("{} {}", phase.id, phase.name).to_lowercase();
     let words: BTreeSet<&str> = text.split(|c: char| !c.is_alphanumeric()).collect();
-    let guess = || {
-        CLASS_WORDS
-            .iter()
-            .find(|(_, known)| known.iter().any(|word| words.contains(word)))
-    };
-    phase
-        .class
-        .unwrap_or_else(|| guess().map_or(Class::Files, |(class, _)| *class))
+    let is_named = |known: &&str| known.split(' ').any(|word| words.contains(word));
+    let guess = CLASS_WORDS.iter().find(|(_, known)| is_named(known));
+    let class = phase.class.or(guess.map(|(class, _)| *class));
+    class.unwrap_or(Class::Files)
 }
 
 /// Finds phases that come too late: a pending phase of a more precious class than an earlier
@@ -44,44 +32,29 @@ fn class_of(phase: &Phase) -> Class {
 /// A commit gathers earlier work, so one after files is in place if an earlier commit precedes
 /// those files. Issues have no such exception.
 pub fn lint(workflow: &Workflow) -> Vec<Finding> {
-    let pending =
-        |phase: &&Phase| phase.status == PhaseStatus::Pending && class_of(phase) != Class::Other;
+    let is_pending =
+        |phase: &Phase| phase.status == PhaseStatus::Pending && class_of(phase) != Class::Other;
     let mut findings = Vec::new();
-    for (at, late) in workflow
-        .phases
-        .iter()
-        .enumerate()
-        .filter(|(_, phase)| pending(phase))
-    {
+    for (at, late) in workflow.phases.iter().enumerate() {
         let class = class_of(late);
         let needed = all_before(workflow, late);
-        let is_due_later =
-            |early: &Phase| class_of(early) > class && !needed.contains(early.id.as_str());
-        let is_excused = |at: usize| class == Class::Commits && has_commit(&workflow.phases[..at]);
-        let mut before = workflow.phases[..at]
-            .iter()
-            .enumerate()
-            .filter(|(_, phase)| pending(phase));
-        if let Some((_, early)) = before.find(|(at, early)| is_due_later(early) && !is_excused(*at))
-        {
-            findings.push(out_of_order(at, late, early));
+        let mut has_commit = false;
+        let early = workflow.phases[..at].iter().find(|early| {
+            let is_excused = class == Class::Commits && has_commit;
+            has_commit |= class_of(early) == Class::Commits;
+            let is_due_later = is_pending(early) && class_of(early) > class;
+            is_due_later && !is_excused && !needed.contains(early.id.as_str())
+        });
+        if let Some(early) = early.filter(|_| is_pending(late)) {
+            let (class, other) = (class.into_str(), class_of(early).into_str());
+            let what = format!(
+                "'{}' makes {class} and comes after '{}', which makes {other}; {class} are harder to make again, so put it first",
+                late.id, early.id
+            );
+            findings.push(Finding::new("phase_order", format!("phases[{at}]"), what));
         }
     }
     findings
-}
-
-fn has_commit(phases: &[Phase]) -> bool {
-    phases.iter().any(|phase| class_of(phase) == Class::Commits)
-}
-
-fn out_of_order(at: usize, late: &Phase, early: &Phase) -> Finding {
-    let flaw = Flaw::PhaseOrder {
-        phase: late.id.clone(),
-        class: class_of(late).into_str(),
-        early: early.id.clone(),
-        other: class_of(early).into_str(),
-    };
-    flaw.at(format!("phases[{at}]"))
 }
 
 /// Returns all direct and indirect dependencies.
@@ -96,71 +69,4 @@ fn all_before<'w>(workflow: &'w Workflow, phase: &'w Phase) -> BTreeSet<&'w str>
         }
     }
     found
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::workflow::plan::from_words;
-
-    fn late(phases: &[&str]) -> Vec<String> {
-        let mut workflow = Workflow::new("x".into(), "a".into(), "b".into(), 0);
-        workflow.phases = phases
-            .iter()
-            .map(|words| from_words(words).unwrap())
-            .collect();
-        lint(&workflow)
-            .into_iter()
-            .map(|finding| finding.what)
-            .collect()
-    }
-
-    #[test]
-    fn files_before_issues_are_out_of_order() {
-        let found = late(&[
-            "write-files:Write all",
-            "create-issues:Create GitHub issues",
-            "commit:Commit changes",
-        ]);
-        assert_eq!(found.len(), 2, "{found:?}");
-        assert!(found[0].contains("'create-issues'") && found[0].contains("'write-files'"));
-        assert!(found[1].contains("'commit'") && found[1].contains("'write-files'"));
-    }
-
-    #[test]
-    fn a_later_commit_and_what_depends_on_the_other_are_in_order() {
-        for fine in [
-            &[
-                "create-issues",
-                "commit-scaffold",
-                "write-files",
-                "commit-final",
-            ][..],
-            &["write-source", "final-commit::write-source"],
-            &["write-source", "test::write-source", "final-commit::test"],
-            &["create-issues", "commit", "files", "docs"],
-            &[],
-        ] {
-            assert_eq!(late(fine), [""; 0], "{fine:?}");
-        }
-        assert_eq!(late(&["commit", "readme", "write-source"]).len(), 1);
-        assert_eq!(late(&["commit", "write-source", "issues::commit"]).len(), 1);
-    }
-
-    #[test]
-    fn the_class_given_wins_and_what_was_begun_stays_where_it_is() {
-        let mut workflow = Workflow::new("x".into(), "a".into(), "b".into(), 0);
-        workflow.phases = ["write", "issues"]
-            .iter()
-            .map(|words| from_words(words).unwrap())
-            .collect();
-        assert_eq!(lint(&workflow).len(), 1);
-        workflow.phases[0].class = Some(Class::Other);
-        assert_eq!(lint(&workflow), []);
-        workflow.phases[0].class = None;
-        workflow.phases[0].status = PhaseStatus::InProgress;
-        assert_eq!(lint(&workflow), []);
-        assert_eq!(class_of(&Phase::new("x", "Update the README")), Class::Docs);
-        assert_eq!(class_of(&Phase::new("committee", "x")), Class::Files);
-    }
 }

@@ -4,10 +4,12 @@ mod check;
 mod command_line;
 mod document;
 mod lint;
+#[cfg(test)]
+mod tests;
 mod writes;
 
-pub use check::{check, cycle};
+pub use check::check;
 pub use command_line::{DOTAGENT, from_words, preset};
-pub use document::{PLAN, dependency_key, from_document, to_document};
+pub use document::{DEPENDENCY_KEYS, PLAN, from_document, to_document};
 pub use lint::lint;
 pub use writes::share_writes;

@@ -29,37 +29,3 @@ fn fixed_part(pattern: &str) -> Vec<&str> {
         fixed
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn patterns_meet_where_one_lies_at_or_below_the_other() {
-        let share = |one: &str, other: &str| {
-            let (one, other) = ([one.to_owned()], [other.to_owned()]);
-            assert_eq!(share_writes(&one, &other), share_writes(&other, &one));
-            share_writes(&one, &other)
-        };
-        for (one, other) in [
-            ("a", "a"),
-            ("a/b", "a"),
-            ("a/", "./a/b/c"),
-            ("a/*.rs", "a/b/x.py"),
-            ("*.md", "docs/x"),
-            ("../x", "y"),
-            ("a//b", "a/b"),
-        ] {
-            assert!(share(one, other), "{one} {other}");
-        }
-        for (one, other) in [
-            ("a", "ab"),
-            ("src/a/**", "src/b/*.rs"),
-            ("a/x", "a/y"),
-            ("a/b*", "c"),
-        ] {
-            assert!(!share(one, other), "{one} {other}");
-        }
-        assert!(!share_writes(&[], &["a".to_owned()]) && !share_writes(&[], &[]));
-    }
-}

@@ -2,16 +2,28 @@
 
 use serde_json::Value;
 
-use crate::workflow::profiles::document::Document;
+use crate::workflow::profiles::execution::Execution;
+use crate::workflow::profiles::format::{taken, write};
+use crate::workflow::profiles::phases::PhaseFile;
+use crate::workflow::profiles::pipeline::Pipeline;
+use crate::workflow::profiles::registry::Registry;
 use crate::workflow::profiles::{phases, pipeline, registry};
 use crate::workflow::rules::finding::Finding;
-use crate::workflow::rules::profile::{self, Profile};
+use crate::workflow::rules::profile::{EXECUTION_FILE, PHASE_FILE, Profile};
 use crate::workflow::rules::workflow::Workflow;
+
+/// One file to be written to the project.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Document {
+    /// Relative to the root.
+    pub path: String,
+    pub value: Value,
+}
 
 /// Returns the profile whose file has this path, relative to the root.
 pub fn profile_of_path(path: &str) -> Option<Profile> {
     match path {
-        profile::PHASE_FILE | profile::EXECUTION_FILE => Some(Profile::Phases),
+        PHASE_FILE | EXECUTION_FILE => Some(Profile::Phases),
         pipeline::FILE => Some(Profile::Pipeline),
         _ => registry::is_active_file(path).then_some(Profile::Registry),
     }
@@ -31,31 +43,46 @@ pub fn profile_of_document(value: &Value) -> Option<Profile> {
     }
 }
 
-/// Returns the files of a run under one profile. A document that was read before
-/// (`workflow.documents`) is the base: unchanged and unknown parts are kept byte for byte.
+/// Returns the files of a run under one profile, written over those that were read before
+/// (`workflow.documents`). The task file is among them only if there are tasks, or if it was before.
 pub fn export(workflow: &Workflow, profile: Profile, root: &str) -> Vec<Document> {
-    match profile {
-        Profile::Phases => phases::export(workflow),
-        Profile::Pipeline => vec![pipeline::export(workflow, root)],
-        Profile::Registry => vec![registry::export(workflow)],
+    let mut paths = match profile {
+        Profile::Phases => vec![PHASE_FILE.to_owned()],
+        Profile::Pipeline => vec![pipeline::FILE.to_owned()],
+        Profile::Registry => vec![registry::path(workflow)],
+    };
+    let has_tasks = !workflow.tasks.is_empty() || workflow.documents.contains_key(EXECUTION_FILE);
+    if profile == Profile::Phases && has_tasks {
+        paths.push(EXECUTION_FILE.to_owned());
     }
+    let document = |path: String| Document {
+        value: match profile {
+            Profile::Phases if path == EXECUTION_FILE => write::<Execution>(workflow, &path, root),
+            Profile::Phases => write::<PhaseFile>(workflow, &path, root),
+            Profile::Pipeline => write::<Pipeline>(workflow, &path, root),
+            Profile::Registry => write::<Registry>(workflow, &path, root),
+        },
+        path,
+    };
+    paths.into_iter().map(document).collect()
 }
 
 /// Makes a run from the document of another program; the caller ensures a free id.
 ///
 /// # Errors
-/// Every finding about the document.
+/// The first error in the document.
 pub fn begin(
     profile: Profile,
     path: &str,
     value: &Value,
     root: &str,
 ) -> Result<Workflow, Vec<Finding>> {
-    let mut workflow = match profile {
+    let begun = match profile {
         Profile::Phases => phases::begin(value, root),
         Profile::Pipeline => pipeline::begin(value, root),
         Profile::Registry => registry::begin(value, root),
-    }?;
+    };
+    let mut workflow = begun.map_err(|finding| vec![finding])?;
     workflow.profiles = vec![profile];
     take(&mut workflow, profile, path, value, root)?;
     Ok(workflow)
@@ -64,7 +91,7 @@ pub fn begin(
 /// Takes over an edited document; fields that it lacks stay unchanged.
 ///
 /// # Errors
-/// Every finding about the document; the run is then unchanged.
+/// The first error in the document; the run is then unchanged.
 pub fn take(
     workflow: &mut Workflow,
     profile: Profile,
@@ -72,13 +99,14 @@ pub fn take(
     value: &Value,
     root: &str,
 ) -> Result<(), Vec<Finding>> {
-    let mut taken = workflow.clone();
-    match profile {
-        Profile::Phases => phases::take(&mut taken, path, value),
-        Profile::Pipeline => pipeline::take(&mut taken, value, root),
-        Profile::Registry => registry::take(&mut taken, value),
-    }?;
-    taken.documents.insert(path.to_owned(), value.clone());
-    *workflow = taken;
+    let taken = match profile {
+        Profile::Phases if path == EXECUTION_FILE => {
+            taken::<Execution>(workflow, path, value, root)
+        }
+        Profile::Phases => taken::<PhaseFile>(workflow, path, value, root),
+        Profile::Pipeline => taken::<Pipeline>(workflow, path, value, root),
+        Profile::Registry => taken::<Registry>(workflow, path, value, root),
+    };
+    *workflow = taken.map_err(|finding| vec![finding])?;
     Ok(())
 }

@@ -1,15 +1,13 @@
 //! Profiles: the formats of other programs in which a run can be kept, read and written exactly.
 
+mod adopt;
 pub mod dispatch;
-pub mod document;
-#[cfg(test)]
-mod edit_tests;
-#[cfg(test)]
-mod example_tests;
-mod moving;
-pub mod overlay;
+mod execution;
+pub mod format;
+pub mod merge;
 pub mod phases;
 pub mod pipeline;
 pub mod pipeline_schema;
-pub mod reader;
 pub mod registry;
+#[cfg(test)]
+mod tests;

@@ -11,7 +11,7 @@ use crate::workflow::rules::profile::Profile;
 use crate::workflow::rules::recover::is_done;
 use crate::workflow::rules::status::PhaseStatus;
 use crate::workflow::rules::workflow::Workflow;
-use crate::workflow::words::next_step::{NextStep, phase_command};
+use crate::workflow::words::{phase_command, starts_from_plan};
 
 /// The next step for the worker on a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -30,118 +30,111 @@ pub struct Advice {
 published_as! { CommandWords, Option<Vec<String>>, CommandWords::to_run; }
 
 impl Advice {
-    fn new(step: &NextStep, phase: Option<&Phase>) -> Self {
+    fn new(action: &'static str, words: impl Into<String>) -> Self {
         Self {
-            action: step.into_str(),
-            words: step.to_string(),
-            command: step.command().cloned(),
-            phase: phase.map(|phase| phase.id.clone()),
+            action,
+            words: words.into(),
+            command: None,
+            phase: None,
         }
+    }
+
+    /// Returns the advice for a run that was archived while it was open.
+    pub fn of_archived(run: &str) -> Self {
+        let plan = starts_from_plan(run);
+        Self::new(
+            "complete",
+            format!("none: workflow {run} is archived; {plan}"),
+        )
     }
 }
 
 /// Returns the next step, judged by the state and the files on disk.
 pub fn advice(workflow: &Workflow, observations: &Observations) -> Advice {
     if workflow.is_all_settled() || !workflow.status.is_open() {
-        return Advice::new(&NextStep::Complete(workflow.word()), None);
+        return Advice::new("complete", format!("workflow {}", workflow.word()));
     }
     let Some(phase) = workflow.next() else {
-        return Advice::new(&NextStep::Plan, None);
+        return Advice::new("plan", "no phase can start: check the plan");
     };
-    if phase.status == PhaseStatus::AwaitingApproval {
-        let step = NextStep::Approve {
-            phase: phase.id.clone(),
-            command: approve_command(workflow, phase),
-        };
-        return Advice::new(&step, Some(phase));
-    }
-    let known = workflow
-        .profiles
-        .contains(&Profile::Phases)
-        .then(|| by_agents(workflow, phase, observations))
-        .flatten();
-    let step = match known {
-        Some(step)
-            if phase.status == PhaseStatus::Pending
-                && !matches!(step.into_str(), "spawn" | "continue") =>
-        {
-            NextStep::StartOver(phase.name.clone())
+    let approve = phase_command("approve", &phase.id, workflow.named());
+    let is_of_agents = workflow.profiles.contains(&Profile::Phases);
+    let of_agents = is_of_agents.then(|| by_agents(workflow, phase, observations));
+    let (name, id) = (&phase.name, &phase.id);
+    let (action, words) = match (phase.status, of_agents.flatten()) {
+        (PhaseStatus::AwaitingApproval, _) => (
+            "approve",
+            format!(
+                "show again what {id} made, and have it approved ('{approve}'); nothing is made again"
+            ),
+        ),
+        (PhaseStatus::Pending, Some((action, _))) if !matches!(action, "spawn" | "continue") => (
+            "start",
+            format!("start {name}; what it writes is there already, from before it was begun"),
+        ),
+        (_, Some(("approve", _))) => (
+            "approve",
+            format!("have ARCHITECTURE approved ('{approve}'), then advance to IMPLEMENTATION"),
+        ),
+        (_, Some(known)) => known,
+        (PhaseStatus::Failed, None) => ("retry", format!("start {name} again")),
+        (PhaseStatus::Pending, None) => ("start", format!("start {name}")),
+        (_, None) => {
+            let progress = phase.progress.iter().map(|text| format!(" ({text})"));
+            let progress: String = progress.collect();
+            ("continue", format!("continue {name}{progress}"))
         }
-        Some(step) => step,
-        None => plainly(phase),
     };
-    Advice::new(&step, Some(phase))
-}
-
-/// Returns the advice for a run that was archived while it was open.
-pub fn of_archived(run: &str) -> Advice {
-    Advice::new(
-        &NextStep::Archived {
-            run: run.to_owned(),
-        },
-        None,
-    )
-}
-
-/// Returns the command that approves a phase.
-pub fn approve_command(workflow: &Workflow, phase: &Phase) -> CommandWords {
-    phase_command("approve", &phase.id, workflow.named())
-}
-
-fn plainly(phase: &Phase) -> NextStep {
-    match phase.status {
-        PhaseStatus::Failed => NextStep::Retry(phase.name.clone()),
-        PhaseStatus::Pending => NextStep::Start(phase.name.clone()),
-        _ => NextStep::Continue {
-            phase: phase.name.clone(),
-            progress: phase.progress.clone(),
-        },
+    Advice {
+        phase: Some(id.clone()),
+        command: (action == "approve").then_some(approve),
+        ..Advice::new(action, words)
     }
 }
 
 /// Returns the next step for the five phases of an agent team.
-fn by_agents(workflow: &Workflow, phase: &Phase, observations: &Observations) -> Option<NextStep> {
-    let output = |part: &str| {
-        phase
+fn by_agents(
+    workflow: &Workflow,
+    phase: &Phase,
+    observations: &Observations,
+) -> Option<(&'static str, String)> {
+    let is_there = |part: &str| {
+        let output = phase
             .outputs
             .iter()
-            .find(|output| output.path.contains(part))
+            .find(|output| output.path.contains(part));
+        let found = output.and_then(|output| observations.get(&output.path));
+        found.is_some_and(ObservedFile::is_finished)
     };
-    let usable = |part: &str| {
-        output(part).is_some_and(|output| {
-            observations
-                .get(&output.path)
-                .is_some_and(ObservedFile::is_finished)
-        })
+    let made_or_by = |part, next: &str, agent: &str| {
+        if is_there(part) {
+            ("advance", format!("advance to {next}"))
+        } else {
+            ("spawn", format!("re-spawn {agent}"))
+        }
     };
     Some(match phase.id.as_str() {
-        "REQUIREMENTS" if usable("demand") => NextStep::Advance("ARCHITECTURE"),
-        "REQUIREMENTS" => NextStep::Respawn("PM agent"),
-        "ARCHITECTURE" if usable("final_design") && phase.lacks_approval() => {
-            NextStep::ApproveArchitecture {
-                command: approve_command(workflow, phase),
-            }
+        "REQUIREMENTS" => made_or_by("demand", "ARCHITECTURE", "PM agent"),
+        "ARCHITECTURE" if is_there("final_design") && phase.lacks_approval() => {
+            ("approve", String::new())
         }
-        "ARCHITECTURE" if usable("final_design") => NextStep::Advance("IMPLEMENTATION"),
-        "ARCHITECTURE" if usable("designs") => NextStep::Spawn("Roundtable"),
-        "ARCHITECTURE" => NextStep::Respawn("Architects"),
+        "ARCHITECTURE" if !is_there("final_design") && is_there("designs") => {
+            ("spawn", "spawn Roundtable".to_owned())
+        }
+        "ARCHITECTURE" => made_or_by("final_design", "IMPLEMENTATION", "Architects"),
         "IMPLEMENTATION" => {
-            let all = workflow.tasks.len();
-            let done = workflow
-                .tasks
-                .iter()
-                .filter(|task| is_done(task, observations))
-                .count();
+            let (tasks, all) = (workflow.tasks.iter(), workflow.tasks.len());
+            let done = tasks.filter(|task| is_done(task, observations)).count();
             if all > 0 && done == all {
-                NextStep::Advance("VERIFICATION")
+                ("advance", "advance to VERIFICATION".to_owned())
             } else {
-                NextStep::ContinueTasks { done, all }
+                let words = format!("continue execution loop ({done} of {all} tasks complete)");
+                ("continue", words)
             }
         }
-        "VERIFICATION" if usable("verification") => NextStep::Advance("REFLECTION"),
-        "VERIFICATION" => NextStep::Respawn("QA"),
-        "REFLECTION" if usable("reflection") => NextStep::AdvanceToEnd,
-        "REFLECTION" => NextStep::Respawn("Reflector"),
+        "VERIFICATION" => made_or_by("verification", "REFLECTION", "QA"),
+        "REFLECTION" if is_there("reflection") => ("advance", "workflow complete".to_owned()),
+        "REFLECTION" => made_or_by("reflection", "", "Reflector"),
         _ => return None,
     })
 }

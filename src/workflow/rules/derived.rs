@@ -25,38 +25,34 @@ impl Workflow {
 
     /// Returns the phase under way; of several, the first in the plan.
     pub fn current(&self) -> Option<&Phase> {
-        self.phases.iter().find(|phase| phase.status.is_under_way())
+        self.running().next()
     }
 
     /// Returns all phases under way, in the order of the plan.
     pub fn running(&self) -> impl Iterator<Item = &Phase> {
-        self.phases
-            .iter()
-            .filter(|phase| phase.status.is_under_way())
+        let phases = self.phases.iter();
+        phases.filter(|phase| phase.status.is_under_way())
     }
 
     /// Returns completed phases, in the order of completion.
     pub fn completed(&self) -> impl Iterator<Item = &Phase> {
-        let mut done: Vec<&Phase> = self
-            .phases
-            .iter()
-            .filter(|phase| phase.status == PhaseStatus::Complete)
-            .collect();
+        let mut done: Vec<&Phase> = self.of(PhaseStatus::Complete).collect();
         done.sort_by_key(|phase| phase.completed_ms);
         done.into_iter()
     }
 
     pub fn skipped(&self) -> impl Iterator<Item = &Phase> {
-        self.phases
-            .iter()
-            .filter(|phase| phase.status == PhaseStatus::Skipped)
+        self.of(PhaseStatus::Skipped)
     }
 
     /// Returns pending phases, in the order of the plan.
     pub fn remaining(&self) -> impl Iterator<Item = &Phase> {
-        self.phases
-            .iter()
-            .filter(|phase| phase.status == PhaseStatus::Pending)
+        self.of(PhaseStatus::Pending)
+    }
+
+    fn of(&self, status: PhaseStatus) -> impl Iterator<Item = &Phase> {
+        let phases = self.phases.iter();
+        phases.filter(move |phase| phase.status == status)
     }
 
     pub fn is_all_settled(&self) -> bool {
@@ -65,16 +61,10 @@ impl Workflow {
 
     /// Returns the dependencies of a phase that are not settled.
     pub fn unmet(&self, phase: &Phase) -> Vec<String> {
-        let is_met = |id: &String| {
-            self.phase(id)
-                .is_some_and(|phase| phase.status.is_settled())
-        };
-        phase
-            .dependencies
-            .iter()
-            .filter(|id| !is_met(id))
-            .cloned()
-            .collect()
+        let is_settled = |phase: &Phase| phase.status.is_settled();
+        let is_met = |id: &&String| self.phase(id).is_some_and(is_settled);
+        let unmet = phase.dependencies.iter().filter(|id| !is_met(id));
+        unmet.cloned().collect()
     }
 
     /// Returns the tasks of a phase. A task without a known phase belongs to the task phase, or to
@@ -114,14 +104,10 @@ impl Workflow {
 
     /// Returns the percentage of settled phases.
     pub fn percent(&self) -> usize {
-        let settled = self
-            .phases
-            .iter()
-            .filter(|phase| phase.status.is_settled())
-            .count();
-        (settled * 100)
-            .checked_div(self.phases.len())
-            .unwrap_or_default()
+        let is_settled = |phase: &&Phase| phase.status.is_settled();
+        let settled = self.phases.iter().filter(is_settled).count();
+        let percent = (settled * 100).checked_div(self.phases.len());
+        percent.unwrap_or_default()
     }
 }
 

@@ -2,9 +2,8 @@
 
 pub mod advice;
 pub mod change;
-pub mod choices;
 pub mod derived;
-pub mod event;
+pub mod dialog;
 pub mod finding;
 pub mod mini_commit;
 pub mod observation;

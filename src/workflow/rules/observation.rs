@@ -1,13 +1,12 @@
 //! Observed files of a run, collected first so that the rules need no disk access.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
 use crate::base::json::parse;
 use crate::workflow::rules::status::TaskStatus;
 use crate::workflow::rules::workflow::Workflow;
-use crate::workflow::words::flaw::OutputFlaw;
 
 /// Observed files by their path in the run.
 pub type Observations = BTreeMap<String, ObservedFile>;
@@ -32,43 +31,36 @@ impl ObservedFile {
         matches!(self, Self::There { .. })
     }
 
-    /// Whether it is usable and does not say itself that the work goes on or failed. An unknown
-    /// status word is ignored.
+    /// Whether it is usable and does not report another outcome than success. An unknown status word
+    /// is ignored.
     pub fn is_finished(&self) -> bool {
-        match self {
-            Self::There {
-                status: Some(word), ..
-            } => TaskStatus::from_word(word).is_none_or(|status| status == TaskStatus::Complete),
-            other => other.is_usable(),
-        }
+        let is_complete = |status| status == TaskStatus::Complete;
+        self.is_usable() && self.task_status().is_none_or(is_complete)
     }
 
     /// Returns the outcome of the task that wrote it: complete if there is no status, `None` if it
     /// is missing or the word is unknown.
     pub fn task_status(&self) -> Option<TaskStatus> {
         match self {
-            Self::There {
-                status: Some(word), ..
-            } => TaskStatus::from_word(word),
             Self::There { status: None, .. } => Some(TaskStatus::Complete),
+            Self::There { status, .. } => TaskStatus::from_word(status.as_ref()?),
             _ => None,
         }
     }
 
-    /// Whether it is usable and does not contradict completion.
-    pub fn bears_out_completion(&self) -> bool {
-        self.is_usable()
-            && self
-                .task_status()
-                .is_none_or(|status| status == TaskStatus::Complete)
+    pub fn sum(&self) -> Option<&String> {
+        match self {
+            Self::There { sum, .. } => sum.as_ref(),
+            _ => None,
+        }
     }
 
-    /// Returns what is wrong with it; `None` if it is usable.
-    pub fn flaw(&self) -> Option<OutputFlaw> {
+    /// Returns the code and the words of what is wrong with it; `None` if it is usable.
+    pub fn flaw(&self) -> Option<(&'static str, String)> {
         match self {
-            Self::Missing => Some(OutputFlaw::Missing),
-            Self::Empty => Some(OutputFlaw::Empty),
-            Self::Broken(why) => Some(OutputFlaw::Broken(why.clone())),
+            Self::Missing => Some(("output_missing", "is missing".to_owned())),
+            Self::Empty => Some(("output_missing", "is empty".to_owned())),
+            Self::Broken(why) => Some(("output_broken", format!("is not valid: {why}"))),
             Self::There { .. } => None,
         }
     }
@@ -78,21 +70,17 @@ impl ObservedFile {
         if bytes.is_empty() {
             return Self::Empty;
         }
-        let is_json = std::path::Path::new(path)
-            .extension()
-            .is_some_and(|extension| extension == "json");
-        if !is_json {
-            return Self::There {
-                sum: Some(sum),
-                status: None,
-            };
-        }
-        match parse(bytes) {
-            Err(why) => Self::Broken(why.to_string()),
-            Ok(value) => Self::There {
-                sum: Some(sum),
-                status: status_in(&value),
+        let extension = std::path::Path::new(path).extension();
+        let status = match extension.filter(|extension| *extension == "json") {
+            None => None,
+            Some(_) => match parse(bytes) {
+                Err(why) => return Self::Broken(why.to_string()),
+                Ok(value) => status_in(&value),
             },
+        };
+        Self::There {
+            sum: Some(sum),
+            status,
         }
     }
 }
@@ -131,17 +119,13 @@ pub fn named_files(workflow: &Workflow) -> Vec<&str> {
 }
 
 /// Returns every path to look at before a run is judged.
-pub fn paths(workflow: &Workflow) -> Vec<String> {
-    let outputs = workflow
-        .phases
+pub fn paths(workflow: &Workflow) -> BTreeSet<String> {
+    let of_phases = workflow.phases.iter().flat_map(|phase| &phase.outputs);
+    let of_phases = of_phases.map(|output| &*output.path);
+    let of_tasks = workflow
+        .tasks
         .iter()
-        .flat_map(|phase| phase.outputs.iter().map(|output| output.path.clone()));
-    let named = named_files(workflow).into_iter();
-    let mut paths: Vec<String> = outputs
-        .chain(workflow.tasks.iter().filter_map(|task| task.output.clone()))
-        .chain(named.map(str::to_owned))
-        .collect();
-    paths.sort_unstable();
-    paths.dedup();
-    paths
+        .filter_map(|task| task.output.as_deref());
+    let all = of_phases.chain(of_tasks).chain(named_files(workflow));
+    all.map(str::to_owned).collect()
 }

@@ -60,7 +60,7 @@ pub struct Phase {
 pub struct PhaseOutput {
     /// Relative to the root. `*` in the last component is a wildcard; a trailing slash means a
     /// non-empty directory.
-    #[serde(rename = "file")]
+    #[serde(rename = "file", alias = "path")]
     pub path: String,
     /// The phase is not complete without it.
     pub required: bool,
@@ -114,14 +114,14 @@ impl Phase {
     /// Makes the phase pending again; the checkpoint before it and the number of attempts stay.
     pub fn reset(&mut self) {
         self.status = PhaseStatus::Pending;
-        (self.started_ms, self.completed_ms, self.approved_ms) = (None, None, None);
-        (
-            self.progress,
-            self.commit_sha,
-            self.head,
-            self.last_error,
-            self.after,
-        ) = (None, None, None, None, None);
+        self.started_ms = None;
+        self.completed_ms = None;
+        self.approved_ms = None;
+        self.progress = None;
+        self.commit_sha = None;
+        self.head = None;
+        self.last_error = None;
+        self.after = None;
         for output in &mut self.outputs {
             output.sha256 = None;
         }

@@ -1,13 +1,10 @@
 //! Repairs after an interruption, judged by the files on disk.
 
-use crate::workflow::rules::change::{Change, Finish, PhaseChange, TaskChange};
+use crate::workflow::rules::change::{Change, Given};
 use crate::workflow::rules::observation::{Observations, ObservedFile};
 use crate::workflow::rules::phase::{Phase, Task};
 use crate::workflow::rules::status::{PhaseStatus, TaskStatus};
-use crate::workflow::rules::validate::task_output;
 use crate::workflow::rules::workflow::Workflow;
-use crate::workflow::words::flaw::OutputFlaw;
-use crate::workflow::words::reasons::{CutOff, RepairReason, as_output_says};
 
 /// One repair.
 #[derive(Clone, Debug)]
@@ -17,129 +14,97 @@ pub struct Repair {
     pub change: Change,
 }
 
-impl Repair {
-    fn new(reason: &RepairReason, change: Change) -> Self {
-        Self {
-            what: reason.to_string(),
-            change,
-        }
-    }
-}
-
 /// Returns all repairs, tasks first.
 pub fn repairs(workflow: &Workflow, observations: &Observations) -> Vec<Repair> {
-    let tasks = workflow
-        .tasks
-        .iter()
-        .filter(|task| task.status == TaskStatus::Running)
-        .map(|task| of_task(task, observations));
-    let phases = workflow
-        .phases
-        .iter()
-        .filter(|phase| phase.status == PhaseStatus::InProgress);
+    let tasks = workflow.tasks.iter();
+    let tasks = tasks.filter(|task| task.status == TaskStatus::Running);
+    let phases = workflow.phases.iter();
+    let phases = phases.filter(|phase| phase.status == PhaseStatus::InProgress);
     tasks
+        .map(|task| of_task(task, observations))
         .chain(phases.filter_map(|phase| of_phase(workflow, phase, observations)))
         .collect()
 }
 
 fn of_task(task: &Task, observations: &Observations) -> Repair {
-    let id = task.id.clone();
+    let id = &task.id;
     let seen = task
         .output
         .as_ref()
-        .and_then(|path| Some((path, observations.get(path)?)));
-    let (path, status, change) =
-        match seen.and_then(|(path, found)| Some((path, found.task_status()?))) {
-            Some((path, TaskStatus::Complete)) => (
-                path,
-                "complete",
-                TaskChange::Done {
-                    id: id.clone(),
-                    note: None,
-                },
-            ),
-            Some((path, TaskStatus::Failed)) => (
-                path,
-                "failed",
-                TaskChange::Fail {
-                    id: id.clone(),
-                    error: as_output_says(path),
-                },
-            ),
-            _ => return cut_off(task, seen),
-        };
-    let reason = RepairReason::OutputThere {
-        task: id,
-        path: path.clone(),
-        status,
-    };
-    Repair::new(&reason, Change::Task(change))
-}
-
-fn cut_off(task: &Task, seen: Option<(&String, &ObservedFile)>) -> Repair {
-    let why = match (seen, &task.output) {
-        (Some((path, ObservedFile::Broken(_) | ObservedFile::Empty)), _) => {
-            CutOff::Output(path.clone())
+        .map(|path| (path, observations.get(path)));
+    let found = seen.and_then(|(path, found)| Some((path, found?.task_status()?)));
+    let ended = match found {
+        Some((path, TaskStatus::Complete)) => Some((path, "complete", Change::of_task("done", id))),
+        Some((path, TaskStatus::Failed)) => {
+            let change = Change::of_task("fail", id).noting(format!("as {path} says"));
+            Some((path, "failed", change))
         }
-        (Some((path, ObservedFile::There { status, .. })), _) => CutOff::Status {
-            path: path.clone(),
-            status: status.clone().unwrap_or_default(),
-        },
-        (Some((path, ObservedFile::Missing)), _) => CutOff::Missing(path.clone()),
-        (None, Some(path)) => CutOff::Outside(path.clone()),
-        (None, None) => CutOff::Unknown,
+        _ => None,
     };
-    let reason = RepairReason::TaskCutOff {
-        task: task.id.clone(),
-        why,
-        attempt: task.attempts + u32::from(!task.is_next_counted),
+    if let Some((path, status, change)) = ended {
+        let what = format!("task {id} was running and its output {path} is there: it is {status}");
+        return Repair { what, change };
+    }
+    let why = match seen {
+        None => "its output is not known".to_owned(),
+        Some((path, None)) => format!("its output {path} is outside this directory"),
+        Some((path, Some(ObservedFile::Missing))) => format!("its output {path} is missing"),
+        Some((path, Some(ObservedFile::There { status, .. }))) => {
+            format!(
+                "its output {path} says '{}'",
+                status.as_deref().unwrap_or_default()
+            )
+        }
+        Some((path, Some(_))) => format!("its output {path} was cut off"),
     };
-    let change = TaskChange::Reset {
-        id: task.id.clone(),
-        cut_off: true,
+    let attempt = task.attempts + u32::from(!task.is_next_counted);
+    let given = Given {
+        is_cut_off: true,
+        ..Given::default()
     };
-    Repair::new(&reason, Change::Task(change))
+    Repair {
+        what: format!(
+            "task {id} was running and {why}: it is pending again, for attempt {attempt}"
+        ),
+        change: Change::of_task("reset", id).with(given),
+    }
 }
 
 fn of_phase(workflow: &Workflow, phase: &Phase, observations: &Observations) -> Option<Repair> {
-    let usable = |path: &str| {
+    let id = &phase.id;
+    let is_there = |path: &String| {
         observations
             .get(path)
             .is_some_and(ObservedFile::is_finished)
     };
-    let mut required = phase
-        .outputs
-        .iter()
-        .filter(|output| output.required)
-        .peekable();
-    required.peek()?;
-    if required.all(|output| usable(&output.path)) && !has_open_tasks(workflow, phase, observations)
-    {
-        let reason = if phase.lacks_approval() {
-            RepairReason::PhaseLacksApproval(phase.id.clone())
+    let (required, drafts): (Vec<_>, Vec<_>) =
+        phase.outputs.iter().partition(|output| output.required);
+    let is_done = required.iter().all(|output| is_there(&output.path))
+        && !has_open_tasks(workflow, phase, observations);
+    let (verb, what) = if required.is_empty() {
+        return None;
+    } else if is_done {
+        let end = if phase.lacks_approval() {
+            "it waits for its approval"
         } else {
-            RepairReason::PhaseDone(phase.id.clone())
+            "it is done"
         };
-        let finish = Finish {
-            phase: Some(phase.id.clone()),
-            present: present(phase, observations),
-            ..Finish::default()
-        };
-        return Some(Repair::new(
-            &reason,
-            Change::Phase(PhaseChange::Done(finish)),
-        ));
-    }
-    let drafts = phase
-        .outputs
-        .iter()
-        .any(|output| !output.required && usable(&output.path));
-    (phase.lacks_approval() && drafts).then(|| {
-        let change = PhaseChange::Await {
-            phase: phase.id.clone(),
-        };
-        let reason = RepairReason::CutOffAtApproval(phase.id.clone());
-        Repair::new(&reason, Change::Phase(change))
+        let what = format!("was in progress and all that it had to write is there: {end}");
+        ("done", what)
+    } else if phase.lacks_approval() && drafts.iter().any(|output| is_there(&output.path)) {
+        let what =
+            "was cut off at its approval: what it made is there and is shown again, not made again";
+        ("await", what.to_owned())
+    } else {
+        return None;
+    };
+    let given = Given {
+        observed: observations.clone(),
+        ..Given::default()
+    };
+    Some(Repair {
+        what: format!("phase {id} {what}"),
+        change: Change::of_phase(verb, Some(id)).with(given),
     })
 }
 
@@ -153,39 +118,7 @@ fn has_open_tasks(workflow: &Workflow, phase: &Phase, observations: &Observation
 /// Whether a task is complete and its output does not contradict that.
 pub fn is_done(task: &Task, observations: &Observations) -> bool {
     let seen = task.output.as_ref().and_then(|path| observations.get(path));
-    task.status == TaskStatus::Complete && seen.is_none_or(ObservedFile::bears_out_completion)
-}
-
-/// Returns the present outputs of a phase, as `phase done` takes them.
-pub fn present(phase: &Phase, observations: &Observations) -> Vec<(String, Option<String>)> {
-    let of = |path: &String| match observations.get(path)? {
-        ObservedFile::There { sum, .. } => Some((path.clone(), sum.clone())),
-        _ => None,
-    };
-    phase
-        .outputs
-        .iter()
-        .filter_map(|output| of(&output.path))
-        .collect()
-}
-
-/// Returns what is wrong with each unusable output of a phase.
-pub fn flaws(phase: &Phase, observations: &Observations) -> Vec<(String, OutputFlaw)> {
-    let of = |path: &String| Some((path.clone(), observations.get(path)?.flaw()?));
-    phase
-        .outputs
-        .iter()
-        .filter_map(|output| of(&output.path))
-        .collect()
-}
-
-/// As [`flaws`], for its completed tasks.
-pub fn task_flaws(workflow: &Workflow, phase: &Phase, observations: &Observations) -> Vec<String> {
-    let of = |task: &Task| {
-        let found = task_output(task, observations)?;
-        Some(format!("{} ({})", found.what, found.place))
-    };
-    workflow.tasks_of(phase).filter_map(of).collect()
+    task.status == TaskStatus::Complete && seen.is_none_or(ObservedFile::is_finished)
 }
 
 #[cfg(test)]
@@ -292,9 +225,6 @@ mod tests {
             ("designs/".into(), there(None)),
             ("final.json".into(), there(None)),
         ]);
-        assert!(matches!(
-            repairs(&workflow, &both)[0].change,
-            Change::Phase(PhaseChange::Done(_))
-        ));
+        assert_eq!(repairs(&workflow, &both)[0].change.verb, "phase done");
     }
 }

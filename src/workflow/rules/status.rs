@@ -1,6 +1,8 @@
 //! Status of a run, a phase and a task; words are read in every known spelling.
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// Stored status of a run. All other progress is derived from its phases.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,26 +27,22 @@ impl RunStatus {
 #[strum(const_into_str, serialize_all = "snake_case")]
 pub enum PhaseStatus {
     #[default]
+    #[serde(alias = "todo", alias = "not_started")]
     Pending,
+    #[serde(alias = "running", alias = "started", alias = "active")]
     InProgress,
+    #[serde(alias = "awaiting_user")]
     AwaitingApproval,
+    #[serde(alias = "completed", alias = "done")]
     Complete,
+    #[serde(alias = "error")]
     Failed,
     Skipped,
 }
 
 impl PhaseStatus {
-    /// Parses a status word in any spelling.
     pub fn from_word(word: &str) -> Option<Self> {
-        Some(match word.to_ascii_lowercase().replace('-', "_").as_str() {
-            "pending" | "todo" | "not_started" => Self::Pending,
-            "in_progress" | "running" | "started" | "active" => Self::InProgress,
-            "awaiting_approval" | "awaiting_user" => Self::AwaitingApproval,
-            "complete" | "completed" | "done" => Self::Complete,
-            "failed" | "error" => Self::Failed,
-            "skipped" => Self::Skipped,
-            _ => return None,
-        })
+        from_word(word)
     }
 
     /// Whether nothing is left to do, so that dependents may begin.
@@ -67,31 +65,25 @@ impl PhaseStatus {
 #[strum(const_into_str, serialize_all = "snake_case")]
 pub enum TaskStatus {
     #[default]
+    #[serde(alias = "todo", alias = "queued")]
     Pending,
+    #[serde(alias = "in_progress", alias = "started", alias = "partial")]
     Running,
+    #[serde(alias = "completed", alias = "done", alias = "success")]
     Complete,
+    #[serde(alias = "error", alias = "timeout", alias = "timed_out")]
+    #[serde(alias = "cancelled", alias = "canceled", alias = "aborted")]
     Failed,
     Blocked,
 }
 
 impl TaskStatus {
-    /// Parses a status word in any spelling.
     pub fn from_word(word: &str) -> Option<Self> {
-        Some(
-            match word
-                .trim()
-                .to_ascii_lowercase()
-                .replace(['-', ' '], "_")
-                .as_str()
-            {
-                "pending" | "todo" | "queued" => Self::Pending,
-                "running" | "in_progress" | "started" | "partial" => Self::Running,
-                "complete" | "completed" | "done" | "success" => Self::Complete,
-                "failed" | "error" | "timeout" | "timed_out" | "cancelled" | "canceled"
-                | "aborted" => Self::Failed,
-                "blocked" => Self::Blocked,
-                _ => return None,
-            },
-        )
+        from_word(word)
     }
+}
+
+fn from_word<T: DeserializeOwned>(word: &str) -> Option<T> {
+    let word = word.trim().to_ascii_lowercase().replace(['-', ' '], "_");
+    serde_json::from_value(Value::from(word)).ok()
 }

@@ -2,7 +2,6 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::Value;
 
 use crate::base::cut_list::first_of;
 use crate::base::time::{age, rfc3339_seconds};
@@ -14,8 +13,7 @@ use crate::workflow::rules::phase::{Phase, Task};
 use crate::workflow::rules::profile::{EXECUTION_FILE, PHASE_FILE};
 use crate::workflow::rules::status::{PhaseStatus, TaskStatus};
 use crate::workflow::rules::workflow::Workflow;
-use crate::workflow::words::flaw::{Flaw, OutputFlaw};
-use crate::workflow::words::next_step::phase_command;
+use crate::workflow::words::{LISTED_NAMES, phase_command};
 
 /// Age in milliseconds after which a run is reported as old.
 pub const STALE_MS: i64 = 7 * 24 * 60 * 60 * 1000;
@@ -41,235 +39,225 @@ pub fn validate(workflow: &Workflow, observations: &Observations, now_ms: i64) -
         ..ValidationReport::default()
     };
     for phase in &workflow.phases {
-        outputs(phase, observations, &mut report);
-        report.errors.extend(unknown(workflow, phase));
-        report.errors.extend(order(workflow, phase));
-        report.errors.extend(times(workflow, phase, now_ms));
-        report.remarks.extend(open_tasks(workflow, phase));
+        report.check_outputs(phase, observations);
+        report.check_order(workflow, phase);
+        report.check_times(workflow, phase, now_ms);
     }
-    report.errors.extend(
-        named_unbegun(workflow).and_then(|(phase, word)| before_its_turn(workflow, phase, word)),
-    );
-    report.errors.extend(
-        workflow
-            .tasks
-            .iter()
-            .filter_map(|task| task_output(task, observations)),
-    );
-    named_files(workflow, observations, &mut report);
-    let list = workflow.documents.get(EXECUTION_FILE);
-    let lacks_tasks = list.is_some_and(|list| list.get("tasks").is_none());
-    report
-        .remarks
-        .extend(lacks_tasks.then(|| Flaw::NoTasks.at(EXECUTION_FILE)));
-    report.errors.extend(interrupted_write(workflow));
-    report.errors.extend(last_change(workflow));
+    if let Some((phase, word)) = named_unbegun(workflow) {
+        report.check_turn(workflow, phase, word);
+    }
+    let tasks = workflow.tasks.iter();
+    let tasks = tasks.filter_map(|task| task_output(task, observations));
+    report.errors.extend(tasks);
+    report.check_documents(workflow);
     if workflow.created_ms > now_ms + SKEW_MS {
-        report
-            .errors
-            .push(future("created_at", workflow.created_ms));
+        report.time_in_future("created_at", workflow.created_ms);
     } else if workflow.status.is_open() {
-        report.remarks.extend(staleness(workflow, now_ms));
+        report.check_age(workflow, now_ms);
+        report.check_named_files(workflow, observations);
     }
     report.valid = report.errors.is_empty();
     report
 }
 
-/// Reports missing files that the free state of an open run names. It cannot go on without its
-/// plan; another may be yet to come.
-fn named_files(workflow: &Workflow, observations: &Observations, report: &mut ValidationReport) {
-    let is_missing = |path: &&str| observations.get(*path) == Some(&ObservedFile::Missing);
-    let is_plan = |path: &str| workflow.state.get("plan_path") == Some(&path.into());
-    let named = observation::named_files(workflow).into_iter();
-    let missing = named.filter(|path| workflow.status.is_open() && is_missing(path));
-    let (plan, others): (Vec<Finding>, _) = missing
-        .map(|path| Flaw::NamedFileGone.at(path))
-        .partition(|finding| is_plan(&finding.place));
-    report.errors.extend(plan);
-    report.remarks.extend(others);
-}
-
-/// Reports a last change before the beginning of the run, as edited files may have.
-fn last_change(workflow: &Workflow) -> Option<Finding> {
-    let key = if workflow.documents.contains_key(PHASE_FILE) {
-        "last_updated"
-    } else {
-        "updated_at"
-    };
-    let is_before = workflow.updated_ms + SKEW_MS < workflow.created_ms;
-    is_before.then(|| before_the_run(key, workflow.updated_ms))
-}
-
-fn staleness(workflow: &Workflow, now_ms: i64) -> Vec<Finding> {
-    let mut found = Vec::new();
-    if is_stale(workflow, now_ms) {
-        found.push(Flaw::Stale(age(workflow.created_ms, now_ms)).at("created_at"));
-    }
-    if now_ms.saturating_sub(workflow.updated_ms) >= IDLE_MS {
-        found.push(Flaw::Idle(age(workflow.updated_ms, now_ms)).at("updated_at"));
-    }
-    found
-}
-
-/// Reports a phase file whose writer was interrupted: the flag is false while it writes.
-fn interrupted_write(workflow: &Workflow) -> Option<Finding> {
-    let document = workflow.documents.get(PHASE_FILE)?;
-    let is_cut_off = document.get("interruption_safe") == Some(&Value::Bool(false));
-    is_cut_off.then(|| Flaw::InterruptedWrite.at(PHASE_FILE))
-}
-
-/// Reports open tasks of a completed phase.
-fn open_tasks(workflow: &Workflow, phase: &Phase) -> Vec<Finding> {
-    let told = |task: &Task| {
-        let flaw = Flaw::TasksOpen {
-            phase: phase.id.clone(),
-            task: task.id.clone(),
-            status: task.status.into_str(),
-        };
-        flaw.at(format!("tasks.{}", task.id))
-    };
-    let open = workflow
-        .tasks_of(phase)
-        .filter(|task| task.status != TaskStatus::Complete);
-    if phase.status == PhaseStatus::Complete {
-        open.map(told).collect()
-    } else {
-        Vec::new()
-    }
-}
-
 /// Reports a completed task whose output is missing or unusable.
 pub fn task_output(task: &Task, observations: &Observations) -> Option<Finding> {
-    let path = task
-        .output
-        .as_ref()
-        .filter(|_| task.status == TaskStatus::Complete)?;
-    let flaw = match observations.get(path)? {
-        found if found.bears_out_completion() => return None,
+    let path = task.output.as_ref();
+    let path = path.filter(|_| task.status == TaskStatus::Complete)?;
+    let found = observations.get(path)?;
+    let (code, flaw) = match found {
+        found if found.is_finished() => return None,
         ObservedFile::There { status, .. } => {
-            OutputFlaw::Contradicts(status.clone().unwrap_or_default())
+            let status = status.as_deref().unwrap_or_default();
+            ("output_contradicts", format!("says '{status}'"))
         }
         found => found.flaw()?,
     };
-    let task = task.id.clone();
-    Some(Flaw::OutputOfTask { task, flaw }.at(path))
+    let what = format!("task {} is complete, and its output {flaw}", task.id);
+    Some(Finding::new(code, path, what))
 }
 
 pub fn is_stale(workflow: &Workflow, now_ms: i64) -> bool {
     now_ms.saturating_sub(workflow.created_ms) >= STALE_MS
 }
 
-/// Reports missing outputs of a completed phase. Changed content is only a remark, because work
-/// goes on.
-fn outputs(phase: &Phase, observations: &Observations, report: &mut ValidationReport) {
-    let id = || phase.id.clone();
-    if phase.status != PhaseStatus::Complete {
-        let begun = phase.outputs.iter().filter(|_| phase.status.is_under_way());
-        report.remarks.extend(
-            begun.filter_map(|output| match observations.get(&output.path)? {
-                found @ ObservedFile::Broken(_) => {
-                    let (phase, flaw) = (id(), found.flaw()?);
-                    Some(Flaw::OutputOfPhase { phase, flaw }.at(&output.path))
+impl ValidationReport {
+    fn error(&mut self, code: &'static str, place: &str, what: impl Into<String>) {
+        self.errors.push(Finding::new(code, place, what));
+    }
+
+    fn remark(&mut self, code: &'static str, place: &str, what: impl Into<String>) {
+        self.remarks.push(Finding::new(code, place, what));
+    }
+
+    fn time_in_future(&mut self, place: &str, time_ms: i64) {
+        let what = format!("{} is in the future", rfc3339_seconds(time_ms));
+        self.error("time_in_future", place, what);
+    }
+
+    fn time_too_early(&mut self, place: &str, time_ms: i64) {
+        let what = format!("{} is before the run began", rfc3339_seconds(time_ms));
+        self.error("time_unlikely", place, what);
+    }
+
+    /// Reports missing outputs of a completed phase. Changed content is only a remark, because work
+    /// goes on.
+    fn check_outputs(&mut self, phase: &Phase, observations: &Observations) {
+        let id = &phase.id;
+        for output in &phase.outputs {
+            let path = &output.path;
+            let found = observations.get(path);
+            if phase.status.is_under_way() {
+                if let Some(found @ ObservedFile::Broken(_)) = found
+                    && let Some((code, flaw)) = found.flaw()
+                {
+                    self.remark(code, path, format!("phase {id} writes it, and it {flaw}"));
                 }
-                _ => None,
-            }),
-        );
-        return;
-    }
-    for output in &phase.outputs {
-        let was_there = output.required || output.sha256.is_some();
-        let (list, flaw) = match observations.get(&output.path) {
-            Some(ObservedFile::Missing) if was_there => {
-                (&mut report.errors, Flaw::OutputGone(id()))
+            } else if phase.status == PhaseStatus::Complete {
+                let was_there = output.required || output.sha256.is_some();
+                let is_other =
+                    |sum: Option<&String>| sum.is_some() && sum != output.sha256.as_ref();
+                let wrote = |flaw: &str| format!("phase {id} wrote it{flaw}");
+                match found {
+                    Some(ObservedFile::Missing) if was_there => {
+                        self.error("output_missing", path, wrote(", and it is missing"));
+                    }
+                    Some(ObservedFile::Empty) if was_there => {
+                        self.error("output_missing", path, wrote(", and it is empty"));
+                    }
+                    Some(ObservedFile::Broken(why)) => {
+                        let flaw = format!(", and it is not valid JSON any more: {why}");
+                        self.error("output_broken", path, wrote(&flaw));
+                    }
+                    None if was_there => {
+                        let flaw = " outside the directory, where it is not checked";
+                        self.remark("output_outside", path, wrote(flaw));
+                    }
+                    Some(found) if output.sha256.is_some() && is_other(found.sum()) => {
+                        let flaw = ", and it was changed since";
+                        self.remark("output_changed", path, wrote(flaw));
+                    }
+                    _ => {}
+                }
             }
-            None if was_there => (&mut report.remarks, Flaw::OutputOutside(id())),
-            Some(ObservedFile::Empty) if was_there => (&mut report.errors, Flaw::OutputEmpty(id())),
-            Some(ObservedFile::Broken(why)) => {
-                let (phase, why) = (id(), why.clone());
-                (&mut report.errors, Flaw::OutputBroken { phase, why })
-            }
-            Some(ObservedFile::There { sum: Some(sum), .. })
-                if output.sha256.as_ref().is_some_and(|known| known != sum) =>
-            {
-                (&mut report.remarks, Flaw::OutputChanged(id()))
-            }
-            _ => continue,
-        };
-        list.push(flaw.at(&output.path));
-    }
-}
-
-/// Maximum number of names listed in a message.
-const NAMED_PHASES: usize = 10;
-
-/// Reports an unplanned phase, unless skipped: it may be a misspelling and end the run early.
-fn unknown(workflow: &Workflow, phase: &Phase) -> Option<Finding> {
-    let is_in_use = phase.is_unplanned && phase.status != PhaseStatus::Skipped;
-    let skip = || phase_command("skip", &phase.id, workflow.named()).to_string();
-    let flaw = || Flaw::UnknownPhase {
-        phase: phase.id.clone(),
-        known: first_of(&known_names(workflow), NAMED_PHASES, |_| ", …".to_owned()),
-        skip: (!phase.status.is_settled()).then(skip),
-    };
-    is_in_use.then(|| flaw().at(format!("phases.{}", phase.id)))
-}
-
-fn order(workflow: &Workflow, phase: &Phase) -> Option<Finding> {
-    let status = phase.status.into_str();
-    if phase.status.is_under_way() && phase.completed_ms.is_some() {
-        let flaw = Flaw::DoneAndUnderWay {
-            phase: phase.id.clone(),
-            status,
-        };
-        return Some(flaw.at(format!("phases.{}", phase.id)));
-    }
-    let begun = phase.status.is_under_way() || phase.status == PhaseStatus::Complete;
-    if begun {
-        before_its_turn(workflow, phase, status)
-    } else {
-        None
-    }
-}
-
-fn before_its_turn(workflow: &Workflow, phase: &Phase, word: &str) -> Option<Finding> {
-    let unmet = workflow.unmet(phase);
-    let flaw = || Flaw::OutOfOrder {
-        phase: phase.id.clone(),
-        status: word.to_owned(),
-        unmet: unmet.join(", "),
-    };
-    (!unmet.is_empty()).then(|| flaw().at(format!("phases.{}", phase.id)))
-}
-
-fn times(workflow: &Workflow, phase: &Phase, now_ms: i64) -> Vec<Finding> {
-    let place = |key: &str| format!("phases.{}.{key}", phase.id);
-    let mut found = Vec::new();
-    for (key, time) in [
-        ("started_at", phase.started_ms),
-        ("completed_at", phase.completed_ms),
-    ] {
-        match time {
-            Some(time) if time > now_ms + SKEW_MS => found.push(future(&place(key), time)),
-            Some(time) if time + SKEW_MS < workflow.created_ms => {
-                found.push(before_the_run(&place(key), time));
-            }
-            _ => {}
         }
     }
-    if let (Some(start), Some(end)) = (phase.started_ms, phase.completed_ms)
-        && end + SKEW_MS < start
-    {
-        found.push(Flaw::EndBeforeStart.at(place("completed_at")));
+
+    fn check_order(&mut self, workflow: &Workflow, phase: &Phase) {
+        let (id, status) = (&phase.id, phase.status.into_str());
+        let place = format!("phases.{id}");
+        // An unplanned phase may be a misspelling and end the run early.
+        if phase.is_unplanned && phase.status != PhaseStatus::Skipped {
+            let known = first_of(&known_names(workflow), LISTED_NAMES, |_| ", …".to_owned());
+            let mut what =
+                format!("{PHASE_FILE} names '{id}', which is none of {known}; fix it there");
+            if !phase.status.is_settled() {
+                let skip = phase_command("skip", id, workflow.named());
+                what += &format!(", or skip it with '{skip}'");
+            }
+            self.error("unknown_phase", &place, what);
+        }
+        if phase.status.is_under_way() && phase.completed_ms.is_some() {
+            let what = format!("phase {id} is listed as complete and as {status}");
+            self.error("done_and_under_way", &place, what);
+        } else if phase.status.is_under_way() || phase.status == PhaseStatus::Complete {
+            self.check_turn(workflow, phase, status);
+        }
+        if phase.status == PhaseStatus::Complete {
+            let tasks = workflow.tasks_of(phase);
+            for task in tasks.filter(|task| task.status != TaskStatus::Complete) {
+                let status = task.status.into_str();
+                let what = format!("phase {id} is complete, and task {} is {status}", task.id);
+                self.remark("tasks_open", &format!("tasks.{}", task.id), what);
+            }
+        }
     }
-    found
-}
 
-fn before_the_run(place: &str, time_ms: i64) -> Finding {
-    Flaw::BeforeTheRun(rfc3339_seconds(time_ms)).at(place)
-}
+    fn check_turn(&mut self, workflow: &Workflow, phase: &Phase, word: &str) {
+        let unmet = workflow.unmet(phase).join(", ");
+        if !unmet.is_empty() {
+            let what = format!("phase {} is {word} before {unmet}", phase.id);
+            self.error("out_of_order", &format!("phases.{}", phase.id), what);
+        }
+    }
 
-fn future(place: &str, time_ms: i64) -> Finding {
-    Flaw::TimeInFuture(rfc3339_seconds(time_ms)).at(place)
+    fn check_times(&mut self, workflow: &Workflow, phase: &Phase, now_ms: i64) {
+        let place = |key: &str| format!("phases.{}.{key}", phase.id);
+        let times = [
+            ("started_at", phase.started_ms),
+            ("completed_at", phase.completed_ms),
+        ];
+        for (key, time) in times {
+            match time {
+                Some(time) if time > now_ms + SKEW_MS => self.time_in_future(&place(key), time),
+                Some(time) if time + SKEW_MS < workflow.created_ms => {
+                    self.time_too_early(&place(key), time);
+                }
+                _ => {}
+            }
+        }
+        if let (Some(start), Some(end)) = (phase.started_ms, phase.completed_ms)
+            && end + SKEW_MS < start
+        {
+            self.error(
+                "time_unlikely",
+                &place("completed_at"),
+                "it is before the start",
+            );
+        }
+    }
+
+    fn check_documents(&mut self, workflow: &Workflow) {
+        let list = workflow.documents.get(EXECUTION_FILE);
+        if list.is_some_and(|list| list.get("tasks").is_none()) {
+            let what = "it has no 'tasks', so none of its tasks is known here";
+            self.remark("no_tasks", EXECUTION_FILE, what);
+        }
+        let phases = workflow.documents.get(PHASE_FILE);
+        // The flag is false while its writer writes.
+        if phases.is_some_and(|document| document.get("interruption_safe") == Some(&false.into())) {
+            let what =
+                "interruption_safe is false: its writer was interrupted, or is still writing";
+            self.error("interrupted_write", PHASE_FILE, what);
+        }
+        if workflow.updated_ms + SKEW_MS < workflow.created_ms {
+            let key = phases.map_or("updated_at", |_| "last_updated");
+            self.time_too_early(key, workflow.updated_ms);
+        }
+    }
+
+    fn check_age(&mut self, workflow: &Workflow, now_ms: i64) {
+        if is_stale(workflow, now_ms) {
+            let what = format!("it was started {} ago", age(workflow.created_ms, now_ms));
+            self.remark("stale", "created_at", what);
+        }
+        if now_ms.saturating_sub(workflow.updated_ms) >= IDLE_MS {
+            let idle = age(workflow.updated_ms, now_ms);
+            self.remark(
+                "idle",
+                "updated_at",
+                format!("nothing has happened in it for {idle}"),
+            );
+        }
+    }
+
+    /// Reports missing files that the free state of an open run names. It cannot go on without its
+    /// plan; another may be yet to come.
+    fn check_named_files(&mut self, workflow: &Workflow, observations: &Observations) {
+        for path in observation::named_files(workflow) {
+            if observations.get(path) != Some(&ObservedFile::Missing) {
+                continue;
+            }
+            let is_plan = workflow.state.get("plan_path") == Some(&path.into());
+            let list = if is_plan {
+                &mut self.errors
+            } else {
+                &mut self.remarks
+            };
+            let what = "the workflow's state names it, and it is missing";
+            list.push(Finding::new("file_missing", path, what));
+        }
+    }
 }
 
 #[cfg(test)]

@@ -12,55 +12,64 @@ use crate::base::time::json::{TimeText, always, maybe};
 use crate::workflow::rules::phase::{Phase, Task};
 use crate::workflow::rules::profile::{PHASE_FILE, Profile};
 use crate::workflow::rules::status::RunStatus;
-use crate::workflow::words::reasons::newer_schema;
 
 /// Newest known value of `schema`; a larger one is rejected.
 pub const SCHEMA: u32 = 1;
 
-/// State of a run. Times are milliseconds since 1970 here, and text as stored; checkpoints and commits are 40 hex digits.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+/// State of a run, as it is stored and published. Times are milliseconds since 1970 here, and text
+/// there; checkpoints and commits are 40 hex digits.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Workflow {
+    #[serde(rename = "state_version")]
     pub schema: u32,
     /// `<type>_<project>_<YYYYMMDD_HHMMSS>` by default.
     pub id: String,
     #[serde(rename = "type")]
     pub kind: String,
     pub project: String,
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[serde(default)]
     pub description: String,
     /// Profiles in whose files the run is kept, too.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
+    #[schemars(with = "Vec<String>")]
     pub profiles: Vec<Profile>,
+    /// `open`, `complete`, `failed` or `abandoned`.
+    #[serde(rename = "outcome")]
+    #[schemars(with = "String")]
     pub status: RunStatus,
     #[serde(rename = "created_at", with = "always")]
+    #[schemars(with = "TimeText")]
     pub created_ms: i64,
     #[serde(rename = "updated_at", with = "always")]
+    #[schemars(with = "TimeText")]
     pub updated_ms: i64,
     #[serde(default, rename = "finished_at", with = "maybe")]
+    #[schemars(with = "Option<TimeText>")]
     pub finished_ms: Option<i64>,
     #[serde(default)]
     pub resume_count: u64,
     /// Set by an interruption, cleared by a resume.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub interrupted: Option<Interruption>,
     /// In the order of the plan.
     #[serde(default)]
     pub phases: Vec<Phase>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub tasks: Vec<Task>,
     #[serde(default)]
+    pub tasks: Vec<Task>,
+    #[serde(default, flatten)]
     pub context: Notes,
     /// Free state, for the user's programs.
-    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    #[serde(default)]
     pub state: Map<String, Value>,
     /// As given: text, or any value from a document of another program.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub last_error: Option<Value>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub mini_commits: Vec<MiniCommit>,
     /// Documents of the profiles as last read or written, by path in the project: unknown fields
-    /// and the order of keys are kept.
+    /// and the order of keys are kept. They are not published.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(skip)]
     pub documents: BTreeMap<String, Value>,
 }
 
@@ -74,26 +83,25 @@ pub struct Interruption {
 }
 
 /// Notes that help a new session to find its way.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
 pub struct Notes {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub key_decisions: Vec<String>,
     /// Relative to the root, or absolute where they lie outside it.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub file_paths: Vec<String>,
 }
 
 /// A checkpoint made after every third phase.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MiniCommit {
     /// Number of completed phases at the time.
+    #[serde(rename = "completed_count")]
     pub completed: usize,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "checkpoint_id")]
     pub checkpoint: Option<String>,
     /// Commit id in the project's own repository, if requested.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "commit_sha")]
     pub commit: Option<String>,
 }
 
@@ -124,11 +132,11 @@ impl Workflow {
     pub fn from_json(bytes: &[u8]) -> Result<Self, Malformed> {
         let value = parse(bytes).map_err(|why| why.to_string())?;
         let schema = value
-            .get("schema")
+            .get("state_version")
             .and_then(Value::as_u64)
-            .ok_or("it names no schema")?;
+            .ok_or("it names no version")?;
         if schema > u64::from(SCHEMA) {
-            return Err(newer_schema(schema, SCHEMA).into());
+            return Err(format!("it has version {schema}; this program knows {SCHEMA}").into());
         }
         let read = serde_json::from_value(value.clone());
         let mut read: Self = read.map_err(|why| why.to_string())?;
@@ -206,12 +214,12 @@ mod tests {
         workflow.state.insert("a".into(), Value::Null);
         let text = workflow.to_json();
         assert_eq!(Workflow::from_json(text.as_bytes()), Ok(workflow));
-        let newer = text.replacen("\"schema\": 1", "\"schema\": 2", 1);
+        let newer = text.replacen("\"state_version\": 1", "\"state_version\": 2", 1);
         assert!(
             Workflow::from_json(newer.as_bytes())
                 .unwrap_err()
                 .to_string()
-                .contains("schema 2")
+                .contains("version 2")
         );
         assert!(Workflow::from_json(b"{}").is_err());
     }

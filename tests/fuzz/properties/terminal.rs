@@ -1,7 +1,7 @@
 //! Terminal output: nothing in it acts there or reverses text, and names stay distinct.
 
-use checkpoint::answer::terminal::Escaper;
-use checkpoint::base::quoting::quoted;
+use checkpoint::answer::format::Escaper;
+use checkpoint::base::git_quoting::quoted;
 use checkpoint::base::text::escape_bytes;
 use checkpoint::base::text::escape_content;
 use checkpoint::base::text::percent_decode;

@@ -2,17 +2,14 @@
 
 use serde_json::{Value, json};
 
-use super::{Run, Sandbox};
+use super::Sandbox;
 
 pub const PHASES: &str = "memory/state/phase.json";
 pub const EXECUTION: &str = "memory/state/execution.json";
 pub const PIPELINE: &str = ".claude/pipeline-state.json";
 
 pub trait Play {
-    fn cmd(&self, line: impl AsRef<str>) -> Run;
     fn go(&self, line: impl AsRef<str>) -> Value;
-    fn refused(&self, line: &str, code: u8) -> String;
-    fn says(&self, line: impl AsRef<str>, code: u8, text: impl AsRef<str>);
     fn step(&self, args: &[&str]) -> Value;
     fn json_of(&self, path: &str) -> Value;
     fn edit(&self, path: &str, edit: impl FnOnce(&mut Value)) -> String;
@@ -20,27 +17,6 @@ pub trait Play {
 }
 
 impl Play for Sandbox {
-    /// Runs a command, of which words with blanks are between single quotes.
-    #[track_caller]
-    fn cmd(&self, line: impl AsRef<str>) -> Run {
-        self.run(&words(line.as_ref()))
-    }
-
-    /// The code of the error with which a command ends.
-    #[track_caller]
-    fn refused(&self, line: &str, code: u8) -> String {
-        let run = self.cmd(format!("{line} --json")).code(code.into());
-        run.error_code()
-    }
-
-    /// Runs a command that prints this text, wherever.
-    #[track_caller]
-    fn says(&self, line: impl AsRef<str>, code: u8, text: impl AsRef<str>) {
-        let run = self.cmd(line).code(code.into());
-        let printed = format!("{}{}", run.stdout, run.stderr);
-        assert!(printed.contains(text.as_ref()), "{run}");
-    }
-
     /// As [`Play::step`], of such a command.
     #[track_caller]
     fn go(&self, line: impl AsRef<str>) -> Value {

@@ -275,6 +275,28 @@ impl Sandbox {
         Run::of(self.command(&[], args))
     }
 
+    /// As [`Self::run`], of a line of which words with blanks are between single quotes.
+    #[must_use = "ask for the exit code, or the failure goes unseen"]
+    pub fn cmd(&self, line: impl AsRef<str>) -> Run {
+        self.run(&super::play::words(line.as_ref()))
+    }
+
+    #[track_caller]
+    pub fn ok(&self, line: impl AsRef<str>) -> Run {
+        self.cmd(line).success()
+    }
+
+    #[track_caller]
+    pub fn fails(&self, code: i32, line: impl AsRef<str>) -> Run {
+        self.cmd(line).code(code)
+    }
+
+    /// Returns the data of the JSON answer.
+    #[track_caller]
+    pub fn json(&self, line: &str) -> Value {
+        self.ok(format!("{line} --json")).data()
+    }
+
     /// Runs the program in another directory than the root.
     #[must_use = "ask for the exit code, or the failure goes unseen"]
     pub fn run_in(&self, dir: &Path, args: &[&str]) -> Run {

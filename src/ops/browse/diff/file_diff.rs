@@ -104,7 +104,7 @@ fn change_of(before: Option<SeenFile>, after: Option<SeenFile>) -> ChangeKind {
         (_, None) => ChangeKind::Deleted,
         (Some(one), Some(two)) if (one.mode.0 ^ two.mode.0) & TYPE_BITS != 0 => ChangeKind::Type,
         (Some(one), Some(two)) if one.id == two.id => ChangeKind::Mode,
-        _ => ChangeKind::Changed,
+        _ => ChangeKind::Modified,
     }
 }
 

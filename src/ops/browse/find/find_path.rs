@@ -52,7 +52,7 @@ pub struct FoundPath {
 pub struct FindEvent {
     #[serde(flatten)]
     pub path: RelPath,
-    /// `added`, `changed`, `mode`, `deleted` or `not_captured`.
+    /// `added`, `modified`, `mode`, `deleted` or `not_captured`.
     pub change: PathChange,
     /// The first checkpoint with this change.
     pub checkpoint: Checkpoint,
@@ -77,7 +77,7 @@ pub struct TextMatch {
 #[strum(const_into_str, serialize_all = "snake_case")]
 pub enum PathChange {
     Added,
-    Changed,
+    Modified,
     /// Only the mode changed.
     Mode,
     Deleted,
@@ -94,7 +94,7 @@ impl PathChange {
             (_, None) => Self::Deleted,
             (None, _) => Self::Added,
             (Some((_, before)), Some((_, after))) if before == after => Self::Mode,
-            _ => Self::Changed,
+            _ => Self::Modified,
         }
     }
 }
@@ -122,7 +122,7 @@ pub fn find(
         let lookup = Lookup::new(context, &store, &inventory);
         let unread = inventory.all_damaged().len() + history.warnings.len();
         let found = lookup.in_place_of_path(typed);
-        return Err(found.unwrap_or_else(|| no_match(typed, unread)));
+        return Err(found.unwrap_or_else(|| no_match(context, typed, unread)));
     }
     let limit = limit.unwrap_or(usize::MAX);
     let more = found.len().saturating_sub(limit);
@@ -176,14 +176,20 @@ fn event(store: &Store, history: &History, path: &RelPath, step: &HistoryStep) -
     }
 }
 
-fn no_match(pattern: &[u8], passed_over: usize) -> Error {
+fn no_match(context: &Context, pattern: &[u8], passed_over: usize) -> Error {
+    let current = context.root.current();
     let shown = escape_bytes(pattern);
     let name = pattern
         .rsplit(|byte| *byte == b'/')
         .find(|name| !name.is_empty())
         .unwrap_or(pattern);
-    let is_pattern = name.contains(&b'*');
-    let hint = if is_pattern {
+    let is_below = !current.is_root() && !pattern.starts_with(b"/");
+    let below = if is_below {
+        format!(" below {current}")
+    } else {
+        String::new()
+    };
+    let hint = if is_below || name.contains(&b'*') {
         Sentence::text("the search is below the current directory; -C names another")
     } else {
         Sentence::new(
@@ -191,7 +197,11 @@ fn no_match(pattern: &[u8], passed_over: usize) -> Error {
             &[&escape_bytes(name)],
         )
     };
-    not_found(format!("no checkpoint holds '{shown}'"), hint, passed_over)
+    not_found(
+        format!("no checkpoint holds '{shown}'{below}"),
+        hint,
+        passed_over,
+    )
 }
 
 /// Returns the failure of a search without results; where checkpoints could not be read, it may be

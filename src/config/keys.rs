@@ -1,0 +1,184 @@
+//! The keys of configuration files, the types of their values, and how each is read.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
+use strum::IntoStaticStr;
+use toml::Value;
+
+use crate::base::time::parse_span;
+use crate::model::checkpoint::keep_policy::PolicyChange;
+
+/// Keys of the user's own file alone.
+const USER_KEYS: &str = "agent_restore audit auto auto_prune database dedup_window max_file_size \
+    max_files max_store_size prompts sensitive_allow";
+/// Keys that a project may set too: it may exclude more and keep more, nothing else.
+const PROJECT_KEYS: &str = "exclude keep keep_auto keep_daily keep_hourly keep_monthly keep_weekly \
+    keep_within";
+
+/// Whose a file is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Owner {
+    User,
+    Project,
+}
+
+/// Returns the keys of a file.
+pub fn keys(owner: Owner) -> impl Iterator<Item = &'static str> {
+    let of_user = USER_KEYS.split(' ').filter(move |_| owner == Owner::User);
+    of_user.chain(PROJECT_KEYS.split(' '))
+}
+
+/// What agents may do, and what is recorded of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct AgentSettings {
+    pub prompts: PromptWords,
+    pub auto: AutoCheckpoints,
+    pub agent_restore: AgentConsent,
+}
+
+/// What an agent needs for a restore or a deletion, beside `--yes`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, IntoStaticStr)]
+#[serde(rename_all = "lowercase")]
+#[strum(const_into_str, serialize_all = "lowercase")]
+pub enum AgentConsent {
+    #[default]
+    Yes,
+    /// The digest of the plan that a dry run showed.
+    Plan,
+}
+
+/// How much of a prompt is recorded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, IntoStaticStr)]
+#[serde(rename_all = "lowercase")]
+#[strum(const_into_str, serialize_all = "lowercase")]
+pub enum PromptWords {
+    /// Its first line.
+    #[default]
+    Line,
+    Full,
+    Off,
+}
+
+/// When hooks make checkpoints.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, IntoStaticStr)]
+#[serde(rename_all = "lowercase")]
+#[strum(const_into_str, serialize_all = "lowercase")]
+pub enum AutoCheckpoints {
+    #[default]
+    All,
+    /// Not before calls of the shell.
+    Prompts,
+    Off,
+}
+
+/// Command lines for the shell, run in the root.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DatabaseCommands {
+    /// Writes the content to its standard output.
+    pub dump: String,
+    /// Reads the content from its standard input.
+    pub restore: String,
+}
+
+/// Reads tables by name, none of which has an empty name or command.
+pub fn databases<'de, D: Deserializer<'de>>(
+    from: D,
+) -> Result<BTreeMap<String, DatabaseCommands>, D::Error> {
+    let found = BTreeMap::<String, DatabaseCommands>::deserialize(from)?;
+    let is_empty = |text: &String| text.trim().is_empty();
+    let has_empty = |(name, of): (&String, &DatabaseCommands)| {
+        is_empty(name) || is_empty(&of.dump) || is_empty(&of.restore)
+    };
+    if found.iter().any(has_empty) {
+        return Err(D::Error::custom("it has an empty name or an empty command"));
+    }
+    Ok(found)
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct KeepKeys {
+    keep: Option<NonZeroUsize>,
+    keep_hourly: Option<usize>,
+    keep_daily: Option<usize>,
+    keep_weekly: Option<usize>,
+    keep_monthly: Option<usize>,
+    #[serde(deserialize_with = "period")]
+    keep_within: Option<i64>,
+    keep_auto: Option<NonZeroUsize>,
+}
+
+/// Reads the keys that say which checkpoints to keep.
+pub fn keep_change<'de, D: Deserializer<'de>>(from: D) -> Result<PolicyChange, D::Error> {
+    let keys = KeepKeys::deserialize(from)?;
+    Ok(PolicyChange {
+        last: keys.keep.map(NonZeroUsize::get),
+        hourly: keys.keep_hourly,
+        daily: keys.keep_daily,
+        weekly: keys.keep_weekly,
+        monthly: keys.keep_monthly,
+        within_ms: keys.keep_within,
+        auto: keys.keep_auto.map(NonZeroUsize::get),
+    })
+}
+
+/// Reads milliseconds; a number without a unit is one of seconds.
+pub fn duration<'de, D: Deserializer<'de>>(from: D) -> Result<i64, D::Error> {
+    let read = |value: &Value| match value {
+        Value::Integer(seconds) if *seconds >= 0 => seconds.checked_mul(1000),
+        other => other.as_str().and_then(parse_span),
+    };
+    amount(from, read, "it is not a duration such as 30m")
+}
+
+/// Reads milliseconds, of which the unit is given.
+pub fn period<'de, D: Deserializer<'de>>(from: D) -> Result<Option<i64>, D::Error> {
+    let read = |value: &Value| value.as_str().and_then(parse_span);
+    amount(from, read, "it is not a duration such as '7d'").map(Some)
+}
+
+/// Reads bytes.
+pub fn bytes<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
+    let read = |value: &Value| match value {
+        Value::Integer(bytes) => u64::try_from(*bytes).ok(),
+        other => other.as_str().and_then(parse_size),
+    };
+    amount(from, read, "it is not a size such as 500M").map(Some)
+}
+
+/// Reads bytes, of which 0 is no limit.
+pub fn limit<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
+    Ok(bytes(from)?.filter(|bytes| *bytes > 0))
+}
+
+fn amount<'de, D: Deserializer<'de>, T>(
+    from: D,
+    read: impl Fn(&Value) -> Option<T>,
+    complaint: &str,
+) -> Result<T, D::Error> {
+    read(&Value::deserialize(from)?).ok_or_else(|| D::Error::custom(complaint))
+}
+
+/// Parses a number of bytes: `4096`, `64 KiB`, `10MB`, `1 GiB`.
+fn parse_size(text: &str) -> Option<u64> {
+    let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let number: u64 = text[..digits].parse().ok()?;
+    let factor: u64 = match text[digits..].trim().to_ascii_lowercase().as_str() {
+        "" | "b" => 1,
+        "k" | "kib" => 1 << 10,
+        "m" | "mib" => 1 << 20,
+        "g" | "gib" => 1 << 30,
+        "t" | "tib" => 1 << 40,
+        "kb" => 1000,
+        "mb" => 1_000_000,
+        "gb" => 1_000_000_000,
+        "tb" => 1_000_000_000_000,
+        _ => return None,
+    };
+    number.checked_mul(factor)
+}

@@ -1,0 +1,165 @@
+//! Plans from words, presets and documents, and what is found in them.
+
+use serde_json::{Value, json};
+
+use super::writes::share_writes;
+use super::{DOTAGENT, PLAN, check, from_document, from_words, lint, preset, to_document};
+use crate::workflow::rules::phase::{Class, Phase};
+use crate::workflow::rules::status::PhaseStatus;
+use crate::workflow::rules::workflow::Workflow;
+
+fn run(words: &str) -> Workflow {
+    let mut run = Workflow::new("x".into(), "a".into(), "b".into(), 0);
+    run.phases = words
+        .split(' ')
+        .map(|words| from_words(words).unwrap())
+        .collect();
+    run
+}
+
+fn of_plan(value: &Value) -> Workflow {
+    let mut run = run("x");
+    run.phases = from_document(value).unwrap();
+    run.documents.insert(PLAN.to_owned(), value.clone());
+    run
+}
+
+#[test]
+fn phase_is_given_in_words() {
+    for (words, id, name, dependencies) in [
+        ("write-source", "write-source", "Write Source", ""),
+        ("a:Make it", "a", "Make it", ""),
+        ("a:Make it:b, c,", "a", "Make it", "b c"),
+        ("a::b", "a", "A", "b"),
+        ("a:Do: this:", "a", "Do: this", ""),
+        ("REQUIREMENTS", "REQUIREMENTS", "Requirements", ""),
+        ("über_all", "über_all", "Über All", ""),
+    ] {
+        let phase = from_words(words).unwrap();
+        assert_eq!((&*phase.id, &*phase.name), (id, name), "{words}");
+        assert_eq!(phase.dependencies.join(" "), dependencies, "{words}");
+    }
+    for bad in ["", ":x", " :x", "a\u{1}:x"] {
+        assert_eq!(from_words(bad).unwrap_err().code, "bad_name", "{bad:?}");
+    }
+}
+
+#[test]
+fn preset_has_the_five_phases_in_order() {
+    let phases = preset("dotagent").unwrap();
+    let ids: Vec<&str> = phases.iter().map(|phase| phase.id.as_str()).collect();
+    assert_eq!(ids, DOTAGENT);
+    assert_eq!(phases[4].dependencies, ["VERIFICATION"]);
+    assert!(phases[1].requires_approval && !phases[1].outputs[1].required);
+    assert!(preset("x").is_none());
+}
+
+#[test]
+fn plan_document_keeps_what_did_not_change() {
+    let plan = json!({
+        "goal": "x",
+        "phases": [
+            {"id": "a", "name": "A", "status": "todo", "dependencies": [], "owner": {"z": 1, "a": 2}},
+            {"name": "B", "id": "b", "class": "commits", "writes": ["src/**"], "commits": true, "outputs": ["o.json"]},
+            {"id": "c", "requires_approval": true, "outputs": [{"path": "d/", "required": false, "k": 1}],
+             "dependencies": null, "commits": null},
+            {"id": "d", "status": "completed", "depends_on": ["a", "b"]},
+        ],
+    });
+    let mut run = of_plan(&plan);
+    assert_eq!(to_document(&run).to_string(), plan.to_string());
+    assert_eq!(run.phases[1].outputs[0].path, "o.json");
+    assert_eq!(run.phases[3].dependencies, ["a", "b"]);
+    run.phases.truncate(1);
+    run.phases[0].status = PhaseStatus::Complete;
+    run.phases[0].commits = true;
+    run.phases.push(Phase::new("e", "E"));
+    let expected = json!({"goal": "x", "phases": [
+        {"id": "a", "name": "A", "status": "complete", "dependencies": [], "owner": {"z": 1, "a": 2}, "commits": true},
+        {"id": "e", "name": "E", "dependencies": [], "status": "pending"},
+    ]});
+    assert_eq!(to_document(&run), expected);
+}
+
+#[test]
+fn unsound_plan_is_refused_with_its_place() {
+    for row in [
+        "[] => bad_value ",
+        "{} => missing_field phases",
+        r#"{"phases": null} => bad_value phases"#,
+        r#"{"phases": [{"name": "x"}]} => missing_field phases[0].id"#,
+        r#"{"phases": [5]} => bad_value phases[0]"#,
+        r#"{"phases": [{"id": "a", "status": "odd"}]} => bad_value phases[0].status"#,
+        r#"{"phases": [{"id": "a", "class": "odd"}]} => bad_value phases[0].class"#,
+        r#"{"phases": [{"id": "a", "writes": [1]}]} => bad_value phases[0].writes[0]"#,
+        r#"{"phases": [{"id": "a", "deps": ["x"]}]} => unknown_dependency phases[0].dependencies[0]"#,
+        r#"{"phases": [{"id": "a"}, {"id": "a"}]} => duplicate_id phases[1].id"#,
+        r#"{"phases": [{"id": "a", "deps": ["a"]}]} => cycle phases"#,
+        r#"{"phases": [{"id": "a"}, {"id": "b"}, {"id": "c", "dependencies": ["a"], "deps": ["b"]}]} => two_lists phases[2].dependencies"#,
+        r#"{"phases": [], "version": "2.1"} => version_mismatch version"#,
+    ] {
+        let (plan, expected) = row.split_once(" => ").unwrap();
+        let findings = from_document(&serde_json::from_str(plan).unwrap()).unwrap_err();
+        let found = format!("{} {}", findings[0].code, findings[0].place);
+        assert_eq!(found, expected, "{plan}");
+    }
+}
+
+#[test]
+fn cycle_is_named_without_the_way_that_leads_there() {
+    assert_eq!(check(&run("a::b b c::a,b").phases), []);
+    for (plan, cycle) in [
+        ("z::a a::b b::c c::a", "a → b → c → a"),
+        ("a::b b::a", "a → b → a"),
+    ] {
+        let findings = check(&run(plan).phases);
+        assert!(findings[0].what.ends_with(cycle), "{findings:?}");
+    }
+}
+
+#[test]
+fn phase_of_a_more_precious_class_comes_too_late() {
+    for (plan, late) in [
+        ("write-files create-issues commit", "phases[1] phases[2]"),
+        ("create-issues commit-scaffold write-files commit-final", ""),
+        ("write-source final-commit::write-source", ""),
+        ("write-source test::write-source final-commit::test", ""),
+        ("create-issues commit files docs", ""),
+        ("commit readme write-source", "phases[2]"),
+        ("commit write-source issues::commit", "phases[2]"),
+        ("committee:x issues", "phases[1]"),
+        ("x:Readme committee", "phases[1]"),
+    ] {
+        let found = lint(&run(plan));
+        let places: Vec<&str> = found.iter().map(|found| found.place.as_str()).collect();
+        assert_eq!(places.join(" "), late, "{plan}");
+    }
+    let mut run = run("write issues");
+    run.phases[0].class = Some(Class::Other);
+    assert_eq!(lint(&run), []);
+    run.phases[0].class = None;
+    run.phases[0].status = PhaseStatus::InProgress;
+    assert_eq!(lint(&run), []);
+}
+
+#[test]
+fn patterns_meet_where_one_lies_at_or_below_the_other() {
+    for (one, other, do_meet) in [
+        ("a", "a", true),
+        ("a/b", "a", true),
+        ("a/", "./a/b/c", true),
+        ("a/*.rs", "a/b/x.py", true),
+        ("*.md", "docs/x", true),
+        ("../x", "y", true),
+        ("a//b", "a/b", true),
+        ("a", "ab", false),
+        ("src/a/**", "src/b/*.rs", false),
+        ("a/x", "a/y", false),
+        ("a/b*", "c", false),
+    ] {
+        let (ones, others) = ([one.to_owned()], [other.to_owned()]);
+        assert_eq!(share_writes(&ones, &others), do_meet, "{one} {other}");
+        assert_eq!(share_writes(&others, &ones), do_meet, "{one} {other}");
+    }
+    assert!(!share_writes(&[], &["a".to_owned()]) && !share_writes(&[], &[]));
+}

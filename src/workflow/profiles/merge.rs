@@ -1,0 +1,192 @@
+//! Writes over a document: only the keys whose meaning changed are set; unknown keys, their order
+//! and spellings that mean the same stay.
+
+use serde_json::{Map, Value};
+
+/// Keys that identify an entry of a list.
+const ID_KEYS: [&str; 3] = ["id", "phase", "path"];
+
+/// How documents of a format may differ from its structure.
+#[derive(Clone, Copy)]
+pub struct Spelling {
+    /// Spellings of keys; the first of each group is that of the structure.
+    pub aliases: &'static [&'static [&'static str]],
+    /// Readers expect keys that were there: one without a value is `null`.
+    pub keeps_keys: bool,
+}
+
+/// Returns the document `old` with the changes from `was`, which is what it says in the usual
+/// spelling, to `now`. Entries with ids may move between lists.
+pub fn merge(old: &Value, was: &Value, now: &Value, spelling: Spelling) -> Value {
+    let mut entries = Vec::new();
+    if let (Value::Object(old), Value::Object(was)) = (old, was) {
+        for (key, was) in was {
+            match (old.get(key_in(old, key, spelling)), was) {
+                (Some(Value::Array(old)), Value::Array(was)) => entries.extend(old.iter().zip(was)),
+                (Some(old), was) => entries.push((old, was)),
+                (None, _) => {}
+            }
+        }
+    }
+    entries.retain(|(_, was)| was.get("id").is_some());
+    Merge { entries, spelling }.value(&[(old, was)], now)
+}
+
+struct Merge<'v> {
+    /// All entries of the document with an id.
+    entries: Vec<(&'v Value, &'v Value)>,
+    spelling: Spelling,
+}
+
+impl Merge<'_> {
+    /// Returns the new value over the one of `known` that it continues.
+    fn value(&self, known: &[(&Value, &Value)], now: &Value) -> Value {
+        let mut known = known.iter().chain(&self.entries);
+        match (known.find(|(_, was)| is_of_same(was, now)), now) {
+            (Some((old, was)), _) if *was == now => (*old).clone(),
+            (Some((Value::Object(old), Value::Object(was))), Value::Object(now)) => {
+                self.object(old, was, now)
+            }
+            (Some((Value::Array(old), Value::Array(was))), Value::Array(now)) => {
+                let known: Vec<(&Value, &Value)> = old.iter().zip(was).collect();
+                now.iter().map(|one| self.value(&known, one)).collect()
+            }
+            // A list that the document has as an object, with the ids as keys.
+            (Some((Value::Object(old), Value::Array(was))), Value::Array(now)) => {
+                let entry = |now: &Value| {
+                    let id = now.get("id")?.as_str()?;
+                    let was = was.iter().find(|was| is_of_same(was, now));
+                    let known: Vec<_> = old.get(id).zip(was).into_iter().collect();
+                    Some((id.to_owned(), self.value(&known, now)))
+                };
+                now.iter().filter_map(entry).collect()
+            }
+            _ => now.clone(),
+        }
+    }
+
+    fn object(
+        &self,
+        old: &Map<String, Value>,
+        was: &Map<String, Value>,
+        now: &Map<String, Value>,
+    ) -> Value {
+        let mut merged = old.clone();
+        for key in was.keys().filter(|key| !now.contains_key(*key)) {
+            if self.spelling.keeps_keys {
+                merged.insert(key_in(old, key, self.spelling).to_owned(), Value::Null);
+            } else {
+                merged.shift_remove(key);
+            }
+        }
+        // A new key goes behind those that precede it in the format.
+        let mut place = 0;
+        for (key, now) in now {
+            let spelled = key_in(old, key, self.spelling);
+            if was.get(key) != Some(now) {
+                let known: Vec<_> = old.get(spelled).zip(was.get(key)).into_iter().collect();
+                let value = self.value(&known, now);
+                match merged.get_mut(spelled) {
+                    Some(Value::Array(list)) if value.is_string() => *list = vec![value],
+                    Some(slot) => *slot = value,
+                    None => {
+                        merged.shift_insert(place, spelled.to_owned(), value);
+                    }
+                }
+            }
+            let found = merged.keys().position(|key| key == spelled);
+            place = found.map_or(place, |at| place.max(at + 1));
+        }
+        merged.into()
+    }
+}
+
+/// Whether both values are the same thing at two times.
+fn is_of_same(was: &Value, now: &Value) -> bool {
+    match (was, now) {
+        (Value::Object(_), Value::Object(_)) => id_of(was) == id_of(now),
+        (Value::Array(_), Value::Array(_)) => true,
+        _ => was == now,
+    }
+}
+
+fn id_of(value: &Value) -> Option<&Value> {
+    ID_KEYS.iter().find_map(|key| value.get(key))
+}
+
+/// Whether a value says nothing: `null`, or an empty text, list or object.
+pub fn is_nothing(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::String(text) => text.is_empty(),
+        Value::Array(list) => list.is_empty(),
+        Value::Object(map) => map.values().all(is_nothing),
+        _ => false,
+    }
+}
+
+/// Returns the key under which an object has a value: the first spelling that says something, else
+/// the first that is there.
+pub fn key_in<'k>(map: &Map<String, Value>, key: &'k str, spelling: Spelling) -> &'k str {
+    let group = spelling.aliases.iter().find(|group| group[0] == key);
+    let mut keys = group.into_iter().flat_map(|group| *group);
+    let says = |key: &&&str| map.get(**key).is_some_and(|value| !is_nothing(value));
+    let found = keys.clone().find(says);
+    let found = found.or_else(|| keys.find(|key| map.contains_key(**key)));
+    found.map_or(key, |key| *key)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const SPELLING: Spelling = Spelling {
+        aliases: &[&["dependencies", "deps"]],
+        keeps_keys: false,
+    };
+
+    #[test]
+    fn merge_changed_meaning_sets_only_those_keys() {
+        for (old, was, now, merged) in [
+            // New keys stand where the format lists them.
+            (
+                r#"{"x":1,"c":3,"b":2,"y":4}"#,
+                r#"{"b":2,"c":3}"#,
+                r#"{"a":0,"b":5,"c":3,"d":6}"#,
+                r#"{"a":0,"x":1,"c":3,"b":5,"d":6,"y":4}"#,
+            ),
+            // A default that is left out stays so, and a key that means nothing any more goes.
+            (
+                r#"{"k":null,"b":1}"#,
+                r#"{"n":0,"b":1}"#,
+                r#"{"n":0}"#,
+                r#"{"k":null}"#,
+            ),
+            // Entries keep their own keys and spellings, also in another list.
+            (
+                r#"{"l":[{"id":"a","deps":["x"],"k":1}],"m":[],"z":null}"#,
+                r#"{"l":[{"id":"a","dependencies":["x"]}],"m":[],"z":null}"#,
+                r#"{"l":[],"m":[{"id":"a","dependencies":["x","y"]}],"z":{"id":"b"}}"#,
+                r#"{"l":[],"m":[{"id":"a","deps":["x","y"],"k":1}],"z":{"id":"b"}}"#,
+            ),
+            (
+                r#"{"l":["./a"]}"#,
+                r#"{"l":["/r/a"]}"#,
+                r#"{"l":["/r/b","/r/a"]}"#,
+                r#"{"l":["/r/b","./a"]}"#,
+            ),
+            (
+                r#"{"o":["a"]}"#,
+                r#"{"o":"a"}"#,
+                r#"{"o":"b"}"#,
+                r#"{"o":["b"]}"#,
+            ),
+        ] {
+            let [old, was, now] = [old, was, now].map(|text| serde_json::from_str(text).unwrap());
+            assert_eq!(merge(&old, &was, &now, SPELLING).to_string(), merged);
+        }
+        assert_eq!(merge(&json!(1), &json!(1), &json!(2), SPELLING), json!(2));
+    }
+}

@@ -1,0 +1,264 @@
+//! The phases profile: a phase file, and a file for the tasks in the phase.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::model::path_pattern::has_marks;
+use crate::model::run_id;
+use crate::workflow::plan::{self, DOTAGENT};
+use crate::workflow::profiles::adopt::{
+    PhaseListing, PhaseProgress, RunProgress, adopt, is_output_of,
+};
+use crate::workflow::profiles::format::{
+    Format, Time, check_ids, check_run, known, name, new_run, project_of, read, sort_as_in,
+    unless_left_out, word,
+};
+use crate::workflow::rules::finding::Finding;
+use crate::workflow::rules::phase::Phase;
+use crate::workflow::rules::profile::PHASE_FILE;
+use crate::workflow::rules::status::{PhaseStatus, RunStatus};
+use crate::workflow::rules::workflow::Workflow;
+
+/// Archive folder for the files of runs.
+pub const ARCHIVE: &str = "memory/state/.archive";
+
+#[derive(Serialize, Deserialize)]
+pub struct PhaseFile {
+    #[serde(deserialize_with = "name")]
+    workflow_id: String,
+    started_at: Time,
+    last_updated: Time,
+    #[serde(deserialize_with = "name")]
+    current_phase: String,
+    #[serde(deserialize_with = "word")]
+    phase_status: PhaseStatus,
+    completed_phases: Vec<DonePhase>,
+    user_checkpoints: Option<Vec<Approved>>,
+    interruption_safe: Option<bool>,
+}
+
+#[derive(Serialize, Deserialize, PartialEq)]
+struct DonePhase {
+    #[serde(deserialize_with = "name")]
+    phase: String,
+    completed_at: Time,
+    output: Option<String>,
+}
+
+#[derive(Serialize, Deserialize, PartialEq)]
+struct Approved {
+    #[serde(deserialize_with = "name")]
+    phase: String,
+    approved_at: Time,
+}
+
+impl PhaseFile {
+    /// Returns every phase that the document names.
+    fn names_mut(&mut self) -> impl Iterator<Item = &mut String> {
+        let approved = self.user_checkpoints.iter_mut().flatten();
+        let approved = approved.map(|entry| &mut entry.phase);
+        let completed = self.completed_phases.iter_mut();
+        let completed = completed.map(|entry| &mut entry.phase);
+        completed.chain([&mut self.current_phase]).chain(approved)
+    }
+
+    fn completed(&self, id: &str) -> Option<&DonePhase> {
+        self.completed_phases.iter().find(|entry| entry.phase == id)
+    }
+
+    fn approved(&self, id: &str) -> Option<Time> {
+        let mut approvals = self.user_checkpoints.iter().flatten();
+        let approval = approvals.find(|entry| entry.phase == id);
+        approval.map(|entry| entry.approved_at)
+    }
+
+    /// Whether the run is complete: without a next phase, `complete` describes the current one.
+    fn is_over(&self, run: &Workflow) -> bool {
+        let is_current = |last: &Phase| last.id == self.current_phase;
+        let is_end = run.phases.last().is_none_or(is_current);
+        let is_known_end = DOTAGENT[DOTAGENT.len() - 1] == self.current_phase;
+        let is_listed = self.completed(&self.current_phase).is_some();
+        self.phase_status == PhaseStatus::Complete && is_end && (is_known_end || is_listed)
+    }
+
+    /// Returns the status of a phase. `complete` describes the previous phase, while the current one
+    /// is already the next and has not begun; a phase that is redone is current and listed.
+    fn status_of(&self, id: &str, run: &Workflow) -> PhaseStatus {
+        let is_current = self.current_phase == id;
+        if is_current && self.phase_status.is_under_way() {
+            self.phase_status
+        } else if self.completed(id).is_some() || (is_current && self.is_over(run)) {
+            PhaseStatus::Complete
+        } else {
+            PhaseStatus::Pending
+        }
+    }
+
+    /// Returns the progress of the planned phases and of those that the document names.
+    fn progress(&self, run: &Workflow) -> RunProgress {
+        let all_unplanned = run.phases.iter().all(|phase| phase.is_unplanned);
+        let is_planned = |phase: &&Phase| all_unplanned || !phase.is_unplanned;
+        let planned = run.phases.iter().filter(is_planned);
+        let mut ids: Vec<String> = planned.map(|phase| phase.id.clone()).collect();
+        let listed = self.completed_phases.iter().map(|entry| &entry.phase);
+        for name in listed.chain([&self.current_phase]) {
+            if !ids.contains(name) {
+                ids.push(name.clone());
+            }
+        }
+        let phases = ids.into_iter().map(|id| PhaseProgress {
+            name: run.phase(&id).map(|phase| phase.name.clone()),
+            status: self.status_of(&id, run),
+            completed: self.completed(&id).map(|entry| entry.completed_at),
+            output: self.completed(&id).and_then(|entry| entry.output.clone()),
+            approved: self.approved(&id),
+            id,
+            ..PhaseProgress::default()
+        });
+        let over = self.is_over(run).then_some(RunStatus::Complete);
+        RunProgress {
+            created: self.started_at,
+            updated: self.last_updated,
+            status: over.unwrap_or_default(),
+            phases: phases.collect(),
+        }
+    }
+}
+
+impl Format for PhaseFile {
+    fn checked(mut self, _: &Value, run: &Workflow, _: &str) -> Result<Self, Finding> {
+        self.phase_status = match self.phase_status {
+            PhaseStatus::AwaitingApproval => PhaseStatus::InProgress,
+            PhaseStatus::Skipped => PhaseStatus::Complete,
+            status => status,
+        };
+        // The phases of the plan in any case.
+        for name in self.names_mut().filter(|name| run.phase(name).is_none()) {
+            let mut ids = run.phases.iter().map(|phase| &phase.id);
+            if let Some(known) = ids.find(|id| id.eq_ignore_ascii_case(name)) {
+                name.clone_from(known);
+            }
+        }
+        let ids = self.completed_phases.iter().map(|entry| &entry.phase);
+        check_ids("completed_phases", ids)?;
+        Ok(self)
+    }
+
+    fn of_run(run: &Workflow, was: Option<&Self>, _: &str) -> Self {
+        let entries = was.into_iter().flat_map(|was| &was.completed_phases);
+        let listed: Vec<&str> = entries.map(|entry| entry.phase.as_str()).collect();
+        let listing = PhaseListing::of(run, &listed, was.map(|was| was.current_phase.as_str()));
+        let is_over = run.status == RunStatus::Complete || run.is_all_settled();
+        let current = listing.current.filter(|_| !is_over).or(run.phases.last());
+        let current_id = current.map(|phase| phase.id.clone()).unwrap_or_default();
+        let status = current.map(|phase| phase.status).unwrap_or_default();
+        let same = was.filter(|was| listing.is_described(run, &was.progress(run)));
+        let has_begun = status.is_under_way() || !listing.done.is_empty();
+        // A phase that is redone is listed, too.
+        let again = run.running().filter(|phase| phase.completed_ms.is_some());
+        let mut done: Vec<&Phase> = listing.done.into_iter().chain(again).collect();
+        sort_as_in(&mut done, &listed, |phase, id| phase.id == *id);
+        if let Some(was) = same {
+            // The last phase may be complete without being in the list.
+            done.retain(|phase| was.completed(&phase.id).is_some());
+        }
+        let approval = |phase: &Phase| {
+            let (phase, approved_at) = (phase.id.clone(), Time(phase.approved_ms?));
+            Some(Approved { phase, approved_at })
+        };
+        let mut approvals: Vec<Approved> = run.phases.iter().filter_map(approval).collect();
+        approvals.sort_by_key(|entry| entry.approved_at.0);
+        let known = was.and_then(|was| was.user_checkpoints.as_deref());
+        let is_same = |one: &Approved, known: &Approved| one.phase == known.phase;
+        sort_as_in(&mut approvals, known.unwrap_or_default(), is_same);
+        let completed = |phase: &Phase| completed(run, was, phase);
+        Self {
+            // An id that is not valid for a run stays in the document.
+            workflow_id: was.map_or(&run.id, |was| &was.workflow_id).clone(),
+            started_at: Time(run.created_ms),
+            last_updated: Time(run.updated_ms),
+            current_phase: same.map_or(current_id, |was| was.current_phase.clone()),
+            phase_status: match same.map_or(status, |was| was.phase_status) {
+                status if same.is_some() => status,
+                _ if is_over => PhaseStatus::Complete,
+                PhaseStatus::Failed => PhaseStatus::Failed,
+                _ if run.status == RunStatus::Failed => PhaseStatus::Failed,
+                // Between two phases, too: readers resume a run only with that word.
+                _ if has_begun => PhaseStatus::InProgress,
+                _ => PhaseStatus::Pending,
+            },
+            completed_phases: done.into_iter().map(completed).collect(),
+            user_checkpoints: unless_left_out(approvals, was.map(|was| &was.user_checkpoints)),
+            // A flag cleared by another writer stays so until our next transition.
+            interruption_safe: was.map_or(Some(true), |was| was.interruption_safe),
+        }
+    }
+
+    fn adopt(&self, present: &Self, run: &mut Workflow, _: &str) -> Result<(), Finding> {
+        if run.documents.contains_key(PHASE_FILE) {
+            check_run("workflow_id", &self.workflow_id, &present.workflow_id)?;
+        }
+        let (mut edited, known) = (self.progress(run), present.progress(run));
+        if self.user_checkpoints.is_none() {
+            for phase in &mut edited.phases {
+                phase.approved = present.approved(&phase.id);
+            }
+        }
+        adopt(run, &edited, &known)
+    }
+}
+
+fn completed(run: &Workflow, was: Option<&PhaseFile>, phase: &Phase) -> DonePhase {
+    let known = was.and_then(|was| was.completed(&phase.id));
+    let known_at = known.map_or(Time(run.updated_ms), |entry| entry.completed_at);
+    // A pattern is not a file to look for.
+    let mut outputs = phase.outputs.iter().map(|output| &output.path);
+    let first = outputs.find(|path| !has_marks(path.as_bytes()));
+    let output = known.map_or(first, |entry| {
+        let path = entry.output.as_ref()?;
+        first.filter(|_| !is_output_of(phase, path)).or(Some(path))
+    });
+    DonePhase {
+        phase: phase.id.clone(),
+        completed_at: phase.completed_ms.map_or(known_at, Time),
+        output: output.cloned(),
+    }
+}
+
+/// Makes a run, with the five phases if the document names one of them, else with none.
+///
+/// # Errors
+/// The first error in the document.
+pub fn begin(value: &Value, root: &str) -> Result<Workflow, Finding> {
+    let mut document: PhaseFile = read(value, &Workflow::default(), root)?;
+    let ids = [
+        document.workflow_id.clone(),
+        run_id::word(&document.workflow_id),
+    ];
+    let is_usable = |id: &&String| run_id::is_legal(id) && !run_id::is_empty_word(id);
+    let id = ids.iter().find(is_usable).map(String::as_str);
+    let mut run = new_run(id, "develop", project_of(root), document.started_at);
+    let mut names = document.names_mut().map(|name| name.to_ascii_uppercase());
+    if names.any(|name| DOTAGENT.contains(&name.as_str())) {
+        run.phases = plan::preset("dotagent").unwrap_or_default();
+    }
+    Ok(run)
+}
+
+/// Returns the current phase of the file if it has not begun, and the status in the file.
+pub fn named_unbegun(run: &Workflow) -> Option<(&Phase, &'static str)> {
+    let document: PhaseFile = known(run, PHASE_FILE, "")?;
+    let phase = run.phase(&document.current_phase)?;
+    (phase.status == PhaseStatus::Pending).then(|| (phase, document.phase_status.into_str()))
+}
+
+/// Returns the phases that a file may name: the planned ones, else the five.
+pub fn known_names(run: &Workflow) -> Vec<&str> {
+    let planned = run.phases.iter().filter(|phase| !phase.is_unplanned);
+    let planned: Vec<&str> = planned.map(|phase| phase.id.as_str()).collect();
+    if planned.is_empty() {
+        DOTAGENT.to_vec()
+    } else {
+        planned
+    }
+}

@@ -1,0 +1,363 @@
+//! The pipeline profile: one file with completed, current and remaining phases.
+
+use std::borrow::Cow;
+use std::iter::repeat;
+
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
+
+use crate::workflow::plan;
+use crate::workflow::profiles::adopt::{PhaseListing, PhaseProgress, RunProgress, adopt};
+use crate::workflow::profiles::format::{
+    Format, Time, missing, new_run, project_of, read, unless_left_out,
+};
+use crate::workflow::profiles::merge::{Spelling, is_nothing};
+use crate::workflow::rules::finding::Finding;
+use crate::workflow::rules::phase::Phase;
+use crate::workflow::rules::status::{PhaseStatus, RunStatus};
+use crate::workflow::rules::workflow::Workflow;
+
+pub const FILE: &str = ".claude/pipeline-state.json";
+/// Archive folder for the files of runs.
+pub const ARCHIVE: &str = ".claude/.archive";
+const DESCRIPTION_KEYS: &[&str] = &["task_description", "description", "task"];
+
+#[derive(Serialize, Deserialize)]
+pub struct Pipeline {
+    /// Append-only.
+    completed_phases: Vec<PhaseEntry>,
+    #[serde(deserialize_with = "entry_or_nothing")]
+    current_phase: Option<PhaseEntry>,
+    remaining_phases: Vec<PhaseEntry>,
+    context_summary: ContextSummary,
+    created_at: Time,
+    updated_at: Time,
+}
+
+#[derive(Serialize, Deserialize)]
+struct PhaseEntry {
+    id: String,
+    name: String,
+    timestamp: Option<Time>,
+    commit_sha: Option<String>,
+    progress_description: Option<String>,
+    dependencies: Option<Vec<String>>,
+    /// As in a plan; the format itself has no such key.
+    #[serde(default, deserialize_with = "known_word")]
+    status: Option<PhaseStatus>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct ContextSummary {
+    branch: Option<String>,
+    key_decisions: Option<Vec<String>>,
+    file_paths: Option<Vec<String>>,
+    #[serde(default, deserialize_with = "text_if")]
+    task_description: Option<String>,
+}
+
+/// One of the three places for phases in a document.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum PhasePlace {
+    Completed,
+    Current,
+    Remaining,
+}
+
+impl PhasePlace {
+    /// Returns the status of a phase in this place. Programs move entries with their old status
+    /// word, so the place wins over a word that does not fit; a current one with a note has begun.
+    fn status(self, entry: &PhaseEntry) -> PhaseStatus {
+        use PhaseStatus::{AwaitingApproval, Complete, Failed, InProgress, Pending, Skipped};
+        match (self, entry.status) {
+            (Self::Completed, Some(Skipped)) => Skipped,
+            (Self::Completed, _) => Complete,
+            (Self::Current, Some(Pending)) if entry.note().is_none() => Pending,
+            (Self::Current, Some(status @ (Failed | AwaitingApproval))) => status,
+            (Self::Current, _) => InProgress,
+            (Self::Remaining, Some(status)) if status.is_under_way() => status,
+            (Self::Remaining, _) => Pending,
+        }
+    }
+}
+
+impl PhaseEntry {
+    fn note(&self) -> Option<&String> {
+        let note = self.progress_description.as_ref();
+        note.filter(|note| !note.is_empty())
+    }
+}
+
+impl Pipeline {
+    /// Returns the entries with their places, completed ones first.
+    fn entries(&self) -> impl Iterator<Item = (&PhaseEntry, PhasePlace)> {
+        let completed = self
+            .completed_phases
+            .iter()
+            .zip(repeat(PhasePlace::Completed));
+        let current = self.current_phase.iter().zip(repeat(PhasePlace::Current));
+        let remaining = self
+            .remaining_phases
+            .iter()
+            .zip(repeat(PhasePlace::Remaining));
+        completed.chain(current).chain(remaining)
+    }
+
+    fn listed(&self) -> Vec<&str> {
+        let completed = self.completed_phases.iter();
+        completed.map(|entry| entry.id.as_str()).collect()
+    }
+
+    fn progress(&self) -> RunProgress {
+        let phases = self.entries().map(|(entry, place)| PhaseProgress {
+            id: entry.id.clone(),
+            name: Some(entry.name.clone()),
+            status: place.status(entry),
+            completed: entry.timestamp.filter(|_| place == PhasePlace::Completed),
+            commit_sha: entry.commit_sha.clone(),
+            note: entry.note().cloned(),
+            dependencies: entry.dependencies.clone(),
+            ..PhaseProgress::default()
+        });
+        RunProgress {
+            created: self.created_at,
+            updated: self.updated_at,
+            phases: phases.collect(),
+            ..RunProgress::default()
+        }
+    }
+}
+
+impl Format for Pipeline {
+    const SPELLING: Spelling = Spelling {
+        aliases: &[plan::DEPENDENCY_KEYS, DESCRIPTION_KEYS],
+        keeps_keys: false,
+    };
+
+    fn checked(mut self, _: &Value, _: &Workflow, root: &str) -> Result<Self, Finding> {
+        let mut completed = self.completed_phases.iter();
+        if let Some(at) = completed.position(|entry| entry.timestamp.is_none()) {
+            return Err(missing(&format!("completed_phases[{at}]"), "timestamp"));
+        }
+        for entry in &mut self.remaining_phases {
+            entry.dependencies.get_or_insert_default();
+        }
+        for path in self.context_summary.file_paths.iter_mut().flatten() {
+            *path = absolute(&relative(path, root), root);
+        }
+        Ok(self)
+    }
+
+    fn of_run(run: &Workflow, was: Option<&Self>, root: &str) -> Self {
+        let named = was.and_then(|was| was.current_phase.as_ref());
+        let completed = was.map(Self::listed).unwrap_or_default();
+        let listing = PhaseListing::of(run, &completed, named.map(|entry| entry.id.as_str()));
+        let same = was.filter(|was| listing.is_described(run, &was.progress()));
+        let has_none = run.status == RunStatus::Complete
+            || same.is_some_and(|was| was.current_phase.is_none());
+        let current = listing.current.filter(|_| !has_none);
+        let listed = |phases: Vec<&Phase>, place: PhasePlace| -> Vec<PhaseEntry> {
+            let entry = |phase| entry(run, was, phase, place);
+            phases.into_iter().map(entry).collect()
+        };
+        let unsettled = run.phases.iter().filter(|phase| !phase.status.is_settled());
+        let left = unsettled.filter(|phase| current.is_none_or(|current| current.id != phase.id));
+        let (notes, context) = (&run.context, was.map(|was| &was.context_summary));
+        let branch = notes.branch.clone().unwrap_or_default();
+        let decisions = notes.key_decisions.clone();
+        let written = |path: &String| absolute(path, root);
+        let paths = notes.file_paths.iter().map(written).collect();
+        let description = context.and_then(|context| context.task_description.as_ref());
+        Self {
+            completed_phases: listed(listing.done, PhasePlace::Completed),
+            current_phase: current.map(|phase| entry(run, was, phase, PhasePlace::Current)),
+            remaining_phases: listed(left.collect(), PhasePlace::Remaining),
+            context_summary: ContextSummary {
+                branch: unless_left_out(branch, context.map(|was| &was.branch)),
+                key_decisions: unless_left_out(decisions, context.map(|was| &was.key_decisions)),
+                file_paths: unless_left_out(paths, context.map(|was| &was.file_paths)),
+                task_description: description.map(|_| run.description.clone()),
+            },
+            created_at: Time(run.created_ms),
+            updated_at: Time(run.updated_ms),
+        }
+    }
+
+    fn adopt(&self, present: &Self, run: &mut Workflow, root: &str) -> Result<(), Finding> {
+        let listed = self.listed();
+        let lost = present.listed().into_iter().find(|id| !listed.contains(id));
+        let adopted = match lost {
+            Some(id) => {
+                let what = format!("'{id}' is complete but no longer listed; this list only grows");
+                Err(Finding::new("append_only", "completed_phases", what))
+            }
+            None => adopt(run, &self.progress(), &present.progress()),
+        };
+        // The format has no ids: a run is identified by its creation time.
+        if adopted.is_err() && self.created_at != present.created_at {
+            let what = "it was begun at another time and lacks what was done: it is of another run";
+            return Err(Finding::new("other_run", "created_at", what));
+        }
+        adopted?;
+        let (notes, context) = (&mut run.context, &self.context_summary);
+        if let Some(branch) = &context.branch {
+            notes.branch = Some(branch.clone()).filter(|branch| !branch.is_empty());
+        }
+        if let Some(decisions) = &context.key_decisions {
+            notes.key_decisions.clone_from(decisions);
+        }
+        if let Some(paths) = &context.file_paths {
+            let paths = paths.iter().map(|path| relative(path, root).into_owned());
+            notes.file_paths = paths.collect();
+        }
+        if let Some(description) = &context.task_description {
+            run.description.clone_from(description);
+        }
+        Ok(())
+    }
+}
+
+/// Describes one phase. Fields that do not belong to the place stay only where they were.
+fn entry(run: &Workflow, was: Option<&Pipeline>, phase: &Phase, place: PhasePlace) -> PhaseEntry {
+    let known = was.and_then(|was| was.entries().find(|(entry, _)| entry.id == phase.id));
+    let here = known.and_then(|(entry, was)| (was == place).then_some(entry));
+    let has = |own: PhasePlace, has: fn(&PhaseEntry) -> bool| place == own || here.is_some_and(has);
+    let has_sha = has(PhasePlace::Completed, |entry| entry.commit_sha.is_some());
+    let has_note = has(PhasePlace::Current, |entry| {
+        entry.progress_description.is_some()
+    });
+    let has_dependencies = has(PhasePlace::Remaining, |entry| entry.dependencies.is_some());
+    // Skipped phases are in no list of the document.
+    let listed = was.map(Pipeline::listed).unwrap_or_default();
+    let is_listed = |id: &&String| {
+        let phase = run.phase(id).map(|phase| phase.status);
+        phase != Some(PhaseStatus::Skipped) || listed.contains(&id.as_str())
+    };
+    let dependencies = phase.dependencies.iter().filter(is_listed);
+    let time = here.and_then(|entry| entry.timestamp);
+    let done_at = phase.completed_ms.map(Time).or(time);
+    let known_note = here.and_then(|entry| entry.progress_description.clone());
+    let no_note = known_note.filter(String::is_empty);
+    let note = phase.progress.clone().filter(|note| !note.is_empty());
+    let is_same = here.is_some_and(|entry| place.status(entry) == phase.status);
+    let status = known.and_then(|(entry, _)| entry.status);
+    PhaseEntry {
+        id: phase.id.clone(),
+        name: phase.name.clone(),
+        timestamp: match place {
+            PhasePlace::Completed => done_at.or(Some(Time(run.updated_ms))),
+            _ => time,
+        },
+        commit_sha: phase.commit_sha.clone().filter(|_| has_sha),
+        progress_description: note.or(no_note).filter(|_| has_note),
+        dependencies: has_dependencies.then(|| dependencies.cloned().collect()),
+        status: status.map(|word| if is_same { word } else { phase.status }),
+    }
+}
+
+/// Makes a run without phases. The document has no id; the run gets a new one.
+///
+/// # Errors
+/// The first error in the document.
+pub fn begin(value: &Value, root: &str) -> Result<Workflow, Finding> {
+    let document: Pipeline = read(value, &Workflow::default(), root)?;
+    let named = value.get("workflow_id").or(value.get("checkpoint_id"));
+    let (id, project) = (named.and_then(Value::as_str), project_of(root));
+    Ok(new_run(id, "pipeline", project, document.created_at))
+}
+
+fn entry_or_nothing<'de, D: Deserializer<'de>>(from: D) -> Result<Option<PhaseEntry>, D::Error> {
+    let value = Value::deserialize(from)?;
+    let entry = (!is_nothing(&value)).then(|| PhaseEntry::deserialize(value));
+    entry.transpose().map_err(D::Error::custom)
+}
+
+/// Reads a status, leaving out words that are none.
+fn known_word<'de, D: Deserializer<'de>>(from: D) -> Result<Option<PhaseStatus>, D::Error> {
+    Ok(text_if(from)?.and_then(|word| PhaseStatus::from_word(&word)))
+}
+
+/// Reads a text, leaving out other values.
+fn text_if<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
+    Ok(Value::deserialize(from)?.as_str().map(str::to_owned))
+}
+
+/// Whether a root is spelled as on Windows; so are then the absolute paths of the document.
+fn is_of_windows(root: &str) -> bool {
+    let has_drive = matches!(root.as_bytes(), [letter, b':', ..] if letter.is_ascii_alphabetic());
+    has_drive || root.starts_with(r"\\")
+}
+
+/// Returns the path as in the run, with slashes: relative if below the root, else unchanged.
+fn relative<'p>(path: &'p str, root: &str) -> Cow<'p, str> {
+    if !is_of_windows(root) {
+        return below(path, root).into();
+    }
+    let slashed = path.replace('\\', "/");
+    match below(&slashed, &root.replace('\\', "/")) {
+        same if same == slashed && is_absolute(path) => path.into(),
+        inside => inside.to_owned().into(),
+    }
+}
+
+fn below<'p>(path: &'p str, root: &str) -> &'p str {
+    let root = root.trim_end_matches('/');
+    let below = path
+        .strip_prefix(root)
+        .and_then(|rest| rest.strip_prefix('/'))
+        .filter(|rest| !rest.is_empty());
+    let path = if root.is_empty() {
+        path
+    } else {
+        below.unwrap_or(path)
+    };
+    path.strip_prefix("./").unwrap_or(path)
+}
+
+fn is_absolute(path: &str) -> bool {
+    path.starts_with(['/', '\\', '~']) || path.as_bytes().get(1) == Some(&b':')
+}
+
+/// Returns the path as in the document.
+fn absolute(path: &str, root: &str) -> String {
+    if is_absolute(path) || root.is_empty() {
+        path.to_owned()
+    } else if is_of_windows(root) {
+        format!(r"{}\{path}", root.trim_end_matches('\\')).replace('/', r"\")
+    } else {
+        format!("{}/{path}", root.trim_end_matches('/'))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_relative_inside_and_absolute_in_the_document() {
+        for (path, root, inside) in [
+            ("/r/a/b", "/r", "a/b"),
+            ("/r/a", "/r/", "a"),
+            ("/rest/a", "/r", "/rest/a"),
+            ("./a", "/r", "a"),
+            ("a", "/r", "a"),
+            ("/r", "/r", "/r"),
+            ("/a", "", "/a"),
+            (r"C:\r\a\b", r"C:\r", "a/b"),
+            ("C:/r/a/b", r"C:\r", "a/b"),
+            (r"a\b", r"C:\r", "a/b"),
+            (r"D:\a", r"C:\r", r"D:\a"),
+            (r"a\b", "/r", r"a\b"),
+            (r"a\b", "/:x", r"a\b"),
+            (r"/:x/a\b", "/:x", r"a\b"),
+        ] {
+            assert_eq!(relative(path, root), inside, "{path} {root}");
+        }
+        assert_eq!(absolute("a", "/r/"), "/r/a");
+        assert_eq!(absolute("/x", "/r"), "/x");
+        assert_eq!(absolute("C:\\x", "/r"), "C:\\x");
+        assert_eq!(absolute("a/b", r"C:\r"), r"C:\r\a\b");
+        assert_eq!(absolute(r"a\b", "/:x"), r"/:x/a\b");
+    }
+}

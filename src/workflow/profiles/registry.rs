@@ -1,0 +1,299 @@
+//! The registry profile: one file for each run, with phases as numbers.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::model::run_id;
+use crate::workflow::profiles::adopt::{PhaseListing, PhaseProgress, RunProgress, adopt};
+use crate::workflow::profiles::format::{
+    Format, Time, check_ids, check_run, check_version, name, new_run, project_of, read, word,
+};
+use crate::workflow::rules::finding::Finding;
+use crate::workflow::rules::phase::Phase;
+use crate::workflow::rules::status::{PhaseStatus, RunStatus};
+use crate::workflow::rules::workflow::{Interruption, Workflow};
+
+pub const FOLDER: &str = ".claude/checkpoints";
+pub const FAILED: &str = ".claude/checkpoints/failed";
+const PROJECT: &str = "project_name";
+/// Upper bound on the number of phases; a larger one is a mistake.
+const MOST_PHASES: usize = 1_000;
+
+#[derive(Serialize, Deserialize)]
+pub struct Registry {
+    #[serde(deserialize_with = "name")]
+    checkpoint_id: String,
+    #[serde(deserialize_with = "name")]
+    workflow_type: String,
+    workflow_description: String,
+    created_at: Time,
+    updated_at: Time,
+    #[serde(deserialize_with = "word")]
+    status: StatusWord,
+    /// 0 where nothing has begun, for some programs.
+    current_phase: usize,
+    total_phases: usize,
+    completed_phases: Vec<usize>,
+    workflow_state: Map<String, Value>,
+    #[serde(default)]
+    last_error: Value,
+}
+
+#[derive(Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum StatusWord {
+    #[serde(alias = "created", alias = "not_started", alias = "initialized")]
+    Pending,
+    #[serde(
+        alias = "running",
+        alias = "active",
+        alias = "started",
+        alias = "awaiting_approval"
+    )]
+    InProgress,
+    #[serde(alias = "interrupted", alias = "suspended")]
+    Paused,
+    #[serde(alias = "completed", alias = "done", alias = "success")]
+    Complete,
+    #[serde(alias = "error")]
+    Failed,
+    #[serde(alias = "cancelled", alias = "canceled", alias = "aborted")]
+    Abandoned,
+}
+
+impl Registry {
+    fn status_of(&self, number: usize) -> PhaseStatus {
+        if self.completed_phases.contains(&number) {
+            return PhaseStatus::Complete;
+        }
+        match self.status {
+            _ if self.current_phase != number => PhaseStatus::Pending,
+            StatusWord::Pending | StatusWord::Complete => PhaseStatus::Pending,
+            StatusWord::Failed => PhaseStatus::Failed,
+            _ => PhaseStatus::InProgress,
+        }
+    }
+
+    fn progress(&self, run: &Workflow) -> RunProgress {
+        let mut phases: Vec<PhaseProgress> = Vec::new();
+        for number in 1..=self.total_phases {
+            let mut phase = PhaseProgress {
+                status: self.status_of(number),
+                ..PhaseProgress::default()
+            };
+            if let Some(known) = run.phases.get(number - 1) {
+                phase.id.clone_from(&known.id);
+                phase.name = Some(known.name.clone());
+            } else {
+                // Ids of an imported run may be numbers, too.
+                let mut ids = (number..).map(|id| id.to_string());
+                phase.id = ids.find(|id| run.phase(id).is_none()).unwrap_or_default();
+                phase.name = Some(format!("Phase {number}"));
+                // Numbers are an order, unless the document itself has gone on out of it.
+                let is_begun = phase.status != PhaseStatus::Pending;
+                let is_before =
+                    |one: &&PhaseProgress| !is_begun || one.status == PhaseStatus::Complete;
+                let before = phases.last().filter(is_before);
+                phase.dependencies = Some(before.iter().map(|one| one.id.clone()).collect());
+            }
+            phases.push(phase);
+        }
+        RunProgress {
+            created: self.created_at,
+            updated: self.updated_at,
+            status: match self.status {
+                StatusWord::Complete => RunStatus::Complete,
+                StatusWord::Failed => RunStatus::Failed,
+                StatusWord::Abandoned => RunStatus::Abandoned,
+                _ => RunStatus::Open,
+            },
+            phases,
+        }
+    }
+
+    /// Returns the project in the state, else the part of the id between type and time, else the
+    /// name of the root.
+    fn project(&self, root: &str) -> String {
+        let named = self.workflow_state.get(PROJECT).and_then(Value::as_str);
+        let rest = self.checkpoint_id.strip_prefix(&self.workflow_type);
+        let rest = rest.and_then(|rest| rest.strip_prefix('_'));
+        let timed = rest.filter(|_| run_id::is_timed(&self.checkpoint_id));
+        let in_id = timed.and_then(|rest| rest.rsplitn(3, '_').nth(2));
+        let named = named.filter(|name| !name.is_empty()).or(in_id);
+        named.unwrap_or_else(|| project_of(root)).to_owned()
+    }
+}
+
+impl Format for Registry {
+    fn checked(mut self, value: &Value, _: &Workflow, _: &str) -> Result<Self, Finding> {
+        check_version(value)?;
+        let total = self.total_phases;
+        let is_beyond = |number: usize| number > total.min(MOST_PHASES);
+        let mut completed = self.completed_phases.iter();
+        let wrong = completed.position(|number| *number == 0 || is_beyond(*number));
+        let place = match wrong {
+            _ if is_beyond(total) => Some("total_phases".to_owned()),
+            _ if is_beyond(self.current_phase) => Some("current_phase".to_owned()),
+            at => at.map(|at| format!("completed_phases[{at}]")),
+        };
+        if let Some(place) = place {
+            let what = format!("the run has {total} phases, of {MOST_PHASES} at most");
+            return Err(Finding::new("out_of_range", place, what));
+        }
+        check_ids("completed_phases", self.completed_phases.iter())?;
+        // Numbers keep their spelling in the raw values only.
+        if let Some(state) = value["workflow_state"].as_object() {
+            self.workflow_state.clone_from(state);
+        }
+        self.last_error = value.get("last_error").cloned().unwrap_or_default();
+        Ok(self)
+    }
+
+    fn of_run(run: &Workflow, was: Option<&Self>, _: &str) -> Self {
+        let id_of = |number: usize| Some(run.phases.get(number.checked_sub(1)?)?.id.as_str());
+        let numbers = was.into_iter().flat_map(|was| &was.completed_phases);
+        let listed: Vec<&str> = numbers.filter_map(|number| id_of(*number)).collect();
+        let named = was.and_then(|was| id_of(was.current_phase));
+        let listing = PhaseListing::of(run, &listed, named);
+        let number_of = |phase: &Phase| run.number_of(&phase.id);
+        let same = was.filter(|was| listing.is_described(run, &was.progress(run)));
+        let next = listing.current.and_then(number_of);
+        let current = same.map(|was| was.current_phase).or(next);
+        let mut state = run.state.clone();
+        let has_project = was.is_none_or(|was| was.workflow_state.contains_key(PROJECT));
+        if has_project && !state.contains_key(PROJECT) {
+            let project = run_id::snake(&run.project).into();
+            state.shift_insert(0, PROJECT.to_owned(), project);
+        }
+        // Open runs have one word, unless the document says why it waits.
+        let waits = was.map(|was| was.status).filter(|status| match status {
+            StatusWord::Paused => run.interrupted.is_some(),
+            StatusWord::Pending => run.current().is_none(),
+            _ => false,
+        });
+        Self {
+            // An id that is not valid for a run stays in the document.
+            checkpoint_id: was.map_or(&run.id, |was| &was.checkpoint_id).clone(),
+            workflow_type: run.kind.clone(),
+            workflow_description: run.description.clone(),
+            created_at: Time(run.created_ms),
+            updated_at: Time(run.updated_ms),
+            status: match run.status {
+                RunStatus::Open => waits.unwrap_or(StatusWord::InProgress),
+                RunStatus::Complete => StatusWord::Complete,
+                RunStatus::Failed => StatusWord::Failed,
+                RunStatus::Abandoned => StatusWord::Abandoned,
+            },
+            current_phase: current.unwrap_or(run.phases.len()),
+            total_phases: run.phases.len(),
+            completed_phases: listing.done.into_iter().filter_map(number_of).collect(),
+            workflow_state: state,
+            last_error: run.last_error.clone().unwrap_or_default(),
+        }
+    }
+
+    fn adopt(&self, present: &Self, run: &mut Workflow, _: &str) -> Result<(), Finding> {
+        if run.documents.contains_key(&path(run)) {
+            check_run("checkpoint_id", &self.checkpoint_id, &present.checkpoint_id)?;
+        }
+        let (edited, known) = (self.progress(run), present.progress(run));
+        adopt(run, &edited, &known)?;
+        if self.status == StatusWord::Paused {
+            let (reason, at_ms) = ("paused".to_owned(), self.updated_at.0);
+            let paused = Interruption { reason, at_ms };
+            run.interrupted.get_or_insert(paused);
+        } else if present.status == StatusWord::Paused {
+            run.interrupted = None;
+        }
+        run.kind.clone_from(&self.workflow_type);
+        run.description.clone_from(&self.workflow_description);
+        run.state.clone_from(&self.workflow_state);
+        run.last_error = Some(self.last_error.clone()).filter(|error| !error.is_null());
+        Ok(())
+    }
+
+    fn to_json(&self) -> Value {
+        let mut value = serde_json::to_value(self).unwrap_or_default();
+        value["workflow_state"] = self.workflow_state.clone().into();
+        value["last_error"] = self.last_error.clone();
+        value
+    }
+}
+
+/// Makes a run without phases.
+///
+/// # Errors
+/// The first error in the document.
+pub fn begin(value: &Value, root: &str) -> Result<Workflow, Finding> {
+    let document: Registry = read(value, &Workflow::default(), root)?;
+    let (id, kind) = (&document.checkpoint_id, &document.workflow_type);
+    let project = document.project(root);
+    Ok(new_run(Some(id), kind, &project, document.created_at))
+}
+
+/// Whether a path is that of an active run: in the folder itself,
+/// `{type}_{project}_{YYYYMMDD_HHMMSS}.json`.
+pub fn is_active_file(path: &str) -> bool {
+    let (folder, name) = path.rsplit_once('/').unwrap_or_default();
+    let id = name.strip_suffix(".json").unwrap_or_default();
+    folder == FOLDER && run_id::is_timed(id)
+}
+
+/// Returns the path of the file: as it was read, else by its name.
+pub fn path(run: &Workflow) -> String {
+    let known = run.documents.keys().find(|path| is_active_file(path));
+    let new = || path_of(&run.id, &run.kind, &run.project, run.created_ms);
+    known.cloned().unwrap_or_else(new)
+}
+
+/// Returns the path for the document of another program.
+pub fn path_of_document(value: &Value) -> Option<String> {
+    let document: Registry = read(value, &Workflow::default(), "").ok()?;
+    let (id, kind) = (&document.checkpoint_id, &document.workflow_type);
+    Some(path_of(
+        id,
+        kind,
+        &document.project(""),
+        document.created_at.0,
+    ))
+}
+
+/// Returns the path for the file of a failed or abandoned run.
+pub fn failed_path(path: &str) -> Option<String> {
+    is_active_file(path).then(|| path.replacen(FOLDER, FAILED, 1))
+}
+
+/// Names the file by the id if readers of the folder accept that as a name, else by a new one.
+fn path_of(id: &str, kind: &str, project: &str, created_ms: i64) -> String {
+    if run_id::is_legal(id) && run_id::is_timed(id) {
+        return format!("{FOLDER}/{id}.json");
+    }
+    format!("{FOLDER}/{}.json", run_id::make(kind, project, created_ms))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn active_file_is_known_by_its_name() {
+        for (name, is_active) in [
+            ("orchestrate_auth_system_20251003_184530.json", true),
+            ("test-all_x_20251003_192230.json", true),
+            ("failed/test-all_x_20251003_192230.json", false),
+            ("test-all_x_20251003_192230", false),
+            ("README.json", false),
+            ("x_20251003_184530.json", false),
+            ("_x_20251003_184530.json", false),
+            ("a_b_2025_184530.json", false),
+            ("a_b_20251003_18453.json", false),
+        ] {
+            assert_eq!(
+                is_active_file(&format!("{FOLDER}/{name}")),
+                is_active,
+                "{name}"
+            );
+        }
+        assert!(!is_active_file("test-all_x_20251003_192230.json"));
+    }
+}

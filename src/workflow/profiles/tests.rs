@@ -1,0 +1,546 @@
+//! Documents of the formats: read, written back, edited by hand and moved on.
+
+use serde_json::{Value, json};
+
+use crate::workflow::plan::DOTAGENT;
+use crate::workflow::profiles::dispatch::{begin, export, take};
+use crate::workflow::profiles::pipeline_schema::PIPELINE_SCHEMA;
+use crate::workflow::rules::change::Change;
+use crate::workflow::rules::phase::{Phase, Task};
+use crate::workflow::rules::profile::{EXECUTION_FILE, PHASE_FILE, Profile};
+use crate::workflow::rules::status::PhaseStatus::{
+    AwaitingApproval, Complete, Failed, InProgress, Pending, Skipped,
+};
+use crate::workflow::rules::status::{PhaseStatus, RunStatus, TaskStatus};
+use crate::workflow::rules::workflow::Workflow;
+
+const ROOT: &str = "/project";
+const PIPELINE: &str = ".claude/pipeline-state.json";
+const REGISTRY: &str = ".claude/checkpoints/orchestrate_auth_system_20251003_184530.json";
+const PROFILES: [Profile; 3] = [Profile::Phases, Profile::Pipeline, Profile::Registry];
+const STATUSES: [PhaseStatus; 6] = [
+    Pending,
+    InProgress,
+    AwaitingApproval,
+    Complete,
+    Failed,
+    Skipped,
+];
+
+fn path_of(profile: Profile) -> &'static str {
+    match profile {
+        Profile::Phases => PHASE_FILE,
+        Profile::Pipeline => PIPELINE,
+        Profile::Registry => REGISTRY,
+    }
+}
+
+/// An example of each format.
+fn example(profile: Profile) -> Value {
+    let text = match profile {
+        Profile::Phases => include_str!("../../../tests/it/formats/phases.json"),
+        Profile::Pipeline => include_str!("../../../tests/it/formats/pipeline.json"),
+        Profile::Registry => include_str!("../../../tests/it/formats/registry.json"),
+    };
+    serde_json::from_str(text).unwrap()
+}
+
+/// Applies edits `POINTER VALUE; …` to the example. `-` as the last key appends to a list, and as
+/// the value removes.
+fn edited(profile: Profile, edits: &str) -> Value {
+    let mut document = example(profile);
+    for edit in edits.split("; ").filter(|edit| !edit.is_empty()) {
+        let (pointer, new) = edit.split_once(' ').unwrap();
+        let new: Value = serde_json::from_str(new).unwrap_or(json!("-"));
+        let (above, key) = pointer.rsplit_once('/').unwrap();
+        match document.pointer_mut(above).unwrap() {
+            Value::Array(list) if key == "-" => list.push(new),
+            Value::Array(list) => list[key.parse::<usize>().unwrap()] = new,
+            Value::Object(map) if new == "-" => drop(map.shift_remove(key)),
+            place => place[key] = new,
+        }
+    }
+    document
+}
+
+/// Reads a table: each line with a profile, the edits of its example, and what comes of them.
+fn rows(table: &str) -> impl Iterator<Item = (Profile, Value, &str)> {
+    table.trim().lines().map(|line| {
+        let (profile, rest) = line.trim().split_once(' ').unwrap();
+        let (edits, expected) = rest.split_once("=>").unwrap();
+        let profile: Profile = profile.parse().unwrap();
+        (profile, edited(profile, edits.trim()), expected.trim())
+    })
+}
+
+fn begun(profile: Profile, value: &Value) -> Workflow {
+    begin(profile, path_of(profile), value, ROOT).unwrap()
+}
+
+fn written(run: &Workflow, path: &str) -> Value {
+    let files = run
+        .profiles
+        .iter()
+        .flat_map(|profile| export(run, *profile, ROOT));
+    files
+        .into_iter()
+        .find(|file| file.path == path)
+        .unwrap()
+        .value
+}
+
+fn words(run: &Workflow) -> String {
+    let words: Vec<&str> = run
+        .phases
+        .iter()
+        .map(|phase| phase.status.into_str())
+        .collect();
+    words.join(" ")
+}
+
+/// Writes the run and reads that again, which changes nothing.
+#[track_caller]
+fn saved(run: &mut Workflow, profile: Profile) -> Value {
+    let value = written(run, path_of(profile));
+    let mut again = run.clone();
+    take(&mut again, profile, path_of(profile), &value, ROOT).unwrap();
+    assert_eq!(again.phases, run.phases, "{value}");
+    assert_eq!(
+        (again.status, again.updated_ms),
+        (run.status, run.updated_ms)
+    );
+    *run = again;
+    assert_eq!(
+        written(run, path_of(profile)).to_string(),
+        value.to_string()
+    );
+    value
+}
+
+#[test]
+fn unchanged_run_is_written_as_the_document_was() {
+    for (profile, value, _) in rows(
+        r#"
+        phases =>
+        pipeline =>
+        registry =>
+        phases /phase_status "Running"; /current_phase "implementation"; /x {"n": [1.50, null]} =>
+        phases /user_checkpoints -; /interruption_safe - =>
+        phases /interruption_safe false; /workflow_id "Ä b/c" =>
+        phases /completed_phases [{"phase": "design", "completed_at": "2026-03-24T10:30:00Z"}]; /current_phase "build"; /user_checkpoints [] =>
+        pipeline /created_at "2026-02-19T11:00:00.000+01:00"; /x 1; /current_phase/progress_description "" =>
+        pipeline /remaining_phases [{"name": "T", "id": "t", "depends_on": ["write-source"], "status": "todo", "owner": null}] =>
+        pipeline /remaining_phases []; /current_phase {"id": "", "name": ""} =>
+        pipeline /context_summary {"task": "Build", "file_paths": ["./a", "/project/b", "/c"]} =>
+        registry /status "Paused"; /tags ["x"]; /last_error {"code": 7.0} =>
+        registry /completed_phases [2, 1]; /current_phase 3; /created_at "2025-10-03T20:45:30+02:00" =>
+        "#,
+    ) {
+        let mut run = begun(profile, &value);
+        assert_eq!(saved(&mut run, profile).to_string(), value.to_string());
+    }
+}
+
+#[test]
+fn example_is_read_with_all_that_it_says() {
+    let run = begun(Profile::Pipeline, &example(Profile::Pipeline));
+    assert_eq!(run.id, "pipeline_project_20260219_100000");
+    assert_eq!(run.phases[1].commit_sha.as_deref(), Some("a1b2c3d"));
+    assert_eq!(
+        run.phases[2].progress.as_deref(),
+        Some("auth module done, starting billing")
+    );
+    assert_eq!(run.context.file_paths, ["src/auth/login.ts"]);
+    let run = begun(Profile::Registry, &example(Profile::Registry));
+    assert_eq!((&*run.kind, &*run.project), ("orchestrate", "auth_system"));
+    assert_eq!(run.description, "Implement authentication system");
+    assert_eq!(&*run.phases[1].name, "Phase 2");
+    assert_eq!(run.state["project_name"], "auth_system");
+    let run = begun(Profile::Phases, &example(Profile::Phases));
+    assert!(run.phases[0].approved_ms.is_some() && !run.phases[1].is_unplanned);
+    let odd = edited(
+        Profile::Registry,
+        r#"/checkpoint_id "../x"; /workflow_state {}"#,
+    );
+    let run = begun(Profile::Registry, &odd);
+    assert_eq!(run.id, "orchestrate_project_20251003_184530");
+}
+
+#[test]
+fn document_of_any_stage_is_understood() {
+    for (profile, value, expected) in rows(
+        r#"
+        phases => complete complete in_progress pending pending
+        phases /phase_status "pending" => complete complete pending pending pending
+        phases /phase_status "complete" => complete complete pending pending pending
+        phases /current_phase "architecture"; /phase_status "error" => complete failed pending pending pending
+        phases /current_phase "REQUIREMENTS"; /phase_status "complete" => complete complete pending pending pending
+        phases /current_phase "REFLECTION"; /phase_status "done" => complete complete pending pending complete
+        pipeline => complete complete in_progress pending pending
+        pipeline /current_phase null; /remaining_phases [{"id": "x", "name": "X"}] => complete complete pending
+        pipeline /current_phase/status "pending"; /current_phase/progress_description - => complete complete pending pending pending
+        registry => complete in_progress pending pending pending
+        registry /current_phase 0; /completed_phases [] => pending pending pending pending pending
+        registry /current_phase 1; /completed_phases []; /status "pending" => pending pending pending pending pending
+        registry /current_phase 2; /completed_phases [2, 1] => complete complete pending pending pending
+        registry /status "completed" => complete pending pending pending pending
+        registry /status "failed" => complete failed pending pending pending
+        registry /status "cancelled" => complete in_progress pending pending pending
+        registry /current_phase 5; /completed_phases [1, 2, 3, 4, 5]; /status "running" => complete complete complete complete complete
+        "#,
+    ) {
+        let mut run = begun(profile, &value);
+        assert_eq!(words(&run), expected, "{value}");
+        saved(&mut run, profile);
+    }
+    let over = edited(
+        Profile::Phases,
+        r#"/current_phase "REFLECTION"; /phase_status "done""#,
+    );
+    assert_eq!(begun(Profile::Phases, &over).status, RunStatus::Complete);
+}
+
+#[test]
+fn edit_by_hand_moves_the_run_and_stays() {
+    for (profile, value, expected) in rows(
+        r#"
+        phases /completed_phases/- {"phase": "IMPLEMENTATION", "completed_at": "2026-03-24T12:00:00Z", "output": "d.json", "k": 1}; /current_phase "VERIFICATION" => complete complete complete in_progress pending
+        phases /current_phase "VERIFICATION" => complete complete pending in_progress pending
+        phases /current_phase "REQUIREMENTS" => in_progress complete pending pending pending
+        phases /completed_phases [] => pending pending in_progress pending pending
+        phases /phase_status "failed" => complete complete failed pending pending
+        phases /current_phase "DESIGN" => complete complete pending pending pending in_progress
+        pipeline /completed_phases/- {"id": "write-source", "name": "Source", "timestamp": "2026-02-19T10:45:00.000Z", "commit_sha": "0f0f0f0"}; /current_phase {"id": "write-tests", "name": "Tests"}; /remaining_phases [{"id": "final-commit", "name": "Commit", "dependencies": ["write-source", "write-tests"]}] => complete complete complete in_progress pending
+        pipeline /current_phase/status "failed" => complete complete failed pending pending
+        pipeline /remaining_phases [{"id": "docs", "name": "Docs", "dependencies": [], "k": 1}] => complete complete in_progress pending
+        registry /completed_phases [1, 2, 3]; /current_phase 4; /total_phases 6 => complete complete complete in_progress pending pending
+        registry /status "failed"; /total_phases 2 => complete failed
+        registry /completed_phases [] => pending in_progress pending pending pending
+        "#,
+    ) {
+        let mut run = begun(profile, &example(profile));
+        run.phases[0].before = Some("b".repeat(40));
+        take(&mut run, profile, path_of(profile), &value, ROOT).unwrap();
+        let written = written(&run, path_of(profile));
+        assert_eq!(written.to_string(), value.to_string());
+        assert_eq!(words(&run), expected, "{value}");
+        assert_eq!(run.phases[0].before, Some("b".repeat(40)));
+    }
+}
+
+#[test]
+fn edit_changes_what_it_names() {
+    let edit = |profile: Profile, edits: &str| {
+        let mut run = begun(profile, &example(profile));
+        run.phases[2].status = match profile {
+            Profile::Phases => AwaitingApproval,
+            _ => run.phases[2].status,
+        };
+        let value = edited(profile, edits);
+        take(&mut run, profile, path_of(profile), &value, ROOT).unwrap();
+        run
+    };
+    let run = edit(
+        Profile::Pipeline,
+        r#"/context_summary/file_paths/- "src/./x"; /context_summary/branch "main"; /current_phase/progress_description -; /remaining_phases [{"id": "final-commit", "name": "C"}, {"id": "write-tests", "name": "T"}]"#,
+    );
+    assert_eq!(run.context.branch.as_deref(), Some("main"));
+    assert_eq!(run.context.file_paths, ["src/auth/login.ts", "src/./x"]);
+    assert_eq!(
+        (&*run.phases[3].id, &run.phases[2].progress),
+        ("final-commit", &None)
+    );
+    let run = edit(
+        Profile::Registry,
+        r#"/status "paused"; /last_error "x"; /workflow_state {"a": 1.50}"#,
+    );
+    assert_eq!(run.last_error, Some(json!("x")));
+    assert!(run.interrupted.is_some());
+    assert_eq!(run.state["a"].to_string(), "1.50");
+    let run = edit(
+        Profile::Phases,
+        r#"/user_checkpoints [{"phase": "IMPLEMENTATION", "approved_at": "2026-03-24T11:59:00Z"}]"#,
+    );
+    assert_eq!(
+        (run.phases[0].approved_ms, run.phases[2].status),
+        (None, InProgress)
+    );
+}
+
+#[test]
+fn edit_between_parallel_phases_leaves_both_under_way() {
+    for profile in PROFILES {
+        let mut run = begun(profile, &example(profile));
+        let at = run
+            .phases
+            .iter()
+            .position(|phase| phase.status == InProgress)
+            .unwrap();
+        run.phases[at + 1].status = InProgress;
+        let mut value = saved(&mut run, profile);
+        match profile {
+            Profile::Phases => value["current_phase"] = json!("VERIFICATION"),
+            Profile::Registry => value["current_phase"] = json!(3),
+            Profile::Pipeline => {
+                let first = value["current_phase"].clone();
+                value["current_phase"] = value["remaining_phases"][0].clone();
+                value["remaining_phases"][0] = first;
+            }
+        }
+        take(&mut run, profile, path_of(profile), &value, ROOT).unwrap();
+        let under_way = run
+            .phases
+            .iter()
+            .filter(|phase| phase.status == InProgress)
+            .count();
+        assert_eq!(under_way, 2, "{value}");
+        saved(&mut run, profile);
+    }
+}
+
+#[test]
+fn unsound_document_is_refused_with_its_place() {
+    for (profile, value, expected) in rows(
+        r#"
+        phases /phase_status "odd" => bad_value phase_status
+        phases /interruption_safe "no" => bad_value interruption_safe
+        phases /current_phase " " => bad_value current_phase
+        phases /workflow_id "other" => other_run workflow_id
+        phases /completed_phases/0/completed_at "ISO-8601" => bad_value completed_phases[0].completed_at
+        phases /user_checkpoints [1] => bad_value user_checkpoints[0]
+        phases /completed_phases/- {"phase": "requirements", "completed_at": "2026-02-19T10:05:00Z"} => duplicate_id completed_phases[2]
+        pipeline /completed_phases [] => append_only completed_phases
+        pipeline /completed_phases []; /created_at "2026-02-20T10:00:00Z" => other_run created_at
+        pipeline /created_at 5 => bad_value created_at
+        pipeline /updated_at - => missing_field updated_at
+        pipeline /completed_phases/1/timestamp "x" => bad_value completed_phases[1].timestamp
+        pipeline /completed_phases/1/timestamp - => missing_field completed_phases[1].timestamp
+        pipeline /current_phase {"id": "write-source"} => missing_field current_phase.name
+        pipeline /current_phase/id "write-tests" => duplicate_id phases[3]
+        pipeline /current_phase null => phase_vanished phases
+        pipeline /remaining_phases/0/dependencies ["final-commit"] => cycle phases
+        pipeline /remaining_phases/0/dependencies ["x"] => unknown_dependency phases[3].dependencies[0]
+        registry /current_phase 6 => out_of_range current_phase
+        registry /completed_phases [1, 9] => out_of_range completed_phases[1]
+        registry /completed_phases [1, 1] => duplicate_id completed_phases[1]
+        registry /total_phases 100000 => out_of_range total_phases
+        registry /total_phases -1 => bad_value total_phases
+        registry /total_phases 1; /current_phase 1 => phase_vanished phases
+        registry /status "odd" => bad_value status
+        registry /schema_version "2.0" => version_mismatch schema_version
+        registry /checkpoint_id "x" => other_run checkpoint_id
+        registry /workflow_state - => missing_field workflow_state
+        "#,
+    ) {
+        let mut run = begun(profile, &example(profile));
+        let before = run.clone();
+        let findings = take(&mut run, profile, path_of(profile), &value, ROOT).unwrap_err();
+        let found = format!("{} {}", findings[0].code, findings[0].place);
+        assert_eq!(found, expected, "{}", findings[0].what);
+        assert_eq!(run, before);
+    }
+    let wrong = edited(Profile::Registry, r#"/current_phase "2""#);
+    let findings = begin(Profile::Registry, REGISTRY, &wrong, ROOT).unwrap_err();
+    assert_eq!(findings[0].what, "it is a text, not a whole number");
+    assert!(begin(Profile::Pipeline, PIPELINE, &json!([]), ROOT).is_err());
+}
+
+#[test]
+fn unknown_fields_go_along_through_a_whole_pipeline() {
+    let mut run = begun(
+        Profile::Pipeline,
+        &edited(
+            Profile::Pipeline,
+            r#"/x {"b": 1, "a": [2]}; /context_summary/task "Build it"; /current_phase/k 1; /remaining_phases/0/k {"deep": null}; /remaining_phases/0/status "todo""#,
+        ),
+    );
+    assert_eq!(run.description, "Build it");
+    (run.phases[2].status, run.phases[2].completed_ms) = (Complete, Some(1_771_500_000_123));
+    run.context.file_paths.push("src/new.ts".to_owned());
+    let between = saved(&mut run, Profile::Pipeline);
+    assert_eq!(
+        between["completed_phases"][2].to_string(),
+        r#"{"id":"write-source","name":"Write Source Files","timestamp":"2026-02-19T11:20:00Z","k":1}"#
+    );
+    assert_eq!(
+        between["current_phase"].to_string(),
+        r#"{"id":"write-tests","name":"Write Tests","k":{"deep":null},"status":"todo"}"#
+    );
+    assert_eq!(
+        between["context_summary"]["file_paths"][1],
+        "/project/src/new.ts"
+    );
+    (run.phases[3].status, run.phases[3].progress) = (InProgress, Some("half".to_owned()));
+    let under_way = saved(&mut run, Profile::Pipeline);
+    assert_eq!(under_way["current_phase"]["status"], "in_progress");
+    assert_eq!(under_way["current_phase"]["progress_description"], "half");
+    for at in [3, 4] {
+        (run.phases[at].status, run.phases[at].completed_ms) = (Complete, Some(run.updated_ms));
+    }
+    let end = saved(&mut run, Profile::Pipeline);
+    assert_eq!(
+        (&end["current_phase"], &end["remaining_phases"]),
+        (&json!(null), &json!([]))
+    );
+    assert_eq!(end["completed_phases"][3]["k"], json!({"deep": null}));
+    assert_eq!(end["completed_phases"][3]["status"], "complete");
+    assert_eq!(end["x"], json!({"b": 1, "a": [2]}));
+    // A completed phase that is reset gets its dependencies back.
+    run.phases[4].reset();
+    run.phases[3].reset();
+    let back = written(&run, PIPELINE);
+    assert_eq!(
+        back["remaining_phases"][0]["dependencies"],
+        json!(["write-source", "write-tests"])
+    );
+    assert_eq!(back["current_phase"].get("timestamp"), None);
+}
+
+#[test]
+fn phases_between_two_are_shown_as_in_progress() {
+    let mut run = begun(
+        Profile::Phases,
+        &edited(Profile::Phases, r#"/completed_phases/0/by "me""#),
+    );
+    for at in 2..5 {
+        (run.phases[at].status, run.phases[at].completed_ms) = (Complete, Some(run.updated_ms));
+        run.updated_ms += 1_000;
+        let value = saved(&mut run, Profile::Phases);
+        let expected = if at < 4 {
+            (DOTAGENT[at + 1], "in_progress")
+        } else {
+            (DOTAGENT[4], "complete")
+        };
+        assert_eq!(
+            (&value["current_phase"], &value["phase_status"]),
+            (&json!(expected.0), &json!(expected.1))
+        );
+        assert_eq!(value["completed_phases"][0]["by"], "me");
+    }
+    let end = written(&run, PHASE_FILE);
+    assert_eq!(
+        end["completed_phases"][2]["output"],
+        "memory/state/execution.json"
+    );
+    assert_eq!(end["completed_phases"][4].get("output"), None);
+}
+
+#[test]
+fn interrupted_write_ends_with_the_next_transition() {
+    let value = edited(Profile::Phases, "/interruption_safe false");
+    let run = begun(Profile::Phases, &value);
+    assert_eq!(written(&run, PHASE_FILE)["interruption_safe"], false);
+    let next = run
+        .after(&Change::new("resume", ""), run.updated_ms)
+        .unwrap();
+    assert_eq!(written(&next, PHASE_FILE)["interruption_safe"], true);
+}
+
+#[test]
+fn tasks_are_kept_in_either_shape() {
+    let begun = || begun(Profile::Phases, &example(Profile::Phases));
+    assert_eq!(export(&begun(), Profile::Phases, ROOT).len(), 1);
+    let done = r#""complete", "completed_at": "2026-02-19T11:20:00Z""#;
+    for (task, new) in [
+        (
+            r#"[{"z": 1, "id": "t", "status": "In-Progress", "started_at": null}"#,
+            r#", {"id": "u", "status": "pending", "attempts": 0}]"#,
+        ),
+        (
+            r#"{"t": {"outputs": ["o.json"], "x": {}, "status": "In-Progress"}"#,
+            r#", "u": {"id": "u", "status": "pending", "attempts": 0}}"#,
+        ),
+        (
+            r#"[{"task_id": "t", "note": "n", "status": "In-Progress"}"#,
+            r#", {"id": "u", "status": "pending", "attempts": 0}]"#,
+        ),
+    ] {
+        let document = |tasks: &str, updated: &str| -> Value {
+            let text = format!(
+                r#"{{"workflow_id": "o", "k": [1], "tasks": {tasks}, "updated_at": "{updated}"}}"#
+            );
+            serde_json::from_str(&text).unwrap()
+        };
+        let end = &new[new.len() - 1..];
+        let value = document(&format!("{task}{end}"), "2026-02-19T10:00:00Z");
+        let mut run = begun();
+        take(&mut run, Profile::Phases, EXECUTION_FILE, &value, ROOT).unwrap();
+        assert_eq!(written(&run, EXECUTION_FILE).to_string(), value.to_string());
+        run.tasks[0].status = TaskStatus::Complete;
+        run.tasks[0].completed_ms = Some(1_771_500_000_123);
+        run.tasks.push(Task::new("u"));
+        run.updated_ms += 3_600_000;
+        let moved = format!("{}{new}", task.replace(r#""In-Progress""#, done));
+        assert_eq!(
+            written(&run, EXECUTION_FILE),
+            document(&moved, "2026-03-24T12:30:00Z")
+        );
+    }
+    let wrong = json!({"tasks": {"t": {"status": "odd"}}});
+    let findings = take(&mut begun(), Profile::Phases, EXECUTION_FILE, &wrong, ROOT).unwrap_err();
+    assert_eq!(&*findings[0].place, "tasks[0].status");
+}
+
+fn with(statuses: [PhaseStatus; 3], profile: Profile) -> Workflow {
+    let mut run = Workflow::new(
+        "a_b_20260101_000000".into(),
+        "a".into(),
+        "b".into(),
+        1_234_567,
+    );
+    run.profiles = vec![profile];
+    for (status, id) in statuses.into_iter().zip(["x", "y", "z"]) {
+        let mut phase = Phase::new(id, id);
+        phase.dependencies = run
+            .phases
+            .last()
+            .map(|phase| phase.id.clone())
+            .into_iter()
+            .collect();
+        phase.status = status;
+        phase.completed_ms = status.is_settled().then_some(5_678);
+        phase.started_ms = (status != Pending).then_some(4_321);
+        run.phases.push(phase);
+    }
+    run
+}
+
+/// Whatever a run says, and whatever it said before: its document says nothing new, and fits the
+/// schema.
+#[test]
+fn own_document_changes_nothing_when_read() {
+    let schema = serde_json::from_str(PIPELINE_SCHEMA).unwrap();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let three = |at: usize| [at % 6, at / 6 % 6, at / 36].map(|at| STATUSES[at]);
+    for profile in PROFILES {
+        for at in 0..216 {
+            let mut old = with(three(at), profile);
+            let document = export(&old, profile, ROOT).remove(0);
+            take(&mut old, profile, &document.path, &document.value, ROOT).unwrap();
+            assert_eq!(
+                old.phases,
+                with(three(at), profile).phases,
+                "{}",
+                document.value
+            );
+            let mut moved = with(three(215 - at), profile);
+            moved.documents = old.documents;
+            let value = export(&moved, profile, ROOT).remove(0).value;
+            let before = moved.phases.clone();
+            take(&mut moved, profile, &document.path, &value, ROOT).unwrap();
+            assert_eq!(moved.phases, before, "{value}");
+            assert!(
+                profile != Profile::Pipeline || validator.is_valid(&value),
+                "{value}"
+            );
+        }
+    }
+    assert!(validator.is_valid(&example(Profile::Pipeline)));
+    for edits in [
+        "/more 1",
+        r#"/created_at "noon""#,
+        r#"/current_phase {"id": ""}"#,
+    ] {
+        assert!(!validator.is_valid(&edited(Profile::Pipeline, edits)));
+    }
+}

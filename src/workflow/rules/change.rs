@@ -1,0 +1,797 @@
+//! The transitions of a run: from where each is possible and what it does. A change is also the
+//! entry of the log, written to and read from the message of its commit.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::base::cut_list::and_more;
+use crate::base::text::{escape, percent_decode, percent_encode};
+use crate::base::time::utc_seconds;
+use crate::error::sentence::{CommandWords, Sentence};
+use crate::error::{Error, Result};
+use crate::workflow::rules::derived::may_run_in_parallel;
+use crate::workflow::rules::observation::{Observations, ObservedFile};
+use crate::workflow::rules::phase::{Phase, Task};
+use crate::workflow::rules::status::{PhaseStatus, RunStatus, TaskStatus};
+use crate::workflow::rules::validate::task_output;
+use crate::workflow::rules::workflow::{Interruption, MiniCommit, Workflow};
+use crate::workflow::words::{LISTED_NAMES, absent, phase_command, refused, shows_state};
+
+/// One transition of a run, and its entry in the log.
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+pub struct Change {
+    /// One, two or three words, such as `phase done`.
+    pub verb: String,
+    #[serde(rename = "phase_id")]
+    pub phase: Option<String>,
+    #[serde(rename = "task_id")]
+    pub task: Option<String>,
+    /// Name of the actor, as given by the caller.
+    pub actor: String,
+    pub session: Option<String>,
+    /// Checkpoints that the transition made or needs.
+    #[serde(rename = "checkpoint_ids")]
+    pub checkpoints: Vec<String>,
+    /// Additional short text.
+    pub note: Option<String>,
+    /// What the rules need beside, and the log does not keep.
+    #[serde(skip)]
+    pub given: Given,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Given {
+    /// Despite open dependencies, shared files, missing outputs and open tasks.
+    pub force: bool,
+    /// The whole run failed with the phase.
+    pub is_final: bool,
+    /// The task was running: its next attempt is counted now.
+    pub is_cut_off: bool,
+    /// Commit of the project: its HEAD at the start, or the one made in the phase.
+    pub commit: Option<String>,
+    pub decisions: Vec<String>,
+    pub files: Vec<String>,
+    /// The outputs of the phase and its tasks.
+    pub observed: Observations,
+    /// Name, phase and output of a new task, or the agent that starts one.
+    pub task: Task,
+    /// Keys of the run or of its free state; null removes one.
+    pub set: Vec<(String, Value)>,
+    pub mini_commit: Option<MiniCommit>,
+}
+
+/// The moves of a phase: verb, status before it, status after it; `None` leaves it.
+const PHASE_MOVES: [(&str, &[PhaseStatus], Option<PhaseStatus>); 9] = {
+    use PhaseStatus::{AwaitingApproval, Complete, Failed, InProgress, Pending, Skipped};
+    let under_way = &[InProgress, AwaitingApproval, Failed];
+    [
+        ("start", &[Pending, Failed], Some(InProgress)),
+        ("progress", &[InProgress], None),
+        ("done", &[InProgress], Some(Complete)),
+        ("fail", under_way, Some(Failed)),
+        (
+            "skip",
+            &[Pending, InProgress, AwaitingApproval, Failed],
+            Some(Skipped),
+        ),
+        ("approve", &[AwaitingApproval], Some(Complete)),
+        ("approve", &[InProgress, Failed, Complete], None),
+        // It waits for approval: its results are shown again, not made again.
+        ("await", &[InProgress], Some(AwaitingApproval)),
+        // Another phase comes first.
+        ("reset", under_way, Some(Pending)),
+    ]
+};
+
+/// The moves of a task.
+const TASK_MOVES: [(&str, &[TaskStatus], TaskStatus); 4] = {
+    use TaskStatus::{Blocked, Complete, Failed, Pending, Running};
+    [
+        ("start", &[Pending, Failed], Running),
+        ("done", &[Running], Complete),
+        ("fail", &[Running], Failed),
+        (
+            "reset",
+            &[Pending, Running, Complete, Failed, Blocked],
+            Pending,
+        ),
+    ]
+};
+
+impl Change {
+    pub fn new(verb: &str, actor: &str) -> Self {
+        Self {
+            verb: verb.to_owned(),
+            actor: actor.to_owned(),
+            ..Self::default()
+        }
+    }
+
+    /// Makes a transition of a phase; without an id it is the only one that can be meant.
+    pub fn of_phase(verb: &str, phase: Option<&str>) -> Self {
+        Self {
+            phase: phase.map(str::to_owned),
+            ..Self::new(&format!("phase {verb}"), "")
+        }
+    }
+
+    pub fn of_task(verb: &str, task: &str) -> Self {
+        Self {
+            task: Some(task.to_owned()),
+            ..Self::new(&format!("task {verb}"), "")
+        }
+    }
+
+    #[must_use]
+    pub fn noting(self, note: impl Into<Option<String>>) -> Self {
+        let note = note.into().filter(|text| !text.is_empty());
+        Self { note, ..self }
+    }
+
+    #[must_use]
+    pub fn with(self, given: Given) -> Self {
+        Self { given, ..self }
+    }
+
+    /// Returns the verb and the phase or task.
+    pub fn subject(&self) -> String {
+        let object = self.phase.as_ref().or(self.task.as_ref());
+        object.map_or(self.verb.clone(), |object| {
+            format!("{} {}", self.verb, escape(object))
+        })
+    }
+
+    /// Renders the commit message, without the trailers that the store adds.
+    pub fn render(&self, time_ms: i64) -> String {
+        let (time, actor) = (utc_seconds(time_ms), escape(&self.actor));
+        let mut text = format!("{} | {time} | {actor}\n\n", self.subject());
+        let trailers = [
+            ("Event", Some(&self.verb)),
+            ("Phase", self.phase.as_ref()),
+            ("Task", self.task.as_ref()),
+            ("Session", self.session.as_ref()),
+            ("Note", self.note.as_ref()),
+            ("Actor", Some(&self.actor)),
+        ];
+        let checkpoints = self.checkpoints.iter().map(|id| ("Checkpoint", Some(id)));
+        for (key, value) in trailers.into_iter().chain(checkpoints) {
+            if let Some(value) = value {
+                text += &format!("{key}: {}\n", percent_encode(value.as_bytes()));
+            }
+        }
+        text
+    }
+
+    /// Parses what [`Self::render`] wrote; missing fields stay empty.
+    pub fn read(message: &str) -> Self {
+        let mut read = Self::default();
+        let (_, last) = message.trim_end().rsplit_once("\n\n").unwrap_or_default();
+        for (key, value) in last.lines().filter_map(|line| line.split_once(": ")) {
+            let text = percent_decode(value);
+            let text = text.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+            match key {
+                "Event" => read.verb = text.unwrap_or_default(),
+                "Phase" => read.phase = text,
+                "Task" => read.task = text,
+                "Session" => read.session = text,
+                "Note" => read.note = text,
+                "Actor" => read.actor = text.unwrap_or_default(),
+                "Checkpoint" => read.checkpoints.extend(text),
+                _ => {}
+            }
+        }
+        read
+    }
+}
+
+impl Workflow {
+    /// Returns the state after a change; `now_ms` is milliseconds since 1970.
+    ///
+    /// # Errors
+    /// The rules forbid it; the error has the present state.
+    pub fn after(&self, change: &Change, now_ms: i64) -> Result<Self> {
+        let mut next = self.clone();
+        let applied = next.apply(change, now_ms);
+        applied.map_err(|error| error.with_state(self))?;
+        next.end_foreign_write();
+        // The newest state must not look older than the previous one if the clock went back.
+        next.updated_ms = now_ms.max(self.updated_ms);
+        Ok(next)
+    }
+
+    fn apply(&mut self, change: &Change, now_ms: i64) -> Result<()> {
+        let (noun, verb) = change.verb.split_once(' ').unwrap_or((&change.verb, ""));
+        // Only a mini commit may follow the completion.
+        if !self.status.is_open() && (self.status != RunStatus::Complete || noun != "mini-commit") {
+            return Err(self.ended());
+        }
+        self.interrupted = None;
+        let given = &change.given;
+        match noun {
+            "phase" => self.move_phase(verb, change, now_ms)?,
+            "task" if verb == "add" => self.add_task(change)?,
+            "task" => self.move_task(verb, change, now_ms)?,
+            "interrupt" => {
+                let reason = change.note.clone().unwrap_or_default();
+                let at_ms = now_ms;
+                self.interrupted = Some(Interruption { reason, at_ms });
+            }
+            "resume" => self.resume_count += 1,
+            "abandon" => {
+                let reason = change.note.clone().map(Value::from);
+                self.last_error = reason.or(self.last_error.take());
+                self.end(RunStatus::Abandoned, now_ms);
+            }
+            _ => {}
+        }
+        if let Some(made) = &given.mini_commit {
+            self.add_mini_commit(made);
+        }
+        add_new(&mut self.context.key_decisions, &given.decisions);
+        add_new(&mut self.context.file_paths, &given.files);
+        let mut set = given.set.iter();
+        set.try_for_each(|(key, value)| self.set(key, value))
+    }
+
+    fn ended(&self) -> Error {
+        let what = format!("workflow {} is {}", self.id, self.word());
+        refused("workflow_ended", what)
+            .advise("'checkpoint workflow init --phase NAME' starts another")
+    }
+
+    fn end(&mut self, status: RunStatus, now_ms: i64) {
+        self.status = status;
+        self.finished_ms = Some(now_ms);
+    }
+
+    /// Returns the phase that a change concerns: as given, else the next one to start or the only
+    /// one under way.
+    ///
+    /// # Errors
+    /// There is no such phase, or not just one.
+    pub fn phase_of(&self, change: &Change) -> Result<String> {
+        if let Some(id) = &change.phase {
+            return self.known(id).map(|phase| phase.id.clone());
+        }
+        if change.verb == "phase start" {
+            return self.next_to_start();
+        }
+        let running: Vec<&str> = self.running().map(|phase| &*phase.id).collect();
+        Err(match running[..] {
+            [only] => return Ok(only.to_owned()),
+            [] if !self.status.is_open() => self.ended(),
+            [] => refused("nothing_under_way", "no phase is in progress")
+                .next(Sentence::command(CommandWords::new(["phase", "start"]))),
+            _ => {
+                let names = running.join(", ");
+                let what = format!("several phases are in progress: {names}");
+                refused("several_under_way", what).advise("name one of them")
+            }
+        })
+    }
+
+    fn next_to_start(&self) -> Result<String> {
+        let is_failed = |phase: &&Phase| phase.status == PhaseStatus::Failed;
+        let failed = self.phases.iter().find(is_failed);
+        let mut remaining = self.remaining();
+        let next = failed.or_else(|| remaining.find(|phase| self.unmet(phase).is_empty()));
+        if let Some(phase) = next {
+            return Ok(phase.id.clone());
+        }
+        let awaits = |phase: &&Phase| phase.status == PhaseStatus::AwaitingApproval;
+        Err(match self.running().find(awaits) {
+            Some(phase) => {
+                let what = format!("no phase can be started before {} is approved", phase.id);
+                refused("nothing_to_start", what).next(self.approves(phase))
+            }
+            None => refused("nothing_to_start", "no phase can be started now")
+                .next(shows_state(self.named())),
+        })
+    }
+
+    fn approves(&self, phase: &Phase) -> Sentence {
+        let command = phase_command("approve", &phase.id, self.named());
+        Sentence::default()
+            .then_command(command)
+            .then(" approves it")
+    }
+
+    fn known(&self, id: &str) -> Result<&Phase> {
+        let unknown = || {
+            let known: Vec<&str> = self.phases.iter().map(|one| &*one.id).collect();
+            let names = match &known[..] {
+                [] => "it has no phases".to_owned(),
+                _ => format!("its phases are {}", and_more(&known, LISTED_NAMES)),
+            };
+            let what = format!("workflow {} has no phase {id}", self.named());
+            absent("no_such_phase", what).next(Sentence::text(names))
+        };
+        self.phase(id).ok_or_else(unknown)
+    }
+
+    fn move_phase(&mut self, verb: &str, change: &Change, now_ms: i64) -> Result<()> {
+        let given = &change.given;
+        let id = self.phase_of(change)?;
+        let before = self.known(&id)?.clone();
+        let mut moves = PHASE_MOVES.iter();
+        let is_possible = |(name, from, _): &&(&str, &[PhaseStatus], _)| {
+            *name == verb && from.contains(&before.status)
+        };
+        let Some((_, _, to)) = moves.find(is_possible) else {
+            return Err(self.wrong_state(&before, verb));
+        };
+        match verb {
+            "start" if !given.force => self.check_start(&before)?,
+            "done" if !given.force => self.check_finish(&before, &given.observed)?,
+            "approve" if before.approved_ms.is_some() => {
+                let what = format!("phase {id} is already approved");
+                return Err(refused("wrong_state", what));
+            }
+            _ => {}
+        }
+        if verb == "start" && self.last_error == before.last_error.clone().map(Value::from) {
+            self.last_error = None;
+        }
+        let phase = moved(&before, verb, *to, change, now_ms);
+        if let Some(at) = self.phase_mut(&id) {
+            *at = phase;
+        }
+        if verb == "fail" {
+            self.last_error = change.note.clone().map(Value::from);
+        }
+        if given.is_final {
+            self.end(RunStatus::Failed, now_ms);
+        } else if self.is_all_settled() {
+            self.last_error = None;
+            self.end(RunStatus::Complete, now_ms);
+        }
+        Ok(())
+    }
+
+    fn wrong_state(&self, phase: &Phase, verb: &str) -> Error {
+        let id = &phase.id;
+        let words = phase.status.into_str().replace('_', " ");
+        let (what, next) = match (phase.status, verb) {
+            (PhaseStatus::Complete | PhaseStatus::Skipped, _) => (format!("already {words}"), None),
+            (PhaseStatus::InProgress, "start") => {
+                (format!("already {words}"), Some(("done", " ends it")))
+            }
+            (PhaseStatus::Pending, _) if self.unmet(phase).is_empty() => {
+                ("not started".to_owned(), Some(("start", " starts it")))
+            }
+            (PhaseStatus::Pending, _) => ("not started".to_owned(), None),
+            (status, _) => {
+                let awaits = status == PhaseStatus::AwaitingApproval;
+                let approves = awaits.then_some(("approve", " approves it"));
+                (
+                    format!("{words}; 'phase {verb}' is not possible then"),
+                    approves,
+                )
+            }
+        };
+        let run = self.named();
+        let next = next.map(|(verb, does)| {
+            let command = phase_command(verb, id, run);
+            Sentence::default().then_command(command).then(does)
+        });
+        refused("wrong_state", format!("phase {id} is {what}"))
+            .next(next.unwrap_or_else(|| shows_state(run)))
+    }
+
+    fn check_start(&self, phase: &Phase) -> Result<()> {
+        let unmet = self.unmet(phase);
+        if !unmet.is_empty() {
+            let awaits = |phase: &&Phase| phase.status == PhaseStatus::AwaitingApproval;
+            let waiting = unmet.iter().filter_map(|id| self.phase(id)).find(awaits);
+            let (id, names) = (&phase.id, unmet.join(", "));
+            let what = format!("phase {id} depends on {names}, which is not complete");
+            let usual = || Sentence::text("complete that first, or add --force");
+            let next = waiting.map_or_else(usual, |phase| self.approves(phase));
+            return Err(refused("dependencies_unmet", what).next(next));
+        }
+        let mut running = self.running();
+        let Some(other) =
+            running.find(|other| other.id != phase.id && !may_run_in_parallel(phase, other))
+        else {
+            return Ok(());
+        };
+        let shared = if phase.commits && other.commits {
+            "both commit"
+        } else {
+            "both write the same files"
+        };
+        let what = format!(
+            "phase {} cannot run beside {}: {shared}",
+            phase.id, other.id
+        );
+        Err(refused("not_side_by_side", what).advise("finish that one first, or add --force"))
+    }
+
+    fn check_finish(&self, phase: &Phase, observed: &Observations) -> Result<()> {
+        let required = phase.outputs.iter().filter(|output| output.required);
+        let of_phase = required.filter_map(|output| {
+            let found = observed.get(&output.path).unwrap_or(&ObservedFile::Missing);
+            Some(format!("{} {}", output.path, found.flaw()?.1))
+        });
+        let of_tasks = self.tasks_of(phase).filter_map(|task| {
+            let found = task_output(task, observed)?;
+            Some(format!("{} ({})", found.what, found.place))
+        });
+        let lacking: Vec<String> = of_phase.chain(of_tasks).collect();
+        let not_done = |code, why: &str, names: &[String]| {
+            let names = and_more(names, LISTED_NAMES);
+            refused(
+                code,
+                format!("phase {} is not done: {why}{names}", phase.id),
+            )
+        };
+        if !lacking.is_empty() {
+            return Err(not_done("outputs_missing", "", &lacking)
+                .advise("write what is missing, or add --force"));
+        }
+        let open = self.tasks_of(phase);
+        let open = open.filter(|task| task.status != TaskStatus::Complete);
+        let open = open.map(|task| format!("{} ({})", task.id, task.status.into_str()));
+        let open: Vec<String> = open.collect();
+        if open.is_empty() {
+            return Ok(());
+        }
+        Err(not_done("tasks_open", "it has open tasks: ", &open)
+            .advise("end them first, or add --force"))
+    }
+
+    fn add_task(&mut self, change: &Change) -> Result<()> {
+        let id = change.task.clone().unwrap_or_default();
+        if id.trim().is_empty() || id.chars().any(char::is_control) {
+            return Err(refused("bad_id", "a task needs a name in one line"));
+        }
+        if self.task(&id).is_some() {
+            return Err(refused("task_exists", format!("task {id} already exists"))
+                .advise("'checkpoint task list' shows it"));
+        }
+        let given = change.given.task.clone();
+        let phase = match &given.phase {
+            Some(phase) => Some(self.known(phase)?),
+            None => self.current(),
+        };
+        let phase = phase.map(|phase| phase.id.clone());
+        self.tasks.push(Task { id, phase, ..given });
+        Ok(())
+    }
+
+    fn move_task(&mut self, verb: &str, change: &Change, now_ms: i64) -> Result<()> {
+        let id = change.task.as_deref().unwrap_or_default();
+        let mut tasks = self.tasks.iter_mut();
+        let unknown = || {
+            absent("no_such_task", format!("there is no task {id}"))
+                .advise("'checkpoint task list' lists them")
+        };
+        let task = tasks.find(|task| task.id == id).ok_or_else(unknown)?;
+        let mut moves = TASK_MOVES.iter();
+        let Some((_, _, to)) =
+            moves.find(|(name, from, _)| *name == verb && from.contains(&task.status))
+        else {
+            let words = task.status.into_str().replace('_', " ");
+            let what = format!("task {id} is {words}; 'task {verb}' is not possible from there");
+            return Err(refused("wrong_state", what)
+                .advise("'checkpoint task list' shows the state of each"));
+        };
+        task.status = *to;
+        task.completed_ms = None;
+        match verb {
+            "start" => {
+                task.attempts += u32::from(!std::mem::take(&mut task.is_next_counted));
+                task.started_ms = Some(now_ms);
+                task.agent = change.given.task.agent.clone().or(task.agent.take());
+            }
+            "reset" => {
+                let is_cut_off = change.given.is_cut_off;
+                task.attempts += u32::from(is_cut_off && !task.is_next_counted);
+                task.is_next_counted |= is_cut_off;
+                task.started_ms = None;
+            }
+            _ => {
+                task.completed_ms = Some(now_ms);
+                task.note = change.note.clone().or(task.note.take());
+            }
+        }
+        Ok(())
+    }
+
+    /// Merges a checkpoint and a commit of the same phases that are recorded separately.
+    fn add_mini_commit(&mut self, made: &MiniCommit) {
+        let mut known = self.mini_commits.iter();
+        let known = known.position(|other| other.completed == made.completed);
+        let known = known.map(|at| self.mini_commits.remove(at));
+        let known = known.unwrap_or_default();
+        self.mini_commits.push(MiniCommit {
+            completed: made.completed,
+            checkpoint: made.checkpoint.clone().or(known.checkpoint),
+            commit: made.commit.clone().or(known.commit),
+        });
+    }
+
+    /// Sets a field of the run or a key of its free state; `null` removes a key.
+    fn set(&mut self, key: &str, value: &Value) -> Result<()> {
+        let text = || match value {
+            Value::Null => Ok(None),
+            Value::String(text) => Ok(Some(text.clone())),
+            _ => Err(refused(
+                "bad_value",
+                format!("{key} takes a text, in quotes"),
+            )),
+        };
+        match key {
+            "description" => self.description = text()?.unwrap_or_default(),
+            "branch" => self.context.branch = text()?,
+            "last_error" => self.last_error = Some(value.clone()).filter(|value| !value.is_null()),
+            _ => set_free(&mut self.state, key, value)?,
+        }
+        Ok(())
+    }
+}
+
+/// Returns the phase after its move.
+fn moved(
+    before: &Phase,
+    verb: &str,
+    to: Option<PhaseStatus>,
+    change: &Change,
+    now_ms: i64,
+) -> Phase {
+    let given = &change.given;
+    let mut phase = Phase {
+        status: to.unwrap_or(before.status),
+        ..before.clone()
+    };
+    let checkpoint = change.checkpoints.first().cloned();
+    match verb {
+        "start" => {
+            phase.attempts += 1;
+            phase.started_ms = Some(now_ms);
+            phase.completed_ms = None;
+            phase.last_error = None;
+            phase.before = checkpoint.or(phase.before);
+            phase.head.clone_from(&given.commit);
+        }
+        "progress" | "skip" => phase.progress = change.note.clone().or(phase.progress),
+        "fail" => phase.last_error.clone_from(&change.note),
+        "done" => {
+            for output in &mut phase.outputs {
+                let found = given.observed.get(&output.path);
+                output.sha256 = found.and_then(ObservedFile::sum).cloned();
+            }
+            phase.commit_sha = given.commit.clone().or(phase.commit_sha);
+            phase.after = checkpoint.or(phase.after);
+            if phase.lacks_approval() {
+                phase.status = PhaseStatus::AwaitingApproval;
+            }
+        }
+        "approve" => {
+            phase.approved_ms = Some(now_ms);
+            // A required output may still be missing: then the phase goes on.
+            let mut outputs = phase.outputs.iter();
+            let lacks = outputs.any(|output| output.required && output.sha256.is_none());
+            if lacks && before.status == PhaseStatus::AwaitingApproval {
+                phase.status = PhaseStatus::InProgress;
+            }
+        }
+        _ => {}
+    }
+    if phase.status.is_settled() && !before.status.is_settled() {
+        phase.completed_ms = Some(now_ms);
+    }
+    if phase.status == PhaseStatus::Complete {
+        phase.last_error = None;
+    }
+    phase
+}
+
+fn set_free(mut at: &mut Map<String, Value>, key: &str, value: &Value) -> Result<()> {
+    if key.split('.').any(str::is_empty) {
+        let what = format!("'{key}' is not a valid key: a name in it is empty");
+        return Err(refused("bad_key", what));
+    }
+    let (names, last) = key.rsplit_once('.').unwrap_or(("", key));
+    for name in names.split('.').filter(|name| !name.is_empty()) {
+        let inner = at.entry(name).or_insert_with(|| Map::new().into());
+        at = inner.as_object_mut().ok_or_else(|| {
+            let what = format!("'{key}' leads through '{name}', which holds no keys");
+            refused("bad_key", what)
+        })?;
+    }
+    if value.is_null() {
+        at.shift_remove(last);
+    } else {
+        at.insert(last.to_owned(), value.clone());
+    }
+    Ok(())
+}
+
+fn add_new(list: &mut Vec<String>, more: &[String]) {
+    for one in more {
+        if !list.contains(one) {
+            list.push(one.clone());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workflow::rules::phase::PhaseOutput;
+
+    /// Two phases, the second after the first.
+    fn line() -> Workflow {
+        let mut workflow = Workflow::new("x".into(), "a".into(), "b".into(), 0);
+        workflow.phases = ["one", "two"].map(|id| Phase::new(id, id)).to_vec();
+        workflow.phases[1].dependencies = vec!["one".into()];
+        workflow
+    }
+
+    fn change(words: &str) -> Change {
+        let words: Vec<&str> = words.split(' ').collect();
+        match words[..] {
+            ["phase", verb] => Change::of_phase(verb, None),
+            ["phase", "fail", reason] => Change::of_phase("fail", None).noting(reason.to_owned()),
+            ["phase", verb, id] => Change::of_phase(verb, Some(id)),
+            ["task", verb, id] => Change::of_task(verb, id),
+            [verb, ..] => Change::new(verb, "").noting(words[1..].join(" ")),
+            [] => Change::default(),
+        }
+    }
+
+    fn apply(workflow: Workflow, changes: &str) -> Result<Workflow, &'static str> {
+        let mut changes = changes.split(", ").zip(1..);
+        changes.try_fold(workflow, |workflow, (words, now)| {
+            let next = workflow.after(&change(words), now);
+            next.map_err(|error| error.code.name)
+        })
+    }
+
+    #[test]
+    fn each_phase_is_done_once_and_in_order() {
+        let done = apply(line(), "phase start, phase done, phase start, phase done").unwrap();
+        assert_eq!(done.status, RunStatus::Complete);
+        assert_eq!(done.finished_ms, Some(4));
+        assert_eq!(done.updated_ms, 4);
+        for (changes, code) in [
+            ("phase start two", "dependencies_unmet"),
+            ("phase done one", "wrong_state"),
+            ("phase start one, phase start one", "wrong_state"),
+            ("phase start, phase done, phase done one", "wrong_state"),
+            ("phase start, phase done, phase start one", "wrong_state"),
+            ("phase start three", "no_such_phase"),
+            ("phase progress", "nothing_under_way"),
+            ("abandon, phase start", "workflow_ended"),
+            ("task done t", "no_such_task"),
+        ] {
+            assert_eq!(apply(line(), changes).map(drop), Err(code), "{changes}");
+        }
+    }
+
+    #[test]
+    fn a_failed_phase_is_started_again_and_counts() {
+        let failed = apply(line(), "phase start, phase fail network").unwrap();
+        assert_eq!(failed.word(), "in_progress");
+        assert_eq!(failed.last_error, Some("network".into()));
+        let again = apply(failed, "phase start one, phase done").unwrap();
+        assert_eq!(again.last_error, None);
+        assert_eq!(again.phases[0].attempts, 2);
+        assert_eq!(again.phases[0].status, PhaseStatus::Complete);
+    }
+
+    #[test]
+    fn a_required_output_is_waited_for() {
+        let mut workflow = line();
+        workflow.phases[0].outputs = vec![PhaseOutput {
+            path: "a.json".into(),
+            required: true,
+            sha256: None,
+        }];
+        let begun = apply(workflow, "phase start").unwrap();
+        assert_eq!(
+            apply(begun.clone(), "phase done").map(drop),
+            Err("outputs_missing")
+        );
+        let mut done = change("phase done");
+        let found = ObservedFile::There {
+            sum: Some("ab".into()),
+            status: None,
+        };
+        done.given.observed = Observations::from([("a.json".to_owned(), found)]);
+        let done = begun.after(&done, 9).unwrap();
+        assert_eq!(done.phases[0].outputs[0].sha256.as_deref(), Some("ab"));
+    }
+
+    #[test]
+    fn a_phase_that_needs_approval_waits_for_it() {
+        let mut workflow = line();
+        workflow.phases[0].requires_approval = true;
+        let waiting = apply(workflow, "phase start, phase done").unwrap();
+        assert_eq!(waiting.word(), "awaiting_approval");
+        let early = apply(waiting.clone(), "phase start two").map(drop);
+        assert_eq!(early, Err("dependencies_unmet"));
+        let approved = apply(waiting, "phase approve").unwrap();
+        assert_eq!(approved.phases[0].status, PhaseStatus::Complete);
+        assert_eq!(
+            apply(approved, "phase approve one").map(drop),
+            Err("wrong_state")
+        );
+    }
+
+    #[test]
+    fn a_task_that_was_cut_off_counts_as_tried() {
+        let added = apply(line(), "phase start, task add t, task start t").unwrap();
+        let mut reset = change("task reset t");
+        reset.given.is_cut_off = true;
+        let back = added.after(&reset, 9).unwrap();
+        assert_eq!(back.tasks[0].status, TaskStatus::Pending);
+        assert_eq!(back.tasks[0].attempts, 2);
+        assert_eq!(back.tasks[0].phase.as_deref(), Some("one"));
+        assert_eq!(
+            apply(back.clone(), "task add t").map(drop),
+            Err("task_exists")
+        );
+        assert_eq!(
+            apply(back.clone(), "task done t").map(drop),
+            Err("wrong_state")
+        );
+        let done = apply(back, "task start t, task done t").unwrap();
+        assert_eq!(done.tasks[0].status, TaskStatus::Complete);
+        assert_eq!(done.tasks[0].attempts, 2);
+    }
+
+    #[test]
+    fn a_nested_key_is_set_and_removed() {
+        let set = |key: &str, value: Value| {
+            let mut note = change("note");
+            note.given.set = vec![(key.to_owned(), value)];
+            note
+        };
+        let mut run = line();
+        for (key, value) in [("a.b", 1.into()), ("a.c", "x".into()), ("a.b", Value::Null)] {
+            run = run.after(&set(key, value), 1).unwrap();
+        }
+        assert_eq!(
+            Value::Object(run.state.clone()).to_string(),
+            r#"{"a":{"c":"x"}}"#
+        );
+        for (key, code) in [
+            ("a.c.d", "bad_key"),
+            (".a", "bad_key"),
+            ("description", "bad_value"),
+        ] {
+            let error = run.after(&set(key, 1.into()), 1).unwrap_err();
+            assert_eq!(error.code.name, code, "{key}");
+        }
+    }
+
+    #[test]
+    fn an_interruption_ends_with_the_next_change() {
+        let cut_off = apply(line(), "phase start, interrupt rate limit").unwrap();
+        assert_eq!(cut_off.word(), "interrupted");
+        let resumed = apply(cut_off, "resume").unwrap();
+        assert_eq!(resumed.word(), "in_progress");
+        assert_eq!(resumed.resume_count, 1);
+    }
+
+    #[test]
+    fn a_rendered_change_is_read_back_whatever_its_words() {
+        let change = Change {
+            actor: "me | you".into(),
+            session: Some("s".into()),
+            checkpoints: vec!["ab".repeat(20)],
+            note: Some("50% done: \u{1b}[31m".into()),
+            ..Change::of_phase("done", Some("a b\n\nEvent: x"))
+        };
+        let message = change.render(0);
+        assert_eq!(
+            format!("{:?}", Change::read(&message)),
+            format!("{change:?}")
+        );
+        assert_eq!(message.lines().filter(|line| line.is_empty()).count(), 1);
+        assert!(message.starts_with("phase done a b"), "{message}");
+    }
+}

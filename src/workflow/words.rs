@@ -1,0 +1,80 @@
+//! Failures of commands on runs, and sentences that several of them use.
+
+use crate::error::sentence::{CommandWords, Sentence};
+use crate::error::{Choice, Code, Error, More, RunDetails};
+
+/// Maximum number of names listed in a message.
+pub const LISTED_NAMES: usize = 10;
+
+fn failed(name: &'static str, exit: u8, what: impl Into<String>) -> Error {
+    Error::new(Code { name, exit }, what).more(More::Run(RunDetails::default()))
+}
+
+/// What is named is not there.
+pub fn absent(code: &'static str, what: impl Into<String>) -> Error {
+    failed(code, Code::NOTHING_FOUND.exit, what)
+}
+
+/// The state of a run, or another run, forbids it.
+pub fn refused(code: &'static str, what: impl Into<String>) -> Error {
+    failed(code, Code::CONFLICT.exit, what)
+}
+
+/// A document cannot be understood.
+pub fn malformed(code: &'static str, what: impl Into<String>) -> Error {
+    failed(code, Code::DAMAGED.exit, what)
+}
+
+/// Returns the command of a transition of a phase.
+pub fn phase_command(verb: &str, phase: &str, run: &str) -> CommandWords {
+    CommandWords::new(["phase", verb, phase, "-w", run])
+}
+
+/// The next step where the plan of a run can be used again.
+pub fn starts_from_plan(run: &str) -> Sentence {
+    Sentence::new(
+        "'checkpoint workflow init --plan -' starts one from what 'checkpoint workflow export {} --format plan' prints",
+        &[&run],
+    )
+}
+
+/// The next step where the state tells all.
+pub fn shows_state(run: &str) -> Sentence {
+    Sentence::new("'checkpoint workflow status {}' shows its state", &[&run])
+}
+
+pub fn no_workflow() -> Error {
+    absent("no_workflow", "there is no workflow here")
+        .advise("'checkpoint workflow init --phase NAME' starts one")
+}
+
+pub fn no_such_workflow(name: &str) -> Error {
+    absent("no_such_workflow", format!("no workflow '{name}'"))
+        .advise("'checkpoint workflow list --all' lists all of them")
+}
+
+pub fn no_profile(word: &str) -> Error {
+    Error::usage(format!(
+        "'{word}' is not a profile: phases, pipeline or registry"
+    ))
+}
+
+pub fn moved_on(run: &str) -> Error {
+    let what = format!("workflow {run} was changed by another process");
+    refused("moved_on", what).advise("check its state, then try again")
+}
+
+/// Lists at most `limit` choices, each as a command and its meaning.
+pub fn listed(choices: &[Choice], limit: usize) -> Sentence {
+    let mut listed = Sentence::default();
+    for (at, choice) in choices.iter().take(limit).enumerate() {
+        listed = listed
+            .then(if at > 0 { "; " } else { "" })
+            .then_command(choice.command.clone())
+            .then(format!(": {}", choice.label));
+    }
+    if choices.len() > limit {
+        return listed.then(format!("; {} more with --json", choices.len() - limit));
+    }
+    listed
+}
