@@ -268,7 +268,7 @@ fn end_killed_anywhere_leaves_the_run_open_or_archived() {
     for nth in some_of(all, 2) {
         let sandbox = story(1);
         let run = kill(&sandbox, nth, &args);
-        let listed = sandbox.go("workflow list --all");
+        let listed = sandbox.json("workflow list --all");
         let runs = listed["workflows"].as_array().unwrap();
         assert_eq!(runs.len(), 1, "at {nth}\n{run}\n{listed}");
         let is_archived = runs[0]["is_archived"] == true;

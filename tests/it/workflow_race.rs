@@ -32,7 +32,7 @@ fn run_all(sandbox: &Sandbox, lines: &[String]) -> Vec<Run> {
 
 #[track_caller]
 fn log(sandbox: &Sandbox, id: &str) -> Vec<Value> {
-    let shown = sandbox.cmd(format!("workflow show {id} --json")).success();
+    let shown = sandbox.ok(format!("workflow show {id} --json"));
     shown.data()["log"].as_array().unwrap().clone()
 }
 
