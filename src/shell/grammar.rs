@@ -53,7 +53,7 @@ impl ParseRefusal {
             Some(ContextValue::Strings(many)) => many.clone(),
             _ => Vec::new(),
         };
-        let what = missing(error.kind(), at, values(ContextKind::InvalidArg));
+        let what = missing(error.kind(), at, &values(ContextKind::InvalidArg));
         let of_first = |kind| values(kind).into_iter().next().unwrap_or_default();
         let mut said = match error.kind() {
             ErrorKind::InvalidSubcommand => {
@@ -104,7 +104,7 @@ fn plain(word: &str) -> &str {
 }
 
 /// Returns what a command lacks; empty if the error is another one.
-fn missing(kind: ErrorKind, at: &Grammar, arguments: Vec<String>) -> String {
+fn missing(kind: ErrorKind, at: &Grammar, arguments: &[String]) -> String {
     match kind {
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand => {
             let shown = at.get_subcommands().filter(|one| !one.is_hide_set());
