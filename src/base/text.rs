@@ -130,6 +130,25 @@ pub fn edit_distance(a: &str, b: &str) -> usize {
     row[b.len()]
 }
 
+/// Whether a typed word is probably a misspelling of a known one: two letters differ at most, and
+/// no more than a third of them; or only their order does; or one begins the other.
+pub fn is_similar(typed: &str, known: &str) -> bool {
+    const MOST_SLIPS: usize = 2;
+    const SHORTEST_BEGINNING: usize = 3;
+    let plain = |word: &str| word.to_ascii_lowercase().replace(['_', '-'], "");
+    let (typed, known) = (plain(typed), plain(known));
+    let shorter = typed.len().min(known.len());
+    let letters = |word: &str| {
+        let mut letters: Vec<u8> = word.bytes().collect();
+        letters.sort_unstable();
+        letters
+    };
+    let begins = typed.starts_with(&known) || known.starts_with(&typed);
+    edit_distance(&typed, &known) <= MOST_SLIPS.min(shorter.max(3) / 3)
+        || (shorter >= SHORTEST_BEGINNING && begins)
+        || letters(&typed) == letters(&known)
+}
+
 /// Removes the numbers of errors of the system: ` (os error 13)`.
 pub fn without_numbers(text: &str) -> String {
     let mut pieces = text.split(" (os error ");

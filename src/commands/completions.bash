@@ -1,5 +1,5 @@
 _checkpoint_complete() {
-    local IFS=$'\013' line=${COMP_LINE:0:COMP_POINT} words=() word= before= i
+    local IFS=$'\013' line=${COMP_LINE:0:COMP_POINT} words=() word= before= quote= i
     local breaks=${COMP_WORDBREAKS//[^:=@]}
     for (( i = 0; i <= COMP_CWORD; i++ )); do
         if [[ $i == 0 || $line == [[:blank:]]* ]]; then
@@ -11,13 +11,19 @@ _checkpoint_complete() {
         words[${#words[@]}-1]+=$word
         line=${line#"$word"}
     done
-    # Bash replaces what follows the last sign where it cuts words.
     word=${words[${#words[@]}-1]}
-    [[ -n $breaks && $word == *[$breaks]* ]] && before=${word%"${word##*[$breaks]}"}
+    if [[ $word == [\"\']* ]]; then
+        # Bash keeps an open quote, and ends it.
+        quote=${word:0:1}
+        words[${#words[@]}-1]=${word:1}
+    elif [[ -n $breaks && $word == *[$breaks]* ]]; then
+        # Bash replaces what follows the last sign where it cuts words.
+        before=${word%"${word##*[$breaks]}"}
+    fi
     COMPREPLY=()
     while read -r -d "$IFS" word; do
         [[ -n $word ]] || continue
-        printf -v word %q "$word"
+        [[ -n $quote ]] || printf -v word %q "$word"
         COMPREPLY+=("${word#"$before"}")
     done < <(
         _CLAP_IFS=$IFS _CLAP_COMPLETE_INDEX=$(( ${#words[@]} - 1 )) ASKING -- "${words[@]}"

@@ -183,6 +183,7 @@ fn text(outcome: &ConfigOutcome, paint: Paint) -> String {
 fn value(value: &SettingValue) -> String {
     match value {
         SettingValue::Off => "off".to_owned(),
+        SettingValue::Number(u64::MAX) => "no limit".to_owned(),
         SettingValue::Number(number) => number.to_string(),
         SettingValue::Milliseconds(ms) if ms % 1000 == 0 => format!("{} s", ms / 1000),
         SettingValue::Milliseconds(ms) => format!("{ms} ms"),

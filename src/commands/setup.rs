@@ -253,8 +253,8 @@ impl SetupArgs {
 
     fn talk(&self, plans: &[AgentPlan]) -> &'static str {
         let is_new = |plan: &AgentPlan| {
-            let is_done = plan.progress == SetupProgress::Done && plan.agent.has_hooks();
-            is_done && plan.changes().next().is_some()
+            let is_done = plan.progress == SetupProgress::Done && self.into.is_none();
+            is_done && plan.agent.has_hooks() && plan.changes().next().is_some()
         };
         match self.remove {
             true if plans.is_empty() => "nothing that setup wrote is here\n",

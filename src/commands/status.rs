@@ -119,7 +119,6 @@ pub fn brief_line(outcome: &StatusOutcome, open_run: Option<&Run>, now_ms: i64) 
         return String::new();
     }
     let mut parts = vec![count(outcome.checkpoint_count, "checkpoint", "checkpoints")];
-    parts.extend(safety(outcome));
     if let Some(Checkpoint { id, record, .. }) = &outcome.latest {
         let (reason, ago) = (short(&record.reason), ago(record.time_ms, now_ms));
         parts.push(format!("latest {} {reason} ({ago})", id.short()));

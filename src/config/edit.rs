@@ -17,11 +17,17 @@ use crate::error::{Error, Result};
 /// The key is none that is set in one line, or the value is bad. The text has an error that leaves
 /// the effect open.
 pub fn set(file: &Path, text: &str, key: &str, typed: &str) -> Result<(String, String)> {
-    if key == "database" || !keys::keys(Owner::User).any(|known| known == key) {
-        let nearest = file::nearest(key, Owner::User);
-        let key = escape(key);
-        let what =
-            format!("'{key}' is no key; did you mean '{nearest}'? 'checkpoint config' lists all");
+    if key == "database" {
+        let what = "a database has several keys: write its table into the file that 'checkpoint config' names";
+        return Err(Error::usage(what));
+    }
+    if !keys::keys(Owner::User).any(|known| known == key) {
+        let meant = file::did_you_mean(key, Owner::User);
+        let meant = if meant.is_empty() { ";" } else { &meant };
+        let what = format!(
+            "'{}' is no key of a file{meant} 'checkpoint help configuration' lists all",
+            escape(key)
+        );
         return Err(Error::usage(what));
     }
     let quoted = format!("\"{}\"", typed.replace('\\', "\\\\").replace('"', "\\\""));

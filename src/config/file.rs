@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use toml::de::DeTable;
 
 use crate::base::read_regular;
-use crate::base::text::{edit_distance, escape};
+use crate::base::text::{edit_distance, escape, is_similar};
 use crate::config::keys::{Owner, keys};
 use crate::error::{Code, Error};
 use crate::model::json::{self, JsonSchema, Serialize};
@@ -23,8 +23,6 @@ const PROTECTING: [&str; 6] = [
     "max_files",
     "prompts",
 ];
-/// Upper bound on the wrong letters by which an unknown key is taken for a known one.
-const MOST_SLIPS: usize = 2;
 /// Upper bound on the size of a configuration file, in bytes; a larger file is refused.
 const LARGEST_CONFIG_BYTES: u64 = 1 << 20;
 
@@ -81,8 +79,7 @@ impl ConfigFile {
         let what = if is_users {
             format!("'{key}' is only allowed in the user's own configuration, and was ignored")
         } else {
-            let nearest = nearest(key, owner);
-            format!("unknown key '{}'; did you mean '{nearest}'?", escape(key))
+            format!("unknown key '{}'{}", escape(key), did_you_mean(key, owner))
         };
         let protects = meant.is_some_and(|meant| PROTECTING.contains(&meant));
         let list = if (has_more && !is_users) || protects {
@@ -174,22 +171,15 @@ fn readable_excludes(text: &str) -> toml::Table {
     toml::Table::from_iter((!found.is_empty()).then(|| (EXCLUDE.to_owned(), found.into())))
 }
 
-/// Returns the known key that is spelt most like an unknown one.
-pub fn nearest(key: &str, owner: Owner) -> &'static str {
-    let nearest = keys(owner).min_by_key(|known| edit_distance(key, known));
-    nearest.unwrap_or_default()
+/// Returns `; did you mean 'keep'?` for a key that is probably a misspelling, else nothing.
+pub fn did_you_mean(key: &str, owner: Owner) -> String {
+    nearest_key(key, owner).map_or_else(String::new, |known| format!("; did you mean '{known}'?"))
 }
 
-/// Returns the known key that an unknown one was probably meant to be.
+/// Returns the known key that an unknown one was probably meant to be: the one most like it.
 fn nearest_key(key: &str, owner: Owner) -> Option<&'static str> {
-    let plain = |key: &str| key.to_ascii_lowercase().replace(['_', '-'], "");
-    let typed = plain(key);
-    let is_meant = |known: &&str| {
-        let known = plain(known);
-        edit_distance(&typed, &known) <= MOST_SLIPS.min(known.len() / 3)
-            || typed.starts_with(&known)
-    };
-    keys(owner).find(is_meant)
+    let similar = keys(owner).filter(|known| is_similar(key, known));
+    similar.min_by_key(|known| edit_distance(key, known))
 }
 
 /// Puts the number of the line that cannot be read before what is wrong with it.

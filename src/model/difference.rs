@@ -239,7 +239,7 @@ fn compare_dirs(
     }
     other.modes.sort();
     let (empty_before, empty_after) = (without_files(before), without_files(after));
-    let new = |path: &&RelPath| !empty_before.contains(*path) && wanted(path);
+    let new = |path: &&RelPath| !before.dirs.contains_key(*path) && wanted(path);
     other.empty_dirs_added = innermost(empty_after.iter().copied().filter(new));
     let gone = |path: &&RelPath| !after.dirs.contains_key(*path) && wanted(path);
     other.empty_dirs_deleted = innermost(empty_before.iter().copied().filter(gone));
@@ -400,7 +400,7 @@ mod tests {
             ],
         );
         let other = between(&before, &after, &[]).other;
-        assert_eq!(other.empty_dirs_added, [path("full"), path("new/in")]);
+        assert_eq!(other.empty_dirs_added, [path("new/in")]);
         assert_eq!(other.empty_dirs_deleted, [path("old/in")]);
         assert_eq!(
             other.modes,

@@ -324,12 +324,15 @@ pub struct PlanJson {
     unreadable: Vec<PathReason>,
 }
 
-/// Numbers of files.
+/// Numbers of files, and of the changes to modes and directories.
 #[derive(Serialize, JsonSchema)]
 struct PlanCounts {
     added: usize,
     modified: usize,
     deleted: usize,
+    modes: usize,
+    directories_added: usize,
+    directories_deleted: usize,
     unchanged: usize,
 }
 
@@ -341,6 +344,9 @@ impl PlanJson {
                 added: plan.count(PlannedChange::Added),
                 modified: plan.count(PlannedChange::Modified),
                 deleted: plan.count(PlannedChange::Deleted),
+                modes: plan.count(PlannedChange::Mode),
+                directories_added: plan.count(PlannedChange::DirectoryAdded),
+                directories_deleted: plan.count(PlannedChange::DirectoryDeleted),
                 unchanged: plan.unchanged,
             },
             changes: plan_changes(plan),

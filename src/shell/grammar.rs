@@ -5,6 +5,8 @@ use std::ffi::OsString;
 use clap::Command as Grammar;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
+use crate::base::text::is_similar;
+
 /// Maximum width of help in columns.
 pub const MAX_WIDTH: usize = 100;
 
@@ -14,6 +16,9 @@ const OPTIONS: &str =
 
 /// Examples of each command, below its name in brackets.
 const EXAMPLES: &str = include_str!("../commands/examples.txt");
+
+/// Other words for commands, as git and similar programs have them.
+const SYNONYMS: &str = include_str!("../commands/synonyms.txt");
 
 /// Removes trailing spaces that clap leaves on empty lines.
 fn trimmed(text: &str) -> String {
@@ -48,29 +53,40 @@ impl ParseRefusal {
             Some(ContextValue::Strings(many)) => many.clone(),
             _ => Vec::new(),
         };
-        let what = match error.kind() {
-            ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand => {
-                let shown = at.get_subcommands().filter(|one| !one.is_hide_set());
-                format!(
-                    "a command: {}",
-                    shown.map(Grammar::get_name).collect::<Vec<_>>().join(", ")
-                )
+        let what = missing(error.kind(), at, &values(ContextKind::InvalidArg));
+        let of_first = |kind| values(kind).into_iter().next().unwrap_or_default();
+        let mut said = match error.kind() {
+            ErrorKind::InvalidSubcommand => {
+                let above = at.get_name().trim_start_matches("checkpoint");
+                let typed = of_first(ContextKind::InvalidSubcommand);
+                format!("there is no {above} command '{typed}'").replace("  ", " ")
             }
-            ErrorKind::MissingRequiredArgument => values(ContextKind::InvalidArg)
-                .join(" and ")
-                .replace(['<', '>'], ""),
-            _ => String::new(),
+            ErrorKind::InvalidValue if of_first(ContextKind::InvalidValue).is_empty() => {
+                let arg = of_first(ContextKind::InvalidArg);
+                format!("{} needs a value", arg.split(' ').next().unwrap_or(&arg))
+            }
+            _ if what.is_empty() => in_one_line(&text),
+            _ => format!("{} needs {what}", at.get_name()),
         };
-        let mut said = if what.is_empty() {
-            in_one_line(&text)
-        } else {
-            format!("{} needs {what}", at.get_name())
+        // The most similar one comes last; clap also offers what is hardly similar.
+        let similar = |suggested, given| {
+            let given = values(given).pop()?;
+            let is_alike = |known: &String| is_similar(plain(&given), plain(known));
+            values(suggested).pop().filter(is_alike)
         };
-        // The most similar one comes last.
-        let command = values(ContextKind::SuggestedSubcommand).pop();
-        let similar = [ContextKind::SuggestedArg, ContextKind::SuggestedValue];
-        let similar = similar.into_iter().find_map(|kind| values(kind).pop());
-        if let Some(similar) = command.clone().or(similar) {
+        let typed = values(ContextKind::InvalidSubcommand).pop();
+        let synonym = typed.and_then(|typed| synonym(&typed, at.get_name()));
+        let command = synonym.or_else(|| {
+            similar(
+                ContextKind::SuggestedSubcommand,
+                ContextKind::InvalidSubcommand,
+            )
+        });
+        let other = || {
+            similar(ContextKind::SuggestedArg, ContextKind::InvalidArg)
+                .or_else(|| similar(ContextKind::SuggestedValue, ContextKind::InvalidValue))
+        };
+        if let Some(similar) = command.clone().or_else(other) {
             said.push_str(&format!("; did you mean '{similar}'?"));
         }
         Self {
@@ -79,6 +95,41 @@ impl ParseRefusal {
             meant: command,
         }
     }
+}
+
+/// Returns an option without its dashes and value.
+fn plain(word: &str) -> &str {
+    let word = word.trim_start_matches('-');
+    word.split(['=', ' ']).next().unwrap_or(word)
+}
+
+/// Returns what a command lacks; empty if the error is another one.
+fn missing(kind: ErrorKind, at: &Grammar, arguments: &[String]) -> String {
+    match kind {
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand => {
+            let shown = at.get_subcommands().filter(|one| !one.is_hide_set());
+            let names: Vec<&str> = shown.map(Grammar::get_name).collect();
+            let has_more = names.len() < at.get_subcommands().count();
+            let more = if has_more { ", …" } else { "" };
+            format!("a command: {}{more}", names.join(", "))
+        }
+        ErrorKind::MissingRequiredArgument => {
+            let names = arguments.join(" and ");
+            names.replace(['<', '>'], "").replace("...", "")
+        }
+        _ => String::new(),
+    }
+}
+
+/// Returns the command below `above` that another word stands for.
+fn synonym(typed: &str, above: &str) -> Option<String> {
+    let above = above.trim_start_matches("checkpoint");
+    let mut lines = SYNONYMS.lines().filter_map(|line| line.split_once(": "));
+    lines.find_map(|(meant, words)| {
+        let (group, name) = meant.rsplit_once(' ').unwrap_or(("", meant));
+        let is_it = group == above && words.split(' ').any(|word| word == typed);
+        is_it.then(|| name.to_owned())
+    })
 }
 
 /// Returns what clap says of an error, without its advice.
@@ -95,6 +146,11 @@ fn in_one_line(text: &str) -> String {
             "it must be 1 or more",
         ),
         ("number too large to fit in target type", "it is too large"),
+        ("0 is not in 1..=4294967295", "it must be 1 or more"),
+        (
+            "0 is not in 1..18446744073709551615",
+            "it must be 1 or more",
+        ),
     ];
     plain
         .into_iter()

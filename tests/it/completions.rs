@@ -133,6 +133,8 @@ fn bash_completes_names_with_blanks_so_that_the_words_come_out_right() {
         ),
         (r"restore bef\t", "before refactor"),
         (r"list --reason=bef\t", "--reason=before refactor"),
+        (r#"restore "before ref\t"#, "before refactor"),
+        (r#"cat @ "sp ace dir/pl\t"#, "sp ace dir/plain.txt"),
     ];
     let typed: Vec<String> = cases
         .iter()

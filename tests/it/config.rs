@@ -578,7 +578,7 @@ fn only_variables_that_are_set_are_shown() {
 fn a_wrong_key_or_value_is_told_with_what_is_meant() {
     let sandbox = Sandbox::new();
     let set = |key: &str, value: &str| sandbox.run(&["config", "set", key, value]).code(2);
-    set("kep", "3").stderr_has("'kep' is no key; did you mean 'keep'?");
+    set("kep", "3").stderr_has("'kep' is no key of a file; did you mean 'keep'?");
     set("keep", "abc").stderr_has("expected a number from 1 on");
     set("audit", "yes").stderr_has("expected true or false");
 }

@@ -53,7 +53,7 @@ fn wrong_usage_says_in_one_line_what_and_what_next() {
         ),
         (
             &["verifi"],
-            "unrecognized subcommand 'verifi'; did you mean 'verify'? see 'checkpoint verify --help'",
+            "there is no command 'verifi'; did you mean 'verify'? see 'checkpoint verify --help'",
         ),
     ] {
         let run = sandbox.run(args).code(2);

@@ -187,7 +187,7 @@ fn a_group_without_a_command_names_its_commands() {
     for (group, message) in [
         (
             "workflow",
-            "workflow needs a command: init, status, next, resume, rewind, note, list, show; \
+            "workflow needs a command: init, status, next, resume, rewind, note, list, show, …; \
              see 'checkpoint workflow --help'",
         ),
         (
@@ -223,10 +223,14 @@ fn a_command_with_a_slip_leads_to_the_one_that_is_meant() {
         ("crate", "create"),
         ("creat", "create"),
         ("restor", "restore"),
+        ("lsit", "list"),
+        ("rollback", "restore"),
+        ("clean", "prune"),
+        ("remove", "delete"),
     ] {
         let run = sandbox.run(&[word]).code(2).stdout_is("");
         let said = format!(
-            "checkpoint: unrecognized subcommand '{word}'; did you mean '{meant}'? see 'checkpoint {meant} --help'\n"
+            "checkpoint: there is no command '{word}'; did you mean '{meant}'? see 'checkpoint {meant} --help'\n"
         );
         assert_eq!(run.stderr, said);
         // The command that is named can be run.
@@ -238,9 +242,28 @@ fn a_command_with_a_slip_leads_to_the_one_that_is_meant() {
     sandbox
         .run(&["workflow", "initt"])
         .code(2)
-        .stderr_has("unrecognized subcommand 'initt'; did you mean 'init'? see 'checkpoint workflow init --help'");
-    let said = "checkpoint: unrecognized subcommand 'zzzzz'; see 'checkpoint --help'\n";
-    sandbox.run(&["zzzzz"]).code(2).stderr_has(said);
+        .stderr_has("there is no workflow command 'initt'; did you mean 'init'? see 'checkpoint workflow init --help'");
+    let lines: [(&[&str], &str); 7] = [
+        (
+            &["zzzzz"],
+            "there is no command 'zzzzz'; see 'checkpoint --help'",
+        ),
+        (&["workflow", "lint"], "did you mean 'check'?"),
+        (
+            &["list", "--restores"],
+            "'--restores' found; see 'checkpoint list --help'",
+        ),
+        (&["create", "--scope"], "--scope needs a value"),
+        (&["prune", "--keep", "0"], "it must be 1 or more"),
+        (
+            &["config", "set", "color", "x"],
+            "'color' is no key of a file; 'checkpoint help configuration'",
+        ),
+        (&["config", "set", "keep_last", "7"], "did you mean 'keep'?"),
+    ];
+    for (line, message) in lines {
+        sandbox.run(line).code(2).stderr_has(message);
+    }
 }
 
 #[test]

@@ -48,7 +48,7 @@ fn assert_shows(run: &Run, picture: &str, ids: &[String; 3]) {
 #[test]
 fn what_was_typed_is_restored_by_a_key_and_its_plan_is_the_consent() {
     let (sandbox, ids) = story();
-    let keys = [(TITLE, "DRAFT"), ("gone", "\\r")];
+    let keys = [(TITLE, "DRAFT"), ("gone", "'; sleep 1; printf '\\r")];
     let Some(run) = chosen(&sandbox, 120, &keys) else {
         return;
     };
@@ -94,7 +94,7 @@ Restore which checkpoint? DRAFT_                                                
                                                                         │
                                                                         │
                                                                         │
-enter: choose   right: lines   esc: cancel   type: filter
+enter: restore   right: lines   esc: cancel   type: filter
 ";
 
 #[test]
@@ -119,7 +119,7 @@ would modify 1 file, delete 1 file
   modified a
   deleted  new
 
-enter: choose   right: lines   esc: cancel   type: filter
+enter: restore   right: lines   esc: cancel   type: filter
 ";
 
 #[test]
@@ -289,11 +289,15 @@ fn a_key_shows_the_lines_of_the_change_and_comes_back() {
 #[test]
 fn a_plan_for_which_the_screen_has_no_room_is_no_consent() {
     let (sandbox, _) = story();
-    for (rows, what_is_looked_at, is_asked) in [(8, "1 file", true), (9, "delete", false)] {
+    for (rows, what_is_looked_at, is_asked) in [
+        (8, "1 file", true),
+        (9, "delete", true),
+        (12, "delete", false),
+    ] {
         let line = format!("stty rows {rows} cols 60; $checkpoint restore");
         let keys = [
             (TITLE, "\\033[B"),
-            (what_is_looked_at, "\\r"),
+            (what_is_looked_at, "'; sleep 1; printf '\\r"),
             ("1049l", "n\\r"),
         ];
         let Some(run) = dialogue(&sandbox, &line, &keys) else {

@@ -290,7 +290,7 @@ fn another_directory_at_the_same_path_is_told_once() {
         .run(&["list"])
         .success()
         .stderr_has("another directory")
-        .stderr_has("'checkpoint create' records this one beside them");
+        .stderr_has("the next checkpoint records this one beside them");
     let told = |args: &[&str]| {
         sandbox
             .run(args)

@@ -53,7 +53,7 @@ fn checkpoints_are_counted_alike_everywhere_and_restores_beside_them() {
         );
     };
     shows(&["status"], "2, 1 safety\n");
-    shows(&["status", "--brief"], "2 checkpoints, 1 safety,");
+    shows(&["status", "--brief"], "2 checkpoints, latest");
     shows(&["doctor"], "checkpoints: 2, 1 safety,");
     let all = sandbox.run(&["list", "--all", "--json"]).success().data();
     for counts in [&sandbox.status(), &all["stores"][0]] {

@@ -26,14 +26,17 @@ const NAMED: usize = 8;
 pub struct FetchOutcome {
     pub remote: String,
     /// Whether the lines say something else than before.
+    #[serde(skip)]
     pub is_changed: bool,
     /// Whether everything was brought again.
+    #[serde(skip)]
     pub is_refetched: bool,
     /// Those that are new from there, oldest first; all of them, if everything was brought again.
     pub checkpoints: Vec<Checkpoint>,
     /// Number of all checkpoints of the remote that are here.
     pub checkpoint_count: usize,
     /// Whether what this store pushed was brought too.
+    #[serde(skip)]
     pub has_own_lines: bool,
     /// Number of lines that are here and no longer there.
     pub gone_lines: usize,

@@ -349,7 +349,7 @@ fn reinitialized(whole: usize, known: usize, kept_as: &Path) -> String {
 fn another_root(checkpoints: usize) -> Sentence {
     Sentence::new(
         "the checkpoints here ({}) were made from another directory at this path; \
-         'checkpoint create' records this one beside them",
+         the next checkpoint records this one beside them",
         &[&thousands(checkpoints as u64)],
     )
 }

@@ -44,8 +44,9 @@ use crate::shell::terminal::progress::{self, Hidden};
 const SIDE_BY_SIDE_COLUMNS: u16 = 100;
 /// Lines that a page key moves by.
 const PAGE_LINES: isize = 10;
-/// Reason, time and source of what is selected.
-const LINES_BEFORE_COUNTS: u16 = 2;
+/// Nobody reads a screen in less: a plan that was whole on it for so long has been seen, and a pager
+/// that ended sooner showed nothing.
+const READING_TIME: Duration = Duration::from_millis(400);
 /// Interval of checks for a signal, and for a plan that is ready.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 /// The signal that a typed Ctrl-C stands for.
@@ -174,8 +175,8 @@ struct PickerState {
     has_safety: bool,
     plans: HashMap<ObjectId, Result<RestorePlan>>,
     computing: Option<(ObjectId, Interrupt)>,
-    /// Whether the screen has room for the counts of a plan.
-    shows_counts: Cell<bool>,
+    /// The choice whose whole plan is on the screen, and since when.
+    read_since: Cell<Option<(ObjectId, Instant)>>,
 }
 
 impl<P, S> Picker<'_, P, S>
@@ -271,13 +272,17 @@ where
                 let is_it =
                     |choice: &PickerChoice| selected.is_some_and(|one| std::ptr::eq(one, choice));
                 let at = self.choices.iter().position(is_it);
-                return Ok(at.map(|at| PickedItem {
-                    at,
-                    seen: shown
-                        .plans
-                        .remove(&self.choices[at].id)
-                        .and_then(Result::ok)
-                        .filter(|_| shown.shows_counts.get()),
+                return Ok(at.map(|at| {
+                    let id = self.choices[at].id;
+                    let is_read = shown
+                        .read_since
+                        .get()
+                        .is_some_and(|(read, since)| read == id && since.elapsed() >= READING_TIME);
+                    let plan = shown.plans.remove(&id).and_then(Result::ok);
+                    PickedItem {
+                        at,
+                        seen: plan.filter(|_| is_read),
+                    }
                 }));
             }
             (KeyCode::Esc, _) | (KeyCode::Char('d'), true) => return Err(Error::declined()),
@@ -337,7 +342,8 @@ where
             } else {
                 Style::new()
             };
-            Line::styled(row, style)
+            let room = usize::from(list.width).saturating_sub(1);
+            Line::styled(cut(row, room), style)
         });
         let rows = List::new(rows).highlight_symbol(">").highlight_style(bold);
         let mut state = ListState::default().with_selected(Some(shown.at));
@@ -345,26 +351,25 @@ where
         let text = match matching.get(shown.at) {
             None => vec!["nothing matches".into()],
             Some(choice) => {
-                let room = usize::from(changes.height).saturating_sub(5);
                 let about = [choice.cells[3].clone(), choice.about.clone()];
                 let about = about.into_iter().map(Line::from);
-                about.chain(self.plan_lines(choice, shown, room)).collect()
+                about.chain(self.plan_lines(choice, shown)).collect()
             }
         };
         let block = Block::new().borders(border).border_style(faint);
-        let room = block.inner(changes).height;
-        shown.shows_counts.set(room > LINES_BEFORE_COUNTS);
-        frame.render_widget(Paragraph::new(text).block(block), changes);
-        frame.render_widget(Line::styled(self.keys(), faint), foot);
+        let room = block.inner(changes);
+        let is_whole = text.len() <= usize::from(room.height);
+        let read = matching.get(shown.at).map(|choice| choice.id);
+        let read = read.filter(|id| is_whole && matches!(shown.plans.get(id), Some(Ok(_))));
+        if read != shown.read_since.get().map(|(id, _)| id) {
+            shown.read_since.set(read.map(|id| (id, Instant::now())));
+        }
+        frame.render_widget(Paragraph::new(fitted(text, room)).block(block), changes);
+        frame.render_widget(Line::styled(self.keys(shown), faint), foot);
     }
 
     /// What a restore of a choice would change, one path a line, each in the colour of its change.
-    fn plan_lines(
-        &self,
-        choice: &PickerChoice,
-        shown: &PickerState,
-        room: usize,
-    ) -> Vec<Line<'static>> {
+    fn plan_lines(&self, choice: &PickerChoice, shown: &PickerState) -> Vec<Line<'static>> {
         let text = match (shown.plans.get(&choice.id), self.plan) {
             (None, None) => String::new(),
             (None, Some(_)) => "looking for changes …".to_owned(),
@@ -373,7 +378,7 @@ where
                 let blocked = found.conflicts.iter();
                 let blocked = blocked.map(|(path, _)| format!("  blocked  {path}\n"));
                 let counts = plan::counts(found, &[], Tense::Planned);
-                let listed = plan::listing(found, room, Paint::default());
+                let listed = plan::listing(found, usize::MAX, Paint::default());
                 format!("would {counts}\n{}{listed}", blocked.collect::<String>())
             }
         };
@@ -392,10 +397,14 @@ where
         lines.collect()
     }
 
-    fn keys(&self) -> String {
+    fn keys(&self, shown: &PickerState) -> String {
+        let enter = match shown.read_since.get() {
+            Some(_) => "enter: restore",
+            None => "enter: choose",
+        };
         let has_safety = self.choices.iter().any(|choice| choice.is_safety);
         let keys = [
-            (true, "enter: choose"),
+            (true, enter),
             (self.show.is_some(), "right: lines"),
             (true, "esc: cancel"),
             (true, "type: filter"),
@@ -422,12 +431,23 @@ impl PickerState {
     }
 }
 
+/// Cuts lines to the room for them, and says how many are left out.
+fn fitted(mut lines: Vec<Line<'_>>, room: Rect) -> Vec<Line<'_>> {
+    let most = usize::from(room.height);
+    if lines.len() > most {
+        let shown = most.saturating_sub(1);
+        let more = format!("… and {} more lines", lines.len() - shown);
+        lines.truncate(shown);
+        lines.push(more.into());
+    }
+    let fit =
+        |line: Line<'_>| Line::styled(cut(&line.to_string(), usize::from(room.width)), line.style);
+    lines.into_iter().map(fit).collect()
+}
+
 fn refused(cause: std::io::Error) -> Error {
     Error::io("use", Path::new("the terminal"))(cause)
 }
-
-/// What ended sooner was no pager that somebody closed.
-const READING_TIME: Duration = Duration::from_millis(400);
 
 /// Terminal in raw mode with a screen of its own, until dropped.
 pub struct FullScreen {
