@@ -10,6 +10,8 @@ pub const PIPELINE: &str = ".claude/pipeline-state.json";
 
 pub trait Play {
     fn go(&self, line: impl AsRef<str>) -> Value;
+    fn refused(&self, line: &str, code: u8) -> String;
+    fn says(&self, line: impl AsRef<str>, code: u8, text: impl AsRef<str>);
     fn step(&self, args: &[&str]) -> Value;
     fn json_of(&self, path: &str) -> Value;
     fn edit(&self, path: &str, edit: impl FnOnce(&mut Value)) -> String;
