@@ -199,6 +199,8 @@ paths! {
     former_hook_log "checkpoint/hook-log-former",
     holds "checkpoint/holds",
     workflow_roll "checkpoint/workflows",
+    /// The transition whose files are being written.
+    prepared "checkpoint/prepared",
     rejected_bases "checkpoint/unlike",
     adopted "checkpoint/adopted",
     last_gc "checkpoint/tidied",

@@ -43,7 +43,7 @@ fn record(dir: &Path, state: &Workflow) -> ObjectId {
     let tip = tip(dir, &state.id);
     let text = state.to_json();
     let recorded = locked(dir, |locked| {
-        locked.record_workflow(&state.id, tip, text.as_bytes(), "phase start", 1_000)
+        locked.record_workflow(&state.id, tip, text.as_bytes(), "phase start", 1_000, None)
     });
     match recorded.unwrap() {
         Recorded::Done(id) => id,

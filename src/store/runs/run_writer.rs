@@ -10,6 +10,7 @@ use crate::store::objects::object_hash::ObjectKind;
 use crate::store::refs::commit_codec;
 use crate::store::refs::ref_files::RefValue;
 use crate::store::runs::namespace::RefNamespace;
+use crate::store::runs::prepared::{self, PreparedTransition};
 use crate::store::runs::{run_reader, run_refs};
 
 /// Numbers tried as suffixes of a name that is taken.
@@ -26,7 +27,9 @@ pub enum Recorded {
 impl LockedStore<'_> {
     /// Adds a transition to the run whose newest one is `expected`; `None` begins a new run.
     /// `message` is a subject, optional text, and optional trailers in its last paragraph, to which
-    /// the store's own are added. On return, commit and ref are durable.
+    /// the store's own are added. `write_files` is called once the commit is in the store, before
+    /// the ref names it: a process that is killed in it leaves a [`PreparedTransition`]. On return,
+    /// commit and ref are durable.
     ///
     /// # Errors
     /// The ref is torn, the previous transition is unreadable or from a newer program, or a file
@@ -38,6 +41,7 @@ impl LockedStore<'_> {
         state: &[u8],
         message: &str,
         time_ms: i64,
+        write_files: Option<&mut dyn FnMut() -> Result<()>>,
     ) -> Result<Recorded> {
         refuse_illegal(id)?;
         let layout = self.store().layout();
@@ -58,6 +62,16 @@ impl LockedStore<'_> {
         let merged = self.merge_small_packs(pack.first())?;
         let staged = run_refs::stage(layout, commit)?;
         let published = pack.finish(Some(&staged))?;
+        let has_files = write_files.is_some();
+        if let Some(write_files) = write_files {
+            let id = id.to_owned();
+            let parent = present;
+            prepared::note(layout, &PreparedTransition { id, parent, commit })?;
+            if let Err(error) = write_files() {
+                let _ = prepared::forget(layout);
+                return Err(error);
+            }
+        }
         // As with a checkpoint: the user's own `git gc` may remove a pack that no ref names yet.
         let done = check_still_there(layout, &published)
             .and_then(|()| run_refs::publish(layout, RefNamespace::Live, id, commit, staged))
@@ -66,6 +80,10 @@ impl LockedStore<'_> {
             // The caller gets the failure of the transition; one of this clean-up is not reported.
             let _ = reset_ref(layout, id, present);
             return Err(e);
+        }
+        if has_files {
+            // A note that stays names a commit that the ref names, and is passed over.
+            let _ = prepared::forget(layout);
         }
         self.store().objects().add_packs(&published);
         // The transition is recorded. Merged packs that could not be removed are duplicates, which
@@ -232,25 +250,32 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let store = store(place.path());
         let mut locked = locked(&store);
-        let one = done(locked.record_workflow("w", None, b"{1}", "begin", 5));
-        assert_eq!(
-            locked.record_workflow("w", None, b"{2}", "x", 6).unwrap(),
-            Recorded::Moved(Some(one))
-        );
-        let two = done(locked.record_workflow("w", Some(one), b"{2}", "next\n\nPhase: a", 7_001));
+        let one = done(locked.record_workflow("w", None, b"{1}", "begin", 5, None));
         assert_eq!(
             locked
-                .record_workflow("w", Some(one), b"{3}", "x", 8)
+                .record_workflow("w", None, b"{2}", "x", 6, None)
+                .unwrap(),
+            Recorded::Moved(Some(one))
+        );
+        let two =
+            done(locked.record_workflow("w", Some(one), b"{2}", "next\n\nPhase: a", 7_001, None));
+        assert_eq!(
+            locked
+                .record_workflow("w", Some(one), b"{3}", "x", 8, None)
                 .unwrap(),
             Recorded::Moved(Some(two))
         );
         assert_eq!(
             locked
-                .record_workflow("v", Some(one), b"{3}", "x", 8)
+                .record_workflow("v", Some(one), b"{3}", "x", 8, None)
                 .unwrap(),
             Recorded::Moved(None)
         );
-        assert!(locked.record_workflow("../x", None, b"", "x", 8).is_err());
+        assert!(
+            locked
+                .record_workflow("../x", None, b"", "x", 8, None)
+                .is_err()
+        );
         drop(locked);
         assert_eq!(store.workflows().unwrap(), [("w".to_owned(), two)]);
         assert_eq!(store.workflow_state(two).unwrap(), b"{2}");
@@ -281,10 +306,10 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let store = store(place.path());
         let mut locked = locked(&store);
-        let first = done(locked.record_workflow("w", None, b"1", "a", 1));
+        let first = done(locked.record_workflow("w", None, b"1", "a", 1, None));
         assert_eq!(locked.archive_workflow("w").unwrap().as_deref(), Some("w"));
         assert_eq!(locked.archive_workflow("w").unwrap(), None);
-        let second = done(locked.record_workflow("w", None, b"2", "a", 2));
+        let second = done(locked.record_workflow("w", None, b"2", "a", 2, None));
         assert_eq!(
             locked.archive_workflow("w").unwrap().as_deref(),
             Some("w-2")
@@ -314,15 +339,15 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let store = store(place.path());
         let mut first = locked(&store);
-        let aside = done(first.record_workflow("w", None, b"2", "b", 30));
+        let aside = done(first.record_workflow("w", None, b"2", "b", 30, None));
         first.archive_workflow("w").unwrap();
-        let one = done(first.record_workflow("w", None, b"1", "a", 9));
-        let two = done(first.record_workflow("w", Some(one), b"2", "b", 3));
+        let one = done(first.record_workflow("w", None, b"1", "a", 9, None));
+        let two = done(first.record_workflow("w", Some(one), b"2", "b", 3, None));
         let path = run_refs::path(store.layout(), RefNamespace::Live, "w");
         std::fs::write(&path, "").unwrap();
         assert!(
             first
-                .record_workflow("w", Some(two), b"3", "c", 4)
+                .record_workflow("w", Some(two), b"3", "c", 4, None)
                 .is_err_and(|error| error.code == Code::DAMAGED)
         );
         drop(first);

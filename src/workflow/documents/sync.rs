@@ -8,6 +8,7 @@ use crate::ops::context::Context;
 use crate::ops::open_store::open_usable;
 use crate::ops::warning::run_warning::RunWarning;
 use crate::store::repository::Store;
+use crate::store::runs::prepared::PreparedTransition;
 use crate::workflow::documents::conflict::Conflict;
 use crate::workflow::documents::files::{self, Leaving};
 use crate::workflow::documents::{OnDisk, in_place, open_root, read_value, rel};
@@ -89,7 +90,35 @@ pub fn open_imported(context: &Context) -> Result<Option<Imported>> {
 /// # Errors
 /// A file cannot be read or written, or a transition not be recorded.
 pub fn sync(work: &mut Work<'_>) -> Result<Vec<Conflict>> {
+    if let Some(prepared) = work.store().prepared_transition() {
+        finish_prepared(work, &prepared)?;
+        work.session.locked.forget_prepared()?;
+    }
     Ok(pass(work.context, work.store(), Some(work))?.unwrap_or_default())
+}
+
+/// Finishes a transition if a killed process has written one of its files, and no other has been
+/// edited since.
+fn finish_prepared(work: &mut Work<'_>, prepared: &PreparedTransition) -> Result<()> {
+    let (context, store) = (work.context, work.store());
+    let mut tips = store.workflows()?.into_iter();
+    let tip = tips.find(|(id, _)| *id == prepared.id).map(|(_, tip)| tip);
+    let read = |tip| Workflow::from_json(&store.workflow_state(tip).ok()?).ok();
+    let before = prepared.parent.and_then(read);
+    let known = before.map(|before| before.documents).unwrap_or_default();
+    let (Some(next), Some(tree)) = (read(prepared.commit), open_root(context)?) else {
+        return Ok(());
+    };
+    let is_written = |(path, value): (&String, &Value)| {
+        known.get(path) != Some(value) && read_value(&tree, path).as_ref() == Some(value)
+    };
+    if tip != prepared.parent || !files::of_run(&next).any(is_written) {
+        return Ok(());
+    }
+    if files::write(context, &next, &[&known]).is_ok() {
+        work.session.locked.publish_prepared(prepared)?;
+    }
+    Ok(())
 }
 
 /// Looks at all files and runs; `None` if there is something to record and no session to do it.

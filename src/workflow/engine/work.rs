@@ -139,8 +139,8 @@ impl<'w> Work<'w> {
     }
 
     /// Records a state as the next of its run, or without `before` as the first. The files are
-    /// written first: if the commit fails, they are edits for the next command. They may say what
-    /// they said before, or what was just read from them into the state.
+    /// written before a ref names the commit: the next command finishes what a killed process has
+    /// begun. They may say what they said before, or what was just read from them into the state.
     ///
     /// # Errors
     /// Another process was first, or a file or the commit cannot be written; nothing is recorded.
@@ -161,16 +161,21 @@ impl<'w> Work<'w> {
         }
         let _shield = context.interrupt.shield();
         let known = before.map_or(&read, |run| &run.workflow.documents);
-        files::write(context, &next, &[known, &read])?;
-        if before.is_none() {
-            files::add_schema(context, &next)?;
-        }
+        let mut write_files = || {
+            files::write(context, &next, &[known, &read])?;
+            match before {
+                None => files::add_schema(context, &next),
+                Some(_) => Ok(()),
+            }
+        };
+        let has_files = !next.profiles.is_empty();
         let recorded = self.session.locked.record_workflow(
             &next.id,
             before.map(|run| run.tip),
             next.to_json().as_bytes(),
             &event.render(context.now_ms),
             context.now_ms,
+            has_files.then_some(&mut write_files),
         )?;
         let Recorded::Done(tip) = recorded else {
             return Err(moved_on(&next.id));
