@@ -154,10 +154,9 @@ impl<'w> Work<'w> {
         event.session.clone_from(&context.environment.session);
         let read = next.documents.clone();
         let root = context.root.path().display().to_string();
-        for profile in next.profiles.clone() {
-            for document in dispatch::export(&next, profile, &root) {
-                next.documents.insert(document.path, document.value);
-            }
+        if let Some(profile) = next.profile {
+            let documents = dispatch::export(&next, profile, &root);
+            next.documents.extend(documents);
         }
         let _shield = context.interrupt.shield();
         let known = before.map_or(&read, |run| &run.workflow.documents);
@@ -168,7 +167,7 @@ impl<'w> Work<'w> {
                 Some(_) => Ok(()),
             }
         };
-        let has_files = !next.profiles.is_empty();
+        let has_files = next.profile.is_some();
         let recorded = self.session.locked.record_workflow(
             &next.id,
             before.map(|run| run.tip),
