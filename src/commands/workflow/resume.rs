@@ -6,19 +6,17 @@ use crate::base::text::escape;
 use crate::base::time::{self, rfc3339_seconds, utc_seconds};
 use crate::commands::prelude::*;
 use crate::commands::workflow::report::{ago, changed, findings, remarks, summary, with_place};
-use crate::error::Code;
 use crate::error::sentence::Sentence;
 use crate::workflow::documents::conflict::{Conflict, in_words};
 use crate::workflow::documents::render;
 use crate::workflow::documents::sync::{Imported, open_imported};
 use crate::workflow::engine::recover::{self as repair_run, RecoverOutcome, Take};
-use crate::workflow::engine::report::{self, Seen, Status};
+use crate::workflow::engine::report::{self, Status, View};
 use crate::workflow::engine::resume::{self as op, ResumeOptions, ResumeOutcome};
 use crate::workflow::engine::runs::Runs;
 use crate::workflow::engine::work::StepOptions;
 use crate::workflow::profiles::dispatch::profile_of_path;
 use crate::workflow::rules::dialog::{Chosen, Dialog};
-use crate::workflow::rules::phase::Phase;
 use crate::workflow::rules::profile::Profile;
 use crate::workflow::rules::status::PhaseStatus;
 use crate::workflow::rules::validate::is_stale;
@@ -50,18 +48,18 @@ pub fn resume(
     cmd: &CommandContext<'_>,
     options: &ResumeOptions,
 ) -> Result<(ResumeOutcome, Vec<Warning>)> {
-    let (status, mut warnings) = report::status(context, options.run.as_deref(), true)?;
+    let (status, mut warnings) = report::status(context, options.run.as_deref(), View::Whole)?;
     op::check_open(&status)?;
     let question = Question {
         context,
         cmd,
         status: &status,
         first: Dialog::first(&status.run.workflow),
-        is_sound: status.seen.report.valid,
+        is_accepted: options.anyway || status.seen.report.valid,
     };
     let chosen = match &options.choose {
-        Some(word) => question.answered(word, options.anyway)?,
-        None => question.ask(options.anyway)?,
+        Some(word) => question.answered(word)?,
+        None => question.ask()?,
     };
     let (mut outcome, more) = op::resume(context, status, chosen)?;
     outcome.was_shown = options.choose.is_none();
@@ -76,7 +74,8 @@ struct Question<'q> {
     cmd: &'q CommandContext<'q>,
     status: &'q Status,
     first: Dialog,
-    is_sound: bool,
+    /// The run has no errors, or is resumed with them.
+    is_accepted: bool,
 }
 
 impl Question<'_> {
@@ -85,13 +84,12 @@ impl Question<'_> {
     }
 
     /// Interprets an answer given with the command; it answers the further questions as well.
-    fn answered(&self, word: &str, anyway: bool) -> Result<Chosen> {
-        let chosen = self.first.understand_first(word);
+    fn answered(&self, word: &str) -> Result<Chosen> {
+        let chosen = self.first.understand(word);
         let chosen = chosen.ok_or_else(|| self.no_answer(word, &self.first))?;
-        if chosen.goes_on() && !anyway && !self.is_sound {
+        if chosen.goes_on() && !self.is_accepted {
             self.cmd.printer.talk(&remarks(&self.status.seen));
-            let wrong = self.wrong().unwrap_or_default();
-            let run = self.workflow().named();
+            let (run, wrong) = (self.workflow().named(), self.wrong());
             let what = format!("workflow {run} is inconsistent: {wrong}; nothing was changed");
             return Err(self.with_options(refused("unsound", what), &self.first));
         }
@@ -102,60 +100,51 @@ impl Question<'_> {
     }
 
     /// Asks until there is a decision; without a terminal it is the error that names the answers.
-    fn ask(&self, anyway: bool) -> Result<Chosen> {
+    fn ask(&self) -> Result<Chosen> {
         let (workflow, first) = (self.workflow(), &self.first);
+        let mut text = self.shown();
         if !self.cmd.prompt.may_ask {
-            let mut shown = self.shown(false);
-            if !self.is_sound && !anyway {
-                shown += &format!("\n{CORRUPTED}");
+            if !self.is_accepted {
+                text += &format!("\n{CORRUPTED}");
             }
-            self.cmd.printer.talk(&format!("{}\n", shown.trim_end()));
+            self.cmd.printer.talk(&format!("{}\n", text.trim_end()));
             return Err(self.undecided(first));
         }
-        if !self.is_sound && !anyway {
-            let text = format!("{}{CORRUPTED} ", remarks(&self.status.seen));
-            if is_yes(&self.typed(&text)?) {
-                return Ok(Chosen::StartFresh);
-            }
+        let corrupted = format!("{}{CORRUPTED} ", remarks(&self.status.seen));
+        if !self.is_accepted && is_yes(&self.typed(&corrupted)?) {
+            return Ok(Chosen::StartFresh);
         }
-        let mut text = self.shown(true);
         loop {
             let typed = self.typed(&text)?;
             // The capitalized letter of a prompt is its default.
             let is_default = typed.trim().is_empty() && first.text.ends_with("[Y/n] ");
-            let chosen = first.understand_first(if is_default { "y" } else { &typed });
-            text = match chosen {
-                None => {
-                    let given = escape(typed.trim());
-                    format!("'{given}' is not a valid answer.\n{}", first.text)
-                }
-                Some(Chosen::View) => format!("{}\n{}", details(workflow), first.text),
+            let before = match first.understand(if is_default { "y" } else { &typed }) {
+                None => format!("'{}' is not a valid answer.", escape(typed.trim())),
+                Some(Chosen::View) => details(workflow),
                 Some(Chosen::Decline) => return self.decline(),
                 Some(Chosen::StartFresh) if first.confirms_fresh() && !self.cmd.global.yes => {
                     let run = escape(workflow.named());
                     let again = format!("Archive {run} and start its plan again? [y/N] ");
-                    return if is_yes(&self.typed(&again)?) {
-                        Ok(Chosen::StartFresh)
-                    } else {
-                        Err(Error::declined())
-                    };
+                    let is_sure = is_yes(&self.typed(&again)?);
+                    return is_sure
+                        .then_some(Chosen::StartFresh)
+                        .ok_or_else(Error::declined);
                 }
                 Some(chosen) => return Ok(chosen),
             };
+            text = format!("{before}\n{}", first.text);
         }
     }
 
     fn decline(&self) -> Result<Chosen> {
         let mut dialog = Dialog::after_no(self.workflow());
         let mut typed = self.typed(&dialog.text)?;
-        if matches!(&*typed.trim().to_ascii_lowercase(), "pick" | "p") {
+        if typed.trim().eq_ignore_ascii_case("pick") {
             dialog = Dialog::pick(self.workflow());
+            typed = self.typed(&dialog.text)?;
             // Asked again until it is a phase that can begin.
-            loop {
+            while !typed.trim().is_empty() && dialog.understand(&typed).is_none() {
                 typed = self.typed(&dialog.text)?;
-                if typed.trim().is_empty() || dialog.understand(&typed).is_some() {
-                    break;
-                }
             }
         }
         let chosen = dialog.understand(&typed);
@@ -170,22 +159,21 @@ impl Question<'_> {
     /// The error if the user cannot be asked.
     fn undecided(&self, dialog: &Dialog) -> Error {
         let run = self.workflow().named();
-        let wrong = self.wrong().into_iter();
-        let wrong: String = wrong
-            .map(|why| format!(" and inconsistent: {why}"))
-            .collect();
+        let wrong = match &*self.wrong() {
+            "" => String::new(),
+            why => format!(" and inconsistent: {why}"),
+        };
         let what = format!("workflow {run} is open{wrong}; choose what to do with it");
         self.with_options(refused("decision_needed", what), dialog)
     }
 
     /// The error if the answer is none of those that were offered.
     fn no_answer(&self, given: &str, dialog: &Dialog) -> Error {
-        let options = dialog.options(self.workflow(), self.is_sound);
-        let what = if given.is_empty() {
-            "no answer was given".to_owned()
-        } else {
-            format!("'{given}' is not a valid answer")
+        let what = match given {
+            "" => "no answer was given".to_owned(),
+            given => format!("'{given}' is not a valid answer"),
         };
+        let options = dialog.options(self.workflow(), self.is_sound());
         let keys: Vec<&str> = options.iter().map(|option| &*option.key).collect();
         let keys = Sentence::text(format!("choose one of {}", keys.join(", ")));
         let error = refused("no_answer", format!("{what}; nothing was changed"));
@@ -193,52 +181,49 @@ impl Question<'_> {
     }
 
     fn with_options(&self, error: Error, dialog: &Dialog) -> Error {
-        let options = dialog.options(self.workflow(), self.is_sound);
+        let options = dialog.options(self.workflow(), self.is_sound());
         let mut error = error.next(listed(&options, LISTED_CHOICES));
-        let question = if self.is_sound {
-            self.first.text.trim_end()
-        } else {
-            CORRUPTED
-        };
+        let text = self.first.text.trim_end();
+        let question = if self.is_sound() { text } else { CORRUPTED };
         error.run_details().detail = Some(self.status.detail(question));
         error.with_options(options).with_state(self.workflow())
     }
 
-    fn wrong(&self) -> Option<String> {
+    fn is_sound(&self) -> bool {
+        self.status.seen.report.valid
+    }
+
+    /// Formats the first error of the run and the number of others; empty if there is none.
+    fn wrong(&self) -> String {
         let errors = &self.status.seen.report.errors;
-        Some(one_of(in_words(errors.first()?), errors.len()))
+        let first = errors
+            .first()
+            .map(|first| one_of(in_words(first), errors.len()));
+        first.unwrap_or_default()
     }
 
     /// Formats the state of the run and the first question.
-    fn shown(&self, for_a_person: bool) -> String {
+    fn shown(&self) -> String {
         let (workflow, seen) = (self.workflow(), &self.status.seen);
         let now_ms = self.context.now_ms;
-        let beside = drift(seen, now_ms) + &remarks(seen);
+        let beside = changed(seen, now_ms) + &remarks(seen);
         let text = &self.first.text;
         let head = match workflow.profiles.first() {
             Some(Profile::Phases) => {
                 let run = escape(workflow.named());
                 let started = rfc3339_seconds(workflow.created_ms);
-                let offer = if is_stale(workflow, now_ms) {
-                    "This state is old: answer n to archive it and start fresh.\n"
-                } else {
-                    ""
-                };
+                let old = "This state is old: answer n to archive it and start fresh.\n";
+                let offer = if is_stale(workflow, now_ms) { old } else { "" };
                 return format!(
                     "Detected interrupted workflow: {run} (started {started})\n{beside}{offer}{text}"
                 );
             }
             Some(Profile::Registry) => registry(workflow, now_ms),
-            _ => summary(workflow, time::shown(for_a_person)),
+            _ => summary(workflow, time::shown(self.cmd.prompt.may_ask)),
         };
         let gap = if beside.is_empty() { "" } else { "\n" };
         format!("{head}{gap}{beside}\n{text}")
     }
-}
-
-fn drift(seen: &Seen, now_ms: i64) -> String {
-    let drift = seen.drift.iter().filter(|drift| !drift.changes.is_empty());
-    drift.map(|drift| changed(drift, now_ms)).collect()
 }
 
 fn is_yes(answer: &str) -> bool {
@@ -247,22 +232,15 @@ fn is_yes(answer: &str) -> bool {
 
 /// Formats the document in which the run is kept, else the complete state.
 fn details(workflow: &Workflow) -> String {
-    let profile = workflow.profiles.first().copied();
-    let mut documents = workflow.documents.iter();
-    let own = documents.find(|(path, _)| profile.is_some() && profile_of_path(path) == profile);
-    let text = own.map_or_else(|| workflow.to_json(), |(_, value)| render(value));
-    text.lines()
-        .map(|line| format!("{}\n", escape(line)))
-        .collect()
+    let own = workflow.documents.values().next();
+    let text = own.map_or_else(|| workflow.to_json(), render);
+    text.lines().map(|line| escape(line) + "\n").collect()
 }
 
 fn registry(workflow: &Workflow, now_ms: i64) -> String {
-    let total = workflow.phases.len();
-    let is_complete = |phase: &Phase| phase.status == PhaseStatus::Complete;
-    let progress = match workflow.phases.iter().rposition(is_complete) {
-        None => format!("No phase of {total} completed"),
-        Some(at) => format!("Phase {} of {total} completed", at + 1),
-    };
+    let mut phases = workflow.phases.iter();
+    let last = phases.rposition(|phase| phase.status == PhaseStatus::Complete);
+    let last = last.map_or("No phase".to_owned(), |at| format!("Phase {}", at + 1));
     let next = workflow
         .next()
         .and_then(|next| workflow.number_of(&next.id));
@@ -272,62 +250,45 @@ fn registry(workflow: &Workflow, now_ms: i64) -> String {
         description => description,
     };
     format!(
-        "Found existing checkpoint for \"{}\"\nCreated: {} ({})\nProgress: {progress}\n\nOptions:\n  \
-         (r)esume - Continue from {next}\n  (s)tart fresh - Delete checkpoint and restart\n  \
+        "Found existing checkpoint for \"{}\"\nCreated: {} ({})\nProgress: {last} of {} completed\n\n\
+         Options:\n  (r)esume - Continue from {next}\n  (s)tart fresh - Delete checkpoint and restart\n  \
          (v)iew details - Show checkpoint contents\n  (d)elete - Remove checkpoint without starting\n",
         escape(title),
         utc_seconds(workflow.created_ms),
         ago(workflow.created_ms, now_ms),
+        workflow.phases.len(),
     )
 }
 
-/// Settles conflicts first; returns the last of them if there is nothing left to resume. A file
-/// without an owner does not keep the chosen run from being resumed.
+/// Settles the malformed files that keep the chosen run from being resumed; returns the last of them
+/// if there is nothing left to resume.
 pub fn settle_first(
     context: &Context,
     cmd: &CommandContext<'_>,
     options: &ResumeOptions,
 ) -> Result<Option<Recovered>> {
-    if !cmd.prompt.may_ask || options.choose.is_some() {
-        return Ok(None);
-    }
     let named = options.run.as_deref();
-    let Some(imported) = open_imported(context)? else {
-        return Ok(None);
-    };
-    let Imported {
-        store, conflicts, ..
-    } = imported;
-    let meant = Runs::live(&store)?.pick(named).ok().cloned();
-    let meant = meant.filter(|run| run.workflow.status.is_open());
-    let mut last: Option<Recovered> = None;
-    for conflict in &conflicts {
-        let is_in_way = match &meant {
+    while cmd.prompt.may_ask && options.choose.is_none() {
+        let Some(Imported { store, conflicts }) = open_imported(context)? else {
+            break;
+        };
+        let runs = Runs::live(&store)?;
+        let picked = runs.pick(named).ok();
+        let meant = picked.filter(|run| run.workflow.status.is_open());
+        let is_in_way = |conflict: &&Conflict| match meant {
             Some(run) => conflict.concerns(&run.workflow),
             None => named.is_none(),
         };
-        if !is_in_way && (named.is_some() || conflict.run.is_some()) {
-            continue;
-        }
-        if let Some(settled) = last.take() {
-            cmd.print(context, &Done::from(settled));
-        }
-        let settled = match settle(context, cmd, conflict, false) {
-            Err(error) if error.code == Code::DECLINED && !is_in_way => continue,
-            settled => settled?,
+        let Some(conflict) = conflicts.iter().find(is_in_way) else {
+            break;
         };
-        if is_in_way && matches!(settled.0.take, Some(Take::None | Take::Copy)) {
+        let settled = settle(context, cmd, conflict, false)?;
+        if meant.is_none() || settled.0.take == Some(Take::None) {
             return Ok(Some(settled));
         }
-        last = Some(settled);
+        cmd.print(context, &Done::from(settled));
     }
-    match last {
-        Some(settled) if meant.is_some() => {
-            cmd.print(context, &Done::from(settled));
-            Ok(None)
-        }
-        last => Ok(last),
-    }
+    Ok(None)
 }
 
 pub fn recover(
@@ -337,11 +298,10 @@ pub fn recover(
 ) -> Result<Recovered> {
     let named = args.what.as_deref();
     let imported = open_imported(context)?;
-    let is_named = |conflict: &Conflict| {
-        named.is_none_or(|named| conflict.path == named || conflict.run.as_deref() == Some(named))
-    };
     let mut conflicts = imported.into_iter().flat_map(|imported| imported.conflicts);
-    let conflict = conflicts.find(is_named);
+    let conflict = conflicts.find(|one| {
+        named.is_none_or(|named| one.path == named || one.run.as_deref() == Some(named))
+    });
     match (args.take, conflict) {
         (Some(take), conflict) => {
             let path = conflict.map(|conflict| conflict.path).or(args.what.clone());
@@ -350,8 +310,9 @@ pub fn recover(
         }
         (None, Some(conflict)) => settle(context, cmd, &conflict, args.dry_run),
         (None, None) => {
+            let run = args.what.clone();
             let options = StepOptions {
-                run: args.what.clone(),
+                run,
                 ..StepOptions::default()
             };
             repair_run::repair(context, &options, args.dry_run)
@@ -366,7 +327,21 @@ fn settle(
     conflict: &Conflict,
     dry_run: bool,
 ) -> Result<Recovered> {
-    let (ask, answers) = answers(conflict);
+    const YES: &[(&str, Take)] = &[("y,yes", Take::None)];
+    let (ask, answers) = match profile_of_path(&conflict.path) {
+        Some(Profile::Phases) => (CORRUPTED, YES),
+        Some(Profile::Registry) => (
+            "Delete the corrupted checkpoint? It is kept in the archive. [y/N]",
+            YES,
+        ),
+        _ => (
+            "Attempt manual recovery or start fresh? (recover/fresh)",
+            &[
+                ("recover,manual,manual recovery", Take::State),
+                ("fresh,start fresh", Take::None),
+            ][..],
+        ),
+    };
     let shown = format!("{}{ask} ", content(conflict));
     let typed = if dry_run {
         None
@@ -376,52 +351,26 @@ fn settle(
     let Some(typed) = typed else {
         cmd.printer.talk(&format!("{}\n", shown.trim_end()));
         let run = conflict.run.as_deref();
-        let status = run.map(|id| report::status(context, Some(id), false));
+        let status = run.map(|id| report::status(context, Some(id), View::Check));
         let status = status.transpose()?;
         return Err(conflict.problem(status.as_ref().map(|(status, _)| &status.run.workflow)));
     };
     let word = typed.trim().to_ascii_lowercase();
     let mut answers = answers.iter();
-    let chosen = answers.find(|(words, _)| words.contains(&&*word));
+    let chosen = answers.find(|(words, _)| words.split(',').any(|one| one == word));
     let (_, take) = chosen.ok_or_else(Error::declined)?;
     repair_run::resolve_conflict(context, &conflict.path, *take)
 }
 
 /// Formats what is wrong with a file, and all that is in it.
 fn content(conflict: &Conflict) -> String {
-    let mut text = format!("State file is malformed: {}\n", escape(&conflict.path));
-    text.extend(
-        conflict
-            .findings
-            .iter()
-            .map(|one| format!("  {}\n", in_words(one))),
-    );
-    text += "It says:\n";
+    let findings = conflict.findings.iter();
+    let findings = findings.map(|one| format!("  {}\n", in_words(one)));
     let raw = String::from_utf8_lossy(&conflict.raw);
-    text.extend(raw.lines().map(|line| format!("  | {}\n", escape(line))));
-    text
-}
-
-/// Returns the question about a file, and the words of each answer to it.
-fn answers(conflict: &Conflict) -> (&'static str, Vec<(&'static [&'static str], Take)>) {
-    const YES: &[&str] = &["y", "yes"];
-    match profile_of_path(&conflict.path) {
-        Some(Profile::Phases) => (CORRUPTED, vec![(YES, Take::None)]),
-        Some(Profile::Registry) => (
-            "Delete the corrupted checkpoint? It is kept in the archive. [y/N]",
-            vec![(YES, Take::None)],
-        ),
-        _ => {
-            let recovered = conflict.run.as_ref().map_or(Take::Copy, |_| Take::State);
-            (
-                "Attempt manual recovery or start fresh? (recover/fresh)",
-                vec![
-                    (&["recover", "manual", "manual recovery"], recovered),
-                    (&["fresh", "start fresh"], Take::None),
-                ],
-            )
-        }
-    }
+    let raw = raw.lines().map(|line| format!("  | {}\n", escape(line)));
+    let (path, findings) = (escape(&conflict.path), findings.collect::<String>());
+    let raw: String = raw.collect();
+    format!("State file is malformed: {path}\n{findings}It says:\n{raw}")
 }
 
 impl Text for ResumeOutcome {
@@ -429,7 +378,7 @@ impl Text for ResumeOutcome {
         let workflow = &self.status.run.workflow;
         let seen = &self.status.seen;
         if self.done.goes_on() && !self.was_shown {
-            out.talk.push_str(&drift(seen, out.context.now_ms));
+            out.talk.push_str(&changed(seen, out.context.now_ms));
             out.talk.push_str(&findings(seen));
         }
         for what in &self.recovered {
@@ -452,11 +401,13 @@ impl Text for ResumeOutcome {
                 let last = rfc3339_seconds(self.last_activity_at.ms());
                 talkln!(out, "Last activity: {last}");
                 let completed = workflow.completed().map(|phase| escape(&phase.id));
-                let completed: Vec<String> = completed.collect();
-                match &*completed.join(", ") {
-                    "" => talkln!(out, "Completed: nothing yet"),
-                    ids => talkln!(out, "Completed: {ids}"),
-                }
+                let completed = completed.collect::<Vec<_>>().join(", ");
+                let nothing = if completed.is_empty() {
+                    "nothing yet"
+                } else {
+                    ""
+                };
+                talkln!(out, "Completed: {completed}{nothing}");
             }
         }
         outln!(out, "Next: {}", seen.next.words);
@@ -470,11 +421,10 @@ impl Text for RecoverOutcome {
             let done = match take {
                 Take::State => format!("Wrote {path} from the recorded state"),
                 Take::None => format!("Put {path} aside"),
-                Take::Copy => format!("Left {path} for you to fix"),
             };
-            let kept = self.kept_as.as_ref();
+            let kept = self.kept_as.iter();
             let kept = kept.map(|to| format!("; what it said is kept as {}", escape(to)));
-            outln!(out, "{done}{}.", kept.unwrap_or_default());
+            outln!(out, "{done}{}.", kept.collect::<String>());
             if let Some(id) = &self.started {
                 outln!(out, "Started {id}; the old run was archived");
             }
@@ -488,12 +438,14 @@ impl Text for RecoverOutcome {
         } else if self.recovered.is_empty() {
             outln!(out, "Nothing to recover in {id}.");
         }
-        if self.recovered.is_empty() {
-            return;
+        let mut lines = self
+            .recovered
+            .iter()
+            .map(|what| format!("  {}\n", escape(what)))
+            .peekable();
+        if lines.peek().is_some() {
+            outln!(out, "In {id} this {word} repaired:");
         }
-        outln!(out, "In {id} this {word} repaired:");
-        for what in &self.recovered {
-            outln!(out, "  {}", escape(what));
-        }
+        out.result.extend(lines);
     }
 }

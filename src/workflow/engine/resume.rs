@@ -19,8 +19,6 @@ use crate::workflow::engine::work::{StepOptions, Work};
 use crate::workflow::rules::advice;
 use crate::workflow::rules::change::Change;
 use crate::workflow::rules::dialog::Chosen;
-use crate::workflow::rules::observation::Observations;
-use crate::workflow::rules::workflow::Workflow;
 use crate::workflow::words::{absent, moved_on, starts_from_plan};
 
 /// Show the state of a run, ask, and resume it
@@ -92,10 +90,7 @@ pub fn resume(
     let last_activity_at = TimeText::new(status.run.workflow.updated_ms);
     let (mut recovered, mut warnings) = (Vec::new(), Vec::new());
     if chosen != Chosen::View {
-        let of_run = StepOptions {
-            run: Some(status.run.workflow.id.clone()),
-            ..StepOptions::default()
-        };
+        let of_run = StepOptions::of_run(&status.run.workflow.id);
         let (run, more) = with_run(context, &of_run, |work, run| {
             if run.tip != status.run.tip {
                 return Err(moved_on(run.workflow.named()).with_state(&run.workflow));
@@ -103,12 +98,7 @@ pub fn resume(
             act(work, &of_run, run, &chosen, &mut recovered)
         })?;
         warnings = more;
-        let observations = if run.workflow.status.is_open() {
-            observe(context, &run.workflow)?
-        } else {
-            Observations::new()
-        };
-        status.seen.next = advice::advice(&run.workflow, &observations);
+        status.seen.next = advice::advice(&run.workflow, &observe(context, &run.workflow)?);
         status.run = run;
     }
     let outcome = ResumeOutcome {
@@ -152,19 +142,19 @@ fn pick(work: &mut Work<'_>, options: &StepOptions, mut run: Run, id: &str) -> R
         ..Start::default()
     };
     let running = run.workflow.running();
-    let resets = running.map(|phase| Change::of_phase("reset", Some(&phase.id)));
-    let resets: Vec<Change> = resets.collect();
+    let resets: Vec<Change> = running
+        .map(|phase| Change::of_phase("reset", Some(&phase.id)))
+        .collect();
     // Checked before any change.
     let mut changes = resets.iter().cloned().chain([start.change()]);
-    let started = changes.try_fold(run.workflow.clone(), |state: Workflow, change| {
-        state.after(&change, work.context.now_ms)
+    let now_ms = work.context.now_ms;
+    let started = changes.try_fold(run.workflow.clone(), |state, change| {
+        state.after(&change, now_ms)
     });
     started.map_err(|problem| {
         let ready = "'checkpoint workflow next {} --parallel' lists what can start";
-        let named = run.workflow.named();
-        problem
-            .next(Sentence::new(ready, &[&named]))
-            .with_state(&run.workflow)
+        let next = Sentence::new(ready, &[&run.workflow.named()]);
+        problem.next(next).with_state(&run.workflow)
     })?;
     for reset in &resets {
         run = work.change(&run, reset)?.run;
