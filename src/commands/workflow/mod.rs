@@ -213,11 +213,7 @@ pub enum TaskCommand {
         task: String,
     },
     /// List the tasks
-    List {
-        /// Only tasks of this phase
-        #[arg(long, value_name = "PHASE")]
-        phase: Option<String>,
-    },
+    List,
 }
 
 /// Properties of all commands of runs.
@@ -244,7 +240,7 @@ impl RunCommand for WorkflowArgs {
         use WorkflowCommand as Of;
         let status = |run: Option<String>, view| {
             let found = report::status(context, &cmd.printer.place, run.as_deref(), view)?;
-            let is_damaged = view == View::Check && !found.0.is_sound();
+            let is_damaged = view == View::Check && !report::is_sound(&found.0);
             let done = Done::from(found).exit_if(is_damaged, exit_code::DAMAGED);
             Ok::<u8, Error>(cmd.print(context, &done))
         };
@@ -343,12 +339,10 @@ impl Command for TaskArgs {
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<Done<Self::Answer>> {
         let mut given = Given::default();
         let (verb, task, note) = match self.command {
-            TaskCommand::List { phase } => {
+            TaskCommand::List => {
                 let (place, run) = (&cmd.printer.place, self.step.run.as_deref());
-                let (mut status, warnings) = report::status(context, place, run, View::Tasks)?;
+                let (status, warnings) = report::status(context, place, run, View::Tasks)?;
                 check_expected(&self.step, &status.run)?;
-                let tasks = &mut status.run.workflow.tasks;
-                tasks.retain(|task| phase.is_none() || task.phase == phase);
                 return Ok(Done::new(Either::Second(status), warnings));
             }
             TaskCommand::Add {
@@ -451,11 +445,6 @@ pub fn rewind(
     mut options: RewindOptions,
 ) -> Result<(RewindOutcome, Vec<Warning>)> {
     options.yes = cmd.global.yes;
-    if !(options.files || options.state || options.both) {
-        return Err(Error::usage(
-            "choose what to rewind: --files, --state or --both",
-        ));
-    }
     if !options.state && !options.dry_run {
         // The files go back without a plan that was shown.
         let before = format!("pre-{}", options.to);

@@ -10,7 +10,6 @@ use crate::commands::prelude::*;
 use crate::workflow::documents::conflict::{Conflict, in_words};
 use crate::workflow::engine::report::{self, Listed, Seen, Shown, Status, View};
 use crate::workflow::engine::runs::Run;
-use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::phase::{Phase, Task};
 use crate::workflow::rules::status::{PhaseStatus, TaskStatus};
 use crate::workflow::rules::workflow::Workflow;
@@ -62,11 +61,7 @@ impl Text for Status {
                 return;
             }
             View::Check => {
-                let valid = if self.is_sound() {
-                    "valid"
-                } else {
-                    "not valid"
-                };
+                let valid = if is_sound(self) { "valid" } else { "not valid" };
                 outln!(out, "{} is {valid}", escape(workflow.named()));
             }
             View::Tasks => {
@@ -101,18 +96,28 @@ fn tasks(tasks: &[Task], out: &mut Out<'_>) {
     out.result.push_str(&table(titles, tasks.iter().map(row)));
 }
 
-/// Lists findings, possible repairs and files that could not be imported.
-pub fn remarks(seen: &Seen) -> String {
-    let repairs = seen.repairs.iter();
-    let repairs = repairs.map(|what| format!("to recover: {}\n", escape_line(what)));
-    conflicts(&seen.conflicts) + &findings(seen) + &repairs.collect::<String>()
+/// Whether neither the run nor a state file has errors.
+pub fn is_sound(status: &Status) -> bool {
+    status.is_valid() && status.seen.conflicts.is_empty()
 }
 
-pub fn findings(seen: &Seen) -> String {
-    let line = |word: &str, one: &Finding| format!("{word}: {}\n", in_words(one));
-    let errors = seen.report.errors.iter().map(|one| line("wrong", one));
-    let remarks = seen.report.remarks.iter().map(|one| line("note", one));
-    errors.chain(remarks).collect()
+/// Lists findings, possible repairs and files that could not be imported.
+pub fn remarks(seen: &Seen) -> String {
+    let errors = seen
+        .report
+        .errors
+        .iter()
+        .map(|one| format!("wrong: {}\n", in_words(one)));
+    let remarks = seen
+        .report
+        .remarks
+        .iter()
+        .map(|one| format!("note: {}\n", in_words(one)));
+    let repairs = seen
+        .repairs
+        .iter()
+        .map(|what| format!("to recover: {}\n", escape_line(what)));
+    conflicts(&seen.conflicts) + &errors.chain(remarks).chain(repairs).collect::<String>()
 }
 
 /// Lists files that could not be imported.

@@ -5,8 +5,7 @@ use crate::base::cut_list::one_of;
 use crate::base::text::escape;
 use crate::base::time::{self, rfc3339_seconds, utc_seconds};
 use crate::commands::prelude::*;
-use crate::commands::workflow::report::{ago, changed, findings, remarks, summary, with_place};
-use crate::error::sentence::Sentence;
+use crate::commands::workflow::report::{ago, changed, remarks, summary, with_place};
 use crate::workflow::documents::conflict::{Conflict, in_words};
 use crate::workflow::documents::render;
 use crate::workflow::documents::sync::{Imported, open_imported};
@@ -54,15 +53,13 @@ pub fn resume(
         context,
         cmd,
         status: &status,
-        first: Dialog::first(&status.run.workflow),
-        is_accepted: options.anyway || status.seen.report.valid,
+        is_accepted: options.anyway || status.is_valid(),
     };
     let chosen = match &options.choose {
         Some(word) => question.answered(word)?,
         None => question.ask()?,
     };
     let (mut outcome, more) = op::resume(context, status, chosen)?;
-    outcome.was_shown = options.choose.is_none();
     with_place(&mut outcome.status, &cmd.printer.place);
     warnings.extend(more);
     Ok((outcome, warnings))
@@ -73,42 +70,47 @@ struct Question<'q> {
     context: &'q Context,
     cmd: &'q CommandContext<'q>,
     status: &'q Status,
-    first: Dialog,
     /// The run has no errors, or is resumed with them.
     is_accepted: bool,
 }
 
 impl Question<'_> {
-    fn workflow(&self) -> &Workflow {
-        &self.status.run.workflow
-    }
-
     /// Interprets an answer given with the command; it answers the further questions as well.
     fn answered(&self, word: &str) -> Result<Chosen> {
-        let chosen = self.first.understand(word);
-        let chosen = chosen.ok_or_else(|| self.no_answer(word, &self.first))?;
-        if chosen.goes_on() && !self.is_accepted {
-            self.cmd.printer.talk(&remarks(&self.status.seen));
-            let (run, wrong) = (self.workflow().named(), self.wrong());
-            let what = format!("workflow {run} is inconsistent: {wrong}; nothing was changed");
-            return Err(self.with_options(refused("unsound", what), &self.first));
+        let (workflow, seen) = (&self.status.run.workflow, &self.status.seen);
+        let first = Dialog::first(workflow);
+        match first.understand(word).filter(|_| !word.is_empty()) {
+            None => {
+                let what = format!("'{word}' is not a valid answer; nothing was changed");
+                Err(self.refuse("no_answer", what, &first))
+            }
+            Some(chosen) if chosen.goes_on() && !self.is_accepted => {
+                self.cmd.printer.talk(&remarks(seen));
+                let (run, wrong) = (workflow.named(), self.wrong(""));
+                let what = format!("workflow {run} is inconsistent{wrong}; nothing was changed");
+                Err(self.refuse("unsound", what, &first))
+            }
+            Some(Chosen::Decline) => Err(self.undecided(&Dialog::after_no(workflow))),
+            Some(chosen) => {
+                let shown = changed(seen, self.context.now_ms) + &remarks(seen);
+                self.cmd
+                    .printer
+                    .talk(if chosen.goes_on() { &shown } else { "" });
+                Ok(chosen)
+            }
         }
-        if chosen == Chosen::Decline {
-            return Err(self.undecided(&Dialog::after_no(self.workflow())));
-        }
-        Ok(chosen)
     }
 
     /// Asks until there is a decision; without a terminal it is the error that names the answers.
     fn ask(&self) -> Result<Chosen> {
-        let (workflow, first) = (self.workflow(), &self.first);
-        let mut text = self.shown();
+        let workflow = &self.status.run.workflow;
+        let mut dialog = Dialog::first(workflow);
+        let mut text = self.shown(&dialog.text);
         if !self.cmd.prompt.may_ask {
-            if !self.is_accepted {
-                text += &format!("\n{CORRUPTED}");
-            }
+            let corrupted = if self.is_accepted { "" } else { CORRUPTED };
+            let text = format!("{text}\n{corrupted}");
             self.cmd.printer.talk(&format!("{}\n", text.trim_end()));
-            return Err(self.undecided(first));
+            return Err(self.undecided(&dialog));
         }
         let corrupted = format!("{}{CORRUPTED} ", remarks(&self.status.seen));
         if !self.is_accepted && is_yes(&self.typed(&corrupted)?) {
@@ -116,98 +118,65 @@ impl Question<'_> {
         }
         loop {
             let typed = self.typed(&text)?;
-            // The capitalized letter of a prompt is its default.
-            let is_default = typed.trim().is_empty() && first.text.ends_with("[Y/n] ");
-            let before = match first.understand(if is_default { "y" } else { &typed }) {
-                None => format!("'{}' is not a valid answer.", escape(typed.trim())),
-                Some(Chosen::View) => details(workflow),
-                Some(Chosen::Decline) => return self.decline(),
-                Some(Chosen::StartFresh) if first.confirms_fresh() && !self.cmd.global.yes => {
+            let mut before = String::new();
+            match dialog.understand(&typed) {
+                None if typed.trim() == "pick" => dialog = Dialog::pick(workflow),
+                None => before = format!("'{}' is not a valid answer.\n", escape(typed.trim())),
+                Some(Chosen::View) => before = details(workflow) + "\n",
+                Some(Chosen::Decline) => dialog = Dialog::after_no(workflow),
+                Some(Chosen::StartFresh) if dialog.confirms_fresh() && !self.cmd.global.yes => {
                     let run = escape(workflow.named());
                     let again = format!("Archive {run} and start its plan again? [y/N] ");
                     let is_sure = is_yes(&self.typed(&again)?);
-                    return is_sure
-                        .then_some(Chosen::StartFresh)
-                        .ok_or_else(Error::declined);
+                    let chosen = is_sure.then_some(Chosen::StartFresh);
+                    return chosen.ok_or_else(Error::declined);
                 }
                 Some(chosen) => return Ok(chosen),
-            };
-            text = format!("{before}\n{}", first.text);
-        }
-    }
-
-    fn decline(&self) -> Result<Chosen> {
-        let mut dialog = Dialog::after_no(self.workflow());
-        let mut typed = self.typed(&dialog.text)?;
-        if typed.trim().eq_ignore_ascii_case("pick") {
-            dialog = Dialog::pick(self.workflow());
-            typed = self.typed(&dialog.text)?;
-            // Asked again until it is a phase that can begin.
-            while !typed.trim().is_empty() && dialog.understand(&typed).is_none() {
-                typed = self.typed(&dialog.text)?;
             }
+            text = before + &dialog.text;
         }
-        let chosen = dialog.understand(&typed);
-        chosen.ok_or_else(|| self.no_answer(typed.trim(), &dialog))
     }
 
     fn typed(&self, text: &str) -> Result<String> {
         let typed = self.cmd.prompt.words(&self.context.interrupt, text)?;
-        typed.ok_or_else(|| self.undecided(&self.first))
+        typed.ok_or_else(Error::declined)
     }
 
     /// The error if the user cannot be asked.
     fn undecided(&self, dialog: &Dialog) -> Error {
-        let run = self.workflow().named();
-        let wrong = match &*self.wrong() {
-            "" => String::new(),
-            why => format!(" and inconsistent: {why}"),
-        };
+        let (run, wrong) = (
+            self.status.run.workflow.named(),
+            self.wrong(" and inconsistent"),
+        );
         let what = format!("workflow {run} is open{wrong}; choose what to do with it");
-        self.with_options(refused("decision_needed", what), dialog)
+        self.refuse("decision_needed", what, dialog)
     }
 
-    /// The error if the answer is none of those that were offered.
-    fn no_answer(&self, given: &str, dialog: &Dialog) -> Error {
-        let what = match given {
-            "" => "no answer was given".to_owned(),
-            given => format!("'{given}' is not a valid answer"),
-        };
-        let options = dialog.options(self.workflow(), self.is_sound());
-        let keys: Vec<&str> = options.iter().map(|option| &*option.key).collect();
-        let keys = Sentence::text(format!("choose one of {}", keys.join(", ")));
-        let error = refused("no_answer", format!("{what}; nothing was changed"));
-        error.next(keys).with_options(options)
-    }
-
-    fn with_options(&self, error: Error, dialog: &Dialog) -> Error {
-        let options = dialog.options(self.workflow(), self.is_sound());
-        let mut error = error.next(listed(&options, LISTED_CHOICES));
-        let text = self.first.text.trim_end();
-        let question = if self.is_sound() { text } else { CORRUPTED };
+    /// The error that names the answers to a question.
+    fn refuse(&self, code: &'static str, what: String, dialog: &Dialog) -> Error {
+        let (workflow, is_sound) = (&self.status.run.workflow, self.status.is_valid());
+        let options = dialog.options(workflow, is_sound);
+        let mut error = refused(code, what).next(listed(&options, LISTED_CHOICES));
+        let text = Dialog::first(workflow).text;
+        let question = if is_sound { text.trim_end() } else { CORRUPTED };
         error.run_details().detail = Some(self.status.detail(question));
-        error.with_options(options).with_state(self.workflow())
+        error.with_options(options).with_state(workflow)
     }
 
-    fn is_sound(&self) -> bool {
-        self.status.seen.report.valid
-    }
-
-    /// Formats the first error of the run and the number of others; empty if there is none.
-    fn wrong(&self) -> String {
+    /// Formats the first error of the run after a word, and the number of others.
+    fn wrong(&self, word: &str) -> String {
         let errors = &self.status.seen.report.errors;
         let first = errors
             .first()
             .map(|first| one_of(in_words(first), errors.len()));
-        first.unwrap_or_default()
+        first.map_or(String::new(), |first| format!("{word}: {first}"))
     }
 
     /// Formats the state of the run and the first question.
-    fn shown(&self) -> String {
-        let (workflow, seen) = (self.workflow(), &self.status.seen);
+    fn shown(&self, question: &str) -> String {
+        let (workflow, seen) = (&self.status.run.workflow, &self.status.seen);
         let now_ms = self.context.now_ms;
         let beside = changed(seen, now_ms) + &remarks(seen);
-        let text = &self.first.text;
         let head = match workflow.profiles.first() {
             Some(Profile::Phases) => {
                 let run = escape(workflow.named());
@@ -215,14 +184,14 @@ impl Question<'_> {
                 let old = "This state is old: answer n to archive it and start fresh.\n";
                 let offer = if is_stale(workflow, now_ms) { old } else { "" };
                 return format!(
-                    "Detected interrupted workflow: {run} (started {started})\n{beside}{offer}{text}"
+                    "Detected interrupted workflow: {run} (started {started})\n{beside}{offer}{question}"
                 );
             }
             Some(Profile::Registry) => registry(workflow, now_ms),
             _ => summary(workflow, time::shown(self.cmd.prompt.may_ask)),
         };
         let gap = if beside.is_empty() { "" } else { "\n" };
-        format!("{head}{gap}{beside}\n{text}")
+        format!("{head}{gap}{beside}\n{question}")
     }
 }
 
@@ -376,11 +345,6 @@ fn content(conflict: &Conflict) -> String {
 impl Text for ResumeOutcome {
     fn write(&self, out: &mut Out<'_>) {
         let workflow = &self.status.run.workflow;
-        let seen = &self.status.seen;
-        if self.done.goes_on() && !self.was_shown {
-            out.talk.push_str(&changed(seen, out.context.now_ms));
-            out.talk.push_str(&findings(seen));
-        }
         for what in &self.recovered {
             talkln!(out, "recovered: {}", escape(what));
         }
@@ -410,7 +374,7 @@ impl Text for ResumeOutcome {
                 talkln!(out, "Completed: {completed}{nothing}");
             }
         }
-        outln!(out, "Next: {}", seen.next.words);
+        outln!(out, "Next: {}", self.status.seen.next.words);
     }
 }
 

@@ -75,9 +75,9 @@ pub struct Seen {
 }
 
 impl Status {
-    /// Whether there are no errors.
-    pub fn is_sound(&self) -> bool {
-        self.seen.report.valid && self.seen.conflicts.is_empty()
+    /// Whether the run has no errors.
+    pub fn is_valid(&self) -> bool {
+        self.seen.report.valid
     }
 
     /// Returns what a user would be shown and asked before the run is resumed.

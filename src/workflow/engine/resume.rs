@@ -48,9 +48,6 @@ pub struct ResumeOutcome {
     pub last_activity_at: TimeText,
     #[serde(flatten)]
     pub status: Status,
-    /// Findings and changed files were shown already with a question.
-    #[serde(skip)]
-    pub was_shown: bool,
 }
 
 /// Checks that a run is open, and that no file of it has a conflict.
@@ -106,7 +103,6 @@ pub fn resume(
         recovered,
         last_activity_at,
         status,
-        was_shown: false,
     };
     Ok((outcome, warnings))
 }
