@@ -464,10 +464,9 @@ impl Text for RewindOutcome {
         let would = if self.dry_run { "would go" } else { "went" };
         let to = escape(&self.to);
         if let Some(files) = &self.files {
-            let written = files.plan.write.len() + files.plan.chmod.len();
-            let deleted = files.plan.delete.len();
-            let undo = files.safety.as_ref();
-            let undo = undo.map_or("", |_| "; 'checkpoint undo' takes this back");
+            let (plan, undo) = (&files.plan, "; 'checkpoint undo' takes this back");
+            let (written, deleted) = (plan.write.len() + plan.chmod.len(), plan.delete.len());
+            let undo = files.safety.as_ref().map_or("", |_| undo);
             outln!(
                 out,
                 "The files {would} back to before {to} ({written} written, {deleted} deleted){undo}."

@@ -103,21 +103,15 @@ pub fn is_sound(status: &Status) -> bool {
 
 /// Lists findings, possible repairs and files that could not be imported.
 pub fn remarks(seen: &Seen) -> String {
-    let errors = seen
-        .report
-        .errors
-        .iter()
-        .map(|one| format!("wrong: {}\n", in_words(one)));
-    let remarks = seen
-        .report
-        .remarks
-        .iter()
-        .map(|one| format!("note: {}\n", in_words(one)));
-    let repairs = seen
-        .repairs
-        .iter()
-        .map(|what| format!("to recover: {}\n", escape_line(what)));
-    conflicts(&seen.conflicts) + &errors.chain(remarks).chain(repairs).collect::<String>()
+    let (report, mut text) = (&seen.report, conflicts(&seen.conflicts));
+    let errors = report.errors.iter().map(|one| ("wrong", in_words(one)));
+    let notes = report.remarks.iter().map(|one| ("note", in_words(one)));
+    let repair = |what: &String| ("to recover", escape_line(what));
+    let repairs = seen.repairs.iter().map(repair);
+    for (word, what) in errors.chain(notes).chain(repairs) {
+        text += &format!("{word}: {what}\n");
+    }
+    text
 }
 
 /// Lists files that could not be imported.
@@ -143,73 +137,49 @@ pub fn summary(workflow: &Workflow, time: fn(i64) -> String) -> String {
         let why = cut.map(|cut| format!(" ({})", escape(&cut.reason)));
         text += &format!("Status: {}{}\n", workflow.word(), why.unwrap_or_default());
     }
-    let line = |mark, phase: &Phase, more: String| {
-        let number = workflow.number_of(&phase.id).unwrap_or_default();
-        format!("  {mark} Phase {number}: {}{more}\n", escape(&phase.name))
-    };
-    let number = |phases: &[String]| count(phases.len(), "phase", "phases");
-    let completed = workflow.completed();
-    let completed = completed.map(|phase| line("✓", phase, completion(phase, time)));
-    let completed: Vec<String> = completed.collect();
-    text += &format!(
-        "\nCompleted ({}):\n{}",
-        number(&completed),
-        completed.concat()
-    );
-    let running = workflow
-        .running()
-        .map(|phase| line("→", phase, progress(phase)));
-    let running: String = running.collect();
-    if !running.is_empty() {
-        text += &format!("\nIn progress:\n{running}");
-    }
-    let remaining = workflow
-        .remaining()
-        .map(|phase| line("·", phase, String::new()));
-    let skipped = workflow
-        .skipped()
-        .map(|phase| line("-", phase, String::new()));
-    for (title, phases) in [
-        ("Remaining", remaining.collect()),
-        ("Skipped", skipped.collect::<Vec<_>>()),
-    ] {
-        if !phases.is_empty() {
-            text += &format!("\n{title} ({}):\n{}", number(&phases), phases.concat());
+    let groups: [(&str, Vec<&Phase>); 4] = [
+        ("Completed", workflow.completed().collect()),
+        ("In progress", workflow.running().collect()),
+        ("Remaining", workflow.remaining().collect()),
+        ("Skipped", workflow.skipped().collect()),
+    ];
+    for (title, phases) in groups {
+        if !phases.is_empty() || title == "Completed" {
+            let number = format!(" ({})", count(phases.len(), "phase", "phases"));
+            let number = if title == "In progress" { "" } else { &number };
+            let lines = phases.iter().map(|phase| line(workflow, phase, time));
+            text += &format!("\n{title}{number}:\n{}", lines.collect::<String>());
         }
     }
     text + &task_count(&workflow.tasks)
 }
 
-/// Formats when a phase was completed, and its commit.
-fn completion(phase: &Phase, time: fn(i64) -> String) -> String {
-    let at = phase
-        .completed_ms
-        .and_then(|at| Some(time(at).get(11..16)?.to_owned()));
-    let sha = phase
-        .commit_sha
-        .as_ref()
-        .map(|sha| format!("sha: {}", escape(sha)));
-    let more: Vec<String> = at.into_iter().chain(sha).collect();
-    if more.is_empty() {
-        String::new()
-    } else {
-        format!(" ({})", more.join(", "))
-    }
-}
-
-/// Formats how far a phase is.
-fn progress(phase: &Phase) -> String {
-    let mut text = match phase.status {
-        PhaseStatus::AwaitingApproval => " (awaiting approval)",
-        PhaseStatus::Failed => " (failed)",
-        _ => "",
-    }
-    .to_owned();
-    for (word, more) in [("Error", &phase.last_error), ("Progress", &phase.progress)] {
-        text.extend(
-            more.iter()
-                .map(|more| format!("\n    {word}: {}", escape(more))),
-        );
+/// Formats a phase: when it was completed, or how far it is.
+fn line(workflow: &Workflow, phase: &Phase, time: fn(i64) -> String) -> String {
+    let at = phase.completed_ms.map(time);
+    let at = at.and_then(|time| Some(time.get(11..16)?.to_owned()));
+    let sha = phase.commit_sha.as_ref();
+    let sha = sha.map(|sha| format!("sha: {}", escape(sha)));
+    let completion = at.into_iter().chain(sha).collect::<Vec<_>>().join(", ");
+    let (mark, more) = match phase.status {
+        PhaseStatus::Complete => ("✓", &*completion),
+        PhaseStatus::Skipped => ("-", ""),
+        PhaseStatus::Pending => ("·", ""),
+        PhaseStatus::InProgress => ("→", ""),
+        PhaseStatus::AwaitingApproval => ("→", "awaiting approval"),
+        PhaseStatus::Failed => ("→", "failed"),
+    };
+    let more = Some(more).filter(|more| !more.is_empty());
+    let more = more.map_or(String::new(), |more| format!(" ({more})"));
+    let (number, name) = (workflow.number_of(&phase.id), escape(&phase.name));
+    let mut text = format!(
+        "  {mark} Phase {}: {name}{more}\n",
+        number.unwrap_or_default()
+    );
+    for (word, note) in [("Error", &phase.last_error), ("Progress", &phase.progress)] {
+        if let Some(note) = note.as_ref().filter(|_| mark == "→") {
+            text += &format!("    {word}: {}\n", escape(note));
+        }
     }
     text
 }
@@ -219,11 +189,8 @@ fn task_count(tasks: &[Task]) -> String {
         return String::new();
     }
     let number = |status| tasks.iter().filter(|task| task.status == status).count();
-    let mut text = format!(
-        "\nTasks: {} of {} complete",
-        number(TaskStatus::Complete),
-        tasks.len()
-    );
+    let (done, all) = (number(TaskStatus::Complete), tasks.len());
+    let mut text = format!("\nTasks: {done} of {all} complete");
     for status in [TaskStatus::Running, TaskStatus::Failed, TaskStatus::Blocked] {
         match number(status) {
             0 => {}
@@ -250,11 +217,8 @@ pub fn place(workflow: &Workflow) -> String {
 
 /// Formats `5 files changed since write-source began (a1b2c3d4, 12 minutes ago)`, and the paths.
 pub fn changed(seen: &Seen, now_ms: i64) -> String {
-    let Some(drift) = seen
-        .drift
-        .as_ref()
-        .filter(|drift| !drift.changes.is_empty())
-    else {
+    let drift = seen.drift.as_ref();
+    let Some(drift) = drift.filter(|drift| !drift.changes.is_empty()) else {
         return String::new();
     };
     let number = drift.changes.len();
@@ -266,12 +230,7 @@ pub fn changed(seen: &Seen, now_ms: i64) -> String {
         ago(drift.begun_at.ms(), now_ms)
     );
     for one in drift.changes.iter().take(LISTED_CHANGES) {
-        let mark = match one.change {
-            "added" => "+",
-            "deleted" => "-",
-            _ => "~",
-        };
-        text += &format!("  {mark} {}\n", escape_line(&one.path.path));
+        text += &format!("  {} {}\n", one.change, escape_line(&one.path.path));
     }
     if number > LISTED_CHANGES {
         text += &format!("  and {} more\n", number - LISTED_CHANGES);
@@ -298,33 +257,33 @@ impl Text for Listed {
             talkln!(out, "damaged: {}: {}", lost.id, escape_line(&lost.why));
         }
         out.talk.push_str(&conflicts(&self.conflicts));
-        if self.runs.is_empty() && self.lost.is_empty() {
-            match self.archived {
+        if self.runs.is_empty() {
+            return match self.archived {
                 0 => talkln!(out, "no workflow is known here"),
                 archived => talkln!(
                     out,
                     "no workflow is open here; 'checkpoint workflow list --all' shows {archived} archived"
                 ),
-            }
-            return;
+            };
         }
         let (time, zone) = time_and_zone(out);
         let row = |run: &Run| {
             let workflow = &run.workflow;
             let named = run.archived_as.as_deref().unwrap_or(workflow.named());
+            let (done, all) = (workflow.completed().count(), workflow.phases.len());
             let archived = if run.is_live() { "" } else { ", archived" };
             [
                 escape(named),
                 format!("{}{archived}", workflow.word()),
-                format!("{}/{}", workflow.completed().count(), workflow.phases.len()),
+                format!("{done}/{all}"),
                 time(workflow.updated_ms),
                 escape(&workflow.description),
             ]
         };
         let updated = format!("updated{zone}");
         let titles = ["workflow", "status", "done", &updated, "description"];
-        out.result
-            .push_str(&table(titles, self.runs.iter().map(row)));
+        let rows = self.runs.iter().map(row);
+        out.result.push_str(&table(titles, rows));
     }
 }
 

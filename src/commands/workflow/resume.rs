@@ -25,6 +25,9 @@ use crate::workflow::words::{listed, refused};
 /// Maximum number of choices in a hint.
 const LISTED_CHOICES: usize = 5;
 const CORRUPTED: &str = "State appears corrupted. Start fresh? [y/N]";
+/// The answers to a question about a file.
+const YES: &[(&str, Take)] = &[("y,yes", Take::None)];
+const RECOVER_OR_FRESH: &[(&str, Take)] = &[("recover", Take::State), ("fresh", Take::None)];
 
 /// Repair a run after an interruption, or settle an unreadable state file
 #[derive(Clone, Debug, clap::Args)]
@@ -33,7 +36,12 @@ pub struct RecoverArgs {
     #[arg(value_name = "WORKFLOW|PATH")]
     pub what: Option<String>,
     /// Side that counts: state or none; what it replaces is kept aside
-    #[arg(long, value_name = "SIDE", conflicts_with = "dry_run")]
+    #[arg(
+        long,
+        value_name = "SIDE",
+        requires = "what",
+        conflicts_with = "dry_run"
+    )]
     pub take: Option<Take>,
     /// Only show what would be done
     #[arg(short = 'n', long)]
@@ -166,10 +174,10 @@ impl Question<'_> {
     /// Formats the first error of the run after a word, and the number of others.
     fn wrong(&self, word: &str) -> String {
         let errors = &self.status.seen.report.errors;
-        let first = errors
-            .first()
-            .map(|first| one_of(in_words(first), errors.len()));
-        first.map_or(String::new(), |first| format!("{word}: {first}"))
+        let first = errors.first().map(in_words);
+        first.map_or(String::new(), |first| {
+            format!("{word}: {}", one_of(first, errors.len()))
+        })
     }
 
     /// Formats the state of the run and the first question.
@@ -210,9 +218,8 @@ fn registry(workflow: &Workflow, now_ms: i64) -> String {
     let mut phases = workflow.phases.iter();
     let last = phases.rposition(|phase| phase.status == PhaseStatus::Complete);
     let last = last.map_or("No phase".to_owned(), |at| format!("Phase {}", at + 1));
-    let next = workflow
-        .next()
-        .and_then(|next| workflow.number_of(&next.id));
+    let next = workflow.next();
+    let next = next.and_then(|next| workflow.number_of(&next.id));
     let next = next.map_or("the end".to_owned(), |number| format!("Phase {number}"));
     let title = match &*workflow.description {
         "" => workflow.named(),
@@ -274,16 +281,11 @@ pub fn recover(
     match (args.take, conflict) {
         (Some(take), conflict) => {
             let path = conflict.map(|conflict| conflict.path).or(args.what.clone());
-            let path = path.ok_or_else(|| Error::usage("--take needs the path of a file"))?;
-            repair_run::resolve_conflict(context, &path, take)
+            repair_run::resolve_conflict(context, &path.unwrap_or_default(), take)
         }
         (None, Some(conflict)) => settle(context, cmd, &conflict, args.dry_run),
         (None, None) => {
-            let run = args.what.clone();
-            let options = StepOptions {
-                run,
-                ..StepOptions::default()
-            };
+            let options = named.map(StepOptions::of_run).unwrap_or_default();
             repair_run::repair(context, &options, args.dry_run)
         }
     }
@@ -296,7 +298,6 @@ fn settle(
     conflict: &Conflict,
     dry_run: bool,
 ) -> Result<Recovered> {
-    const YES: &[(&str, Take)] = &[("y,yes", Take::None)];
     let (ask, answers) = match profile_of_path(&conflict.path) {
         Some(Profile::Phases) => (CORRUPTED, YES),
         Some(Profile::Registry) => (
@@ -305,25 +306,16 @@ fn settle(
         ),
         _ => (
             "Attempt manual recovery or start fresh? (recover/fresh)",
-            &[
-                ("recover,manual,manual recovery", Take::State),
-                ("fresh,start fresh", Take::None),
-            ][..],
+            RECOVER_OR_FRESH,
         ),
     };
     let shown = format!("{}{ask} ", content(conflict));
-    let typed = if dry_run {
-        None
-    } else {
-        cmd.prompt.words(&context.interrupt, &shown)?
-    };
-    let Some(typed) = typed else {
+    if dry_run || !cmd.prompt.may_ask {
         cmd.printer.talk(&format!("{}\n", shown.trim_end()));
-        let run = conflict.run.as_deref();
-        let status = run.map(|id| report::status(context, Some(id), View::Check));
-        let status = status.transpose()?;
-        return Err(conflict.problem(status.as_ref().map(|(status, _)| &status.run.workflow)));
-    };
+        return Err(conflict.problem(None));
+    }
+    let typed = cmd.prompt.words(&context.interrupt, &shown)?;
+    let typed = typed.unwrap_or_default();
     let word = typed.trim().to_ascii_lowercase();
     let mut answers = answers.iter();
     let chosen = answers.find(|(words, _)| words.split(',').any(|one| one == word));
@@ -364,14 +356,10 @@ impl Text for ResumeOutcome {
                 talkln!(out, "Resuming workflow {named}{from}");
                 let last = rfc3339_seconds(self.last_activity_at.ms());
                 talkln!(out, "Last activity: {last}");
-                let completed = workflow.completed().map(|phase| escape(&phase.id));
-                let completed = completed.collect::<Vec<_>>().join(", ");
-                let nothing = if completed.is_empty() {
-                    "nothing yet"
-                } else {
-                    ""
-                };
-                talkln!(out, "Completed: {completed}{nothing}");
+                let ids = workflow.completed().map(|phase| escape(&phase.id));
+                let ids = ids.collect::<Vec<_>>().join(", ");
+                let ids = if ids.is_empty() { "nothing yet" } else { &ids };
+                talkln!(out, "Completed: {ids}");
             }
         }
         outln!(out, "Next: {}", self.status.seen.next.words);
@@ -402,14 +390,11 @@ impl Text for RecoverOutcome {
         } else if self.recovered.is_empty() {
             outln!(out, "Nothing to recover in {id}.");
         }
-        let mut lines = self
-            .recovered
-            .iter()
-            .map(|what| format!("  {}\n", escape(what)))
-            .peekable();
-        if lines.peek().is_some() {
+        if !self.recovered.is_empty() {
             outln!(out, "In {id} this {word} repaired:");
         }
-        out.result.extend(lines);
+        for what in &self.recovered {
+            outln!(out, "  {}", escape(what));
+        }
     }
 }
