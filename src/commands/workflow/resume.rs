@@ -185,7 +185,7 @@ impl Question<'_> {
         let (workflow, seen) = (&self.status.run.workflow, &self.status.seen);
         let now_ms = self.context.now_ms;
         let beside = changed(seen, now_ms) + &remarks(seen);
-        let head = match workflow.profiles.first() {
+        let head = match workflow.profile {
             Some(Profile::Phases) => {
                 let run = escape(workflow.named());
                 let started = rfc3339_seconds(workflow.created_ms);
@@ -348,7 +348,7 @@ impl Text for ResumeOutcome {
                 talkln!(out, "Started {}; the old run was archived", workflow.id);
             }
             Chosen::Resume | Chosen::Pick(_) | Chosen::Decline => {
-                let is_phases = workflow.profiles.first() == Some(&Profile::Phases);
+                let is_phases = workflow.profile == Some(Profile::Phases);
                 let next = workflow.next();
                 let next = next.map(|next| if is_phases { &next.id } else { &next.name });
                 let from = next.map(|next| format!(" from {} phase", escape(next)));
