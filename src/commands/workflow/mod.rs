@@ -23,7 +23,6 @@ use crate::workflow::engine::rewind::{self, RewindOptions, RewindOutcome};
 use crate::workflow::engine::transact::{check_expected, step};
 use crate::workflow::engine::work::{StepOptions, StepOutcome};
 use crate::workflow::rules::change::{Change, Given};
-use crate::workflow::rules::phase::Task;
 use crate::workflow::rules::status::PhaseStatus;
 use crate::workflow::words::phase_command;
 
@@ -216,24 +215,22 @@ pub enum TaskCommand {
     List,
 }
 
-/// Properties of all commands of runs.
-const TRAITS: Properties = Properties {
-    left_by_a_signal: Some("'checkpoint workflow status' shows what was recorded"),
-    ..Properties::LONG
-};
+/// Returns the properties of a command of runs.
+fn of_runs(name: &'static str, has_dry_run: bool) -> Properties {
+    Properties {
+        name: Some(name),
+        has_dry_run,
+        left_by_a_signal: Some("'checkpoint workflow status' shows what was recorded"),
+        ..Properties::LONG
+    }
+}
 
 impl RunCommand for WorkflowArgs {
     fn properties(&self) -> Properties {
-        use WorkflowCommand as Of;
-        let has_dry_run = matches!(
-            self.command,
-            Of::Rewind(_) | Of::Recover(_) | Of::Cleanup(_)
-        );
-        Properties {
-            name: Some(self.command.into_str()),
-            has_dry_run,
-            ..TRAITS
-        }
+        use WorkflowCommand::{Cleanup, Recover, Rewind};
+        let command = &self.command;
+        let has_dry_run = matches!(command, Rewind(_) | Recover(_) | Cleanup(_));
+        of_runs(command.into_str(), has_dry_run)
     }
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
@@ -297,10 +294,7 @@ impl Command for PhaseArgs {
     type Answer = StepOutcome;
 
     fn properties(&self) -> Properties {
-        Properties {
-            name: Some(self.command.into_str()),
-            ..TRAITS
-        }
+        of_runs(self.command.into_str(), false)
     }
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<Done<StepOutcome>> {
@@ -330,10 +324,7 @@ impl Command for TaskArgs {
     type Answer = Either<StepOutcome, Status>;
 
     fn properties(&self) -> Properties {
-        Properties {
-            name: Some(self.command.into_str()),
-            ..TRAITS
-        }
+        of_runs(self.command.into_str(), false)
     }
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<Done<Self::Answer>> {
@@ -351,12 +342,8 @@ impl Command for TaskArgs {
                 phase,
                 output,
             } => {
-                given.task = Task {
-                    name,
-                    phase,
-                    output,
-                    ..Task::default()
-                };
+                (given.task.name, given.task.phase) = (name, phase);
+                given.task.output = output;
                 ("add", task, None)
             }
             TaskCommand::Start { task, agent } => {

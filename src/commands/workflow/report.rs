@@ -98,7 +98,7 @@ fn tasks(tasks: &[Task], out: &mut Out<'_>) {
 
 /// Whether neither the run nor a state file has errors.
 pub fn is_sound(status: &Status) -> bool {
-    status.is_valid() && status.seen.conflicts.is_empty()
+    status.seen.report.valid && status.seen.conflicts.is_empty()
 }
 
 /// Lists findings, possible repairs and files that could not be imported.

@@ -75,11 +75,6 @@ pub struct Seen {
 }
 
 impl Status {
-    /// Whether the run has no errors.
-    pub fn is_valid(&self) -> bool {
-        self.seen.report.valid
-    }
-
     /// Returns what a user would be shown and asked before the run is resumed.
     pub fn detail(&self, question: &str) -> Value {
         let mut detail = serde_json::to_value(&self.seen).unwrap_or_default();
