@@ -236,10 +236,8 @@ impl RunCommand for WorkflowArgs {
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
         use WorkflowCommand as Of;
         let status = |run: Option<String>, view| {
-            let found = report::status(context, &cmd.printer.place, run.as_deref(), view)?;
-            let is_damaged = view == View::Check && !report::is_sound(&found.0);
-            let done = Done::from(found).exit_if(is_damaged, exit_code::DAMAGED);
-            Ok::<u8, Error>(cmd.print(context, &done))
+            let status = report::status(context, cmd, run.as_deref(), view)?;
+            Ok::<u8, Error>(cmd.print(context, &status))
         };
         Ok(match self.command {
             Of::Init(options) => {
@@ -331,10 +329,10 @@ impl Command for TaskArgs {
         let mut given = Given::default();
         let (verb, task, note) = match self.command {
             TaskCommand::List => {
-                let (place, run) = (&cmd.printer.place, self.step.run.as_deref());
-                let (status, warnings) = report::status(context, place, run, View::Tasks)?;
-                check_expected(&self.step, &status.run)?;
-                return Ok(Done::new(Either::Second(status), warnings));
+                let run = self.step.run.as_deref();
+                let status = report::status(context, cmd, run, View::Tasks)?;
+                check_expected(&self.step, &status.answer.run)?;
+                return Ok(status.map(Either::Second));
             }
             TaskCommand::Add {
                 task,

@@ -36,12 +36,8 @@ pub struct RecoverArgs {
     #[arg(value_name = "WORKFLOW|PATH")]
     pub what: Option<String>,
     /// Side that counts: state or none; what it replaces is kept aside
-    #[arg(
-        long,
-        value_name = "SIDE",
-        requires = "what",
-        conflicts_with = "dry_run"
-    )]
+    #[arg(long, value_name = "SIDE", requires = "what")]
+    #[arg(conflicts_with = "dry_run")]
     pub take: Option<Take>,
     /// Only show what would be done
     #[arg(short = 'n', long)]
