@@ -104,15 +104,18 @@ fn is_sound(status: &Status) -> bool {
 
 /// Lists findings, possible repairs and files that could not be imported.
 pub fn remarks(seen: &Seen) -> String {
-    let (report, mut text) = (&seen.report, conflicts(&seen.conflicts));
-    let errors = report.errors.iter().map(|one| ("wrong", in_words(one)));
-    let notes = report.remarks.iter().map(|one| ("note", in_words(one)));
-    let repair = |what: &String| ("to recover", escape_line(what));
-    let repairs = seen.repairs.iter().map(repair);
-    for (word, what) in errors.chain(notes).chain(repairs) {
-        text += &format!("{word}: {what}\n");
-    }
-    text
+    let repair = |what: &String| format!("to recover: {}\n", escape_line(what));
+    let repairs: String = seen.repairs.iter().map(repair).collect();
+    conflicts(&seen.conflicts) + &findings(seen) + &repairs
+}
+
+pub fn findings(seen: &Seen) -> String {
+    let (errors, notes) = (&seen.report.errors, &seen.report.remarks);
+    let errors = errors.iter().map(|one| ("wrong", one));
+    let found = errors.chain(notes.iter().map(|one| ("note", one)));
+    found
+        .map(|(word, one)| format!("{word}: {}\n", in_words(one)))
+        .collect()
 }
 
 /// Lists files that could not be imported.
