@@ -51,25 +51,6 @@ impl Execution {
     }
 }
 
-impl TaskEntry {
-    fn adopt(&self, present: &Self, task: &mut Task) {
-        task.status = self.status;
-        task.is_next_counted &= task.status == TaskStatus::Pending;
-        task.attempts = self.attempts.unwrap_or(task.attempts);
-        if self.started_at != present.started_at {
-            task.started_ms = self.started_at.map(|time| time.0);
-        }
-        if self.completed_at != present.completed_at {
-            task.completed_ms = self.completed_at.map(|time| time.0);
-        }
-        task.name.clone_from(&self.name);
-        task.phase.clone_from(&self.phase);
-        task.output.clone_from(&self.output);
-        task.agent.clone_from(&self.agent);
-        task.note.clone_from(&self.note);
-    }
-}
-
 impl Format for Execution {
     const SPELLING: Spelling = Spelling {
         aliases: &[
@@ -88,12 +69,8 @@ impl Format for Execution {
                 task.insert("id".to_owned(), id.as_str().into());
             }
         }
-        *tasks = tasks
-            .as_object()
-            .into_iter()
-            .flat_map(Map::values)
-            .cloned()
-            .collect();
+        let list = tasks.as_object().into_iter().flat_map(Map::values);
+        *tasks = list.cloned().collect();
     }
 
     fn checked(self, _: &Value, _: &Workflow, _: &str) -> Result<Self, Finding> {
@@ -123,13 +100,27 @@ impl Format for Execution {
         }
     }
 
+    /// A task list alone makes no run.
+    fn begin(self, _: &Value, _: &str) -> Workflow {
+        Workflow::default()
+    }
+
     fn adopt(&self, present: &Self, run: &mut Workflow, _: &str) -> Result<(), Finding> {
         let none = TaskEntry::default();
+        let time = |edited: Option<Time>, present, known| match edited {
+            same if same == present => known,
+            other => other.map(|time| time.0),
+        };
         let task = |entry: &TaskEntry| {
-            let known = run.task(&entry.id).cloned();
-            let mut task = known.unwrap_or_else(|| Task::new(&entry.id));
-            entry.adopt(present.task(&entry.id).unwrap_or(&none), &mut task);
-            task
+            let known = run.task(&entry.id).cloned().unwrap_or_default();
+            let present = present.task(&entry.id).unwrap_or(&none);
+            Task {
+                is_next_counted: known.is_next_counted && entry.status == TaskStatus::Pending,
+                attempts: entry.attempts.unwrap_or(known.attempts),
+                started_ms: time(entry.started_at, present.started_at, known.started_ms),
+                completed_ms: time(entry.completed_at, present.completed_at, known.completed_ms),
+                ..with_fields_of(entry)
+            }
         };
         run.tasks = self.tasks.iter().map(task).collect();
         Ok(())

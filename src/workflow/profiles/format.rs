@@ -34,6 +34,9 @@ pub trait Format: Serialize + DeserializeOwned {
     /// Describes a run. `was` is the document that is written over.
     fn of_run(run: &Workflow, was: Option<&Self>, root: &str) -> Self;
 
+    /// Makes a run with the plan of the format, or without phases.
+    fn begin(self, value: &Value, root: &str) -> Workflow;
+
     /// Moves the run by what differs from `present`, which describes it as it is.
     fn adopt(&self, present: &Self, run: &mut Workflow, root: &str) -> Result<(), Finding>;
 
@@ -86,13 +89,21 @@ pub fn taken<F: Format>(
     Ok(next)
 }
 
+/// Makes a run from a document.
+///
+/// # Errors
+/// The first error in the document.
+pub fn begun<F: Format>(value: &Value, root: &str) -> Result<Workflow, Finding> {
+    Ok(read::<F>(value, &Workflow::default(), root)?.begin(value, root))
+}
+
 /// # Errors
 /// The first value of a wrong type.
 pub fn parse<T: DeserializeOwned>(mut value: Value, spelling: Spelling) -> Result<T, Finding> {
     respell(&mut value, spelling);
     serde_path_to_error::deserialize(value).map_err(|error| {
         let place = error.path().to_string();
-        let place = if place == "." { "" } else { &place };
+        let place = place.trim_matches('.');
         let what = error.inner().to_string();
         let field = what.strip_prefix("missing field `");
         if let Some(field) = field.and_then(|rest| rest.split('`').next()) {
@@ -157,19 +168,16 @@ pub fn missing(place: &str, field: &str) -> Finding {
 
 /// # Errors
 /// One of the ids is there twice.
-pub fn check_ids<T: Ord + Display>(
+pub fn check_ids<T: Ord + Clone + Display>(
     place: &str,
     ids: impl Iterator<Item = T>,
 ) -> Result<(), Finding> {
     let mut seen = BTreeSet::new();
-    for (at, id) in ids.enumerate() {
-        if seen.contains(&id) {
-            let what = format!("'{id}' is listed twice");
-            return Err(Finding::new("duplicate_id", format!("{place}[{at}]"), what));
-        }
-        seen.insert(id);
-    }
-    Ok(())
+    let twice = ids.enumerate().find(|(_, id)| !seen.insert(id.clone()));
+    twice.map_or(Ok(()), |(at, id)| {
+        let what = format!("'{id}' is listed twice");
+        Err(Finding::new("duplicate_id", format!("{place}[{at}]"), what))
+    })
 }
 
 /// # Errors
@@ -203,8 +211,9 @@ pub fn unless_left_out<T: Default + PartialEq>(value: T, was: Option<&Option<T>>
 
 /// Gives a value the fields of another type by their names.
 pub fn with_fields_of<T: Serialize, U: DeserializeOwned + Default>(value: &T) -> U {
-    let fields = serde_json::to_value(value);
-    fields.and_then(serde_json::from_value).unwrap_or_default()
+    let mut fields = serde_json::to_value(value).unwrap_or_default();
+    remove_nulls(&mut fields);
+    serde_json::from_value(fields).unwrap_or_default()
 }
 
 /// Sorts a list as in a document; items that the document lacks go last in their old order.
@@ -257,9 +266,8 @@ impl<'de> Deserialize<'de> for Time {
 pub fn name<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
     let text = String::deserialize(from)?;
     if text.trim().is_empty() || text.contains(char::is_control) {
-        return Err(D::Error::custom(
-            "it is empty or has control characters in it",
-        ));
+        let what = "it is empty or has control characters in it";
+        return Err(D::Error::custom(what));
     }
     Ok(text)
 }

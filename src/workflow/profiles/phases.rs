@@ -10,7 +10,7 @@ use crate::workflow::profiles::adopt::{
     PhaseListing, PhaseProgress, RunProgress, adopt, is_output_of,
 };
 use crate::workflow::profiles::format::{
-    Format, Time, check_ids, check_run, known, name, new_run, project_of, read, sort_as_in,
+    Format, Time, check_ids, check_run, known, name, new_run, project_of, sort_as_in,
     unless_left_out, word,
 };
 use crate::workflow::rules::finding::Finding;
@@ -54,12 +54,11 @@ struct Approved {
 
 impl PhaseFile {
     /// Returns every phase that the document names.
-    fn names_mut(&mut self) -> impl Iterator<Item = &mut String> {
-        let approved = self.user_checkpoints.iter_mut().flatten();
-        let approved = approved.map(|entry| &mut entry.phase);
-        let completed = self.completed_phases.iter_mut();
-        let completed = completed.map(|entry| &mut entry.phase);
-        completed.chain([&mut self.current_phase]).chain(approved)
+    fn names(&self) -> impl Iterator<Item = &String> {
+        let completed = self.completed_phases.iter().map(|entry| &entry.phase);
+        let approved = self.user_checkpoints.iter().flatten();
+        let approved = approved.map(|entry| &entry.phase);
+        completed.chain([&self.current_phase]).chain(approved)
     }
 
     fn completed(&self, id: &str) -> Option<&DonePhase> {
@@ -99,22 +98,19 @@ impl PhaseFile {
         let all_unplanned = run.phases.iter().all(|phase| phase.is_unplanned);
         let is_planned = |phase: &&Phase| all_unplanned || !phase.is_unplanned;
         let planned = run.phases.iter().filter(is_planned);
-        let mut ids: Vec<String> = planned.map(|phase| phase.id.clone()).collect();
-        let listed = self.completed_phases.iter().map(|entry| &entry.phase);
-        let approved = self.user_checkpoints.iter().flatten();
-        let approved = approved.map(|entry| &entry.phase);
-        for name in listed.chain([&self.current_phase]).chain(approved) {
-            if !ids.contains(name) {
-                ids.push(name.clone());
+        let mut ids: Vec<&String> = planned.map(|phase| &phase.id).collect();
+        for name in self.names() {
+            if !ids.contains(&name) {
+                ids.push(name);
             }
         }
         let phases = ids.into_iter().map(|id| PhaseProgress {
-            name: run.phase(&id).map(|phase| phase.name.clone()),
-            status: self.status_of(&id, run),
-            completed: self.completed(&id).map(|entry| entry.completed_at),
-            output: self.completed(&id).and_then(|entry| entry.output.clone()),
-            approved: self.approved(&id),
-            id,
+            id: id.clone(),
+            name: run.phase(id).map(|phase| phase.name.clone()),
+            status: self.status_of(id, run),
+            completed: self.completed(id).map(|entry| entry.completed_at),
+            output: self.completed(id).and_then(|entry| entry.output.clone()),
+            approved: self.approved(id),
             ..PhaseProgress::default()
         });
         let over = self.is_over(run).then_some(RunStatus::Complete);
@@ -135,11 +131,19 @@ impl Format for PhaseFile {
             status => status,
         };
         // The phases of the plan in any case.
-        for name in self.names_mut().filter(|name| run.phase(name).is_none()) {
-            let mut ids = run.phases.iter().map(|phase| &phase.id);
-            if let Some(known) = ids.find(|id| id.eq_ignore_ascii_case(name)) {
+        let respell = |name: &mut String| {
+            let mut known = run.phases.iter().map(|phase| &phase.id);
+            let known = known.find(|id| id.eq_ignore_ascii_case(name));
+            if let Some(known) = known.filter(|_| run.phase(name).is_none()) {
                 name.clone_from(known);
             }
+        };
+        respell(&mut self.current_phase);
+        for entry in &mut self.completed_phases {
+            respell(&mut entry.phase);
+        }
+        for entry in self.user_checkpoints.iter_mut().flatten() {
+            respell(&mut entry.phase);
         }
         let ids = self.completed_phases.iter().map(|entry| &entry.phase);
         check_ids("completed_phases", ids)?;
@@ -196,6 +200,19 @@ impl Format for PhaseFile {
         }
     }
 
+    /// A document that names one of the five phases has them all.
+    fn begin(self, _: &Value, root: &str) -> Workflow {
+        let ids = [self.workflow_id.clone(), run_id::word(&self.workflow_id)];
+        let is_usable = |id: &&String| run_id::is_legal(id) && !run_id::is_empty_word(id);
+        let id = ids.iter().find(is_usable).map(String::as_str);
+        let mut run = new_run(id, "develop", project_of(root), self.started_at);
+        let mut names = self.names().map(|name| name.to_ascii_uppercase());
+        if names.any(|name| DOTAGENT.contains(&&*name)) {
+            run.phases = plan::preset("dotagent").unwrap_or_default();
+        }
+        run
+    }
+
     fn adopt(&self, present: &Self, run: &mut Workflow, _: &str) -> Result<(), Finding> {
         if run.documents.contains_key(PHASE_FILE) {
             check_run("workflow_id", &self.workflow_id, &present.workflow_id)?;
@@ -227,26 +244,6 @@ fn completed(run: &Workflow, was: Option<&PhaseFile>, phase: &Phase) -> DonePhas
     }
 }
 
-/// Makes a run, with the five phases if the document names one of them, else with none.
-///
-/// # Errors
-/// The first error in the document.
-pub fn begin(value: &Value, root: &str) -> Result<Workflow, Finding> {
-    let mut document: PhaseFile = read(value, &Workflow::default(), root)?;
-    let ids = [
-        document.workflow_id.clone(),
-        run_id::word(&document.workflow_id),
-    ];
-    let is_usable = |id: &&String| run_id::is_legal(id) && !run_id::is_empty_word(id);
-    let id = ids.iter().find(is_usable).map(String::as_str);
-    let mut run = new_run(id, "develop", project_of(root), document.started_at);
-    let mut names = document.names_mut().map(|name| name.to_ascii_uppercase());
-    if names.any(|name| DOTAGENT.contains(&name.as_str())) {
-        run.phases = plan::preset("dotagent").unwrap_or_default();
-    }
-    Ok(run)
-}
-
 /// Returns the current phase of the file if it has not begun, and the status in the file.
 pub fn named_unbegun(run: &Workflow) -> Option<(&Phase, &'static str)> {
     let document: PhaseFile = known(run, PHASE_FILE, "")?;
@@ -258,9 +255,7 @@ pub fn named_unbegun(run: &Workflow) -> Option<(&Phase, &'static str)> {
 pub fn known_names(run: &Workflow) -> Vec<&str> {
     let planned = run.phases.iter().filter(|phase| !phase.is_unplanned);
     let planned: Vec<&str> = planned.map(|phase| phase.id.as_str()).collect();
-    if planned.is_empty() {
-        DOTAGENT.to_vec()
-    } else {
-        planned
-    }
+    Some(planned)
+        .filter(|names| !names.is_empty())
+        .unwrap_or(DOTAGENT.to_vec())
 }

@@ -192,6 +192,11 @@ impl Format for Registry {
         }
     }
 
+    fn begin(self, _: &Value, root: &str) -> Workflow {
+        let (id, kind) = (&self.checkpoint_id, &self.workflow_type);
+        new_run(Some(id), kind, &self.project(root), self.created_at)
+    }
+
     fn adopt(&self, present: &Self, run: &mut Workflow, _: &str) -> Result<(), Finding> {
         if run.documents.contains_key(&path(run)) {
             check_run("checkpoint_id", &self.checkpoint_id, &present.checkpoint_id)?;
@@ -218,17 +223,6 @@ impl Format for Registry {
         value["last_error"] = self.last_error.clone();
         value
     }
-}
-
-/// Makes a run without phases.
-///
-/// # Errors
-/// The first error in the document.
-pub fn begin(value: &Value, root: &str) -> Result<Workflow, Finding> {
-    let document: Registry = read(value, &Workflow::default(), root)?;
-    let (id, kind) = (&document.checkpoint_id, &document.workflow_type);
-    let project = document.project(root);
-    Ok(new_run(Some(id), kind, &project, document.created_at))
 }
 
 /// Whether a path is that of an active run: in the folder itself,
