@@ -175,11 +175,8 @@ fn line(workflow: &Workflow, phase: &Phase, time: fn(i64) -> String) -> String {
     };
     let more = Some(more).filter(|more| !more.is_empty());
     let more = more.map_or(String::new(), |more| format!(" ({more})"));
-    let (number, name) = (workflow.number_of(&phase.id), escape(&phase.name));
-    let mut text = format!(
-        "  {mark} Phase {}: {name}{more}\n",
-        number.unwrap_or_default()
-    );
+    let number = workflow.number_of(&phase.id).unwrap_or_default();
+    let mut text = format!("  {mark} Phase {number}: {}{more}\n", escape(&phase.name));
     for (word, note) in [("Error", &phase.last_error), ("Progress", &phase.progress)] {
         if let Some(note) = note.as_ref().filter(|_| mark == "→") {
             text += &format!("    {word}: {}\n", escape(note));
@@ -246,7 +243,8 @@ pub fn changed(seen: &Seen, now_ms: i64) -> String {
 pub fn ago(time_ms: i64, now_ms: i64) -> String {
     let minutes = now_ms.saturating_sub(time_ms) / 60_000;
     let (number, one, many) = match minutes {
-        ..60 => (minutes, "minute", "minutes"),
+        ..1 => return "just now".to_owned(),
+        1..60 => (minutes, "minute", "minutes"),
         60..1440 => (minutes / 60, "hour", "hours"),
         _ => (minutes / 1440, "day", "days"),
     };
