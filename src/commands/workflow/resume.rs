@@ -25,6 +25,8 @@ use crate::workflow::words::{listed, refused};
 /// Maximum number of choices in a hint.
 const LISTED_CHOICES: usize = 5;
 const CORRUPTED: &str = "State appears corrupted. Start fresh? [y/N]";
+const DELETE: &str = "Delete the corrupted checkpoint? It is kept in the archive. [y/N]";
+const MENDING: &str = "Attempt manual recovery or start fresh? (recover/fresh)";
 /// The answers to a question about a file.
 const YES: &[(&str, Take)] = &[("y,yes", Take::None)];
 const RECOVER_OR_FRESH: &[(&str, Take)] = &[("recover", Take::State), ("fresh", Take::None)];
@@ -168,10 +170,8 @@ impl Question<'_> {
     /// Formats the first error of the run after a word, and the number of others.
     fn wrong(&self, word: &str) -> String {
         let errors = &self.status.seen.report.errors;
-        let first = errors.first().map(in_words);
-        first.map_or(String::new(), |first| {
-            format!("{word}: {}", one_of(first, errors.len()))
-        })
+        let shown = |first| format!("{word}: {}", one_of(in_words(first), errors.len()));
+        errors.first().map(shown).unwrap_or_default()
     }
 
     /// Formats the state of the run and the first question.
@@ -294,14 +294,8 @@ fn settle(
 ) -> Result<Recovered> {
     let (ask, answers) = match profile_of_path(&conflict.path) {
         Some(Profile::Phases) => (CORRUPTED, YES),
-        Some(Profile::Registry) => (
-            "Delete the corrupted checkpoint? It is kept in the archive. [y/N]",
-            YES,
-        ),
-        _ => (
-            "Attempt manual recovery or start fresh? (recover/fresh)",
-            RECOVER_OR_FRESH,
-        ),
+        Some(Profile::Registry) => (DELETE, YES),
+        _ => (MENDING, RECOVER_OR_FRESH),
     };
     let shown = format!("{}{ask} ", content(conflict));
     if dry_run || !cmd.prompt.may_ask {
