@@ -68,10 +68,8 @@ pub fn export(workflow: &Workflow, profile: Profile, root: &str) -> Vec<(String,
         Profile::Registry => vec![registry::path(workflow)],
     };
     let value = |path: &String| (Documents::at(path).write)(workflow, path, root);
-    paths
-        .into_iter()
-        .map(|path| (path.clone(), value(&path)))
-        .collect()
+    let values: Vec<Value> = paths.iter().map(value).collect();
+    paths.into_iter().zip(values).collect()
 }
 
 /// Makes a run from the document of another program; the caller ensures a free id.

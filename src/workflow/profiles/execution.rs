@@ -5,10 +5,10 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
 use crate::workflow::profiles::format::{
-    Format, Time, check_ids, name, or_default, unless_left_out, with_fields_of, word,
+    Format, Found, Time, check_ids, name, or_default, time_of, unless_left_out, with_fields_of,
+    word,
 };
 use crate::workflow::profiles::merge::Spelling;
-use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::phase::Task;
 use crate::workflow::rules::profile::PHASE_FILE;
 use crate::workflow::rules::status::TaskStatus;
@@ -35,11 +35,7 @@ struct TaskEntry {
     attempts: Option<u32>,
     started_at: Option<Time>,
     completed_at: Option<Time>,
-    #[serde(
-        default,
-        deserialize_with = "first_text",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, deserialize_with = "first_text")]
     output: Option<String>,
     agent: Option<String>,
     note: Option<String>,
@@ -73,7 +69,7 @@ impl Format for Execution {
         *tasks = list.cloned().collect();
     }
 
-    fn checked(self, _: &Value, _: &Workflow, _: &str) -> Result<Self, Finding> {
+    fn checked(self, _: &Value, _: &Workflow, _: &str) -> Found<Self> {
         check_ids("tasks", self.tasks.iter().map(|task| &task.id))?;
         Ok(self)
     }
@@ -105,20 +101,16 @@ impl Format for Execution {
         Workflow::default()
     }
 
-    fn adopt(&self, present: &Self, run: &mut Workflow, _: &str) -> Result<(), Finding> {
+    fn adopt(&self, present: &Self, run: &mut Workflow, _: &str) -> Found<()> {
         let none = TaskEntry::default();
-        let time = |edited: Option<Time>, present, known| match edited {
-            same if same == present => known,
-            other => other.map(|time| time.0),
-        };
         let task = |entry: &TaskEntry| {
             let known = run.task(&entry.id).cloned().unwrap_or_default();
             let present = present.task(&entry.id).unwrap_or(&none);
             Task {
                 is_next_counted: known.is_next_counted && entry.status == TaskStatus::Pending,
                 attempts: entry.attempts.unwrap_or(known.attempts),
-                started_ms: time(entry.started_at, present.started_at, known.started_ms),
-                completed_ms: time(entry.completed_at, present.completed_at, known.completed_ms),
+                started_ms: time_of(entry.started_at, present.started_at, known.started_ms),
+                completed_ms: time_of(entry.completed_at, present.completed_at, known.completed_ms),
                 ..with_fields_of(entry)
             }
         };

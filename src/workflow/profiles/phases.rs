@@ -7,13 +7,12 @@ use crate::model::path_pattern::has_marks;
 use crate::model::run_id;
 use crate::workflow::plan::{self, DOTAGENT};
 use crate::workflow::profiles::adopt::{
-    PhaseListing, PhaseProgress, RunProgress, adopt, is_output_of,
+    PhaseListing, PhaseProgress, Progress, adopt, is_output_of,
 };
 use crate::workflow::profiles::format::{
-    Format, Time, check_ids, check_run, known, name, new_run, project_of, sort_as_in,
+    Format, Found, Time, check_ids, check_run, known, name, new_run, project_of, sort_as_in,
     unless_left_out, word,
 };
-use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::phase::Phase;
 use crate::workflow::rules::profile::PHASE_FILE;
 use crate::workflow::rules::status::{PhaseStatus, RunStatus};
@@ -73,11 +72,10 @@ impl PhaseFile {
 
     /// Whether the run is complete: without a next phase, `complete` describes the current one.
     fn is_over(&self, run: &Workflow) -> bool {
-        let is_current = |last: &Phase| last.id == self.current_phase;
-        let is_end = run.phases.last().is_none_or(is_current);
-        let is_known_end = DOTAGENT[DOTAGENT.len() - 1] == self.current_phase;
-        let is_listed = self.completed(&self.current_phase).is_some();
-        self.phase_status == PhaseStatus::Complete && is_end && (is_known_end || is_listed)
+        let current = &self.current_phase;
+        self.phase_status == PhaseStatus::Complete
+            && run.phases.last().is_none_or(|last| last.id == *current)
+            && (DOTAGENT.last() == Some(&&**current) || self.completed(current).is_some())
     }
 
     /// Returns the status of a phase. `complete` describes the previous phase, while the current one
@@ -94,7 +92,7 @@ impl PhaseFile {
     }
 
     /// Returns the progress of the planned phases and of those that the document names.
-    fn progress(&self, run: &Workflow) -> RunProgress {
+    fn progress(&self, run: &Workflow) -> Progress {
         let all_unplanned = run.phases.iter().all(|phase| phase.is_unplanned);
         let is_planned = |phase: &&Phase| all_unplanned || !phase.is_unplanned;
         let planned = run.phases.iter().filter(is_planned);
@@ -114,7 +112,7 @@ impl PhaseFile {
             ..PhaseProgress::default()
         });
         let over = self.is_over(run).then_some(RunStatus::Complete);
-        RunProgress {
+        Progress {
             created: self.started_at,
             updated: self.last_updated,
             status: over.unwrap_or_default(),
@@ -124,7 +122,7 @@ impl PhaseFile {
 }
 
 impl Format for PhaseFile {
-    fn checked(mut self, _: &Value, run: &Workflow, _: &str) -> Result<Self, Finding> {
+    fn checked(mut self, _: &Value, run: &Workflow, _: &str) -> Found<Self> {
         self.phase_status = match self.phase_status {
             PhaseStatus::AwaitingApproval => PhaseStatus::InProgress,
             PhaseStatus::Skipped => PhaseStatus::Complete,
@@ -175,8 +173,9 @@ impl Format for PhaseFile {
         let mut approvals: Vec<Approved> = run.phases.iter().filter_map(approval).collect();
         approvals.sort_by_key(|entry| entry.approved_at.0);
         let known = was.and_then(|was| was.user_checkpoints.as_deref());
-        let is_same = |one: &Approved, known: &Approved| one.phase == known.phase;
-        sort_as_in(&mut approvals, known.unwrap_or_default(), is_same);
+        sort_as_in(&mut approvals, known.unwrap_or_default(), |one, known| {
+            one.phase == known.phase
+        });
         let completed = |phase: &Phase| completed(run, was, phase);
         Self {
             // An id that is not valid for a run stays in the document.
@@ -213,7 +212,7 @@ impl Format for PhaseFile {
         run
     }
 
-    fn adopt(&self, present: &Self, run: &mut Workflow, _: &str) -> Result<(), Finding> {
+    fn adopt(&self, present: &Self, run: &mut Workflow, _: &str) -> Found<()> {
         if run.documents.contains_key(PHASE_FILE) {
             check_run("workflow_id", &self.workflow_id, &present.workflow_id)?;
         }
@@ -255,7 +254,6 @@ pub fn named_unbegun(run: &Workflow) -> Option<(&Phase, &'static str)> {
 pub fn known_names(run: &Workflow) -> Vec<&str> {
     let planned = run.phases.iter().filter(|phase| !phase.is_unplanned);
     let planned: Vec<&str> = planned.map(|phase| phase.id.as_str()).collect();
-    Some(planned)
-        .filter(|names| !names.is_empty())
-        .unwrap_or(DOTAGENT.to_vec())
+    let planned = Some(planned).filter(|names| !names.is_empty());
+    planned.unwrap_or(DOTAGENT.to_vec())
 }

@@ -7,9 +7,9 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use crate::workflow::plan;
-use crate::workflow::profiles::adopt::{PhaseListing, PhaseProgress, RunProgress, adopt};
+use crate::workflow::profiles::adopt::{PhaseListing, PhaseProgress, Progress, adopt};
 use crate::workflow::profiles::format::{
-    Format, Time, missing, new_run, project_of, unless_left_out,
+    Format, Found, Time, missing, new_run, project_of, unless_left_out,
 };
 use crate::workflow::profiles::merge::{Spelling, is_nothing};
 use crate::workflow::rules::finding::Finding;
@@ -105,7 +105,7 @@ impl Pipeline {
         completed.map(|entry| entry.id.as_str()).collect()
     }
 
-    fn progress(&self) -> RunProgress {
+    fn progress(&self) -> Progress {
         let phases = self.entries().map(|(entry, place)| PhaseProgress {
             id: entry.id.clone(),
             name: Some(entry.name.clone()),
@@ -116,11 +116,11 @@ impl Pipeline {
             dependencies: entry.dependencies.clone(),
             ..PhaseProgress::default()
         });
-        RunProgress {
+        Progress {
             created: self.created_at,
             updated: self.updated_at,
             phases: phases.collect(),
-            ..RunProgress::default()
+            ..Progress::default()
         }
     }
 }
@@ -131,7 +131,7 @@ impl Format for Pipeline {
         keeps_keys: false,
     };
 
-    fn checked(mut self, _: &Value, _: &Workflow, root: &str) -> Result<Self, Finding> {
+    fn checked(mut self, _: &Value, _: &Workflow, root: &str) -> Found<Self> {
         let mut completed = self.completed_phases.iter();
         if let Some(at) = completed.position(|entry| entry.timestamp.is_none()) {
             return Err(missing(&format!("completed_phases[{at}]"), "timestamp"));
@@ -187,7 +187,7 @@ impl Format for Pipeline {
         new_run(id, "pipeline", project_of(root), self.created_at)
     }
 
-    fn adopt(&self, present: &Self, run: &mut Workflow, root: &str) -> Result<(), Finding> {
+    fn adopt(&self, present: &Self, run: &mut Workflow, root: &str) -> Found<()> {
         let listed = self.listed();
         let lost = present.listed().into_iter().find(|id| !listed.contains(id));
         let adopted = match lost {
@@ -204,9 +204,8 @@ impl Format for Pipeline {
         }
         adopted?;
         let (notes, context) = (&mut run.context, &self.context_summary);
-        if let Some(branch) = &context.branch {
-            notes.branch = Some(branch.clone()).filter(|branch| !branch.is_empty());
-        }
+        let branch = context.branch.clone().or(notes.branch.take());
+        notes.branch = branch.filter(|branch| !branch.is_empty());
         if let Some(decisions) = &context.key_decisions {
             notes.key_decisions.clone_from(decisions);
         }
@@ -238,6 +237,7 @@ fn entry(run: &Workflow, was: Option<&Pipeline>, phase: &Phase, place: PhasePlac
     let dependencies = phase.dependencies.iter().filter(is_listed);
     let time = here.and_then(|entry| entry.timestamp);
     let done_at = phase.completed_ms.map(Time).or(time);
+    let done_at = done_at.or(Some(Time(run.updated_ms)));
     let known_note = here.and_then(|entry| entry.progress_description.clone());
     let no_note = known_note.filter(String::is_empty);
     let note = phase.progress.clone().filter(|note| !note.is_empty());
@@ -246,9 +246,10 @@ fn entry(run: &Workflow, was: Option<&Pipeline>, phase: &Phase, place: PhasePlac
     PhaseEntry {
         id: phase.id.clone(),
         name: phase.name.clone(),
-        timestamp: match place {
-            PhasePlace::Completed => done_at.or(Some(Time(run.updated_ms))),
-            _ => time,
+        timestamp: if place == PhasePlace::Completed {
+            done_at
+        } else {
+            time
         },
         commit_sha: phase.commit_sha.clone().filter(|_| has_sha),
         progress_description: note.or(no_note).filter(|_| has_note),

@@ -321,15 +321,15 @@ impl Workflow {
             }
             _ => {}
         }
-        if verb == "start" && self.last_error == before.last_error.clone().map(Value::from) {
-            self.last_error = None;
+        let note = |note: &Option<String>| note.clone().map(Value::from);
+        match verb {
+            "start" if self.last_error == note(&before.last_error) => self.last_error = None,
+            "fail" => self.last_error = note(&change.note),
+            _ => {}
         }
         let phase = moved(&before, verb, *to, change, now_ms);
         if let Some(at) = self.phase_mut(&id) {
             *at = phase;
-        }
-        if verb == "fail" {
-            self.last_error = change.note.clone().map(Value::from);
         }
         if given.is_final {
             self.end(RunStatus::Failed, now_ms);
