@@ -5,12 +5,10 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::error::Result;
+use crate::model::difference::between;
 use crate::model::json::{ChangeJson, CheckpointRef, TimeText};
-use crate::model::restore_plan::{RestorePlan, RestoreScope};
 use crate::model::state::object_id::ObjectId;
-use crate::model::state::snapshot::Snapshot;
-use crate::ops::capture::pipeline::{CaptureOptions, CaptureOutcome, capture};
-use crate::ops::capture::sink::Sink;
+use crate::ops::browse::diff::diff_side::Side;
 use crate::ops::context::Context;
 use crate::ops::warning::Warning;
 use crate::store::repository::Store;
@@ -28,7 +26,6 @@ use crate::workflow::rules::observation::Observations;
 use crate::workflow::rules::recover;
 use crate::workflow::rules::validate::{self, ValidationReport};
 use crate::workflow::rules::workflow::Workflow;
-use crate::worktree::tree_handle::WorkTree;
 
 /// Maximum number of transitions read from a log.
 const LONGEST_LOG: usize = 100_000;
@@ -41,6 +38,20 @@ pub struct Status {
     pub run: Run,
     #[serde(flatten)]
     pub seen: Seen,
+    #[serde(skip)]
+    pub view: View,
+}
+
+/// Which part of a status is printed as text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum View {
+    #[default]
+    Whole,
+    Next,
+    /// The phases that may start side by side.
+    Ready,
+    Check,
+    Tasks,
 }
 
 /// What was seen of a run and its files.
@@ -74,14 +85,15 @@ impl Status {
 pub fn status(
     context: &Context,
     named: Option<&str>,
-    with_drift: bool,
+    view: View,
 ) -> Result<(Status, Vec<Warning>)> {
     let Imported { store, conflicts } = open_imported(context)?;
     let run = pick(&store, named, &conflicts)?;
-    let drift = with_drift.then(|| drift_of(context, &store, &run.workflow));
     let mut status = of_run(context, run)?;
-    status.seen.conflicts = conflicts;
-    status.seen.drift = drift.transpose()?.flatten();
+    if view == View::Whole {
+        status.seen.drift = drift_of(context, &store, &status.run.workflow);
+    }
+    (status.seen.conflicts, status.view) = (conflicts, view);
     Ok((status, context.pending_warnings.take()))
 }
 
@@ -90,16 +102,12 @@ pub fn status(
 /// # Errors
 /// The directory cannot be opened.
 pub fn of_state(context: &Context, workflow: Workflow) -> Result<Status> {
-    let tip = ObjectId::from_bytes([0; 20]);
-    let archived_as = None;
-    of_run(
-        context,
-        Run {
-            tip,
-            archived_as,
-            workflow,
-        },
-    )
+    let run = Run {
+        tip: ObjectId::from_bytes([0; 20]),
+        archived_as: None,
+        workflow,
+    };
+    of_run(context, run)
 }
 
 fn of_run(context: &Context, run: Run) -> Result<Status> {
@@ -122,7 +130,8 @@ fn of_run(context: &Context, run: Run) -> Result<Status> {
         conflicts: Vec::new(),
         drift: None,
     };
-    Ok(Status { run, seen })
+    let view = View::default();
+    Ok(Status { run, seen, view })
 }
 
 /// What changed since a phase began.
@@ -132,55 +141,33 @@ pub struct FileDrift {
     pub phase_id: String,
     pub checkpoint: CheckpointRef,
     pub begun_at: TimeText,
-    /// What was added, then what was changed, then what was deleted.
     pub changes: Vec<ChangeJson>,
 }
 
-/// Returns `None` if no phase is under way, its checkpoint is gone, or files cannot be captured.
-///
-/// # Errors
-/// The directory cannot be read.
-fn drift_of(context: &Context, store: &Store, workflow: &Workflow) -> Result<Option<FileDrift>> {
-    let begun = workflow
-        .running()
-        .find_map(|phase| Some((phase, ObjectId::from_hex(phase.before.as_ref()?)?)));
-    let Some((phase, id)) = begun.filter(|_| context.root.exists()) else {
-        return Ok(None);
-    };
-    let inventory = store.inventory()?;
-    let Some(checkpoint) = inventory.get(id) else {
-        return Ok(None);
-    };
-    let Ok(held) = store.snapshot(&checkpoint) else {
-        return Ok(None);
-    };
-    let worktree = WorkTree::open_root(&context.root)?;
-    let options = CaptureOptions::default();
-    let CaptureOutcome::Done(captured) =
-        capture(context, Some(store), &worktree, &options, Sink::HashOnly)?
-    else {
-        return Ok(None);
-    };
-    let present = Snapshot::from(&captured.listing);
-    let plan = RestorePlan::between(&held, &present, &RestoreScope::default(), &|_, _| true);
-    let (added, changed): (Vec<_>, Vec<_>) = plan
-        .write
-        .iter()
-        .partition(|(_, write)| write.before.is_none());
-    let changed = changed.into_iter().map(|(path, _)| path);
+/// Returns `None` if no phase is under way, its checkpoint is gone, or files cannot be read.
+fn drift_of(context: &Context, store: &Store, workflow: &Workflow) -> Option<FileDrift> {
+    let mut running = workflow.running();
+    let (phase, id) = running.find_map(|phase| Some((phase, phase.before.as_ref()?)))?;
+    let inventory = store.inventory().ok()?;
+    let checkpoint = inventory.get(ObjectId::from_hex(id)?)?;
+    let sides = Side::of_present(context, store, &checkpoint, &[]);
+    let ([before, present], _) = sides.ok()?;
+    let found = between(&before.snapshot, &present.snapshot, &[]).files;
+    let changes = found.iter().map(|pair| {
+        let change = match (&pair.before, &pair.after) {
+            (None, _) => "added",
+            (_, None) => "deleted",
+            _ => "modified",
+        };
+        ChangeJson::new(&pair.path, change)
+    });
     let begun_ms = phase.started_ms.unwrap_or(checkpoint.record.time_ms);
-    Ok(Some(FileDrift {
+    Some(FileDrift {
         phase_id: phase.id.clone(),
         checkpoint: CheckpointRef::new(&checkpoint),
         begun_at: TimeText::new(begun_ms),
-        changes: ChangeJson::all("added", added.into_iter().map(|(path, _)| path))
-            .chain(ChangeJson::all(
-                "modified",
-                changed.chain(plan.chmod.keys()),
-            ))
-            .chain(ChangeJson::all("deleted", plan.delete.keys()))
-            .collect(),
-    }))
+        changes: changes.collect(),
+    })
 }
 
 /// Opens the store, with all edits by hand imported.
@@ -221,20 +208,18 @@ pub struct Listed {
 
 /// # Errors
 /// The refs cannot be read.
-pub fn list(context: &Context, kind: Option<&str>, all: bool) -> Result<(Listed, Vec<Warning>)> {
+pub fn list(context: &Context, all: bool) -> Result<(Listed, Vec<Warning>)> {
     let Some(Imported { store, conflicts }) = sync::open_imported(context)? else {
         return Ok((Listed::default(), Vec::new()));
     };
-    let Runs { mut runs, lost } = if all {
+    let Runs { runs, lost } = if all {
         Runs::all(&store)?
     } else {
         Runs::live(&store)?
     };
-    runs.retain(|run| kind.is_none_or(|kind| run.workflow.kind == kind));
-    let archived = if runs.is_empty() {
-        Runs::all(&store)?.runs.len()
-    } else {
-        0
+    let archived = match runs.len() {
+        0 => Runs::all(&store)?.runs.len(),
+        _ => 0,
     };
     let listed = Listed {
         runs,
