@@ -55,7 +55,33 @@ pub trait Format: Serialize + DeserializeOwned {
 pub fn read<F: Format>(value: &Value, run: &Workflow, root: &str) -> Found<F> {
     let mut reshaped = value.clone();
     F::reshape(&mut reshaped);
-    parse::<F>(reshaped, F::SPELLING)?.checked(value, run, root)
+    let document = parse::<F>(reshaped, F::SPELLING)?;
+    match list_for_object(value, &document.to_json(), "") {
+        Some(place) => Err(Finding::new(
+            "bad_value",
+            place,
+            "it is a list, not an object",
+        )),
+        None => document.checked(value, run, root),
+    }
+}
+
+/// Returns the place of a list that was read as the fields of an object.
+fn list_for_object(value: &Value, read: &Value, place: &str) -> Option<String> {
+    match (value, read) {
+        (Value::Array(_), Value::Object(_)) => Some(place.to_owned()),
+        (Value::Object(fields), Value::Object(read)) => read.iter().find_map(|(key, read)| {
+            let dot = if place.is_empty() { "" } else { "." };
+            list_for_object(fields.get(key)?, read, &format!("{place}{dot}{key}"))
+        }),
+        (Value::Array(items), Value::Array(read)) => {
+            let mut pairs = items.iter().zip(read).enumerate();
+            pairs.find_map(|(at, (item, read))| {
+                list_for_object(item, read, &format!("{place}[{at}]"))
+            })
+        }
+        _ => None,
+    }
 }
 
 /// Reads the document of a run as last read or written.
@@ -106,6 +132,11 @@ pub fn parse<T: DeserializeOwned>(mut value: Value, spelling: Spelling) -> Found
         if let Some(field) = field.and_then(|rest| rest.split('`').next()) {
             return missing(place, field);
         }
+        let unknown = what.strip_prefix("unknown variant `");
+        if let Some(word) = unknown.and_then(|rest| rest.split('`').next()) {
+            let what = format!("'{word}' is none of the words known here");
+            return Finding::new("bad_value", place, what);
+        }
         let types = what.strip_prefix("invalid type: ");
         match types.and_then(|types| types.rsplit_once(", expected ")) {
             Some((found, wanted)) => {
@@ -119,7 +150,9 @@ pub fn parse<T: DeserializeOwned>(mut value: Value, spelling: Spelling) -> Found
 
 /// Returns the plain name of a type.
 fn in_words(name: &str) -> &str {
-    match name.trim_start_matches("a ") {
+    let name = name.trim_start_matches("a ");
+    match name.split(" `").next().unwrap_or(name) {
+        "number" | "integer" | "floating point" => "a number",
         "sequence" => "a list",
         "usize" | "u32" => "a whole number",
         "boolean" => "true or false",

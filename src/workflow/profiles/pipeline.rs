@@ -2,7 +2,6 @@
 
 use std::iter::repeat;
 
-use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
@@ -26,7 +25,7 @@ const DESCRIPTION_KEYS: &[&str] = &["task_description", "description", "task"];
 pub struct Pipeline {
     /// Append-only.
     completed_phases: Vec<PhaseEntry>,
-    #[serde(deserialize_with = "entry_or_nothing")]
+    #[serde(deserialize_with = "Option::deserialize")]
     current_phase: Option<PhaseEntry>,
     remaining_phases: Vec<PhaseEntry>,
     context_summary: ContextSummary,
@@ -130,6 +129,13 @@ impl Format for Pipeline {
         aliases: &[plan::DEPENDENCY_KEYS, DESCRIPTION_KEYS],
         keeps_keys: false,
     };
+
+    fn reshape(value: &mut Value) {
+        let current = value.get_mut("current_phase");
+        if let Some(current) = current.filter(|current| is_nothing(current)) {
+            *current = Value::Null;
+        }
+    }
 
     fn checked(mut self, _: &Value, _: &Workflow, root: &str) -> Found<Self> {
         let mut completed = self.completed_phases.iter();
@@ -256,12 +262,6 @@ fn entry(run: &Workflow, was: Option<&Pipeline>, phase: &Phase, place: PhasePlac
         dependencies: has_dependencies.then(|| dependencies.cloned().collect()),
         status: status.map(|word| if is_same { word } else { phase.status }),
     }
-}
-
-fn entry_or_nothing<'de, D: Deserializer<'de>>(from: D) -> Result<Option<PhaseEntry>, D::Error> {
-    let value = Value::deserialize(from)?;
-    let entry = (!is_nothing(&value)).then(|| PhaseEntry::deserialize(value));
-    entry.transpose().map_err(D::Error::custom)
 }
 
 /// Reads a status, leaving out words that are none.
