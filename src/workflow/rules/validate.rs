@@ -110,19 +110,16 @@ impl ValidationReport {
         for output in &phase.outputs {
             let path = &output.path;
             let found = observations.get(path);
+            let is_broken = matches!(found, Some(ObservedFile::Broken(_)));
             let was_there = output.required || output.sha256.is_some();
             let is_other = |sum| output.sha256.is_some() && output.sha256.as_ref() != Some(sum);
             let wrote = |flaw: &str| format!("phase {id} wrote it{flaw}");
             match (found, found.and_then(ObservedFile::flaw)) {
-                (Some(ObservedFile::Broken(_)), Some((code, flaw)))
-                    if phase.status.is_under_way() =>
-                {
+                (_, Some((code, flaw))) if is_broken && phase.status.is_under_way() => {
                     self.remark(code, path, format!("phase {id} writes it, and it {flaw}"));
                 }
-                (Some(found), Some((code, flaw))) if is_complete => {
-                    if was_there || matches!(found, ObservedFile::Broken(_)) {
-                        self.error(code, path, wrote(&format!(", and it {flaw}")));
-                    }
+                (_, Some((code, flaw))) if is_complete && (was_there || is_broken) => {
+                    self.error(code, path, wrote(&format!(", and it {flaw}")));
                 }
                 (None, _) if is_complete && was_there => {
                     let flaw = " outside the directory, where it is not checked";
