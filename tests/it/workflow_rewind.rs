@@ -2,7 +2,6 @@
 
 use serde_json::Value;
 
-use crate::bench::play::Play as _;
 use crate::bench::{Sandbox, Tree};
 
 const PIPELINE: &str = ".claude/pipeline-state.json";
@@ -116,7 +115,7 @@ fn both_are_as_they_were_and_an_undo_brings_the_files_back() {
         .stdout_has("'checkpoint undo' takes this back");
     assert_eq!(own(&sandbox), tree);
     assert_eq!(state(&sandbox), before);
-    let data = sandbox.go("workflow status");
+    let data = sandbox.json("workflow status");
     assert_eq!(
         (&data["resume_count"], &data["current"]),
         (&1.into(), &Value::Null),
@@ -158,7 +157,7 @@ fn a_run_that_is_complete_can_be_taken_back_to_its_beginning() {
     sandbox.ok("phase done");
     assert!(!sandbox.exists(REGISTRY), "it is complete");
     rewind(&sandbox, &["one", "--both", "--yes"]).success();
-    let data = sandbox.go("workflow status");
+    let data = sandbox.json("workflow status");
     assert_eq!(
         (&data["status"], &data["percent"]),
         (&"pending".into(), &0.into())
@@ -190,7 +189,7 @@ fn a_checkpoint_that_is_gone_is_told() {
     let (sandbox, ..) = story();
     ruin(&sandbox);
     let before = (sandbox.tree(), state(&sandbox));
-    let data = sandbox.go("workflow status");
+    let data = sandbox.json("workflow status");
     let id = data["phases"][1]["before_id"].as_str().unwrap().to_owned();
     sandbox.run(&["delete", &id[..8], "--yes"]).success();
     for what in ["--both", "--files"] {
