@@ -30,7 +30,7 @@ const TIME_LENGTH: usize = 16;
 /// Returns the documents that a run keeps in files.
 pub fn of_run(workflow: &Workflow) -> impl Iterator<Item = (&String, &Value)> {
     workflow.documents.iter().filter(|(path, _)| {
-        dispatch::profile_of_path(path).is_some_and(|kept| workflow.profiles.contains(&kept))
+        workflow.profile.is_some() && dispatch::profile_of_path(path) == workflow.profile
     })
 }
 
@@ -40,7 +40,7 @@ pub fn of_run(workflow: &Workflow) -> impl Iterator<Item = (&String, &Value)> {
 /// # Errors
 /// A file cannot be written, or was edited meanwhile; the next command reads what was written.
 pub fn write(context: &Context, next: &Workflow, known: &[&BTreeMap<String, Value>]) -> Result<()> {
-    if next.profiles.is_empty() {
+    if next.profile.is_none() {
         return Ok(());
     }
     let moved_on = || words::moved_on(&next.id);
@@ -75,7 +75,7 @@ pub fn write(context: &Context, next: &Workflow, known: &[&BTreeMap<String, Valu
 /// # Errors
 /// It cannot be written.
 pub fn add_schema(context: &Context, workflow: &Workflow) -> Result<()> {
-    if workflow.profiles.contains(&Profile::Pipeline) {
+    if workflow.profile == Some(Profile::Pipeline) {
         let (work, place) = (WorkTree::open_root(&context.root)?, rel(SCHEMA_FILE));
         replace_known(&work, &place, None, schema_text().as_bytes())?;
     }
@@ -165,7 +165,7 @@ pub fn leftovers(work: &WorkTree, workflow: &Workflow, now_ms: i64) -> Vec<Lefto
 /// # Errors
 /// A file cannot be moved.
 pub fn finish(context: &Context, workflow: &Workflow) -> Result<()> {
-    if workflow.status.is_open() || workflow.profiles.is_empty() {
+    if workflow.status.is_open() || workflow.profile.is_none() {
         return Ok(());
     }
     let work = WorkTree::open_root(&context.root)?;

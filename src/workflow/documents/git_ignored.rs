@@ -17,7 +17,7 @@ use crate::worktree::tree_handle::WorkTree;
 /// committed already.
 pub fn lines_missing(context: &Context, workflow: &Workflow) -> Vec<Warning> {
     let root = context.root.path();
-    if workflow.profiles.is_empty() || git_head::read(root).is_none() {
+    if workflow.profile.is_none() || git_head::read(root).is_none() {
         return Vec::new();
     }
     let (Ok(work), Ok(tracked)) = (WorkTree::open(root), find_index::load(root)) else {

@@ -191,7 +191,7 @@ fn judge<'r>(runs: &'r Runs, file: &'r OnDisk) -> Verdict<'r> {
     // A new task list belongs to the open run whose phase file lies beside it.
     let owner = runs.runs.iter().find(|run| {
         let workflow = &run.workflow;
-        workflow.profiles.contains(&file.profile)
+        workflow.profile == Some(file.profile)
             && (workflow.documents.contains_key(&file.path)
                 || (is_list && workflow.status.is_open()))
     });

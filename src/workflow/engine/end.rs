@@ -178,8 +178,8 @@ fn expire_registry(work: &mut Work<'_>) -> Result<()> {
     let context = work.context;
     for run in Runs::live(work.store())?.runs {
         let workflow = &run.workflow;
-        let is_of_registry = workflow.profiles.contains(&Profile::Registry)
-            && workflow.status != RunStatus::Complete;
+        let is_of_registry =
+            workflow.profile == Some(Profile::Registry) && workflow.status != RunStatus::Complete;
         if is_of_registry && is_old(workflow, USUAL_MAX_AGE_MS, context.now_ms) {
             files::put_all_aside(context, workflow, Expired)?;
             work.session.locked.archive_workflow(&workflow.id)?;

@@ -113,7 +113,7 @@ pub fn import(
         }
         end::expire(work);
         if !options.keep_files {
-            next.profiles.clear();
+            next.profile = None;
         }
         next.id = free_id(&store, &next.id)?;
         work.record(None, next, event)
@@ -295,8 +295,9 @@ fn document_of(context: &Context, store: &Store, options: &ExportOptions) -> Res
     let run = runs.pick(options.run.as_deref())?;
     let workflow = &run.workflow;
     let mut paths = workflow.documents.keys();
-    let own = workflow.profiles.first().copied();
-    let own = own.or_else(|| paths.find_map(|path| dispatch::profile_of_path(path)));
+    let own = workflow
+        .profile
+        .or_else(|| paths.find_map(|path| dispatch::profile_of_path(path)));
     let format = options
         .format
         .as_deref()

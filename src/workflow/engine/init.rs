@@ -40,9 +40,9 @@ pub struct InitOptions {
     /// Goal of the run, in one line
     #[arg(long, value_name = "TEXT")]
     pub description: Option<String>,
-    /// Profiles whose files also hold the run: phases, pipeline or registry
-    #[arg(long = "profile", value_name = "PROFILE,…")]
-    pub profiles: Vec<String>,
+    /// Profile whose files also hold the run: phases, pipeline or registry
+    #[arg(long)]
+    pub profile: Option<String>,
     /// Built-in plan: dotagent
     #[arg(long, value_name = "NAME")]
     pub preset: Option<String>,
@@ -95,7 +95,7 @@ pub fn init(
         // In the registry each run has a file of its own.
         let is_in_way = |path: &str| {
             dispatch::profile_of_path(path).is_some_and(|profile| {
-                profile != Profile::Registry && workflow.profiles.contains(&profile)
+                profile != Profile::Registry && workflow.profile == Some(profile)
             })
         };
         if let Some(conflict) = left.iter().find(|found| is_in_way(&found.path)) {
@@ -128,7 +128,7 @@ pub fn make_room(work: &mut Work<'_>, runs: &Runs, workflow: &Workflow) -> Resul
     Ok(())
 }
 
-/// Compares by description, or without one by phases and profiles.
+/// Compares by description, or without one by phases and profile.
 fn is_same(one: &Workflow, other: &Workflow) -> bool {
     fn phases(workflow: &Workflow) -> Vec<&str> {
         workflow
@@ -142,7 +142,7 @@ fn is_same(one: &Workflow, other: &Workflow) -> bool {
         && one.description == other.description;
     is_alike
         && (!one.description.is_empty()
-            || (phases(one) == phases(other) && one.profiles == other.profiles))
+            || (phases(one) == phases(other) && one.profile == other.profile))
 }
 
 fn in_way(run: &Run, why: &str) -> Error {
@@ -181,11 +181,8 @@ fn planned(context: &Context, options: &InitOptions, plan: Option<&[u8]>) -> Res
     let mut workflow = Workflow::new(id, kind, project, context.now_ms);
     workflow.description = description.unwrap_or_default();
     workflow.context.branch = branch.or_else(|| git_head::read(root)?.branch);
-    for word in options.profiles.iter().flat_map(|list| list.split(',')) {
-        let profile = word.trim().parse().map_err(|_| no_profile(word))?;
-        if !workflow.profiles.contains(&profile) {
-            workflow.profiles.push(profile);
-        }
+    if let Some(word) = &options.profile {
+        workflow.profile = Some(word.parse().map_err(|_| no_profile(word))?);
     }
     plan_phases(&mut workflow, options, plan)?;
     Ok(workflow)
@@ -259,7 +256,7 @@ pub fn start_fresh(work: &mut Work<'_>, run: &Run) -> Result<StepOutcome> {
 fn fresh_copy(old: &Workflow, id: String, now_ms: i64) -> Workflow {
     let mut next = Workflow::new(id, old.kind.clone(), old.project.clone(), now_ms);
     next.description.clone_from(&old.description);
-    next.profiles.clone_from(&old.profiles);
+    next.profile = old.profile;
     next.context.branch.clone_from(&old.context.branch);
     next.documents.clone_from(&old.documents);
     next.documents.retain(|path, _| path == plan::PLAN);

@@ -218,7 +218,7 @@ pub fn done(
             phase_checkpoint(work, &run, &reason, DedupPolicy::Always)?
         };
         change.checkpoints = made.id.map(ObjectId::to_hex).into_iter().collect();
-        let is_pipeline = run.workflow.profiles.contains(&Profile::Pipeline);
+        let is_pipeline = run.workflow.profile == Some(Profile::Pipeline);
         if typed.files.is_empty() && is_pipeline {
             let files = new_files(work.store(), &run.workflow, &change);
             let files = work.warn_of("noting which files are new", files);
@@ -330,7 +330,7 @@ pub fn commit_project(
 
 /// Reads the run again: a file of it may have been edited while a large directory was captured.
 fn reread(work: &mut Work<'_>, options: &StepOptions, run: &Run) -> Result<Run> {
-    if run.workflow.profiles.is_empty() {
+    if run.workflow.profile.is_none() {
         return Ok(run.clone());
     }
     let conflicts = sync(work)?;

@@ -159,7 +159,7 @@ fn state(
         next.finished_ms = None;
         next.resume_count = run.workflow.resume_count;
         next.updated_ms = context.now_ms.max(run.workflow.updated_ms);
-        next.profiles.clone_from(&run.workflow.profiles);
+        next.profile = run.workflow.profile;
         let event = Change {
             phase: Some(options.to.clone()),
             ..work.event("rewind", Some(goal.revision.short()))

@@ -88,11 +88,12 @@ impl Runs {
     /// Returns the live runs that keep a file where this one would.
     pub fn in_the_way<'r>(&'r self, workflow: &'r Workflow) -> impl Iterator<Item = &'r Run> {
         self.runs.iter().filter(|run| {
-            let mut shared = run.workflow.profiles.iter().filter(|profile| {
-                **profile != Profile::Registry
-                    || registry::path(&run.workflow) == registry::path(workflow)
-            });
-            run.is_live() && shared.any(|profile| workflow.profiles.contains(profile))
+            let profile = run.workflow.profile;
+            run.is_live()
+                && profile.is_some()
+                && profile == workflow.profile
+                && (profile != Some(Profile::Registry)
+                    || registry::path(&run.workflow) == registry::path(workflow))
         })
     }
 

@@ -154,7 +154,7 @@ impl<'w> Work<'w> {
         event.session.clone_from(&context.environment.session);
         let read = next.documents.clone();
         let root = context.root.path().display().to_string();
-        for profile in next.profiles.clone() {
+        if let Some(profile) = next.profile {
             for document in dispatch::export(&next, profile, &root) {
                 next.documents.insert(document.path, document.value);
             }
@@ -168,7 +168,7 @@ impl<'w> Work<'w> {
                 Some(_) => Ok(()),
             }
         };
-        let has_files = !next.profiles.is_empty();
+        let has_files = next.profile.is_some();
         let recorded = self.session.locked.record_workflow(
             &next.id,
             before.map(|run| run.tip),
