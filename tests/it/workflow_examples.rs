@@ -98,3 +98,37 @@ fn plan_comes_back_whether_imported_or_begun_with() {
         is_valid_and_comes_back(&sandbox, "plan", &value);
     }
 }
+
+#[test]
+fn only_the_words_of_success_in_an_output_are_success() {
+    for (expected, outputs) in [
+        (
+            "complete",
+            r#""complete" "completed" "done" "success" "Completed" "DONE" [] {"success":true} {"findings":[]}"#,
+        ),
+        (
+            "failed",
+            r#""failed" "error" "timeout" "cancelled" "timed-out" "aborted" {"success":false} {"success":false,"status":"complete"}"#,
+        ),
+        (
+            "pending",
+            r#""in_progress" "in-progress" "running" "pending" "partial" "blocked" "odd" "" "not-done" null 0 {"success":"yes"} {"status":{"code":"complete"}}"#,
+        ),
+    ] {
+        for output in outputs.split(' ') {
+            let says = match output.get(..1) {
+                Some("[" | "{") => output.to_owned(),
+                _ => format!("{{\"status\": {output}}}"),
+            };
+            let sandbox = Sandbox::new();
+            let tasks = r#"{"tasks": [{"id": "t", "status": "running", "output": "t.json"}]}"#;
+            sandbox
+                .write(PHASES, include_str!("formats/phases-third.json"))
+                .write("memory/state/execution.json", tasks)
+                .write("t.json", &says);
+            sandbox.ok("workflow recover");
+            let status = sandbox.json("workflow status")["tasks"][0]["status"].clone();
+            assert_eq!(status, expected, "{says}");
+        }
+    }
+}
