@@ -179,7 +179,7 @@ impl ErrorJson {
                 failed.options = (!options.is_empty()).then_some(options);
                 let state = details.state.clone();
                 let state = state.and_then(|state| serde_json::from_value(state).ok());
-                failed.run = state.map(|state: Workflow| RunJson::from(&state));
+                failed.run = state.map(|state: Workflow| RunJson::new(&state, None));
                 failed.detail.clone_from(&details.detail);
             }
             More::Nothing | More::Why(_) | More::NoStoreYet | More::File { .. } => {}

@@ -9,8 +9,6 @@ use crate::base::json::{self, JsonSchema, Serialize};
 use crate::commands::cat::CatAnswer;
 use crate::commands::restore::RestoreAnswer;
 use crate::commands::setup::SetupOutcome;
-
-use crate::commands::workflow::report::{Checked, Next, TaskList};
 use crate::commands::{create, diff, show, status};
 use crate::config::environment::Environment;
 use crate::error::{Code, Error, Result, exit_code};
@@ -177,18 +175,18 @@ const RUN_ANSWERS: &[(&str, Schema)] = &answers! {
     "task.add" StepOutcome,
     "task.done" StepOutcome,
     "task.fail" StepOutcome,
-    "task.list" TaskList,
+    "task.list" Status,
     "task.reset" StepOutcome,
     "task.start" StepOutcome,
     "workflow" (),
-    "workflow.check" Checked,
+    "workflow.check" Status,
     "workflow.cleanup" EndOutcome,
     "workflow.end" EndOutcome,
     "workflow.export" Exported,
     "workflow.import" StepOutcome,
     "workflow.init" StepOutcome,
     "workflow.list" Listed,
-    "workflow.next" Next,
+    "workflow.next" Status,
     "workflow.note" StepOutcome,
     "workflow.recover" RecoverOutcome,
     "workflow.resume" ResumeOutcome,

@@ -63,7 +63,7 @@ fn each_command_answers_with_one_object_of_its_schema() {
     assert_eq!(ask("workflow status")["valid"], true);
     ask("workflow list");
     ask("workflow show");
-    assert_eq!(ask("workflow next --parallel")["ready"][0]["id"], "two");
+    assert_eq!(ask("workflow next --parallel")["ready"][0], "two");
     for name in ["check", "recover"] {
         ask(&format!("workflow {name}"));
     }

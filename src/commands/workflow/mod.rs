@@ -9,7 +9,7 @@ use crate::base::text::{escape, escape_line};
 use crate::commands::args::{self, PlanArgs};
 use crate::commands::prelude::*;
 use crate::commands::restore;
-use crate::commands::workflow::report::{Checked, Next, TaskList, conflicts, place};
+use crate::commands::workflow::report::{conflicts, place};
 use crate::commands::workflow::resume::RecoverArgs;
 use crate::error::sentence::CommandWords;
 use crate::workflow::documents::render;
@@ -17,7 +17,7 @@ use crate::workflow::engine::end::{CleanupOptions, EndMode, EndOutcome, cleanup,
 use crate::workflow::engine::exchange::{self, ExportOptions, Exported, ImportOptions};
 use crate::workflow::engine::init::{self, InitOptions};
 use crate::workflow::engine::phase::{self, Finish, Note, Start, commit_project, will_commit};
-use crate::workflow::engine::report::{Status, list, show};
+use crate::workflow::engine::report::{Status, View, list, show};
 use crate::workflow::engine::resume::ResumeOptions;
 use crate::workflow::engine::rewind::{self, RewindOptions, RewindOutcome};
 use crate::workflow::engine::transact::{check_expected, step};
@@ -46,16 +46,16 @@ pub enum WorkflowCommand {
     Init(InitOptions),
     /// Show the state of a run, and what changed since
     Status {
-        #[command(flatten)]
-        run: RunArgs,
+        /// Run [default: the newest open one]
+        workflow: Option<String>,
         /// State file of another program to show, without recording it
         #[arg(long, value_name = "PATH", conflicts_with = "workflow")]
         file: Option<PathBuf>,
     },
     /// Show what to do next
     Next {
-        #[command(flatten)]
-        run: RunArgs,
+        /// Run [default: the newest open one]
+        workflow: Option<String>,
         /// Show all phases that may start side by side
         #[arg(long)]
         parallel: bool,
@@ -71,17 +71,14 @@ pub enum WorkflowCommand {
     },
     /// List the runs, newest first
     List {
-        /// Only runs of this type
-        #[arg(long = "type", value_name = "TYPE")]
-        kind: Option<String>,
         /// Also list archived runs
         #[arg(long)]
         all: bool,
     },
     /// Show a run and its history
     Show {
-        #[command(flatten)]
-        run: RunArgs,
+        /// Run [default: the newest open one]
+        workflow: Option<String>,
         /// Maximum number of transitions
         #[arg(short = 'n', long, value_name = "N")]
         limit: Option<usize>,
@@ -89,16 +86,16 @@ pub enum WorkflowCommand {
     /// Check the plan, order, times, tasks and outputs of a run
     #[command(hide = true)]
     Check {
-        #[command(flatten)]
-        run: RunArgs,
+        /// Run [default: the newest open one]
+        workflow: Option<String>,
     },
     #[command(hide = true)]
     Recover(RecoverArgs),
     /// End a run and archive it; it stays readable
     #[command(hide = true)]
     End {
-        #[command(flatten)]
-        run: RunArgs,
+        /// Run [default: the newest open one]
+        workflow: Option<String>,
         #[command(flatten)]
         mode: EndMode,
     },
@@ -108,14 +105,6 @@ pub enum WorkflowCommand {
     Import(ImportOptions),
     #[command(hide = true)]
     Export(ExportOptions),
-}
-
-// No doc comment: the commands have their own descriptions.
-#[derive(Clone, Debug, Default, clap::Args)]
-pub struct RunArgs {
-    /// Run: its id or the beginning of it, its project, type or description [default: the newest
-    /// open one]
-    pub workflow: Option<String>,
 }
 
 /// Start, track and end the phases of a run
@@ -224,11 +213,7 @@ pub enum TaskCommand {
         task: String,
     },
     /// List the tasks
-    List {
-        /// Only tasks of this phase
-        #[arg(long, value_name = "PHASE")]
-        phase: Option<String>,
-    },
+    List,
 }
 
 /// Properties of all commands of runs.
@@ -236,13 +221,6 @@ const TRAITS: Properties = Properties {
     left_by_a_signal: Some("'checkpoint workflow status' shows what was recorded"),
     ..Properties::LONG
 };
-
-/// The end of a check: errors in a run count as damage.
-fn check((status, warnings): (Status, Vec<Warning>)) -> Done<Checked> {
-    let checked = Checked(status);
-    let is_damaged = !checked.is_sound();
-    Done::new(checked, warnings).exit_if(is_damaged, exit_code::DAMAGED)
-}
 
 impl RunCommand for WorkflowArgs {
     fn properties(&self) -> Properties {
@@ -260,58 +238,49 @@ impl RunCommand for WorkflowArgs {
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
         use WorkflowCommand as Of;
+        let status = |run: Option<String>, view| {
+            let found = report::status(context, &cmd.printer.place, run.as_deref(), view)?;
+            let is_damaged = view == View::Check && !report::is_sound(&found.0);
+            let done = Done::from(found).exit_if(is_damaged, exit_code::DAMAGED);
+            Ok::<u8, Error>(cmd.print(context, &done))
+        };
         Ok(match self.command {
             Of::Init(options) => {
                 let plan = options.plan.as_deref().map(args::content).transpose()?;
                 let begun = init::init(context, &options, plan.as_deref())?;
                 cmd.print(context, &begun.into())
             }
-            Of::Status { run, file } => {
-                let document = file.as_deref().map(args::content).transpose()?;
-                let found = match document {
-                    Some(document) => exchange::status_of_document(context, &document)?,
-                    None => {
-                        report::status(context, &cmd.printer.place, run.workflow.as_deref(), true)?
-                    }
-                };
+            Of::Status { file: Some(of), .. } => {
+                let found = exchange::status_of_document(context, &args::content(&of)?)?;
                 cmd.print(context, &Done::from(found))
             }
-            Of::Next { run, parallel } => {
-                let (status, warnings) =
-                    report::status(context, &cmd.printer.place, run.workflow.as_deref(), false)?;
-                cmd.print(context, &Done::new(Next::new(status, parallel), warnings))
+            Of::Status { workflow, .. } => status(workflow, View::Whole)?,
+            Of::Next { workflow, parallel } => {
+                let view = if parallel { View::Ready } else { View::Next };
+                status(workflow, view)?
             }
+            Of::Check { workflow } => status(workflow, View::Check)?,
             Of::Resume(options) => match resume::settle_first(context, cmd, &options)? {
                 Some(settled) => cmd.print(context, &Done::from(settled)),
                 None => cmd.print(context, &resume::resume(context, cmd, &options)?.into()),
             },
             Of::Rewind(options) => cmd.print(context, &rewind(context, cmd, options)?.into()),
             Of::Note { note, step: of } => {
-                let noted = step(context, &of, &note.into())?;
-                cmd.print(context, &noted.into())
+                cmd.print(context, &step(context, &of, &note.into())?.into())
             }
-            Of::List { kind, all } => {
-                cmd.print(context, &list(context, kind.as_deref(), all)?.into())
-            }
-            Of::Show { run, limit } => cmd.print(
-                context,
-                &show(context, run.workflow.as_deref(), limit)?.into(),
-            ),
-            Of::Check { run } => {
-                let found =
-                    report::status(context, &cmd.printer.place, run.workflow.as_deref(), false)?;
-                cmd.print(context, &check(found))
+            Of::List { all } => cmd.print(context, &list(context, all)?.into()),
+            Of::Show { workflow, limit } => {
+                let shown = show(context, workflow.as_deref(), limit)?;
+                cmd.print(context, &shown.into())
             }
             Of::Recover(args) => cmd.print(context, &resume::recover(context, cmd, &args)?.into()),
-            Of::End { run, mode } => {
+            Of::End { workflow, mode } => {
                 if mode.purge && !cmd.global.yes {
                     let what = "drop a workflow with all its transitions, for good";
                     cmd.ask(context, what, &format!("{what}?"))?;
                 }
-                cmd.print(
-                    context,
-                    &end(context, run.workflow.as_deref(), mode)?.into(),
-                )
+                let ended = end(context, workflow.as_deref(), mode)?;
+                cmd.print(context, &ended.into())
             }
             Of::Cleanup(options) => cmd.print(context, &cleanup(context, options)?.into()),
             Of::Import(options) => {
@@ -336,39 +305,29 @@ impl Command for PhaseArgs {
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<Done<StepOutcome>> {
         let options = &self.step;
-        let change = match self.command {
-            PhaseCommand::Start(begin) => {
-                return Ok(phase::start(context, options, &begin)?.into());
-            }
-            PhaseCommand::Done(finish) => {
-                return Ok(finish_phase(context, cmd, options, &finish)?.into());
-            }
-            PhaseCommand::Progress { text, phase } => {
-                Change::of_phase("progress", phase.as_deref()).noting(text)
-            }
+        let mut given = Given::default();
+        let (verb, phase, note) = match self.command {
+            PhaseCommand::Start(begin) => return Ok(phase::start(context, options, &begin)?.into()),
+            PhaseCommand::Done(finish) => return finish_phase(context, cmd, options, &finish),
+            PhaseCommand::Progress { text, phase } => ("progress", phase, text),
             PhaseCommand::Fail {
                 phase,
                 error,
                 is_final,
             } => {
-                let given = Given {
-                    is_final,
-                    ..Given::default()
-                };
-                let change = Change::of_phase("fail", phase.as_deref());
-                change.noting(error).with(given)
+                given.is_final = is_final;
+                ("fail", phase, error)
             }
-            PhaseCommand::Skip { phase, reason } => {
-                Change::of_phase("skip", Some(&phase)).noting(reason)
-            }
-            PhaseCommand::Approve { phase } => Change::of_phase("approve", phase.as_deref()),
+            PhaseCommand::Skip { phase, reason } => ("skip", Some(phase), reason),
+            PhaseCommand::Approve { phase } => ("approve", phase, String::new()),
         };
-        Ok(step(context, options, &change)?.into())
+        let change = Change::of_phase(verb, phase.as_deref()).noting(note);
+        Ok(step(context, options, &change.with(given))?.into())
     }
 }
 
 impl Command for TaskArgs {
-    type Answer = Either<StepOutcome, TaskList>;
+    type Answer = Either<StepOutcome, Status>;
 
     fn properties(&self) -> Properties {
         Properties {
@@ -379,13 +338,12 @@ impl Command for TaskArgs {
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<Done<Self::Answer>> {
         let mut given = Given::default();
-        let change = match self.command {
-            TaskCommand::List { phase } => {
-                let named = self.step.run.as_deref();
-                let (status, warnings) = report::status(context, &cmd.printer.place, named, false)?;
+        let (verb, task, note) = match self.command {
+            TaskCommand::List => {
+                let (place, run) = (&cmd.printer.place, self.step.run.as_deref());
+                let (status, warnings) = report::status(context, place, run, View::Tasks)?;
                 check_expected(&self.step, &status.run)?;
-                let tasks = TaskList::new(status, phase.as_deref());
-                return Ok(Done::new(Either::Second(tasks), warnings));
+                return Ok(Done::new(Either::Second(status), warnings));
             }
             TaskCommand::Add {
                 task,
@@ -399,18 +357,18 @@ impl Command for TaskArgs {
                     output,
                     ..Task::default()
                 };
-                Change::of_task("add", &task)
+                ("add", task, None)
             }
             TaskCommand::Start { task, agent } => {
                 given.task.agent = agent;
-                Change::of_task("start", &task)
+                ("start", task, None)
             }
-            TaskCommand::Done { task, note } => Change::of_task("done", &task).noting(note),
-            TaskCommand::Fail { task, error } => Change::of_task("fail", &task).noting(error),
-            TaskCommand::Reset { task } => Change::of_task("reset", &task),
+            TaskCommand::Done { task, note } => ("done", task, note),
+            TaskCommand::Fail { task, error } => ("fail", task, Some(error)),
+            TaskCommand::Reset { task } => ("reset", task, None),
         };
-        let changed = step(context, &self.step, &change.with(given))?;
-        Ok(Done::from(changed).map(Either::First))
+        let change = Change::of_task(verb, &task).noting(note).with(given);
+        Ok(Done::from(step(context, &self.step, &change)?).map(Either::First))
     }
 }
 
@@ -420,7 +378,7 @@ fn finish_phase(
     cmd: &CommandContext<'_>,
     options: &StepOptions,
     finish: &Finish,
-) -> Result<(StepOutcome, Vec<Warning>)> {
+) -> Result<Done<StepOutcome>> {
     // Asked first, so that nothing has been changed if the answer is no.
     let commits = finish.project_git && will_commit(context, options)?;
     if commits && !cmd.global.yes {
@@ -435,7 +393,7 @@ fn finish_phase(
             children.commit_all(message, context.root.path())
         })?;
     }
-    Ok(outcome)
+    Ok(outcome.into())
 }
 
 impl Text for StepOutcome {
@@ -487,11 +445,6 @@ pub fn rewind(
     mut options: RewindOptions,
 ) -> Result<(RewindOutcome, Vec<Warning>)> {
     options.yes = cmd.global.yes;
-    if !(options.files || options.state || options.both) {
-        return Err(Error::usage(
-            "choose what to rewind: --files, --state or --both",
-        ));
-    }
     if !options.state && !options.dry_run {
         // The files go back without a plan that was shown.
         let before = format!("pre-{}", options.to);
@@ -511,10 +464,9 @@ impl Text for RewindOutcome {
         let would = if self.dry_run { "would go" } else { "went" };
         let to = escape(&self.to);
         if let Some(files) = &self.files {
-            let written = files.plan.write.len() + files.plan.chmod.len();
-            let deleted = files.plan.delete.len();
-            let undo = files.safety.as_ref();
-            let undo = undo.map_or("", |_| "; 'checkpoint undo' takes this back");
+            let (plan, undo) = (&files.plan, "; 'checkpoint undo' takes this back");
+            let (written, deleted) = (plan.write.len() + plan.chmod.len(), plan.delete.len());
+            let undo = files.safety.as_ref().map_or("", |_| undo);
             outln!(
                 out,
                 "The files {would} back to before {to} ({written} written, {deleted} deleted){undo}."
@@ -536,19 +488,15 @@ impl Text for Exported {
 
 impl Text for EndOutcome {
     fn write(&self, out: &mut Out<'_>) {
-        let (archived, deleted, removed) = if self.dry_run {
-            ("Would archive", "Would delete", "Would remove")
-        } else {
-            ("Archived", "Deleted", "Removed")
-        };
+        let word = |would, did| if self.dry_run { would } else { did };
         for id in &self.archived {
-            outln!(out, "{archived} {id}");
+            outln!(out, "{} {id}", word("Would archive", "Archived"));
         }
         for id in &self.purged {
-            outln!(out, "{deleted} {id} with all its transitions");
+            outln!(out, "Deleted {id} with all its transitions");
         }
         for path in self.removed_folders.iter().chain(&self.removed_files) {
-            outln!(out, "{removed} {}", escape(path));
+            outln!(out, "{} {}", word("Would remove", "Removed"), escape(path));
         }
         if out.result.is_empty() {
             outln!(out, "Nothing to clean up.");

@@ -5,21 +5,17 @@ use crate::base::cut_list::one_of;
 use crate::base::text::escape;
 use crate::base::time::{self, rfc3339_seconds, utc_seconds};
 use crate::commands::prelude::*;
-use crate::commands::workflow::report::{ago, changed, findings, remarks, summary, with_place};
-use crate::error::Code;
-use crate::error::sentence::Sentence;
+use crate::commands::workflow::report::{ago, changed, remarks, summary, with_place};
 use crate::workflow::documents::conflict::{Conflict, in_words};
-use crate::workflow::documents::files::of_run;
 use crate::workflow::documents::render;
 use crate::workflow::documents::sync::{Imported, open_imported};
 use crate::workflow::engine::recover::{self as repair_run, RecoverOutcome, Take};
-use crate::workflow::engine::report::{self, Seen, Status};
+use crate::workflow::engine::report::{self, Status, View};
 use crate::workflow::engine::resume::{self as op, ResumeOptions, ResumeOutcome};
 use crate::workflow::engine::runs::Runs;
 use crate::workflow::engine::work::StepOptions;
 use crate::workflow::profiles::dispatch::profile_of_path;
 use crate::workflow::rules::dialog::{Chosen, Dialog};
-use crate::workflow::rules::phase::Phase;
 use crate::workflow::rules::profile::Profile;
 use crate::workflow::rules::status::PhaseStatus;
 use crate::workflow::rules::validate::is_stale;
@@ -29,6 +25,9 @@ use crate::workflow::words::{listed, refused};
 /// Maximum number of choices in a hint.
 const LISTED_CHOICES: usize = 5;
 const CORRUPTED: &str = "State appears corrupted. Start fresh? [y/N]";
+/// The answers to a question about a file.
+const YES: &[(&str, Take)] = &[("y,yes", Take::None)];
+const RECOVER_OR_FRESH: &[(&str, Take)] = &[("recover", Take::State), ("fresh", Take::None)];
 
 /// Repair a run after an interruption, or settle an unreadable state file
 #[derive(Clone, Debug, clap::Args)]
@@ -37,7 +36,12 @@ pub struct RecoverArgs {
     #[arg(value_name = "WORKFLOW|PATH")]
     pub what: Option<String>,
     /// Side that counts: state or none; what it replaces is kept aside
-    #[arg(long, value_name = "SIDE", conflicts_with = "dry_run")]
+    #[arg(
+        long,
+        value_name = "SIDE",
+        requires = "what",
+        conflicts_with = "dry_run"
+    )]
     pub take: Option<Take>,
     /// Only show what would be done
     #[arg(short = 'n', long)]
@@ -51,21 +55,19 @@ pub fn resume(
     cmd: &CommandContext<'_>,
     options: &ResumeOptions,
 ) -> Result<(ResumeOutcome, Vec<Warning>)> {
-    let (status, mut warnings) = report::status(context, options.run.as_deref(), true)?;
+    let (status, mut warnings) = report::status(context, options.run.as_deref(), View::Whole)?;
     op::check_open(&status)?;
     let question = Question {
         context,
         cmd,
         status: &status,
-        first: Dialog::first(&status.run.workflow),
-        is_sound: status.seen.report.valid,
+        is_accepted: options.anyway || status.is_valid(),
     };
     let chosen = match &options.choose {
-        Some(word) => question.answered(word, options.anyway)?,
-        None => question.ask(options.anyway)?,
+        Some(word) => question.answered(word)?,
+        None => question.ask()?,
     };
     let (mut outcome, more) = op::resume(context, status, chosen)?;
-    outcome.was_shown = options.choose.is_none();
     with_place(&mut outcome.status, &cmd.printer.place);
     warnings.extend(more);
     Ok((outcome, warnings))
@@ -76,170 +78,129 @@ struct Question<'q> {
     context: &'q Context,
     cmd: &'q CommandContext<'q>,
     status: &'q Status,
-    first: Dialog,
-    is_sound: bool,
+    /// The run has no errors, or is resumed with them.
+    is_accepted: bool,
 }
 
 impl Question<'_> {
-    fn workflow(&self) -> &Workflow {
-        &self.status.run.workflow
-    }
-
     /// Interprets an answer given with the command; it answers the further questions as well.
-    fn answered(&self, word: &str, anyway: bool) -> Result<Chosen> {
-        let chosen = self.first.understand_first(word);
-        let chosen = chosen.ok_or_else(|| self.no_answer(word, &self.first))?;
-        if chosen.goes_on() && !anyway && !self.is_sound {
-            self.cmd.printer.talk(&remarks(&self.status.seen));
-            let wrong = self.wrong().unwrap_or_default();
-            let run = self.workflow().named();
-            let what = format!("workflow {run} is inconsistent: {wrong}; nothing was changed");
-            return Err(self.with_options(refused("unsound", what), &self.first));
+    fn answered(&self, word: &str) -> Result<Chosen> {
+        let (workflow, seen) = (&self.status.run.workflow, &self.status.seen);
+        let first = Dialog::first(workflow);
+        match first.understand(word).filter(|_| !word.is_empty()) {
+            None => {
+                let what = format!("'{word}' is not a valid answer; nothing was changed");
+                Err(self.refuse("no_answer", what, &first))
+            }
+            Some(chosen) if chosen.goes_on() && !self.is_accepted => {
+                self.cmd.printer.talk(&remarks(seen));
+                let (run, wrong) = (workflow.named(), self.wrong(""));
+                let what = format!("workflow {run} is inconsistent{wrong}; nothing was changed");
+                Err(self.refuse("unsound", what, &first))
+            }
+            Some(Chosen::Decline) => Err(self.undecided(&Dialog::after_no(workflow))),
+            Some(chosen) => {
+                let shown = changed(seen, self.context.now_ms) + &remarks(seen);
+                self.cmd
+                    .printer
+                    .talk(if chosen.goes_on() { &shown } else { "" });
+                Ok(chosen)
+            }
         }
-        if chosen == Chosen::Decline {
-            return Err(self.undecided(&Dialog::after_no(self.workflow())));
-        }
-        Ok(chosen)
     }
 
     /// Asks until there is a decision; without a terminal it is the error that names the answers.
-    fn ask(&self, anyway: bool) -> Result<Chosen> {
-        let (workflow, first) = (self.workflow(), &self.first);
+    fn ask(&self) -> Result<Chosen> {
+        let workflow = &self.status.run.workflow;
+        let mut dialog = Dialog::first(workflow);
+        let mut text = self.shown(&dialog.text);
         if !self.cmd.prompt.may_ask {
-            let mut shown = self.shown(false);
-            if !self.is_sound && !anyway {
-                shown += &format!("\n{CORRUPTED}");
-            }
-            self.cmd.printer.talk(&format!("{}\n", shown.trim_end()));
-            return Err(self.undecided(first));
+            let corrupted = if self.is_accepted { "" } else { CORRUPTED };
+            let text = format!("{text}\n{corrupted}");
+            self.cmd.printer.talk(&format!("{}\n", text.trim_end()));
+            return Err(self.undecided(&dialog));
         }
-        if !self.is_sound && !anyway {
-            let text = format!("{}{CORRUPTED} ", remarks(&self.status.seen));
-            if is_yes(&self.typed(&text)?) {
-                return Ok(Chosen::StartFresh);
-            }
+        let corrupted = format!("{}{CORRUPTED} ", remarks(&self.status.seen));
+        if !self.is_accepted && is_yes(&self.typed(&corrupted)?) {
+            return Ok(Chosen::StartFresh);
         }
-        let mut text = self.shown(true);
         loop {
             let typed = self.typed(&text)?;
-            // The capitalized letter of a prompt is its default.
-            let is_default = typed.trim().is_empty() && first.text.ends_with("[Y/n] ");
-            let chosen = first.understand_first(if is_default { "y" } else { &typed });
-            text = match chosen {
-                None => {
-                    let given = escape(typed.trim());
-                    format!("'{given}' is not a valid answer.\n{}", first.text)
-                }
-                Some(Chosen::View) => format!("{}\n{}", details(workflow), first.text),
-                Some(Chosen::Decline) => return self.decline(),
-                Some(Chosen::StartFresh) if first.confirms_fresh() && !self.cmd.global.yes => {
+            let mut before = String::new();
+            match dialog.understand(&typed) {
+                None if typed.trim() == "pick" => dialog = Dialog::pick(workflow),
+                None => before = format!("'{}' is not a valid answer.\n", escape(typed.trim())),
+                Some(Chosen::View) => before = details(workflow) + "\n",
+                Some(Chosen::Decline) => dialog = Dialog::after_no(workflow),
+                Some(Chosen::StartFresh) if dialog.confirms_fresh() && !self.cmd.global.yes => {
                     let run = escape(workflow.named());
                     let again = format!("Archive {run} and start its plan again? [y/N] ");
-                    return if is_yes(&self.typed(&again)?) {
-                        Ok(Chosen::StartFresh)
-                    } else {
-                        Err(Error::declined())
-                    };
+                    let is_sure = is_yes(&self.typed(&again)?);
+                    let chosen = is_sure.then_some(Chosen::StartFresh);
+                    return chosen.ok_or_else(Error::declined);
                 }
                 Some(chosen) => return Ok(chosen),
-            };
-        }
-    }
-
-    fn decline(&self) -> Result<Chosen> {
-        let mut dialog = Dialog::after_no(self.workflow());
-        let mut typed = self.typed(&dialog.text)?;
-        if matches!(&*typed.trim().to_ascii_lowercase(), "pick" | "p") {
-            dialog = Dialog::pick(self.workflow());
-            // Asked again until it is a phase that can begin.
-            loop {
-                typed = self.typed(&dialog.text)?;
-                if typed.trim().is_empty() || dialog.understand(&typed).is_some() {
-                    break;
-                }
             }
+            text = before + &dialog.text;
         }
-        let chosen = dialog.understand(&typed);
-        chosen.ok_or_else(|| self.no_answer(typed.trim(), &dialog))
     }
 
     fn typed(&self, text: &str) -> Result<String> {
         let typed = self.cmd.prompt.words(&self.context.interrupt, text)?;
-        typed.ok_or_else(|| self.undecided(&self.first))
+        typed.ok_or_else(Error::declined)
     }
 
     /// The error if the user cannot be asked.
     fn undecided(&self, dialog: &Dialog) -> Error {
-        let run = self.workflow().named();
-        let wrong = self.wrong().into_iter();
-        let wrong: String = wrong
-            .map(|why| format!(" and inconsistent: {why}"))
-            .collect();
+        let (run, wrong) = (
+            self.status.run.workflow.named(),
+            self.wrong(" and inconsistent"),
+        );
         let what = format!("workflow {run} is open{wrong}; choose what to do with it");
-        self.with_options(refused("decision_needed", what), dialog)
+        self.refuse("decision_needed", what, dialog)
     }
 
-    /// The error if the answer is none of those that were offered.
-    fn no_answer(&self, given: &str, dialog: &Dialog) -> Error {
-        let options = dialog.options(self.workflow(), self.is_sound);
-        let what = if given.is_empty() {
-            "no answer was given".to_owned()
-        } else {
-            format!("'{given}' is not a valid answer")
-        };
-        let keys: Vec<&str> = options.iter().map(|option| &*option.key).collect();
-        let keys = Sentence::text(format!("choose one of {}", keys.join(", ")));
-        let error = refused("no_answer", format!("{what}; nothing was changed"));
-        error.next(keys).with_options(options)
-    }
-
-    fn with_options(&self, error: Error, dialog: &Dialog) -> Error {
-        let options = dialog.options(self.workflow(), self.is_sound);
-        let mut error = error.next(listed(&options, LISTED_CHOICES));
-        let question = if self.is_sound {
-            self.first.text.trim_end()
-        } else {
-            CORRUPTED
-        };
+    /// The error that names the answers to a question.
+    fn refuse(&self, code: &'static str, what: String, dialog: &Dialog) -> Error {
+        let (workflow, is_sound) = (&self.status.run.workflow, self.status.is_valid());
+        let options = dialog.options(workflow, is_sound);
+        let mut error = refused(code, what).next(listed(&options, LISTED_CHOICES));
+        let text = Dialog::first(workflow).text;
+        let question = if is_sound { text.trim_end() } else { CORRUPTED };
         error.run_details().detail = Some(self.status.detail(question));
-        error.with_options(options).with_state(self.workflow())
+        error.with_options(options).with_state(workflow)
     }
 
-    fn wrong(&self) -> Option<String> {
+    /// Formats the first error of the run after a word, and the number of others.
+    fn wrong(&self, word: &str) -> String {
         let errors = &self.status.seen.report.errors;
-        Some(one_of(in_words(errors.first()?), errors.len()))
+        let first = errors.first().map(in_words);
+        first.map_or(String::new(), |first| {
+            format!("{word}: {}", one_of(first, errors.len()))
+        })
     }
 
     /// Formats the state of the run and the first question.
-    fn shown(&self, for_a_person: bool) -> String {
-        let (workflow, seen) = (self.workflow(), &self.status.seen);
+    fn shown(&self, question: &str) -> String {
+        let (workflow, seen) = (&self.status.run.workflow, &self.status.seen);
         let now_ms = self.context.now_ms;
-        let beside = drift(seen, now_ms) + &remarks(seen);
-        let text = &self.first.text;
+        let beside = changed(seen, now_ms) + &remarks(seen);
         let head = match workflow.profile {
             Some(Profile::Phases) => {
                 let run = escape(workflow.named());
                 let started = rfc3339_seconds(workflow.created_ms);
-                let offer = if is_stale(workflow, now_ms) {
-                    "This state is old: answer n to archive it and start fresh.\n"
-                } else {
-                    ""
-                };
+                let old = "This state is old: answer n to archive it and start fresh.\n";
+                let offer = if is_stale(workflow, now_ms) { old } else { "" };
                 return format!(
-                    "Detected interrupted workflow: {run} (started {started})\n{beside}{offer}{text}"
+                    "Detected interrupted workflow: {run} (started {started})\n{beside}{offer}{question}"
                 );
             }
             Some(Profile::Registry) => registry(workflow, now_ms),
-            _ => summary(workflow, time::shown(for_a_person)),
+            _ => summary(workflow, time::shown(self.cmd.prompt.may_ask)),
         };
         let gap = if beside.is_empty() { "" } else { "\n" };
-        format!("{head}{gap}{beside}\n{text}")
+        format!("{head}{gap}{beside}\n{question}")
     }
-}
-
-fn drift(seen: &Seen, now_ms: i64) -> String {
-    let drift = seen.drift.iter().filter(|drift| !drift.changes.is_empty());
-    drift.map(|drift| changed(drift, now_ms)).collect()
 }
 
 fn is_yes(answer: &str) -> bool {
@@ -248,85 +209,62 @@ fn is_yes(answer: &str) -> bool {
 
 /// Formats the document in which the run is kept, else the complete state.
 fn details(workflow: &Workflow) -> String {
-    let own = of_run(workflow).next();
-    let text = own.map_or_else(|| workflow.to_json(), |(_, value)| render(value));
-    text.lines()
-        .map(|line| format!("{}\n", escape(line)))
-        .collect()
+    let own = workflow.documents.values().next();
+    let text = own.map_or_else(|| workflow.to_json(), render);
+    text.lines().map(|line| escape(line) + "\n").collect()
 }
 
 fn registry(workflow: &Workflow, now_ms: i64) -> String {
-    let total = workflow.phases.len();
-    let is_complete = |phase: &Phase| phase.status == PhaseStatus::Complete;
-    let progress = match workflow.phases.iter().rposition(is_complete) {
-        None => format!("No phase of {total} completed"),
-        Some(at) => format!("Phase {} of {total} completed", at + 1),
-    };
-    let next = workflow
-        .next()
-        .and_then(|next| workflow.number_of(&next.id));
+    let mut phases = workflow.phases.iter();
+    let last = phases.rposition(|phase| phase.status == PhaseStatus::Complete);
+    let last = last.map_or("No phase".to_owned(), |at| format!("Phase {}", at + 1));
+    let next = workflow.next();
+    let next = next.and_then(|next| workflow.number_of(&next.id));
     let next = next.map_or("the end".to_owned(), |number| format!("Phase {number}"));
     let title = match &*workflow.description {
         "" => workflow.named(),
         description => description,
     };
     format!(
-        "Found existing checkpoint for \"{}\"\nCreated: {} ({})\nProgress: {progress}\n\nOptions:\n  \
-         (r)esume - Continue from {next}\n  (s)tart fresh - Delete checkpoint and restart\n  \
+        "Found existing checkpoint for \"{}\"\nCreated: {} ({})\nProgress: {last} of {} completed\n\n\
+         Options:\n  (r)esume - Continue from {next}\n  (s)tart fresh - Delete checkpoint and restart\n  \
          (v)iew details - Show checkpoint contents\n  (d)elete - Remove checkpoint without starting\n",
         escape(title),
         utc_seconds(workflow.created_ms),
         ago(workflow.created_ms, now_ms),
+        workflow.phases.len(),
     )
 }
 
-/// Settles conflicts first; returns the last of them if there is nothing left to resume. A file
-/// without an owner does not keep the chosen run from being resumed.
+/// Settles the malformed files that keep the chosen run from being resumed; returns the last of them
+/// if there is nothing left to resume.
 pub fn settle_first(
     context: &Context,
     cmd: &CommandContext<'_>,
     options: &ResumeOptions,
 ) -> Result<Option<Recovered>> {
-    if !cmd.prompt.may_ask || options.choose.is_some() {
-        return Ok(None);
-    }
     let named = options.run.as_deref();
-    let Some(imported) = open_imported(context)? else {
-        return Ok(None);
-    };
-    let Imported {
-        store, conflicts, ..
-    } = imported;
-    let meant = Runs::live(&store)?.pick(named).ok().cloned();
-    let meant = meant.filter(|run| run.workflow.status.is_open());
-    let mut last: Option<Recovered> = None;
-    for conflict in &conflicts {
-        let is_in_way = match &meant {
+    while cmd.prompt.may_ask && options.choose.is_none() {
+        let Some(Imported { store, conflicts }) = open_imported(context)? else {
+            break;
+        };
+        let runs = Runs::live(&store)?;
+        let picked = runs.pick(named).ok();
+        let meant = picked.filter(|run| run.workflow.status.is_open());
+        let is_in_way = |conflict: &&Conflict| match meant {
             Some(run) => conflict.concerns(&run.workflow),
             None => named.is_none(),
         };
-        if !is_in_way && (named.is_some() || conflict.run.is_some()) {
-            continue;
-        }
-        if let Some(settled) = last.take() {
-            cmd.print(context, &Done::from(settled));
-        }
-        let settled = match settle(context, cmd, conflict, false) {
-            Err(error) if error.code == Code::DECLINED && !is_in_way => continue,
-            settled => settled?,
+        let Some(conflict) = conflicts.iter().find(is_in_way) else {
+            break;
         };
-        if is_in_way && matches!(settled.0.take, Some(Take::None | Take::Copy)) {
+        let settled = settle(context, cmd, conflict, false)?;
+        if meant.is_none() || settled.0.take == Some(Take::None) {
             return Ok(Some(settled));
         }
-        last = Some(settled);
+        cmd.print(context, &Done::from(settled));
     }
-    match last {
-        Some(settled) if meant.is_some() => {
-            cmd.print(context, &Done::from(settled));
-            Ok(None)
-        }
-        last => Ok(last),
-    }
+    Ok(None)
 }
 
 pub fn recover(
@@ -336,23 +274,18 @@ pub fn recover(
 ) -> Result<Recovered> {
     let named = args.what.as_deref();
     let imported = open_imported(context)?;
-    let is_named = |conflict: &Conflict| {
-        named.is_none_or(|named| conflict.path == named || conflict.run.as_deref() == Some(named))
-    };
     let mut conflicts = imported.into_iter().flat_map(|imported| imported.conflicts);
-    let conflict = conflicts.find(is_named);
+    let conflict = conflicts.find(|one| {
+        named.is_none_or(|named| one.path == named || one.run.as_deref() == Some(named))
+    });
     match (args.take, conflict) {
         (Some(take), conflict) => {
             let path = conflict.map(|conflict| conflict.path).or(args.what.clone());
-            let path = path.ok_or_else(|| Error::usage("--take needs the path of a file"))?;
-            repair_run::resolve_conflict(context, &path, take)
+            repair_run::resolve_conflict(context, &path.unwrap_or_default(), take)
         }
         (None, Some(conflict)) => settle(context, cmd, &conflict, args.dry_run),
         (None, None) => {
-            let options = StepOptions {
-                run: args.what.clone(),
-                ..StepOptions::default()
-            };
+            let options = named.map(StepOptions::of_run).unwrap_or_default();
             repair_run::repair(context, &options, args.dry_run)
         }
     }
@@ -365,72 +298,45 @@ fn settle(
     conflict: &Conflict,
     dry_run: bool,
 ) -> Result<Recovered> {
-    let (ask, answers) = answers(conflict);
+    let (ask, answers) = match profile_of_path(&conflict.path) {
+        Some(Profile::Phases) => (CORRUPTED, YES),
+        Some(Profile::Registry) => (
+            "Delete the corrupted checkpoint? It is kept in the archive. [y/N]",
+            YES,
+        ),
+        _ => (
+            "Attempt manual recovery or start fresh? (recover/fresh)",
+            RECOVER_OR_FRESH,
+        ),
+    };
     let shown = format!("{}{ask} ", content(conflict));
-    let typed = if dry_run {
-        None
-    } else {
-        cmd.prompt.words(&context.interrupt, &shown)?
-    };
-    let Some(typed) = typed else {
+    if dry_run || !cmd.prompt.may_ask {
         cmd.printer.talk(&format!("{}\n", shown.trim_end()));
-        let run = conflict.run.as_deref();
-        let status = run.map(|id| report::status(context, Some(id), false));
-        let status = status.transpose()?;
-        return Err(conflict.problem(status.as_ref().map(|(status, _)| &status.run.workflow)));
-    };
+        return Err(conflict.problem(None));
+    }
+    let typed = cmd.prompt.words(&context.interrupt, &shown)?;
+    let typed = typed.unwrap_or_default();
     let word = typed.trim().to_ascii_lowercase();
     let mut answers = answers.iter();
-    let chosen = answers.find(|(words, _)| words.contains(&&*word));
+    let chosen = answers.find(|(words, _)| words.split(',').any(|one| one == word));
     let (_, take) = chosen.ok_or_else(Error::declined)?;
     repair_run::resolve_conflict(context, &conflict.path, *take)
 }
 
 /// Formats what is wrong with a file, and all that is in it.
 fn content(conflict: &Conflict) -> String {
-    let mut text = format!("State file is malformed: {}\n", escape(&conflict.path));
-    text.extend(
-        conflict
-            .findings
-            .iter()
-            .map(|one| format!("  {}\n", in_words(one))),
-    );
-    text += "It says:\n";
+    let findings = conflict.findings.iter();
+    let findings = findings.map(|one| format!("  {}\n", in_words(one)));
     let raw = String::from_utf8_lossy(&conflict.raw);
-    text.extend(raw.lines().map(|line| format!("  | {}\n", escape(line))));
-    text
-}
-
-/// Returns the question about a file, and the words of each answer to it.
-fn answers(conflict: &Conflict) -> (&'static str, Vec<(&'static [&'static str], Take)>) {
-    const YES: &[&str] = &["y", "yes"];
-    match profile_of_path(&conflict.path) {
-        Some(Profile::Phases) => (CORRUPTED, vec![(YES, Take::None)]),
-        Some(Profile::Registry) => (
-            "Delete the corrupted checkpoint? It is kept in the archive. [y/N]",
-            vec![(YES, Take::None)],
-        ),
-        _ => {
-            let recovered = conflict.run.as_ref().map_or(Take::Copy, |_| Take::State);
-            (
-                "Attempt manual recovery or start fresh? (recover/fresh)",
-                vec![
-                    (&["recover", "manual", "manual recovery"], recovered),
-                    (&["fresh", "start fresh"], Take::None),
-                ],
-            )
-        }
-    }
+    let raw = raw.lines().map(|line| format!("  | {}\n", escape(line)));
+    let (path, findings) = (escape(&conflict.path), findings.collect::<String>());
+    let raw: String = raw.collect();
+    format!("State file is malformed: {path}\n{findings}It says:\n{raw}")
 }
 
 impl Text for ResumeOutcome {
     fn write(&self, out: &mut Out<'_>) {
         let workflow = &self.status.run.workflow;
-        let seen = &self.status.seen;
-        if self.done.goes_on() && !self.was_shown {
-            out.talk.push_str(&drift(seen, out.context.now_ms));
-            out.talk.push_str(&findings(seen));
-        }
         for what in &self.recovered {
             talkln!(out, "recovered: {}", escape(what));
         }
@@ -450,15 +356,13 @@ impl Text for ResumeOutcome {
                 talkln!(out, "Resuming workflow {named}{from}");
                 let last = rfc3339_seconds(self.last_activity_at.ms());
                 talkln!(out, "Last activity: {last}");
-                let completed = workflow.completed().map(|phase| escape(&phase.id));
-                let completed: Vec<String> = completed.collect();
-                match &*completed.join(", ") {
-                    "" => talkln!(out, "Completed: nothing yet"),
-                    ids => talkln!(out, "Completed: {ids}"),
-                }
+                let ids = workflow.completed().map(|phase| escape(&phase.id));
+                let ids = ids.collect::<Vec<_>>().join(", ");
+                let ids = if ids.is_empty() { "nothing yet" } else { &ids };
+                talkln!(out, "Completed: {ids}");
             }
         }
-        outln!(out, "Next: {}", seen.next.words);
+        outln!(out, "Next: {}", self.status.seen.next.words);
     }
 }
 
@@ -469,11 +373,10 @@ impl Text for RecoverOutcome {
             let done = match take {
                 Take::State => format!("Wrote {path} from the recorded state"),
                 Take::None => format!("Put {path} aside"),
-                Take::Copy => format!("Left {path} for you to fix"),
             };
-            let kept = self.kept_as.as_ref();
+            let kept = self.kept_as.iter();
             let kept = kept.map(|to| format!("; what it said is kept as {}", escape(to)));
-            outln!(out, "{done}{}.", kept.unwrap_or_default());
+            outln!(out, "{done}{}.", kept.collect::<String>());
             if let Some(id) = &self.started {
                 outln!(out, "Started {id}; the old run was archived");
             }
@@ -487,10 +390,9 @@ impl Text for RecoverOutcome {
         } else if self.recovered.is_empty() {
             outln!(out, "Nothing to recover in {id}.");
         }
-        if self.recovered.is_empty() {
-            return;
+        if !self.recovered.is_empty() {
+            outln!(out, "In {id} this {word} repaired:");
         }
-        outln!(out, "In {id} this {word} repaired:");
         for what in &self.recovered {
             outln!(out, "  {}", escape(what));
         }

@@ -234,18 +234,6 @@ pub fn put_aside(context: &Context, path: &str, run: Option<&str>) -> Result<Str
     Ok(to)
 }
 
-/// Archives a copy of a file that stays for the user to repair, and returns the path of the copy.
-///
-/// # Errors
-/// The file cannot be read, or the copy not be written.
-pub fn copy_aside(context: &Context, path: &str) -> Result<String> {
-    let work = WorkTree::open_root(&context.root)?;
-    let to = archived(None, path, context.now_ms);
-    let bytes = state_file::read(&work, &rel(path))?.unwrap_or_default();
-    state_file::replace(&work, &rel(&to), &bytes)?;
-    Ok(to)
-}
-
 /// Removes failed files of runs that ended more than `max_age_ms` ago, if the store still has them.
 ///
 /// # Errors

@@ -280,7 +280,7 @@ fn mini_commit(
 /// # Errors
 /// Git would use a repository above the root, or finish an operation under way.
 pub fn will_commit(context: &Context, options: &StepOptions) -> Result<bool> {
-    let (status, _) = report::status(context, options.run.as_deref(), false)?;
+    let (status, _) = report::status(context, options.run.as_deref(), report::View::Check)?;
     if project_commit_due(&status.run.workflow, 1).is_none() {
         return Ok(false);
     }

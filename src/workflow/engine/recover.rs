@@ -28,9 +28,6 @@ pub enum Take {
     State,
     // Archives the file and ends its run; for the single-file profiles the plan begins again.
     None,
-    // Keeps a copy in the archive and leaves the file for the user to repair.
-    #[value(skip)]
-    Copy,
 }
 
 /// What was put right: a run, or a state file.
@@ -160,7 +157,6 @@ pub fn resolve_conflict(
                         files::write_missing(&tree, &run.workflow)?;
                     }
                 }
-                Take::Copy => outcome.kept_as = Some(files::copy_aside(context, path)?),
                 Take::None => fresh(work, conflict, run, &mut outcome)?,
             }
             Ok(outcome)

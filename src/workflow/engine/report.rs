@@ -41,6 +41,20 @@ pub struct Status {
     pub run: Run,
     #[serde(flatten)]
     pub seen: Seen,
+    #[serde(skip)]
+    pub view: View,
+}
+
+/// Which part of a status is printed as text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum View {
+    #[default]
+    Whole,
+    Next,
+    /// The phases that may start side by side.
+    Ready,
+    Check,
+    Tasks,
 }
 
 /// What was seen of a run and its files.
@@ -61,6 +75,11 @@ pub struct Seen {
 }
 
 impl Status {
+    /// Whether the run has no errors.
+    pub fn is_valid(&self) -> bool {
+        self.seen.report.valid
+    }
+
     /// Returns what a user would be shown and asked before the run is resumed.
     pub fn detail(&self, question: &str) -> Value {
         let mut detail = serde_json::to_value(&self.seen).unwrap_or_default();
@@ -74,14 +93,15 @@ impl Status {
 pub fn status(
     context: &Context,
     named: Option<&str>,
-    with_drift: bool,
+    view: View,
 ) -> Result<(Status, Vec<Warning>)> {
     let Imported { store, conflicts } = open_imported(context)?;
     let run = pick(&store, named, &conflicts)?;
-    let drift = with_drift.then(|| drift_of(context, &store, &run.workflow));
     let mut status = of_run(context, run)?;
-    status.seen.conflicts = conflicts;
-    status.seen.drift = drift.transpose()?.flatten();
+    if view == View::Whole {
+        status.seen.drift = drift_of(context, &store, &status.run.workflow)?;
+    }
+    (status.seen.conflicts, status.view) = (conflicts, view);
     Ok((status, context.pending_warnings.take()))
 }
 
@@ -90,16 +110,12 @@ pub fn status(
 /// # Errors
 /// The directory cannot be opened.
 pub fn of_state(context: &Context, workflow: Workflow) -> Result<Status> {
-    let tip = ObjectId::from_bytes([0; 20]);
-    let archived_as = None;
-    of_run(
-        context,
-        Run {
-            tip,
-            archived_as,
-            workflow,
-        },
-    )
+    let run = Run {
+        tip: ObjectId::from_bytes([0; 20]),
+        archived_as: None,
+        workflow,
+    };
+    of_run(context, run)
 }
 
 fn of_run(context: &Context, run: Run) -> Result<Status> {
@@ -122,7 +138,8 @@ fn of_run(context: &Context, run: Run) -> Result<Status> {
         conflicts: Vec::new(),
         drift: None,
     };
-    Ok(Status { run, seen })
+    let view = View::default();
+    Ok(Status { run, seen, view })
 }
 
 /// What changed since a phase began.
@@ -132,7 +149,6 @@ pub struct FileDrift {
     pub phase_id: String,
     pub checkpoint: CheckpointRef,
     pub begun_at: TimeText,
-    /// What was added, then what was changed, then what was deleted.
     pub changes: Vec<ChangeJson>,
 }
 
@@ -163,21 +179,17 @@ fn drift_of(context: &Context, store: &Store, workflow: &Workflow) -> Result<Opt
     };
     let present = Snapshot::from(&captured.listing);
     let plan = RestorePlan::between(&held, &present, &RestoreScope::default(), &|_, _| true);
-    let (added, changed): (Vec<_>, Vec<_>) = plan
-        .write
-        .iter()
-        .partition(|(_, write)| write.before.is_none());
-    let changed = changed.into_iter().map(|(path, _)| path);
+    let written = plan.write.iter().map(|(path, write)| {
+        let is_new = write.before.is_none();
+        ChangeJson::new(path, if is_new { "added" } else { "modified" })
+    });
     let begun_ms = phase.started_ms.unwrap_or(checkpoint.record.time_ms);
     Ok(Some(FileDrift {
         phase_id: phase.id.clone(),
         checkpoint: CheckpointRef::new(&checkpoint),
         begun_at: TimeText::new(begun_ms),
-        changes: ChangeJson::all("added", added.into_iter().map(|(path, _)| path))
-            .chain(ChangeJson::all(
-                "modified",
-                changed.chain(plan.chmod.keys()),
-            ))
+        changes: written
+            .chain(ChangeJson::all("modified", plan.chmod.keys()))
             .chain(ChangeJson::all("deleted", plan.delete.keys()))
             .collect(),
     }))
@@ -221,16 +233,15 @@ pub struct Listed {
 
 /// # Errors
 /// The refs cannot be read.
-pub fn list(context: &Context, kind: Option<&str>, all: bool) -> Result<(Listed, Vec<Warning>)> {
+pub fn list(context: &Context, all: bool) -> Result<(Listed, Vec<Warning>)> {
     let Some(Imported { store, conflicts }) = sync::open_imported(context)? else {
         return Ok((Listed::default(), Vec::new()));
     };
-    let Runs { mut runs, lost } = if all {
+    let Runs { runs, lost } = if all {
         Runs::all(&store)?
     } else {
         Runs::live(&store)?
     };
-    runs.retain(|run| kind.is_none_or(|kind| run.workflow.kind == kind));
     let archived = if runs.is_empty() {
         Runs::all(&store)?.runs.len()
     } else {

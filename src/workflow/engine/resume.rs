@@ -19,9 +19,7 @@ use crate::workflow::engine::work::{StepOptions, Work};
 use crate::workflow::rules::advice;
 use crate::workflow::rules::change::Change;
 use crate::workflow::rules::dialog::Chosen;
-use crate::workflow::rules::observation::Observations;
-use crate::workflow::rules::workflow::Workflow;
-use crate::workflow::words::{absent, moved_on, starts_from_plan};
+use crate::workflow::words::{absent, moved_on};
 
 /// Show the state of a run, ask, and resume it
 ///
@@ -50,9 +48,6 @@ pub struct ResumeOutcome {
     pub last_activity_at: TimeText,
     #[serde(flatten)]
     pub status: Status,
-    /// Findings and changed files were shown already with a question.
-    #[serde(skip)]
-    pub was_shown: bool,
 }
 
 /// Checks that a run is open, and that no file of it has a conflict.
@@ -68,10 +63,8 @@ pub fn check_open(status: &Status) -> Result<()> {
     if !workflow.status.is_open() {
         let (run, word) = (workflow.named(), workflow.word());
         let what = format!("nothing to resume: workflow {run} is {word}");
-        let starts = "'checkpoint workflow init --phase NAME' starts a new one, and ";
-        let next = Sentence::new(starts, &[]);
         return Err(absent("nothing_to_resume", what)
-            .next(next.then_sentence(starts_from_plan(status.run.id()))));
+            .advise("'checkpoint workflow init --phase NAME' starts a new one"));
     }
     if status.run.is_live() {
         Ok(())
@@ -92,10 +85,7 @@ pub fn resume(
     let last_activity_at = TimeText::new(status.run.workflow.updated_ms);
     let (mut recovered, mut warnings) = (Vec::new(), Vec::new());
     if chosen != Chosen::View {
-        let of_run = StepOptions {
-            run: Some(status.run.workflow.id.clone()),
-            ..StepOptions::default()
-        };
+        let of_run = StepOptions::of_run(&status.run.workflow.id);
         let (run, more) = with_run(context, &of_run, |work, run| {
             if run.tip != status.run.tip {
                 return Err(moved_on(run.workflow.named()).with_state(&run.workflow));
@@ -103,12 +93,7 @@ pub fn resume(
             act(work, &of_run, run, &chosen, &mut recovered)
         })?;
         warnings = more;
-        let observations = if run.workflow.status.is_open() {
-            observe(context, &run.workflow)?
-        } else {
-            Observations::new()
-        };
-        status.seen.next = advice::advice(&run.workflow, &observations);
+        status.seen.next = advice::advice(&run.workflow, &observe(context, &run.workflow)?);
         status.run = run;
     }
     let outcome = ResumeOutcome {
@@ -116,7 +101,6 @@ pub fn resume(
         recovered,
         last_activity_at,
         status,
-        was_shown: false,
     };
     Ok((outcome, warnings))
 }
@@ -152,19 +136,19 @@ fn pick(work: &mut Work<'_>, options: &StepOptions, mut run: Run, id: &str) -> R
         ..Start::default()
     };
     let running = run.workflow.running();
-    let resets = running.map(|phase| Change::of_phase("reset", Some(&phase.id)));
-    let resets: Vec<Change> = resets.collect();
+    let resets: Vec<Change> = running
+        .map(|phase| Change::of_phase("reset", Some(&phase.id)))
+        .collect();
     // Checked before any change.
     let mut changes = resets.iter().cloned().chain([start.change()]);
-    let started = changes.try_fold(run.workflow.clone(), |state: Workflow, change| {
-        state.after(&change, work.context.now_ms)
+    let now_ms = work.context.now_ms;
+    let started = changes.try_fold(run.workflow.clone(), |state, change| {
+        state.after(&change, now_ms)
     });
     started.map_err(|problem| {
         let ready = "'checkpoint workflow next {} --parallel' lists what can start";
-        let named = run.workflow.named();
-        problem
-            .next(Sentence::new(ready, &[&named]))
-            .with_state(&run.workflow)
+        let next = Sentence::new(ready, &[&run.workflow.named()]);
+        problem.next(next).with_state(&run.workflow)
     })?;
     for reset in &resets {
         run = work.change(&run, reset)?.run;

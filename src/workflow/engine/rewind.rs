@@ -33,6 +33,7 @@ pub struct RewindOptions {
     pub to: String,
     /// Rewind the files, as 'checkpoint restore' would
     #[arg(long, conflicts_with_all = ["state", "both"])]
+    #[arg(required_unless_present_any = ["state", "both"])]
     pub files: bool,
     /// Rewind the state of the run
     #[arg(long, conflicts_with = "both")]

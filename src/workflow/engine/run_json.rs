@@ -1,5 +1,7 @@
 //! A run as answers have it: as it is stored, with what is derived from it; or a row of a list.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
@@ -9,7 +11,7 @@ use crate::workflow::rules::phase::Phase;
 use crate::workflow::rules::workflow::Workflow;
 
 /// What is derived from the phases of a run.
-#[derive(Default, Serialize, JsonSchema)]
+#[derive(Serialize, JsonSchema)]
 struct Derived {
     status: &'static str,
     /// Id of the phase that is under way.
@@ -49,28 +51,41 @@ pub struct RunJson {
     ready: Vec<String>,
 }
 
-impl From<&Workflow> for Derived {
-    fn from(workflow: &Workflow) -> Self {
+impl Derived {
+    fn new(workflow: &Workflow, run: Option<&Run>) -> Self {
+        let tip = run.filter(|run| *run.tip.as_bytes() != [0; 20]);
         Self {
             status: workflow.word(),
             current: workflow.current().map(|phase| phase.id.clone()),
             phase_count: workflow.phases.len(),
             completed_count: workflow.completed().count(),
             percent: workflow.percent(),
-            ..Self::default()
+            is_archived: run.is_some_and(|run| !run.is_live()),
+            revision: tip.map(|run| run.tip.to_hex()),
         }
     }
 }
 
-impl From<&Run> for Derived {
-    fn from(run: &Run) -> Self {
+impl RunJson {
+    /// Makes the published form of a state, of a run if it was recorded.
+    pub fn new(workflow: &Workflow, run: Option<&Run>) -> Self {
+        let id = |phase: &Phase| phase.id.clone();
+        let own_id = run.map_or(&*workflow.id, Run::id).to_owned();
         Self {
-            is_archived: !run.is_live(),
-            revision: (*run.tip.as_bytes() != [0; 20]).then(|| run.tip.to_hex()),
-            ..Self::from(&run.workflow)
+            derived: Derived::new(workflow, run),
+            completed: workflow.completed().map(id).collect(),
+            remaining: workflow.remaining().map(id).collect(),
+            ready: workflow.ready().into_iter().map(id).collect(),
+            workflow: Workflow {
+                id: own_id,
+                documents: BTreeMap::new(),
+                ..workflow.clone()
+            },
         }
     }
 }
+
+published_as! { Run, RunJson, |run| RunJson::new(&run.workflow, Some(run)); }
 
 impl From<&Run> for RunRow {
     fn from(run: &Run) -> Self {
@@ -82,34 +97,10 @@ impl From<&Run> for RunRow {
             description: workflow.description.clone(),
             created_at: TimeText::new(workflow.created_ms),
             updated_at: TimeText::new(workflow.updated_ms),
-            derived: Derived::from(run),
+            derived: Derived::new(workflow, Some(run)),
         }
     }
 }
-
-impl From<&Workflow> for RunJson {
-    fn from(workflow: &Workflow) -> Self {
-        let id = |phase: &Phase| phase.id.clone();
-        let documents = std::collections::BTreeMap::new();
-        Self {
-            derived: Derived::from(workflow),
-            completed: workflow.completed().map(id).collect(),
-            remaining: workflow.remaining().map(id).collect(),
-            ready: workflow.ready().into_iter().map(id).collect(),
-            workflow: Workflow {
-                documents,
-                ..workflow.clone()
-            },
-        }
-    }
-}
-
-published_as! { Run, RunJson, |run| {
-    let mut whole = RunJson::from(&run.workflow);
-    run.id().clone_into(&mut whole.workflow.id);
-    whole.derived = Derived::from(run);
-    whole
-}; }
 
 /// Serializes a run as its row.
 pub fn row<S: Serializer>(run: &Run, serializer: S) -> Result<S::Ok, S::Error> {

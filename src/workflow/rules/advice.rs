@@ -98,43 +98,33 @@ fn by_agents(
     phase: &Phase,
     observations: &Observations,
 ) -> Option<(&'static str, String)> {
+    if phase.id == "IMPLEMENTATION" {
+        let (tasks, all) = (workflow.tasks.iter(), workflow.tasks.len());
+        let done = tasks.filter(|task| is_done(task, observations)).count();
+        let words = format!("continue execution loop ({done} of {all} tasks complete)");
+        return Some(match all > 0 && done == all {
+            true => ("advance", "advance to VERIFICATION".to_owned()),
+            false => ("continue", words),
+        });
+    }
+    let (part, next, agent) = match &*phase.id {
+        "REQUIREMENTS" => ("demand", "advance to ARCHITECTURE", "PM agent"),
+        "ARCHITECTURE" => ("final_design", "advance to IMPLEMENTATION", "Architects"),
+        "VERIFICATION" => ("verification", "advance to REFLECTION", "QA"),
+        "REFLECTION" => ("reflection", "workflow complete", "Reflector"),
+        _ => return None,
+    };
     let is_there = |part: &str| {
-        let output = phase
-            .outputs
-            .iter()
-            .find(|output| output.path.contains(part));
+        let mut outputs = phase.outputs.iter();
+        let output = outputs.find(|output| output.path.contains(part));
         let found = output.and_then(|output| observations.get(&output.path));
         found.is_some_and(ObservedFile::is_finished)
     };
-    let made_or_by = |part, next: &str, agent: &str| {
-        if is_there(part) {
-            ("advance", format!("advance to {next}"))
-        } else {
-            ("spawn", format!("re-spawn {agent}"))
-        }
-    };
-    Some(match phase.id.as_str() {
-        "REQUIREMENTS" => made_or_by("demand", "ARCHITECTURE", "PM agent"),
-        "ARCHITECTURE" if is_there("final_design") && phase.lacks_approval() => {
-            ("approve", String::new())
-        }
-        "ARCHITECTURE" if !is_there("final_design") && is_there("designs") => {
-            ("spawn", "spawn Roundtable".to_owned())
-        }
-        "ARCHITECTURE" => made_or_by("final_design", "IMPLEMENTATION", "Architects"),
-        "IMPLEMENTATION" => {
-            let (tasks, all) = (workflow.tasks.iter(), workflow.tasks.len());
-            let done = tasks.filter(|task| is_done(task, observations)).count();
-            if all > 0 && done == all {
-                ("advance", "advance to VERIFICATION".to_owned())
-            } else {
-                let words = format!("continue execution loop ({done} of {all} tasks complete)");
-                ("continue", words)
-            }
-        }
-        "VERIFICATION" => made_or_by("verification", "REFLECTION", "QA"),
-        "REFLECTION" if is_there("reflection") => ("advance", "workflow complete".to_owned()),
-        "REFLECTION" => made_or_by("reflection", "", "Reflector"),
-        _ => return None,
+    let is_architecture = phase.id == "ARCHITECTURE";
+    Some(match is_there(part) {
+        true if is_architecture && phase.lacks_approval() => ("approve", String::new()),
+        true => ("advance", next.to_owned()),
+        false if is_architecture && is_there("designs") => ("spawn", "spawn Roundtable".to_owned()),
+        false => ("spawn", format!("re-spawn {agent}")),
     })
 }

@@ -4,11 +4,13 @@ use crate::base::text::escape;
 use crate::error::Choice;
 use crate::error::sentence::CommandWords;
 use crate::model::json::published_as;
+use crate::workflow::rules::phase::Phase;
 use crate::workflow::rules::profile::Profile;
 use crate::workflow::rules::workflow::Workflow;
 
 /// Begins the answer that names a phase.
 const PICK: &str = "pick:";
+const ABANDON: &str = "abandon";
 const RESTART: &str = "restart";
 
 /// A decision of the user; published as what was done.
@@ -79,15 +81,13 @@ impl Dialog {
             ),
         };
         let owned = |(words, chosen): &(&str, Chosen)| ((*words).to_owned(), chosen.clone());
-        Self {
-            text,
-            answers: answers.iter().map(owned).collect(),
-        }
+        let answers = answers.iter().map(owned).collect();
+        Self { text, answers }
     }
 
     /// Returns the question after `n`, which a pipeline asks.
     pub fn after_no(workflow: &Workflow) -> Self {
-        let mut answers = vec![("abandon,a".to_owned(), Chosen::Abandon)];
+        let mut answers = vec![(ABANDON.to_owned(), Chosen::Abandon)];
         answers.extend(Self::pick(workflow).answers);
         let text = "Abandon pipeline or pick a different phase? (abandon/pick) ".to_owned();
         Self { text, answers }
@@ -118,24 +118,21 @@ impl Dialog {
 
     /// Returns the answers as options. Commands that resume an invalid run have `--anyway`.
     pub fn options(&self, workflow: &Workflow, is_sound: bool) -> Vec<Choice> {
-        let go_on = workflow
-            .next()
-            .map(|next| format!("continue from {}", next.name));
+        let go_on = |phase: &Phase| format!("continue from {}", phase.name);
         let option = |(words, chosen): &(String, Chosen)| {
             let key = match chosen {
                 Chosen::Pick(id) => format!("{PICK}{id}"),
                 _ => words.split(',').next().unwrap_or_default().to_owned(),
             };
             let label = match chosen {
-                Chosen::Resume => go_on.clone().unwrap_or("nothing is left to do".to_owned()),
+                Chosen::Resume => workflow
+                    .next()
+                    .map_or("nothing is left to do".to_owned(), go_on),
                 Chosen::StartFresh => "archive it and start the same plan again".to_owned(),
                 Chosen::View => "view details".to_owned(),
                 Chosen::Delete | Chosen::Abandon => "end it and archive it".to_owned(),
                 Chosen::Decline => "abandon it, or pick another phase".to_owned(),
-                Chosen::Pick(id) => {
-                    let name = workflow.phase(id).map(|phase| &*phase.name);
-                    format!("continue with {}", name.unwrap_or_default())
-                }
+                Chosen::Pick(id) => workflow.phase(id).map(go_on).unwrap_or_default(),
             };
             let words = ["workflow", "resume", workflow.named(), "--choose", &key];
             let anyway = (chosen.goes_on() && !is_sound).then_some("--anyway");
@@ -149,25 +146,19 @@ impl Dialog {
         self.answers.iter().map(option).collect()
     }
 
-    /// Interprets an answer: one of its words, or the id of a phase to pick.
+    /// Interprets an answer: one of the words, the id of a phase to pick, or at once the answer to a
+    /// further question.
     pub fn understand(&self, typed: &str) -> Option<Chosen> {
         let typed = typed.trim();
-        let picked = typed.strip_prefix(PICK).unwrap_or(typed);
-        let mut picks = self.answers.iter();
-        let pick = picks.find(|(_, chosen)| *chosen == Chosen::Pick(picked.to_owned()));
-        let mut answers = self.answers.iter();
-        let is_word = |word: &str| word.eq_ignore_ascii_case(typed);
-        let found = pick.or_else(|| answers.find(|(words, _)| words.split(',').any(is_word)));
-        found.map(|(_, chosen)| chosen.clone())
-    }
-
-    /// As [`Self::understand`], for the first question: further answers may be given at once.
-    pub fn understand_first(&self, typed: &str) -> Option<Chosen> {
-        let typed = typed.trim();
-        match typed.strip_prefix(PICK) {
-            Some(id) => Some(Chosen::Pick(id.to_owned())),
-            None if typed.eq_ignore_ascii_case("abandon") => Some(Chosen::Abandon),
-            None => self.understand(typed),
+        if let Some(id) = typed.strip_prefix(PICK) {
+            return Some(Chosen::Pick(id.to_owned()));
         }
+        let pick = Chosen::Pick(typed.to_owned());
+        let is_word = |word: &str| word.eq_ignore_ascii_case(typed);
+        let mut answers = self.answers.iter().map(|(words, chosen)| (words, chosen));
+        let picked = answers.clone().find(|(_, chosen)| **chosen == pick);
+        let found = picked.or_else(|| answers.find(|(words, _)| words.split(',').any(is_word)));
+        let abandon = is_word(ABANDON).then_some(Chosen::Abandon);
+        found.map(|(_, chosen)| chosen.clone()).or(abandon)
     }
 }
