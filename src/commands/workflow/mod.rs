@@ -23,7 +23,6 @@ use crate::workflow::engine::rewind::{self, RewindOptions, RewindOutcome};
 use crate::workflow::engine::transact::{check_expected, step};
 use crate::workflow::engine::work::{StepOptions, StepOutcome};
 use crate::workflow::rules::change::{Change, Given};
-use crate::workflow::rules::phase::Task;
 use crate::workflow::rules::status::PhaseStatus;
 use crate::workflow::words::phase_command;
 
@@ -216,33 +215,29 @@ pub enum TaskCommand {
     List,
 }
 
-/// Properties of all commands of runs.
-const TRAITS: Properties = Properties {
-    left_by_a_signal: Some("'checkpoint workflow status' shows what was recorded"),
-    ..Properties::LONG
-};
+/// Returns the properties of a command of runs.
+fn of_runs(name: &'static str, has_dry_run: bool) -> Properties {
+    Properties {
+        name: Some(name),
+        has_dry_run,
+        left_by_a_signal: Some("'checkpoint workflow status' shows what was recorded"),
+        ..Properties::LONG
+    }
+}
 
 impl RunCommand for WorkflowArgs {
     fn properties(&self) -> Properties {
-        use WorkflowCommand as Of;
-        let has_dry_run = matches!(
-            self.command,
-            Of::Rewind(_) | Of::Recover(_) | Of::Cleanup(_)
-        );
-        Properties {
-            name: Some(self.command.into_str()),
-            has_dry_run,
-            ..TRAITS
-        }
+        use WorkflowCommand::{Cleanup, Recover, Rewind};
+        let command = &self.command;
+        let has_dry_run = matches!(command, Rewind(_) | Recover(_) | Cleanup(_));
+        of_runs(command.into_str(), has_dry_run)
     }
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
         use WorkflowCommand as Of;
         let status = |run: Option<String>, view| {
-            let found = report::status(context, &cmd.printer.place, run.as_deref(), view)?;
-            let is_damaged = view == View::Check && !report::is_sound(&found.0);
-            let done = Done::from(found).exit_if(is_damaged, exit_code::DAMAGED);
-            Ok::<u8, Error>(cmd.print(context, &done))
+            let status = report::status(context, cmd, run.as_deref(), view)?;
+            Ok::<u8, Error>(cmd.print(context, &status))
         };
         Ok(match self.command {
             Of::Init(options) => {
@@ -297,10 +292,7 @@ impl Command for PhaseArgs {
     type Answer = StepOutcome;
 
     fn properties(&self) -> Properties {
-        Properties {
-            name: Some(self.command.into_str()),
-            ..TRAITS
-        }
+        of_runs(self.command.into_str(), false)
     }
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<Done<StepOutcome>> {
@@ -330,20 +322,17 @@ impl Command for TaskArgs {
     type Answer = Either<StepOutcome, Status>;
 
     fn properties(&self) -> Properties {
-        Properties {
-            name: Some(self.command.into_str()),
-            ..TRAITS
-        }
+        of_runs(self.command.into_str(), false)
     }
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<Done<Self::Answer>> {
         let mut given = Given::default();
         let (verb, task, note) = match self.command {
             TaskCommand::List => {
-                let (place, run) = (&cmd.printer.place, self.step.run.as_deref());
-                let (status, warnings) = report::status(context, place, run, View::Tasks)?;
-                check_expected(&self.step, &status.run)?;
-                return Ok(Done::new(Either::Second(status), warnings));
+                let run = self.step.run.as_deref();
+                let status = report::status(context, cmd, run, View::Tasks)?;
+                check_expected(&self.step, &status.answer.run)?;
+                return Ok(status.map(Either::Second));
             }
             TaskCommand::Add {
                 task,
@@ -351,12 +340,8 @@ impl Command for TaskArgs {
                 phase,
                 output,
             } => {
-                given.task = Task {
-                    name,
-                    phase,
-                    output,
-                    ..Task::default()
-                };
+                (given.task.name, given.task.phase) = (name, phase);
+                given.task.output = output;
                 ("add", task, None)
             }
             TaskCommand::Start { task, agent } => {

@@ -22,13 +22,14 @@ const LISTED_CHANGES: usize = 10;
 /// Returns the status of a run; commands that it names work as printed.
 pub fn status(
     context: &Context,
-    place: &PlaceWords,
+    cmd: &CommandContext<'_>,
     named: Option<&str>,
     view: View,
-) -> Result<(Status, Vec<Warning>)> {
+) -> Result<Done<Status>> {
     let (mut status, warnings) = report::status(context, named, view)?;
-    with_place(&mut status, place);
-    Ok((status, warnings))
+    with_place(&mut status, &cmd.printer.place);
+    let is_damaged = view == View::Check && !is_sound(&status);
+    Ok(Done::new(status, warnings).exit_if(is_damaged, exit_code::DAMAGED))
 }
 
 /// Adds the global options to the commands that a status names.
@@ -97,8 +98,8 @@ fn tasks(tasks: &[Task], out: &mut Out<'_>) {
 }
 
 /// Whether neither the run nor a state file has errors.
-pub fn is_sound(status: &Status) -> bool {
-    status.is_valid() && status.seen.conflicts.is_empty()
+fn is_sound(status: &Status) -> bool {
+    status.seen.report.valid && status.seen.conflicts.is_empty()
 }
 
 /// Lists findings, possible repairs and files that could not be imported.

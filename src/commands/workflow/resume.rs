@@ -36,12 +36,8 @@ pub struct RecoverArgs {
     #[arg(value_name = "WORKFLOW|PATH")]
     pub what: Option<String>,
     /// Side that counts: state or none; what it replaces is kept aside
-    #[arg(
-        long,
-        value_name = "SIDE",
-        requires = "what",
-        conflicts_with = "dry_run"
-    )]
+    #[arg(long, value_name = "SIDE", requires = "what")]
+    #[arg(conflicts_with = "dry_run")]
     pub take: Option<Take>,
     /// Only show what would be done
     #[arg(short = 'n', long)]
@@ -61,7 +57,7 @@ pub fn resume(
         context,
         cmd,
         status: &status,
-        is_accepted: options.anyway || status.is_valid(),
+        is_accepted: options.anyway || status.seen.report.valid,
     };
     let chosen = match &options.choose {
         Some(word) => question.answered(word)?,
@@ -98,7 +94,7 @@ impl Question<'_> {
                 let what = format!("workflow {run} is inconsistent{wrong}; nothing was changed");
                 Err(self.refuse("unsound", what, &first))
             }
-            Some(Chosen::Decline) => Err(self.undecided(&Dialog::after_no(workflow))),
+            Some(Chosen::Declined) => Err(self.undecided(&Dialog::after_no(workflow))),
             Some(chosen) => {
                 let shown = changed(seen, self.context.now_ms) + &remarks(seen);
                 self.cmd
@@ -122,7 +118,7 @@ impl Question<'_> {
         }
         let corrupted = format!("{}{CORRUPTED} ", remarks(&self.status.seen));
         if !self.is_accepted && is_yes(&self.typed(&corrupted)?) {
-            return Ok(Chosen::StartFresh);
+            return Ok(Chosen::StartedFresh);
         }
         loop {
             let typed = self.typed(&text)?;
@@ -130,13 +126,13 @@ impl Question<'_> {
             match dialog.understand(&typed) {
                 None if typed.trim() == "pick" => dialog = Dialog::pick(workflow),
                 None => before = format!("'{}' is not a valid answer.\n", escape(typed.trim())),
-                Some(Chosen::View) => before = details(workflow) + "\n",
-                Some(Chosen::Decline) => dialog = Dialog::after_no(workflow),
-                Some(Chosen::StartFresh) if dialog.confirms_fresh() && !self.cmd.global.yes => {
+                Some(Chosen::Viewed) => before = details(workflow) + "\n",
+                Some(Chosen::Declined) => dialog = Dialog::after_no(workflow),
+                Some(Chosen::StartedFresh) if dialog.confirms_fresh() && !self.cmd.global.yes => {
                     let run = escape(workflow.named());
                     let again = format!("Archive {run} and start its plan again? [y/N] ");
                     let is_sure = is_yes(&self.typed(&again)?);
-                    let chosen = is_sure.then_some(Chosen::StartFresh);
+                    let chosen = is_sure.then_some(Chosen::StartedFresh);
                     return chosen.ok_or_else(Error::declined);
                 }
                 Some(chosen) => return Ok(chosen),
@@ -162,7 +158,7 @@ impl Question<'_> {
 
     /// The error that names the answers to a question.
     fn refuse(&self, code: &'static str, what: String, dialog: &Dialog) -> Error {
-        let (workflow, is_sound) = (&self.status.run.workflow, self.status.is_valid());
+        let (workflow, is_sound) = (&self.status.run.workflow, self.status.seen.report.valid);
         let options = dialog.options(workflow, is_sound);
         let mut error = refused(code, what).next(listed(&options, LISTED_CHOICES));
         let text = Dialog::first(workflow).text;
@@ -341,13 +337,13 @@ impl Text for ResumeOutcome {
             talkln!(out, "recovered: {}", escape(what));
         }
         match self.done {
-            Chosen::View => return out.result.push_str(&details(workflow)),
-            Chosen::Delete => return talkln!(out, "Deleted; the archive keeps it"),
-            Chosen::Abandon => return talkln!(out, "Abandoned; the archive keeps it"),
-            Chosen::StartFresh => {
+            Chosen::Viewed => return out.result.push_str(&details(workflow)),
+            Chosen::Deleted => return talkln!(out, "Deleted; the archive keeps it"),
+            Chosen::Abandoned => return talkln!(out, "Abandoned; the archive keeps it"),
+            Chosen::StartedFresh => {
                 talkln!(out, "Started {}; the old run was archived", workflow.id);
             }
-            Chosen::Resume | Chosen::Pick(_) | Chosen::Decline => {
+            Chosen::Resumed | Chosen::Picked(_) | Chosen::Declined => {
                 let is_phases = workflow.profile == Some(Profile::Phases);
                 let next = workflow.next();
                 let next = next.map(|next| if is_phases { &next.id } else { &next.name });

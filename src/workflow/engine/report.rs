@@ -5,12 +5,10 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::error::Result;
+use crate::model::difference::between;
 use crate::model::json::{ChangeJson, CheckpointRef, TimeText};
-use crate::model::restore_plan::{RestorePlan, RestoreScope};
 use crate::model::state::object_id::ObjectId;
-use crate::model::state::snapshot::Snapshot;
-use crate::ops::capture::pipeline::{CaptureOptions, CaptureOutcome, capture};
-use crate::ops::capture::sink::Sink;
+use crate::ops::browse::diff::diff_side::Side;
 use crate::ops::context::Context;
 use crate::ops::warning::Warning;
 use crate::store::repository::Store;
@@ -28,7 +26,6 @@ use crate::workflow::rules::observation::Observations;
 use crate::workflow::rules::recover;
 use crate::workflow::rules::validate::{self, ValidationReport};
 use crate::workflow::rules::workflow::Workflow;
-use crate::worktree::tree_handle::WorkTree;
 
 /// Maximum number of transitions read from a log.
 const LONGEST_LOG: usize = 100_000;
@@ -75,11 +72,6 @@ pub struct Seen {
 }
 
 impl Status {
-    /// Whether the run has no errors.
-    pub fn is_valid(&self) -> bool {
-        self.seen.report.valid
-    }
-
     /// Returns what a user would be shown and asked before the run is resumed.
     pub fn detail(&self, question: &str) -> Value {
         let mut detail = serde_json::to_value(&self.seen).unwrap_or_default();
@@ -99,7 +91,7 @@ pub fn status(
     let run = pick(&store, named, &conflicts)?;
     let mut status = of_run(context, run)?;
     if view == View::Whole {
-        status.seen.drift = drift_of(context, &store, &status.run.workflow)?;
+        status.seen.drift = drift_of(context, &store, &status.run.workflow);
     }
     (status.seen.conflicts, status.view) = (conflicts, view);
     Ok((status, context.pending_warnings.take()))
@@ -152,47 +144,30 @@ pub struct FileDrift {
     pub changes: Vec<ChangeJson>,
 }
 
-/// Returns `None` if no phase is under way, its checkpoint is gone, or files cannot be captured.
-///
-/// # Errors
-/// The directory cannot be read.
-fn drift_of(context: &Context, store: &Store, workflow: &Workflow) -> Result<Option<FileDrift>> {
-    let begun = workflow
-        .running()
-        .find_map(|phase| Some((phase, ObjectId::from_hex(phase.before.as_ref()?)?)));
-    let Some((phase, id)) = begun.filter(|_| context.root.exists()) else {
-        return Ok(None);
-    };
-    let inventory = store.inventory()?;
-    let Some(checkpoint) = inventory.get(id) else {
-        return Ok(None);
-    };
-    let Ok(held) = store.snapshot(&checkpoint) else {
-        return Ok(None);
-    };
-    let worktree = WorkTree::open_root(&context.root)?;
-    let options = CaptureOptions::default();
-    let CaptureOutcome::Done(captured) =
-        capture(context, Some(store), &worktree, &options, Sink::HashOnly)?
-    else {
-        return Ok(None);
-    };
-    let present = Snapshot::from(&captured.listing);
-    let plan = RestorePlan::between(&held, &present, &RestoreScope::default(), &|_, _| true);
-    let written = plan.write.iter().map(|(path, write)| {
-        let is_new = write.before.is_none();
-        ChangeJson::new(path, if is_new { "added" } else { "modified" })
+/// Returns `None` if no phase is under way, its checkpoint is gone, or files cannot be read.
+fn drift_of(context: &Context, store: &Store, workflow: &Workflow) -> Option<FileDrift> {
+    let mut running = workflow.running();
+    let (phase, id) = running.find_map(|phase| Some((phase, phase.before.as_ref()?)))?;
+    let inventory = store.inventory().ok()?;
+    let checkpoint = inventory.get(ObjectId::from_hex(id)?)?;
+    let sides = Side::of_present(context, store, &checkpoint, &[]);
+    let ([before, present], _) = sides.ok()?;
+    let found = between(&before.snapshot, &present.snapshot, &[]).files;
+    let changes = found.iter().map(|pair| {
+        let change = match (&pair.before, &pair.after) {
+            (None, _) => "added",
+            (_, None) => "deleted",
+            _ => "modified",
+        };
+        ChangeJson::new(&pair.path, change)
     });
     let begun_ms = phase.started_ms.unwrap_or(checkpoint.record.time_ms);
-    Ok(Some(FileDrift {
+    Some(FileDrift {
         phase_id: phase.id.clone(),
         checkpoint: CheckpointRef::new(&checkpoint),
         begun_at: TimeText::new(begun_ms),
-        changes: written
-            .chain(ChangeJson::all("modified", plan.chmod.keys()))
-            .chain(ChangeJson::all("deleted", plan.delete.keys()))
-            .collect(),
-    }))
+        changes: changes.collect(),
+    })
 }
 
 /// Opens the store, with all edits by hand imported.

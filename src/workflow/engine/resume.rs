@@ -84,7 +84,7 @@ pub fn resume(
 ) -> Result<(ResumeOutcome, Vec<Warning>)> {
     let last_activity_at = TimeText::new(status.run.workflow.updated_ms);
     let (mut recovered, mut warnings) = (Vec::new(), Vec::new());
-    if chosen != Chosen::View {
+    if chosen != Chosen::Viewed {
         let of_run = StepOptions::of_run(&status.run.workflow.id);
         let (run, more) = with_run(context, &of_run, |work, run| {
             if run.tip != status.run.tip {
@@ -113,10 +113,10 @@ fn act(
     recovered: &mut Vec<String>,
 ) -> Result<Run> {
     let step = match chosen {
-        Chosen::Pick(id) => return pick(work, options, run, id),
-        Chosen::StartFresh => start_fresh(work, &run)?,
-        Chosen::Delete | Chosen::Abandon => work.abandon(&run, "")?,
-        Chosen::Resume | Chosen::View | Chosen::Decline => {
+        Chosen::Picked(id) => return pick(work, options, run, id),
+        Chosen::StartedFresh => start_fresh(work, &run)?,
+        Chosen::Deleted | Chosen::Abandoned => work.abandon(&run, "")?,
+        Chosen::Resumed | Chosen::Viewed | Chosen::Declined => {
             // First repairs what the interruption left.
             let (run, repairs) = repair_chosen(work, run, false)?;
             *recovered = repairs;

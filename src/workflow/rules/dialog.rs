@@ -15,24 +15,18 @@ const RESTART: &str = "restart";
 
 /// A decision of the user; published as what was done.
 #[derive(Clone, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum Chosen {
-    #[strum(serialize = "resumed")]
-    Resume,
+    Resumed,
     /// Archives the old run and begins the same plan again.
-    #[strum(serialize = "started_fresh")]
-    StartFresh,
-    #[strum(serialize = "viewed")]
-    View,
+    StartedFresh,
+    Viewed,
     /// Ends and archives the run.
-    #[strum(serialize = "deleted")]
-    Delete,
+    Deleted,
     /// Not to resume; what to do instead is asked next.
-    #[strum(serialize = "declined")]
-    Decline,
-    #[strum(serialize = "abandoned")]
-    Abandon,
-    #[strum(serialize = "picked")]
-    Pick(String),
+    Declined,
+    Abandoned,
+    Picked(String),
 }
 
 published_as! { Chosen, &'static str, |chosen| chosen.into(); }
@@ -40,7 +34,7 @@ published_as! { Chosen, &'static str, |chosen| chosen.into(); }
 impl Chosen {
     /// Whether the run itself is resumed.
     pub fn goes_on(&self) -> bool {
-        matches!(self, Self::Resume | Self::Pick(_))
+        matches!(self, Self::Resumed | Self::Picked(_))
     }
 }
 
@@ -54,29 +48,30 @@ pub struct Dialog {
 impl Dialog {
     /// Returns the first question, as the profile of the run asks it.
     pub fn first(workflow: &Workflow) -> Self {
-        use Chosen::{Decline, Delete, Resume, StartFresh, View};
+        use Chosen::{Declined, Deleted, Resumed, StartedFresh, Viewed};
         let next = workflow.next();
         let (id, name) = next.map_or(("its end", "its end"), |next| (&next.id, &next.name));
         let (text, answers): (_, &[(&str, Chosen)]) = match workflow.profile {
             Some(Profile::Registry) => (
                 "Choice [r/s/v/d]: ".to_owned(),
                 &[
-                    ("r,resume", Resume),
-                    ("s,start,start fresh,restart", StartFresh),
-                    ("v,view,view details", View),
-                    ("d,delete", Delete),
+                    ("r,resume", Resumed),
+                    ("s,start,start fresh,restart", StartedFresh),
+                    ("v,view,view details", Viewed),
+                    ("d,delete", Deleted),
                 ],
             ),
             Some(Profile::Phases) => (
                 format!("Resume workflow from {}? [Y/n] ", escape(id)),
-                &[("y,yes,resume", Resume), ("n,no,restart", StartFresh)],
+                // The capitalized letter is the default.
+                &[("y,yes,resume,", Resumed), ("n,no,restart", StartedFresh)],
             ),
             _ => (
                 format!("Resume from \"{}\"? (y/n/restart) ", escape(name)),
                 &[
-                    ("y,yes,resume", Resume),
-                    ("n,no", Decline),
-                    (RESTART, StartFresh),
+                    ("y,yes,resume", Resumed),
+                    ("n,no", Declined),
+                    (RESTART, StartedFresh),
                 ],
             ),
         };
@@ -87,7 +82,7 @@ impl Dialog {
 
     /// Returns the question after `n`, which a pipeline asks.
     pub fn after_no(workflow: &Workflow) -> Self {
-        let mut answers = vec![(ABANDON.to_owned(), Chosen::Abandon)];
+        let mut answers = vec![(ABANDON.to_owned(), Chosen::Abandoned)];
         answers.extend(Self::pick(workflow).answers);
         let text = "Abandon pipeline or pick a different phase? (abandon/pick) ".to_owned();
         Self { text, answers }
@@ -101,7 +96,7 @@ impl Dialog {
             let number = workflow.number_of(id).unwrap_or_default();
             text += &format!("  {number} {} ({}", escape(&phase.name), escape(id));
             if unmet.is_empty() {
-                answers.push((number.to_string(), Chosen::Pick(id.clone())));
+                answers.push((number.to_string(), Chosen::Picked(id.clone())));
             } else {
                 text += &format!(", waits for {}", escape(&unmet.join(", ")));
             }
@@ -121,18 +116,16 @@ impl Dialog {
         let go_on = |phase: &Phase| format!("continue from {}", phase.name);
         let option = |(words, chosen): &(String, Chosen)| {
             let key = match chosen {
-                Chosen::Pick(id) => format!("{PICK}{id}"),
+                Chosen::Picked(id) => format!("{PICK}{id}"),
                 _ => words.split(',').next().unwrap_or_default().to_owned(),
             };
             let label = match chosen {
-                Chosen::Resume => workflow
-                    .next()
-                    .map_or("nothing is left to do".to_owned(), go_on),
-                Chosen::StartFresh => "archive it and start the same plan again".to_owned(),
-                Chosen::View => "view details".to_owned(),
-                Chosen::Delete | Chosen::Abandon => "end it and archive it".to_owned(),
-                Chosen::Decline => "abandon it, or pick another phase".to_owned(),
-                Chosen::Pick(id) => workflow.phase(id).map(go_on).unwrap_or_default(),
+                Chosen::Resumed => workflow.next().map(go_on).unwrap_or_default(),
+                Chosen::StartedFresh => "archive it and start the same plan again".to_owned(),
+                Chosen::Viewed => "view details".to_owned(),
+                Chosen::Deleted | Chosen::Abandoned => "end it and archive it".to_owned(),
+                Chosen::Declined => "abandon it, or pick another phase".to_owned(),
+                Chosen::Picked(id) => workflow.phase(id).map(go_on).unwrap_or_default(),
             };
             let words = ["workflow", "resume", workflow.named(), "--choose", &key];
             let anyway = (chosen.goes_on() && !is_sound).then_some("--anyway");
@@ -151,14 +144,14 @@ impl Dialog {
     pub fn understand(&self, typed: &str) -> Option<Chosen> {
         let typed = typed.trim();
         if let Some(id) = typed.strip_prefix(PICK) {
-            return Some(Chosen::Pick(id.to_owned()));
+            return Some(Chosen::Picked(id.to_owned()));
         }
-        let pick = Chosen::Pick(typed.to_owned());
+        let pick = Chosen::Picked(typed.to_owned());
         let is_word = |word: &str| word.eq_ignore_ascii_case(typed);
         let mut answers = self.answers.iter().map(|(words, chosen)| (words, chosen));
         let picked = answers.clone().find(|(_, chosen)| **chosen == pick);
         let found = picked.or_else(|| answers.find(|(words, _)| words.split(',').any(is_word)));
-        let abandon = is_word(ABANDON).then_some(Chosen::Abandon);
+        let abandon = is_word(ABANDON).then_some(Chosen::Abandoned);
         found.map(|(_, chosen)| chosen.clone()).or(abandon)
     }
 }
