@@ -14,9 +14,8 @@ fn story() -> (Sandbox, Tree, Value) {
         .write("a", "1")
         .write("dir/b", "1")
         .create("before the run");
-    sandbox.ok(
-        "workflow init --id w --profile pipeline --phase one --phase two::one --phase three",
-    );
+    sandbox
+        .ok("workflow init --id w --profile pipeline --phase one --phase two::one --phase three");
     sandbox.ok("phase start one");
     sandbox.ok("phase done");
     sandbox
