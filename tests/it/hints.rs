@@ -71,8 +71,6 @@ const SENTENCES: &[(&str, &[&str])] = &[
     ("more with --json", &["workflow resume"]),
     ("--id starts another", &["workflow init"]),
     ("name those that matter with --file", &["phase done"]),
-    ("--take needs the path of a file", &["workflow recover"]),
-    ("--files, --state or --both", &["workflow rewind"]),
     ("create --source=mcp", &["create"]),
     ("phase --actor=mcp", &["phase"]),
 ];

@@ -45,7 +45,8 @@ pub enum WorkflowCommand {
     Init(InitOptions),
     /// Show the state of a run, and what changed since
     Status {
-        /// Run [default: the newest open one]
+        /// Run: its id or the beginning of it, its project, type or description [default: the newest
+        /// open one]
         workflow: Option<String>,
         /// State file of another program to show, without recording it
         #[arg(long, value_name = "PATH", conflicts_with = "workflow")]

@@ -104,15 +104,18 @@ fn is_sound(status: &Status) -> bool {
 
 /// Lists findings, possible repairs and files that could not be imported.
 pub fn remarks(seen: &Seen) -> String {
-    let (report, mut text) = (&seen.report, conflicts(&seen.conflicts));
-    let errors = report.errors.iter().map(|one| ("wrong", in_words(one)));
-    let notes = report.remarks.iter().map(|one| ("note", in_words(one)));
-    let repair = |what: &String| ("to recover", escape_line(what));
-    let repairs = seen.repairs.iter().map(repair);
-    for (word, what) in errors.chain(notes).chain(repairs) {
-        text += &format!("{word}: {what}\n");
-    }
-    text
+    let repair = |what: &String| format!("to recover: {}\n", escape_line(what));
+    let repairs: String = seen.repairs.iter().map(repair).collect();
+    conflicts(&seen.conflicts) + &findings(seen) + &repairs
+}
+
+pub fn findings(seen: &Seen) -> String {
+    let (errors, notes) = (&seen.report.errors, &seen.report.remarks);
+    let errors = errors.iter().map(|one| ("wrong", one));
+    let found = errors.chain(notes.iter().map(|one| ("note", one)));
+    found
+        .map(|(word, one)| format!("{word}: {}\n", in_words(one)))
+        .collect()
 }
 
 /// Lists files that could not be imported.
@@ -172,11 +175,8 @@ fn line(workflow: &Workflow, phase: &Phase, time: fn(i64) -> String) -> String {
     };
     let more = Some(more).filter(|more| !more.is_empty());
     let more = more.map_or(String::new(), |more| format!(" ({more})"));
-    let (number, name) = (workflow.number_of(&phase.id), escape(&phase.name));
-    let mut text = format!(
-        "  {mark} Phase {}: {name}{more}\n",
-        number.unwrap_or_default()
-    );
+    let number = workflow.number_of(&phase.id).unwrap_or_default();
+    let mut text = format!("  {mark} Phase {number}: {}{more}\n", escape(&phase.name));
     for (word, note) in [("Error", &phase.last_error), ("Progress", &phase.progress)] {
         if let Some(note) = note.as_ref().filter(|_| mark == "→") {
             text += &format!("    {word}: {}\n", escape(note));
@@ -243,7 +243,8 @@ pub fn changed(seen: &Seen, now_ms: i64) -> String {
 pub fn ago(time_ms: i64, now_ms: i64) -> String {
     let minutes = now_ms.saturating_sub(time_ms) / 60_000;
     let (number, one, many) = match minutes {
-        ..60 => (minutes, "minute", "minutes"),
+        ..1 => return "just now".to_owned(),
+        1..60 => (minutes, "minute", "minutes"),
         60..1440 => (minutes / 60, "hour", "hours"),
         _ => (minutes / 1440, "day", "days"),
     };

@@ -5,7 +5,7 @@ use crate::base::cut_list::one_of;
 use crate::base::text::escape;
 use crate::base::time::{self, rfc3339_seconds, utc_seconds};
 use crate::commands::prelude::*;
-use crate::commands::workflow::report::{ago, changed, remarks, summary, with_place};
+use crate::commands::workflow::report::{ago, changed, findings, remarks, summary, with_place};
 use crate::workflow::documents::conflict::{Conflict, in_words};
 use crate::workflow::documents::render;
 use crate::workflow::documents::sync::{Imported, open_imported};
@@ -25,6 +25,8 @@ use crate::workflow::words::{listed, refused};
 /// Maximum number of choices in a hint.
 const LISTED_CHOICES: usize = 5;
 const CORRUPTED: &str = "State appears corrupted. Start fresh? [y/N]";
+const DELETE: &str = "Delete the corrupted checkpoint? It is kept in the archive. [y/N]";
+const MENDING: &str = "Attempt manual recovery or start fresh? (recover/fresh)";
 /// The answers to a question about a file.
 const YES: &[(&str, Take)] = &[("y,yes", Take::None)];
 const RECOVER_OR_FRESH: &[(&str, Take)] = &[("recover", Take::State), ("fresh", Take::None)];
@@ -63,6 +65,13 @@ pub fn resume(
         Some(word) => question.answered(word)?,
         None => question.ask()?,
     };
+    if options.choose.is_some() && chosen.goes_on() {
+        let (drift, found) = (
+            changed(&status.seen, context.now_ms),
+            findings(&status.seen),
+        );
+        cmd.printer.talk(&(drift + &found));
+    }
     let (mut outcome, more) = op::resume(context, status, chosen)?;
     with_place(&mut outcome.status, &cmd.printer.place);
     warnings.extend(more);
@@ -81,7 +90,7 @@ struct Question<'q> {
 impl Question<'_> {
     /// Interprets an answer given with the command; it answers the further questions as well.
     fn answered(&self, word: &str) -> Result<Chosen> {
-        let (workflow, seen) = (&self.status.run.workflow, &self.status.seen);
+        let workflow = &self.status.run.workflow;
         let first = Dialog::first(workflow);
         match first.understand(word).filter(|_| !word.is_empty()) {
             None => {
@@ -89,19 +98,13 @@ impl Question<'_> {
                 Err(self.refuse("no_answer", what, &first))
             }
             Some(chosen) if chosen.goes_on() && !self.is_accepted => {
-                self.cmd.printer.talk(&remarks(seen));
+                self.cmd.printer.talk(&remarks(&self.status.seen));
                 let (run, wrong) = (workflow.named(), self.wrong(""));
                 let what = format!("workflow {run} is inconsistent{wrong}; nothing was changed");
                 Err(self.refuse("unsound", what, &first))
             }
             Some(Chosen::Declined) => Err(self.undecided(&Dialog::after_no(workflow))),
-            Some(chosen) => {
-                let shown = changed(seen, self.context.now_ms) + &remarks(seen);
-                self.cmd
-                    .printer
-                    .talk(if chosen.goes_on() { &shown } else { "" });
-                Ok(chosen)
-            }
+            Some(chosen) => Ok(chosen),
         }
     }
 
@@ -130,10 +133,9 @@ impl Question<'_> {
                 Some(Chosen::Declined) => dialog = Dialog::after_no(workflow),
                 Some(Chosen::StartedFresh) if dialog.confirms_fresh() && !self.cmd.global.yes => {
                     let run = escape(workflow.named());
-                    let again = format!("Archive {run} and start its plan again? [y/N] ");
-                    let is_sure = is_yes(&self.typed(&again)?);
-                    let chosen = is_sure.then_some(Chosen::StartedFresh);
-                    return chosen.ok_or_else(Error::declined);
+                    let again = format!("Archive {run} and start its plan again?");
+                    self.cmd.ask(self.context, &again, &again)?;
+                    return Ok(Chosen::StartedFresh);
                 }
                 Some(chosen) => return Ok(chosen),
             }
@@ -148,10 +150,8 @@ impl Question<'_> {
 
     /// The error if the user cannot be asked.
     fn undecided(&self, dialog: &Dialog) -> Error {
-        let (run, wrong) = (
-            self.status.run.workflow.named(),
-            self.wrong(" and inconsistent"),
-        );
+        let run = self.status.run.workflow.named();
+        let wrong = self.wrong(" and inconsistent");
         let what = format!("workflow {run} is open{wrong}; choose what to do with it");
         self.refuse("decision_needed", what, dialog)
     }
@@ -170,10 +170,8 @@ impl Question<'_> {
     /// Formats the first error of the run after a word, and the number of others.
     fn wrong(&self, word: &str) -> String {
         let errors = &self.status.seen.report.errors;
-        let first = errors.first().map(in_words);
-        first.map_or(String::new(), |first| {
-            format!("{word}: {}", one_of(first, errors.len()))
-        })
+        let shown = |first| format!("{word}: {}", one_of(in_words(first), errors.len()));
+        errors.first().map(shown).unwrap_or_default()
     }
 
     /// Formats the state of the run and the first question.
@@ -296,14 +294,8 @@ fn settle(
 ) -> Result<Recovered> {
     let (ask, answers) = match profile_of_path(&conflict.path) {
         Some(Profile::Phases) => (CORRUPTED, YES),
-        Some(Profile::Registry) => (
-            "Delete the corrupted checkpoint? It is kept in the archive. [y/N]",
-            YES,
-        ),
-        _ => (
-            "Attempt manual recovery or start fresh? (recover/fresh)",
-            RECOVER_OR_FRESH,
-        ),
+        Some(Profile::Registry) => (DELETE, YES),
+        _ => (MENDING, RECOVER_OR_FRESH),
     };
     let shown = format!("{}{ask} ", content(conflict));
     if dry_run || !cmd.prompt.may_ask {

@@ -256,8 +256,8 @@ fn removed(work: &WorkTree, workflow: &Workflow) -> Option<String> {
 fn adopt(work: &mut Work<'_>, file: &OnDisk, run: &Run, value: &Value) -> Result<Option<Conflict>> {
     let root = work.context.root.path().display().to_string();
     let mut next = run.workflow.clone();
-    if let Err(findings) = dispatch::take(&mut next, file.profile, &file.path, value, &root) {
-        return Ok(Some(malformed(file, Some(run), findings)));
+    if let Err(finding) = dispatch::take(&mut next, &file.path, value, &root) {
+        return Ok(Some(malformed(file, Some(run), vec![finding])));
     }
     end_if_settled(&mut next, work.context.now_ms);
     work.record(Some(run), next, event("external edit", file))?;
@@ -281,9 +281,9 @@ fn begin(
 ) -> Result<Option<Conflict>> {
     let context = work.context;
     let root = context.root.path().display().to_string();
-    let mut next = match dispatch::begin(file.profile, &file.path, value, &root) {
+    let mut next = match dispatch::begin(&file.path, value, &root) {
         Ok(next) => next,
-        Err(findings) => return Ok(Some(malformed(file, owner, findings))),
+        Err(finding) => return Ok(Some(malformed(file, owner, vec![finding]))),
     };
     if let Some(run) = owner {
         // A task list that came with the file stays; the one of the run goes with it.

@@ -103,10 +103,10 @@ pub fn import(
             let path = paths.find(|path| dispatch::profile_of_path(path) == Some(profile));
             let path = path.cloned().unwrap_or(path_of(profile, whole));
             let known = dispatch::export(&state, Profile::Registry, &root);
-            let newer = document(known.into_iter().next().map(|document| document.value));
+            let newer = document(known.into_iter().next().map(|(_, value)| value));
             let whole = newer.as_ref().unwrap_or(whole);
-            dispatch::take(&mut state, profile, &path, whole, &root)
-                .map_err(|findings| malformed(&findings))?;
+            dispatch::take(&mut state, &path, whole, &root)
+                .map_err(|finding| malformed(&[finding]))?;
             state.updated_ms = context.now_ms.max(state.updated_ms);
             end_if_settled(&mut state, context.now_ms);
             return work.record(Some(&run), state, event);
@@ -135,8 +135,8 @@ fn is_of(run: &Run, kind: Option<&String>, project: Option<&str>) -> bool {
 fn begun(context: &Context, profile: Profile, value: &Value) -> Result<Workflow> {
     let root = context.root.path().display().to_string();
     let path = path_of(profile, value);
-    let begun = dispatch::begin(profile, &path, value, &root);
-    let mut begun = begun.map_err(|findings| malformed(&findings))?;
+    let begun = dispatch::begin(&path, value, &root);
+    let mut begun = begun.map_err(|finding| malformed(&[finding]))?;
     end_if_settled(&mut begun, context.now_ms);
     Ok(begun)
 }
@@ -312,7 +312,7 @@ fn document_of(context: &Context, store: &Store, options: &ExportOptions) -> Res
             let root = context.root.path().display().to_string();
             let documents = dispatch::export(workflow, profile, &root);
             let first = documents.into_iter().next();
-            Ok(first.map(|first| first.value).unwrap_or_default())
+            Ok(first.map(|(_, value)| value).unwrap_or_default())
         }
     }
 }

@@ -217,10 +217,9 @@ pub fn list(context: &Context, all: bool) -> Result<(Listed, Vec<Warning>)> {
     } else {
         Runs::live(&store)?
     };
-    let archived = if runs.is_empty() {
-        Runs::all(&store)?.runs.len()
-    } else {
-        0
+    let archived = match runs.len() {
+        0 => Runs::all(&store)?.runs.len(),
+        _ => 0,
     };
     let listed = Listed {
         runs,

@@ -19,7 +19,7 @@ use crate::workflow::engine::work::{StepOptions, Work};
 use crate::workflow::rules::advice;
 use crate::workflow::rules::change::Change;
 use crate::workflow::rules::dialog::Chosen;
-use crate::workflow::words::{absent, moved_on};
+use crate::workflow::words::{absent, moved_on, starts_from_plan};
 
 /// Show the state of a run, ask, and resume it
 ///
@@ -63,8 +63,8 @@ pub fn check_open(status: &Status) -> Result<()> {
     if !workflow.status.is_open() {
         let (run, word) = (workflow.named(), workflow.word());
         let what = format!("nothing to resume: workflow {run} is {word}");
-        return Err(absent("nothing_to_resume", what)
-            .advise("'checkpoint workflow init --phase NAME' starts a new one"));
+        let next = starts_from_plan(status.run.id());
+        return Err(absent("nothing_to_resume", what).next(next));
     }
     if status.run.is_live() {
         Ok(())

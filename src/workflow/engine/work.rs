@@ -155,9 +155,8 @@ impl<'w> Work<'w> {
         let read = next.documents.clone();
         let root = context.root.path().display().to_string();
         if let Some(profile) = next.profile {
-            for document in dispatch::export(&next, profile, &root) {
-                next.documents.insert(document.path, document.value);
-            }
+            let documents = dispatch::export(&next, profile, &root);
+            next.documents.extend(documents);
         }
         let _shield = context.interrupt.shield();
         let known = before.map_or(&read, |run| &run.workflow.documents);

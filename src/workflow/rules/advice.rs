@@ -101,11 +101,10 @@ fn by_agents(
     if phase.id == "IMPLEMENTATION" {
         let (tasks, all) = (workflow.tasks.iter(), workflow.tasks.len());
         let done = tasks.filter(|task| is_done(task, observations)).count();
-        let words = format!("continue execution loop ({done} of {all} tasks complete)");
-        return Some(match all > 0 && done == all {
-            true => ("advance", "advance to VERIFICATION".to_owned()),
-            false => ("continue", words),
-        });
+        let text = format!("continue execution loop ({done} of {all} tasks complete)");
+        let advance = ("advance", "advance to VERIFICATION".to_owned());
+        let is_over = all > 0 && done == all;
+        return Some(if is_over { advance } else { ("continue", text) });
     }
     let (part, next, agent) = match &*phase.id {
         "REQUIREMENTS" => ("demand", "advance to ARCHITECTURE", "PM agent"),

@@ -16,9 +16,8 @@ impl Workflow {
             RunStatus::Open if self.interrupted.is_some() => "interrupted",
             RunStatus::Open => match self.current() {
                 Some(phase) if phase.status == PhaseStatus::AwaitingApproval => "awaiting_approval",
-                Some(_) => "in_progress",
-                None if self.completed().next().is_some() => "in_progress",
-                None => "pending",
+                None if self.completed().next().is_none() => "pending",
+                _ => "in_progress",
             },
         }
     }
