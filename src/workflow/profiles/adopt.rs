@@ -12,7 +12,7 @@ use crate::workflow::rules::status::{PhaseStatus, RunStatus};
 use crate::workflow::rules::workflow::Workflow;
 
 #[derive(Default)]
-pub struct Progress {
+pub struct RunFacts {
     pub created: Time,
     pub updated: Time,
     pub status: RunStatus,
@@ -60,7 +60,7 @@ impl<'w> PhaseListing<'w> {
     }
 
     /// Whether a document with this progress describes the run already, between two phases.
-    pub fn is_described(&self, run: &Workflow, progress: &Progress) -> bool {
+    pub fn is_described(&self, run: &Workflow, progress: &RunFacts) -> bool {
         let shown = |phase: &Phase| match phase.status {
             _ if self.done.iter().any(|done| done.id == phase.id) => PhaseStatus::Complete,
             status => status,
@@ -74,7 +74,7 @@ impl<'w> PhaseListing<'w> {
     }
 }
 
-impl Progress {
+impl RunFacts {
     fn phase(&self, id: &str) -> Option<&PhaseProgress> {
         self.phases.iter().find(|phase| phase.id == id)
     }
@@ -82,7 +82,7 @@ impl Progress {
 
 /// # Errors
 /// A phase that has begun is not in the document any more, or the plan is wrong.
-pub fn adopt(run: &mut Workflow, edited: &Progress, present: &Progress) -> Found<()> {
+pub fn adopt(run: &mut Workflow, edited: &RunFacts, present: &RunFacts) -> Found<()> {
     check_ids("phases", edited.phases.iter().map(|phase| &phase.id))?;
     remove_missing(run, edited, present)?;
     // A change cannot precede the beginning of the run.
@@ -121,7 +121,7 @@ pub fn adopt(run: &mut Workflow, edited: &Progress, present: &Progress) -> Found
 }
 
 /// Drops the phases that the document does not list any more.
-fn remove_missing(run: &mut Workflow, edited: &Progress, present: &Progress) -> Found<()> {
+fn remove_missing(run: &mut Workflow, edited: &RunFacts, present: &RunFacts) -> Found<()> {
     let is_missing = |phase: &Phase| {
         edited.phase(&phase.id).is_none()
             && (phase.is_unplanned || present.phase(&phase.id).is_some())
@@ -205,7 +205,7 @@ impl PhaseProgress {
 }
 
 /// Sorts the pending phases as in the document; other phases keep their positions.
-fn sort_pending(run: &mut Workflow, edited: &Progress) {
+fn sort_pending(run: &mut Workflow, edited: &RunFacts) {
     let pending = edited.phases.iter();
     let pending = pending.filter(|phase| phase.status == PhaseStatus::Pending);
     let sorted = pending.filter_map(|phase| run.phase(&phase.id).cloned());

@@ -7,7 +7,7 @@ use crate::model::path_pattern::has_marks;
 use crate::model::run_id;
 use crate::workflow::plan::{self, DOTAGENT};
 use crate::workflow::profiles::adopt::{
-    PhaseListing, PhaseProgress, Progress, adopt, is_output_of,
+    PhaseListing, PhaseProgress, RunFacts, adopt, is_output_of,
 };
 use crate::workflow::profiles::format::{
     Format, Found, Time, check_ids, check_run, known, name, new_run, project_of, sort_as_in,
@@ -92,7 +92,7 @@ impl PhaseFile {
     }
 
     /// Returns the progress of the planned phases and of those that the document names.
-    fn progress(&self, run: &Workflow) -> Progress {
+    fn progress(&self, run: &Workflow) -> RunFacts {
         let all_unplanned = run.phases.iter().all(|phase| phase.is_unplanned);
         let is_planned = |phase: &&Phase| all_unplanned || !phase.is_unplanned;
         let planned = run.phases.iter().filter(is_planned);
@@ -112,7 +112,7 @@ impl PhaseFile {
             ..PhaseProgress::default()
         });
         let over = self.is_over(run).then_some(RunStatus::Complete);
-        Progress {
+        RunFacts {
             created: self.started_at,
             updated: self.last_updated,
             status: over.unwrap_or_default(),

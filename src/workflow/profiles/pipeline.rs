@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use crate::workflow::plan;
-use crate::workflow::profiles::adopt::{PhaseListing, PhaseProgress, Progress, adopt};
+use crate::workflow::profiles::adopt::{PhaseListing, PhaseProgress, RunFacts, adopt};
 use crate::workflow::profiles::format::{
     Format, Found, Time, missing, new_run, project_of, unless_left_out,
 };
@@ -105,7 +105,7 @@ impl Pipeline {
         completed.map(|entry| entry.id.as_str()).collect()
     }
 
-    fn progress(&self) -> Progress {
+    fn progress(&self) -> RunFacts {
         let phases = self.entries().map(|(entry, place)| PhaseProgress {
             id: entry.id.clone(),
             name: Some(entry.name.clone()),
@@ -116,11 +116,11 @@ impl Pipeline {
             dependencies: entry.dependencies.clone(),
             ..PhaseProgress::default()
         });
-        Progress {
+        RunFacts {
             created: self.created_at,
             updated: self.updated_at,
             phases: phases.collect(),
-            ..Progress::default()
+            ..RunFacts::default()
         }
     }
 }

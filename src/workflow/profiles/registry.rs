@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::model::run_id;
-use crate::workflow::profiles::adopt::{PhaseListing, PhaseProgress, Progress, adopt};
+use crate::workflow::profiles::adopt::{PhaseListing, PhaseProgress, RunFacts, adopt};
 use crate::workflow::profiles::format::{
     Format, Found, Time, begun, check_ids, check_run, check_version, name, new_run, project_of,
     word,
@@ -69,7 +69,7 @@ impl Registry {
         }
     }
 
-    fn progress(&self, run: &Workflow) -> Progress {
+    fn progress(&self, run: &Workflow) -> RunFacts {
         let mut phases: Vec<PhaseProgress> = Vec::new();
         for number in 1..=self.total_phases {
             let mut phase = PhaseProgress {
@@ -92,7 +92,7 @@ impl Registry {
             }
             phases.push(phase);
         }
-        Progress {
+        RunFacts {
             created: self.created_at,
             updated: self.updated_at,
             status: match self.status {

@@ -441,15 +441,15 @@ fn tasks_are_kept_in_either_shape() {
     let done = r#""complete", "completed_at": "2026-02-19T11:20:00Z""#;
     for (task, new) in [
         (
-            r#"[{"z": 1, "id": "t", "status": "In-Progress", "started_at": null}"#,
+            r#"[{"z": 1, "id": "t", "status": "In-RunFacts", "started_at": null}"#,
             r#", {"id": "u", "status": "pending", "attempts": 0}]"#,
         ),
         (
-            r#"{"t": {"outputs": ["o.json"], "x": {}, "status": "In-Progress"}"#,
+            r#"{"t": {"outputs": ["o.json"], "x": {}, "status": "In-RunFacts"}"#,
             r#", "u": {"id": "u", "status": "pending", "attempts": 0}}"#,
         ),
         (
-            r#"[{"task_id": "t", "note": "n", "status": "In-Progress"}"#,
+            r#"[{"task_id": "t", "note": "n", "status": "In-RunFacts"}"#,
             r#", {"id": "u", "status": "pending", "attempts": 0}]"#,
         ),
     ] {
@@ -468,7 +468,7 @@ fn tasks_are_kept_in_either_shape() {
         run.tasks[0].completed_ms = Some(1_771_500_000_123);
         run.tasks.push(Task::new("u"));
         run.updated_ms += 3_600_000;
-        let moved = format!("{}{new}", task.replace(r#""In-Progress""#, done));
+        let moved = format!("{}{new}", task.replace(r#""In-RunFacts""#, done));
         assert_eq!(
             written(&run, EXECUTION_FILE),
             document(&moved, "2026-03-24T12:30:00Z")
