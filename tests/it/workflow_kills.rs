@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::bench::play::Play as _;
 use crate::bench::{Git, Run, Sandbox, cases, strace};
 
 const CALLS: &str = "renameat2,renameat,rename,linkat,unlinkat,fsync,fdatasync";
@@ -63,7 +62,7 @@ fn story(phases: usize) -> Sandbox {
 /// The present state: reading it is the next command, after which the file agrees with it.
 #[track_caller]
 fn stands(sandbox: &Sandbox, when: &str) -> Value {
-    let data = sandbox.go("workflow show");
+    let data = sandbox.json("workflow show");
     assert_eq!(
         (&data["troubles"], &data["log_broken"]),
         (&json!([]), &Value::Null),
@@ -233,7 +232,7 @@ fn an_init_killed_anywhere_has_begun_the_run_or_not() {
     for nth in some_of(all, 1) {
         let sandbox = Sandbox::new();
         let run = kill(sandbox.write("a", "0"), nth, &words(&args));
-        let listed = sandbox.go("workflow list");
+        let listed = sandbox.json("workflow list");
         let runs = listed["workflows"].as_array().unwrap().len();
         assert!(
             runs == 1 || (runs == 0 && run.stdout.is_empty()),

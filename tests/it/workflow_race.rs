@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::bench::play::{Play as _, words};
+use crate::bench::sandbox::words;
 use crate::bench::{Run, Sandbox, cases, os, strace};
 
 const FILE: &str = ".claude/pipeline-state.json";
@@ -40,8 +40,8 @@ fn story() -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.write("a", "1");
     let phases = "--phase=one --phase=two --phase=three --phase=four";
-    sandbox.go(format!("workflow init --profile pipeline --id r {phases}"));
-    sandbox.go("phase start one");
+    sandbox.json(format!("workflow init --profile pipeline --id r {phases}"));
+    sandbox.json("phase start one");
     sandbox
 }
 
@@ -72,8 +72,8 @@ fn of_all_who_end_a_phase_at_once_one_does() {
 #[test]
 fn the_last_phase_is_ended_once_too_and_the_others_see_the_end() {
     let sandbox = Sandbox::new();
-    sandbox.go("workflow init --phase=one --id r");
-    sandbox.go("phase start one");
+    sandbox.json("workflow init --phase=one --id r");
+    sandbox.json("phase start one");
     let runs = run_all(&sandbox, &vec!["phase done one -w r --json".to_owned(); 4]);
     assert_eq!(runs.iter().filter(|run| run.code == 0).count(), 1);
     for run in runs.iter().filter(|run| run.code != 0) {
@@ -85,9 +85,9 @@ fn the_last_phase_is_ended_once_too_and_the_others_see_the_end() {
 #[test]
 fn who_expects_another_revision_changes_nothing() {
     let sandbox = story();
-    let seen = sandbox.go("workflow show")["revision"].clone();
+    let seen = sandbox.json("workflow show")["revision"].clone();
     let seen = seen.as_str().unwrap();
-    sandbox.go("phase progress half");
+    sandbox.json("phase progress half");
     // An empty revision, as from a failed script, protects from nothing.
     sandbox.cmd("phase done --expect ''").code(2);
     let run = sandbox.cmd(format!("phase done --expect {seen} --json"));
@@ -100,8 +100,8 @@ fn who_expects_another_revision_changes_nothing() {
 fn two_runs_in_one_store_are_in_nobodys_way() {
     let sandbox = story();
     let other = "workflow init --profile registry --type t --project p --phase=one --phase=two";
-    let id = sandbox.go(other)["id"].as_str().unwrap().to_owned();
-    sandbox.go(format!("phase start one -w {id}"));
+    let id = sandbox.json(other)["id"].as_str().unwrap().to_owned();
+    sandbox.json(format!("phase start one -w {id}"));
     let ids = ["r", &id];
     let texts: Vec<String> = (0..6).map(|number| format!("n{number}")).collect();
     let on = |id| {
@@ -234,7 +234,7 @@ fn a_file_that_is_edited_while_its_run_ends_stays() {
     for nth in (1..=200).step_by(3_usize.div_ceil(cases(1)).max(1)) {
         let sandbox = Sandbox::new();
         let begin = "workflow init --profile registry --type t --project p --phase=one";
-        let id = sandbox.go(begin)["id"].as_str().unwrap().to_owned();
+        let id = sandbox.json(begin)["id"].as_str().unwrap().to_owned();
         let path = format!(".claude/checkpoints/{id}.json");
         sandbox.ok("phase start one");
         let mut left = None;
@@ -255,7 +255,7 @@ fn a_file_that_is_edited_while_its_run_ends_stays() {
         let Some(run) = run else { return };
         assert!(matches!(run.code, 0 | 4 | 5), "at {nth}\n{run}");
         if let Some(text) = left {
-            let known = sandbox.go(format!("workflow show {id}"))["last_error"] == "by hand";
+            let known = sandbox.json(format!("workflow show {id}"))["last_error"] == "by hand";
             assert!(
                 known || sandbox.read(&path) == text,
                 "at {nth}: what was written by hand is gone\n{run}"

@@ -2,7 +2,6 @@
 
 use std::fs;
 
-use crate::bench::play::Play as _;
 use crate::bench::{Sandbox, fixtures};
 
 /// A store with a run under way, two archived ones, and a checkpoint.
@@ -29,7 +28,7 @@ fn with_runs() -> Sandbox {
 /// The list of runs, and the history of the one under way.
 fn told(sandbox: &Sandbox) -> (String, String) {
     let listed = sandbox.cmd("workflow list --all").success().stdout;
-    (listed, sandbox.go("workflow show")["log"].to_string())
+    (listed, sandbox.json("workflow show")["log"].to_string())
 }
 
 #[test]
@@ -141,4 +140,33 @@ fn a_roll_that_is_missing_or_damaged_is_made_from_the_refs() {
     sandbox.says("workflow list --all", 0, "older");
     sandbox.write("f", "3").create("three");
     assert_eq!(fs::read_to_string(&path).expect("it is made again"), roll);
+}
+
+#[test]
+fn a_run_whose_ref_is_gone_is_found_by_its_commits_and_its_file_is_not_written_over() {
+    for with_objects in [true, false] {
+        let sandbox = Sandbox::new();
+        sandbox.write("a", "1").create("before");
+        sandbox.ok("workflow init --id p --profile pipeline --phase a --phase b");
+        sandbox.ok("phase start");
+        sandbox.ok("phase done");
+        let kept = sandbox.read(".claude/pipeline-state.json");
+        if with_objects {
+            std::fs::remove_file(sandbox.store().join("refs/workflows/p")).expect("it was written");
+            sandbox.says("verify", 0, "its ref is torn or gone");
+        } else {
+            std::fs::remove_dir_all(sandbox.store().join("refs")).expect("it is there");
+            std::fs::remove_dir_all(sandbox.store().join("objects")).expect("it is there");
+            sandbox.create("after the loss");
+        }
+        let status = sandbox.json("workflow status");
+        assert_eq!(
+            status["completed"].as_array().map(Vec::len),
+            Some(1),
+            "{status}"
+        );
+        sandbox.fails(4, "workflow init --profile pipeline --phase z --id z");
+        assert_eq!(sandbox.read(".claude/pipeline-state.json"), kept);
+        sandbox.ok("verify");
+    }
 }

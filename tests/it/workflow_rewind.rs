@@ -2,49 +2,22 @@
 
 use serde_json::Value;
 
-use crate::bench::play::Play as _;
 use crate::bench::{Sandbox, Tree};
 
 const PIPELINE: &str = ".claude/pipeline-state.json";
-const REGISTRY: &str = ".claude/checkpoints/t_p_20260324_120000.json";
-const FILES: [&str; 2] = [PIPELINE, REGISTRY];
 
 /// A run whose second phase has begun, with checkpoints made before and after the program knew the
 /// files of its profile. Returns the tree and the state right before that phase.
 fn story() -> (Sandbox, Tree, Value) {
-    story_of("pipeline")
-}
-
-fn story_of(profile: &str) -> (Sandbox, Tree, Value) {
     let sandbox = Sandbox::new();
     sandbox
         .write("a", "1")
         .write("dir/b", "1")
         .create("before the run");
-    let id = [
-        "--type",
-        "t",
-        "--project",
-        "p",
-        "--id",
-        "t_p_20260324_120000",
-        "--profile",
-        profile,
-    ];
     sandbox
-        .run(
-            &[
-                &[
-                    "workflow", "init", "--phase", "one", "--phase", "two::one", "--phase", "three",
-                ],
-                &id[..],
-            ]
-            .concat(),
-        )
-        .success();
-    for args in [&["phase", "start", "one"][..], &["phase", "done"]] {
-        sandbox.run(args).success();
-    }
+        .ok("workflow init --id w --profile pipeline --phase one --phase two::one --phase three");
+    sandbox.ok("phase start one");
+    sandbox.ok("phase done");
     sandbox
         .write("a", "2")
         .chmod("a", 0o755)
@@ -54,17 +27,13 @@ fn story_of(profile: &str) -> (Sandbox, Tree, Value) {
     (sandbox, then.0, then.1)
 }
 
-/// All files but those of the profiles.
+/// All files but that of the profile.
 fn own(sandbox: &Sandbox) -> Tree {
     let aside = tempfile::tempdir().unwrap();
-    let moved = |path: &str| aside.path().join(path.replace('/', "_"));
-    for file in FILES.iter().filter(|file| sandbox.exists(file)) {
-        std::fs::rename(sandbox.path(file), moved(file)).unwrap();
-    }
+    let aside = aside.path().join("aside");
+    std::fs::rename(sandbox.path(PIPELINE), &aside).unwrap();
     let tree = sandbox.tree();
-    for file in FILES.iter().filter(|file| moved(file).exists()) {
-        std::fs::rename(moved(file), sandbox.path(file)).unwrap();
-    }
+    std::fs::rename(&aside, sandbox.path(PIPELINE)).unwrap();
     tree
 }
 
@@ -120,17 +89,14 @@ fn both_are_as_they_were_and_an_undo_brings_the_files_back() {
         .stdout_has("'checkpoint undo' takes this back");
     assert_eq!(own(&sandbox), tree);
     assert_eq!(state(&sandbox), before);
-    let data = sandbox.go("workflow status");
+    let data = sandbox.json("workflow status");
     assert_eq!(
         (&data["resume_count"], &data["current"]),
         (&1.into(), &Value::Null),
         "that it was resumed stays known"
     );
-    let pipeline: Value = serde_json::from_str(&sandbox.read(PIPELINE)).unwrap();
-    assert_eq!(
-        pipeline["current_phase"],
-        serde_json::json!({"id": "two", "name": "Two"})
-    );
+    let current = &sandbox.json_of(PIPELINE)["current_phase"];
+    assert_eq!(current, &serde_json::json!({"id": "two", "name": "Two"}));
     let kept = profile_bytes(&sandbox);
     sandbox.undo().success();
     assert_eq!(own(&sandbox), ruined);
@@ -156,22 +122,18 @@ fn files_alone_leave_the_state_and_state_alone_the_files() {
 
 #[test]
 fn a_run_that_is_complete_can_be_taken_back_to_its_beginning() {
-    let (sandbox, ..) = story_of("registry");
+    let (sandbox, ..) = story();
     sandbox.ok("phase done");
     sandbox.ok("phase start three");
     sandbox.ok("phase done");
-    assert!(!sandbox.exists(REGISTRY), "it is complete");
     rewind(&sandbox, &["one", "--both", "--yes"]).success();
-    let data = sandbox.go("workflow status");
+    let data = sandbox.json("workflow status");
     assert_eq!(
         (&data["status"], &data["percent"]),
         (&"pending".into(), &0.into())
     );
-    let registry: Value = serde_json::from_str(&sandbox.read(REGISTRY)).unwrap();
-    assert_eq!(
-        registry["completed_phases"].as_array().map(Vec::len),
-        Some(0)
-    );
+    let completed = &sandbox.json_of(PIPELINE)["completed_phases"];
+    assert_eq!(completed.as_array().map(Vec::len), Some(0));
     assert_eq!(sandbox.read("a"), "1");
 }
 
@@ -194,7 +156,7 @@ fn a_checkpoint_that_is_gone_is_told() {
     let (sandbox, ..) = story();
     ruin(&sandbox);
     let before = (sandbox.tree(), state(&sandbox));
-    let data = sandbox.go("workflow status");
+    let data = sandbox.json("workflow status");
     let id = data["phases"][1]["before_id"].as_str().unwrap().to_owned();
     sandbox.run(&["delete", &id[..8], "--yes"]).success();
     for what in ["--both", "--files"] {

@@ -5,8 +5,6 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-#[cfg(unix)]
-use crate::bench::play::Play as _;
 use crate::bench::{Run, Sandbox};
 
 const DIR: &str = ".claude/utils";
@@ -64,7 +62,8 @@ fn a_pipeline_begins_with_a_skeleton_that_is_understood() {
         (&json!([]), &Value::Null)
     );
     sandbox.write("skeleton.json", &run.stdout);
-    let data = sandbox.go("workflow import skeleton.json");
+    sandbox.ok("workflow import skeleton.json");
+    let data = sandbox.json("workflow status");
     assert_eq!(
         (&data["branch"], &data["status"]),
         (&json!("feat/a b"), &json!("pending"))
@@ -153,7 +152,7 @@ fn what_is_saved_is_loaded_again() {
     let some = shim(&sandbox, "list-checkpoints.sh", &["orchestrate"])
         .success()
         .stdout_has("orchestrate_billing_");
-    assert_eq!(some.stdout.lines().count(), 3, "{some}");
+    assert_eq!(some.stdout.lines().count(), 2, "{some}");
 }
 
 #[cfg(unix)]

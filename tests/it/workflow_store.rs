@@ -18,7 +18,6 @@ use checkpoint::workflow::rules::workflow::Workflow;
 
 use crate::bench::damaged::packs_of;
 use crate::bench::fixtures::noise;
-use crate::bench::play::Play as _;
 use crate::bench::{Git, Sandbox, os, place};
 
 fn open(dir: &Path) -> Store {

@@ -3,8 +3,9 @@
 
 use serde_json::{Value, json};
 
-use crate::bench::play::{PIPELINE, Play as _};
 use crate::bench::{Git, Run, Sandbox};
+
+const PIPELINE: &str = ".claude/pipeline-state.json";
 
 fn begin(sandbox: &Sandbox, args: &[&str]) {
     sandbox
@@ -67,7 +68,10 @@ fn under_a_hold_a_phase_is_recorded_and_its_checkpoint_left_out() {
         assert_eq!(last["id"], id, "it is written before the next one begins");
     }
     assert_eq!(
-        (sandbox.stands()["status"].clone(), reasons(&sandbox)),
+        (
+            sandbox.json("workflow status")["status"].clone(),
+            reasons(&sandbox)
+        ),
         ("complete".into(), Vec::new())
     );
 }

@@ -94,6 +94,7 @@ pub fn resume(
         })?;
         warnings = more;
         status.seen.next = advice::advice(&run.workflow, &observe(context, &run.workflow)?);
+        status.seen.repairs.clear();
         status.run = run;
     }
     let outcome = ResumeOutcome {

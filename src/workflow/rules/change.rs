@@ -589,7 +589,6 @@ fn add_new(list: &mut Vec<String>, more: &[String]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workflow::rules::phase::PhaseOutput;
 
     /// Two phases, the second after the first.
     fn line() -> Workflow {
@@ -638,112 +637,6 @@ mod tests {
         ] {
             assert_eq!(apply(line(), changes).map(drop), Err(code), "{changes}");
         }
-    }
-
-    #[test]
-    fn a_failed_phase_is_started_again_and_counts() {
-        let failed = apply(line(), "phase start, phase fail network").unwrap();
-        assert_eq!(failed.word(), "in_progress");
-        assert_eq!(failed.last_error, Some("network".into()));
-        let again = apply(failed, "phase start one, phase done").unwrap();
-        assert_eq!(again.last_error, None);
-        assert_eq!(again.phases[0].attempts, 2);
-        assert_eq!(again.phases[0].status, PhaseStatus::Complete);
-    }
-
-    #[test]
-    fn a_required_output_is_waited_for() {
-        let mut workflow = line();
-        workflow.phases[0].outputs = vec![PhaseOutput {
-            path: "a.json".into(),
-            required: true,
-            sha256: None,
-        }];
-        let begun = apply(workflow, "phase start").unwrap();
-        assert_eq!(
-            apply(begun.clone(), "phase done").map(drop),
-            Err("outputs_missing")
-        );
-        let mut done = change("phase done");
-        let found = ObservedFile::There {
-            sum: Some("ab".into()),
-            status: None,
-        };
-        done.given.observed = Observations::from([("a.json".to_owned(), found)]);
-        let done = begun.after(&done, 9).unwrap();
-        assert_eq!(done.phases[0].outputs[0].sha256.as_deref(), Some("ab"));
-    }
-
-    #[test]
-    fn a_phase_that_needs_approval_waits_for_it() {
-        let mut workflow = line();
-        workflow.phases[0].requires_approval = true;
-        let waiting = apply(workflow, "phase start, phase done").unwrap();
-        assert_eq!(waiting.word(), "awaiting_approval");
-        let early = apply(waiting.clone(), "phase start two").map(drop);
-        assert_eq!(early, Err("dependencies_unmet"));
-        let approved = apply(waiting, "phase approve").unwrap();
-        assert_eq!(approved.phases[0].status, PhaseStatus::Complete);
-        assert_eq!(
-            apply(approved, "phase approve one").map(drop),
-            Err("wrong_state")
-        );
-    }
-
-    #[test]
-    fn a_task_that_was_cut_off_counts_as_tried() {
-        let added = apply(line(), "phase start, task add t, task start t").unwrap();
-        let mut reset = change("task reset t");
-        reset.given.is_cut_off = true;
-        let back = added.after(&reset, 9).unwrap();
-        assert_eq!(back.tasks[0].status, TaskStatus::Pending);
-        assert_eq!(back.tasks[0].attempts, 2);
-        assert_eq!(back.tasks[0].phase.as_deref(), Some("one"));
-        assert_eq!(
-            apply(back.clone(), "task add t").map(drop),
-            Err("task_exists")
-        );
-        assert_eq!(
-            apply(back.clone(), "task done t").map(drop),
-            Err("wrong_state")
-        );
-        let done = apply(back, "task start t, task done t").unwrap();
-        assert_eq!(done.tasks[0].status, TaskStatus::Complete);
-        assert_eq!(done.tasks[0].attempts, 2);
-    }
-
-    #[test]
-    fn a_nested_key_is_set_and_removed() {
-        let set = |key: &str, value: Value| {
-            let mut note = change("note");
-            note.given.set = vec![(key.to_owned(), value)];
-            note
-        };
-        let mut run = line();
-        for (key, value) in [("a.b", 1.into()), ("a.c", "x".into()), ("a.b", Value::Null)] {
-            run = run.after(&set(key, value), 1).unwrap();
-        }
-        assert_eq!(
-            Value::Object(run.state.clone()).to_string(),
-            r#"{"a":{"c":"x"}}"#
-        );
-        for (key, code) in [
-            ("a.c.d", "bad_key"),
-            (".a", "bad_key"),
-            ("description", "bad_value"),
-        ] {
-            let error = run.after(&set(key, 1.into()), 1).unwrap_err();
-            assert_eq!(error.code.name, code, "{key}");
-        }
-    }
-
-    #[test]
-    fn an_interruption_ends_with_the_next_change() {
-        let cut_off = apply(line(), "phase start, interrupt rate limit").unwrap();
-        assert_eq!(cut_off.word(), "interrupted");
-        let resumed = apply(cut_off, "resume").unwrap();
-        assert_eq!(resumed.word(), "in_progress");
-        assert_eq!(resumed.resume_count, 1);
     }
 
     #[test]

@@ -15,7 +15,6 @@ pub mod mcp_client;
 pub mod normalize;
 pub mod os;
 pub mod place;
-pub mod play;
 pub mod recipe;
 pub mod remote;
 pub mod run;

@@ -278,7 +278,7 @@ impl Sandbox {
     /// As [`Self::run`], of a line of which words with blanks are between single quotes.
     #[must_use = "ask for the exit code, or the failure goes unseen"]
     pub fn cmd(&self, line: impl AsRef<str>) -> Run {
-        self.run(&super::play::words(line.as_ref()))
+        self.run(&words(line.as_ref()))
     }
 
     #[track_caller]
@@ -293,8 +293,22 @@ impl Sandbox {
 
     /// Returns the data of the JSON answer.
     #[track_caller]
-    pub fn json(&self, line: &str) -> Value {
-        self.ok(format!("{line} --json")).data()
+    pub fn json(&self, line: impl AsRef<str>) -> Value {
+        self.ok(format!("{} --json", line.as_ref())).data()
+    }
+
+    /// Runs a command that prints this text, wherever.
+    #[track_caller]
+    pub fn says(&self, line: impl AsRef<str>, code: i32, text: impl AsRef<str>) {
+        let run = self.fails(code, line);
+        let printed = format!("{}{}", run.stdout, run.stderr);
+        assert!(printed.contains(text.as_ref()), "{run}");
+    }
+
+    /// A document of the root.
+    #[track_caller]
+    pub fn json_of(&self, path: &str) -> Value {
+        serde_json::from_str(&self.read(path)).expect("JSON")
     }
 
     /// Runs the program in another directory than the root.
@@ -422,4 +436,15 @@ fn make_parent(path: &Path) {
     if let Some(parent) = path.parent() {
         fs::create_dir_all(parent).expect("a parent directory can be made");
     }
+}
+
+/// The words of a line; what is between single quotes is one.
+pub fn words(line: &str) -> Vec<&str> {
+    let parts = line.split('\'').enumerate();
+    parts
+        .flat_map(|(at, part)| match at % 2 {
+            0 => part.split_ascii_whitespace().collect(),
+            _ => vec![part],
+        })
+        .collect()
 }

@@ -74,3 +74,17 @@ pub fn dialogue(sandbox: &Sandbox, line: &str, answers: &[(&str, &str)]) -> Opti
     run.code = code.unwrap_or_else(|| panic!("no exit code was shown\n{run}"));
     Some(run)
 }
+
+/// Types answers to a command, each once it waits at the end of a line; then the input ends.
+pub fn typed(sandbox: &Sandbox, command: &str, answers: &[&str]) -> Option<Run> {
+    let waits = "tries=0; until [ \"$(tail -c1 \"$typescript\")\" = ' ' ] \
+                 || [ $tries -ge 400 ]; do sleep 0.05; tries=$((tries+1)); done 2>/dev/null";
+    let typing = answers
+        .iter()
+        .map(|answer| format!("{waits}\nprintf '%s\\n' '{answer}'; sleep 0.2\n"));
+    let typing: String = [":\n".to_owned()].into_iter().chain(typing).collect();
+    sandbox.env("NO_COLOR", "1");
+    super::fixtures::remove(&sandbox.top().join("typescript"));
+    let line = format!("$checkpoint {command}; code=$?; [ $code = 0 ] || echo exit $code");
+    with_keyboard(sandbox, &typing, &line)
+}
