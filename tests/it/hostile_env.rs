@@ -137,7 +137,7 @@ fn no_command_starts_a_child() {
         "man",
         "schema contract",
         "help recovery",
-        "workflow init --id run --profile phases,pipeline,registry --phase a --phase b",
+        "workflow init --id run --profile pipeline --phase a --phase b",
         "phase start",
         "phase progress half",
         "task add t",

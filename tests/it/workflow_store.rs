@@ -300,16 +300,20 @@ fn what_is_written_for_a_workflow_is_in_no_checkpoint_and_no_restore_changes_it(
     assert!(
         held(&sandbox, &first, state) && held(&sandbox, &first, ".claude/checkpoints/failed/x")
     );
-    let mut run = workflow("w", "x");
-    run.profiles = vec![Profile::Pipeline, Profile::Registry, Profile::Phases];
-    for path in [
-        state,
-        ".claude/checkpoints/t_p_20261122_100000.json",
-        "memory/state/phase.json",
+    for (id, profile, path) in [
+        ("w", Profile::Pipeline, state),
+        (
+            "r",
+            Profile::Registry,
+            ".claude/checkpoints/t_p_20261122_100000.json",
+        ),
+        ("p", Profile::Phases, "memory/state/phase.json"),
     ] {
+        let mut run = workflow(id, "x");
+        run.profile = Some(profile);
         run.documents.insert(path.into(), serde_json::json!({}));
+        record(&sandbox.store(), &run);
     }
-    record(&sandbox.store(), &run);
     sandbox
         .write("a", "2")
         .write(state, "new")

@@ -9,6 +9,7 @@ use crate::commands::workflow::report::{ago, changed, findings, remarks, summary
 use crate::error::Code;
 use crate::error::sentence::Sentence;
 use crate::workflow::documents::conflict::{Conflict, in_words};
+use crate::workflow::documents::files::of_run;
 use crate::workflow::documents::render;
 use crate::workflow::documents::sync::{Imported, open_imported};
 use crate::workflow::engine::recover::{self as repair_run, RecoverOutcome, Take};
@@ -215,7 +216,7 @@ impl Question<'_> {
         let now_ms = self.context.now_ms;
         let beside = drift(seen, now_ms) + &remarks(seen);
         let text = &self.first.text;
-        let head = match workflow.profiles.first() {
+        let head = match workflow.profile {
             Some(Profile::Phases) => {
                 let run = escape(workflow.named());
                 let started = rfc3339_seconds(workflow.created_ms);
@@ -247,9 +248,7 @@ fn is_yes(answer: &str) -> bool {
 
 /// Formats the document in which the run is kept, else the complete state.
 fn details(workflow: &Workflow) -> String {
-    let profile = workflow.profiles.first().copied();
-    let mut documents = workflow.documents.iter();
-    let own = documents.find(|(path, _)| profile.is_some() && profile_of_path(path) == profile);
+    let own = of_run(workflow).next();
     let text = own.map_or_else(|| workflow.to_json(), |(_, value)| render(value));
     text.lines()
         .map(|line| format!("{}\n", escape(line)))
@@ -443,7 +442,7 @@ impl Text for ResumeOutcome {
                 talkln!(out, "Started {}; the old run was archived", workflow.id);
             }
             Chosen::Resume | Chosen::Pick(_) | Chosen::Decline => {
-                let is_phases = workflow.profiles.first() == Some(&Profile::Phases);
+                let is_phases = workflow.profile == Some(Profile::Phases);
                 let next = workflow.next();
                 let next = next.map(|next| if is_phases { &next.id } else { &next.name });
                 let from = next.map(|next| format!(" from {} phase", escape(next)));

@@ -83,7 +83,7 @@ pub fn begin(
         Profile::Registry => registry::begin(value, root),
     };
     let mut workflow = begun.map_err(|finding| vec![finding])?;
-    workflow.profiles = vec![profile];
+    workflow.profile = Some(profile);
     take(&mut workflow, profile, path, value, root)?;
     Ok(workflow)
 }

@@ -78,10 +78,7 @@ fn begun(profile: Profile, value: &Value) -> Workflow {
 }
 
 fn written(run: &Workflow, path: &str) -> Value {
-    let files = run
-        .profiles
-        .iter()
-        .flat_map(|profile| export(run, *profile, ROOT));
+    let files = export(run, run.profile.unwrap(), ROOT);
     files
         .into_iter()
         .find(|file| file.path == path)
@@ -489,7 +486,7 @@ fn with(statuses: [PhaseStatus; 3], profile: Profile) -> Workflow {
         "b".into(),
         1_234_567,
     );
-    run.profiles = vec![profile];
+    run.profile = Some(profile);
     for (status, id) in statuses.into_iter().zip(["x", "y", "z"]) {
         let mut phase = Phase::new(id, id);
         phase.dependencies = run

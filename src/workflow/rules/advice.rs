@@ -58,7 +58,7 @@ pub fn advice(workflow: &Workflow, observations: &Observations) -> Advice {
         return Advice::new("plan", "no phase can start: check the plan");
     };
     let approve = phase_command("approve", &phase.id, workflow.named());
-    let is_of_agents = workflow.profiles.contains(&Profile::Phases);
+    let is_of_agents = workflow.profile == Some(Profile::Phases);
     let of_agents = is_of_agents.then(|| by_agents(workflow, phase, observations));
     let (name, id) = (&phase.name, &phase.id);
     let (action, words) = match (phase.status, of_agents.flatten()) {

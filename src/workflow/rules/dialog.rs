@@ -50,12 +50,12 @@ pub struct Dialog {
 }
 
 impl Dialog {
-    /// Returns the first question, as the first profile of the run asks it.
+    /// Returns the first question, as the profile of the run asks it.
     pub fn first(workflow: &Workflow) -> Self {
         use Chosen::{Decline, Delete, Resume, StartFresh, View};
         let next = workflow.next();
         let (id, name) = next.map_or(("its end", "its end"), |next| (&next.id, &next.name));
-        let (text, answers): (_, &[(&str, Chosen)]) = match workflow.profiles.first() {
+        let (text, answers): (_, &[(&str, Chosen)]) = match workflow.profile {
             Some(Profile::Registry) => (
                 "Choice [r/s/v/d]: ".to_owned(),
                 &[

@@ -29,10 +29,10 @@ pub struct Workflow {
     pub project: String,
     #[serde(default)]
     pub description: String,
-    /// Profiles in whose files the run is kept, too.
+    /// Profile in whose files the run is kept, too.
     #[serde(default)]
-    #[schemars(with = "Vec<String>")]
-    pub profiles: Vec<Profile>,
+    #[schemars(with = "Option<String>")]
+    pub profile: Option<Profile>,
     /// `open`, `complete`, `failed` or `abandoned`.
     #[serde(rename = "outcome")]
     #[schemars(with = "String")]
@@ -66,7 +66,7 @@ pub struct Workflow {
     pub last_error: Option<Value>,
     #[serde(default)]
     pub mini_commits: Vec<MiniCommit>,
-    /// Documents of the profiles as last read or written, by path in the project: unknown fields
+    /// Documents of the profile as last read or written, by path in the project: unknown fields
     /// and the order of keys are kept. They are not published.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(skip)]
