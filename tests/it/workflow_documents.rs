@@ -96,9 +96,7 @@ fn the_registry_names_the_project_in_its_id_and_its_state() {
         (&made["id"], &1.into())
     );
     for name in ["my_proj_x", "My Proj-X.é"] {
-        let loaded = sandbox.go(format!(
-            "workflow export --type implement --project '{name}'"
-        ));
+        let loaded = sandbox.go(format!("workflow export '{name}'"));
         assert_eq!(loaded["document"]["workflow_state"]["n"], 1);
         assert_eq!(
             sandbox.go(format!("workflow status '{name}'"))["id"],

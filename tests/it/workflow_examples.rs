@@ -84,13 +84,9 @@ fn example_comes_back_whether_imported_or_found() {
 }
 
 #[test]
-fn plan_comes_back_whether_imported_or_begun_with() {
+fn plan_comes_back_from_a_run_that_began_with_it() {
     let plan = example(include_str!("formats/plan.json"));
     for value in [with_more(&plan), plan] {
-        let sandbox = project();
-        sandbox.write("plan.json", value.to_string());
-        sandbox.ok("workflow import plan.json");
-        is_valid_and_comes_back(&sandbox, "plan", &value);
         let sandbox = project();
         sandbox.write("plan.json", value.to_string());
         sandbox.ok("workflow init --profile pipeline --plan plan.json");
@@ -146,7 +142,7 @@ fn several_of_one_kind_lie_side_by_side() {
     );
     assert_eq!(listed["troubles"], json!([]));
     for (kind, value) in [("orchestrate", registry), ("implement", other)] {
-        let run = sandbox.ok(format!("workflow export --type {kind} --format registry"));
+        let run = sandbox.ok(format!("workflow export {kind} --format registry"));
         assert_eq!(run.stdout, format!("{value:#}\n"));
     }
 }

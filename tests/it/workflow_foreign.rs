@@ -274,15 +274,7 @@ fn what_is_saved_in_part_keeps_all_that_it_has() {
         sandbox
             .run(&[&args[..], &["--profile", "registry", "--keep-files"]].concat())
             .success();
-        let args = [
-            "workflow",
-            "export",
-            "--type",
-            "orchestrate",
-            "--project",
-            "auth",
-            "--json",
-        ];
+        let args = ["workflow", "export", "orchestrate_auth", "--json"];
         sandbox.run(&args).success().data()["document"].clone()
     };
     let first = save(
@@ -323,24 +315,16 @@ fn what_is_saved_in_part_keeps_all_that_it_has() {
 }
 
 #[test]
-fn an_unknown_project_is_refused_with_those_that_are_here() {
+fn an_unknown_name_is_refused() {
     let sandbox = registry(&json!({}));
-    for args in [
-        &["--type", "implement", "--project", "light"][..],
-        &["--type", "orchestrate"],
-        &["--project", "light"],
-    ] {
-        let run = sandbox
-            .run(&[&["workflow", "export"], args].concat())
-            .code(3);
-        let known = "known here: implement_dark_20260324_115900";
-        assert!(
-            run.stderr.contains(known) && run.stderr.contains(args[1]),
-            "{run}"
-        );
-    }
+    sandbox.says(
+        "workflow export orchestrate",
+        3,
+        "no workflow 'orchestrate'",
+    );
+    sandbox.says("workflow export implement_light", 3, "implement_light");
     let none = Sandbox::new();
-    none.says("workflow export --type x", 3, "there is no workflow here");
+    none.says("workflow export x", 3, "there is no workflow here");
 }
 
 #[test]

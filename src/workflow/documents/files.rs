@@ -144,11 +144,9 @@ fn fate(workflow: &Workflow, path: &str, why: Leaving, now_ms: i64) -> Fate {
 
 /// Returns the archive path of a file: below a folder named by its run and the time.
 fn archived(run: Option<&str>, path: &str, now_ms: i64) -> String {
-    let is_of_memory = path.starts_with("memory/");
-    let folder = if is_of_memory {
-        phases::ARCHIVE
-    } else {
-        pipeline::ARCHIVE
+    let folder = match path.split_once('/') {
+        Some(("memory", _)) => phases::ARCHIVE,
+        _ => pipeline::ARCHIVE,
     };
     let name = path.rsplit('/').next().unwrap_or(path);
     let (run, time) = (run.unwrap_or(CORRUPT), utc_compact(now_ms));

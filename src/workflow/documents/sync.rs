@@ -176,14 +176,9 @@ fn pass(
         let Some(work) = work.as_deref_mut() else {
             return Ok(None);
         };
-        let is_ended = gone.is_none();
-        let leaving = if is_ended {
-            Leaving::Ended
-        } else {
-            Leaving::Archived
-        };
+        let leaving = gone.as_ref().map_or(Leaving::Ended, |_| Leaving::Archived);
         files::put_away(tree, workflow, leaving, context.now_ms)?;
-        if !is_ended || is_abandoned {
+        if gone.is_some() || is_abandoned {
             work.archive(run, gone)?;
         }
     }
@@ -209,14 +204,11 @@ fn judge<'r>(file: &'r OnDisk, owner: Option<&'r Run>) -> Verdict<'r> {
         Ok(value) => value,
         Err(why) => return Verdict::Malformed(vec![Finding::new("no_json", "", why.clone())]),
     };
-    let Some(run) = owner else {
+    let run = match owner {
+        Some(run) => run,
         // A task list alone does not make a run.
-        let is_list = file.path == EXECUTION_FILE;
-        return if is_list {
-            Verdict::Nothing
-        } else {
-            Verdict::New(value)
-        };
+        None if file.path == EXECUTION_FILE => return Verdict::Nothing,
+        None => return Verdict::New(value),
     };
     let known = run.workflow.documents.get(&file.path);
     let key = match file.profile {

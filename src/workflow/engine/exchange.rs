@@ -212,7 +212,7 @@ fn malformed(findings: &[Finding]) -> Error {
 /// Write a run as a document of another program
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct ExportOptions {
-    /// Run: its id, project or type; an archived one only by its id [default: the newest open one]
+    /// Run [default: the newest open one]
     #[arg(value_name = "WORKFLOW")]
     pub run: Option<String>,
     /// Format: phases, pipeline, registry, plan or state [default: its own]

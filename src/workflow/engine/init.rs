@@ -76,28 +76,22 @@ pub fn init(
         end::expire(work);
         let all = Runs::all(&store)?;
         // A new session may not know that the task has begun.
-        let is_same = |run: &&Run| run.is_open() && is_same(&run.workflow, &workflow);
-        if let Some(run) = all
-            .runs
-            .iter()
-            .find(is_same)
-            .filter(|_| options.id.is_none())
-        {
+        let is_new = options.id.is_some();
+        let is_same = |run: &&Run| !is_new && run.is_open() && is_same(&run.workflow, &workflow);
+        if let Some(run) = all.runs.iter().find(is_same) {
             let beside = Sentence::text("; --id starts another beside it");
             return Err(in_way(run, "is open and has the same task", beside));
         }
         let wanted = std::mem::take(&mut workflow.id);
         workflow.id = all.free_id(&wanted);
-        if options.id.is_some() && workflow.id != wanted {
+        if is_new && workflow.id != wanted {
             let what = format!("workflow {wanted} already exists");
             return Err(refused("workflow_exists", what).advise("give another --id"));
         }
         // In the registry each run has a file of its own.
-        let profile = workflow
-            .profile
-            .filter(|profile| *profile != Profile::Registry);
+        let of_file = workflow.profile.filter(|of| *of != Profile::Registry);
         let is_in_way = |found: &&Conflict| {
-            profile.is_some() && dispatch::profile_of_path(&found.path) == profile
+            of_file.is_some() && dispatch::profile_of_path(&found.path) == of_file
         };
         if let Some(conflict) = left.iter().find(is_in_way) {
             return Err(conflict.problem(None));
@@ -129,12 +123,8 @@ pub fn make_room(work: &mut Work<'_>, workflow: &Workflow) -> Result<()> {
 /// Compares by description, or without one by phases.
 fn is_same(one: &Workflow, other: &Workflow) -> bool {
     let key = |of: &Workflow| [&of.kind, &of.project, &of.description].map(String::clone);
-    let phases = |of: &Workflow| {
-        of.phases
-            .iter()
-            .map(|phase| phase.id.clone())
-            .collect::<Vec<_>>()
-    };
+    let phases =
+        |of: &Workflow| -> Vec<String> { of.phases.iter().map(|phase| phase.id.clone()).collect() };
     key(one) == key(other) && (!one.description.is_empty() || phases(one) == phases(other))
 }
 
@@ -149,7 +139,16 @@ fn in_way(run: &Run, why: &str, more: Sentence) -> Error {
 fn planned(context: &Context, options: &InitOptions, plan: Option<&[u8]>) -> Result<Workflow> {
     let root = context.root.path();
     let plan = plan.map(parse).transpose();
-    let plan = plan.map_err(|why| Error::usage(format!("the plan is not valid JSON: {why}")))?;
+    let invalid = |why| Error::usage(format!("the plan is not valid JSON: {why}"));
+    let mut plan: Option<Value> = plan.map_err(invalid)?;
+    if let Some(plan) = plan.as_mut().and_then(Value::as_object_mut) {
+        let [kind, project, goal] = [&options.kind, &options.project, &options.description];
+        let given = [("type", kind), ("project", project), ("description", goal)];
+        let given = given
+            .into_iter()
+            .filter_map(|(key, given)| Some((key, given.clone()?)));
+        plan.extend(given.map(|(key, given)| (key.to_owned(), given.into())));
+    }
     let in_plan = |key| Some(plan.as_ref()?.get(key)?.as_str()?.to_owned());
     let given = |key, given: &Option<String>| given.clone().or_else(|| in_plan(key));
     let name = || Some(root.file_name()?.to_string_lossy().into_owned());

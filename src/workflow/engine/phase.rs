@@ -92,6 +92,10 @@ pub struct Note {
     /// Key of the run or of its free state, with JSON or plain text; null removes it (repeatable)
     #[arg(long, value_name = "KEY=VALUE", value_parser = pair)]
     pub set: Vec<(String, Value)>,
+    /// The run was interrupted, for this reason
+    #[arg(long, value_name = "REASON", num_args = 0..=1, require_equals = true)]
+    #[arg(default_missing_value = "interrupted")]
+    pub interrupted: Option<String>,
 }
 
 /// Reads `KEY=VALUE`. Other text than JSON is taken as is, to spare the user a second level of
@@ -106,7 +110,11 @@ fn pair(typed: &str) -> Result<(String, Value)> {
 impl From<Note> for Change {
     fn from(note: Note) -> Self {
         let keys: Vec<&str> = note.set.iter().map(|(key, _)| key.as_str()).collect();
-        Self::new("note", "").noting(keys.join(", ")).with(Given {
+        let (verb, text) = match note.interrupted {
+            Some(reason) => ("interrupt", reason),
+            None => ("note", keys.join(", ")),
+        };
+        Self::new(verb, "").noting(text).with(Given {
             decisions: note.decisions,
             files: note.files,
             set: note.set,
