@@ -5,39 +5,20 @@ use serde_json::Value;
 use crate::bench::play::Play as _;
 use crate::bench::{Sandbox, Tree};
 
-const PIPELINE: &str = ".claude/pipeline-state.json";
 const REGISTRY: &str = ".claude/checkpoints/t_p_20260324_120000.json";
-const FILES: [&str; 2] = [PIPELINE, REGISTRY];
 
 /// A run whose second phase has begun, with checkpoints made before and after the program knew the
-/// files of its profile. Returns the tree and the state right before that phase.
+/// file of its profile. Returns the tree and the state right before that phase.
 fn story() -> (Sandbox, Tree, Value) {
     let sandbox = Sandbox::new();
     sandbox
         .write("a", "1")
         .write("dir/b", "1")
         .create("before the run");
-    let id = [
-        "--type",
-        "t",
-        "--project",
-        "p",
-        "--id",
-        "t_p_20260324_120000",
-        "--profile",
-        "pipeline,registry",
-    ];
-    sandbox
-        .run(
-            &[
-                &[
-                    "workflow", "init", "--phase", "one", "--phase", "two::one", "--phase", "three",
-                ],
-                &id[..],
-            ]
-            .concat(),
-        )
-        .success();
+    sandbox.ok(
+        "workflow init --type t --project p --id t_p_20260324_120000 --profile registry \
+         --phase one --phase two::one --phase three",
+    );
     for args in [&["phase", "start", "one"][..], &["phase", "done"]] {
         sandbox.run(args).success();
     }
@@ -50,16 +31,16 @@ fn story() -> (Sandbox, Tree, Value) {
     (sandbox, then.0, then.1)
 }
 
-/// All files but those of the profiles.
+/// All files but that of the profile.
 fn own(sandbox: &Sandbox) -> Tree {
     let aside = tempfile::tempdir().unwrap();
-    let moved = |path: &str| aside.path().join(path.replace('/', "_"));
-    for file in FILES.iter().filter(|file| sandbox.exists(file)) {
-        std::fs::rename(sandbox.path(file), moved(file)).unwrap();
+    let moved = aside.path().join("state");
+    if sandbox.exists(REGISTRY) {
+        std::fs::rename(sandbox.path(REGISTRY), &moved).unwrap();
     }
     let tree = sandbox.tree();
-    for file in FILES.iter().filter(|file| moved(file).exists()) {
-        std::fs::rename(moved(file), sandbox.path(file)).unwrap();
+    if moved.exists() {
+        std::fs::rename(moved, sandbox.path(REGISTRY)).unwrap();
     }
     tree
 }
@@ -102,8 +83,8 @@ fn rewind(sandbox: &Sandbox, args: &[&str]) -> crate::bench::Run {
     sandbox.run(&[&["workflow", "rewind"], args].concat())
 }
 
-fn profile_bytes(sandbox: &Sandbox) -> [String; 2] {
-    FILES.map(|file| sandbox.read(file))
+fn profile_bytes(sandbox: &Sandbox) -> String {
+    sandbox.read(REGISTRY)
 }
 
 #[test]
@@ -122,11 +103,7 @@ fn both_are_as_they_were_and_an_undo_brings_the_files_back() {
         (&1.into(), &Value::Null),
         "that it was resumed stays known"
     );
-    let pipeline: Value = serde_json::from_str(&sandbox.read(PIPELINE)).unwrap();
-    assert_eq!(
-        pipeline["current_phase"],
-        serde_json::json!({"id": "two", "name": "Two"})
-    );
+    assert_eq!(sandbox.json_of(REGISTRY)["current_phase"], 2);
     let kept = profile_bytes(&sandbox);
     sandbox.undo().success();
     assert_eq!(own(&sandbox), ruined);

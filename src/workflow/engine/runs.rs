@@ -191,14 +191,11 @@ impl Run {
 fn matches_name(run: &Run, name: &str) -> bool {
     let (id, workflow) = (run.id(), &run.workflow);
     // Registry files have the project in lower case.
-    let names = [
-        &*workflow.kind,
-        &*workflow.project,
-        &run_id::snake(&workflow.project),
-    ];
+    let project = run_id::snake(&workflow.project);
+    let names = [&workflow.kind, &workflow.project, &project];
     let goal = workflow.description.trim().to_lowercase();
     let is_goal = !goal.is_empty() && goal == name.trim().to_lowercase();
-    id.starts_with(name) || names.contains(&name) || is_goal
+    id.starts_with(name) || names.iter().any(|known| *known == name) || is_goal
 }
 
 fn damaged(lost: &LostRun) -> Error {
