@@ -32,7 +32,7 @@ enum Verdict<'r> {
     Nothing,
     /// A task list of another run, which is not read.
     OfOtherRun,
-    Malformed(Vec<Finding>),
+    Malformed(Finding),
     Edited(&'r Run, &'r Value),
     /// A run that is not recorded yet.
     New(&'r Value),
@@ -139,27 +139,27 @@ fn pass(
     let mut runs = Runs::live(store)?;
     for file in &in_place(tree) {
         let owner = owner_of(&runs, file);
-        let malformed = |findings| Conflict {
+        let malformed = |finding| Conflict {
             path: file.path.clone(),
             run: owner.map(|run| run.workflow.id.clone()),
-            findings,
+            findings: vec![finding],
             raw: file.bytes.clone(),
         };
         let verdict = judge(file, owner);
-        let findings = match (&verdict, work.as_deref_mut()) {
+        let taken = match (&verdict, work.as_deref_mut()) {
             (Verdict::Nothing, _) => continue,
             (Verdict::OfOtherRun, _) => {
                 let path = file.path.clone();
                 warn(context, RunWarning::OfOtherRun { path });
                 continue;
             }
-            (Verdict::Malformed(findings), _) => Err(findings.clone()),
+            (Verdict::Malformed(finding), _) => Err(finding.clone()),
             (_, None) => return Ok(None),
             (Verdict::Edited(run, value), Some(work)) => adopt(work, file, run, value)?,
             (Verdict::New(value), Some(work)) => begin(work, file, value, owner)?,
         };
-        match findings {
-            Err(findings) => left.push(malformed(findings)),
+        match taken {
+            Err(finding) => left.push(malformed(finding)),
             Ok(()) => runs = Runs::live(store)?,
         }
     }
@@ -202,7 +202,7 @@ fn owner_of<'r>(runs: &'r Runs, file: &OnDisk) -> Option<&'r Run> {
 fn judge<'r>(file: &'r OnDisk, owner: Option<&'r Run>) -> Verdict<'r> {
     let value = match &file.read {
         Ok(value) => value,
-        Err(why) => return Verdict::Malformed(vec![Finding::new("no_json", "", why.clone())]),
+        Err(why) => return Verdict::Malformed(Finding::new("no_json", "", why.clone())),
     };
     let run = match owner {
         Some(run) => run,
@@ -241,11 +241,11 @@ fn removed(tree: &WorkTree, workflow: &Workflow) -> Option<String> {
     Some(format!("{gone} was {how} by hand"))
 }
 
-type Taken = std::result::Result<(), Vec<Finding>>;
+type Taken = std::result::Result<(), Finding>;
 
 fn adopt(work: &mut Work<'_>, file: &OnDisk, run: &Run, value: &Value) -> Result<Taken> {
     let mut next = run.workflow.clone();
-    let taken = dispatch::take(&mut next, file.profile, &file.path, value, &work.root());
+    let taken = dispatch::take(&mut next, &file.path, value, &work.root());
     if taken.is_ok() {
         work.record(Some(run), next, event("external edit", file))?;
     }
@@ -260,9 +260,9 @@ fn event(verb: &str, file: &OnDisk) -> Change {
 /// very file.
 fn begin(work: &mut Work<'_>, file: &OnDisk, value: &Value, owner: Option<&Run>) -> Result<Taken> {
     let now_ms = work.context.now_ms;
-    let mut next = match dispatch::begin(file.profile, &file.path, value, &work.root()) {
+    let mut next = match dispatch::begin(&file.path, value, &work.root()) {
         Ok(next) => next,
-        Err(findings) => return Ok(Err(findings)),
+        Err(finding) => return Ok(Err(finding)),
     };
     if let Some(run) = owner {
         // A task list that came with the file stays; the one of the run goes with it.

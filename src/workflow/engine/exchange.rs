@@ -97,8 +97,7 @@ pub fn import(
             let mut paths = state.documents.keys();
             let path = paths.find(|path| dispatch::profile_of_path(path) == Some(profile));
             let path = path.cloned().unwrap_or(path_of(profile, &known));
-            dispatch::take(&mut state, profile, &path, &known, &work.root())
-                .map_err(|findings| malformed(&findings))?;
+            dispatch::take(&mut state, &path, &known, &work.root()).map_err(malformed)?;
             state.updated_ms = context.now_ms.max(state.updated_ms);
             return work.record(Some(run), state, event);
         }
@@ -112,8 +111,8 @@ pub fn import(
 /// Makes a run of a document, which is not recorded.
 fn begun(context: &Context, profile: Profile, value: &Value) -> Result<Workflow> {
     let root = context.root.path().display().to_string();
-    let begun = dispatch::begin(profile, &path_of(profile, value), value, &root);
-    let mut begun = begun.map_err(|findings| malformed(&findings))?;
+    let begun = dispatch::begin(&path_of(profile, value), value, &root);
+    let mut begun = begun.map_err(malformed)?;
     begun.end_if_settled(context.now_ms);
     Ok(begun)
 }
@@ -178,7 +177,7 @@ fn document_of_state(
 fn own_document(run: &Workflow, profile: Profile, context: &Context) -> Value {
     let documents = dispatch::export(run, profile, &context.root.path().display().to_string());
     let first = documents.into_iter().next();
-    first.map(|first| first.value).unwrap_or_default()
+    first.map(|(_, value)| value).unwrap_or_default()
 }
 
 /// Reads a document as if it were a run. Nothing is recorded.
@@ -198,14 +197,14 @@ fn parsed(bytes: &[u8]) -> Result<Value> {
 }
 
 fn unreadable(code: &'static str, what: impl Into<String>) -> Error {
-    malformed(&[Finding::new(code, "", what)])
+    malformed(Finding::new(code, "", what))
 }
 
-fn malformed(findings: &[Finding]) -> Error {
-    let what = format!("State file is malformed: {}", conflict::joined(findings));
+fn malformed(finding: Finding) -> Error {
+    let what = format!("State file is malformed: {}", conflict::in_words(&finding));
     let problem = words::malformed("document_malformed", what);
     let mut problem = problem.advise("nothing was recorded; fix the document");
-    problem.run_details().detail = Some(json!({"findings": findings}));
+    problem.run_details().detail = Some(json!({"findings": [finding]}));
     problem
 }
 

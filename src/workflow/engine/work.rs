@@ -191,9 +191,7 @@ impl<'w> Work<'w> {
         let read = next.documents.clone();
         if let Some(profile) = next.profile {
             let documents = dispatch::export(&next, profile, &self.root());
-            let documents = documents.into_iter();
-            next.documents
-                .extend(documents.map(|document| (document.path, document.value)));
+            next.documents.extend(documents);
         }
         let _shield = context.interrupt.shield();
         let known = before.map_or(&read, |run| &run.workflow.documents);

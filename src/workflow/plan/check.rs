@@ -24,34 +24,28 @@ pub fn check(phases: &[Phase]) -> Vec<Finding> {
         for (number, id) in phase.dependencies.iter().enumerate() {
             if !ids.contains(id.as_str()) {
                 let what = format!("'{}' depends on '{id}', and no phase has that id", phase.id);
-                add(
-                    "unknown_dependency",
-                    &format!("dependencies[{number}]"),
-                    what,
-                );
+                let key = format!("dependencies[{number}]");
+                add("unknown_dependency", &key, what);
             }
         }
     }
-    findings.extend(cycle(phases).map(|ids| {
+    if let Some(ids) = cycle(phases) {
         let what = format!("the dependencies form a cycle: {}", ids.join(" → "));
-        Finding::new("cycle", "phases", what)
-    }));
+        findings.push(Finding::new("cycle", "phases", what));
+    }
     findings
 }
 
 /// Returns the ids along a dependency cycle, the first one again at the end.
 fn cycle(phases: &[Phase]) -> Option<Vec<String>> {
     // Phases without remaining dependencies are removed; what is left leads into a cycle.
-    let mut left: BTreeMap<&str, &Phase> = phases
-        .iter()
-        .map(|phase| (phase.id.as_str(), phase))
-        .collect();
-    loop {
-        let (count, known) = (left.len(), left.clone());
+    let by_id = phases.iter().map(|phase| (phase.id.as_str(), phase));
+    let mut left: BTreeMap<&str, &Phase> = by_id.collect();
+    let mut count = 0;
+    while count != left.len() {
+        count = left.len();
+        let known = left.clone();
         left.retain(|_, phase| onward(phase, &known).is_some());
-        if left.len() == count {
-            break;
-        }
     }
     let mut here = *left.values().next()?;
     let mut way: Vec<&str> = Vec::new();
@@ -73,9 +67,6 @@ fn onward<'p>(phase: &Phase, phases: &BTreeMap<&str, &'p Phase>) -> Option<&'p P
 
 /// Returns what is wrong with a phase id.
 pub fn wrong_id(id: &str) -> Option<&'static str> {
-    if id.trim().is_empty() {
-        return Some("the id is empty");
-    }
-    let is_bad = id.contains(char::is_control);
-    is_bad.then_some("the id has control characters in it")
+    let is_bad = id.trim().is_empty() || id.contains(char::is_control);
+    is_bad.then_some("the id is empty or has control characters in it")
 }

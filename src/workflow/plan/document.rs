@@ -3,11 +3,11 @@
 use std::ops::Not;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::check;
 use crate::workflow::profiles::format::{
-    check_version, name, or_default, parse, remove_nulls, with_fields_of, word,
+    check_version, name, parse, remove_nulls, with_fields_of, word,
 };
 use crate::workflow::profiles::merge::{Spelling, is_nothing, merge};
 use crate::workflow::rules::finding::Finding;
@@ -39,69 +39,28 @@ struct PlannedPhase {
     #[serde(deserialize_with = "name")]
     id: String,
     /// The id by default.
-    #[serde(default, deserialize_with = "or_default")]
+    #[serde(default)]
     name: String,
-    #[serde(default, deserialize_with = "or_default")]
+    #[serde(default)]
     dependencies: Vec<String>,
     #[serde(default, deserialize_with = "word")]
     status: PhaseStatus,
     class: Option<Class>,
-    #[serde(
-        default,
-        deserialize_with = "or_default",
-        skip_serializing_if = "Vec::is_empty"
-    )]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     writes: Vec<String>,
-    #[serde(
-        default,
-        deserialize_with = "or_default",
-        skip_serializing_if = "Not::not"
-    )]
+    #[serde(default, skip_serializing_if = "Not::not")]
     commits: bool,
-    #[serde(
-        default,
-        deserialize_with = "or_default",
-        skip_serializing_if = "Not::not"
-    )]
+    #[serde(default, skip_serializing_if = "Not::not")]
     requires_approval: bool,
-    #[serde(
-        default,
-        deserialize_with = "or_default",
-        skip_serializing_if = "Vec::is_empty"
-    )]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     outputs: Vec<Output>,
 }
 
 #[derive(Serialize, Deserialize)]
-#[serde(from = "OutputText")]
 struct Output {
+    #[serde(alias = "file")]
     path: String,
     required: bool,
-}
-
-/// An output in a plan: a path, or an object with one. An output is required by default.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum OutputText {
-    Path(String),
-    Full {
-        #[serde(alias = "file")]
-        path: String,
-        required: Option<bool>,
-    },
-}
-
-impl From<OutputText> for Output {
-    fn from(text: OutputText) -> Self {
-        let (path, required) = match text {
-            OutputText::Path(path) => (path, None),
-            OutputText::Full { path, required } => (path, required),
-        };
-        Self {
-            path,
-            required: required.unwrap_or(true),
-        }
-    }
 }
 
 /// Reads the phases of a plan.
@@ -112,56 +71,70 @@ pub fn from_document(value: &Value) -> Result<Vec<Phase>, Vec<Finding>> {
     let plan = read(value).map_err(|finding| vec![finding])?;
     let phases: Vec<Phase> = plan.phases.iter().map(with_fields_of).collect();
     let findings = check(&phases);
-    if findings.is_empty() {
-        Ok(phases)
-    } else {
-        Err(findings)
-    }
+    findings.is_empty().then_some(phases).ok_or(findings)
 }
 
 /// Writes the current plan over the one that was read.
 pub fn to_document(workflow: &Workflow) -> Value {
     let base = workflow.documents.get(PLAN);
-    let was = base.and_then(|base| read(base).ok());
-    // Keys that describe the run: those of the plan, or those that say something.
-    let wanted = |text: &str, known: fn(&Plan) -> &Option<String>| {
-        let is_known = was.as_ref().map(|was| known(was).is_some());
-        is_known
-            .unwrap_or(!text.is_empty())
-            .then(|| text.to_owned())
-    };
-    let branch = workflow.context.branch.as_deref().unwrap_or_default();
-    let now = Plan {
-        kind: wanted(&workflow.kind, |plan| &plan.kind),
-        project: wanted(&workflow.project, |plan| &plan.project),
-        description: wanted(&workflow.description, |plan| &plan.description),
-        branch: wanted(branch, |plan| &plan.branch),
+    let was = base.and_then(|base| Some((base, to_json(&read(base).ok()?))));
+    let mut now = to_json(&Plan {
+        kind: Some(workflow.kind.clone()),
+        project: Some(workflow.project.clone()),
+        description: Some(workflow.description.clone()),
+        branch: workflow.context.branch.clone(),
         phases: workflow.phases.iter().map(with_fields_of).collect(),
+    });
+    // Keys that describe the run: those of the plan, or those that say something.
+    let is_wanted = |key: &str, value: &Value| match &was {
+        Some((_, was)) => was.get(key).is_some(),
+        None => key == "phases" || !is_nothing(value),
     };
-    let json = |plan: &Plan| {
-        let mut value = serde_json::to_value(plan).unwrap_or_default();
-        remove_nulls(&mut value);
-        value
-    };
-    match (base, was) {
-        (Some(base), Some(was)) => merge(base, &json(&was), &json(&now), SPELLING),
-        _ => json(&now),
+    if let Some(fields) = now.as_object_mut() {
+        fields.retain(|key, value| is_wanted(key, value));
     }
+    match was {
+        Some((base, was)) => merge(base, &was, &now, SPELLING),
+        None => now,
+    }
+}
+
+fn to_json(plan: &Plan) -> Value {
+    let mut value = serde_json::to_value(plan).unwrap_or_default();
+    remove_nulls(&mut value);
+    value
 }
 
 fn read(value: &Value) -> Result<Plan, Finding> {
     check_version(value)?;
-    let mut plan: Plan = parse(value.clone(), SPELLING)?;
+    let mut usual = value.clone();
+    remove_nulls(&mut usual);
+    let phases = usual.get_mut("phases").and_then(Value::as_array_mut);
+    phases.into_iter().flatten().for_each(name_outputs);
+    let mut plan: Plan = parse(usual, SPELLING)?;
     for phase in plan.phases.iter_mut().filter(|phase| phase.name.is_empty()) {
         phase.name.clone_from(&phase.id);
     }
     let mut entries = value["phases"].as_array().into_iter().flatten();
-    let place = entries.position(has_two_lists);
-    let place = place.map(|at| format!("phases[{at}].dependencies"));
-    let what = "its dependencies are given twice, and differ";
-    place.map_or(Ok(plan), |place| {
-        Err(Finding::new("two_lists", place, what))
-    })
+    if let Some(at) = entries.position(has_two_lists) {
+        let what = "its dependencies are given twice, and differ";
+        let place = format!("phases[{at}].dependencies");
+        return Err(Finding::new("two_lists", place, what));
+    }
+    Ok(plan)
+}
+
+/// Gives the outputs of a phase, which may be paths, the usual shape; they are required by default.
+fn name_outputs(phase: &mut Value) {
+    let outputs = phase.get_mut("outputs").and_then(Value::as_array_mut);
+    for output in outputs.into_iter().flatten() {
+        if output.is_string() {
+            *output = json!({ "path": output });
+        }
+        if let Some(output) = output.as_object_mut() {
+            output.entry("required").or_insert(true.into());
+        }
+    }
 }
 
 fn has_two_lists(entry: &Value) -> bool {

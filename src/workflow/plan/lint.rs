@@ -7,23 +7,18 @@ use crate::workflow::rules::phase::{Class, Phase};
 use crate::workflow::rules::status::PhaseStatus;
 use crate::workflow::rules::workflow::Workflow;
 
-const CLASS_WORDS: [(Class, &str); 3] = [
-    (Class::Issues, "issue issues"),
-    (Class::Commits, "commit commits"),
-    (
-        Class::Docs,
-        "doc docs documentation readme reference references",
-    ),
-];
-
 /// Returns the class as given, or guessed from id and name; the default is files.
 fn class_of(phase: &Phase) -> Class {
     let text = format!("{} {}", phase.id, phase.name).to_lowercase();
-    let words: BTreeSet<&str> = text.split(|c: char| !c.is_alphanumeric()).collect();
-    let is_named = |known: &&str| known.split(' ').any(|word| words.contains(word));
-    let guess = CLASS_WORDS.iter().find(|(_, known)| is_named(known));
-    let class = phase.class.or(guess.map(|(class, _)| *class));
-    class.unwrap_or(Class::Files)
+    let guess = |word| match word {
+        "issue" | "issues" => Class::Issues,
+        "commit" | "commits" => Class::Commits,
+        "doc" | "docs" | "documentation" | "readme" | "reference" | "references" => Class::Docs,
+        _ => Class::Other,
+    };
+    let guesses = text.split(|c: char| !c.is_alphanumeric()).map(guess).min();
+    let guess = guesses.filter(|class| *class != Class::Other);
+    phase.class.or(guess).unwrap_or(Class::Files)
 }
 
 /// Finds phases that come too late: a pending phase of a more precious class than an earlier
@@ -43,7 +38,7 @@ pub fn lint(workflow: &Workflow) -> Vec<Finding> {
             let is_excused = class == Class::Commits && has_commit;
             has_commit |= class_of(early) == Class::Commits;
             let is_due_later = is_pending(early) && class_of(early) > class;
-            is_due_later && !is_excused && !needed.contains(early.id.as_str())
+            is_due_later && !is_excused && !needed.contains(&*early.id)
         });
         if let Some(early) = early.filter(|_| is_pending(late)) {
             let (class, other) = (class.into_str(), class_of(early).into_str());

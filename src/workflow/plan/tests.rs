@@ -86,7 +86,7 @@ fn unsound_plan_is_refused_with_its_place() {
     for row in [
         "[] => bad_value ",
         "{} => missing_field phases",
-        r#"{"phases": null} => bad_value phases"#,
+        r#"{"phases": null} => missing_field phases"#,
         r#"{"phases": [{"name": "x"}]} => missing_field phases[0].id"#,
         r#"{"phases": [5]} => bad_value phases[0]"#,
         r#"{"phases": [{"id": "a", "status": "odd"}]} => bad_value phases[0].status"#,

@@ -4,28 +4,20 @@
 /// the other. A phase without patterns shares with no other: what it writes is unknown, and the
 /// plan named nothing.
 pub fn share_writes(one: &[String], other: &[String]) -> bool {
-    one.iter().any(|one| {
-        other
-            .iter()
-            .any(|other| may_meet(&fixed_part(one), &fixed_part(other)))
+    let others: Vec<Vec<&str>> = other.iter().map(|other| fixed_part(other)).collect();
+    one.iter().map(|one| fixed_part(one)).any(|one| {
+        let mut others = others.iter();
+        others.any(|other| one.starts_with(other) || other.starts_with(&one))
     })
-}
-
-fn may_meet(one: &[&str], other: &[&str]) -> bool {
-    one.starts_with(other) || other.starts_with(one)
 }
 
 /// Returns the components before the first wildcard.
 fn fixed_part(pattern: &str) -> Vec<&str> {
     let has_marks = |name: &str| name.contains(['*', '?', '[', '{', '\\']);
-    let names = pattern
-        .split('/')
-        .filter(|name| !name.is_empty() && *name != ".");
+    let names = pattern.split('/');
+    let names = names.filter(|name| !name.is_empty() && *name != ".");
     let fixed: Vec<&str> = names.take_while(|name| !has_marks(name)).collect();
     // A `..` may lead anywhere.
-    if fixed.contains(&"..") {
-        Vec::new()
-    } else {
-        fixed
-    }
+    let fixed = Some(fixed).filter(|fixed| !fixed.contains(&".."));
+    fixed.unwrap_or_default()
 }

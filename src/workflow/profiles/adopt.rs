@@ -5,14 +5,14 @@ use std::collections::BTreeSet;
 
 use crate::base::wildmatch::Glob;
 use crate::workflow::plan;
-use crate::workflow::profiles::format::{Time, check_ids, sort_as_in};
+use crate::workflow::profiles::format::{Found, Time, check_ids, sort_as_in, time_of};
 use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::phase::{Phase, PhaseOutput};
 use crate::workflow::rules::status::{PhaseStatus, RunStatus};
 use crate::workflow::rules::workflow::Workflow;
 
 #[derive(Default)]
-pub struct RunProgress {
+pub struct RunFacts {
     pub created: Time,
     pub updated: Time,
     pub status: RunStatus,
@@ -60,7 +60,7 @@ impl<'w> PhaseListing<'w> {
     }
 
     /// Whether a document with this progress describes the run already, between two phases.
-    pub fn is_described(&self, run: &Workflow, progress: &RunProgress) -> bool {
+    pub fn is_described(&self, run: &Workflow, progress: &RunFacts) -> bool {
         let shown = |phase: &Phase| match phase.status {
             _ if self.done.iter().any(|done| done.id == phase.id) => PhaseStatus::Complete,
             status => status,
@@ -74,7 +74,7 @@ impl<'w> PhaseListing<'w> {
     }
 }
 
-impl RunProgress {
+impl RunFacts {
     fn phase(&self, id: &str) -> Option<&PhaseProgress> {
         self.phases.iter().find(|phase| phase.id == id)
     }
@@ -82,27 +82,28 @@ impl RunProgress {
 
 /// # Errors
 /// A phase that has begun is not in the document any more, or the plan is wrong.
-pub fn adopt(
-    run: &mut Workflow,
-    edited: &RunProgress,
-    present: &RunProgress,
-) -> Result<(), Finding> {
+pub fn adopt(run: &mut Workflow, edited: &RunFacts, present: &RunFacts) -> Found<()> {
     check_ids("phases", edited.phases.iter().map(|phase| &phase.id))?;
     remove_missing(run, edited, present)?;
     // A change cannot precede the beginning of the run.
     let at_ms = edited.updated.0.max(edited.created.0);
     // A document names one of several phases under way; if it names another one, the first goes on.
-    let current = edited
-        .phases
-        .iter()
-        .find(|phase| phase.status.is_under_way());
+    let mut phases = edited.phases.iter();
+    let current = phases.find(|phase| phase.status.is_under_way());
     let current = current.and_then(|current| run.phase(&current.id));
     let is_beside = current.is_some_and(|phase| phase.status.is_under_way());
     for phase in &edited.phases {
         let none = PhaseProgress::default();
         let known = present.phase(&phase.id).unwrap_or(&none);
         let is_left = phase.status == PhaseStatus::Pending && known.status.is_under_way();
-        adopt_phase(run, phase, known, at_ms, is_left && is_beside);
+        if run.phase(&phase.id).is_none() {
+            let mut new = Phase::new(&phase.id, &phase.id);
+            new.is_unplanned = phase.name.is_none();
+            run.phases.push(new);
+        }
+        if let Some(moved) = run.phase_mut(&phase.id) {
+            phase.adopt(known, moved, at_ms, is_left && is_beside);
+        }
     }
     sort_pending(run, edited);
     if edited.status != present.status && edited.status != run.status {
@@ -120,11 +121,7 @@ pub fn adopt(
 }
 
 /// Drops the phases that the document does not list any more.
-fn remove_missing(
-    run: &mut Workflow,
-    edited: &RunProgress,
-    present: &RunProgress,
-) -> Result<(), Finding> {
+fn remove_missing(run: &mut Workflow, edited: &RunFacts, present: &RunFacts) -> Found<()> {
     let is_missing = |phase: &Phase| {
         edited.phase(&phase.id).is_none()
             && (phase.is_unplanned || present.phase(&phase.id).is_some())
@@ -136,105 +133,87 @@ fn remove_missing(
         let what = format!("'{}' has begun and is no longer listed", begun.id);
         return Err(Finding::new("phase_vanished", "phases", what));
     }
-    let gone: BTreeSet<String> = gone.into_iter().map(|phase| phase.id).collect();
     for phase in &mut run.phases {
-        phase.dependencies.retain(|id| !gone.contains(id));
+        let is_left = |id: &String| gone.iter().all(|gone| gone.id != *id);
+        phase.dependencies.retain(is_left);
     }
     Ok(())
 }
 
-fn adopt_phase(
-    run: &mut Workflow,
-    edited: &PhaseProgress,
-    known: &PhaseProgress,
-    at_ms: i64,
-    goes_on: bool,
-) {
-    if run.phase(&edited.id).is_none() {
-        let mut phase = Phase::new(&edited.id, &edited.id);
-        phase.is_unplanned = edited.name.is_none();
-        run.phases.push(phase);
-    }
-    let Some(phase) = run.phase_mut(&edited.id) else {
-        return;
-    };
-    let is_same = edited.status == known.status;
-    // A new note on a phase that we listed as the next one says that it has begun.
-    let is_begun =
-        edited.note.is_some() && edited.note != known.note && edited.status.is_under_way();
-    if (!is_same || is_begun) && !goes_on {
-        move_to(phase, edited, known.status, at_ms);
-    } else if edited.completed != known.completed {
-        phase.completed_ms = edited.completed.map(|time| time.0);
-    }
-    if let Some(name) = &edited.name {
-        phase.name.clone_from(name);
-    }
-    let dependencies = edited.dependencies.as_ref();
-    if let Some(ids) = dependencies.filter(|ids| Some(*ids) != known.dependencies.as_ref()) {
-        phase.dependencies.clone_from(ids);
-    }
-    // What lacks in a phase at its old place was taken away.
-    if edited.commit_sha != known.commit_sha && (is_same || edited.commit_sha.is_some()) {
-        phase.commit_sha.clone_from(&edited.commit_sha);
-    }
-    if edited.note != known.note && (is_same || edited.note.is_some()) {
-        phase.progress.clone_from(&edited.note);
-    }
-    if edited.approved != known.approved {
-        phase.approved_ms = edited.approved.map(|time| time.0);
-        if edited.approved.is_some() && phase.status == PhaseStatus::AwaitingApproval {
+impl PhaseProgress {
+    /// Moves a phase by what differs from `known`. One that `goes_on` beside the current phase keeps
+    /// its status.
+    fn adopt(&self, known: &Self, phase: &mut Phase, at_ms: i64, goes_on: bool) {
+        let is_same = self.status == known.status;
+        // A new note on a phase that we listed as the next one says that it has begun.
+        let is_noted = self.note.is_some() && self.note != known.note;
+        if (!is_same || is_noted && self.status.is_under_way()) && !goes_on {
+            self.adopt_status(known.status, phase, at_ms);
+        } else {
+            phase.completed_ms = time_of(self.completed, known.completed, phase.completed_ms);
+        }
+        if let Some(name) = &self.name {
+            phase.name.clone_from(name);
+        }
+        if self.dependencies != known.dependencies {
+            let kept = std::mem::take(&mut phase.dependencies);
+            phase.dependencies = self.dependencies.clone().unwrap_or(kept);
+        }
+        // What lacks in a phase at its old place was taken away.
+        if self.commit_sha != known.commit_sha && (is_same || self.commit_sha.is_some()) {
+            phase.commit_sha.clone_from(&self.commit_sha);
+        }
+        if self.note != known.note && (is_same || self.note.is_some()) {
+            phase.progress.clone_from(&self.note);
+        }
+        phase.approved_ms = time_of(self.approved, known.approved, phase.approved_ms);
+        let is_approved = self.approved.is_some() && self.approved != known.approved;
+        if is_approved && phase.status == PhaseStatus::AwaitingApproval {
             phase.status = PhaseStatus::InProgress;
         }
+        let is_new = |path: &String| !is_output_of(phase, path);
+        if let Some(path) = self.output.clone().filter(is_new) {
+            let replaced = usize::from(!phase.outputs.is_empty());
+            let mut output = PhaseOutput::default();
+            (output.path, output.required) = (path, true);
+            phase.outputs.splice(..replaced, [output]);
+        }
     }
-    let is_new = |path: &String| !is_output_of(phase, path);
-    if let Some(path) = edited.output.clone().filter(is_new) {
-        let replaced = usize::from(!phase.outputs.is_empty());
-        let output = PhaseOutput {
-            path,
-            required: true,
-            sha256: None,
-        };
-        phase.outputs.splice(..replaced, [output]);
-    }
-}
 
-/// Moves a phase to the status that the document gives. Checkpoints, outputs and notes stay, as
-/// documents do not have them.
-fn move_to(phase: &mut Phase, edited: &PhaseProgress, known: PhaseStatus, at_ms: i64) {
-    let is_awaiting = phase.status == PhaseStatus::AwaitingApproval && known != phase.status;
-    if phase.status == edited.status || (is_awaiting && edited.status == PhaseStatus::InProgress) {
-        return;
+    /// Moves a phase to the status that the document gives. Checkpoints, outputs and notes stay, as
+    /// documents do not have them.
+    fn adopt_status(&self, known: PhaseStatus, phase: &mut Phase, at_ms: i64) {
+        let is_awaiting = phase.status == PhaseStatus::AwaitingApproval && known != phase.status;
+        if phase.status == self.status || (is_awaiting && self.status == PhaseStatus::InProgress) {
+            return;
+        }
+        if self.status.is_under_way() && !phase.status.is_under_way() {
+            phase.attempts += 1;
+            phase.started_ms = Some(at_ms);
+        }
+        phase.completed_ms = self.completed.map(|time| time.0);
+        if self.status.is_settled() {
+            let is_complete = self.status == PhaseStatus::Complete;
+            phase.attempts = phase.attempts.max(is_complete.into());
+            phase.completed_ms.get_or_insert(at_ms);
+            phase.last_error = None;
+        } else if self.status == PhaseStatus::Pending {
+            phase.started_ms = None;
+        }
+        phase.status = self.status;
     }
-    if edited.status.is_under_way() && !phase.status.is_under_way() {
-        phase.attempts += 1;
-        phase.started_ms = Some(at_ms);
-    }
-    phase.completed_ms = edited.completed.map(|time| time.0);
-    if edited.status.is_settled() {
-        let is_complete = edited.status == PhaseStatus::Complete;
-        phase.attempts = phase.attempts.max(is_complete.into());
-        phase.completed_ms.get_or_insert(at_ms);
-        phase.last_error = None;
-    } else if edited.status == PhaseStatus::Pending {
-        phase.started_ms = None;
-    }
-    phase.status = edited.status;
 }
 
 /// Sorts the pending phases as in the document; other phases keep their positions.
-fn sort_pending(run: &mut Workflow, edited: &RunProgress) {
-    let mut sorted = Vec::new();
-    for pending in &edited.phases {
-        if pending.status == PhaseStatus::Pending {
-            sorted.extend(run.phase(&pending.id).cloned());
-        }
-    }
+fn sort_pending(run: &mut Workflow, edited: &RunFacts) {
+    let pending = edited.phases.iter();
+    let pending = pending.filter(|phase| phase.status == PhaseStatus::Pending);
+    let sorted = pending.filter_map(|phase| run.phase(&phase.id).cloned());
+    let sorted: Vec<Phase> = sorted.collect();
     let ids: BTreeSet<String> = sorted.iter().map(|phase| phase.id.clone()).collect();
-    let is_pending = |phase: &&mut Phase| ids.contains(&phase.id);
-    for (slot, phase) in run.phases.iter_mut().filter(is_pending).zip(sorted) {
-        *slot = phase;
-    }
+    let slots = run.phases.iter_mut();
+    let slots = slots.filter(|phase| ids.contains(&phase.id));
+    slots.zip(sorted).for_each(|(slot, phase)| *slot = phase);
 }
 
 /// Whether a path is an output of a phase, by name or by pattern.

@@ -5,10 +5,10 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
 use crate::workflow::profiles::format::{
-    Format, Time, check_ids, name, or_default, unless_left_out, with_fields_of, word,
+    Format, Found, Time, check_ids, name, or_default, time_of, unless_left_out, with_fields_of,
+    word,
 };
 use crate::workflow::profiles::merge::Spelling;
-use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::phase::Task;
 use crate::workflow::rules::profile::PHASE_FILE;
 use crate::workflow::rules::status::TaskStatus;
@@ -35,11 +35,7 @@ struct TaskEntry {
     attempts: Option<u32>,
     started_at: Option<Time>,
     completed_at: Option<Time>,
-    #[serde(
-        default,
-        deserialize_with = "first_text",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, deserialize_with = "first_text")]
     output: Option<String>,
     agent: Option<String>,
     note: Option<String>,
@@ -48,25 +44,6 @@ struct TaskEntry {
 impl Execution {
     fn task(&self, id: &str) -> Option<&TaskEntry> {
         self.tasks.iter().find(|task| task.id == id)
-    }
-}
-
-impl TaskEntry {
-    fn adopt(&self, present: &Self, task: &mut Task) {
-        task.status = self.status;
-        task.is_next_counted &= task.status == TaskStatus::Pending;
-        task.attempts = self.attempts.unwrap_or(task.attempts);
-        if self.started_at != present.started_at {
-            task.started_ms = self.started_at.map(|time| time.0);
-        }
-        if self.completed_at != present.completed_at {
-            task.completed_ms = self.completed_at.map(|time| time.0);
-        }
-        task.name.clone_from(&self.name);
-        task.phase.clone_from(&self.phase);
-        task.output.clone_from(&self.output);
-        task.agent.clone_from(&self.agent);
-        task.note.clone_from(&self.note);
     }
 }
 
@@ -88,15 +65,11 @@ impl Format for Execution {
                 task.insert("id".to_owned(), id.as_str().into());
             }
         }
-        *tasks = tasks
-            .as_object()
-            .into_iter()
-            .flat_map(Map::values)
-            .cloned()
-            .collect();
+        let list = tasks.as_object().into_iter().flat_map(Map::values);
+        *tasks = list.cloned().collect();
     }
 
-    fn checked(self, _: &Value, _: &Workflow, _: &str) -> Result<Self, Finding> {
+    fn checked(self, _: &Value, _: &Workflow, _: &str) -> Found<Self> {
         check_ids("tasks", self.tasks.iter().map(|task| &task.id))?;
         Ok(self)
     }
@@ -123,13 +96,23 @@ impl Format for Execution {
         }
     }
 
-    fn adopt(&self, present: &Self, run: &mut Workflow, _: &str) -> Result<(), Finding> {
+    /// A task list alone makes no run.
+    fn begin(self, _: &Value, _: &str) -> Workflow {
+        Workflow::default()
+    }
+
+    fn adopt(&self, present: &Self, run: &mut Workflow, _: &str) -> Found<()> {
         let none = TaskEntry::default();
         let task = |entry: &TaskEntry| {
-            let known = run.task(&entry.id).cloned();
-            let mut task = known.unwrap_or_else(|| Task::new(&entry.id));
-            entry.adopt(present.task(&entry.id).unwrap_or(&none), &mut task);
-            task
+            let known = run.task(&entry.id).cloned().unwrap_or_default();
+            let present = present.task(&entry.id).unwrap_or(&none);
+            Task {
+                is_next_counted: known.is_next_counted && entry.status == TaskStatus::Pending,
+                attempts: entry.attempts.unwrap_or(known.attempts),
+                started_ms: time_of(entry.started_at, present.started_at, known.started_ms),
+                completed_ms: time_of(entry.completed_at, present.completed_at, known.completed_ms),
+                ..with_fields_of(entry)
+            }
         };
         run.tasks = self.tasks.iter().map(task).collect();
         Ok(())

@@ -18,6 +18,8 @@ use crate::workflow::rules::workflow::Workflow;
 const NEWEST_VERSION: f64 = 1.0;
 const VERSION_KEYS: [&str; 3] = ["version", "schema_version", "format_version"];
 
+pub type Found<T> = Result<T, Finding>;
+
 /// The document of a format. Values that mean the same are equal, however they were spelled.
 pub trait Format: Serialize + DeserializeOwned {
     const SPELLING: Spelling = Spelling {
@@ -29,13 +31,16 @@ pub trait Format: Serialize + DeserializeOwned {
     fn reshape(_: &mut Value) {}
 
     /// Spells values as the run does, and checks what their types do not say.
-    fn checked(self, value: &Value, run: &Workflow, root: &str) -> Result<Self, Finding>;
+    fn checked(self, value: &Value, run: &Workflow, root: &str) -> Found<Self>;
 
     /// Describes a run. `was` is the document that is written over.
     fn of_run(run: &Workflow, was: Option<&Self>, root: &str) -> Self;
 
+    /// Makes a run with the plan of the format, or without phases.
+    fn begin(self, value: &Value, root: &str) -> Workflow;
+
     /// Moves the run by what differs from `present`, which describes it as it is.
-    fn adopt(&self, present: &Self, run: &mut Workflow, root: &str) -> Result<(), Finding>;
+    fn adopt(&self, present: &Self, run: &mut Workflow, root: &str) -> Found<()>;
 
     fn to_json(&self) -> Value {
         let mut value = serde_json::to_value(self).unwrap_or_default();
@@ -47,7 +52,7 @@ pub trait Format: Serialize + DeserializeOwned {
 
 /// # Errors
 /// The first error in the document.
-pub fn read<F: Format>(value: &Value, run: &Workflow, root: &str) -> Result<F, Finding> {
+pub fn read<F: Format>(value: &Value, run: &Workflow, root: &str) -> Found<F> {
     let mut reshaped = value.clone();
     F::reshape(&mut reshaped);
     parse::<F>(reshaped, F::SPELLING)?.checked(value, run, root)
@@ -72,12 +77,7 @@ pub fn write<F: Format>(run: &Workflow, path: &str, root: &str) -> Value {
 ///
 /// # Errors
 /// The first error in the document.
-pub fn taken<F: Format>(
-    run: &Workflow,
-    path: &str,
-    value: &Value,
-    root: &str,
-) -> Result<Workflow, Finding> {
+pub fn taken<F: Format>(run: &Workflow, path: &str, value: &Value, root: &str) -> Found<Workflow> {
     let edited = read::<F>(value, run, root)?;
     let was = known::<F>(run, path, root);
     let mut next = run.clone();
@@ -86,13 +86,21 @@ pub fn taken<F: Format>(
     Ok(next)
 }
 
+/// Makes a run from a document.
+///
+/// # Errors
+/// The first error in the document.
+pub fn begun<F: Format>(value: &Value, root: &str) -> Found<Workflow> {
+    Ok(read::<F>(value, &Workflow::default(), root)?.begin(value, root))
+}
+
 /// # Errors
 /// The first value of a wrong type.
-pub fn parse<T: DeserializeOwned>(mut value: Value, spelling: Spelling) -> Result<T, Finding> {
+pub fn parse<T: DeserializeOwned>(mut value: Value, spelling: Spelling) -> Found<T> {
     respell(&mut value, spelling);
     serde_path_to_error::deserialize(value).map_err(|error| {
         let place = error.path().to_string();
-        let place = if place == "." { "" } else { &place };
+        let place = place.trim_matches('.');
         let what = error.inner().to_string();
         let field = what.strip_prefix("missing field `");
         if let Some(field) = field.and_then(|rest| rest.split('`').next()) {
@@ -157,24 +165,21 @@ pub fn missing(place: &str, field: &str) -> Finding {
 
 /// # Errors
 /// One of the ids is there twice.
-pub fn check_ids<T: Ord + Display>(
-    place: &str,
-    ids: impl Iterator<Item = T>,
-) -> Result<(), Finding> {
+pub fn check_ids<T>(place: &str, ids: impl Iterator<Item = T>) -> Found<()>
+where
+    T: Ord + Clone + Display,
+{
     let mut seen = BTreeSet::new();
-    for (at, id) in ids.enumerate() {
-        if seen.contains(&id) {
-            let what = format!("'{id}' is listed twice");
-            return Err(Finding::new("duplicate_id", format!("{place}[{at}]"), what));
-        }
-        seen.insert(id);
-    }
-    Ok(())
+    let twice = ids.enumerate().find(|(_, id)| !seen.insert(id.clone()));
+    twice.map_or(Ok(()), |(at, id)| {
+        let what = format!("'{id}' is listed twice");
+        Err(Finding::new("duplicate_id", format!("{place}[{at}]"), what))
+    })
 }
 
 /// # Errors
 /// The document names another run than the one that it kept.
-pub fn check_run(key: &str, named: &str, known: &str) -> Result<(), Finding> {
+pub fn check_run(key: &str, named: &str, known: &str) -> Found<()> {
     let what = || format!("it belongs to run '{named}', not to '{known}'");
     let other = (named != known).then(|| Finding::new("other_run", key, what()));
     other.map_or(Ok(()), Err)
@@ -182,7 +187,7 @@ pub fn check_run(key: &str, named: &str, known: &str) -> Result<(), Finding> {
 
 /// # Errors
 /// The document has a newer version.
-pub fn check_version(value: &Value) -> Result<(), Finding> {
+pub fn check_version(value: &Value) -> Found<()> {
     for key in VERSION_KEYS {
         let version = value.get(key).unwrap_or(&Value::Null);
         let text = version.to_string();
@@ -201,10 +206,17 @@ pub fn unless_left_out<T: Default + PartialEq>(value: T, was: Option<&Option<T>>
     (value != T::default() || was.is_none_or(Option::is_some)).then_some(value)
 }
 
+/// Returns the time of a run after an edit; one within the same second stays exact.
+pub fn time_of(edited: Option<Time>, present: Option<Time>, known: Option<i64>) -> Option<i64> {
+    let new = edited.map(|time| time.0);
+    if edited == present { known } else { new }
+}
+
 /// Gives a value the fields of another type by their names.
 pub fn with_fields_of<T: Serialize, U: DeserializeOwned + Default>(value: &T) -> U {
-    let fields = serde_json::to_value(value);
-    fields.and_then(serde_json::from_value).unwrap_or_default()
+    let mut fields = serde_json::to_value(value).unwrap_or_default();
+    remove_nulls(&mut fields);
+    serde_json::from_value(fields).unwrap_or_default()
 }
 
 /// Sorts a list as in a document; items that the document lacks go last in their old order.
@@ -257,9 +269,8 @@ impl<'de> Deserialize<'de> for Time {
 pub fn name<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
     let text = String::deserialize(from)?;
     if text.trim().is_empty() || text.contains(char::is_control) {
-        return Err(D::Error::custom(
-            "it is empty or has control characters in it",
-        ));
+        let what = "it is empty or has control characters in it";
+        return Err(D::Error::custom(what));
     }
     Ok(text)
 }

@@ -7,13 +7,12 @@ use crate::model::path_pattern::has_marks;
 use crate::model::run_id;
 use crate::workflow::plan::{self, DOTAGENT};
 use crate::workflow::profiles::adopt::{
-    PhaseListing, PhaseProgress, RunProgress, adopt, is_output_of,
+    PhaseListing, PhaseProgress, RunFacts, adopt, is_output_of,
 };
 use crate::workflow::profiles::format::{
-    Format, Time, check_ids, check_run, known, name, new_run, project_of, read, sort_as_in,
+    Format, Found, Time, check_ids, check_run, known, name, new_run, project_of, sort_as_in,
     unless_left_out, word,
 };
-use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::phase::Phase;
 use crate::workflow::rules::profile::PHASE_FILE;
 use crate::workflow::rules::status::{PhaseStatus, RunStatus};
@@ -54,12 +53,11 @@ struct Approved {
 
 impl PhaseFile {
     /// Returns every phase that the document names.
-    fn names_mut(&mut self) -> impl Iterator<Item = &mut String> {
-        let approved = self.user_checkpoints.iter_mut().flatten();
-        let approved = approved.map(|entry| &mut entry.phase);
-        let completed = self.completed_phases.iter_mut();
-        let completed = completed.map(|entry| &mut entry.phase);
-        completed.chain([&mut self.current_phase]).chain(approved)
+    fn names(&self) -> impl Iterator<Item = &String> {
+        let completed = self.completed_phases.iter().map(|entry| &entry.phase);
+        let approved = self.user_checkpoints.iter().flatten();
+        let approved = approved.map(|entry| &entry.phase);
+        completed.chain([&self.current_phase]).chain(approved)
     }
 
     fn completed(&self, id: &str) -> Option<&DonePhase> {
@@ -74,11 +72,10 @@ impl PhaseFile {
 
     /// Whether the run is complete: without a next phase, `complete` describes the current one.
     fn is_over(&self, run: &Workflow) -> bool {
-        let is_current = |last: &Phase| last.id == self.current_phase;
-        let is_end = run.phases.last().is_none_or(is_current);
-        let is_known_end = DOTAGENT[DOTAGENT.len() - 1] == self.current_phase;
-        let is_listed = self.completed(&self.current_phase).is_some();
-        self.phase_status == PhaseStatus::Complete && is_end && (is_known_end || is_listed)
+        let current = &self.current_phase;
+        self.phase_status == PhaseStatus::Complete
+            && run.phases.last().is_none_or(|last| last.id == *current)
+            && (DOTAGENT.last() == Some(&&**current) || self.completed(current).is_some())
     }
 
     /// Returns the status of a phase. `complete` describes the previous phase, while the current one
@@ -95,30 +92,27 @@ impl PhaseFile {
     }
 
     /// Returns the progress of the planned phases and of those that the document names.
-    fn progress(&self, run: &Workflow) -> RunProgress {
+    fn progress(&self, run: &Workflow) -> RunFacts {
         let all_unplanned = run.phases.iter().all(|phase| phase.is_unplanned);
         let is_planned = |phase: &&Phase| all_unplanned || !phase.is_unplanned;
         let planned = run.phases.iter().filter(is_planned);
-        let mut ids: Vec<String> = planned.map(|phase| phase.id.clone()).collect();
-        let listed = self.completed_phases.iter().map(|entry| &entry.phase);
-        let approved = self.user_checkpoints.iter().flatten();
-        let approved = approved.map(|entry| &entry.phase);
-        for name in listed.chain([&self.current_phase]).chain(approved) {
-            if !ids.contains(name) {
-                ids.push(name.clone());
+        let mut ids: Vec<&String> = planned.map(|phase| &phase.id).collect();
+        for name in self.names() {
+            if !ids.contains(&name) {
+                ids.push(name);
             }
         }
         let phases = ids.into_iter().map(|id| PhaseProgress {
-            name: run.phase(&id).map(|phase| phase.name.clone()),
-            status: self.status_of(&id, run),
-            completed: self.completed(&id).map(|entry| entry.completed_at),
-            output: self.completed(&id).and_then(|entry| entry.output.clone()),
-            approved: self.approved(&id),
-            id,
+            id: id.clone(),
+            name: run.phase(id).map(|phase| phase.name.clone()),
+            status: self.status_of(id, run),
+            completed: self.completed(id).map(|entry| entry.completed_at),
+            output: self.completed(id).and_then(|entry| entry.output.clone()),
+            approved: self.approved(id),
             ..PhaseProgress::default()
         });
         let over = self.is_over(run).then_some(RunStatus::Complete);
-        RunProgress {
+        RunFacts {
             created: self.started_at,
             updated: self.last_updated,
             status: over.unwrap_or_default(),
@@ -128,18 +122,26 @@ impl PhaseFile {
 }
 
 impl Format for PhaseFile {
-    fn checked(mut self, _: &Value, run: &Workflow, _: &str) -> Result<Self, Finding> {
+    fn checked(mut self, _: &Value, run: &Workflow, _: &str) -> Found<Self> {
         self.phase_status = match self.phase_status {
             PhaseStatus::AwaitingApproval => PhaseStatus::InProgress,
             PhaseStatus::Skipped => PhaseStatus::Complete,
             status => status,
         };
         // The phases of the plan in any case.
-        for name in self.names_mut().filter(|name| run.phase(name).is_none()) {
-            let mut ids = run.phases.iter().map(|phase| &phase.id);
-            if let Some(known) = ids.find(|id| id.eq_ignore_ascii_case(name)) {
+        let respell = |name: &mut String| {
+            let mut known = run.phases.iter().map(|phase| &phase.id);
+            let known = known.find(|id| id.eq_ignore_ascii_case(name));
+            if let Some(known) = known.filter(|_| run.phase(name).is_none()) {
                 name.clone_from(known);
             }
+        };
+        respell(&mut self.current_phase);
+        for entry in &mut self.completed_phases {
+            respell(&mut entry.phase);
+        }
+        for entry in self.user_checkpoints.iter_mut().flatten() {
+            respell(&mut entry.phase);
         }
         let ids = self.completed_phases.iter().map(|entry| &entry.phase);
         check_ids("completed_phases", ids)?;
@@ -171,8 +173,9 @@ impl Format for PhaseFile {
         let mut approvals: Vec<Approved> = run.phases.iter().filter_map(approval).collect();
         approvals.sort_by_key(|entry| entry.approved_at.0);
         let known = was.and_then(|was| was.user_checkpoints.as_deref());
-        let is_same = |one: &Approved, known: &Approved| one.phase == known.phase;
-        sort_as_in(&mut approvals, known.unwrap_or_default(), is_same);
+        sort_as_in(&mut approvals, known.unwrap_or_default(), |one, known| {
+            one.phase == known.phase
+        });
         let completed = |phase: &Phase| completed(run, was, phase);
         Self {
             // An id that is not valid for a run stays in the document.
@@ -196,7 +199,20 @@ impl Format for PhaseFile {
         }
     }
 
-    fn adopt(&self, present: &Self, run: &mut Workflow, _: &str) -> Result<(), Finding> {
+    /// A document that names one of the five phases has them all.
+    fn begin(self, _: &Value, root: &str) -> Workflow {
+        let ids = [self.workflow_id.clone(), run_id::word(&self.workflow_id)];
+        let is_usable = |id: &&String| run_id::is_legal(id) && !run_id::is_empty_word(id);
+        let id = ids.iter().find(is_usable).map(String::as_str);
+        let mut run = new_run(id, "develop", project_of(root), self.started_at);
+        let mut names = self.names().map(|name| name.to_ascii_uppercase());
+        if names.any(|name| DOTAGENT.contains(&&*name)) {
+            run.phases = plan::preset("dotagent").unwrap_or_default();
+        }
+        run
+    }
+
+    fn adopt(&self, present: &Self, run: &mut Workflow, _: &str) -> Found<()> {
         if run.documents.contains_key(PHASE_FILE) {
             check_run("workflow_id", &self.workflow_id, &present.workflow_id)?;
         }
@@ -227,26 +243,6 @@ fn completed(run: &Workflow, was: Option<&PhaseFile>, phase: &Phase) -> DonePhas
     }
 }
 
-/// Makes a run, with the five phases if the document names one of them, else with none.
-///
-/// # Errors
-/// The first error in the document.
-pub fn begin(value: &Value, root: &str) -> Result<Workflow, Finding> {
-    let mut document: PhaseFile = read(value, &Workflow::default(), root)?;
-    let ids = [
-        document.workflow_id.clone(),
-        run_id::word(&document.workflow_id),
-    ];
-    let is_usable = |id: &&String| run_id::is_legal(id) && !run_id::is_empty_word(id);
-    let id = ids.iter().find(is_usable).map(String::as_str);
-    let mut run = new_run(id, "develop", project_of(root), document.started_at);
-    let mut names = document.names_mut().map(|name| name.to_ascii_uppercase());
-    if names.any(|name| DOTAGENT.contains(&name.as_str())) {
-        run.phases = plan::preset("dotagent").unwrap_or_default();
-    }
-    Ok(run)
-}
-
 /// Returns the current phase of the file if it has not begun, and the status in the file.
 pub fn named_unbegun(run: &Workflow) -> Option<(&Phase, &'static str)> {
     let document: PhaseFile = known(run, PHASE_FILE, "")?;
@@ -258,9 +254,6 @@ pub fn named_unbegun(run: &Workflow) -> Option<(&Phase, &'static str)> {
 pub fn known_names(run: &Workflow) -> Vec<&str> {
     let planned = run.phases.iter().filter(|phase| !phase.is_unplanned);
     let planned: Vec<&str> = planned.map(|phase| phase.id.as_str()).collect();
-    if planned.is_empty() {
-        DOTAGENT.to_vec()
-    } else {
-        planned
-    }
+    let planned = Some(planned).filter(|names| !names.is_empty());
+    planned.unwrap_or(DOTAGENT.to_vec())
 }

@@ -1,6 +1,5 @@
 //! The pipeline profile: one file with completed, current and remaining phases.
 
-use std::borrow::Cow;
 use std::iter::repeat;
 
 use serde::de::Error as _;
@@ -8,9 +7,9 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use crate::workflow::plan;
-use crate::workflow::profiles::adopt::{PhaseListing, PhaseProgress, RunProgress, adopt};
+use crate::workflow::profiles::adopt::{PhaseListing, PhaseProgress, RunFacts, adopt};
 use crate::workflow::profiles::format::{
-    Format, Time, missing, new_run, project_of, read, unless_left_out,
+    Format, Found, Time, missing, new_run, project_of, unless_left_out,
 };
 use crate::workflow::profiles::merge::{Spelling, is_nothing};
 use crate::workflow::rules::finding::Finding;
@@ -92,16 +91,13 @@ impl PhaseEntry {
 impl Pipeline {
     /// Returns the entries with their places, completed ones first.
     fn entries(&self) -> impl Iterator<Item = (&PhaseEntry, PhasePlace)> {
-        let completed = self
-            .completed_phases
-            .iter()
-            .zip(repeat(PhasePlace::Completed));
-        let current = self.current_phase.iter().zip(repeat(PhasePlace::Current));
-        let remaining = self
-            .remaining_phases
-            .iter()
-            .zip(repeat(PhasePlace::Remaining));
-        completed.chain(current).chain(remaining)
+        let lists = [
+            (&self.completed_phases[..], PhasePlace::Completed),
+            (self.current_phase.as_slice(), PhasePlace::Current),
+            (&self.remaining_phases[..], PhasePlace::Remaining),
+        ];
+        let lists = lists.into_iter();
+        lists.flat_map(|(list, place)| list.iter().zip(repeat(place)))
     }
 
     fn listed(&self) -> Vec<&str> {
@@ -109,7 +105,7 @@ impl Pipeline {
         completed.map(|entry| entry.id.as_str()).collect()
     }
 
-    fn progress(&self) -> RunProgress {
+    fn progress(&self) -> RunFacts {
         let phases = self.entries().map(|(entry, place)| PhaseProgress {
             id: entry.id.clone(),
             name: Some(entry.name.clone()),
@@ -120,11 +116,11 @@ impl Pipeline {
             dependencies: entry.dependencies.clone(),
             ..PhaseProgress::default()
         });
-        RunProgress {
+        RunFacts {
             created: self.created_at,
             updated: self.updated_at,
             phases: phases.collect(),
-            ..RunProgress::default()
+            ..RunFacts::default()
         }
     }
 }
@@ -135,7 +131,7 @@ impl Format for Pipeline {
         keeps_keys: false,
     };
 
-    fn checked(mut self, _: &Value, _: &Workflow, root: &str) -> Result<Self, Finding> {
+    fn checked(mut self, _: &Value, _: &Workflow, root: &str) -> Found<Self> {
         let mut completed = self.completed_phases.iter();
         if let Some(at) = completed.position(|entry| entry.timestamp.is_none()) {
             return Err(missing(&format!("completed_phases[{at}]"), "timestamp"));
@@ -184,7 +180,14 @@ impl Format for Pipeline {
         }
     }
 
-    fn adopt(&self, present: &Self, run: &mut Workflow, root: &str) -> Result<(), Finding> {
+    /// The format has no ids; the run gets a new one.
+    fn begin(self, value: &Value, root: &str) -> Workflow {
+        let named = value.get("workflow_id").or(value.get("checkpoint_id"));
+        let id = named.and_then(Value::as_str);
+        new_run(id, "pipeline", project_of(root), self.created_at)
+    }
+
+    fn adopt(&self, present: &Self, run: &mut Workflow, root: &str) -> Found<()> {
         let listed = self.listed();
         let lost = present.listed().into_iter().find(|id| !listed.contains(id));
         let adopted = match lost {
@@ -201,15 +204,13 @@ impl Format for Pipeline {
         }
         adopted?;
         let (notes, context) = (&mut run.context, &self.context_summary);
-        if let Some(branch) = &context.branch {
-            notes.branch = Some(branch.clone()).filter(|branch| !branch.is_empty());
-        }
+        let branch = context.branch.clone().or(notes.branch.take());
+        notes.branch = branch.filter(|branch| !branch.is_empty());
         if let Some(decisions) = &context.key_decisions {
             notes.key_decisions.clone_from(decisions);
         }
         if let Some(paths) = &context.file_paths {
-            let paths = paths.iter().map(|path| relative(path, root).into_owned());
-            notes.file_paths = paths.collect();
+            notes.file_paths = paths.iter().map(|path| relative(path, root)).collect();
         }
         if let Some(description) = &context.task_description {
             run.description.clone_from(description);
@@ -224,9 +225,8 @@ fn entry(run: &Workflow, was: Option<&Pipeline>, phase: &Phase, place: PhasePlac
     let here = known.and_then(|(entry, was)| (was == place).then_some(entry));
     let has = |own: PhasePlace, has: fn(&PhaseEntry) -> bool| place == own || here.is_some_and(has);
     let has_sha = has(PhasePlace::Completed, |entry| entry.commit_sha.is_some());
-    let has_note = has(PhasePlace::Current, |entry| {
-        entry.progress_description.is_some()
-    });
+    let has_note = |entry: &PhaseEntry| entry.progress_description.is_some();
+    let has_note = has(PhasePlace::Current, has_note);
     let has_dependencies = has(PhasePlace::Remaining, |entry| entry.dependencies.is_some());
     // Skipped phases are in no list of the document.
     let listed = was.map(Pipeline::listed).unwrap_or_default();
@@ -237,6 +237,7 @@ fn entry(run: &Workflow, was: Option<&Pipeline>, phase: &Phase, place: PhasePlac
     let dependencies = phase.dependencies.iter().filter(is_listed);
     let time = here.and_then(|entry| entry.timestamp);
     let done_at = phase.completed_ms.map(Time).or(time);
+    let done_at = done_at.or(Some(Time(run.updated_ms)));
     let known_note = here.and_then(|entry| entry.progress_description.clone());
     let no_note = known_note.filter(String::is_empty);
     let note = phase.progress.clone().filter(|note| !note.is_empty());
@@ -245,26 +246,16 @@ fn entry(run: &Workflow, was: Option<&Pipeline>, phase: &Phase, place: PhasePlac
     PhaseEntry {
         id: phase.id.clone(),
         name: phase.name.clone(),
-        timestamp: match place {
-            PhasePlace::Completed => done_at.or(Some(Time(run.updated_ms))),
-            _ => time,
+        timestamp: if place == PhasePlace::Completed {
+            done_at
+        } else {
+            time
         },
         commit_sha: phase.commit_sha.clone().filter(|_| has_sha),
         progress_description: note.or(no_note).filter(|_| has_note),
         dependencies: has_dependencies.then(|| dependencies.cloned().collect()),
         status: status.map(|word| if is_same { word } else { phase.status }),
     }
-}
-
-/// Makes a run without phases. The document has no id; the run gets a new one.
-///
-/// # Errors
-/// The first error in the document.
-pub fn begin(value: &Value, root: &str) -> Result<Workflow, Finding> {
-    let document: Pipeline = read(value, &Workflow::default(), root)?;
-    let named = value.get("workflow_id").or(value.get("checkpoint_id"));
-    let (id, project) = (named.and_then(Value::as_str), project_of(root));
-    Ok(new_run(id, "pipeline", project, document.created_at))
 }
 
 fn entry_or_nothing<'de, D: Deserializer<'de>>(from: D) -> Result<Option<PhaseEntry>, D::Error> {
@@ -289,44 +280,27 @@ fn is_of_windows(root: &str) -> bool {
     has_drive || root.starts_with(r"\\")
 }
 
-/// Returns the path as in the run, with slashes: relative if below the root, else unchanged.
-fn relative<'p>(path: &'p str, root: &str) -> Cow<'p, str> {
-    if !is_of_windows(root) {
-        return below(path, root).into();
-    }
-    let slashed = path.replace('\\', "/");
-    match below(&slashed, &root.replace('\\', "/")) {
-        same if same == slashed && is_absolute(path) => path.into(),
-        inside => inside.to_owned().into(),
-    }
-}
-
-fn below<'p>(path: &'p str, root: &str) -> &'p str {
-    let root = root.trim_end_matches('/');
-    let below = path
-        .strip_prefix(root)
-        .and_then(|rest| rest.strip_prefix('/'))
-        .filter(|rest| !rest.is_empty());
-    let path = if root.is_empty() {
-        path
-    } else {
-        below.unwrap_or(path)
-    };
-    path.strip_prefix("./").unwrap_or(path)
-}
-
 fn is_absolute(path: &str) -> bool {
     path.starts_with(['/', '\\', '~']) || path.as_bytes().get(1) == Some(&b':')
 }
 
+/// Returns the path as in the run, with slashes: relative if below the root.
+fn relative(path: &str, root: &str) -> String {
+    let from = if is_of_windows(root) { "\\" } else { "/" };
+    let (path, top) = (path.replace(from, "/"), root.replace(from, "/"));
+    let rest = path.strip_prefix(top.trim_end_matches('/'));
+    let below = rest.and_then(|rest| rest.strip_prefix('/'));
+    let below = below.filter(|rest| !rest.is_empty() && !top.is_empty());
+    let path = below.unwrap_or(&path);
+    path.strip_prefix("./").unwrap_or(path).to_owned()
+}
+
 /// Returns the path as in the document.
 fn absolute(path: &str, root: &str) -> String {
-    if is_absolute(path) || root.is_empty() {
-        path.to_owned()
-    } else if is_of_windows(root) {
-        format!(r"{}\{path}", root.trim_end_matches('\\')).replace('/', r"\")
-    } else {
-        format!("{}/{path}", root.trim_end_matches('/'))
+    match root.trim_end_matches(['/', '\\']) {
+        _ if is_absolute(path) || root.is_empty() => path.to_owned(),
+        top if is_of_windows(root) => format!("{top}/{path}").replace('/', r"\"),
+        top => format!("{top}/{path}"),
     }
 }
 
@@ -347,7 +321,7 @@ mod tests {
             (r"C:\r\a\b", r"C:\r", "a/b"),
             ("C:/r/a/b", r"C:\r", "a/b"),
             (r"a\b", r"C:\r", "a/b"),
-            (r"D:\a", r"C:\r", r"D:\a"),
+            (r"D:\a", r"C:\r", "D:/a"),
             (r"a\b", "/r", r"a\b"),
             (r"a\b", "/:x", r"a\b"),
             (r"/:x/a\b", "/:x", r"a\b"),

@@ -4,9 +4,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::model::run_id;
-use crate::workflow::profiles::adopt::{PhaseListing, PhaseProgress, RunProgress, adopt};
+use crate::workflow::profiles::adopt::{PhaseListing, PhaseProgress, RunFacts, adopt};
 use crate::workflow::profiles::format::{
-    Format, Time, check_ids, check_run, check_version, name, new_run, project_of, read, word,
+    Format, Found, Time, begun, check_ids, check_run, check_version, name, new_run, project_of,
+    word,
 };
 use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::phase::Phase;
@@ -44,12 +45,8 @@ pub struct Registry {
 enum StatusWord {
     #[serde(alias = "created", alias = "not_started", alias = "initialized")]
     Pending,
-    #[serde(
-        alias = "running",
-        alias = "active",
-        alias = "started",
-        alias = "awaiting_approval"
-    )]
+    #[serde(alias = "running", alias = "active", alias = "started")]
+    #[serde(alias = "awaiting_approval")]
     InProgress,
     #[serde(alias = "interrupted", alias = "suspended")]
     Paused,
@@ -63,10 +60,8 @@ enum StatusWord {
 
 impl Registry {
     fn status_of(&self, number: usize) -> PhaseStatus {
-        if self.completed_phases.contains(&number) {
-            return PhaseStatus::Complete;
-        }
         match self.status {
+            _ if self.completed_phases.contains(&number) => PhaseStatus::Complete,
             _ if self.current_phase != number => PhaseStatus::Pending,
             StatusWord::Pending | StatusWord::Complete => PhaseStatus::Pending,
             StatusWord::Failed => PhaseStatus::Failed,
@@ -74,7 +69,7 @@ impl Registry {
         }
     }
 
-    fn progress(&self, run: &Workflow) -> RunProgress {
+    fn progress(&self, run: &Workflow) -> RunFacts {
         let mut phases: Vec<PhaseProgress> = Vec::new();
         for number in 1..=self.total_phases {
             let mut phase = PhaseProgress {
@@ -91,14 +86,13 @@ impl Registry {
                 phase.name = Some(format!("Phase {number}"));
                 // Numbers are an order, unless the document itself has gone on out of it.
                 let is_begun = phase.status != PhaseStatus::Pending;
-                let is_before =
-                    |one: &&PhaseProgress| !is_begun || one.status == PhaseStatus::Complete;
-                let before = phases.last().filter(is_before);
+                let before = phases.last();
+                let before = before.filter(|one| !is_begun || one.status == PhaseStatus::Complete);
                 phase.dependencies = Some(before.iter().map(|one| one.id.clone()).collect());
             }
             phases.push(phase);
         }
-        RunProgress {
+        RunFacts {
             created: self.created_at,
             updated: self.updated_at,
             status: match self.status {
@@ -125,7 +119,7 @@ impl Registry {
 }
 
 impl Format for Registry {
-    fn checked(mut self, value: &Value, _: &Workflow, _: &str) -> Result<Self, Finding> {
+    fn checked(mut self, value: &Value, _: &Workflow, _: &str) -> Found<Self> {
         check_version(value)?;
         let total = self.total_phases;
         let is_beyond = |number: usize| number > total.min(MOST_PHASES);
@@ -192,7 +186,12 @@ impl Format for Registry {
         }
     }
 
-    fn adopt(&self, present: &Self, run: &mut Workflow, _: &str) -> Result<(), Finding> {
+    fn begin(self, _: &Value, root: &str) -> Workflow {
+        let (id, kind) = (&self.checkpoint_id, &self.workflow_type);
+        new_run(Some(id), kind, &self.project(root), self.created_at)
+    }
+
+    fn adopt(&self, present: &Self, run: &mut Workflow, _: &str) -> Found<()> {
         if run.documents.contains_key(&path(run)) {
             check_run("checkpoint_id", &self.checkpoint_id, &present.checkpoint_id)?;
         }
@@ -200,8 +199,8 @@ impl Format for Registry {
         adopt(run, &edited, &known)?;
         if self.status == StatusWord::Paused {
             let (reason, at_ms) = ("paused".to_owned(), self.updated_at.0);
-            let paused = Interruption { reason, at_ms };
-            run.interrupted.get_or_insert(paused);
+            run.interrupted
+                .get_or_insert(Interruption { reason, at_ms });
         } else if present.status == StatusWord::Paused {
             run.interrupted = None;
         }
@@ -220,17 +219,6 @@ impl Format for Registry {
     }
 }
 
-/// Makes a run without phases.
-///
-/// # Errors
-/// The first error in the document.
-pub fn begin(value: &Value, root: &str) -> Result<Workflow, Finding> {
-    let document: Registry = read(value, &Workflow::default(), root)?;
-    let (id, kind) = (&document.checkpoint_id, &document.workflow_type);
-    let project = document.project(root);
-    Ok(new_run(Some(id), kind, &project, document.created_at))
-}
-
 /// Whether a path is that of an active run: in the folder itself,
 /// `{type}_{project}_{YYYYMMDD_HHMMSS}.json`.
 pub fn is_active_file(path: &str) -> bool {
@@ -239,36 +227,23 @@ pub fn is_active_file(path: &str) -> bool {
     folder == FOLDER && run_id::is_timed(id)
 }
 
-/// Returns the path of the file: as it was read, else by its name.
+/// Returns the path of the file: as it was read, else named by the id if readers of the folder accept
+/// that as a name, else by a new one.
 pub fn path(run: &Workflow) -> String {
     let known = run.documents.keys().find(|path| is_active_file(path));
-    let new = || path_of(&run.id, &run.kind, &run.project, run.created_ms);
-    known.cloned().unwrap_or_else(new)
+    let own = Some(&run.id).filter(|id| run_id::is_timed(id)).cloned();
+    let id = own.unwrap_or_else(|| run_id::make(&run.kind, &run.project, run.created_ms));
+    known.cloned().unwrap_or(format!("{FOLDER}/{id}.json"))
 }
 
 /// Returns the path for the document of another program.
 pub fn path_of_document(value: &Value) -> Option<String> {
-    let document: Registry = read(value, &Workflow::default(), "").ok()?;
-    let (id, kind) = (&document.checkpoint_id, &document.workflow_type);
-    Some(path_of(
-        id,
-        kind,
-        &document.project(""),
-        document.created_at.0,
-    ))
+    begun::<Registry>(value, "").ok().map(|run| path(&run))
 }
 
 /// Returns the path for the file of a failed or abandoned run.
 pub fn failed_path(path: &str) -> Option<String> {
     is_active_file(path).then(|| path.replacen(FOLDER, FAILED, 1))
-}
-
-/// Names the file by the id if readers of the folder accept that as a name, else by a new one.
-fn path_of(id: &str, kind: &str, project: &str, created_ms: i64) -> String {
-    if run_id::is_legal(id) && run_id::is_timed(id) {
-        return format!("{FOLDER}/{id}.json");
-    }
-    format!("{FOLDER}/{}.json", run_id::make(kind, project, created_ms))
 }
 
 #[cfg(test)]

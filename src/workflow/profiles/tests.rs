@@ -74,16 +74,16 @@ fn rows(table: &str) -> impl Iterator<Item = (Profile, Value, &str)> {
 }
 
 fn begun(profile: Profile, value: &Value) -> Workflow {
-    begin(profile, path_of(profile), value, ROOT).unwrap()
+    begin(path_of(profile), value, ROOT).unwrap()
 }
 
 fn written(run: &Workflow, path: &str) -> Value {
     let files = export(run, run.profile.unwrap(), ROOT);
     files
         .into_iter()
-        .find(|file| file.path == path)
+        .find(|(known, _)| known == path)
         .unwrap()
-        .value
+        .1
 }
 
 fn words(run: &Workflow) -> String {
@@ -100,7 +100,7 @@ fn words(run: &Workflow) -> String {
 fn saved(run: &mut Workflow, profile: Profile) -> Value {
     let value = written(run, path_of(profile));
     let mut again = run.clone();
-    take(&mut again, profile, path_of(profile), &value, ROOT).unwrap();
+    take(&mut again, path_of(profile), &value, ROOT).unwrap();
     assert_eq!(again.phases, run.phases, "{value}");
     assert_eq!(
         (again.status, again.updated_ms),
@@ -218,7 +218,7 @@ fn edit_by_hand_moves_the_run_and_stays() {
     ) {
         let mut run = begun(profile, &example(profile));
         run.phases[0].before = Some("b".repeat(40));
-        take(&mut run, profile, path_of(profile), &value, ROOT).unwrap();
+        take(&mut run, path_of(profile), &value, ROOT).unwrap();
         let written = written(&run, path_of(profile));
         assert_eq!(written.to_string(), value.to_string());
         assert_eq!(words(&run), expected, "{value}");
@@ -235,7 +235,7 @@ fn edit_changes_what_it_names() {
             _ => run.phases[2].status,
         };
         let value = edited(profile, edits);
-        take(&mut run, profile, path_of(profile), &value, ROOT).unwrap();
+        take(&mut run, path_of(profile), &value, ROOT).unwrap();
         run
     };
     let run = edit(
@@ -285,7 +285,7 @@ fn edit_between_parallel_phases_leaves_both_under_way() {
                 value["remaining_phases"][0] = first;
             }
         }
-        take(&mut run, profile, path_of(profile), &value, ROOT).unwrap();
+        take(&mut run, path_of(profile), &value, ROOT).unwrap();
         let under_way = run
             .phases
             .iter()
@@ -332,15 +332,15 @@ fn unsound_document_is_refused_with_its_place() {
     ) {
         let mut run = begun(profile, &example(profile));
         let before = run.clone();
-        let findings = take(&mut run, profile, path_of(profile), &value, ROOT).unwrap_err();
-        let found = format!("{} {}", findings[0].code, findings[0].place);
-        assert_eq!(found, expected, "{}", findings[0].what);
+        let finding = take(&mut run, path_of(profile), &value, ROOT).unwrap_err();
+        let found = format!("{} {}", finding.code, finding.place);
+        assert_eq!(found, expected, "{}", finding.what);
         assert_eq!(run, before);
     }
     let wrong = edited(Profile::Registry, r#"/current_phase "2""#);
-    let findings = begin(Profile::Registry, REGISTRY, &wrong, ROOT).unwrap_err();
-    assert_eq!(findings[0].what, "it is a text, not a whole number");
-    assert!(begin(Profile::Pipeline, PIPELINE, &json!([]), ROOT).is_err());
+    let finding = begin(REGISTRY, &wrong, ROOT).unwrap_err();
+    assert_eq!(finding.what, "it is a text, not a whole number");
+    assert!(begin(PIPELINE, &json!([]), ROOT).is_err());
 }
 
 #[test]
@@ -441,15 +441,15 @@ fn tasks_are_kept_in_either_shape() {
     let done = r#""complete", "completed_at": "2026-02-19T11:20:00Z""#;
     for (task, new) in [
         (
-            r#"[{"z": 1, "id": "t", "status": "In-Progress", "started_at": null}"#,
+            r#"[{"z": 1, "id": "t", "status": "In-RunFacts", "started_at": null}"#,
             r#", {"id": "u", "status": "pending", "attempts": 0}]"#,
         ),
         (
-            r#"{"t": {"outputs": ["o.json"], "x": {}, "status": "In-Progress"}"#,
+            r#"{"t": {"outputs": ["o.json"], "x": {}, "status": "In-RunFacts"}"#,
             r#", "u": {"id": "u", "status": "pending", "attempts": 0}}"#,
         ),
         (
-            r#"[{"task_id": "t", "note": "n", "status": "In-Progress"}"#,
+            r#"[{"task_id": "t", "note": "n", "status": "In-RunFacts"}"#,
             r#", {"id": "u", "status": "pending", "attempts": 0}]"#,
         ),
     ] {
@@ -462,21 +462,21 @@ fn tasks_are_kept_in_either_shape() {
         let end = &new[new.len() - 1..];
         let value = document(&format!("{task}{end}"), "2026-02-19T10:00:00Z");
         let mut run = begun();
-        take(&mut run, Profile::Phases, EXECUTION_FILE, &value, ROOT).unwrap();
+        take(&mut run, EXECUTION_FILE, &value, ROOT).unwrap();
         assert_eq!(written(&run, EXECUTION_FILE).to_string(), value.to_string());
         run.tasks[0].status = TaskStatus::Complete;
         run.tasks[0].completed_ms = Some(1_771_500_000_123);
         run.tasks.push(Task::new("u"));
         run.updated_ms += 3_600_000;
-        let moved = format!("{}{new}", task.replace(r#""In-Progress""#, done));
+        let moved = format!("{}{new}", task.replace(r#""In-RunFacts""#, done));
         assert_eq!(
             written(&run, EXECUTION_FILE),
             document(&moved, "2026-03-24T12:30:00Z")
         );
     }
     let wrong = json!({"tasks": {"t": {"status": "odd"}}});
-    let findings = take(&mut begun(), Profile::Phases, EXECUTION_FILE, &wrong, ROOT).unwrap_err();
-    assert_eq!(&*findings[0].place, "tasks[0].status");
+    let finding = take(&mut begun(), EXECUTION_FILE, &wrong, ROOT).unwrap_err();
+    assert_eq!(&*finding.place, "tasks[0].status");
 }
 
 fn with(statuses: [PhaseStatus; 3], profile: Profile) -> Workflow {
@@ -514,18 +514,18 @@ fn own_document_changes_nothing_when_read() {
         for at in 0..216 {
             let mut old = with(three(at), profile);
             let document = export(&old, profile, ROOT).remove(0);
-            take(&mut old, profile, &document.path, &document.value, ROOT).unwrap();
+            take(&mut old, &document.0, &document.1, ROOT).unwrap();
             assert_eq!(
                 old.phases,
                 with(three(at), profile).phases,
                 "{}",
-                document.value
+                document.1
             );
             let mut moved = with(three(215 - at), profile);
             moved.documents = old.documents;
-            let value = export(&moved, profile, ROOT).remove(0).value;
+            let value = export(&moved, profile, ROOT).remove(0).1;
             let before = moved.phases.clone();
-            take(&mut moved, profile, &document.path, &value, ROOT).unwrap();
+            take(&mut moved, &document.0, &value, ROOT).unwrap();
             assert_eq!(moved.phases, before, "{value}");
             assert!(
                 profile != Profile::Pipeline || validator.is_valid(&value),

@@ -62,7 +62,7 @@ pub struct Given {
 }
 
 /// The moves of a phase: verb, status before it, status after it; `None` leaves it.
-const PHASE_MOVES: [(&str, &[PhaseStatus], Option<PhaseStatus>); 9] = {
+const PHASE_MOVES: [(&str, &[PhaseStatus], Option<PhaseStatus>); 10] = {
     use PhaseStatus::{AwaitingApproval, Complete, Failed, InProgress, Pending, Skipped};
     let under_way = &[InProgress, AwaitingApproval, Failed];
     [
@@ -70,11 +70,8 @@ const PHASE_MOVES: [(&str, &[PhaseStatus], Option<PhaseStatus>); 9] = {
         ("progress", &[InProgress], None),
         ("done", &[InProgress], Some(Complete)),
         ("fail", under_way, Some(Failed)),
-        (
-            "skip",
-            &[Pending, InProgress, AwaitingApproval, Failed],
-            Some(Skipped),
-        ),
+        ("skip", &[Pending], Some(Skipped)),
+        ("skip", under_way, Some(Skipped)),
         ("approve", &[AwaitingApproval], Some(Complete)),
         ("approve", &[InProgress, Failed, Complete], None),
         // It waits for approval: its results are shown again, not made again.
@@ -87,15 +84,12 @@ const PHASE_MOVES: [(&str, &[PhaseStatus], Option<PhaseStatus>); 9] = {
 /// The moves of a task.
 const TASK_MOVES: [(&str, &[TaskStatus], TaskStatus); 4] = {
     use TaskStatus::{Blocked, Complete, Failed, Pending, Running};
+    let all = &[Pending, Running, Complete, Failed, Blocked];
     [
         ("start", &[Pending, Failed], Running),
         ("done", &[Running], Complete),
         ("fail", &[Running], Failed),
-        (
-            "reset",
-            &[Pending, Running, Complete, Failed, Blocked],
-            Pending,
-        ),
+        ("reset", all, Pending),
     ]
 };
 
@@ -137,9 +131,8 @@ impl Change {
     /// Returns the verb and the phase or task.
     pub fn subject(&self) -> String {
         let object = self.phase.as_ref().or(self.task.as_ref());
-        object.map_or(self.verb.clone(), |object| {
-            format!("{} {}", self.verb, escape(object))
-        })
+        let object = object.map(|object| format!(" {}", escape(object)));
+        self.verb.clone() + &object.unwrap_or_default()
     }
 
     /// Renders the commit message, without the trailers that the store adds.
@@ -213,9 +206,10 @@ impl Workflow {
             "task" if verb == "add" => self.add_task(change)?,
             "task" => self.move_task(verb, change, now_ms)?,
             "interrupt" => {
-                let reason = change.note.clone().unwrap_or_default();
-                let at_ms = now_ms;
-                self.interrupted = Some(Interruption { reason, at_ms });
+                self.interrupted = Some(Interruption {
+                    reason: change.note.clone().unwrap_or_default(),
+                    at_ms: now_ms,
+                });
             }
             "resume" => self.resume_count += 1,
             "abandon" => {
@@ -264,46 +258,47 @@ impl Workflow {
             [] => refused("nothing_under_way", "no phase is in progress")
                 .next(Sentence::command(CommandWords::new(["phase", "start"]))),
             _ => {
-                let names = running.join(", ");
-                let what = format!("several phases are in progress: {names}");
+                let what = format!("several phases are in progress: {}", running.join(", "));
                 refused("several_under_way", what).advise("name one of them")
             }
         })
     }
 
     fn next_to_start(&self) -> Result<String> {
-        let is_failed = |phase: &&Phase| phase.status == PhaseStatus::Failed;
-        let failed = self.phases.iter().find(is_failed);
+        let mut running = self.running();
+        let failed = running.find(|phase| phase.status == PhaseStatus::Failed);
         let mut remaining = self.remaining();
         let next = failed.or_else(|| remaining.find(|phase| self.unmet(phase).is_empty()));
-        if let Some(phase) = next {
-            return Ok(phase.id.clone());
-        }
-        let awaits = |phase: &&Phase| phase.status == PhaseStatus::AwaitingApproval;
-        Err(match self.running().find(awaits) {
-            Some(phase) => {
-                let what = format!("no phase can be started before {} is approved", phase.id);
-                refused("nothing_to_start", what).next(self.approves(phase))
-            }
-            None => refused("nothing_to_start", "no phase can be started now")
-                .next(shows_state(self.named())),
-        })
+        let refusal = || {
+            let (when, next) = match self.running().find(|phase| awaits(phase)) {
+                Some(phase) => (
+                    format!("before {} is approved", phase.id),
+                    self.approves(phase),
+                ),
+                None => ("now".to_owned(), shows_state(self.named())),
+            };
+            refused(
+                "nothing_to_start",
+                format!("no phase can be started {when}"),
+            )
+            .next(next)
+        };
+        next.map(|phase| phase.id.clone()).ok_or_else(refusal)
     }
 
     fn approves(&self, phase: &Phase) -> Sentence {
-        let command = phase_command("approve", &phase.id, self.named());
-        Sentence::default()
-            .then_command(command)
-            .then(" approves it")
+        self.does("approve", phase, " approves it")
+    }
+
+    fn does(&self, verb: &str, phase: &Phase, does: &'static str) -> Sentence {
+        let command = phase_command(verb, &phase.id, self.named());
+        Sentence::default().then_command(command).then(does)
     }
 
     fn known(&self, id: &str) -> Result<&Phase> {
         let unknown = || {
             let known: Vec<&str> = self.phases.iter().map(|one| &*one.id).collect();
-            let names = match &known[..] {
-                [] => "it has no phases".to_owned(),
-                _ => format!("its phases are {}", and_more(&known, LISTED_NAMES)),
-            };
+            let names = format!("its phases: {}", and_more(&known, LISTED_NAMES));
             let what = format!("workflow {} has no phase {id}", self.named());
             absent("no_such_phase", what).next(Sentence::text(names))
         };
@@ -314,13 +309,9 @@ impl Workflow {
         let given = &change.given;
         let id = self.phase_of(change)?;
         let before = self.known(&id)?.clone();
-        let mut moves = PHASE_MOVES.iter();
-        let is_possible = |(name, from, _): &&(&str, &[PhaseStatus], _)| {
-            *name == verb && from.contains(&before.status)
-        };
-        let Some((_, _, to)) = moves.find(is_possible) else {
-            return Err(self.wrong_state(&before, verb));
-        };
+        let mut moves = PHASE_MOVES.iter().filter(|(name, _, _)| *name == verb);
+        let found = moves.find(|(_, from, _)| from.contains(&before.status));
+        let (_, _, to) = found.ok_or_else(|| self.wrong_state(&before, verb))?;
         match verb {
             "start" if !given.force => self.check_start(&before)?,
             "done" if !given.force => self.check_finish(&before, &given.observed)?,
@@ -330,15 +321,15 @@ impl Workflow {
             }
             _ => {}
         }
-        if verb == "start" && self.last_error == before.last_error.clone().map(Value::from) {
-            self.last_error = None;
+        let note = |note: &Option<String>| note.clone().map(Value::from);
+        match verb {
+            "start" if self.last_error == note(&before.last_error) => self.last_error = None,
+            "fail" => self.last_error = note(&change.note),
+            _ => {}
         }
         let phase = moved(&before, verb, *to, change, now_ms);
         if let Some(at) = self.phase_mut(&id) {
             *at = phase;
-        }
-        if verb == "fail" {
-            self.last_error = change.note.clone().map(Value::from);
         }
         if given.is_final {
             self.end(RunStatus::Failed, now_ms);
@@ -350,61 +341,47 @@ impl Workflow {
     }
 
     fn wrong_state(&self, phase: &Phase, verb: &str) -> Error {
-        let id = &phase.id;
         let words = phase.status.into_str().replace('_', " ");
+        let impossible = || format!("{words}; 'phase {verb}' is not possible then");
         let (what, next) = match (phase.status, verb) {
             (PhaseStatus::Complete | PhaseStatus::Skipped, _) => (format!("already {words}"), None),
             (PhaseStatus::InProgress, "start") => {
-                (format!("already {words}"), Some(("done", " ends it")))
+                let ends = self.does("done", phase, " ends it");
+                (format!("already {words}"), Some(ends))
             }
-            (PhaseStatus::Pending, _) if self.unmet(phase).is_empty() => {
-                ("not started".to_owned(), Some(("start", " starts it")))
+            (PhaseStatus::Pending, _) => {
+                let starts = self.does("start", phase, " starts it");
+                let is_ready = self.unmet(phase).is_empty();
+                ("not started".to_owned(), is_ready.then_some(starts))
             }
-            (PhaseStatus::Pending, _) => ("not started".to_owned(), None),
-            (status, _) => {
-                let awaits = status == PhaseStatus::AwaitingApproval;
-                let approves = awaits.then_some(("approve", " approves it"));
-                (
-                    format!("{words}; 'phase {verb}' is not possible then"),
-                    approves,
-                )
-            }
+            _ => (impossible(), awaits(phase).then(|| self.approves(phase))),
         };
-        let run = self.named();
-        let next = next.map(|(verb, does)| {
-            let command = phase_command(verb, id, run);
-            Sentence::default().then_command(command).then(does)
-        });
-        refused("wrong_state", format!("phase {id} is {what}"))
-            .next(next.unwrap_or_else(|| shows_state(run)))
+        refused("wrong_state", format!("phase {} is {what}", phase.id))
+            .next(next.unwrap_or_else(|| shows_state(self.named())))
     }
 
     fn check_start(&self, phase: &Phase) -> Result<()> {
-        let unmet = self.unmet(phase);
+        let (id, unmet) = (&phase.id, self.unmet(phase));
         if !unmet.is_empty() {
-            let awaits = |phase: &&Phase| phase.status == PhaseStatus::AwaitingApproval;
-            let waiting = unmet.iter().filter_map(|id| self.phase(id)).find(awaits);
-            let (id, names) = (&phase.id, unmet.join(", "));
+            let mut unsettled = unmet.iter().filter_map(|id| self.phase(id));
+            let waiting = unsettled.find(|phase| awaits(phase));
+            let names = unmet.join(", ");
             let what = format!("phase {id} depends on {names}, which is not complete");
             let usual = || Sentence::text("complete that first, or add --force");
             let next = waiting.map_or_else(usual, |phase| self.approves(phase));
             return Err(refused("dependencies_unmet", what).next(next));
         }
-        let mut running = self.running();
-        let Some(other) =
-            running.find(|other| other.id != phase.id && !may_run_in_parallel(phase, other))
-        else {
+        let mut beside = self.running().filter(|other| other.id != *id);
+        let Some(other) = beside.find(|other| !may_run_in_parallel(phase, other)) else {
             return Ok(());
         };
-        let shared = if phase.commits && other.commits {
-            "both commit"
+        let do_commit = phase.commits && other.commits;
+        let shared = if do_commit {
+            "commit"
         } else {
-            "both write the same files"
+            "write the same files"
         };
-        let what = format!(
-            "phase {} cannot run beside {}: {shared}",
-            phase.id, other.id
-        );
+        let what = format!("phase {id} cannot run beside {}: both {shared}", other.id);
         Err(refused("not_side_by_side", what).advise("finish that one first, or add --force"))
     }
 
@@ -419,26 +396,22 @@ impl Workflow {
             Some(format!("{} ({})", found.what, found.place))
         });
         let lacking: Vec<String> = of_phase.chain(of_tasks).collect();
-        let not_done = |code, why: &str, names: &[String]| {
-            let names = and_more(names, LISTED_NAMES);
-            refused(
-                code,
-                format!("phase {} is not done: {why}{names}", phase.id),
-            )
-        };
-        if !lacking.is_empty() {
-            return Err(not_done("outputs_missing", "", &lacking)
-                .advise("write what is missing, or add --force"));
-        }
         let open = self.tasks_of(phase);
         let open = open.filter(|task| task.status != TaskStatus::Complete);
         let open = open.map(|task| format!("{} ({})", task.id, task.status.into_str()));
         let open: Vec<String> = open.collect();
-        if open.is_empty() {
+        let (code, why, names, advice) = if !lacking.is_empty() {
+            let advice = "write what is missing, or add --force";
+            ("outputs_missing", "", lacking, advice)
+        } else if !open.is_empty() {
+            let advice = "end them first, or add --force";
+            ("tasks_open", "it has open tasks: ", open, advice)
+        } else {
             return Ok(());
-        }
-        Err(not_done("tasks_open", "it has open tasks: ", &open)
-            .advise("end them first, or add --force"))
+        };
+        let names = and_more(&names, LISTED_NAMES);
+        let what = format!("phase {} is not done: {why}{names}", phase.id);
+        Err(refused(code, what).advise(advice))
     }
 
     fn add_task(&mut self, change: &Change) -> Result<()> {
@@ -468,16 +441,14 @@ impl Workflow {
                 .advise("'checkpoint task list' lists them")
         };
         let task = tasks.find(|task| task.id == id).ok_or_else(unknown)?;
-        let mut moves = TASK_MOVES.iter();
-        let Some((_, _, to)) =
-            moves.find(|(name, from, _)| *name == verb && from.contains(&task.status))
-        else {
-            let words = task.status.into_str().replace('_', " ");
+        let mut moves = TASK_MOVES.iter().filter(|(name, _, _)| *name == verb);
+        let found = moves.find(|(_, from, _)| from.contains(&task.status));
+        let impossible = || {
+            let words = task.status.into_str();
             let what = format!("task {id} is {words}; 'task {verb}' is not possible from there");
-            return Err(refused("wrong_state", what)
-                .advise("'checkpoint task list' shows the state of each"));
+            refused("wrong_state", what).advise("'checkpoint task list' shows the state of each")
         };
-        task.status = *to;
+        (_, _, task.status) = *found.ok_or_else(impossible)?;
         task.completed_ms = None;
         match verb {
             "start" => {
@@ -501,9 +472,8 @@ impl Workflow {
 
     /// Merges a checkpoint and a commit of the same phases that are recorded separately.
     fn add_mini_commit(&mut self, made: &MiniCommit) {
-        let mut known = self.mini_commits.iter();
-        let known = known.position(|other| other.completed == made.completed);
-        let known = known.map(|at| self.mini_commits.remove(at));
+        let is_same = |other: &mut MiniCommit| other.completed == made.completed;
+        let known = self.mini_commits.extract_if(.., is_same).next();
         let known = known.unwrap_or_default();
         self.mini_commits.push(MiniCommit {
             completed: made.completed,
@@ -517,10 +487,10 @@ impl Workflow {
         let text = || match value {
             Value::Null => Ok(None),
             Value::String(text) => Ok(Some(text.clone())),
-            _ => Err(refused(
-                "bad_value",
-                format!("{key} takes a text, in quotes"),
-            )),
+            _ => {
+                let what = format!("{key} takes a text, in quotes");
+                Err(refused("bad_value", what))
+            }
         };
         match key {
             "description" => self.description = text()?.unwrap_or_default(),
@@ -532,6 +502,10 @@ impl Workflow {
     }
 }
 
+fn awaits(phase: &Phase) -> bool {
+    phase.status == PhaseStatus::AwaitingApproval
+}
+
 /// Returns the phase after its move.
 fn moved(
     before: &Phase,
@@ -541,10 +515,8 @@ fn moved(
     now_ms: i64,
 ) -> Phase {
     let given = &change.given;
-    let mut phase = Phase {
-        status: to.unwrap_or(before.status),
-        ..before.clone()
-    };
+    let mut phase = before.clone();
+    phase.status = to.unwrap_or(before.status);
     let checkpoint = change.checkpoints.first().cloned();
     match verb {
         "start" => {
@@ -610,11 +582,8 @@ fn set_free(mut at: &mut Map<String, Value>, key: &str, value: &Value) -> Result
 }
 
 fn add_new(list: &mut Vec<String>, more: &[String]) {
-    for one in more {
-        if !list.contains(one) {
-            list.push(one.clone());
-        }
-    }
+    let known = list.clone();
+    list.extend(more.iter().filter(|one| !known.contains(one)).cloned());
 }
 
 #[cfg(test)]

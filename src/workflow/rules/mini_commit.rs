@@ -10,53 +10,42 @@ pub const EVERY: usize = 3;
 /// Returns the phases that the checkpoint due now covers, numbered from 1 in order of completion;
 /// missed ones are included.
 pub fn mini_commit_due(workflow: &Workflow) -> Option<RangeInclusive<usize>> {
-    due_after(workflow.completed().count(), workflow.mini_commits.iter())
+    due_after(workflow, 0, |_| true)
 }
 
 /// As [`mini_commit_due`], for the commit in the project's own repository, once `more` phases are
 /// done.
 pub fn project_commit_due(workflow: &Workflow, more: usize) -> Option<RangeInclusive<usize>> {
-    let committed = workflow.mini_commits.iter();
-    due_after(
-        workflow.completed().count() + more,
-        committed.filter(|made| made.commit.is_some()),
-    )
+    due_after(workflow, more, |made| made.commit.is_some())
 }
 
-fn due_after<'w>(
-    completed: usize,
-    made: impl Iterator<Item = &'w MiniCommit>,
+fn due_after(
+    workflow: &Workflow,
+    more: usize,
+    counts: fn(&&MiniCommit) -> bool,
 ) -> Option<RangeInclusive<usize>> {
-    let last = completed / EVERY * EVERY;
+    let last = (workflow.completed().count() + more) / EVERY * EVERY;
+    let made = workflow.mini_commits.iter().filter(counts);
     let made = made.map(|made| made.completed).max().unwrap_or_default();
     (last > made).then(|| made + 1..=last)
 }
 
 /// Returns the commit message; phases are numbered in order of completion.
 pub fn mini_commit_message(workflow: &Workflow, range: &RangeInclusive<usize>) -> String {
-    let (first, last) = (*range.start(), *range.end());
-    let mut message = if first == last {
-        format!("checkpoint: phase {first} complete\n\nCompleted:\n")
-    } else {
-        format!("checkpoint: phases {first}-{last} complete\n\nCompleted:\n")
+    let phases = match (range.start(), range.end()) {
+        (first, last) if first == last => format!("phase {first}"),
+        (first, last) => format!("phases {first}-{last}"),
     };
-    for (phase, number) in workflow
-        .completed()
-        .zip(1..)
-        .filter(|(_, number)| range.contains(number))
-    {
+    let mut message = format!("checkpoint: {phases} complete\n\nCompleted:\n");
+    let numbered = workflow.completed().zip(1..);
+    for (phase, number) in numbered.filter(|(_, number)| range.contains(number)) {
         let name: Vec<&str> = phase.name.split_whitespace().collect();
         message += &format!("- Phase {number}: {}\n", name.join(" "));
     }
-    let remaining = workflow
-        .phases
-        .iter()
-        .filter(|phase| !phase.status.is_settled())
-        .count();
-    message
-        + &format!(
-            "\nRemaining: {remaining} phases\n\nCo-Authored-By: Claude <noreply@anthropic.com>\n"
-        )
+    let phases = workflow.phases.iter();
+    let remaining = phases.filter(|phase| !phase.status.is_settled()).count();
+    let author = "Co-Authored-By: Claude <noreply@anthropic.com>";
+    message + &format!("\nRemaining: {remaining} phases\n\n{author}\n")
 }
 
 #[cfg(test)]

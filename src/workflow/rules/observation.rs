@@ -70,34 +70,27 @@ impl ObservedFile {
         if bytes.is_empty() {
             return Self::Empty;
         }
-        let extension = std::path::Path::new(path).extension();
-        let status = match extension.filter(|extension| *extension == "json") {
-            None => None,
-            Some(_) => match parse(bytes) {
-                Err(why) => return Self::Broken(why.to_string()),
-                Ok(value) => status_in(&value),
+        let sum = Some(sum);
+        let is_json = std::path::Path::new(path).extension() == Some("json".as_ref());
+        match is_json.then(|| parse(bytes)).transpose() {
+            Err(why) => Self::Broken(why.to_string()),
+            Ok(value) => Self::There {
+                sum,
+                status: value.as_ref().and_then(status_in),
             },
-        };
-        Self::There {
-            sum: Some(sum),
-            status,
         }
     }
 }
 
 /// Returns the status word; `"success": false` outweighs it.
 fn status_in(value: &Value) -> Option<String> {
-    let word = |value: &Value| {
-        value
-            .as_str()
-            .map_or_else(|| value.to_string(), str::to_owned)
+    let word = match (value.get("success"), value.get("status")) {
+        (Some(Value::Bool(false)), _) => "failed",
+        (_, Some(Value::String(word))) | (Some(Value::String(word)), None) => word,
+        (Some(Value::Bool(true)), None) => "complete",
+        (other, status) => return status.or(other).map(Value::to_string),
     };
-    match (value.get("success"), value.get("status")) {
-        (Some(Value::Bool(false)), _) => Some(TaskStatus::Failed.into_str().to_owned()),
-        (_, Some(status)) => Some(word(status)),
-        (Some(Value::Bool(true)), None) => Some(TaskStatus::Complete.into_str().to_owned()),
-        (success, None) => success.map(word),
-    }
+    Some(word.to_owned())
 }
 
 /// Returns the files that the free state names, as `plan_path` does.
@@ -105,9 +98,8 @@ pub fn named_files(workflow: &Workflow) -> Vec<&str> {
     let (mut found, mut left) = (Vec::new(), Vec::new());
     left.extend(workflow.state.iter());
     while let Some((key, value)) = left.pop() {
-        let is_name = ["path", "paths", "file", "files"]
-            .iter()
-            .any(|end| key.rsplit('_').next() == Some(end));
+        let end = key.rsplit('_').next().unwrap_or_default();
+        let is_name = ["path", "paths", "file", "files"].contains(&end);
         match value {
             Value::String(path) if is_name && !path.contains("://") => found.push(path.as_str()),
             Value::Array(list) => left.extend(list.iter().map(|one| (key, one))),
@@ -122,10 +114,8 @@ pub fn named_files(workflow: &Workflow) -> Vec<&str> {
 pub fn paths(workflow: &Workflow) -> BTreeSet<String> {
     let of_phases = workflow.phases.iter().flat_map(|phase| &phase.outputs);
     let of_phases = of_phases.map(|output| &*output.path);
-    let of_tasks = workflow
-        .tasks
-        .iter()
-        .filter_map(|task| task.output.as_deref());
+    let of_tasks = workflow.tasks.iter();
+    let of_tasks = of_tasks.filter_map(|task| task.output.as_deref());
     let all = of_phases.chain(of_tasks).chain(named_files(workflow));
     all.map(str::to_owned).collect()
 }

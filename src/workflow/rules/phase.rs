@@ -106,22 +106,16 @@ impl Phase {
 
     /// Whether the task list is an output of the phase.
     pub fn is_of_tasks(&self) -> bool {
-        self.outputs
-            .iter()
-            .any(|output| output.path == EXECUTION_FILE)
+        let mut outputs = self.outputs.iter();
+        outputs.any(|output| output.path == EXECUTION_FILE)
     }
 
     /// Makes the phase pending again; the checkpoint before it and the number of attempts stay.
     pub fn reset(&mut self) {
         self.status = PhaseStatus::Pending;
-        self.started_ms = None;
-        self.completed_ms = None;
-        self.approved_ms = None;
-        self.progress = None;
-        self.commit_sha = None;
-        self.head = None;
-        self.last_error = None;
-        self.after = None;
+        (self.started_ms, self.completed_ms, self.approved_ms) = (None, None, None);
+        (self.progress, self.last_error) = (None, None);
+        (self.commit_sha, self.head, self.after) = (None, None, None);
         for output in &mut self.outputs {
             output.sha256 = None;
         }
@@ -134,7 +128,7 @@ impl Phase {
 pub struct Task {
     pub id: String,
     pub name: Option<String>,
-    #[serde(rename = "phase_id")]
+    #[serde(rename = "phase_id", alias = "phase")]
     pub phase: Option<String>,
     #[schemars(with = "String")]
     pub status: TaskStatus,

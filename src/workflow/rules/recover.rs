@@ -2,7 +2,7 @@
 
 use crate::workflow::rules::change::{Change, Given};
 use crate::workflow::rules::observation::{Observations, ObservedFile};
-use crate::workflow::rules::phase::{Phase, Task};
+use crate::workflow::rules::phase::{Phase, PhaseOutput, Task};
 use crate::workflow::rules::status::{PhaseStatus, TaskStatus};
 use crate::workflow::rules::workflow::Workflow;
 
@@ -27,84 +27,77 @@ pub fn repairs(workflow: &Workflow, observations: &Observations) -> Vec<Repair> 
 }
 
 fn of_task(task: &Task, observations: &Observations) -> Repair {
-    let id = &task.id;
-    let seen = task
-        .output
-        .as_ref()
-        .map(|path| (path, observations.get(path)));
-    let found = seen.and_then(|(path, found)| Some((path, found?.task_status()?)));
-    let ended = match found {
-        Some((path, TaskStatus::Complete)) => Some((path, "complete", Change::of_task("done", id))),
-        Some((path, TaskStatus::Failed)) => {
-            let change = Change::of_task("fail", id).noting(format!("as {path} says"));
-            Some((path, "failed", change))
-        }
-        _ => None,
+    let (id, path) = (&task.id, task.output.as_deref().unwrap_or_default());
+    let found = observations.get(path);
+    let ended = |status: &str| {
+        format!("task {id} was running and its output {path} is there: it is {status}")
     };
-    if let Some((path, status, change)) = ended {
-        let what = format!("task {id} was running and its output {path} is there: it is {status}");
-        return Repair { what, change };
-    }
-    let why = match seen {
-        None => "its output is not known".to_owned(),
-        Some((path, None)) => format!("its output {path} is outside this directory"),
-        Some((path, Some(ObservedFile::Missing))) => format!("its output {path} is missing"),
-        Some((path, Some(ObservedFile::There { status, .. }))) => {
-            format!(
-                "its output {path} says '{}'",
-                status.as_deref().unwrap_or_default()
-            )
+    let why = match (found, found.and_then(ObservedFile::task_status)) {
+        (_, Some(TaskStatus::Complete)) => {
+            let change = Change::of_task("done", id);
+            return Repair {
+                what: ended("complete"),
+                change,
+            };
         }
-        Some((path, Some(_))) => format!("its output {path} was cut off"),
+        (_, Some(TaskStatus::Failed)) => {
+            let change = Change::of_task("fail", id).noting(format!("as {path} says"));
+            return Repair {
+                what: ended("failed"),
+                change,
+            };
+        }
+        _ if task.output.is_none() => "is not known".to_owned(),
+        (None, _) => format!("{path} is outside this directory"),
+        (Some(ObservedFile::Missing), _) => format!("{path} is missing"),
+        (Some(ObservedFile::There { status, .. }), _) => {
+            format!("{path} says '{}'", status.as_deref().unwrap_or_default())
+        }
+        _ => format!("{path} was cut off"),
     };
     let attempt = task.attempts + u32::from(!task.is_next_counted);
+    let what = format!(
+        "task {id} was running and its output {why}: it is pending again, for attempt {attempt}"
+    );
     let given = Given {
         is_cut_off: true,
         ..Given::default()
     };
-    Repair {
-        what: format!(
-            "task {id} was running and {why}: it is pending again, for attempt {attempt}"
-        ),
-        change: Change::of_task("reset", id).with(given),
-    }
+    let change = Change::of_task("reset", id).with(given);
+    Repair { what, change }
 }
 
 fn of_phase(workflow: &Workflow, phase: &Phase, observations: &Observations) -> Option<Repair> {
-    let id = &phase.id;
-    let is_there = |path: &String| {
-        observations
-            .get(path)
-            .is_some_and(ObservedFile::is_finished)
+    let is_there = |output: &&PhaseOutput| {
+        let found = observations.get(&output.path);
+        found.is_some_and(ObservedFile::is_finished)
     };
     let (required, drafts): (Vec<_>, Vec<_>) =
         phase.outputs.iter().partition(|output| output.required);
-    let is_done = required.iter().all(|output| is_there(&output.path))
-        && !has_open_tasks(workflow, phase, observations);
-    let (verb, what) = if required.is_empty() {
-        return None;
-    } else if is_done {
-        let end = if phase.lacks_approval() {
-            "it waits for its approval"
-        } else {
-            "it is done"
-        };
-        let what = format!("was in progress and all that it had to write is there: {end}");
-        ("done", what)
-    } else if phase.lacks_approval() && drafts.iter().any(|output| is_there(&output.path)) {
-        let what =
-            "was cut off at its approval: what it made is there and is shown again, not made again";
-        ("await", what.to_owned())
-    } else {
-        return None;
+    let is_done = required.iter().all(is_there) && !has_open_tasks(workflow, phase, observations);
+    let (verb, what) = match phase.lacks_approval() {
+        _ if required.is_empty() => return None,
+        true if is_done => (
+            "done",
+            "in progress and all that it had to write is there: it waits for its approval",
+        ),
+        false if is_done => (
+            "done",
+            "in progress and all that it had to write is there: it is done",
+        ),
+        true if drafts.iter().any(is_there) => (
+            "await",
+            "cut off at its approval: what it made is there and is shown again, not made again",
+        ),
+        _ => return None,
     };
     let given = Given {
         observed: observations.clone(),
         ..Given::default()
     };
     Some(Repair {
-        what: format!("phase {id} {what}"),
-        change: Change::of_phase(verb, Some(id)).with(given),
+        what: format!("phase {} was {what}", phase.id),
+        change: Change::of_phase(verb, Some(&phase.id)).with(given),
     })
 }
 
@@ -124,7 +117,6 @@ pub fn is_done(task: &Task, observations: &Observations) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workflow::rules::phase::PhaseOutput;
 
     fn there(status: Option<&str>) -> ObservedFile {
         ObservedFile::There {

@@ -52,10 +52,7 @@ impl PhaseStatus {
 
     /// Whether it has begun and is not settled; failed ones count.
     pub fn is_under_way(self) -> bool {
-        matches!(
-            self,
-            Self::InProgress | Self::AwaitingApproval | Self::Failed
-        )
+        !self.is_settled() && self != Self::Pending
     }
 }
 

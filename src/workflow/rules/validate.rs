@@ -50,9 +50,8 @@ pub fn validate(workflow: &Workflow, observations: &Observations, now_ms: i64) -
     let tasks = tasks.filter_map(|task| task_output(task, observations));
     report.errors.extend(tasks);
     report.check_documents(workflow);
-    if workflow.created_ms > now_ms + SKEW_MS {
-        report.time_in_future("created_at", workflow.created_ms);
-    } else if workflow.status.is_open() {
+    report.check_time(workflow, "created_at", workflow.created_ms, now_ms);
+    if workflow.status.is_open() {
         report.check_age(workflow, now_ms);
         report.check_named_files(workflow, observations);
     }
@@ -90,55 +89,49 @@ impl ValidationReport {
         self.remarks.push(Finding::new(code, place, what));
     }
 
-    fn time_in_future(&mut self, place: &str, time_ms: i64) {
-        let what = format!("{} is in the future", rfc3339_seconds(time_ms));
-        self.error("time_in_future", place, what);
-    }
-
-    fn time_too_early(&mut self, place: &str, time_ms: i64) {
-        let what = format!("{} is before the run began", rfc3339_seconds(time_ms));
-        self.error("time_unlikely", place, what);
+    /// Reports a time after now or before the beginning of the run.
+    fn check_time(&mut self, run: &Workflow, place: &str, time_ms: i64, now_ms: i64) {
+        let time = rfc3339_seconds(time_ms);
+        if time_ms > now_ms + SKEW_MS {
+            self.error("time_in_future", place, format!("{time} is in the future"));
+        } else if time_ms + SKEW_MS < run.created_ms {
+            self.error(
+                "time_unlikely",
+                place,
+                format!("{time} is before the run began"),
+            );
+        }
     }
 
     /// Reports missing outputs of a completed phase. Changed content is only a remark, because work
     /// goes on.
     fn check_outputs(&mut self, phase: &Phase, observations: &Observations) {
-        let id = &phase.id;
+        let (id, is_complete) = (&phase.id, phase.status == PhaseStatus::Complete);
         for output in &phase.outputs {
             let path = &output.path;
             let found = observations.get(path);
-            if phase.status.is_under_way() {
-                if let Some(found @ ObservedFile::Broken(_)) = found
-                    && let Some((code, flaw)) = found.flaw()
+            let was_there = output.required || output.sha256.is_some();
+            let is_other = |sum| output.sha256.is_some() && output.sha256.as_ref() != Some(sum);
+            let wrote = |flaw: &str| format!("phase {id} wrote it{flaw}");
+            match (found, found.and_then(ObservedFile::flaw)) {
+                (Some(ObservedFile::Broken(_)), Some((code, flaw)))
+                    if phase.status.is_under_way() =>
                 {
                     self.remark(code, path, format!("phase {id} writes it, and it {flaw}"));
                 }
-            } else if phase.status == PhaseStatus::Complete {
-                let was_there = output.required || output.sha256.is_some();
-                let is_other =
-                    |sum: Option<&String>| sum.is_some() && sum != output.sha256.as_ref();
-                let wrote = |flaw: &str| format!("phase {id} wrote it{flaw}");
-                match found {
-                    Some(ObservedFile::Missing) if was_there => {
-                        self.error("output_missing", path, wrote(", and it is missing"));
+                (Some(found), Some((code, flaw))) if is_complete => {
+                    if was_there || matches!(found, ObservedFile::Broken(_)) {
+                        self.error(code, path, wrote(&format!(", and it {flaw}")));
                     }
-                    Some(ObservedFile::Empty) if was_there => {
-                        self.error("output_missing", path, wrote(", and it is empty"));
-                    }
-                    Some(ObservedFile::Broken(why)) => {
-                        let flaw = format!(", and it is not valid JSON any more: {why}");
-                        self.error("output_broken", path, wrote(&flaw));
-                    }
-                    None if was_there => {
-                        let flaw = " outside the directory, where it is not checked";
-                        self.remark("output_outside", path, wrote(flaw));
-                    }
-                    Some(found) if output.sha256.is_some() && is_other(found.sum()) => {
-                        let flaw = ", and it was changed since";
-                        self.remark("output_changed", path, wrote(flaw));
-                    }
-                    _ => {}
                 }
+                (None, _) if is_complete && was_there => {
+                    let flaw = " outside the directory, where it is not checked";
+                    self.remark("output_outside", path, wrote(flaw));
+                }
+                (Some(found), None) if is_complete && found.sum().is_some_and(is_other) => {
+                    self.remark("output_changed", path, wrote(", and it was changed since"));
+                }
+                _ => {}
             }
         }
     }
@@ -183,27 +176,15 @@ impl ValidationReport {
 
     fn check_times(&mut self, workflow: &Workflow, phase: &Phase, now_ms: i64) {
         let place = |key: &str| format!("phases.{}.{key}", phase.id);
-        let times = [
-            ("started_at", phase.started_ms),
-            ("completed_at", phase.completed_ms),
-        ];
-        for (key, time) in times {
-            match time {
-                Some(time) if time > now_ms + SKEW_MS => self.time_in_future(&place(key), time),
-                Some(time) if time + SKEW_MS < workflow.created_ms => {
-                    self.time_too_early(&place(key), time);
-                }
-                _ => {}
+        let (start, end) = (phase.started_ms, phase.completed_ms);
+        for (key, time) in [("started_at", start), ("completed_at", end)] {
+            if let Some(time) = time {
+                self.check_time(workflow, &place(key), time, now_ms);
             }
         }
-        if let (Some(start), Some(end)) = (phase.started_ms, phase.completed_ms)
-            && end + SKEW_MS < start
-        {
-            self.error(
-                "time_unlikely",
-                &place("completed_at"),
-                "it is before the start",
-            );
+        if end.is_some_and(|end| end + SKEW_MS < start.unwrap_or(end)) {
+            let what = "it is before the start";
+            self.error("time_unlikely", &place("completed_at"), what);
         }
     }
 
@@ -216,14 +197,11 @@ impl ValidationReport {
         let phases = workflow.documents.get(PHASE_FILE);
         // The flag is false while its writer writes.
         if phases.is_some_and(|document| document.get("interruption_safe") == Some(&false.into())) {
-            let what =
-                "interruption_safe is false: its writer was interrupted, or is still writing";
+            let what = "interruption_safe is false: its writer was interrupted or is still writing";
             self.error("interrupted_write", PHASE_FILE, what);
         }
-        if workflow.updated_ms + SKEW_MS < workflow.created_ms {
-            let key = phases.map_or("updated_at", |_| "last_updated");
-            self.time_too_early(key, workflow.updated_ms);
-        }
+        let key = phases.map_or("updated_at", |_| "last_updated");
+        self.check_time(workflow, key, workflow.updated_ms, i64::MAX - SKEW_MS);
     }
 
     fn check_age(&mut self, workflow: &Workflow, now_ms: i64) {
@@ -233,11 +211,8 @@ impl ValidationReport {
         }
         if now_ms.saturating_sub(workflow.updated_ms) >= IDLE_MS {
             let idle = age(workflow.updated_ms, now_ms);
-            self.remark(
-                "idle",
-                "updated_at",
-                format!("nothing has happened in it for {idle}"),
-            );
+            let what = format!("nothing has happened in it for {idle}");
+            self.remark("idle", "updated_at", what);
         }
     }
 
@@ -248,14 +223,12 @@ impl ValidationReport {
             if observations.get(path) != Some(&ObservedFile::Missing) {
                 continue;
             }
-            let is_plan = workflow.state.get("plan_path") == Some(&path.into());
-            let list = if is_plan {
-                &mut self.errors
-            } else {
-                &mut self.remarks
-            };
             let what = "the workflow's state names it, and it is missing";
-            list.push(Finding::new("file_missing", path, what));
+            if workflow.state.get("plan_path") == Some(&path.into()) {
+                self.error("file_missing", path, what);
+            } else {
+                self.remark("file_missing", path, what);
+            }
         }
     }
 }

@@ -19,6 +19,7 @@ pub const SCHEMA: u32 = 1;
 /// State of a run, as it is stored and published. Times are milliseconds since 1970 here, and text
 /// there; checkpoints and commits are 40 hex digits.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
 pub struct Workflow {
     #[serde(rename = "state_version")]
     pub schema: u32,
@@ -27,10 +28,8 @@ pub struct Workflow {
     #[serde(rename = "type")]
     pub kind: String,
     pub project: String,
-    #[serde(default)]
     pub description: String,
     /// Profile in whose files the run is kept, too.
-    #[serde(default)]
     #[schemars(with = "Option<String>")]
     pub profile: Option<Profile>,
     /// `open`, `complete`, `failed` or `abandoned`.
@@ -43,32 +42,25 @@ pub struct Workflow {
     #[serde(rename = "updated_at", with = "always")]
     #[schemars(with = "TimeText")]
     pub updated_ms: i64,
-    #[serde(default, rename = "finished_at", with = "maybe")]
+    #[serde(rename = "finished_at", with = "maybe")]
     #[schemars(with = "Option<TimeText>")]
     pub finished_ms: Option<i64>,
-    #[serde(default)]
     pub resume_count: u64,
     /// Set by an interruption, cleared by a resume.
-    #[serde(default)]
     pub interrupted: Option<Interruption>,
     /// In the order of the plan.
-    #[serde(default)]
     pub phases: Vec<Phase>,
-    #[serde(default)]
     pub tasks: Vec<Task>,
-    #[serde(default, flatten)]
+    #[serde(flatten)]
     pub context: Notes,
     /// Free state, for the user's programs.
-    #[serde(default)]
     pub state: Map<String, Value>,
     /// As given: text, or any value from a document of another program.
-    #[serde(default)]
     pub last_error: Option<Value>,
-    #[serde(default)]
     pub mini_commits: Vec<MiniCommit>,
     /// Documents of the profile as last read or written, by path in the project: unknown fields
     /// and the order of keys are kept. They are not published.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(skip)]
     pub documents: BTreeMap<String, Value>,
 }
@@ -131,9 +123,8 @@ impl Workflow {
     /// The state is invalid or of a newer schema; the text says why.
     pub fn from_json(bytes: &[u8]) -> Result<Self, Malformed> {
         let value = parse(bytes).map_err(|why| why.to_string())?;
-        let schema = value
-            .get("state_version")
-            .and_then(Value::as_u64)
+        let schema = value["state_version"]
+            .as_u64()
             .ok_or("it names no version")?;
         if schema > u64::from(SCHEMA) {
             return Err(format!("it has version {schema}; this program knows {SCHEMA}").into());
@@ -154,20 +145,17 @@ impl Workflow {
     /// Returns the id in a document of another program: not ours if it is no valid ref name or was
     /// taken. One that begins like an option could not be typed.
     pub fn named(&self) -> &str {
-        let mut documents = self.documents.values();
-        let said = documents.find_map(|document| {
-            let id = document.get("workflow_id");
-            id.or_else(|| document.get("checkpoint_id"))?.as_str()
-        });
-        said.filter(|id| !id.starts_with('-')).unwrap_or(&self.id)
+        let keys = ["workflow_id", "checkpoint_id"];
+        let documents = self.documents.values();
+        let mut ids = documents.flat_map(|document| keys.map(|key| document.get(key)?.as_str()));
+        let id = ids.find_map(|id| id.filter(|id| !id.starts_with('-')));
+        id.unwrap_or(&self.id)
     }
 
     /// Clears the mark of an interrupted write in `phase.json`: our transition rewrites it.
     pub fn end_foreign_write(&mut self) {
-        let flag = self
-            .documents
-            .get_mut(PHASE_FILE)
-            .and_then(|document| document.get_mut("interruption_safe"));
+        let file = self.documents.get_mut(PHASE_FILE);
+        let flag = file.and_then(|file| file.get_mut("interruption_safe"));
         if let Some(flag) = flag.filter(|flag| **flag == false) {
             *flag = true.into();
         }
@@ -187,10 +175,8 @@ impl Workflow {
 
     /// Returns the position of a phase in the plan, from 1.
     pub fn number_of(&self, id: &str) -> Option<usize> {
-        self.phases
-            .iter()
-            .position(|phase| phase.id == id)
-            .map(|at| at + 1)
+        let at = self.phases.iter().position(|phase| phase.id == id);
+        at.map(|at| at + 1)
     }
 }
 
