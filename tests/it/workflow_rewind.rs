@@ -76,7 +76,7 @@ fn ruin(sandbox: &Sandbox) {
     sandbox.ok("phase progress 'all of it is ruined'");
     sandbox.ok("workflow note --decision 'a bad one'");
     sandbox.ok("workflow note --set key=1");
-    sandbox.ok("workflow resume --choose y");
+    sandbox.ok("workflow resume --choose r");
 }
 
 fn rewind(sandbox: &Sandbox, args: &[&str]) -> crate::bench::Run {

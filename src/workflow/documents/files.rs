@@ -11,7 +11,6 @@ use crate::store::repository::Store;
 use crate::workflow::documents::conflict::Conflict;
 use crate::workflow::documents::{CORRUPT, below, read_value, rel, render, schema_text};
 use crate::workflow::engine::runs::Runs;
-use crate::workflow::engine::work::Work;
 use crate::workflow::profiles::pipeline_schema::SCHEMA_FILE;
 use crate::workflow::profiles::{dispatch, phases, pipeline, registry};
 use crate::workflow::rules::profile::{EXECUTION_FILE, PHASE_FILE, Profile};
@@ -214,24 +213,29 @@ pub fn copy_aside(tree: &WorkTree, conflict: &Conflict, now_ms: i64) -> Result<S
     Ok(to)
 }
 
-/// Removes failed files of runs that ended more than `max_age_ms` ago, if the store still has them.
+/// Removes failed files of runs that ended before a time, if the store still has them.
 ///
 /// # Errors
 /// The runs cannot be read, or a file cannot be removed.
-pub fn drop_failed(work: &Work<'_>, max_age_ms: i64, dry_run: bool) -> Result<Vec<String>> {
-    let mut paths = below(&work.tree, registry::FAILED);
+pub fn drop_failed(
+    tree: &WorkTree,
+    store: &Store,
+    before_ms: i64,
+    dry_run: bool,
+) -> Result<Vec<String>> {
+    let mut paths = below(tree, registry::FAILED);
     if paths.is_empty() {
         return Ok(paths);
     }
-    let mut old = Runs::all(work.store())?.runs;
+    let mut old = Runs::all(store)?.runs;
     old.retain(|run| {
         let ended_ms = run.workflow.finished_ms.unwrap_or(run.workflow.updated_ms);
-        !run.is_open() && work.context.now_ms.saturating_sub(ended_ms) > max_age_ms
+        !run.is_open() && ended_ms < before_ms
     });
     let old: Vec<String> = old.iter().flat_map(|run| failed(&run.workflow)).collect();
     paths.retain(|path| old.contains(path));
     for path in paths.iter().filter(|_| !dry_run) {
-        state_file::remove(&work.tree, &rel(path))?;
+        state_file::remove(tree, &rel(path))?;
     }
     Ok(paths)
 }

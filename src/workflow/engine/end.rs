@@ -151,7 +151,8 @@ pub fn cleanup(context: &Context, options: CleanupOptions) -> Result<(EndOutcome
             };
             outcome.archived.extend(archived);
         }
-        outcome.removed_files = files::drop_failed(work, FAILED_MAX_AGE_MS, options.dry_run)?;
+        let before_ms = context.now_ms.saturating_sub(FAILED_MAX_AGE_MS);
+        outcome.removed_files = files::drop_failed(&work.tree, &store, before_ms, options.dry_run)?;
         outcome.removed_folders = std::mem::take(&mut work.removed_folders);
         let more = files::drop_old_archives(&work.tree, &store, options.dry_run)?;
         outcome.removed_folders.extend(more);
@@ -178,7 +179,8 @@ fn expire_registry(work: &mut Work<'_>) -> Result<()> {
             work.put_away(&run, Expired, Some(why))?;
         }
     }
-    for path in files::drop_failed(work, FAILED_MAX_AGE_MS, false)? {
+    let before_ms = now_ms.saturating_sub(FAILED_MAX_AGE_MS);
+    for path in files::drop_failed(&work.tree, work.store(), before_ms, false)? {
         work.warn(RunWarning::FailedFileRemoved { path });
     }
     Ok(())

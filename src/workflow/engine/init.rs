@@ -143,7 +143,7 @@ fn planned(context: &Context, options: &InitOptions, plan: Option<&[u8]>) -> Res
     let mut plan: Option<Value> = plan.map_err(invalid)?;
     if let Some(plan) = plan.as_mut().and_then(Value::as_object_mut) {
         let [kind, project, goal] = [&options.kind, &options.project, &options.description];
-        let given = [("type", kind), ("project", project), ("description", goal)];
+        let given = [("project", project), ("type", kind), ("description", goal)];
         let given = given
             .into_iter()
             .filter_map(|(key, given)| Some((key, given.clone()?)));
