@@ -282,7 +282,7 @@ fn archives(tree: &WorkTree, archive: &str, ids: &[String]) -> Vec<String> {
 fn remove_folders(tree: &WorkTree, folders: &[String]) -> Result<()> {
     for folder in folders {
         let mut paths = below(tree, folder);
-        paths.retain(|path| path.ends_with(".json"));
+        paths.retain(|path| path.rsplit('.').next() == Some("json"));
         for path in paths {
             state_file::remove(tree, &rel(&path))?;
         }

@@ -97,7 +97,8 @@ pub fn import(
             let mut paths = state.documents.keys();
             let path = paths.find(|path| dispatch::profile_of_path(path) == Some(profile));
             let path = path.cloned().unwrap_or(path_of(profile, &known));
-            dispatch::take(&mut state, &path, &known, &work.root()).map_err(malformed)?;
+            dispatch::take(&mut state, &path, &known, &work.root())
+                .map_err(|finding| malformed(&finding))?;
             state.updated_ms = context.now_ms.max(state.updated_ms);
             return work.record(Some(run), state, event);
         }
@@ -112,7 +113,7 @@ pub fn import(
 fn begun(context: &Context, profile: Profile, value: &Value) -> Result<Workflow> {
     let root = context.root.path().display().to_string();
     let begun = dispatch::begin(&path_of(profile, value), value, &root);
-    let mut begun = begun.map_err(malformed)?;
+    let mut begun = begun.map_err(|finding| malformed(&finding))?;
     begun.end_if_settled(context.now_ms);
     Ok(begun)
 }
@@ -197,11 +198,11 @@ fn parsed(bytes: &[u8]) -> Result<Value> {
 }
 
 fn unreadable(code: &'static str, what: impl Into<String>) -> Error {
-    malformed(Finding::new(code, "", what))
+    malformed(&Finding::new(code, "", what))
 }
 
-fn malformed(finding: Finding) -> Error {
-    let what = format!("State file is malformed: {}", conflict::in_words(&finding));
+fn malformed(finding: &Finding) -> Error {
+    let what = format!("State file is malformed: {}", conflict::in_words(finding));
     let problem = words::malformed("document_malformed", what);
     let mut problem = problem.advise("nothing was recorded; fix the document");
     problem.run_details().detail = Some(json!({"findings": [finding]}));
