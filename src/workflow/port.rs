@@ -45,24 +45,27 @@ fn live(store: &Store) -> Vec<Workflow> {
     runs.into_iter().map(|run| run.workflow).collect()
 }
 
-fn write_files(context: &Context, store: &Store) -> Result<()> {
-    let work = WorkTree::open_root(&context.root)?;
+/// Returns the open runs that can be read.
+fn open_runs(store: &Store) -> Vec<Workflow> {
     let mut open = live(store);
     open.retain(|run| run.status.is_open());
-    open.iter()
-        .try_for_each(|run| files::write_missing(&work, run))
+    open
+}
+
+fn write_files(context: &Context, store: &Store) -> Result<()> {
+    let tree = WorkTree::open_root(&context.root)?;
+    open_runs(store)
+        .iter()
+        .try_for_each(|run| files::write_missing(&tree, run))
 }
 
 fn open(store: &Store) -> Vec<String> {
-    let open = live(store).into_iter().filter(|run| run.status.is_open());
-    open.map(|run| run.id).collect()
+    open_runs(store).into_iter().map(|run| run.id).collect()
 }
 
 /// Returns the checkpoints that open runs need. An unreadable run needs none.
 fn needed(store: &Store) -> Vec<ObjectId> {
-    let mut open = live(store);
-    open.retain(|run| run.status.is_open());
-    open.iter().flat_map(of_workflow).collect()
+    open_runs(store).iter().flat_map(of_workflow).collect()
 }
 
 fn check_run(store: &Store, tip: ObjectId) -> std::result::Result<(), Malformed> {
@@ -76,25 +79,19 @@ fn check_run(store: &Store, tip: ObjectId) -> std::result::Result<(), Malformed>
 }
 
 fn of_workflow(workflow: &Workflow) -> Vec<ObjectId> {
-    let (under_way, others): (Vec<&Phase>, Vec<&Phase>) = workflow
+    let (under_way, mut done): (Vec<&Phase>, Vec<&Phase>) = workflow
         .phases
         .iter()
         .partition(|phase| phase.status.is_under_way());
-    let mut done: Vec<&Phase> = others
-        .into_iter()
-        .filter(|phase| phase.completed_ms.is_some())
-        .collect();
+    done.retain(|phase| phase.completed_ms.is_some());
     done.sort_by_key(|phase| std::cmp::Reverse(phase.completed_ms));
     let begun = under_way.iter().filter_map(|phase| phase.before.as_ref());
     let latest = done
         .iter()
         .flat_map(|phase| [&phase.after, &phase.before])
-        .flatten()
-        .take(LATEST);
-    begun
-        .chain(latest)
-        .filter_map(|id| ObjectId::from_hex(id))
-        .collect()
+        .flatten();
+    let ids = begun.chain(latest.take(LATEST));
+    ids.filter_map(|id| ObjectId::from_hex(id)).collect()
 }
 
 #[cfg(test)]

@@ -70,7 +70,8 @@ const SENTENCES: &[(&str, &[&str])] = &[
     ("--state rewinds the state", &["workflow rewind"]),
     ("more with --json", &["workflow resume"]),
     ("--id starts another", &["workflow init"]),
-    ("name those that matter with --file", &["phase done"]),
+    ("--take needs the path of a file", &["workflow recover"]),
+    ("--files, --state or --both", &["workflow rewind"]),
     ("create --source=mcp", &["create"]),
     ("phase --actor=mcp", &["phase"]),
 ];

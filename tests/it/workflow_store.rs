@@ -9,7 +9,6 @@ use std::time::Duration;
 use checkpoint::model::state::object_id::ObjectId;
 use checkpoint::store::locked::LockedStore;
 use checkpoint::store::repository::Store;
-use checkpoint::store::runs::run_writer::Recorded;
 use checkpoint::workflow::rules::phase::Phase;
 use checkpoint::workflow::rules::profile::Profile;
 use checkpoint::workflow::rules::status::PhaseStatus;
@@ -44,10 +43,7 @@ fn record(dir: &Path, state: &Workflow) -> ObjectId {
     let recorded = locked(dir, |locked| {
         locked.record_workflow(&state.id, tip, text.as_bytes(), "phase start", 1_000, None)
     });
-    match recorded.unwrap() {
-        Recorded::Done(id) => id,
-        Recorded::Moved(other) => panic!("moved to {other:?}"),
-    }
+    recorded.unwrap().expect("nobody else was first")
 }
 
 fn tip(dir: &Path, id: &str) -> Option<ObjectId> {

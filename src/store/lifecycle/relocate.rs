@@ -17,9 +17,10 @@ use crate::store::lifecycle::removal::{Detached, StoreRemoval};
 use crate::store::locked::LockedStore;
 use crate::store::objects::loose_files::{self, names_in};
 use crate::store::objects::pack::pack_reader::PIECE_BYTES;
-use crate::store::refs::ref_files::{self, Family, RefValue};
+use crate::store::refs::ref_files::{self, Family};
 use crate::store::repository::Store;
 use crate::store::runs::namespace::RefNamespace;
+use crate::store::runs::run_reader::lineage;
 use crate::store::runs::run_writer::free_name;
 use crate::store::runs::{run_reader, run_refs};
 use crate::store::small_files::rewords;
@@ -96,13 +97,14 @@ pub(in crate::store) fn take_over_workflows(store: &LockedStore<'_>, from: &Stor
     let (into, objects) = (store.store().layout(), store.store().objects());
     for namespace in RefNamespace::BOTH {
         for (id, tip) in run_reader::tips(from, namespace)?.found {
+            let is_after = |upper, lower| lineage(objects, upper).any(|id| id == lower);
             let mut goes_on = false;
             let (name, is_there) = free_name(into, namespace, &id, &mut |value| {
-                let RefValue::Id(known) = value else {
+                let Some(known) = value.id() else {
                     return false;
                 };
-                goes_on = known != tip && run_reader::is_at_or_after(objects, tip, known);
-                goes_on || run_reader::is_at_or_after(objects, known, tip)
+                goes_on = known != tip && is_after(tip, known);
+                goes_on || is_after(known, tip)
             })?;
             if goes_on || !is_there {
                 run_refs::write(into, namespace, &name, tip)?;

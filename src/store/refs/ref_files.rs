@@ -51,6 +51,15 @@ pub enum RefValue {
     Torn,
 }
 
+impl RefValue {
+    pub fn id(&self) -> Option<ObjectId> {
+        match self {
+            Self::Id(id) => Some(*id),
+            Self::Torn => None,
+        }
+    }
+}
+
 /// Reads one family: the value of each ref by the id in its name. Other files are not ours.
 pub fn read_family(layout: &Layout, family: Family) -> Result<BTreeMap<ObjectId, RefValue>> {
     let mut found = read_loose(layout, family)?;

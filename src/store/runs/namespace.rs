@@ -32,14 +32,10 @@ impl RefNamespace {
 
     /// The namespace and id in the full name of a ref; `None` if it is no ref of a run.
     pub fn of_name(name: &str) -> Option<(Self, &str)> {
-        let id_on = |namespace: Self| {
-            name.strip_prefix(namespace.folder())?
-                .strip_prefix('/')
-                .filter(|id| is_legal(id))
-        };
-        Self::BOTH
-            .into_iter()
-            .find_map(|namespace| Some((namespace, id_on(namespace)?)))
+        Self::BOTH.into_iter().find_map(|namespace| {
+            let id = name.strip_prefix(namespace.folder())?.strip_prefix('/')?;
+            is_legal(id).then_some((namespace, id))
+        })
     }
 }
 
@@ -55,13 +51,11 @@ pub fn stored(layout: &Layout, namespace: RefNamespace) -> Result<BTreeMap<Strin
     }
     for entry in ref_files::list(&layout.dir().join(namespace.folder()))? {
         let name = entry.file_name();
-        let Some(id) = name.to_str().filter(|id| is_legal(id)) else {
-            continue;
-        };
-        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            continue;
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        let id = name.to_str().filter(|id| is_legal(id) && !is_folder);
+        if let Some(id) = id {
+            found.extend(ref_files::read_file(&entry.path())?.map(|value| (id.to_owned(), value)));
         }
-        found.extend(ref_files::read_file(&entry.path())?.map(|value| (id.to_owned(), value)));
     }
     Ok(found)
 }

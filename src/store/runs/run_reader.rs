@@ -49,14 +49,6 @@ pub struct Tips {
 }
 
 impl Store {
-    /// The live runs.
-    ///
-    /// # Errors
-    /// The refs cannot be read.
-    pub fn live_workflows(&self) -> Result<Tips> {
-        tips(self, RefNamespace::Live)
-    }
-
     /// The newest transition of each live run, by id.
     ///
     /// # Errors
@@ -126,19 +118,19 @@ impl Store {
 /// The refs cannot be read.
 pub fn tips(store: &Store, namespace: RefNamespace) -> Result<Tips> {
     let (layout, objects) = (store.layout(), store.objects());
-    let (mut found, mut torn, mut taken) = (BTreeMap::new(), BTreeSet::new(), Vec::new());
-    for (id, value) in run_refs::read(layout, namespace)? {
-        match value {
-            RefValue::Id(tip) => drop(found.insert(id, tip)),
-            RefValue::Torn => drop(torn.insert(id)),
-        }
-    }
+    let refs = run_refs::read(layout, namespace)?;
+    let tip = |(id, value): (&String, &RefValue)| Some((id.clone(), value.id()?));
+    let mut found: BTreeMap<String, ObjectId> = refs.iter().filter_map(tip).collect();
+    let left = |found: &BTreeMap<String, ObjectId>| -> BTreeSet<String> {
+        let torn = refs.keys().filter(|id| !found.contains_key(*id));
+        torn.cloned().collect()
+    };
+    let torn = left(&found);
     if !torn.is_empty() {
-        for value in RefNamespace::BOTH.map(|on| run_refs::read(layout, on)) {
-            taken.extend(value?.into_values().filter_map(|value| match value {
-                RefValue::Id(tip) => Some(tip),
-                RefValue::Torn => None,
-            }));
+        let mut taken = Vec::new();
+        for on in RefNamespace::BOTH {
+            let refs = run_refs::read(layout, on)?;
+            taken.extend(refs.values().filter_map(RefValue::id));
         }
         for ((on, id), tip) in run_roll::read(layout).unwrap_or_default() {
             taken.extend(tip);
@@ -146,13 +138,11 @@ pub fn tips(store: &Store, namespace: RefNamespace) -> Result<Tips> {
             let tip = tip.filter(|tip| is_known && transition(objects, *tip).is_ok());
             found.extend(tip.map(|tip| (id, tip)));
         }
-        torn.retain(|id| !found.contains_key(id));
-        found.extend(newest_of(objects, &torn, &taken));
-        torn.retain(|id| !found.contains_key(id));
+        found.extend(newest_of(objects, &left(&found), &taken));
     }
     Ok(Tips {
+        torn: left(&found).into_iter().collect(),
         found: found.into_iter().collect(),
-        torn: torn.into_iter().collect(),
     })
 }
 
@@ -164,23 +154,22 @@ pub fn newest_of(
     taken: &[ObjectId],
 ) -> BTreeMap<String, ObjectId> {
     let mut met: BTreeMap<String, Vec<Transition>> = BTreeMap::new();
-    for id in objects.commits() {
-        let Ok(found) = transition(objects, id) else {
-            continue;
-        };
-        let Some(workflow) = transition::workflow_of(&found.message).filter(|id| ids.contains(*id))
-        else {
-            continue;
-        };
-        if state_of(objects, found.state).is_ok() {
-            met.entry(workflow.to_owned()).or_default().push(found);
+    for found in objects
+        .commits()
+        .into_iter()
+        .filter_map(|id| transition(objects, id).ok())
+    {
+        let id = transition::workflow_of(&found.message).filter(|id| ids.contains(*id));
+        let id = id.filter(|_| state_of(objects, found.state).is_ok());
+        if let Some(id) = id.map(str::to_owned) {
+            met.entry(id).or_default().push(found);
         }
     }
     let newest = met.into_iter().filter_map(|(id, line)| {
         let below: HashSet<_> = line.iter().filter_map(|one| one.parent).collect();
-        let is_end =
-            |end: &&Transition| !below.contains(&end.commit) && !taken.contains(&end.commit);
-        let ends = line.iter().filter(is_end);
+        let ends = line
+            .iter()
+            .filter(|end| !below.contains(&end.commit) && !taken.contains(&end.commit));
         let newest = ends.max_by_key(|end| (end.time_ms, end.commit))?.commit;
         Some((id, newest))
     });
@@ -198,10 +187,8 @@ pub fn transition(objects: &Objects, id: ObjectId) -> Result<Transition, ReadFai
         seconds,
         message,
     } = commit_of(objects, id)?;
-    let entries = convert::read_tree(objects, tree)?;
-    let state = entries
-        .iter()
-        .find(|entry| *entry.name == *RUN_STATE.as_bytes());
+    let mut entries = convert::read_tree(objects, tree)?.into_iter();
+    let state = entries.find(|entry| *entry.name == *RUN_STATE.as_bytes());
     let state = state
         .ok_or_else(|| format!("there is no {RUN_STATE} in it"))?
         .id;
@@ -248,16 +235,8 @@ pub fn tree_of(state: ObjectId) -> Vec<u8> {
     }])
 }
 
-/// Whether `upper` is `lower` or a descendant of it.
-pub fn is_at_or_after(objects: &Objects, upper: ObjectId, lower: ObjectId) -> bool {
-    let mut next = Some(upper);
-    while let Some(id) = next {
-        if id == lower {
-            return true;
-        }
-        next = commit_of(objects, id)
-            .ok()
-            .and_then(|commit| commit.parents.first().copied());
-    }
-    false
+/// Returns a commit and those before it, as far as they can be read.
+pub fn lineage(objects: &Objects, tip: ObjectId) -> impl Iterator<Item = ObjectId> {
+    let before = |id: &ObjectId| commit_of(objects, *id).ok()?.parents.first().copied();
+    std::iter::successors(Some(tip), before)
 }

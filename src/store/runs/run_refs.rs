@@ -33,13 +33,12 @@ pub fn read(layout: &Layout, namespace: RefNamespace) -> Result<BTreeMap<String,
 /// # Errors
 /// The ref cannot be read.
 pub fn value(layout: &Layout, namespace: RefNamespace, id: &str) -> Result<Option<RefValue>> {
-    match ref_files::read_file(&path(layout, namespace, id))? {
-        Some(value) => Ok(Some(value)),
-        None => Ok(ref_files::packed(layout, &namespace.name_of(id))?
-            .get(&namespace.name_of(id))
-            .copied()
-            .map(RefValue::Id)),
+    let (path, name) = (path(layout, namespace, id), namespace.name_of(id));
+    if let Some(value) = ref_files::read_file(&path)? {
+        return Ok(Some(value));
     }
+    let packed = ref_files::packed(layout, &name)?;
+    Ok(packed.get(&name).copied().map(RefValue::Id))
 }
 
 /// Writes a ref under a temporary name, to be flushed together with its commit.
@@ -85,18 +84,12 @@ fn clear_place(layout: &Layout, folder: &Path) -> Result<()> {
         .ancestors()
         .take_while(|place| *place != layout.refs());
     for place in up_to_refs.filter(|place| !place.is_dir()) {
-        match ref_files::read_file(place)? {
-            Some(RefValue::Id(_)) => {
-                atomic_file::rename(place, &ref_files::out_of_the_way(layout))?;
-            }
-            Some(RefValue::Torn) => {
-                atomic_file::rename(
-                    place,
-                    &layout.own().join(format!("in-the-way-{}", random_hex())),
-                )?;
-            }
-            None => {}
-        }
+        let to = match ref_files::read_file(place)? {
+            Some(RefValue::Id(_)) => ref_files::out_of_the_way(layout),
+            Some(RefValue::Torn) => layout.own().join(format!("in-the-way-{}", random_hex())),
+            None => continue,
+        };
+        atomic_file::rename(place, &to)?;
     }
     Ok(())
 }

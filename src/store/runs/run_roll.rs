@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use crate::error::Result;
-use crate::model::run_id::is_legal;
 use crate::model::state::object_id::ObjectId;
 use crate::store::files::{atomic_file, checksummed_text};
 use crate::store::layout::Layout;
@@ -64,11 +63,10 @@ pub fn make_if_missing(layout: &Layout) -> Result<()> {
     if read(layout).is_some() {
         return Ok(());
     }
-    let roll = from_refs(layout)?;
-    if roll.is_empty() {
-        return Ok(());
+    match from_refs(layout)? {
+        roll if roll.is_empty() => Ok(()),
+        roll => save(layout, &roll),
     }
-    save(layout, &roll)
 }
 
 fn save(layout: &Layout, roll: &Roll) -> Result<()> {
@@ -87,10 +85,7 @@ fn from_refs(layout: &Layout) -> Result<Roll> {
 }
 
 fn tip_of(namespace: RefNamespace, value: RefValue) -> Option<ObjectId> {
-    match (namespace, value) {
-        (RefNamespace::Archived, RefValue::Id(tip)) => Some(tip),
-        _ => None,
-    }
+    value.id().filter(|_| namespace == RefNamespace::Archived)
 }
 
 fn render(roll: &Roll) -> String {
@@ -103,11 +98,10 @@ fn render(roll: &Roll) -> String {
 
 fn parse_line(line: &str) -> Option<((RefNamespace, String), Option<ObjectId>)> {
     let (tip, name) = line.split_once(' ')?;
-    let (namespace, id) = RefNamespace::of_name(name).filter(|(_, id)| is_legal(id))?;
-    let tip = if tip == MOVES {
-        None
-    } else {
-        Some(ObjectId::from_hex(tip)?)
+    let (namespace, id) = RefNamespace::of_name(name)?;
+    let tip = match tip {
+        MOVES => None,
+        tip => Some(ObjectId::from_hex(tip)?),
     };
     Some(((namespace, id.to_owned()), tip))
 }

@@ -37,23 +37,14 @@ pub fn restore_run(
     let Some(newest) = newest_whole(objects, id, tip) else {
         return Ok(Some(name));
     };
-    if checker.line_is_whole(newest.commit)? {
-        run_refs::write(layout, namespace, id, newest.commit)?;
-        return Ok(Some(format!(
-            "{name} (transitions after {})",
-            newest.commit.short()
-        )));
-    }
-    run_refs::write(
-        layout,
-        namespace,
-        id,
-        without_parent(layout, objects, &newest)?,
-    )?;
-    Ok(Some(format!(
-        "{name} (transitions before {})",
-        newest.commit.short()
-    )))
+    let short = newest.commit.short();
+    let (kept, lost) = if checker.line_is_whole(newest.commit)? {
+        (newest.commit, "after")
+    } else {
+        (without_parent(layout, objects, &newest)?, "before")
+    };
+    run_refs::write(layout, namespace, id, kept)?;
+    Ok(Some(format!("{name} (transitions {lost} {short})")))
 }
 
 /// The first intact transition from `tip` downwards, or else the newest in the store that names
@@ -65,17 +56,14 @@ fn newest_whole(objects: &Objects, id: &str, tip: ObjectId) -> Option<Transition
             .ok()
             .map(|_| found)
     };
-    let mut next = Some(tip);
-    while let Some(commit) = next {
-        if let Some(found) = whole(commit) {
-            return Some(found);
-        }
-        next = run_reader::commit_of(objects, commit)
-            .ok()
-            .and_then(|parts| parts.parents.first().copied());
-    }
-    let newest = run_reader::newest_of(objects, &BTreeSet::from([id.to_owned()]), &[]);
-    newest.into_values().next().and_then(whole)
+    let ids = BTreeSet::from([id.to_owned()]);
+    let newest = || {
+        run_reader::newest_of(objects, &ids, &[])
+            .into_values()
+            .next()
+    };
+    let mut line = run_reader::lineage(objects, tip);
+    line.find_map(whole).or_else(|| whole(newest()?))
 }
 
 fn without_parent(layout: &Layout, objects: &Objects, newest: &Transition) -> Result<ObjectId> {

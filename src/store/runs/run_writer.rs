@@ -13,23 +13,12 @@ use crate::store::runs::namespace::RefNamespace;
 use crate::store::runs::prepared::{self, PreparedTransition};
 use crate::store::runs::{run_reader, run_refs};
 
-/// Numbers tried as suffixes of a name that is taken.
-const MOST_OF_A_NAME: usize = 10_000;
-
-/// The result of recording a transition.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Recorded {
-    Done(ObjectId),
-    /// Nothing was recorded: the newest transition is this one, not the expected one.
-    Moved(Option<ObjectId>),
-}
-
 impl LockedStore<'_> {
     /// Adds a transition to the run whose newest one is `expected`; `None` begins a new run.
     /// `message` is a subject, optional text, and optional trailers in its last paragraph, to which
     /// the store's own are added. `write_files` is called once the commit is in the store, before
     /// the ref names it: a process that is killed in it leaves a [`PreparedTransition`]. On return,
-    /// commit and ref are durable.
+    /// commit and ref are durable. `None` if another transition than the expected one is the newest.
     ///
     /// # Errors
     /// The ref is torn, the previous transition is unreadable or from a newer program, or a file
@@ -42,12 +31,12 @@ impl LockedStore<'_> {
         message: &str,
         time_ms: i64,
         write_files: Option<&mut dyn FnMut() -> Result<()>>,
-    ) -> Result<Recorded> {
+    ) -> Result<Option<ObjectId>> {
         refuse_illegal(id)?;
         let layout = self.store().layout();
         let present = present(layout, RefNamespace::Live, id)?;
         if present != expected {
-            return Ok(Recorded::Moved(present));
+            return Ok(None);
         }
         if let Some(parent) = present {
             self.check_parent(id, parent)?;
@@ -89,23 +78,20 @@ impl LockedStore<'_> {
         // The transition is recorded. Merged packs that could not be removed are duplicates, which
         // a prune removes.
         let _ = self.remove_merged(&merged, &published);
-        Ok(Recorded::Done(commit))
+        Ok(Some(commit))
     }
 
     /// Checks that the parent is readable, so that the line can be read to its beginning.
     fn check_parent(&self, id: &str, parent: ObjectId) -> Result<()> {
         let damaged = |why| Error::damaged(format!("workflow {id}"), why);
         let commit = run_reader::commit_of(self.store().objects(), parent).map_err(damaged)?;
-        match transition::format_of(&commit.message) {
-            Some(found) if found > transition::TRANSITION_FORMAT => {
-                let store = self.store().dir().to_path_buf();
-                Err(Error::store_too_new(
-                    &store,
-                    found,
-                    transition::TRANSITION_FORMAT,
-                ))
-            }
-            _ => Ok(()),
+        let (found, known) = (
+            transition::format_of(&commit.message),
+            transition::TRANSITION_FORMAT,
+        );
+        match found.filter(|found| *found > known) {
+            Some(found) => Err(Error::store_too_new(self.store().dir(), found, known)),
+            None => Ok(()),
         }
     }
 
@@ -134,11 +120,7 @@ impl LockedStore<'_> {
     ) -> Result<Option<String>> {
         refuse_illegal(name)?;
         let layout = self.store().layout();
-        let Some(tip) = is_legal(id)
-            .then(|| present(layout, from, id))
-            .transpose()?
-            .flatten()
-        else {
+        let Some(tip) = present(layout, from, id)? else {
             return Ok(None);
         };
         let is_it = &mut |value| value == RefValue::Id(tip);
@@ -156,24 +138,17 @@ impl LockedStore<'_> {
     /// # Errors
     /// The ref cannot be removed.
     pub fn delete_workflow(&mut self, id: &str, archived: bool) -> Result<bool> {
-        let place = if archived {
-            RefNamespace::Archived
-        } else {
-            RefNamespace::Live
-        };
+        let place = RefNamespace::BOTH[usize::from(archived)];
         Ok(is_legal(id) && run_refs::remove(self.store().layout(), place, id)?)
     }
 }
 
 fn refuse_illegal(id: &str) -> Result<()> {
-    if is_legal(id) {
-        Ok(())
-    } else {
-        Err(Error::usage(format!(
-            "'{}' cannot be the id of a workflow",
-            id.escape_debug()
-        )))
-    }
+    let unusable = || {
+        let id = id.escape_debug();
+        Error::usage(format!("'{id}' cannot be the id of a workflow"))
+    };
+    is_legal(id).then_some(()).ok_or_else(unusable)
 }
 
 fn reset_ref(layout: &Layout, id: &str, before: Option<ObjectId>) -> Result<()> {
@@ -185,14 +160,13 @@ fn reset_ref(layout: &Layout, id: &str, before: Option<ObjectId>) -> Result<()> 
 
 /// The commit that a ref names; a torn ref is an error.
 fn present(layout: &Layout, namespace: RefNamespace, id: &str) -> Result<Option<ObjectId>> {
-    match run_refs::value(layout, namespace, id)? {
-        None => Ok(None),
-        Some(RefValue::Id(tip)) => Ok(Some(tip)),
-        Some(RefValue::Torn) => Err(Error::damaged(
-            format!("workflow {id}"),
-            "its ref does not name a commit",
-        )),
-    }
+    let value = is_legal(id).then(|| run_refs::value(layout, namespace, id));
+    let torn = || Error::damaged(format!("workflow {id}"), "its ref does not name a commit");
+    let tip = value
+        .transpose()?
+        .flatten()
+        .map(|value| value.id().ok_or_else(torn));
+    tip.transpose()
 }
 
 /// The first of `name`, `name-2`, … that is free or satisfies `is_it`; and whether it does.
@@ -205,17 +179,15 @@ pub fn free_name(
     name: &str,
     is_it: &mut dyn FnMut(RefValue) -> bool,
 ) -> Result<(String, bool)> {
-    let numbered = (2..MOST_OF_A_NAME).map(|number| run_id::numbered(name, number));
-    for candidate in std::iter::once(name.to_owned()).chain(numbered) {
-        match run_refs::value(layout, namespace, &candidate)? {
-            None => return Ok((candidate, false)),
-            Some(value) if is_it(value) => return Ok((candidate, true)),
-            Some(_) => {}
+    let (mut candidate, mut number) = (name.to_owned(), 1);
+    while let Some(value) = run_refs::value(layout, namespace, &candidate)? {
+        if is_it(value) {
+            return Ok((candidate, true));
         }
+        number += 1;
+        candidate = run_id::numbered(name, number);
     }
-    Err(Error::unexpected(format!(
-        "there is no free name for workflow {name}"
-    )))
+    Ok((candidate, false))
 }
 
 #[cfg(test)]
@@ -238,11 +210,8 @@ mod tests {
         store.lock(Duration::from_secs(5), "test").unwrap()
     }
 
-    fn done(recorded: Result<Recorded>) -> ObjectId {
-        match recorded.unwrap() {
-            Recorded::Done(id) => id,
-            Recorded::Moved(other) => panic!("moved to {other:?}"),
-        }
+    fn done(recorded: Result<Option<ObjectId>>) -> ObjectId {
+        recorded.unwrap().expect("it was recorded")
     }
 
     #[test]
@@ -255,7 +224,7 @@ mod tests {
             locked
                 .record_workflow("w", None, b"{2}", "x", 6, None)
                 .unwrap(),
-            Recorded::Moved(Some(one))
+            None
         );
         let two =
             done(locked.record_workflow("w", Some(one), b"{2}", "next\n\nPhase: a", 7_001, None));
@@ -263,13 +232,13 @@ mod tests {
             locked
                 .record_workflow("w", Some(one), b"{3}", "x", 8, None)
                 .unwrap(),
-            Recorded::Moved(Some(two))
+            None
         );
         assert_eq!(
             locked
                 .record_workflow("v", Some(one), b"{3}", "x", 8, None)
                 .unwrap(),
-            Recorded::Moved(None)
+            None
         );
         assert!(
             locked
@@ -370,7 +339,7 @@ mod tests {
         assert!(locked(&store).recovery().workflows_restored.is_empty());
         assert_eq!(
             (
-                store.live_workflows().unwrap().torn,
+                run_reader::tips(&store, RefNamespace::Live).unwrap().torn,
                 store.workflows().unwrap().len()
             ),
             (vec!["unknown".to_owned()], 1)

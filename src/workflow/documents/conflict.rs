@@ -34,40 +34,33 @@ impl Conflict {
 
     /// Describes the conflict in one line.
     pub fn in_words(&self) -> String {
-        self.error().to_string()
-    }
-
-    fn error(&self) -> Error {
         let first = self.findings.first().map(in_words).unwrap_or_default();
         let flaws = one_of(first, self.findings.len());
-        let what = format!("State file is malformed: {}: {flaws}", self.path);
-        malformed("state_file_malformed", what)
+        format!("State file is malformed: {}: {flaws}", self.path)
     }
 
     /// Returns the error for a command that needs this file.
     pub fn problem(&self, workflow: Option<&Workflow>) -> Error {
-        let answers: &[(&str, &str)] = match &self.run {
-            Some(_) => &[
-                (
-                    "state",
-                    "archive the file, and write it again from the recorded state",
-                ),
-                ("none", "archive the file and its run, and start fresh"),
-            ],
-            None => &[("none", "archive the file, and start fresh")],
-        };
-        let choice = |(key, label): &(&str, &str)| Choice {
-            key: (*key).to_owned(),
-            label: (*label).to_owned(),
+        let choice = |key: &str, label: &str| Choice {
+            key: key.to_owned(),
+            label: label.to_owned(),
             command: CommandWords::new(["workflow", "recover", &self.path, "--take", key]),
         };
-        let options: Vec<Choice> = answers.iter().map(choice).collect();
+        let rewrite = "archive the file, and write it again from the recorded state";
+        let options = match &self.run {
+            Some(_) => vec![
+                choice("state", rewrite),
+                choice("none", "archive the file and its run, and start fresh"),
+            ],
+            None => vec![choice("none", "archive the file, and start fresh")],
+        };
         let hint = Sentence::new(
             "the file was not changed, and 'checkpoint workflow recover {} -n' shows it; fix it, or choose: ",
             &[&self.path],
         );
         let hint = hint.then_sentence(listed(&options, options.len()));
-        let mut problem = self.error().next(hint).with_options(options);
+        let problem = malformed("state_file_malformed", self.in_words());
+        let mut problem = problem.next(hint).with_options(options);
         problem.run_details().detail = serde_json::to_value(self).ok();
         match workflow {
             Some(workflow) => problem.with_state(workflow),

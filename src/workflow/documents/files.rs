@@ -7,9 +7,9 @@ use serde_json::Value;
 use crate::base::json::parse;
 use crate::base::time::utc_compact;
 use crate::error::Result;
-use crate::ops::context::Context;
 use crate::store::repository::Store;
-use crate::workflow::documents::{CORRUPT, below, open_root, rel, render, schema_text};
+use crate::workflow::documents::conflict::Conflict;
+use crate::workflow::documents::{CORRUPT, below, read_value, rel, render, schema_text};
 use crate::workflow::engine::runs::Runs;
 use crate::workflow::profiles::pipeline_schema::SCHEMA_FILE;
 use crate::workflow::profiles::{dispatch, phases, pipeline, registry};
@@ -21,15 +21,16 @@ use crate::worktree::files::replace_known::{remove_known, replace_known};
 use crate::worktree::files::state_file;
 use crate::worktree::tree_handle::WorkTree;
 
-/// Default number of archive folders to keep.
-pub const USUAL_ARCHIVES: usize = 5;
+/// Number of archive folders to keep.
+const KEPT_ARCHIVES: usize = 5;
 
 /// Length of `_YYYYMMDD_HHMMSS`, the suffix after the id in the name of an archive folder.
 const TIME_LENGTH: usize = 16;
 
 /// Returns the documents that a run keeps in files.
 pub fn of_run(workflow: &Workflow) -> impl Iterator<Item = (&String, &Value)> {
-    workflow.documents.iter().filter(|(path, _)| {
+    let documents = workflow.documents.iter();
+    documents.filter(|(path, _)| {
         workflow.profile.is_some() && dispatch::profile_of_path(path) == workflow.profile
     })
 }
@@ -39,32 +40,32 @@ pub fn of_run(workflow: &Workflow) -> impl Iterator<Item = (&String, &Value)> {
 ///
 /// # Errors
 /// A file cannot be written, or was edited meanwhile; the next command reads what was written.
-pub fn write(context: &Context, next: &Workflow, known: &[&BTreeMap<String, Value>]) -> Result<()> {
-    if next.profile.is_none() {
-        return Ok(());
-    }
-    let moved_on = || words::moved_on(&next.id);
-    let work = WorkTree::open_root(&context.root)?;
+pub fn write(
+    tree: &WorkTree,
+    now_ms: i64,
+    next: &Workflow,
+    known: &[&BTreeMap<String, Value>],
+) -> Result<()> {
     for (path, value) in of_run(next) {
-        let bytes = state_file::read(&work, &rel(path))?;
+        let bytes = state_file::read(tree, &rel(path))?;
         let present = bytes.as_deref().and_then(|bytes| parse(bytes).ok());
         if present.as_ref() == Some(value) {
             continue;
         }
-        let replaced = match (&bytes, &present) {
-            (None, _) if !matches!(fate(next, path, 0), Fate::Stays) => continue,
-            (None, _) => None,
+        let write = |over| replace_known(tree, &rel(path), over, render(value).as_bytes());
+        let is_written = match (&bytes, &present) {
+            (None, _) => !fate(next, path, Leaving::Ended, now_ms).stays() || write(None)?,
             (_, Some(present)) if names_other_run(next, path, present) => {
-                put_aside(context, path, None)?;
-                None
+                put_aside(tree, path, None, now_ms)?;
+                write(None)?
             }
             (_, Some(present)) if known.iter().any(|all| all.get(path) == Some(present)) => {
-                bytes.as_deref()
+                write(bytes.as_deref())?
             }
-            _ => return Err(moved_on()),
+            _ => false,
         };
-        if !replace_known(&work, &rel(path), replaced, render(value).as_bytes())? {
-            return Err(moved_on());
+        if !is_written {
+            return Err(words::moved_on(&next.id));
         }
     }
     Ok(())
@@ -74,10 +75,9 @@ pub fn write(context: &Context, next: &Workflow, known: &[&BTreeMap<String, Valu
 ///
 /// # Errors
 /// It cannot be written.
-pub fn add_schema(context: &Context, workflow: &Workflow) -> Result<()> {
+pub fn add_schema(tree: &WorkTree, workflow: &Workflow) -> Result<()> {
     if workflow.profile == Some(Profile::Pipeline) {
-        let (work, place) = (WorkTree::open_root(&context.root)?, rel(SCHEMA_FILE));
-        replace_known(&work, &place, None, schema_text().as_bytes())?;
+        replace_known(tree, &rel(SCHEMA_FILE), None, schema_text().as_bytes())?;
     }
     Ok(())
 }
@@ -86,181 +86,156 @@ pub fn add_schema(context: &Context, workflow: &Workflow) -> Result<()> {
 ///
 /// # Errors
 /// A file cannot be written.
-pub fn write_missing(work: &WorkTree, workflow: &Workflow) -> Result<()> {
+pub fn write_missing(tree: &WorkTree, workflow: &Workflow) -> Result<()> {
     of_run(workflow).try_for_each(|(path, value)| {
-        replace_known(work, &rel(path), None, render(value).as_bytes()).map(drop)
+        replace_known(tree, &rel(path), None, render(value).as_bytes()).map(drop)
     })
 }
 
 /// Whether a task list names another run than the phase file beside it.
 pub fn names_other_run(workflow: &Workflow, path: &str, value: &Value) -> bool {
-    let named = value.get("workflow_id").and_then(Value::as_str);
-    let known = [PHASE_FILE, EXECUTION_FILE].map(|path| workflow.documents.get(path));
-    let mut known = known
-        .into_iter()
-        .flatten()
-        .filter_map(|document| document.get("workflow_id")?.as_str())
-        .chain([workflow.id.as_str()]);
-    path == EXECUTION_FILE && named.is_some_and(|named| known.all(|known| known != named))
-}
-
-/// What becomes of a file when its run has ended.
-enum Fate {
-    Stays,
-    Removed,
-    MovedTo(String),
-}
-
-fn fate(workflow: &Workflow, path: &str, now_ms: i64) -> Fate {
-    match (dispatch::profile_of_path(path), workflow.status) {
-        (Some(Profile::Registry), RunStatus::Failed | RunStatus::Abandoned) => {
-            Fate::MovedTo(registry::failed_path(path).unwrap_or_default())
-        }
-        (Some(Profile::Phases), RunStatus::Abandoned) => {
-            Fate::MovedTo(archived(Some(&workflow.id), path, now_ms))
-        }
-        (Some(Profile::Registry), RunStatus::Complete)
-        | (Some(Profile::Pipeline), RunStatus::Abandoned) => Fate::Removed,
-        _ => Fate::Stays,
-    }
-}
-
-/// Returns the archive path of a file: below a folder named by its run and the time.
-fn archived(run: Option<&str>, path: &str, now_ms: i64) -> String {
-    let folder = if path.starts_with("memory/") {
-        phases::ARCHIVE
-    } else {
-        pipeline::ARCHIVE
-    };
-    let name = path.rsplit('/').next().unwrap_or(path);
-    let (run, time) = (run.unwrap_or(CORRUPT), utc_compact(now_ms));
-    format!("{folder}/{run}_{time}/{name}")
-}
-
-/// A file of a run that has ended, still there as recorded.
-pub struct Leftover {
-    path: String,
-    bytes: Vec<u8>,
-    /// Where it goes; `None` if it is removed.
-    to: Option<String>,
-}
-
-/// Returns what is left of a run that has ended; an edited file is none of it.
-pub fn leftovers(work: &WorkTree, workflow: &Workflow, now_ms: i64) -> Vec<Leftover> {
-    let leftover = |(path, value): (&String, &Value)| {
-        let to = match fate(workflow, path, now_ms) {
-            Fate::Stays => return None,
-            Fate::Removed => None,
-            Fate::MovedTo(to) => Some(to),
-        };
-        let bytes = state_file::read(work, &rel(path)).ok().flatten()?;
-        let path = path.clone();
-        (parse(&bytes).ok().as_ref() == Some(value)).then_some(Leftover { path, bytes, to })
-    };
-    of_run(workflow).filter_map(leftover).collect()
-}
-
-/// Moves or removes what is left of a run that has ended.
-///
-/// # Errors
-/// A file cannot be moved.
-pub fn finish(context: &Context, workflow: &Workflow) -> Result<()> {
-    if workflow.status.is_open() || workflow.profile.is_none() {
-        return Ok(());
-    }
-    let work = WorkTree::open_root(&context.root)?;
-    for Leftover { path, bytes, to } in leftovers(&work, workflow, context.now_ms) {
-        if let Some(to) = to {
-            state_file::replace(&work, &rel(&to), &bytes)?;
-        }
-        remove_known(&work, &rel(&path), &bytes)?;
-    }
-    Ok(())
+    let id_in = |document: &Value| document.get("workflow_id")?.as_str().map(str::to_owned);
+    let known =
+        [PHASE_FILE, EXECUTION_FILE].map(|path| workflow.documents.get(path).and_then(id_in));
+    path == EXECUTION_FILE
+        && id_in(value).is_some_and(|id| id != workflow.id && !known.contains(&Some(id)))
 }
 
 /// Why the files of a run leave their places.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Leaving {
+    /// The run has ended: only files as recorded leave.
+    Ended,
     Archived,
     /// Nothing has happened in the run for too long.
     Expired,
     Deleted,
 }
 
-/// Archives the files of a run, each where its profile keeps old ones, or removes them. A file that
-/// differs from the recorded state may be the only record, and is moved in any case.
+/// What becomes of a file.
+enum Fate {
+    Stays,
+    Removed,
+    MovedTo(String),
+}
+
+impl Fate {
+    fn stays(&self) -> bool {
+        matches!(self, Self::Stays)
+    }
+}
+
+fn fate(workflow: &Workflow, path: &str, why: Leaving, now_ms: i64) -> Fate {
+    use RunStatus::{Abandoned, Complete, Failed};
+    match (why, workflow.status, registry::failed_path(path)) {
+        (Leaving::Deleted, ..)
+        | (Leaving::Expired, _, Some(_))
+        | (Leaving::Ended | Leaving::Archived, Complete, Some(_)) => Fate::Removed,
+        (Leaving::Ended, Abandoned, None) if path == pipeline::FILE => Fate::Removed,
+        (Leaving::Ended, Abandoned | Failed, Some(failed))
+        | (Leaving::Archived, _, Some(failed)) => Fate::MovedTo(failed),
+        (Leaving::Ended, Abandoned, None) | (Leaving::Archived | Leaving::Expired, _, None) => {
+            Fate::MovedTo(archived(Some(&workflow.id), path, now_ms))
+        }
+        _ => Fate::Stays,
+    }
+}
+
+/// Returns the archive path of a file: below a folder named by its run and the time.
+fn archived(run: Option<&str>, path: &str, now_ms: i64) -> String {
+    let folder = match path.split_once('/') {
+        Some(("memory", _)) => phases::ARCHIVE,
+        _ => pipeline::ARCHIVE,
+    };
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let (run, time) = (run.unwrap_or(CORRUPT), utc_compact(now_ms));
+    format!("{folder}/{run}_{time}/{name}")
+}
+
+/// Whether a file of a run that has ended is still there as recorded.
+pub fn has_leftovers(tree: &WorkTree, workflow: &Workflow) -> bool {
+    of_run(workflow).any(|(path, value)| {
+        !fate(workflow, path, Leaving::Ended, 0).stays()
+            && read_value(tree, path).as_ref() == Some(value)
+    })
+}
+
+/// Archives or removes the files of a run, each as its profile wants it. A file that differs from
+/// the recorded state may be the only record, and is never removed.
 ///
 /// # Errors
 /// A file cannot be moved.
-pub fn put_all_aside(context: &Context, workflow: &Workflow, why: Leaving) -> Result<()> {
-    let Some(work) = open_root(context)? else {
-        return Ok(());
-    };
+pub fn put_away(tree: &WorkTree, workflow: &Workflow, why: Leaving, now_ms: i64) -> Result<()> {
     for (path, value) in of_run(workflow) {
-        let failed = registry::failed_path(path);
-        let is_removed = match why {
-            Leaving::Deleted => true,
-            Leaving::Expired => failed.is_some(),
-            Leaving::Archived => failed.is_some() && workflow.status == RunStatus::Complete,
-        };
-        if is_removed && is_as_recorded(&work, path, value)? {
-            state_file::remove(&work, &rel(path))?;
+        let Some(bytes) = state_file::read(tree, &rel(path))? else {
             continue;
+        };
+        let is_recorded = parse(&bytes).ok().as_ref() == Some(value);
+        match fate(workflow, path, why, now_ms) {
+            Fate::Stays => {}
+            _ if why == Leaving::Ended && !is_recorded => {}
+            Fate::Removed if is_recorded => drop(remove_known(tree, &rel(path), &bytes)?),
+            Fate::MovedTo(to) if why == Leaving::Ended => {
+                state_file::replace(tree, &rel(&to), &bytes)?;
+                remove_known(tree, &rel(path), &bytes)?;
+            }
+            Fate::MovedTo(to) => drop(state_file::move_to(tree, &rel(path), &rel(&to))?),
+            Fate::Removed => {
+                let failed = registry::failed_path(path).filter(|_| why != Leaving::Deleted);
+                let to = failed.unwrap_or_else(|| archived(Some(&workflow.id), path, now_ms));
+                state_file::move_to(tree, &rel(path), &rel(&to))?;
+            }
         }
-        let failed = failed.filter(|_| why != Leaving::Deleted);
-        let to = failed.unwrap_or_else(|| archived(Some(&workflow.id), path, context.now_ms));
-        state_file::move_to(&work, &rel(path), &rel(&to))?;
     }
     Ok(())
 }
 
-/// Whether a file matches the last transition, so that removing it loses nothing.
-fn is_as_recorded(work: &WorkTree, path: &str, value: &Value) -> Result<bool> {
-    let bytes = state_file::read(work, &rel(path))?;
-    Ok(bytes.is_none_or(|bytes| parse(&bytes).ok().as_ref() == Some(value)))
-}
-
-/// Archives a malformed file, which may be the only record, and returns its new path: beside the
-/// files of its run, if that ends too.
+/// Archives a file that is malformed or of another run, which may be the only record, and returns
+/// its new path: beside the files of its run, if that ends too.
 ///
 /// # Errors
 /// The file cannot be moved.
-pub fn put_aside(context: &Context, path: &str, run: Option<&str>) -> Result<String> {
-    let work = WorkTree::open_root(&context.root)?;
+pub fn put_aside(tree: &WorkTree, path: &str, run: Option<&str>, now_ms: i64) -> Result<String> {
     // A directory or other non-file goes where no cleanup of runs looks.
-    let run = run.filter(|_| state_file::read(&work, &rel(path)).is_ok());
-    let to = archived(run, path, context.now_ms);
-    state_file::move_any(&work, &rel(path), &rel(&to))?;
+    let run = run.filter(|_| state_file::read(tree, &rel(path)).is_ok());
+    let to = archived(run, path, now_ms);
+    state_file::move_any(tree, &rel(path), &rel(&to))?;
     Ok(to)
 }
 
-/// Removes failed files of runs that ended more than `max_age_ms` ago, if the store still has them.
+/// Archives a copy of a file that stays for the user to repair, and returns the path of the copy.
+///
+/// # Errors
+/// The copy cannot be written.
+pub fn copy_aside(tree: &WorkTree, conflict: &Conflict, now_ms: i64) -> Result<String> {
+    let to = archived(None, &conflict.path, now_ms);
+    state_file::replace(tree, &rel(&to), &conflict.raw)?;
+    Ok(to)
+}
+
+/// Removes failed files of runs that ended before a time, if the store still has them.
 ///
 /// # Errors
 /// The runs cannot be read, or a file cannot be removed.
 pub fn drop_failed(
-    context: &Context,
+    tree: &WorkTree,
     store: &Store,
-    max_age_ms: i64,
+    before_ms: i64,
     dry_run: bool,
 ) -> Result<Vec<String>> {
-    let Some(work) = open_root(context)? else {
-        return Ok(Vec::new());
-    };
-    let mut paths = below(&work, registry::FAILED);
+    let mut paths = below(tree, registry::FAILED);
     if paths.is_empty() {
         return Ok(paths);
     }
     let mut old = Runs::all(store)?.runs;
     old.retain(|run| {
         let ended_ms = run.workflow.finished_ms.unwrap_or(run.workflow.updated_ms);
-        let has_ended = !run.is_live() || !run.workflow.status.is_open();
-        has_ended && context.now_ms.saturating_sub(ended_ms) > max_age_ms
+        !run.is_open() && ended_ms < before_ms
     });
     let old: Vec<String> = old.iter().flat_map(|run| failed(&run.workflow)).collect();
     paths.retain(|path| old.contains(path));
     for path in paths.iter().filter(|_| !dry_run) {
-        state_file::remove(&work, &rel(path))?;
+        state_file::remove(tree, &rel(path))?;
     }
     Ok(paths)
 }
@@ -275,78 +250,59 @@ fn failed(workflow: &Workflow) -> impl Iterator<Item = String> {
 ///
 /// # Errors
 /// The file cannot be removed.
-pub fn remove_failed(context: &Context, workflow: &Workflow) -> Result<()> {
-    let Some(work) = open_root(context)? else {
-        return Ok(());
-    };
-    failed(workflow).try_for_each(|path| state_file::remove(&work, &rel(&path)).map(drop))
+pub fn remove_failed(tree: &WorkTree, workflow: &Workflow) -> Result<()> {
+    failed(workflow).try_for_each(|path| state_file::remove(tree, &rel(&path)).map(drop))
 }
 
 /// Removes the archive folders of a run and returns their paths.
 ///
 /// # Errors
 /// An entry of a folder cannot be removed.
-pub fn remove_archives(context: &Context, id: &str) -> Result<Vec<String>> {
-    let Some(work) = open_root(context)? else {
-        return Ok(Vec::new());
-    };
-    let of = |archive| archives(&work, archive, &[id.to_owned()]);
+pub fn remove_archives(tree: &WorkTree, id: &str) -> Result<Vec<String>> {
+    let of = |archive| archives(tree, archive, &[id.to_owned()]);
     let removed = [of(pipeline::ARCHIVE), of(phases::ARCHIVE)].concat();
-    remove_folders(&work, &removed)?;
+    remove_folders(tree, &removed)?;
     Ok(removed)
 }
 
 /// Returns the folders `<id>_<YYYYMMDD_HHMMSS>` of these runs, the oldest first.
-fn archives(work: &WorkTree, archive: &str, ids: &[String]) -> Vec<String> {
-    let mut names = state_file::folders(work, &rel(archive)).unwrap_or_default();
+fn archives(tree: &WorkTree, archive: &str, ids: &[String]) -> Vec<String> {
+    let mut names = state_file::folders(tree, &rel(archive)).unwrap_or_default();
+    let split = |name: &str| name.len().checked_sub(TIME_LENGTH);
     names.retain(|name| {
-        let is_of = |id: &String| {
-            let rest = name.strip_prefix(id.as_str());
-            rest.is_some_and(|rest| rest.len() == TIME_LENGTH && rest.starts_with('_'))
-        };
-        ids.iter().any(is_of)
+        let parts = split(name).and_then(|at| name.split_at_checked(at));
+        parts.is_some_and(|(id, time)| time.starts_with('_') && ids.iter().any(|of| of == id))
     });
-    names.sort_by_key(|name| name.get(name.len() - TIME_LENGTH..).map(str::to_owned));
+    names.sort_by_key(|name| split(name).and_then(|at| name.get(at..).map(str::to_owned)));
     let path = |name| format!("{archive}/{name}");
     names.into_iter().map(path).collect()
 }
 
 /// Removes the documents in archive folders, and each folder that is then empty.
-fn remove_folders(work: &WorkTree, folders: &[String]) -> Result<()> {
-    let places = ["memory/state", ".claude", registry::FOLDER];
-    let is_document = |name: &&String| {
-        let mut paths = places.iter().map(|place| format!("{place}/{name}"));
-        paths.any(|path| dispatch::profile_of_path(&path).is_some())
-    };
+fn remove_folders(tree: &WorkTree, folders: &[String]) -> Result<()> {
     for folder in folders {
-        let names = state_file::list(work, &rel(folder))?;
-        for name in names.iter().filter(is_document) {
-            state_file::remove(work, &rel(&format!("{folder}/{name}")))?;
+        let mut paths = below(tree, folder);
+        paths.retain(|path| path.rsplit('.').next() == Some("json"));
+        for path in paths {
+            state_file::remove(tree, &rel(&path))?;
         }
-        state_file::remove_empty_folder(work, &rel(folder))?;
+        state_file::remove_empty_folder(tree, &rel(folder))?;
     }
     Ok(())
 }
 
-/// Removes the oldest archive folders of the `phases` profile whose runs the store has archived.
+/// Removes all but the newest archive folders of the `phases` profile whose runs the store has
+/// archived.
 ///
 /// # Errors
 /// The refs cannot be read, or an entry of a folder cannot be removed.
-pub fn drop_old_archives(
-    context: &Context,
-    store: &Store,
-    keep: usize,
-    dry_run: bool,
-) -> Result<Vec<String>> {
-    let Some(work) = open_root(context)? else {
-        return Ok(Vec::new());
-    };
+pub fn drop_old_archives(tree: &WorkTree, store: &Store, dry_run: bool) -> Result<Vec<String>> {
     let known = store.archived_workflows()?.into_iter();
     let known: Vec<String> = known.map(|(id, _)| id).collect();
-    let mut folders = archives(&work, phases::ARCHIVE, &known);
-    folders.truncate(folders.len().saturating_sub(keep));
+    let mut folders = archives(tree, phases::ARCHIVE, &known);
+    folders.truncate(folders.len().saturating_sub(KEPT_ARCHIVES));
     if !dry_run {
-        remove_folders(&work, &folders)?;
+        remove_folders(tree, &folders)?;
     }
     Ok(folders)
 }

@@ -13,39 +13,32 @@ use crate::worktree::git::{find_index, git_head};
 use crate::worktree::rules::rule_set::{RuleSources, RuleVerdict, Rules};
 use crate::worktree::tree_handle::WorkTree;
 
-/// Returns a warning with the missing `.gitignore` line for each file that is neither ignored nor
+/// Returns a warning with the missing `.gitignore` line if the files are neither ignored nor
 /// committed already.
-pub fn lines_missing(context: &Context, workflow: &Workflow) -> Vec<Warning> {
+pub fn line_missing(context: &Context, workflow: &Workflow) -> Option<Warning> {
     let root = context.root.path();
-    if workflow.profile.is_none() || git_head::read(root).is_none() {
-        return Vec::new();
-    }
-    let (Ok(work), Ok(tracked)) = (WorkTree::open(root), find_index::load(root)) else {
-        return Vec::new();
-    };
+    git_head::read(root)?;
+    let (path, _) = files::of_run(workflow).last()?;
+    let (tree, tracked) = (WorkTree::open(root).ok()?, find_index::load(root).ok()?);
     let ignore_file_of = |dir: &RelPath| {
-        let read = state_file::read(&work, &dir.join(IGNORE_FILE));
-        read.ok().flatten()
+        state_file::read(&tree, &dir.join(IGNORE_FILE))
+            .ok()
+            .flatten()
     };
-    let rules = Rules::new(RuleSources::default());
-    let is_taken_up = |path: &&str| {
-        let verdict = rules.judge_at(&rel(path), false, &ignore_file_of);
-        !matches!(verdict, RuleVerdict::LeaveOut(_)) && !tracked.contains(path.as_bytes())
-    };
-    let paths = files::of_run(workflow).map(|(path, _)| path.as_str());
-    let pattern = |path: &str| match path.rsplit_once('/') {
+    let verdict = Rules::new(RuleSources::default()).judge_at(&rel(path), false, &ignore_file_of);
+    if matches!(verdict, RuleVerdict::LeaveOut(_)) || tracked.contains(path.as_bytes()) {
+        return None;
+    }
+    let pattern = match path.rsplit_once('/') {
         Some((folder, _)) if path != pipeline::FILE => format!("{folder}/"),
-        _ => path.to_owned(),
+        _ => path.clone(),
     };
-    let mut patterns: Vec<String> = paths.filter(is_taken_up).map(pattern).collect();
-    patterns.dedup();
     let ignore_file = root.join(".gitignore");
-    let warning = |pattern| RunWarning::NotIgnored {
-        pattern,
-        ignore_file: ignore_file.clone(),
-    };
-    patterns
-        .into_iter()
-        .map(|one| warning(one).into())
-        .collect()
+    Some(
+        RunWarning::NotIgnored {
+            pattern,
+            ignore_file,
+        }
+        .into(),
+    )
 }

@@ -3,9 +3,7 @@
 use serde_json::Value;
 
 use crate::base::json::parse;
-use crate::error::Result;
 use crate::model::state::rel_path::RelPath;
-use crate::ops::context::Context;
 use crate::workflow::profiles::pipeline_schema::{PIPELINE_SCHEMA, SCHEMA_FILE};
 use crate::workflow::profiles::{dispatch, phases, pipeline, registry};
 use crate::workflow::rules::profile::{self, Profile};
@@ -44,83 +42,59 @@ pub fn schema_text() -> String {
     format!("{}\n", PIPELINE_SCHEMA.trim_end())
 }
 
-/// Opens the root; `None` if it does not exist.
-///
-/// # Errors
-/// The root cannot be opened.
-pub fn open_root(context: &Context) -> Result<Option<WorkTree>> {
-    let is_there = context.root.exists();
-    is_there
-        .then(|| WorkTree::open_root(&context.root))
-        .transpose()
-}
-
 /// Returns the files of all profiles. Anything else under such a name, such as a link, is an
 /// unreadable file.
-pub fn in_place(work: &WorkTree) -> Vec<OnDisk> {
-    let single = [profile::PHASE_FILE, profile::EXECUTION_FILE, pipeline::FILE];
-    let paths = single.map(str::to_owned).into_iter();
-    let paths = paths.chain(below(work, registry::FOLDER));
-    paths.filter_map(|path| read(work, path)).collect()
-}
-
-fn read(work: &WorkTree, path: String) -> Option<OnDisk> {
-    let profile = dispatch::profile_of_path(&path)?;
-    let (bytes, read) = match state_file::read(work, &rel(&path)) {
-        Ok(bytes) => {
-            let bytes = bytes?;
-            let read = parse(&bytes).map_err(|why| why.to_string());
-            (bytes, read)
-        }
-        Err(error) => (Vec::new(), Err(error.to_string())),
+pub fn in_place(tree: &WorkTree) -> Vec<OnDisk> {
+    let mut paths = [profile::PHASE_FILE, profile::EXECUTION_FILE, pipeline::FILE]
+        .map(str::to_owned)
+        .to_vec();
+    paths.extend(below(tree, registry::FOLDER));
+    let on_disk = |path: String| {
+        let (bytes, read) = match state_file::read(tree, &rel(&path)) {
+            Ok(None) => return None,
+            Ok(Some(bytes)) => (bytes.clone(), parse(&bytes).map_err(|why| why.to_string())),
+            Err(error) => (Vec::new(), Err(error.to_string())),
+        };
+        Some(OnDisk {
+            profile: dispatch::profile_of_path(&path)?,
+            path,
+            bytes,
+            read,
+        })
     };
-    Some(OnDisk {
-        path,
-        profile,
-        bytes,
-        read,
-    })
+    paths.into_iter().filter_map(on_disk).collect()
 }
 
 /// Returns the paths of regular files in a folder.
-fn below(work: &WorkTree, folder: &str) -> Vec<String> {
-    let names = state_file::list(work, &rel(folder)).unwrap_or_default();
+fn below(tree: &WorkTree, folder: &str) -> Vec<String> {
+    let names = state_file::list(tree, &rel(folder)).unwrap_or_default();
     let path = |name| format!("{folder}/{name}");
     names.into_iter().map(path).collect()
 }
 
 /// Returns the paths of well-formed documents of any program, in place and put aside, of files that
 /// were put aside because they were not, and of the schema that we write.
-pub fn own_paths(work: &WorkTree) -> Vec<String> {
-    let mut paths = in_place(work);
-    paths.retain(|file| {
-        file.read
-            .as_ref()
-            .is_ok_and(|value| is_in_form(&file.path, value))
-    });
-    let mut paths: Vec<String> = paths.into_iter().map(|file| file.path).collect();
-    let mut aside = below(work, registry::FAILED);
+pub fn own_paths(tree: &WorkTree) -> Vec<String> {
+    let mut paths: Vec<String> = in_place(tree).into_iter().map(|file| file.path).collect();
+    paths.extend(below(tree, registry::FAILED));
     for archive in [phases::ARCHIVE, pipeline::ARCHIVE] {
-        for name in state_file::folders(work, &rel(archive)).unwrap_or_default() {
-            aside.extend(below(work, &format!("{archive}/{name}")));
+        for name in state_file::folders(tree, &rel(archive)).unwrap_or_default() {
+            paths.extend(below(tree, &format!("{archive}/{name}")));
         }
     }
-    let is_aside = |path: &String| {
+    paths.retain(|path| {
         path.contains(&format!("/{CORRUPT}_"))
-            || read_value(work, path).is_some_and(|value| is_in_form(path, &value))
-    };
-    paths.extend(aside.into_iter().filter(is_aside));
-    let schema = state_file::read(work, &rel(SCHEMA_FILE)).ok().flatten();
-    if schema.is_some_and(|bytes| bytes == schema_text().as_bytes()) {
-        paths.push(SCHEMA_FILE.to_owned());
-    }
+            || read_value(tree, path).is_some_and(|value| is_in_form(path, &value))
+    });
+    let schema = state_file::read(tree, &rel(SCHEMA_FILE)).ok().flatten();
+    let is_ours = schema.is_some_and(|bytes| bytes == schema_text().as_bytes());
+    paths.extend(is_ours.then(|| SCHEMA_FILE.to_owned()));
     paths
 }
 
 /// Reads a document; `None` if there is none that can be parsed.
-pub fn read_value(work: &WorkTree, path: &str) -> Option<Value> {
-    let bytes = state_file::read(work, &rel(path)).ok().flatten()?;
-    parse(&bytes).ok()
+pub fn read_value(tree: &WorkTree, path: &str) -> Option<Value> {
+    parse(&state_file::read(tree, &rel(path)).ok().flatten()?).ok()
 }
 
 /// Whether a document has the form expected at its path, valid or not.

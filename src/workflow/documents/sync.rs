@@ -11,8 +11,8 @@ use crate::store::repository::Store;
 use crate::store::runs::prepared::PreparedTransition;
 use crate::workflow::documents::conflict::Conflict;
 use crate::workflow::documents::files::{self, Leaving};
-use crate::workflow::documents::{OnDisk, in_place, open_root, read_value, rel};
-use crate::workflow::engine::runs::{Run, Runs, free_id};
+use crate::workflow::documents::{OnDisk, in_place, read_value, rel};
+use crate::workflow::engine::runs::{Run, Runs};
 use crate::workflow::engine::work::{StepOptions, Work};
 use crate::workflow::profiles::{dispatch, registry};
 use crate::workflow::rules::change::Change;
@@ -32,10 +32,10 @@ enum Verdict<'r> {
     Nothing,
     /// A task list of another run, which is not read.
     OfOtherRun,
-    Malformed(Conflict),
+    Malformed(Finding),
     Edited(&'r Run, &'r Value),
-    /// A run that is not recorded yet, with the run that owned the file until now.
-    New(&'r Value, Option<&'r Run>),
+    /// A run that is not recorded yet.
+    New(&'r Value),
 }
 
 /// A store with all edits by hand imported, as far as possible.
@@ -56,16 +56,18 @@ fn find_store(context: &Context) -> Result<Option<Store>> {
     if let Some(store) = context.find_store()? {
         return Ok(Some(store));
     }
-    let has_files = open_root(context)?.is_some_and(|work| !in_place(&work).is_empty());
+    let has_files =
+        context.root.exists() && !in_place(&WorkTree::open_root(&context.root)?).is_empty();
     has_files.then(|| open_usable(context, false)).transpose()
 }
 
 /// Returns the error where there is no store.
 pub fn no_workflow(context: &Context) -> Error {
-    if !context.root.exists() {
-        return context.no_store();
+    if context.root.exists() {
+        words::no_workflow()
+    } else {
+        context.no_store()
     }
-    words::no_workflow()
 }
 
 /// For read-only commands: locks the store only if there is something to record. `None` without a
@@ -77,7 +79,12 @@ pub fn open_imported(context: &Context) -> Result<Option<Imported>> {
     let Some(store) = find_store(context)? else {
         return Ok(None);
     };
-    let conflicts = match pass(context, &store, None)? {
+    let looked = if context.root.exists() {
+        pass(context, &WorkTree::open_root(&context.root)?, &store, None)?
+    } else {
+        Some(Vec::new())
+    };
+    let conflicts = match looked {
         Some(conflicts) => conflicts,
         None => sync(&mut Work::begin(context, &store, &StepOptions::default())?)?,
     };
@@ -94,28 +101,28 @@ pub fn sync(work: &mut Work<'_>) -> Result<Vec<Conflict>> {
         finish_prepared(work, &prepared)?;
         work.session.locked.forget_prepared()?;
     }
-    Ok(pass(work.context, work.store(), Some(work))?.unwrap_or_default())
+    let tree = WorkTree::open_root(&work.context.root)?;
+    Ok(pass(work.context, &tree, work.store(), Some(work))?.unwrap_or_default())
 }
 
 /// Finishes a transition if a killed process has written one of its files, and no other has been
 /// edited since.
 fn finish_prepared(work: &mut Work<'_>, prepared: &PreparedTransition) -> Result<()> {
-    let (context, store) = (work.context, work.store());
-    let mut tips = store.workflows()?.into_iter();
-    let tip = tips.find(|(id, _)| *id == prepared.id).map(|(_, tip)| tip);
+    let store = work.store();
     let read = |tip| Workflow::from_json(&store.workflow_state(tip).ok()?).ok();
-    let before = prepared.parent.and_then(read);
-    let known = before.map(|before| before.documents).unwrap_or_default();
-    let (Some(next), Some(tree)) = (read(prepared.commit), open_root(context)?) else {
+    let known = prepared.parent.and_then(read).unwrap_or_default().documents;
+    let Some(next) = read(prepared.commit) else {
         return Ok(());
     };
     let is_written = |(path, value): (&String, &Value)| {
-        known.get(path) != Some(value) && read_value(&tree, path).as_ref() == Some(value)
+        known.get(path) != Some(value) && read_value(&work.tree, path).as_ref() == Some(value)
     };
-    if tip != prepared.parent || !files::of_run(&next).any(is_written) {
-        return Ok(());
-    }
-    if files::write(context, &next, &[&known]).is_ok() {
+    let mut tips = store.workflows()?.into_iter();
+    let tip = tips.find(|(id, _)| *id == prepared.id).map(|(_, tip)| tip);
+    if tip == prepared.parent
+        && files::of_run(&next).any(is_written)
+        && files::write(&work.tree, work.context.now_ms, &next, &[&known]).is_ok()
+    {
         work.session.locked.publish_prepared(prepared)?;
     }
     Ok(())
@@ -124,59 +131,55 @@ fn finish_prepared(work: &mut Work<'_>, prepared: &PreparedTransition) -> Result
 /// Looks at all files and runs; `None` if there is something to record and no session to do it.
 fn pass(
     context: &Context,
+    tree: &WorkTree,
     store: &Store,
     mut work: Option<&mut Work<'_>>,
 ) -> Result<Option<Vec<Conflict>>> {
-    let Some(tree) = open_root(context)? else {
-        return Ok(Some(Vec::new()));
-    };
     let mut left = Vec::new();
     let mut runs = Runs::live(store)?;
-    for file in &in_place(&tree) {
-        let verdict = judge(&runs, file);
-        left.extend(match (verdict, work.as_deref_mut()) {
-            (Verdict::Nothing, _) => None,
-            (Verdict::Malformed(conflict), _) => Some(conflict),
+    for file in &in_place(tree) {
+        let owner = owner_of(&runs, file);
+        let malformed = |finding| Conflict {
+            path: file.path.clone(),
+            run: owner.map(|run| run.workflow.id.clone()),
+            findings: vec![finding],
+            raw: file.bytes.clone(),
+        };
+        let verdict = judge(file, owner);
+        let taken = match (&verdict, work.as_deref_mut()) {
+            (Verdict::Nothing, _) => continue,
             (Verdict::OfOtherRun, _) => {
                 let path = file.path.clone();
                 warn(context, RunWarning::OfOtherRun { path });
-                None
+                continue;
             }
+            (Verdict::Malformed(finding), _) => Err(finding.clone()),
             (_, None) => return Ok(None),
-            (Verdict::Edited(run, value), Some(work)) => {
-                let conflict = adopt(work, file, run, value)?;
-                runs = Runs::live(store)?;
-                conflict
-            }
-            (Verdict::New(value, owner), Some(work)) => {
-                let conflict = begin(work, (&tree, file), value, owner)?;
-                runs = Runs::live(store)?;
-                conflict
-            }
-        });
+            (Verdict::Edited(run, value), Some(work)) => adopt(work, file, run, value)?,
+            (Verdict::New(value), Some(work)) => begin(work, file, value, owner)?,
+        };
+        match taken {
+            Err(finding) => left.push(malformed(finding)),
+            Ok(()) => runs = Runs::live(store)?,
+        }
     }
     for run in &runs.runs {
         let workflow = &run.workflow;
-        let gone = removed(&tree, workflow);
+        let gone = removed(tree, workflow);
         // A process was killed before it had archived the run or moved its files.
         let is_abandoned = workflow.status == RunStatus::Abandoned;
         let is_unfinished =
-            || is_abandoned || !files::leftovers(&tree, workflow, context.now_ms).is_empty();
-        if gone.is_none() && (workflow.status.is_open() || !is_unfinished()) {
+            is_abandoned || (!run.is_open() && files::has_leftovers(tree, workflow));
+        if gone.is_none() && !is_unfinished {
             continue;
         }
         let Some(work) = work.as_deref_mut() else {
             return Ok(None);
         };
-        if let Some(why) = gone {
-            files::put_all_aside(context, workflow, Leaving::Archived)?;
-            archive(work, run, why)?;
-            work.trim_archives();
-        } else {
-            files::finish(context, workflow)?;
-            if is_abandoned {
-                work.session.locked.archive_workflow(&workflow.id)?;
-            }
+        let leaving = gone.as_ref().map_or(Leaving::Ended, |_| Leaving::Archived);
+        files::put_away(tree, workflow, leaving, context.now_ms)?;
+        if gone.is_some() || is_abandoned {
+            work.archive(run, gone)?;
         }
     }
     Ok(Some(left))
@@ -186,114 +189,90 @@ fn warn(context: &Context, warning: RunWarning) {
     context.pending_warnings.add(warning.into());
 }
 
-fn judge<'r>(runs: &'r Runs, file: &'r OnDisk) -> Verdict<'r> {
+/// Returns the run that owns a file. A new task list belongs to the open run whose phase file lies
+/// beside it.
+fn owner_of<'r>(runs: &'r Runs, file: &OnDisk) -> Option<&'r Run> {
     let is_list = file.path == EXECUTION_FILE;
-    // A new task list belongs to the open run whose phase file lies beside it.
-    let owner = runs.runs.iter().find(|run| {
-        let workflow = &run.workflow;
-        workflow.profile == Some(file.profile)
-            && (workflow.documents.contains_key(&file.path)
-                || (is_list && workflow.status.is_open()))
-    });
-    let value = match &file.read {
-        Ok(value) => value,
-        Err(why) => {
-            let findings = vec![Finding::new("no_json", "", why.clone())];
-            return Verdict::Malformed(malformed(file, owner, findings));
-        }
-    };
-    match owner {
-        // A task list alone does not make a run.
-        None if is_list => Verdict::Nothing,
-        None => Verdict::New(value, None),
-        Some(run) if run.workflow.documents.get(&file.path) == Some(value) => Verdict::Nothing,
-        Some(run) if files::names_other_run(&run.workflow, &file.path, value) => {
-            Verdict::OfOtherRun
-        }
-        Some(run) if is_of_another(run, file, value) => Verdict::New(value, Some(run)),
-        Some(run) => Verdict::Edited(run, value),
-    }
+    runs.runs.iter().find(|run| {
+        run.workflow.profile == Some(file.profile)
+            && (run.workflow.documents.contains_key(&file.path) || (is_list && run.is_open()))
+    })
 }
 
-/// Whether the file now describes another run than its owner.
-fn is_of_another(run: &Run, file: &OnDisk, value: &Value) -> bool {
+fn judge<'r>(file: &'r OnDisk, owner: Option<&'r Run>) -> Verdict<'r> {
+    let value = match &file.read {
+        Ok(value) => value,
+        Err(why) => return Verdict::Malformed(Finding::new("no_json", "", why.clone())),
+    };
+    let run = match owner {
+        Some(run) => run,
+        // A task list alone does not make a run.
+        None if file.path == EXECUTION_FILE => return Verdict::Nothing,
+        None => return Verdict::New(value),
+    };
+    let known = run.workflow.documents.get(&file.path);
     let key = match file.profile {
         Profile::Phases => "workflow_id",
         Profile::Registry => "checkpoint_id",
         // Without a time it is damaged, not the file of another run.
         Profile::Pipeline => "created_at",
     };
-    let known = run.workflow.documents.get(&file.path);
-    let known = known.and_then(|known| known.get(key));
-    let named = value.get(key);
-    named.is_some() && known.is_some() && named != known
-}
-
-fn malformed(file: &OnDisk, run: Option<&Run>, findings: Vec<Finding>) -> Conflict {
-    Conflict {
-        path: file.path.clone(),
-        run: run.map(|run| run.workflow.id.clone()),
-        findings,
-        raw: file.bytes.clone(),
+    let (named, of) = (value.get(key), known.and_then(|known| known.get(key)));
+    if known == Some(value) {
+        Verdict::Nothing
+    } else if files::names_other_run(&run.workflow, &file.path, value) {
+        Verdict::OfOtherRun
+    } else if named.is_some() && of.is_some() && named != of {
+        Verdict::New(value)
+    } else {
+        Verdict::Edited(run, value)
     }
 }
 
 /// Tells how the file of an open run has gone, if it has.
-fn removed(work: &WorkTree, workflow: &Workflow) -> Option<String> {
+fn removed(tree: &WorkTree, workflow: &Workflow) -> Option<String> {
     // A link or a directory in place of the file is there, too.
-    let is_there = |path: &str| !matches!(work.stat(&rel(path)), Ok(None));
+    let is_there = |path: &str| !matches!(tree.stat(&rel(path)), Ok(None));
     let mut paths = files::of_run(workflow).map(|(path, _)| path);
     let gone = paths.find(|path| *path != EXECUTION_FILE && !is_there(path));
-    let gone = gone.filter(|_| workflow.status.is_open())?.clone();
-    let failed = registry::failed_path(&gone);
-    Some(if failed.is_some_and(|failed| is_there(&failed)) {
-        format!("{gone} was archived by hand")
-    } else {
-        format!("{gone} was removed by hand")
-    })
+    let gone = gone.filter(|_| workflow.status.is_open())?;
+    let is_failed = registry::failed_path(gone).is_some_and(|failed| is_there(&failed));
+    let how = if is_failed { "archived" } else { "removed" };
+    Some(format!("{gone} was {how} by hand"))
 }
 
-fn adopt(work: &mut Work<'_>, file: &OnDisk, run: &Run, value: &Value) -> Result<Option<Conflict>> {
-    let root = work.context.root.path().display().to_string();
+type Taken = std::result::Result<(), Finding>;
+
+fn adopt(work: &mut Work<'_>, file: &OnDisk, run: &Run, value: &Value) -> Result<Taken> {
     let mut next = run.workflow.clone();
-    if let Err(finding) = dispatch::take(&mut next, &file.path, value, &root) {
-        return Ok(Some(malformed(file, Some(run), vec![finding])));
+    let taken = dispatch::take(&mut next, &file.path, value, &work.root());
+    if taken.is_ok() {
+        work.record(Some(run), next, event("external edit", file))?;
     }
-    end_if_settled(&mut next, work.context.now_ms);
-    work.record(Some(run), next, event("external edit", file))?;
-    Ok(None)
+    Ok(taken)
 }
 
 fn event(verb: &str, file: &OnDisk) -> Change {
-    Change {
-        note: Some(file.path.clone()),
-        ..Change::new(verb, BY_HAND)
-    }
+    Change::new(verb, BY_HAND).noting(file.path.clone())
 }
 
 /// Begins the run that a file describes, or reopens it if it is one that was archived with this
 /// very file.
-fn begin(
-    work: &mut Work<'_>,
-    (tree, file): (&WorkTree, &OnDisk),
-    value: &Value,
-    owner: Option<&Run>,
-) -> Result<Option<Conflict>> {
-    let context = work.context;
-    let root = context.root.path().display().to_string();
-    let mut next = match dispatch::begin(&file.path, value, &root) {
+fn begin(work: &mut Work<'_>, file: &OnDisk, value: &Value, owner: Option<&Run>) -> Result<Taken> {
+    let now_ms = work.context.now_ms;
+    let mut next = match dispatch::begin(&file.path, value, &work.root()) {
         Ok(next) => next,
-        Err(finding) => return Ok(Some(malformed(file, owner, vec![finding]))),
+        Err(finding) => return Ok(Err(finding)),
     };
     if let Some(run) = owner {
         // A task list that came with the file stays; the one of the run goes with it.
-        let is_left = |(path, value): &(&String, &Value)| {
-            **path != file.path && read_value(tree, path).as_ref() == Some(*value)
-        };
-        for (path, _) in files::of_run(&run.workflow).filter(is_left) {
-            files::put_aside(context, path, Some(&run.workflow.id))?;
+        for (path, known) in files::of_run(&run.workflow) {
+            if *path != file.path && read_value(&work.tree, path).as_ref() == Some(known) {
+                files::put_aside(&work.tree, path, Some(&run.workflow.id), now_ms)?;
+            }
         }
-        archive(work, run, format!("{} was replaced by hand", file.path))?;
+        let why = format!("{} was replaced by hand", file.path);
+        work.archive(run, Some(why))?;
     }
     let all = Runs::all(work.store())?;
     let is_it = |run: &&Run| {
@@ -304,27 +283,11 @@ fn begin(
     };
     if let Some(run) = all.runs.iter().find(is_it) {
         let id = (work.session.locked).unarchive_workflow(run.id(), &run.workflow.id)?;
-        warn(context, RunWarning::Reopened { id });
-        files::write_missing(tree, &run.workflow)?;
-        return Ok(None);
+        warn(work.context, RunWarning::Reopened { id });
+        files::write_missing(&work.tree, &run.workflow)?;
+        return Ok(Ok(()));
     }
-    next.id = free_id(work.store(), &next.id)?;
-    end_if_settled(&mut next, context.now_ms);
+    next.id = all.free_id(&next.id);
     work.record(None, next, event("import", file))?;
-    Ok(None)
-}
-
-fn archive(work: &mut Work<'_>, run: &Run, why: String) -> Result<()> {
-    if let Some(id) = work.session.locked.archive_workflow(&run.workflow.id)? {
-        warn(work.context, RunWarning::PutAside { id, why });
-    }
-    Ok(())
-}
-
-/// Marks an open run as complete if all its phases are settled.
-pub fn end_if_settled(workflow: &mut Workflow, now_ms: i64) {
-    if workflow.status.is_open() && workflow.is_all_settled() {
-        workflow.status = RunStatus::Complete;
-        workflow.finished_ms = Some(now_ms);
-    }
+    Ok(Ok(()))
 }

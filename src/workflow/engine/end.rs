@@ -5,10 +5,12 @@ use crate::error::{Error, Result};
 use crate::ops::context::Context;
 use crate::ops::warning::Warning;
 use crate::ops::warning::run_warning::RunWarning;
-use crate::workflow::documents::files::Leaving::{Archived, Deleted, Expired};
-use crate::workflow::documents::files::{self, USUAL_ARCHIVES, drop_old_archives};
+use crate::workflow::documents::files::{
+    self,
+    Leaving::{Archived, Deleted, Expired},
+};
 use crate::workflow::documents::sync::require_store;
-use crate::workflow::engine::runs::{Run, Runs};
+use crate::workflow::engine::runs::Runs;
 use crate::workflow::engine::transact::{choose, with_store};
 use crate::workflow::engine::work::{StepOptions, Work};
 use crate::workflow::rules::profile::Profile;
@@ -76,45 +78,37 @@ pub fn end(
         } else {
             Runs::pick_live(&store, named)?
         };
-        let is_deleted = mode.delete || mode.purge;
-        if run.is_live() {
-            let leaving = if is_deleted { Deleted } else { Archived };
-            files::put_all_aside(context, &run.workflow, leaving)?;
+        if mode.delete || mode.purge {
+            if run.is_live() {
+                files::put_away(&work.tree, &run.workflow, Deleted, context.now_ms)?;
+            }
+            files::remove_failed(&work.tree, &run.workflow)?;
         }
-        if is_deleted {
-            files::remove_failed(context, &run.workflow)?;
-        }
+        let id = run.id();
         if mode.purge {
-            outcome.removed_folders = files::remove_archives(context, &run.workflow.id)?;
-            work.session
-                .locked
-                .delete_workflow(run.id(), !run.is_live())?;
-            outcome.purged.push(run.id().to_owned());
+            outcome.removed_folders = files::remove_archives(&work.tree, &run.workflow.id)?;
+            work.session.locked.delete_workflow(id, !run.is_live())?;
+            outcome.purged.push(id.to_owned());
         } else {
             outcome
                 .archived
-                .extend(work.session.locked.archive_workflow(run.id())?);
+                .extend(work.put_away(&run, Archived, None)?);
+            outcome.removed_folders = std::mem::take(&mut work.removed_folders);
         }
-        work.session.warnings.extend(unfinished(&run));
-        if !is_deleted {
-            outcome.removed_folders = drop_old_archives(context, &store, USUAL_ARCHIVES, false)?;
+        let (under_way, pending) = (
+            run.workflow.running().count(),
+            run.workflow.remaining().count(),
+        );
+        if run.is_open() && under_way + pending > 0 {
+            let id = id.to_owned();
+            work.warn(RunWarning::Unfinished {
+                id,
+                under_way,
+                pending,
+            });
         }
         Ok(outcome)
     })
-}
-
-/// Names the phases of a live run that have not ended.
-fn unfinished(run: &Run) -> Option<Warning> {
-    let (id, phases) = (run.id().to_owned(), &run.workflow);
-    let under_way = phases.running().count();
-    let pending = phases.remaining().count();
-    let is_open = run.is_live() && phases.status.is_open() && under_way + pending > 0;
-    let unfinished = RunWarning::Unfinished {
-        id,
-        under_way,
-        pending,
-    };
-    is_open.then_some(unfinished.into())
 }
 
 /// Archive old runs, and clean up those that failed long ago
@@ -147,23 +141,21 @@ pub fn cleanup(context: &Context, options: CleanupOptions) -> Result<(EndOutcome
     };
     with_store(context, &store, &StepOptions::default(), |work, _| {
         for run in Runs::live(&store)?.runs {
-            let id = &run.workflow.id;
             if !is_old(&run.workflow, options.max_age_ms, context.now_ms) {
                 continue;
             }
-            if options.dry_run {
-                outcome.archived.push(id.clone());
+            let archived = if options.dry_run {
+                Some(run.workflow.id)
             } else {
-                files::put_all_aside(context, &run.workflow, Expired)?;
-                outcome
-                    .archived
-                    .extend(work.session.locked.archive_workflow(id)?);
-            }
+                work.put_away(&run, Expired, None)?
+            };
+            outcome.archived.extend(archived);
         }
-        outcome.removed_files =
-            files::drop_failed(context, &store, FAILED_MAX_AGE_MS, options.dry_run)?;
-        outcome.removed_folders =
-            drop_old_archives(context, &store, USUAL_ARCHIVES, options.dry_run)?;
+        let before_ms = context.now_ms.saturating_sub(FAILED_MAX_AGE_MS);
+        outcome.removed_files = files::drop_failed(&work.tree, &store, before_ms, options.dry_run)?;
+        outcome.removed_folders = std::mem::take(&mut work.removed_folders);
+        let more = files::drop_old_archives(&work.tree, &store, options.dry_run)?;
+        outcome.removed_folders.extend(more);
         Ok(outcome)
     })
 }
@@ -175,23 +167,20 @@ pub fn expire(work: &mut Work<'_>) {
 }
 
 fn expire_registry(work: &mut Work<'_>) -> Result<()> {
-    let context = work.context;
+    let now_ms = work.context.now_ms;
     for run in Runs::live(work.store())?.runs {
         let workflow = &run.workflow;
-        let is_of_registry =
-            workflow.profile == Some(Profile::Registry) && workflow.status != RunStatus::Complete;
-        if is_of_registry && is_old(workflow, USUAL_MAX_AGE_MS, context.now_ms) {
-            files::put_all_aside(context, workflow, Expired)?;
-            work.session.locked.archive_workflow(&workflow.id)?;
-            let days = context.now_ms.saturating_sub(workflow.updated_ms) / DAY_MS;
-            work.warn(RunWarning::PutAside {
-                id: workflow.id.clone(),
-                why: format!("nothing happened in it for {days} days"),
-            });
+        if workflow.profile == Some(Profile::Registry)
+            && workflow.status != RunStatus::Complete
+            && is_old(workflow, USUAL_MAX_AGE_MS, now_ms)
+        {
+            let days = now_ms.saturating_sub(workflow.updated_ms) / DAY_MS;
+            let why = format!("nothing happened in it for {days} days");
+            work.put_away(&run, Expired, Some(why))?;
         }
     }
-    let removed = files::drop_failed(context, work.store(), FAILED_MAX_AGE_MS, false)?;
-    for path in removed {
+    let before_ms = now_ms.saturating_sub(FAILED_MAX_AGE_MS);
+    for path in files::drop_failed(&work.tree, work.store(), before_ms, false)? {
         work.warn(RunWarning::FailedFileRemoved { path });
     }
     Ok(())

@@ -6,33 +6,27 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use crate::base::cut_list::and_more;
 use crate::base::json::parse;
 use crate::base::time::rfc3339_seconds;
-use crate::error::sentence::Sentence;
 use crate::error::{Error, Result};
 use crate::model::run_id;
 use crate::ops::context::Context;
 use crate::ops::open_store::open_usable;
 use crate::ops::warning::Warning;
-use crate::store::repository::Store;
 use crate::workflow::documents::conflict::{self, Conflict};
-use crate::workflow::documents::sync::{Imported, end_if_settled};
+use crate::workflow::documents::sync::Imported;
 use crate::workflow::engine::end;
-use crate::workflow::engine::init::{self, InitOptions};
 use crate::workflow::engine::report::{self, Status};
-use crate::workflow::engine::runs::{Run, Runs, free_id};
+use crate::workflow::engine::runs::{Run, Runs};
 use crate::workflow::engine::transact::with_store;
 use crate::workflow::engine::work::{StepOptions, StepOutcome};
 use crate::workflow::plan;
 use crate::workflow::profiles::{dispatch, pipeline, registry};
 use crate::workflow::rules::finding::Finding;
+use crate::workflow::rules::phase::Phase;
 use crate::workflow::rules::profile::{self, Profile};
 use crate::workflow::rules::workflow::Workflow;
 use crate::workflow::words::{self, no_such_workflow};
-
-/// Maximum number of runs in a message.
-const LISTED_RUNS: usize = 10;
 
 /// Make a run from a document of another program
 #[derive(Clone, Debug, clap::Args)]
@@ -54,7 +48,7 @@ pub struct ImportOptions {
     pub keep_files: bool,
 }
 
-/// Makes a run from a document, or updates the run that the document describes.
+/// Makes a run from a document, or updates the open run that the document describes.
 ///
 /// # Errors
 /// The format is unknown, or the document is invalid.
@@ -65,79 +59,62 @@ pub fn import(
 ) -> Result<(StepOutcome, Vec<Warning>)> {
     let value = parsed(bytes)?;
     let found = dispatch::profile_of_document(&value);
-    if value.get("phases").is_some_and(Value::is_array) && found.is_none() {
-        let of_plan = InitOptions {
-            kind: options.kind.clone(),
-            project: options.project.clone(),
-            ..InitOptions::default()
-        };
-        return init::init(context, &of_plan, Some(bytes));
-    }
-    let kind = options.kind.as_deref().filter(|_| found.is_none());
-    let document = |known| Some(document_of_state(context, options, kind?, &value, known));
-    let wrapped = document(None);
+    // A state names neither run nor type.
+    let state = value
+        .as_object()
+        .zip(options.kind.as_deref())
+        .filter(|_| found.is_none());
+    let document = |known: Option<&Workflow>| match state {
+        Some((state, kind)) => document_of_state(context, options, kind, state, known),
+        None => value.clone(),
+    };
     let profile = match &options.profile {
         Some(word) => Some(word.parse().map_err(|_| words::no_profile(word))?),
-        None => found.or(kind.map(|_| Profile::Registry)),
+        None => found.or(state.map(|_| Profile::Registry)),
     };
     let unknown = || unreadable("unknown_format", "unknown format; --type names the format");
     let profile = profile.ok_or_else(unknown)?;
-    let root = context.root.path().display().to_string();
-    let whole = wrapped.as_ref().unwrap_or(&value);
-    let mut next = begun(context, profile, whole)?;
+    let mut next = begun(context, profile, &document(None))?;
     let store = open_usable(context, false)?;
     with_store(context, &store, &StepOptions::default(), |work, _| {
         let event = work.event("import", Some(profile.into_str().to_owned()));
-        // A document of the registry that was not made here names its run itself.
-        let is_named = profile == Profile::Registry && wrapped.is_none();
-        let project = options.project.as_deref();
-        let project = project.or_else(|| next.state.get("project_name")?.as_str());
-        let is_meant = |run: &Run| {
-            !is_named && options.kind.is_some() && is_of(run, options.kind.as_ref(), project)
+        let name = options.project.as_deref();
+        let name = name
+            .or_else(|| next.state.get("project_name")?.as_str())
+            .map(run_id::snake);
+        let is_it = |run: &&Run| {
+            let of = &run.workflow;
+            let is_of_name = name
+                .as_ref()
+                .is_none_or(|name| run_id::snake(&of.project) == *name);
+            let is_meant = state.is_some_and(|(_, kind)| of.kind == kind) && is_of_name;
+            of.status.is_open() && (of.id == next.id || is_meant)
         };
-        let is_known = |run: &Run| run.workflow.id == next.id || is_meant(run);
-        let known = Runs::live(&store)?.runs.into_iter().find(is_known);
-        if let Some(run) = known.filter(|run| run.workflow.status.is_open()) {
+        let runs = Runs::live(&store)?.runs;
+        if let Some(run) = runs.iter().find(is_it) {
+            let known = document(Some(&run.workflow));
             let mut state = run.workflow.clone();
             let mut paths = state.documents.keys();
             let path = paths.find(|path| dispatch::profile_of_path(path) == Some(profile));
-            let path = path.cloned().unwrap_or(path_of(profile, whole));
-            let known = dispatch::export(&state, Profile::Registry, &root);
-            let newer = document(known.into_iter().next().map(|(_, value)| value));
-            let whole = newer.as_ref().unwrap_or(whole);
-            dispatch::take(&mut state, &path, whole, &root)
-                .map_err(|finding| malformed(&[finding]))?;
+            let path = path.cloned().unwrap_or(path_of(profile, &known));
+            dispatch::take(&mut state, &path, &known, &work.root())
+                .map_err(|finding| malformed(&finding))?;
             state.updated_ms = context.now_ms.max(state.updated_ms);
-            end_if_settled(&mut state, context.now_ms);
-            return work.record(Some(&run), state, event);
+            return work.record(Some(run), state, event);
         }
         end::expire(work);
-        if !options.keep_files {
-            next.profile = None;
-        }
-        next.id = free_id(&store, &next.id)?;
+        next.profile = next.profile.filter(|_| options.keep_files);
+        next.id = Runs::all(&store)?.free_id(&next.id);
         work.record(None, next, event)
     })
-}
-
-/// Whether a run has this type and this project, where they are given.
-fn is_of(run: &Run, kind: Option<&String>, project: Option<&str>) -> bool {
-    let Workflow {
-        kind: known,
-        project: of,
-        ..
-    } = &run.workflow;
-    kind.is_none_or(|kind| known == kind)
-        && project.is_none_or(|project| run_id::snake(of) == run_id::snake(project))
 }
 
 /// Makes a run of a document, which is not recorded.
 fn begun(context: &Context, profile: Profile, value: &Value) -> Result<Workflow> {
     let root = context.root.path().display().to_string();
-    let path = path_of(profile, value);
-    let begun = dispatch::begin(&path, value, &root);
-    let mut begun = begun.map_err(|finding| malformed(&[finding]))?;
-    end_if_settled(&mut begun, context.now_ms);
+    let begun = dispatch::begin(&path_of(profile, value), value, &root);
+    let mut begun = begun.map_err(|finding| malformed(&finding))?;
+    begun.end_if_settled(context.now_ms);
     Ok(begun)
 }
 
@@ -151,56 +128,57 @@ fn path_of(profile: Profile, value: &Value) -> String {
     }
 }
 
-/// Makes a document of the registry from a state that names neither run nor type, over the document
-/// of a known run or of a new one. What a partial document has beside its state is kept.
+/// Makes a document of the registry from a state, over that of a known run or of a new one. What a
+/// partial document has beside its state is kept.
 fn document_of_state(
     context: &Context,
     options: &ImportOptions,
     kind: &str,
-    given: &Value,
-    known: Option<Value>,
+    given: &Map<String, Value>,
+    known: Option<&Workflow>,
 ) -> Value {
-    let of_state = |state| Map::from_iter([("workflow_state".to_owned(), state)]);
-    let mut fields = match given.as_object() {
-        Some(partial) if partial.contains_key("workflow_state") => partial.clone(),
-        Some(_) => of_state(given.clone()),
-        None => of_state(json!({"value": given})),
-    };
-    let name_in = |value: &Value| Some(value.get("project_name")?.as_str()?.to_owned());
-    let named = options.project.clone();
-    let named = named.or_else(|| name_in(&fields["workflow_state"]).or_else(|| name_in(given)));
-    if let (Some(named), Some(state)) = (&named, fields["workflow_state"].as_object_mut()) {
+    let mut fields = given.clone();
+    if !given.contains_key("workflow_state") {
+        fields = Map::from_iter([("workflow_state".to_owned(), Value::from(given.clone()))]);
+    }
+    let root = context.root.path();
+    let state = &mut fields["workflow_state"];
+    let named = [state.get("project_name"), given.get("project_name")];
+    let named = named.into_iter().flatten().find_map(Value::as_str);
+    let named = options.project.clone().or(named.map(str::to_owned));
+    if let (Some(named), Some(state)) = (&named, state.as_object_mut()) {
         let name = || run_id::snake(named).into();
         state.entry("project_name").or_insert_with(name);
     }
-    let now = Value::from(rfc3339_seconds(context.now_ms));
-    let is_new = known.is_none();
     fields.retain(|key, _| {
         let is_fixed = matches!(key.as_str(), "checkpoint_id" | "workflow_type");
-        !is_fixed && (is_new || key != "created_at")
+        !is_fixed && (known.is_none() || key != "created_at")
     });
-    fields.insert("updated_at".to_owned(), now.clone());
-    let mut document = known.unwrap_or_else(|| {
-        let root = context.root.path().file_name().unwrap_or_default();
-        let project = named.unwrap_or_else(|| root.to_string_lossy().into_owned());
-        json!({
-            "checkpoint_id": run_id::make(kind, &project, context.now_ms),
-            "workflow_type": kind,
-            "workflow_description": "",
-            "created_at": now,
-            "updated_at": now,
-            "status": "in_progress",
-            "current_phase": 1,
-            "total_phases": 1,
-            "completed_phases": [],
-            "workflow_state": {},
-            "last_error": null,
-        })
-    });
+    fields.insert(
+        "updated_at".to_owned(),
+        rfc3339_seconds(context.now_ms).into(),
+    );
+    let new = || {
+        let root = root.file_name().unwrap_or_default().to_string_lossy();
+        let project = named.clone().unwrap_or_else(|| root.into_owned());
+        let id = run_id::make(kind, &project, context.now_ms);
+        let mut new = Workflow::new(id, kind.to_owned(), project, context.now_ms);
+        new.phases = vec![Phase::new("1", "Phase 1")];
+        new
+    };
+    let run = known.cloned().unwrap_or_else(new);
+    let mut document = own_document(&run, Profile::Registry, context);
     if let Some(document) = document.as_object_mut() {
         document.extend(fields);
     }
     document
+}
+
+/// Renders a run as the first document of a profile.
+fn own_document(run: &Workflow, profile: Profile, context: &Context) -> Value {
+    let documents = dispatch::export(run, profile, &context.root.path().display().to_string());
+    let first = documents.into_iter().next();
+    first.map(|(_, value)| value).unwrap_or_default()
 }
 
 /// Reads a document as if it were a run. Nothing is recorded.
@@ -220,17 +198,14 @@ fn parsed(bytes: &[u8]) -> Result<Value> {
 }
 
 fn unreadable(code: &'static str, what: impl Into<String>) -> Error {
-    malformed(&[Finding::new(code, "", what)])
+    malformed(&Finding::new(code, "", what))
 }
 
-fn malformed(findings: &[Finding]) -> Error {
-    let flaws = conflict::joined(findings);
-    let mut problem = words::malformed(
-        "document_malformed",
-        format!("State file is malformed: {flaws}"),
-    )
-    .advise("nothing was recorded; fix the document");
-    problem.run_details().detail = Some(json!({"findings": findings}));
+fn malformed(finding: &Finding) -> Error {
+    let what = format!("State file is malformed: {}", conflict::in_words(finding));
+    let problem = words::malformed("document_malformed", what);
+    let mut problem = problem.advise("nothing was recorded; fix the document");
+    problem.run_details().detail = Some(json!({"findings": [finding]}));
     problem
 }
 
@@ -243,12 +218,6 @@ pub struct ExportOptions {
     /// Format: phases, pipeline, registry, plan or state [default: its own]
     #[arg(long, value_name = "FORMAT")]
     pub format: Option<String>,
-    /// Newest run of this type
-    #[arg(long = "type", value_name = "TYPE")]
-    pub kind: Option<String>,
-    /// Newest run of this project
-    #[arg(long, value_name = "NAME")]
-    pub project: Option<String>,
 }
 
 /// A document of a run, as another program reads it.
@@ -267,52 +236,31 @@ pub struct Exported {
 /// There is no such run or format.
 pub fn export(context: &Context, options: &ExportOptions) -> Result<(Exported, Vec<Warning>)> {
     let Imported { store, conflicts } = report::open_imported(context)?;
-    let document = document_of(context, &store, options)?;
+    let named = options.run.as_deref();
+    let run = Runs::all(&store)?.pick(named)?.clone();
+    if !run.is_live() && named != Some(run.id()) {
+        return Err(named.map_or_else(words::no_workflow, no_such_workflow));
+    }
+    let workflow = &run.workflow;
+    let mut paths = workflow.documents.keys();
+    let own = workflow.profile;
+    let own = own.or_else(|| paths.find_map(|path| dispatch::profile_of_path(path)));
+    let format = options
+        .format
+        .as_deref()
+        .or(own.map(|profile| profile.into_str()));
+    let document = match format.unwrap_or("state") {
+        "state" => serde_json::to_value(workflow).unwrap_or_default(),
+        "plan" => plan::to_document(workflow),
+        word => {
+            let formats = "phases, pipeline, registry, plan or state";
+            let unknown = |_| Error::usage(format!("'{word}' is not a format: {formats}"));
+            own_document(workflow, word.parse().map_err(unknown)?, context)
+        }
+    };
     let exported = Exported {
         document,
         conflicts,
     };
     Ok((exported, context.pending_warnings.take()))
-}
-
-fn document_of(context: &Context, store: &Store, options: &ExportOptions) -> Result<Value> {
-    let mut runs = if options.run.is_some() {
-        Runs::all(store)?
-    } else {
-        Runs::live(store)?
-    };
-    let project = options.project.as_deref();
-    let here: Vec<String> = runs.runs.iter().map(|run| run.id().to_owned()).collect();
-    runs.runs
-        .retain(|run| is_of(run, options.kind.as_ref(), project));
-    if runs.runs.is_empty() && !here.is_empty() {
-        let wanted = [options.kind.as_deref(), project];
-        let wanted: Vec<&str> = wanted.into_iter().flatten().collect();
-        let problem = no_such_workflow(&wanted.join("_"));
-        let hint = Sentence::text(format!("known here: {}", and_more(&here, LISTED_RUNS)));
-        return Err(problem.next(hint));
-    }
-    let run = runs.pick(options.run.as_deref())?;
-    let workflow = &run.workflow;
-    let mut paths = workflow.documents.keys();
-    let own = workflow
-        .profile
-        .or_else(|| paths.find_map(|path| dispatch::profile_of_path(path)));
-    let format = options
-        .format
-        .as_deref()
-        .or(own.map(|profile| profile.into_str()));
-    match format.unwrap_or("state") {
-        "state" => Ok(serde_json::to_value(workflow).unwrap_or_default()),
-        "plan" => Ok(plan::to_document(workflow)),
-        word => {
-            let formats = "phases, pipeline, registry, plan or state";
-            let unknown = |_| Error::usage(format!("'{word}' is not a format: {formats}"));
-            let profile = word.parse().map_err(unknown)?;
-            let root = context.root.path().display().to_string();
-            let documents = dispatch::export(workflow, profile, &root);
-            let first = documents.into_iter().next();
-            Ok(first.map(|(_, value)| value).unwrap_or_default())
-        }
-    }
 }

@@ -11,11 +11,11 @@ use crate::model::run_id;
 use crate::ops::context::Context;
 use crate::ops::open_store::open_usable;
 use crate::ops::warning::Warning;
-use crate::workflow::documents::files::{self, Leaving};
-use crate::workflow::documents::sync::end_if_settled;
-use crate::workflow::documents::{conflict, git_ignored};
+use crate::workflow::documents::conflict::{self, Conflict};
+use crate::workflow::documents::files::Leaving;
+use crate::workflow::documents::git_ignored;
 use crate::workflow::engine::end;
-use crate::workflow::engine::runs::{Run, Runs, free_id};
+use crate::workflow::engine::runs::{Run, Runs};
 use crate::workflow::engine::transact::with_store;
 use crate::workflow::engine::work::{StepOptions, StepOutcome, Work};
 use crate::workflow::plan;
@@ -41,7 +41,7 @@ pub struct InitOptions {
     #[arg(long, value_name = "TEXT")]
     pub description: Option<String>,
     /// Profile whose files also hold the run: phases, pipeline or registry
-    #[arg(long)]
+    #[arg(long, value_name = "PROFILE")]
     pub profile: Option<String>,
     /// Built-in plan: dotagent
     #[arg(long, value_name = "NAME")]
@@ -74,40 +74,33 @@ pub fn init(
     let by_default = StepOptions::default();
     let (outcome, mut warnings) = with_store(context, &store, &by_default, |work, left| {
         end::expire(work);
-        let runs = Runs::live(&store)?;
+        let all = Runs::all(&store)?;
         // A new session may not know that the task has begun.
-        let mut open = runs.runs.iter().filter(|run| run.workflow.status.is_open());
-        let same = open.find(|run| options.id.is_none() && is_same(&run.workflow, &workflow));
-        if let Some(run) = same {
-            let mut error = in_way(run, "is open and has the same task");
-            error.next = error
-                .next
-                .take()
-                .map(|next| next.then("; --id starts another beside it"));
-            return Err(error);
+        let is_new = options.id.is_some();
+        let is_same = |run: &&Run| !is_new && run.is_open() && is_same(&run.workflow, &workflow);
+        if let Some(run) = all.runs.iter().find(is_same) {
+            let beside = Sentence::text("; --id starts another beside it");
+            return Err(in_way(run, "is open and has the same task", beside));
         }
-        let wanted = workflow.id.clone();
-        workflow.id = free_id(&store, &wanted)?;
-        if options.id.is_some() && workflow.id != wanted {
+        let wanted = std::mem::take(&mut workflow.id);
+        workflow.id = all.free_id(&wanted);
+        if is_new && workflow.id != wanted {
             let what = format!("workflow {wanted} already exists");
             return Err(refused("workflow_exists", what).advise("give another --id"));
         }
         // In the registry each run has a file of its own.
-        let is_in_way = |path: &str| {
-            dispatch::profile_of_path(path).is_some_and(|profile| {
-                profile != Profile::Registry && workflow.profile == Some(profile)
-            })
+        let of_file = workflow.profile.filter(|of| *of != Profile::Registry);
+        let is_in_way = |found: &&Conflict| {
+            of_file.is_some() && dispatch::profile_of_path(&found.path) == of_file
         };
-        if let Some(conflict) = left.iter().find(|found| is_in_way(&found.path)) {
+        if let Some(conflict) = left.iter().find(is_in_way) {
             return Err(conflict.problem(None));
         }
-        make_room(work, &runs, &workflow)?;
-        // A plan may mark all its phases as complete.
-        end_if_settled(&mut workflow, context.now_ms);
+        make_room(work, &workflow)?;
         let event = work.event("init", Some(workflow.kind.clone()));
         work.record(None, workflow, event)
     })?;
-    warnings.extend(git_ignored::lines_missing(context, &outcome.run.workflow));
+    warnings.extend(git_ignored::line_missing(context, &outcome.run.workflow));
     Ok((outcome, warnings))
 }
 
@@ -116,71 +109,63 @@ pub fn init(
 ///
 /// # Errors
 /// An open run is in the way, or a file cannot be moved.
-pub fn make_room(work: &mut Work<'_>, runs: &Runs, workflow: &Workflow) -> Result<()> {
-    for run in runs.in_the_way(workflow) {
-        if run.workflow.status.is_open() {
-            return Err(in_way(run, "is open and keeps its state in the same file"));
+pub fn make_room(work: &mut Work<'_>, workflow: &Workflow) -> Result<()> {
+    for run in Runs::live(work.store())?.in_the_way(workflow) {
+        if run.is_open() {
+            let why = "is open and keeps its state in the same file";
+            return Err(in_way(run, why, Sentence::default()));
         }
-        files::put_all_aside(work.context, &run.workflow, Leaving::Archived)?;
-        work.session.locked.archive_workflow(&run.workflow.id)?;
-        work.trim_archives();
+        work.put_away(run, Leaving::Archived, None)?;
     }
     Ok(())
 }
 
-/// Compares by description, or without one by phases and profile.
+/// Compares by description, or without one by phases.
 fn is_same(one: &Workflow, other: &Workflow) -> bool {
-    fn phases(workflow: &Workflow) -> Vec<&str> {
-        workflow
-            .phases
-            .iter()
-            .map(|phase| phase.id.as_str())
-            .collect()
-    }
-    let is_alike = one.kind == other.kind
-        && one.project == other.project
-        && one.description == other.description;
-    is_alike
-        && (!one.description.is_empty()
-            || (phases(one) == phases(other) && one.profile == other.profile))
+    let key = |of: &Workflow| [&of.kind, &of.project, &of.description].map(String::clone);
+    let phases =
+        |of: &Workflow| -> Vec<String> { of.phases.iter().map(|phase| phase.id.clone()).collect() };
+    key(one) == key(other) && (!one.description.is_empty() || phases(one) == phases(other))
 }
 
-fn in_way(run: &Run, why: &str) -> Error {
+fn in_way(run: &Run, why: &str, more: Sentence) -> Error {
     let id = run.workflow.named();
     let goes_on = "'checkpoint workflow resume {}' continues it, 'checkpoint workflow end {} --abandon' ends it";
     refused("workflow_open", format!("workflow {id} {why}"))
-        .next(Sentence::new(goes_on, &[&id, &id]))
+        .next(Sentence::new(goes_on, &[&id, &id]).then_sentence(more))
         .with_state(&run.workflow)
 }
 
 fn planned(context: &Context, options: &InitOptions, plan: Option<&[u8]>) -> Result<Workflow> {
     let root = context.root.path();
-    let named = root
-        .file_name()
-        .map(|name| name.to_string_lossy().into_owned())
+    let plan = plan.map(parse).transpose();
+    let invalid = |why| Error::usage(format!("the plan is not valid JSON: {why}"));
+    let mut plan: Option<Value> = plan.map_err(invalid)?;
+    if let Some(plan) = plan.as_mut().and_then(Value::as_object_mut) {
+        let [kind, project, goal] = [&options.kind, &options.project, &options.description];
+        let given = [("project", project), ("type", kind), ("description", goal)];
+        let given = given
+            .into_iter()
+            .filter_map(|(key, given)| Some((key, given.clone()?)));
+        plan.extend(given.map(|(key, given)| (key.to_owned(), given.into())));
+    }
+    let in_plan = |key| Some(plan.as_ref()?.get(key)?.as_str()?.to_owned());
+    let given = |key, given: &Option<String>| given.clone().or_else(|| in_plan(key));
+    let name = || Some(root.file_name()?.to_string_lossy().into_owned());
+    let project = given("project", &options.project)
+        .or_else(name)
         .unwrap_or_default();
-    let mut plan = plan
-        .map(parse)
-        .transpose()
-        .map_err(|why| Error::usage(format!("the plan is not valid JSON: {why}")))?;
-    let mut said = |key, given: &Option<String>| field_of_run(plan.as_mut(), key, given.as_ref());
-    let project = said("project", &options.project).unwrap_or(named);
-    let preset = || options.preset.clone();
-    let kind = said("type", &options.kind).or_else(preset);
+    let kind = given("type", &options.kind).or_else(|| options.preset.clone());
     let kind = kind.unwrap_or_else(|| USUAL_KIND.to_owned());
-    let description = said("description", &options.description);
-    let branch = said("branch", &None);
-    let id = options
-        .id
-        .clone()
-        .unwrap_or_else(|| run_id::make(&kind, &project, context.now_ms));
+    let id = options.id.clone();
+    let id = id.unwrap_or_else(|| run_id::make(&kind, &project, context.now_ms));
     if !run_id::is_legal(&id) {
         let legal = "use at most 120 letters, digits, '_', '-' and '.'";
         return Err(Error::usage(format!("'{id}' is not a valid id: {legal}")));
     }
     let mut workflow = Workflow::new(id, kind, project, context.now_ms);
-    workflow.description = description.unwrap_or_default();
-    workflow.context.branch = branch.or_else(|| git_head::read(root)?.branch);
+    workflow.description = given("description", &options.description).unwrap_or_default();
+    workflow.context.branch = in_plan("branch").or_else(|| git_head::read(root)?.branch);
     if let Some(word) = &options.profile {
         workflow.profile = Some(word.parse().map_err(|_| no_profile(word))?);
     }
@@ -188,36 +173,19 @@ fn planned(context: &Context, options: &InitOptions, plan: Option<&[u8]>) -> Res
     Ok(workflow)
 }
 
-/// Returns a field of the run: as given, which then stands in the plan too, else as the plan says.
-fn field_of_run(plan: Option<&mut Value>, key: &str, given: Option<&String>) -> Option<String> {
-    let plan = plan.and_then(Value::as_object_mut);
-    match (given, plan) {
-        (Some(given), Some(plan)) => {
-            plan.insert(key.to_owned(), given.as_str().into());
-            Some(given.clone())
-        }
-        (given, plan) => given
-            .cloned()
-            .or_else(|| Some(plan?.get(key)?.as_str()?.to_owned())),
-    }
-}
-
 /// Adds the phases of the preset, the plan document and the arguments, and checks them.
 fn plan_phases(workflow: &mut Workflow, options: &InitOptions, plan: Option<Value>) -> Result<()> {
     let plan_error = |findings: Vec<Finding>| {
-        Error::usage(format!(
-            "the plan is invalid: {}",
-            conflict::joined(&findings)
-        ))
+        let findings = conflict::joined(&findings);
+        Error::usage(format!("the plan is invalid: {findings}"))
     };
     if let Some(name) = &options.preset {
         workflow.phases = plan::preset(name)
             .ok_or_else(|| Error::usage(format!("'{name}' is not a preset: dotagent")))?;
     }
     if let Some(value) = plan {
-        workflow
-            .phases
-            .extend(plan::from_document(&value).map_err(plan_error)?);
+        let phases = plan::from_document(&value).map_err(plan_error)?;
+        workflow.phases.extend(phases);
         // Kept whole, so that an export preserves unknown fields.
         workflow.documents.insert(plan::PLAN.to_owned(), value);
     }
@@ -226,16 +194,14 @@ fn plan_phases(workflow: &mut Workflow, options: &InitOptions, plan: Option<Valu
             .map_err(|found| Error::usage(format!("--phase '{words}': {}", found.what)))?;
         workflow.phases.push(phase);
     }
-    let findings = plan::check(&workflow.phases);
-    if !findings.is_empty() {
-        return Err(plan_error(findings));
-    }
     if workflow.phases.is_empty() {
-        return Err(Error::usage(
-            "a workflow needs phases: give --plan, --preset or --phase",
-        ));
+        let what = "a workflow needs phases: give --plan, --preset or --phase";
+        return Err(Error::usage(what));
     }
-    Ok(())
+    match plan::check(&workflow.phases) {
+        findings if findings.is_empty() => Ok(()),
+        findings => Err(plan_error(findings)),
+    }
 }
 
 /// Begins the plan of a run again. The old run, which may be the only record of what was done, is
@@ -244,23 +210,17 @@ fn plan_phases(workflow: &mut Workflow, options: &InitOptions, plan: Option<Valu
 /// # Errors
 /// A transition cannot be recorded.
 pub fn start_fresh(work: &mut Work<'_>, run: &Run) -> Result<StepOutcome> {
-    let old = &run.workflow;
-    let wanted = run_id::make(&old.kind, &old.project, work.context.now_ms);
-    let next = fresh_copy(old, free_id(work.store(), &wanted)?, work.context.now_ms);
-    work.abandon(run, "started fresh")?;
-    let event = work.event("init", Some(old.id.clone()));
-    work.record(None, next, event)
-}
-
-/// Returns the plan of a run as it was at the beginning, under a new id and without its results.
-fn fresh_copy(old: &Workflow, id: String, now_ms: i64) -> Workflow {
-    let mut next = Workflow::new(id, old.kind.clone(), old.project.clone(), now_ms);
-    next.description.clone_from(&old.description);
-    next.profile = old.profile;
+    let (old, now_ms) = (&run.workflow, work.context.now_ms);
+    let id = Runs::all(work.store())?.free_id(&run_id::make(&old.kind, &old.project, now_ms));
+    let mut next = Workflow {
+        description: old.description.clone(),
+        profile: old.profile,
+        documents: old.documents.clone(),
+        phases: old.phases.clone(),
+        ..Workflow::new(id, old.kind.clone(), old.project.clone(), now_ms)
+    };
     next.context.branch.clone_from(&old.context.branch);
-    next.documents.clone_from(&old.documents);
     next.documents.retain(|path, _| path == plan::PLAN);
-    next.phases.clone_from(&old.phases);
     if next.phases.iter().any(|phase| !phase.is_unplanned) {
         next.phases.retain(|phase| !phase.is_unplanned);
     }
@@ -268,5 +228,7 @@ fn fresh_copy(old: &Workflow, id: String, now_ms: i64) -> Workflow {
         phase.reset();
         (phase.attempts, phase.before) = (0, None);
     }
-    next
+    work.abandon(run, "started fresh")?;
+    let event = work.event("init", Some(old.id.clone()));
+    work.record(None, next, event)
 }

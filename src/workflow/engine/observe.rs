@@ -30,35 +30,37 @@ pub fn observe(context: &Context, workflow: &Workflow) -> Result<Observations> {
     Ok(paths.into_iter().filter_map(find).collect())
 }
 
-fn find(work: &WorkTree, root: &Path, path: &str) -> Option<ObservedFile> {
-    let (folder, is_folder) = path
-        .strip_suffix('/')
-        .map_or((path, false), |folder| (folder, true));
-    let inside = Path::new(folder)
-        .strip_prefix(root)
-        .unwrap_or(Path::new(folder));
-    let parsed = RelPath::new(&names_of(inside)?.join(&b'/'))
-        .ok()
-        .filter(|path| !path.is_root())?;
-    Some(if is_folder {
-        of_folder(work, &parsed)
+fn find(tree: &WorkTree, root: &Path, path: &str) -> Option<ObservedFile> {
+    let folder = path.strip_suffix('/');
+    let inside = Path::new(folder.unwrap_or(path));
+    let inside = inside.strip_prefix(root).unwrap_or(inside);
+    let parsed = RelPath::new(&names_of(inside)?.join(&b'/')).ok()?;
+    if parsed.is_root() {
+        return None;
+    }
+    Some(if folder.is_some() {
+        of_folder(tree, &parsed)
     } else if parsed.name().contains(&b'*') {
-        of_pattern(work, &parsed)
+        of_pattern(tree, &parsed)
     } else {
-        match of_file(work, &parsed) {
-            ObservedFile::Missing => of_folders(work, &parsed),
+        match of_file(tree, &parsed) {
+            ObservedFile::Missing => of_folders(tree, &parsed),
             found => found,
         }
     })
 }
 
 /// Looks for a report in the folders beside, as agents keep some in one of their own.
-fn of_folders(work: &WorkTree, path: &RelPath) -> ObservedFile {
+fn of_folders(tree: &WorkTree, path: &RelPath) -> ObservedFile {
     let reports = path.parent().unwrap_or_default();
-    let folders = state_file::folders(work, &reports).unwrap_or_default();
-    let beside = folders.iter().filter(|_| reports.as_bytes() == REPORTS);
-    beside
-        .map(|name| of_file(work, &reports.join(name.as_bytes()).join(path.name())))
+    if reports.as_bytes() != REPORTS {
+        return ObservedFile::Missing;
+    }
+    let folders = state_file::folders(tree, &reports).unwrap_or_default();
+    let mut found = folders
+        .iter()
+        .map(|name| of_file(tree, &reports.join(name.as_bytes()).join(path.name())));
+    found
         .find(|found| *found != ObservedFile::Missing)
         .unwrap_or(ObservedFile::Missing)
 }
@@ -77,8 +79,8 @@ fn names_of(path: &Path) -> Option<Vec<&[u8]>> {
     Some(names)
 }
 
-fn of_file(work: &WorkTree, path: &RelPath) -> ObservedFile {
-    match state_file::read(work, path) {
+fn of_file(tree: &WorkTree, path: &RelPath) -> ObservedFile {
+    match state_file::read(tree, path) {
         Ok(None) => ObservedFile::Missing,
         Ok(Some(bytes)) => {
             ObservedFile::of_file(&path.to_string(), &bytes, digest::sum_of_bytes(&bytes))
@@ -87,8 +89,8 @@ fn of_file(work: &WorkTree, path: &RelPath) -> ObservedFile {
     }
 }
 
-fn of_folder(work: &WorkTree, path: &RelPath) -> ObservedFile {
-    match (state_file::list(work, path), work.stat(path)) {
+fn of_folder(tree: &WorkTree, path: &RelPath) -> ObservedFile {
+    match (state_file::list(tree, path), tree.stat(path)) {
         (Ok(names), _) if !names.is_empty() => ObservedFile::There {
             sum: None,
             status: None,
@@ -100,24 +102,16 @@ fn of_folder(work: &WorkTree, path: &RelPath) -> ObservedFile {
 }
 
 /// Returns the first usable file by name that matches, else the first match.
-fn of_pattern(work: &WorkTree, path: &RelPath) -> ObservedFile {
+fn of_pattern(tree: &WorkTree, path: &RelPath) -> ObservedFile {
     let folder = path.parent().unwrap_or_default();
-    let Ok(mut names) = state_file::list(work, &folder) else {
-        return ObservedFile::Missing;
+    let names = state_file::list(tree, &folder).unwrap_or_default();
+    let glob = Glob::compile(path.name());
+    let is_match = |name: &&String| {
+        glob.as_ref()
+            .is_some_and(|glob| glob.matches(name.as_bytes()))
     };
-    let Some(glob) = Glob::compile(path.name()) else {
-        return ObservedFile::Missing;
-    };
-    names.retain(|name| glob.matches(name.as_bytes()));
-    names.sort_unstable();
-    let found: Vec<ObservedFile> = names
-        .iter()
-        .map(|name| of_file(work, &folder.join(name.as_bytes())))
-        .collect();
-    found
-        .iter()
-        .find(|found| found.is_usable())
-        .or(found.first())
-        .cloned()
-        .unwrap_or(ObservedFile::Missing)
+    let found = names.iter().filter(is_match);
+    let found = found.map(|name| of_file(tree, &folder.join(name.as_bytes())));
+    let first = found.min_by_key(|found| !found.is_usable());
+    first.unwrap_or(ObservedFile::Missing)
 }

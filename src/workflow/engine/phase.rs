@@ -8,7 +8,6 @@ use serde_json::Value;
 use crate::base::json::parse;
 use crate::base::text::escape;
 use crate::error::{Code, Error, Result};
-use crate::model::checkpoint::retention::Evicted;
 use crate::model::state::object_id::ObjectId;
 use crate::ops::context::Context;
 use crate::ops::create::command::create_in;
@@ -19,11 +18,10 @@ use crate::ops::warning::run_warning::RunWarning;
 use crate::store::refs::commit_reader::read_checkpoint;
 use crate::store::repository::Store;
 use crate::store::trees::tree_memo::TreeMemo;
-use crate::workflow::documents::sync::sync;
 use crate::workflow::engine::observe::observe;
 use crate::workflow::engine::report;
 use crate::workflow::engine::runs::Run;
-use crate::workflow::engine::transact::{choose, step, with_run};
+use crate::workflow::engine::transact::{step, with_run};
 use crate::workflow::engine::work::{StepOptions, StepOutcome, Work};
 use crate::workflow::rules::change::{Change, Given};
 use crate::workflow::rules::mini_commit::{
@@ -112,18 +110,16 @@ fn pair(typed: &str) -> Result<(String, Value)> {
 impl From<Note> for Change {
     fn from(note: Note) -> Self {
         let keys: Vec<&str> = note.set.iter().map(|(key, _)| key.as_str()).collect();
-        let keys = keys.join(", ");
-        let change = match note.interrupted {
-            Some(reason) => Change::new("interrupt", "").noting(reason),
-            None => Change::new("note", "").noting(keys),
+        let (verb, text) = match note.interrupted {
+            Some(reason) => ("interrupt", reason),
+            None => ("note", keys.join(", ")),
         };
-        let given = Given {
+        Self::new(verb, "").noting(text).with(Given {
             decisions: note.decisions,
             files: note.files,
             set: note.set,
             ..Given::default()
-        };
-        change.with(given)
+        })
     }
 }
 
@@ -137,14 +133,6 @@ impl Start {
     }
 }
 
-/// What came of the checkpoint that a transition asks for.
-#[derive(Default)]
-struct RunCheckpoint {
-    /// `None` if none was made, as the warnings say.
-    id: Option<ObjectId>,
-    evicted: Vec<Evicted>,
-}
-
 /// Makes the checkpoint `pre-<phase>`, then begins the phase. No checkpoint is made beside a
 /// running phase, because it would hold half of that phase's work.
 ///
@@ -155,47 +143,33 @@ pub fn start(
     options: &StepOptions,
     begin: &Start,
 ) -> Result<(StepOutcome, Vec<Warning>)> {
-    with_run(context, options, |work, run| {
-        start_in(work, options, &run, begin)
-    })
+    with_run(context, options, |work, run| start_in(work, &run, begin))
 }
 
 /// As [`start`], under the lock that is held.
 ///
 /// # Errors
 /// As [`start`].
-pub fn start_in(
-    work: &mut Work<'_>,
-    options: &StepOptions,
-    run: &Run,
-    begin: &Start,
-) -> Result<StepOutcome> {
-    let context = work.context;
+pub fn start_in(work: &mut Work<'_>, run: &Run, begin: &Start) -> Result<StepOutcome> {
+    let (context, workflow) = (work.context, &run.workflow);
     let mut change = begin.change();
     // Check the rules before any checkpoint is made.
-    run.workflow.after(&change, context.now_ms)?;
-    let id = run.workflow.phase_of(&change)?;
+    workflow.after(&change, context.now_ms)?;
+    let id = workflow.phase_of(&change)?;
+    let mut running = workflow.running();
+    let beside = running.find(|other| other.id != id && other.status == PhaseStatus::InProgress);
     let reason = format!("pre-{id}");
-    let beside = run
-        .workflow
-        .running()
-        .find(|other| other.id != id && other.status == PhaseStatus::InProgress);
-    let made = match beside {
-        _ if begin.no_snapshot => RunCheckpoint::default(),
-        Some(other) => left_out(
-            work,
-            &reason,
-            format!("phase {} is under way beside it", escape(&other.id)),
-        ),
-        None => phase_checkpoint(work, run, &reason, DedupPolicy::Never)?,
-    };
     change.phase = Some(id);
-    change.checkpoints = made.id.map(ObjectId::to_hex).into_iter().collect();
+    match beside {
+        _ if begin.no_snapshot => {}
+        Some(other) => {
+            let why = format!("phase {} is under way beside it", escape(&other.id));
+            work.warn(RunWarning::SnapshotLeftOut { reason, why });
+        }
+        None => change.checkpoints = phase_checkpoint(work, run, reason, DedupPolicy::Never)?,
+    }
     change.given.commit = git_head::read(context.root.path()).and_then(|head| head.commit);
-    let run = reread(work, options, run)?;
-    let mut outcome = work.change(&run, &change)?;
-    outcome.evicted = made.evicted;
-    Ok(outcome)
+    work.change(run, &change)
 }
 
 /// Makes the checkpoint after the phase, and ends the phase.
@@ -210,23 +184,16 @@ pub fn done(
     with_run(context, options, |work, run| {
         let mut change = observed(context, typed, &run.workflow)?;
         run.workflow.after(&change, context.now_ms)?;
-        let id = change.phase.clone().unwrap_or_default();
-        let made = if typed.no_snapshot {
-            RunCheckpoint::default()
-        } else {
-            let reason = format!("post-{id}");
-            phase_checkpoint(work, &run, &reason, DedupPolicy::Always)?
-        };
-        change.checkpoints = made.id.map(ObjectId::to_hex).into_iter().collect();
         let is_pipeline = run.workflow.profile == Some(Profile::Pipeline);
-        if typed.files.is_empty() && is_pipeline {
-            let files = new_files(work.store(), &run.workflow, &change);
-            let files = work.warn_of("noting which files are new", files);
-            change.given.files = files.unwrap_or_default();
+        if !typed.no_snapshot {
+            let reason = format!("post-{}", change.phase.as_deref().unwrap_or_default());
+            change.checkpoints = phase_checkpoint(work, &run, reason, DedupPolicy::Always)?;
         }
-        let run = reread(work, options, &run)?;
+        if typed.files.is_empty() && is_pipeline {
+            change.given.files =
+                new_files(work.store(), &run.workflow, &change).unwrap_or_default();
+        }
         let mut outcome = work.change(&run, &change)?;
-        outcome.evicted = made.evicted;
         if is_pipeline && !typed.no_snapshot {
             match mini_checkpoint(work, &mut outcome) {
                 // A hold delays it until the next phase is done.
@@ -246,9 +213,9 @@ fn mini_checkpoint(work: &mut Work<'_>, outcome: &mut StepOutcome) -> Result<()>
     };
     let message = mini_commit_message(workflow, &range);
     let reason = message.lines().next().unwrap_or_default();
-    let made = snapshot(work, workflow, reason, DedupPolicy::Never)?;
-    let change = mini_commit(&range, made.id.map(ObjectId::to_hex), None);
-    outcome.run = work.change(&outcome.run, &change)?.run;
+    let checkpoint = snapshot(work, workflow, reason, DedupPolicy::Never)?;
+    let made = work.change(&outcome.run, &mini_commit(&range, checkpoint, None))?;
+    outcome.run = made.run;
     outcome.evicted.extend(made.evicted);
     Ok(())
 }
@@ -258,21 +225,14 @@ fn mini_commit(
     checkpoint: Option<String>,
     commit: Option<String>,
 ) -> Change {
-    let checkpoints = checkpoint.iter().cloned().collect();
-    let made = MiniCommit {
+    let mut change = Change::new("mini-commit", "");
+    change.checkpoints = checkpoint.iter().cloned().collect();
+    change.given.mini_commit = Some(MiniCommit {
         completed: *range.end(),
         checkpoint,
         commit,
-    };
-    let given = Given {
-        mini_commit: Some(made),
-        ..Given::default()
-    };
-    Change {
-        checkpoints,
-        given,
-        ..Change::new("mini-commit", "")
-    }
+    });
+    change
 }
 
 /// Checks that a commit in the project is due once another phase is done, and possible there.
@@ -284,21 +244,18 @@ pub fn will_commit(context: &Context, options: &StepOptions) -> Result<bool> {
     if project_commit_due(&status.run.workflow, 1).is_none() {
         return Ok(false);
     }
-    match git_head::under_way(context.root.path()) {
-        Ok(None) => Ok(true),
-        Ok(Some(operation)) => {
-            let what = format!(
-                "{operation} is in progress in the project's repository; nothing was changed"
-            );
-            Err(refused("no_commit", what).advise("finish it with git first"))
-        }
-        Err(why) => {
-            let what =
-                format!("the project has no repository to commit to: {why}; nothing was changed");
-            Err(refused("no_commit", what)
-                .advise("'checkpoint phase done' ends the phase without it"))
-        }
-    }
+    let (what, next) = match git_head::under_way(context.root.path()) {
+        Ok(None) => return Ok(true),
+        Ok(Some(operation)) => (
+            format!("{operation} is in progress in the project's repository"),
+            "finish it with git first",
+        ),
+        Err(why) => (
+            format!("the project has no repository to commit to: {why}"),
+            "'checkpoint phase done' ends the phase without it",
+        ),
+    };
+    Err(refused("no_commit", format!("{what}; nothing was changed")).advise(next))
 }
 
 /// Makes the commit in the project's own repository that is due, and records it.
@@ -328,123 +285,86 @@ pub fn commit_project(
     Ok(())
 }
 
-/// Reads the run again: a file of it may have been edited while a large directory was captured.
-fn reread(work: &mut Work<'_>, options: &StepOptions, run: &Run) -> Result<Run> {
-    if run.workflow.profile.is_none() {
-        return Ok(run.clone());
-    }
-    let conflicts = sync(work)?;
-    let of_run = StepOptions {
-        run: Some(run.workflow.id.clone()),
-        ..options.clone()
-    };
-    choose(work.store(), &of_run, &conflicts)
-}
-
-/// Makes a checkpoint of the files; an identical newest one causes no warning.
+/// Makes a checkpoint of the files; an identical newest one causes no warning. `None` if none was
+/// made, as the warnings say.
 fn snapshot(
     work: &mut Work<'_>,
     workflow: &Workflow,
     reason: &str,
     dedup: DedupPolicy,
-) -> Result<RunCheckpoint> {
+) -> Result<Option<String>> {
     let context = work.context;
     if context.settings.unread.is_some() {
         // The transition counts, and the warning on the settings says that no checkpoint is made.
-        return Ok(RunCheckpoint::default());
+        return Ok(None);
     }
-    let options = CreateOptions {
-        dedup,
-        ..CreateOptions::automatic(reason, &workflow.kind)?
-    };
-    let mut outcome = create_in(context, &mut work.session, &options)?;
+    let automatic = CreateOptions::automatic(reason, &workflow.kind)?;
+    let options = CreateOptions { dedup, ..automatic };
+    let outcome = create_in(context, &mut work.session, &options)?;
+    let mut warnings = outcome.warnings;
     if outcome.skipped.is_none() && context.settings.auto_prune {
         // The transitions merge packs themselves.
-        let pruned = auto_gc(context, &mut work.session, &|| true);
-        outcome.warnings.extend(pruned);
+        warnings.extend(auto_gc(context, &mut work.session, &|| true));
     }
-    let warnings = outcome.warnings.into_iter();
-    let warnings = warnings.filter(|warning| !matches!(warning, Warning::Dedup { .. }));
+    warnings.retain(|warning| !matches!(warning, Warning::Dedup { .. }));
     work.session.warnings.extend(warnings);
-    Ok(RunCheckpoint {
-        id: outcome.checkpoint.map(|checkpoint| checkpoint.id),
-        evicted: outcome.evicted,
-    })
+    work.evicted.extend(outcome.evicted);
+    Ok(outcome.checkpoint.map(|checkpoint| checkpoint.id.to_hex()))
 }
 
 /// Makes a checkpoint for a phase; under a hold none is made, and the transition is still recorded.
 fn phase_checkpoint(
     work: &mut Work<'_>,
     run: &Run,
-    reason: &str,
+    reason: String,
     dedup: DedupPolicy,
-) -> Result<RunCheckpoint> {
-    match snapshot(work, &run.workflow, reason, dedup) {
+) -> Result<Vec<String>> {
+    match snapshot(work, &run.workflow, &reason, dedup) {
         Err(error) if error.code == Code::HELD => {
             let why = error.why().unwrap_or_default().to_owned();
-            Ok(left_out(work, reason, why))
+            work.warn(RunWarning::SnapshotLeftOut { reason, why });
+            Ok(Vec::new())
         }
-        made => made,
+        made => Ok(made?.into_iter().collect()),
     }
 }
 
-fn left_out(work: &mut Work<'_>, reason: &str, why: String) -> RunCheckpoint {
-    let reason = reason.to_owned();
-    work.warn(RunWarning::SnapshotLeftOut { reason, why });
-    RunCheckpoint::default()
-}
-
-/// Returns files created during the phase, as far as the checkpoints around it show.
-fn new_files(store: &Store, workflow: &Workflow, done: &Change) -> Result<Vec<String>> {
-    let phase = done.phase.as_deref().and_then(|id| workflow.phase(id));
-    let ids = [
-        phase.and_then(|phase| phase.before.as_deref()),
-        done.checkpoints.first().map(String::as_str),
-    ];
-    let [Some(before), Some(after)] = ids.map(|id| ObjectId::from_hex(id?)) else {
-        return Ok(Vec::new());
+/// Returns the first files created during the phase; `None` if the checkpoints around it do not
+/// tell.
+fn new_files(store: &Store, workflow: &Workflow, done: &Change) -> Option<Vec<String>> {
+    let phase = workflow.phase(done.phase.as_deref()?)?;
+    let tree = |id: &String| {
+        let id = ObjectId::from_hex(id)?;
+        read_checkpoint(store.objects(), id)
+            .map(|read| read.tree)
+            .ok()
     };
-    let tree = |id: ObjectId| read_checkpoint(store.objects(), id).map(|read| read.tree);
-    // One of the checkpoints has been dropped since.
-    let (Ok(before), Ok(after)) = (tree(before), tree(after)) else {
-        return Ok(Vec::new());
-    };
-    let changes = TreeMemo::new(store.objects())
-        .diff(Some(before), Some(after), &|_| true)
-        .map_err(Error::unexpected)?;
+    let (before, after) = (
+        tree(phase.before.as_ref()?)?,
+        tree(done.checkpoints.first()?)?,
+    );
+    let mut memo = TreeMemo::new(store.objects());
+    let changes = memo.diff(Some(before), Some(after), &|_| true).ok()?;
     let new = changes.iter().filter(|change| change.before.is_none());
-    let files: Vec<String> = new
-        .filter_map(|new| String::from_utf8(new.path.as_bytes().to_vec()).ok())
-        .collect();
-    if files.len() > MOST_NEW_FILES {
-        return Err(Error::unexpected(format!(
-            "{} are too many; name those that matter with --file",
-            files.len()
-        )));
-    }
-    Ok(files)
+    let paths = new.filter_map(|new| String::from_utf8(new.path.as_bytes().to_vec()).ok());
+    Some(paths.take(MOST_NEW_FILES).collect())
 }
 
 /// Returns the change that was typed, with what is seen of the files.
 fn observed(context: &Context, typed: &Finish, workflow: &Workflow) -> Result<Change> {
-    let change = Change::of_phase("done", typed.phase.as_deref());
+    let mut change = Change::of_phase("done", typed.phase.as_deref());
     let id = workflow.phase_of(&change)?;
     let was = workflow.phase(&id).and_then(|phase| phase.head.as_ref());
     let head = git_head::read(context.root.path()).and_then(|head| head.commit);
     let moved = head.filter(|head| was.is_some_and(|was| was != head));
     let moved = moved.map(|head| head.chars().take(SHORT_SHA).collect());
-    let given = Given {
+    change.phase = Some(id);
+    Ok(change.with(Given {
         force: typed.force,
         commit: typed.commit_sha.clone().or(moved),
         files: typed.files.clone(),
         decisions: typed.decisions.clone(),
         observed: observe(context, workflow)?,
         ..Given::default()
-    };
-    let phase = Some(id);
-    Ok(Change {
-        phase,
-        given,
-        ..change
-    })
+    }))
 }

@@ -8,15 +8,13 @@ use crate::error::Result;
 use crate::error::sentence::{CommandWords, Sentence};
 use crate::ops::context::Context;
 use crate::ops::warning::Warning;
-use crate::workflow::documents::conflict::Conflict;
+use crate::workflow::documents::files;
 use crate::workflow::documents::sync::require_store;
-use crate::workflow::documents::{files, open_root};
 use crate::workflow::engine::init::{make_room, start_fresh};
 use crate::workflow::engine::observe::observe;
 use crate::workflow::engine::runs::{Run, Runs};
 use crate::workflow::engine::transact::{choose, with_store};
 use crate::workflow::engine::work::{StepOptions, Work};
-use crate::workflow::profiles::dispatch;
 use crate::workflow::rules::profile::{EXECUTION_FILE, PHASE_FILE, Profile};
 use crate::workflow::rules::recover;
 use crate::workflow::rules::status::RunStatus;
@@ -28,6 +26,9 @@ pub enum Take {
     State,
     // Archives the file and ends its run; for the single-file profiles the plan begins again.
     None,
+    // Keeps a copy in the archive and leaves the file for the user to repair.
+    #[value(skip)]
+    Copy,
 }
 
 /// What was put right: a run, or a state file.
@@ -83,19 +84,15 @@ pub fn repair(
 
 /// Takes a run out of the archive and writes its files.
 fn reopen(work: &mut Work<'_>, run: &Run) -> Result<Run> {
-    let runs = Runs::live(work.store())?;
-    make_room(work, &runs, &run.workflow)?;
+    make_room(work, &run.workflow)?;
     let mut next = run.workflow.clone();
     let locked = &mut work.session.locked;
     next.id = locked.unarchive_workflow(run.id(), &run.workflow.id)?;
-    if !next.is_all_settled() {
-        next.status = RunStatus::Open;
-        next.finished_ms = None;
-    }
+    (next.status, next.finished_ms) = (RunStatus::Open, None);
     next.updated_ms = work.context.now_ms.max(next.updated_ms);
     let event = work.event("reopen", None);
     let reopened = work.record(Some(run), next, event)?.run;
-    files::remove_failed(work.context, &run.workflow)?;
+    files::remove_failed(&work.tree, &run.workflow)?;
     Ok(reopened)
 }
 
@@ -119,7 +116,7 @@ pub fn repair_chosen(
     Ok((run, what))
 }
 
-/// Settles a malformed file, which is archived if it is replaced.
+/// Settles a malformed file, which is archived.
 ///
 /// # Errors
 /// No file of this path is malformed, or there is no state to write it from.
@@ -129,62 +126,46 @@ pub fn resolve_conflict(
     take: Take,
 ) -> Result<(RecoverOutcome, Vec<Warning>)> {
     let store = require_store(context)?;
-    with_store(
-        context,
-        &store,
-        &StepOptions::default(),
-        |work, conflicts| {
-            let Some(conflict) = conflicts.iter().find(|conflict| conflict.path == path) else {
-                return Err(
-                    absent("nothing_to_settle", format!("{path} needs no decision"))
-                        .next(Sentence::command(CommandWords::new(["workflow", "status"]))),
-                );
-            };
-            let run = Runs::live(&store)?
-                .runs
-                .into_iter()
-                .find(|run| conflict.concerns(&run.workflow));
-            let mut outcome = RecoverOutcome {
-                file: Some(path.to_owned()),
-                take: Some(take),
-                ..RecoverOutcome::default()
-            };
-            match take {
-                Take::State => {
-                    let run = run.ok_or_else(|| conflict.problem(None))?;
-                    outcome.kept_as = Some(files::put_aside(context, path, None)?);
-                    if let Some(tree) = open_root(context)? {
-                        files::write_missing(&tree, &run.workflow)?;
-                    }
-                }
-                Take::None => fresh(work, conflict, run, &mut outcome)?,
-            }
-            Ok(outcome)
-        },
-    )
-}
-
-fn fresh(
-    work: &mut Work<'_>,
-    conflict: &Conflict,
-    run: Option<Run>,
-    outcome: &mut RecoverOutcome,
-) -> Result<()> {
-    let path = &conflict.path;
-    let open = run.filter(|run| run.workflow.status.is_open());
-    let of = open.as_ref().map(|run| run.workflow.id.as_str());
-    outcome.kept_as = Some(files::put_aside(work.context, path, of)?);
-    let Some(run) = open else {
-        if path == PHASE_FILE {
-            // A task list without its phase file would block the next run.
-            files::put_aside(work.context, EXECUTION_FILE, None)?;
+    let options = StepOptions::default();
+    with_store(context, &store, &options, |work, conflicts| {
+        let mut conflicts = conflicts.iter();
+        let conflict = conflicts.find(|conflict| conflict.path == path);
+        let conflict = conflict.ok_or_else(|| {
+            absent("nothing_to_settle", format!("{path} needs no decision"))
+                .next(Sentence::command(CommandWords::new(["workflow", "status"])))
+        })?;
+        let mut runs = Runs::live(&store)?.runs.into_iter();
+        let run = runs.find(|run| conflict.concerns(&run.workflow));
+        let mut outcome = RecoverOutcome {
+            file: Some(path.to_owned()),
+            take: Some(take),
+            ..RecoverOutcome::default()
+        };
+        let now_ms = context.now_ms;
+        if take == Take::Copy {
+            outcome.kept_as = Some(files::copy_aside(&work.tree, conflict, now_ms)?);
+            return Ok(outcome);
         }
-        return Ok(());
-    };
-    if dispatch::profile_of_path(path) == Some(Profile::Registry) {
-        work.abandon(&run, "its file was damaged")?;
-    } else {
-        outcome.started = Some(start_fresh(work, &run)?.run.workflow.id);
-    }
-    Ok(())
+        if take == Take::State {
+            let run = run.ok_or_else(|| conflict.problem(None))?;
+            outcome.kept_as = Some(files::put_aside(&work.tree, path, None, now_ms)?);
+            files::write_missing(&work.tree, &run.workflow)?;
+            return Ok(outcome);
+        }
+        let open = run.filter(Run::is_open);
+        let of = open.as_ref().map(|run| &*run.workflow.id);
+        outcome.kept_as = Some(files::put_aside(&work.tree, path, of, now_ms)?);
+        match open {
+            Some(run) if run.workflow.profile == Some(Profile::Registry) => {
+                work.abandon(&run, "its file was damaged")?;
+            }
+            Some(run) => outcome.started = Some(start_fresh(work, &run)?.run.workflow.id),
+            // A task list without its phase file would block the next run.
+            None if path == PHASE_FILE => {
+                files::put_aside(&work.tree, EXECUTION_FILE, None, now_ms)?;
+            }
+            None => {}
+        }
+        Ok(outcome)
+    })
 }

@@ -90,7 +90,7 @@ pub fn resume(
             if run.tip != status.run.tip {
                 return Err(moved_on(run.workflow.named()).with_state(&run.workflow));
             }
-            act(work, &of_run, run, &chosen, &mut recovered)
+            act(work, run, &chosen, &mut recovered)
         })?;
         warnings = more;
         status.seen.next = advice::advice(&run.workflow, &observe(context, &run.workflow)?);
@@ -106,15 +106,9 @@ pub fn resume(
     Ok((outcome, warnings))
 }
 
-fn act(
-    work: &mut Work<'_>,
-    options: &StepOptions,
-    run: Run,
-    chosen: &Chosen,
-    recovered: &mut Vec<String>,
-) -> Result<Run> {
+fn act(work: &mut Work<'_>, run: Run, chosen: &Chosen, recovered: &mut Vec<String>) -> Result<Run> {
     let step = match chosen {
-        Chosen::Picked(id) => return pick(work, options, run, id),
+        Chosen::Picked(id) => return pick(work, run, id),
         Chosen::StartedFresh => start_fresh(work, &run)?,
         Chosen::Deleted | Chosen::Abandoned => work.abandon(&run, "")?,
         Chosen::Resumed | Chosen::Viewed | Chosen::Declined => {
@@ -131,7 +125,7 @@ fn act(
 }
 
 /// Makes the running phases pending again, with their progress notes, and starts the picked one.
-fn pick(work: &mut Work<'_>, options: &StepOptions, mut run: Run, id: &str) -> Result<Run> {
+fn pick(work: &mut Work<'_>, mut run: Run, id: &str) -> Result<Run> {
     let start = Start {
         phase: Some(id.to_owned()),
         ..Start::default()
@@ -154,5 +148,5 @@ fn pick(work: &mut Work<'_>, options: &StepOptions, mut run: Run, id: &str) -> R
     for reset in &resets {
         run = work.change(&run, reset)?.run;
     }
-    Ok(phase::start_in(work, options, &run, &start)?.run)
+    Ok(phase::start_in(work, &run, &start)?.run)
 }

@@ -28,7 +28,7 @@ use crate::workflow::words::absent;
 #[expect(clippy::struct_excessive_bools, reason = "one for each flag")]
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct RewindOptions {
-    /// Phase; with --state also a revision
+    /// Phase
     #[arg(value_name = "PHASE")]
     pub to: String,
     /// Rewind the files, as 'checkpoint restore' would
@@ -68,7 +68,7 @@ pub struct RewindOutcome {
     pub files: Option<RestoreOutcome>,
 }
 
-/// Target of a rewind.
+/// The newest start of the phase, and the state before it.
 struct Goal {
     checkpoint: Option<ObjectId>,
     revision: ObjectId,
@@ -88,7 +88,7 @@ pub fn rewind(
     let Imported { store, .. } = report::open_imported(context)?;
     let mut warnings = context.pending_warnings.take();
     let run = Runs::pick_live(&store, options.run.as_deref())?;
-    let goal = goal(&store, &run, options)?;
+    let goal = goal(&store, &run, &options.to)?;
     let mut outcome = RewindOutcome {
         run,
         to: options.to.clone(),
@@ -154,58 +154,48 @@ fn state(
         ..StepOptions::of_run(&shown.workflow.id)
     };
     with_run(context, &of_run, |work, run| {
-        let mut next = goal.state;
-        next.id.clone_from(&run.workflow.id);
-        next.status = RunStatus::Open;
-        next.finished_ms = None;
-        next.resume_count = run.workflow.resume_count;
-        next.updated_ms = context.now_ms.max(run.workflow.updated_ms);
-        next.profile = run.workflow.profile;
+        let now = &run.workflow;
+        let next = Workflow {
+            id: now.id.clone(),
+            status: RunStatus::Open,
+            finished_ms: None,
+            resume_count: now.resume_count,
+            updated_ms: context.now_ms.max(now.updated_ms),
+            profile: now.profile,
+            ..goal.state
+        };
         let event = Change {
             phase: Some(options.to.clone()),
             ..work.event("rewind", Some(goal.revision.short()))
         };
         let outcome = work.record(Some(&run), next, event)?;
-        if !run.workflow.status.is_open() {
-            work.warn_of(
-                "removing the file of the run that had failed",
-                files::remove_failed(context, &run.workflow),
-            );
-        }
+        let removed = files::remove_failed(&work.tree, now);
+        work.warn_of("removing the file of the run that had failed", removed);
         Ok(outcome.run)
     })
 }
 
-/// Finds the target: the newest start of the phase names the checkpoint, and the revision before it
-/// is the state.
-fn goal(store: &Store, run: &Run, options: &RewindOptions) -> Result<Goal> {
+fn goal(store: &Store, run: &Run, phase: &str) -> Result<Goal> {
     let line = store.workflow_line(run.tip, usize::MAX).transitions;
-    let to = options.to.as_str();
     let start = line.iter().find_map(|found| {
         let event = Change::read(&found.message);
-        let is_it = event.verb == "phase start" && event.phase.as_deref() == Some(to);
+        let is_it = event.verb == "phase start" && event.phase.as_deref() == Some(phase);
         is_it.then_some((found, event))
     });
-    let is_named = |hex: String| to.len() >= 7 && hex.starts_with(to);
-    let named = line.iter().find(|found| is_named(found.commit.to_hex()));
-    let (revision, checkpoint) = match (start, named) {
-        (Some((found, event)), _) => {
-            let checkpoint = event.checkpoints.first();
-            let checkpoint = checkpoint.and_then(|id| ObjectId::from_hex(id));
-            (found.parent.unwrap_or(found.commit), checkpoint)
-        }
-        (None, Some(found)) => (found.commit, None),
-        (None, None) => {
-            let run = run.workflow.named();
-            let what = format!("workflow {run} never started a phase {to}");
-            return Err(absent("no_such_phase", what)
-                .advise("'checkpoint workflow show' lists what happened"));
-        }
-    };
+    let run = run.workflow.named();
+    let (found, event) = start.ok_or_else(|| {
+        absent(
+            "no_such_phase",
+            format!("workflow {run} never started a phase {phase}"),
+        )
+        .advise("'checkpoint workflow show' lists what happened")
+    })?;
+    let checkpoint = event.checkpoints.first();
+    let revision = found.parent.unwrap_or(found.commit);
     let state = Workflow::from_json(&store.workflow_state(revision)?)
-        .map_err(|why| Error::damaged(format!("workflow {}", run.workflow.named()), why))?;
+        .map_err(|why| Error::damaged(format!("workflow {run}"), why))?;
     Ok(Goal {
-        checkpoint,
+        checkpoint: checkpoint.and_then(|id| ObjectId::from_hex(id)),
         revision,
         state,
     })

@@ -1,13 +1,12 @@
 //! The runs in a store, and the choice of one by name.
 
-use std::collections::BTreeSet;
-
 use crate::error::sentence::Sentence;
 use crate::error::{Error, Result};
 use crate::model::run_id;
 use crate::model::state::object_id::ObjectId;
 use crate::store::repository::Store;
-use crate::store::runs::run_reader::Tips;
+use crate::store::runs::namespace::RefNamespace;
+use crate::store::runs::run_reader::{Tips, tips};
 use crate::workflow::profiles::registry;
 use crate::workflow::rules::profile::Profile;
 use crate::workflow::rules::workflow::Workflow;
@@ -44,15 +43,15 @@ impl Runs {
     /// The refs cannot be read.
     pub fn live(store: &Store) -> Result<Self> {
         let mut runs = Self::default();
-        let Tips { found, torn } = store.live_workflows()?;
+        let Tips { found, torn } = tips(store, RefNamespace::Live)?;
         for (id, tip) in found {
             runs.add(store, id, tip, false);
         }
-        let lost = |id| LostRun {
+        let why = "its ref does not name a commit";
+        runs.lost.extend(torn.into_iter().map(|id| LostRun {
             id,
-            why: "its ref does not name a commit".to_owned(),
-        };
-        runs.lost.extend(torn.into_iter().map(lost));
+            why: why.to_owned(),
+        }));
         runs.sort();
         Ok(runs)
     }
@@ -88,13 +87,23 @@ impl Runs {
     /// Returns the live runs that keep a file where this one would.
     pub fn in_the_way<'r>(&'r self, workflow: &'r Workflow) -> impl Iterator<Item = &'r Run> {
         self.runs.iter().filter(|run| {
-            let profile = run.workflow.profile;
-            run.is_live()
-                && profile.is_some()
-                && profile == workflow.profile
-                && (profile != Some(Profile::Registry)
-                    || registry::path(&run.workflow) == registry::path(workflow))
+            let known = &run.workflow;
+            let is_same_file = workflow.profile != Some(Profile::Registry)
+                || registry::path(known) == registry::path(workflow);
+            let is_kept = workflow.profile.is_some() && known.profile == workflow.profile;
+            run.is_live() && is_kept && is_same_file
         })
+    }
+
+    /// Returns an id that none of all runs has: `wanted`, or `wanted` with a number.
+    pub fn free_id(&self, wanted: &str) -> String {
+        let is_taken = |id: &String| {
+            self.runs.iter().any(|run| run.id() == id)
+                || self.lost.iter().any(|lost| lost.id == *id)
+        };
+        let numbered = (2..).map(|number| run_id::numbered(wanted, number));
+        let mut ids = std::iter::once(wanted.to_owned()).chain(numbered);
+        ids.find(|id| !is_taken(id)).unwrap_or_default()
     }
 
     fn add(&mut self, store: &Store, name: String, tip: ObjectId, is_archived: bool) {
@@ -116,7 +125,11 @@ impl Runs {
     }
 
     fn sort(&mut self) {
-        self.runs.sort_by_key(|run| std::cmp::Reverse(rank(run)));
+        self.runs.sort_by_cached_key(|run| {
+            let (is_live, workflow) = (run.is_live(), &run.workflow);
+            let is_open = workflow.status.is_open();
+            std::cmp::Reverse((is_live, is_open, workflow.updated_ms, workflow.id.clone()))
+        });
     }
 
     /// Picks a run by its id or a prefix of it, the id in its file, its project, type or
@@ -133,26 +146,18 @@ impl Runs {
             };
         };
         // An archived run may have the id that the file of an open one has.
-        let is_open = |run: &Run| run.is_live() && run.workflow.status.is_open();
-        let closeness = |run: &&Run| {
-            let is_named = run.workflow.named() == name;
-            match run.id() == name {
-                true if is_open(run) => Some(0),
-                false if is_named && is_open(run) => Some(1),
-                true => Some(2),
-                false => (is_named || matches_name(run, name)).then_some(3),
-            }
+        let closeness = |run: &&Run| match run.id() == name {
+            true if run.is_open() => Some(0),
+            is_id if is_id || run.workflow.named() == name => Some(1),
+            _ => matches_name(run, name).then_some(2),
         };
         let matching = self.runs.iter().filter(|run| closeness(run).is_some());
         if let Some(run) = matching.min_by_key(closeness) {
             return Ok(run);
         }
-        Err(
-            match self.lost.iter().find(|lost| lost.id.starts_with(name)) {
-                Some(lost) => damaged(lost),
-                None => no_such_workflow(name),
-            },
-        )
+        let mut lost = self.lost.iter();
+        let lost = lost.find(|lost| lost.id.starts_with(name));
+        Err(lost.map_or_else(|| no_such_workflow(name), damaged))
     }
 }
 
@@ -176,41 +181,23 @@ impl Run {
     pub fn is_live(&self) -> bool {
         self.archived_as.is_none()
     }
-}
 
-fn rank(run: &Run) -> (bool, bool, i64, String) {
-    (
-        run.is_live(),
-        run.workflow.status.is_open(),
-        run.workflow.updated_ms,
-        run.workflow.id.clone(),
-    )
+    /// Whether it is live and has not ended.
+    pub fn is_open(&self) -> bool {
+        self.is_live() && self.workflow.status.is_open()
+    }
 }
 
 fn matches_name(run: &Run, name: &str) -> bool {
-    let workflow = &run.workflow;
+    let (id, workflow) = (run.id(), &run.workflow);
     // Registry files have the project in lower case.
-    let is_project = [workflow.project.as_str(), &run_id::snake(&workflow.project)].contains(&name);
-    let is_described = !name.is_empty()
-        && workflow.description.trim().to_lowercase() == name.trim().to_lowercase();
-    run.id().starts_with(name) || is_project || workflow.kind == name || is_described
+    let project = run_id::snake(&workflow.project);
+    let names = [&workflow.kind, &workflow.project, &project];
+    let goal = workflow.description.trim().to_lowercase();
+    let is_goal = !goal.is_empty() && goal == name.trim().to_lowercase();
+    id.starts_with(name) || names.iter().any(|known| *known == name) || is_goal
 }
 
 fn damaged(lost: &LostRun) -> Error {
     Error::damaged(format!("workflow {}", lost.id), lost.why.clone())
-}
-
-/// Returns an id that no live or archived run has: `wanted`, or `wanted` with a number.
-///
-/// # Errors
-/// The refs cannot be read.
-pub fn free_id(store: &Store, wanted: &str) -> Result<String> {
-    let Tips { found, torn } = store.live_workflows()?;
-    let all = found.into_iter().chain(store.archived_workflows()?);
-    let taken: BTreeSet<String> = all.map(|(id, _)| id).chain(torn).collect();
-    let numbered = (2..).map(|number| run_id::numbered(wanted, number));
-    let free = std::iter::once(wanted.to_owned())
-        .chain(numbered)
-        .find(|id| !taken.contains(id));
-    Ok(free.unwrap_or_default())
 }

@@ -65,10 +65,8 @@ pub fn choose(store: &Store, options: &StepOptions, conflicts: &[Conflict]) -> R
     let named = options.run.as_deref();
     let run = or_conflict(Runs::pick_live(store, named), named, conflicts)?;
     check_expected(options, &run)?;
-    match conflicts
-        .iter()
-        .find(|conflict| conflict.concerns(&run.workflow))
-    {
+    let mut conflicts = conflicts.iter();
+    match conflicts.find(|conflict| conflict.concerns(&run.workflow)) {
         Some(conflict) => Err(conflict.problem(Some(&run.workflow))),
         None => Ok(run),
     }
@@ -91,9 +89,7 @@ pub fn or_conflict(
 /// # Errors
 /// It is at another one.
 pub fn check_expected(options: &StepOptions, run: &Run) -> Result<()> {
-    let Some(expected) = options.expect.as_deref() else {
-        return Ok(());
-    };
+    let expected = options.expect.as_deref().unwrap_or_default();
     if run.tip.to_hex().starts_with(expected) {
         return Ok(());
     }

@@ -8,9 +8,9 @@ use crate::model::checkpoint::retention::Evicted;
 use crate::ops::context::Context;
 use crate::ops::session::{self, Session};
 use crate::ops::warning::Warning;
+use crate::ops::warning::run_warning::RunWarning;
 use crate::store::repository::Store;
-use crate::store::runs::run_writer::Recorded;
-use crate::workflow::documents::files::{self, USUAL_ARCHIVES};
+use crate::workflow::documents::files::{self, Leaving};
 use crate::workflow::engine::run_json::{self, RunRow};
 use crate::workflow::engine::runs::Run;
 use crate::workflow::profiles::dispatch;
@@ -18,6 +18,7 @@ use crate::workflow::rules::change::Change;
 use crate::workflow::rules::phase::{Phase, Task};
 use crate::workflow::rules::workflow::Workflow;
 use crate::workflow::words::moved_on;
+use crate::worktree::tree_handle::WorkTree;
 
 /// Which run is meant, and who acts.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -65,14 +66,19 @@ pub struct StepOutcome {
 pub struct Work<'w> {
     pub context: &'w Context,
     pub session: Session<'w>,
+    pub tree: WorkTree,
     pub actor: String,
+    /// What checkpoints pushed out since the last transition.
+    pub evicted: Vec<Evicted>,
+    /// Archive folders that were removed.
+    pub removed_folders: Vec<String>,
 }
 
 impl<'w> Work<'w> {
     /// Locks the store. The actor is as given, else from the environment, else `cli`.
     ///
     /// # Errors
-    /// The store cannot be locked.
+    /// There is no root, or the store cannot be locked.
     pub fn begin(context: &'w Context, store: &'w Store, options: &StepOptions) -> Result<Self> {
         let source = context.environment.source.as_deref();
         let named = options.actor.as_deref().or(source).map(str::trim);
@@ -80,12 +86,20 @@ impl<'w> Work<'w> {
         Ok(Self {
             context,
             session: session::begin(context, store)?,
+            tree: WorkTree::open_root(&context.root)?,
             actor: named.unwrap_or("cli").to_owned(),
+            evicted: Vec::new(),
+            removed_folders: Vec::new(),
         })
     }
 
     pub fn store(&self) -> &'w Store {
         self.session.locked.store()
+    }
+
+    /// Returns the path of the root.
+    pub fn root(&self) -> String {
+        self.context.root.path().display().to_string()
     }
 
     pub fn warn(&mut self, warning: impl Into<Warning>) {
@@ -99,10 +113,7 @@ impl<'w> Work<'w> {
     }
 
     pub fn event(&self, verb: &str, note: Option<String>) -> Change {
-        Change {
-            note,
-            ..Change::new(verb, &self.actor)
-        }
+        Change::new(verb, &self.actor).noting(note)
     }
 
     /// Applies and records a change.
@@ -126,21 +137,45 @@ impl<'w> Work<'w> {
     pub fn abandon(&mut self, run: &Run, reason: &str) -> Result<StepOutcome> {
         let change = Change::new("abandon", "").noting(reason.to_owned());
         let mut outcome = self.change(run, &change)?;
-        let id = &outcome.run.workflow.id;
-        outcome.run.archived_as = self.session.locked.archive_workflow(id)?;
-        self.trim_archives();
+        outcome.run.archived_as = self.archive(run, None)?;
         Ok(outcome)
     }
 
-    /// Removes all but the newest archive folders.
-    pub fn trim_archives(&mut self) {
-        let trimmed = files::drop_old_archives(self.context, self.store(), USUAL_ARCHIVES, false);
-        self.warn_of("deleting old archives", trimmed);
+    /// Archives a run, and removes all but the newest archive folders; returns its archived name.
+    /// With `why`, a warning names it.
+    ///
+    /// # Errors
+    /// The run cannot be archived.
+    pub fn archive(&mut self, run: &Run, why: Option<String>) -> Result<Option<String>> {
+        let name = self.session.locked.archive_workflow(&run.workflow.id)?;
+        if let (Some(id), Some(why)) = (name.clone(), why) {
+            let warning = RunWarning::PutAside { id, why };
+            self.context.pending_warnings.add(warning.into());
+        }
+        let trimmed = files::drop_old_archives(&self.tree, self.store(), false);
+        let trimmed = self.warn_of("deleting old archives", trimmed);
+        self.removed_folders.extend(trimmed.unwrap_or_default());
+        Ok(name)
     }
 
-    /// Records a state as the next of its run, or without `before` as the first. The files are
-    /// written before a ref names the commit: the next command finishes what a killed process has
-    /// begun. They may say what they said before, or what was just read from them into the state.
+    /// As [`Self::archive`], with the files of the run.
+    ///
+    /// # Errors
+    /// As [`Self::archive`], or a file cannot be moved.
+    pub fn put_away(
+        &mut self,
+        run: &Run,
+        leaving: Leaving,
+        why: Option<String>,
+    ) -> Result<Option<String>> {
+        files::put_away(&self.tree, &run.workflow, leaving, self.context.now_ms)?;
+        self.archive(run, why)
+    }
+
+    /// Records a state as the next of its run, or without `before` as the first; one whose phases
+    /// are all settled is complete. The files are written before a ref names the commit: the next
+    /// command finishes what a killed process has begun. They may say what they said before, or what
+    /// was just read from them into the state.
     ///
     /// # Errors
     /// Another process was first, or a file or the commit cannot be written; nothing is recorded.
@@ -150,45 +185,41 @@ impl<'w> Work<'w> {
         mut next: Workflow,
         mut event: Change,
     ) -> Result<StepOutcome> {
-        let context = self.context;
+        let (context, tree) = (self.context, &self.tree);
         event.session.clone_from(&context.environment.session);
+        next.end_if_settled(context.now_ms);
         let read = next.documents.clone();
-        let root = context.root.path().display().to_string();
         if let Some(profile) = next.profile {
-            let documents = dispatch::export(&next, profile, &root);
+            let documents = dispatch::export(&next, profile, &self.root());
             next.documents.extend(documents);
         }
         let _shield = context.interrupt.shield();
         let known = before.map_or(&read, |run| &run.workflow.documents);
         let mut write_files = || {
-            files::write(context, &next, &[known, &read])?;
+            files::write(tree, context.now_ms, &next, &[known, &read])?;
             match before {
-                None => files::add_schema(context, &next),
+                None => files::add_schema(tree, &next),
                 Some(_) => Ok(()),
             }
         };
-        let has_files = next.profile.is_some();
         let recorded = self.session.locked.record_workflow(
             &next.id,
             before.map(|run| run.tip),
             next.to_json().as_bytes(),
             &event.render(context.now_ms),
             context.now_ms,
-            has_files.then_some(&mut write_files),
+            next.profile.is_some().then_some(&mut write_files),
         )?;
-        let Recorded::Done(tip) = recorded else {
-            return Err(moved_on(&next.id));
-        };
-        // The run has ended all the same, and the next command tries again.
-        self.warn_of(
-            "moving the files of the run that has ended",
-            files::finish(context, &next),
-        );
+        let tip = recorded.ok_or_else(|| moved_on(&next.id))?;
+        if !next.status.is_open() {
+            // The run has ended all the same, and the next command tries again.
+            let moved = files::put_away(tree, &next, Leaving::Ended, context.now_ms);
+            self.warn_of("moving the files of the run that has ended", moved);
+        }
         let task = event.task.as_ref().and_then(|id| next.task(id));
         let phase = event.phase.as_ref().or_else(|| task?.phase.as_ref());
-        let phase = phase.and_then(|id| next.phase(id));
         Ok(StepOutcome {
-            phase: phase.cloned(),
+            phase: phase.and_then(|id| next.phase(id)).cloned(),
             task: task.cloned(),
             run: Run {
                 tip,
@@ -196,7 +227,7 @@ impl<'w> Work<'w> {
                 workflow: next,
             },
             event,
-            evicted: Vec::new(),
+            evicted: std::mem::take(&mut self.evicted),
         })
     }
 }

@@ -234,7 +234,7 @@ impl Workflow {
             .advise("'checkpoint workflow init --phase NAME' starts another")
     }
 
-    fn end(&mut self, status: RunStatus, now_ms: i64) {
+    pub(super) fn end(&mut self, status: RunStatus, now_ms: i64) {
         self.status = status;
         self.finished_ms = Some(now_ms);
     }

@@ -58,6 +58,13 @@ impl Workflow {
         !self.phases.is_empty() && self.phases.iter().all(|phase| phase.status.is_settled())
     }
 
+    /// Marks an open run as complete if all its phases are settled.
+    pub fn end_if_settled(&mut self, now_ms: i64) {
+        if self.status.is_open() && self.is_all_settled() {
+            self.end(RunStatus::Complete, now_ms);
+        }
+    }
+
     /// Returns the dependencies of a phase that are not settled.
     pub fn unmet(&self, phase: &Phase) -> Vec<String> {
         let is_settled = |phase: &Phase| phase.status.is_settled();
