@@ -615,19 +615,6 @@ fn write_done(outcome: &RestoreOutcome, out: &mut Out<'_>) {
             );
         }
     }
-    if let (Verb::Undo | Verb::Redo, Some(step)) = (outcome.verb, &outcome.step) {
-        let done = if outcome.verb == Verb::Undo {
-            "undid"
-        } else {
-            "redid"
-        };
-        let reason = step
-            .reason
-            .as_deref()
-            .map(|reason| format!(" ({})", escape(reason)));
-        let (id, reason) = (step.restored.short(), reason.unwrap_or_default());
-        named = format!("{done} the restore to {id}{reason}; ");
-    }
     let back = match outcome.verb {
         Verb::Undo if outcome.calls_off => {
             format!("'checkpoint restore {safety}' brings back what was here")

@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::answer::format::{Paint, size};
 use crate::answer::words;
@@ -213,21 +213,13 @@ impl ProgressLine {
 }
 
 /// One line, cut off at the width of the terminal where no end is known.
-const SECOND: Duration = Duration::from_secs(1);
-
 fn style(has_end: bool) -> ProgressStyle {
-    let template = if has_end { "{msg}{end}" } else { "{wide_msg}" };
-    let end = |state: &ProgressState, out: &mut dyn std::fmt::Write| {
-        let left = state.eta();
-        // The first guesses are none.
-        if state.elapsed() >= SECOND && left >= SECOND {
-            let _ = write!(out, ", {} s left", left.as_secs());
-        }
+    let template = if has_end {
+        "{msg}, {eta} left"
+    } else {
+        "{wide_msg}"
     };
-    let style = ProgressStyle::with_template(template);
-    style
-        .unwrap_or_else(|_| ProgressStyle::default_spinner())
-        .with_key("end", end)
+    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_spinner())
 }
 
 /// Formats what is done, of how much.
