@@ -615,6 +615,17 @@ fn write_done(outcome: &RestoreOutcome, out: &mut Out<'_>) {
             );
         }
     }
+    if let (Verb::Undo | Verb::Redo, Some(step)) = (outcome.verb, &outcome.step) {
+        let done = if outcome.verb == Verb::Undo {
+            "undid"
+        } else {
+            "redid"
+        };
+        let reason = step.reason.iter();
+        let reason = reason.map(|reason| format!(" ({})", escape(reason)));
+        let (id, reason) = (step.restored.short(), reason.collect::<String>());
+        named = format!("{done} the restore to {id}{reason}; ");
+    }
     let back = match outcome.verb {
         Verb::Undo if outcome.calls_off => {
             format!("'checkpoint restore {safety}' brings back what was here")

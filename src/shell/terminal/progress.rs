@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use crate::answer::format::{Paint, size};
 use crate::answer::words;
@@ -214,12 +214,17 @@ impl ProgressLine {
 
 /// One line, cut off at the width of the terminal where no end is known.
 fn style(has_end: bool) -> ProgressStyle {
-    let template = if has_end {
-        "{msg}, {eta} left"
-    } else {
-        "{wide_msg}"
+    let template = if has_end { "{msg}{end}" } else { "{wide_msg}" };
+    let end = |state: &ProgressState, out: &mut dyn std::fmt::Write| {
+        // Before the first figures the guess is none.
+        if !state.eta().is_zero() {
+            let _ = write!(out, ", {:.0} s left", state.eta().as_secs_f64().ceil());
+        }
     };
-    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_spinner())
+    let style = ProgressStyle::with_template(template);
+    style
+        .unwrap_or_else(|_| ProgressStyle::default_spinner())
+        .with_key("end", end)
 }
 
 /// Formats what is done, of how much.
