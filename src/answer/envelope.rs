@@ -111,7 +111,7 @@ pub struct ErrorJson {
     paths: Option<Vec<PathReason>>,
     /// The possible answers to a question about a workflow.
     options: Option<Vec<OptionJson>>,
-    /// The workflow as it stands.
+    /// The present state of the workflow.
     run: Option<RunJson>,
     /// Further data of a workflow's failure.
     detail: Option<Value>,

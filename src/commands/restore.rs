@@ -621,11 +621,9 @@ fn write_done(outcome: &RestoreOutcome, out: &mut Out<'_>) {
         } else {
             "redid"
         };
-        let reason = step
-            .reason
-            .as_deref()
-            .map(|reason| format!(" ({})", escape(reason)));
-        let (id, reason) = (step.restored.short(), reason.unwrap_or_default());
+        let reason = step.reason.iter();
+        let reason = reason.map(|reason| format!(" ({})", escape(reason)));
+        let (id, reason) = (step.restored.short(), reason.collect::<String>());
         named = format!("{done} the restore to {id}{reason}; ");
     }
     let back = match outcome.verb {

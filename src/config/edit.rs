@@ -22,12 +22,12 @@ pub fn set(file: &Path, text: &str, key: &str, typed: &str) -> Result<(String, S
         return Err(Error::usage(what));
     }
     if !keys::keys(Owner::User).any(|known| known == key) {
-        let meant = file::did_you_mean(key, Owner::User);
-        let meant = if meant.is_empty() { ";" } else { &meant };
-        let what = format!(
-            "'{}' is no key of a file{meant} 'checkpoint help configuration' lists all",
-            escape(key)
-        );
+        let hint = "'checkpoint help configuration' lists all";
+        let hint = match file::did_you_mean(key, Owner::User) {
+            none if none.is_empty() => format!("; {hint}"),
+            meant => format!("{meant} {hint}"),
+        };
+        let what = format!("'{}' is no key of a file{hint}", escape(key));
         return Err(Error::usage(what));
     }
     let quoted = format!("\"{}\"", typed.replace('\\', "\\\\").replace('"', "\\\""));

@@ -390,7 +390,7 @@ impl AllowedDirs {
             return Ok(self.usual.clone());
         };
         let dir = self.usual.join(typed);
-        // What lies outside is not even told to be missing.
+        // Whether something outside exists is not disclosed.
         let found = exactly(&dir).map_err(|_| not_allowed(&dir))?;
         self.check(found.path())?;
         Ok(found.path().to_path_buf())

@@ -465,7 +465,7 @@ pub struct PromptSpec {
     /// The one argument, and what it means; it can be left out.
     pub argument: (&'static str, &'static str),
     text: &'static str,
-    /// Stands for an argument that is left out.
+    /// Takes the place of an argument that is left out.
     otherwise: &'static str,
 }
 

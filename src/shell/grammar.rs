@@ -121,7 +121,7 @@ fn missing(kind: ErrorKind, at: &Grammar, arguments: &[String]) -> String {
     }
 }
 
-/// Returns the command below `above` that another word stands for.
+/// Returns the command below `above` that another word means.
 fn synonym(typed: &str, above: &str) -> Option<String> {
     let above = above.trim_start_matches("checkpoint");
     let mut lines = SYNONYMS.lines().filter_map(|line| line.split_once(": "));

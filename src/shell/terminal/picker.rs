@@ -44,8 +44,8 @@ use crate::shell::terminal::progress::{self, Hidden};
 const SIDE_BY_SIDE_COLUMNS: u16 = 100;
 /// Lines that a page key moves by.
 const PAGE_LINES: isize = 10;
-/// Nobody reads a screen in less: a plan that was whole on it for so long has been seen, and a pager
-/// that ended sooner showed nothing.
+/// Shortest time in which a screen is read: a plan that was whole on it for that long has been seen,
+/// and a pager that ended sooner showed nothing.
 const READING_TIME: Duration = Duration::from_millis(400);
 /// Interval of checks for a signal, and for a plan that is ready.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);

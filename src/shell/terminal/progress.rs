@@ -213,15 +213,12 @@ impl ProgressLine {
 }
 
 /// One line, cut off at the width of the terminal where no end is known.
-const SECOND: Duration = Duration::from_secs(1);
-
 fn style(has_end: bool) -> ProgressStyle {
     let template = if has_end { "{msg}{end}" } else { "{wide_msg}" };
     let end = |state: &ProgressState, out: &mut dyn std::fmt::Write| {
-        let left = state.eta();
-        // The first guesses are none.
-        if state.elapsed() >= SECOND && left >= SECOND {
-            let _ = write!(out, ", {} s left", left.as_secs());
+        // Before the first figures the guess is none.
+        if !state.eta().is_zero() {
+            let _ = write!(out, ", {:.0} s left", state.eta().as_secs_f64().ceil());
         }
     };
     let style = ProgressStyle::with_template(template);
