@@ -314,6 +314,11 @@ fn by_hand() {
 }
 
 #[test]
+fn edited() {
+    is_as_recorded("edited");
+}
+
+#[test]
 fn file_lists() {
     is_as_recorded("file_lists");
 }

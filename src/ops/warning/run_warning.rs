@@ -5,9 +5,9 @@ use std::path::PathBuf;
 #[derive(Clone, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::VariantNames)]
 #[strum(serialize_all = "snake_case")]
 pub enum RunWarning {
-    /// A task list names another run than the phase file beside it.
+    /// A task list of another run was archived.
     #[strum(serialize = "state_file_of_other_run")]
-    OfOtherRun { path: String },
+    OfOtherRun { path: String, to: String },
     /// A run was archived by a command that does not name it.
     #[strum(serialize = "workflow_put_aside")]
     PutAside { id: String, why: String },

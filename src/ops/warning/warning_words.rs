@@ -112,11 +112,9 @@ impl Warning {
 impl RunWarning {
     fn sentence(&self) -> Sentence {
         Sentence::text(match self {
-            Self::OfOtherRun { path } => {
-                format!(
-                    "{} belongs to another workflow and is not read",
-                    escape(path)
-                )
+            Self::OfOtherRun { path, to } => {
+                let (path, to) = (escape(path), escape(to));
+                format!("{path} belonged to another workflow and is now {to}")
             }
             Self::Reopened { id } => format!("workflow {id} was reopened: its file is back"),
             Self::PutAside { id, why } => {

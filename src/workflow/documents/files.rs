@@ -11,8 +11,10 @@ use crate::store::repository::Store;
 use crate::workflow::documents::conflict::Conflict;
 use crate::workflow::documents::{CORRUPT, below, read_value, rel, render, schema_text};
 use crate::workflow::engine::runs::Runs;
+use crate::workflow::profiles::format::check_run;
 use crate::workflow::profiles::pipeline_schema::SCHEMA_FILE;
 use crate::workflow::profiles::{dispatch, phases, pipeline, registry};
+use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::profile::{EXECUTION_FILE, PHASE_FILE, Profile};
 use crate::workflow::rules::status::RunStatus;
 use crate::workflow::rules::workflow::Workflow;
@@ -35,8 +37,8 @@ pub fn of_run(workflow: &Workflow) -> impl Iterator<Item = (&String, &Value)> {
     })
 }
 
-/// Writes the files of the next state, each atomically and only if it says what one of the `known`
-/// documents says.
+/// Writes the files of the next state, each atomically and only if it says what its `known` document
+/// says.
 ///
 /// # Errors
 /// A file cannot be written, or was edited meanwhile; the next command reads what was written.
@@ -44,7 +46,7 @@ pub fn write(
     tree: &WorkTree,
     now_ms: i64,
     next: &Workflow,
-    known: &[&BTreeMap<String, Value>],
+    known: &BTreeMap<String, Value>,
 ) -> Result<()> {
     for (path, value) in of_run(next) {
         let bytes = state_file::read(tree, &rel(path))?;
@@ -55,14 +57,8 @@ pub fn write(
         let write = |over| replace_known(tree, &rel(path), over, render(value).as_bytes());
         let is_written = match (&bytes, &present) {
             (None, _) => !fate(next, path, Leaving::Ended, now_ms).stays() || write(None)?,
-            (_, Some(present)) if names_other_run(next, path, present) => {
-                put_aside(tree, path, None, now_ms)?;
-                write(None)?
-            }
-            (_, Some(present)) if known.iter().any(|all| all.get(path) == Some(present)) => {
-                write(bytes.as_deref())?
-            }
-            _ => false,
+            (_, Some(present)) => known.get(path) == Some(present) && write(bytes.as_deref())?,
+            (Some(_), None) => false,
         };
         if !is_written {
             return Err(words::moved_on(&next.id));
@@ -92,13 +88,14 @@ pub fn write_missing(tree: &WorkTree, workflow: &Workflow) -> Result<()> {
     })
 }
 
-/// Whether a task list names another run than the phase file beside it.
-pub fn names_other_run(workflow: &Workflow, path: &str, value: &Value) -> bool {
+/// Returns the finding on a task list that names another run than the phase file beside it.
+pub fn of_other_run(workflow: &Workflow, path: &str, value: &Value) -> Option<Finding> {
     let id_in = |document: &Value| document.get("workflow_id")?.as_str().map(str::to_owned);
     let known =
         [PHASE_FILE, EXECUTION_FILE].map(|path| workflow.documents.get(path).and_then(id_in));
-    path == EXECUTION_FILE
-        && id_in(value).is_some_and(|id| id != workflow.id && !known.contains(&Some(id)))
+    let id = id_in(value).filter(|id| path == EXECUTION_FILE && !id.is_empty())?;
+    let id = Some(id).filter(|id| !known.contains(&Some(id.clone())))?;
+    check_run("workflow_id", &id, &workflow.id).err()
 }
 
 /// Why the files of a run leave their places.

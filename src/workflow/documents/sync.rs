@@ -30,8 +30,6 @@ const BY_HAND: &str = "file";
 enum Verdict<'r> {
     /// It says what is recorded, or is no document of a run.
     Nothing,
-    /// A task list of another run, which is not read.
-    OfOtherRun,
     Malformed(Finding),
     Edited(&'r Run, &'r Value),
     /// A run that is not recorded yet.
@@ -121,7 +119,7 @@ fn finish_prepared(work: &mut Work<'_>, prepared: &PreparedTransition) -> Result
     let tip = tips.find(|(id, _)| *id == prepared.id).map(|(_, tip)| tip);
     if tip == prepared.parent
         && files::of_run(&next).any(is_written)
-        && files::write(&work.tree, work.context.now_ms, &next, &[&known]).is_ok()
+        && files::write(&work.tree, work.context.now_ms, &next, &known).is_ok()
     {
         work.session.locked.publish_prepared(prepared)?;
     }
@@ -148,11 +146,6 @@ fn pass(
         let verdict = judge(file, owner);
         let taken = match (&verdict, work.as_deref_mut()) {
             (Verdict::Nothing, _) => continue,
-            (Verdict::OfOtherRun, _) => {
-                let path = file.path.clone();
-                warn(context, RunWarning::OfOtherRun { path });
-                continue;
-            }
             (Verdict::Malformed(finding), _) => Err(finding.clone()),
             (_, None) => return Ok(None),
             (Verdict::Edited(run, value), Some(work)) => adopt(work, file, run, value)?,
@@ -211,21 +204,26 @@ fn judge<'r>(file: &'r OnDisk, owner: Option<&'r Run>) -> Verdict<'r> {
         None => return Verdict::New(value),
     };
     let known = run.workflow.documents.get(&file.path);
-    let key = match file.profile {
+    let key = run_key(file.profile);
+    let (named, of) = (value.get(key), known.and_then(|known| known.get(key)));
+    if known == Some(value) {
+        Verdict::Nothing
+    } else if let Some(finding) = files::of_other_run(&run.workflow, &file.path, value) {
+        Verdict::Malformed(finding)
+    } else if file.path != EXECUTION_FILE && named.is_some() && of.is_some() && named != of {
+        Verdict::New(value)
+    } else {
+        Verdict::Edited(run, value)
+    }
+}
+
+/// Returns the key by which a document tells its run from others.
+fn run_key(profile: Profile) -> &'static str {
+    match profile {
         Profile::Phases => "workflow_id",
         Profile::Registry => "checkpoint_id",
         // Without a time it is damaged, not the file of another run.
         Profile::Pipeline => "created_at",
-    };
-    let (named, of) = (value.get(key), known.and_then(|known| known.get(key)));
-    if known == Some(value) {
-        Verdict::Nothing
-    } else if files::names_other_run(&run.workflow, &file.path, value) {
-        Verdict::OfOtherRun
-    } else if named.is_some() && of.is_some() && named != of {
-        Verdict::New(value)
-    } else {
-        Verdict::Edited(run, value)
     }
 }
 
@@ -247,7 +245,7 @@ fn adopt(work: &mut Work<'_>, file: &OnDisk, run: &Run, value: &Value) -> Result
     let mut next = run.workflow.clone();
     let taken = dispatch::take(&mut next, &file.path, value, &work.root());
     if taken.is_ok() {
-        work.record(Some(run), next, event("external edit", file))?;
+        work.record_read(Some(run), next, event("external edit", file))?;
     }
     Ok(taken)
 }
@@ -256,8 +254,8 @@ fn event(verb: &str, file: &OnDisk) -> Change {
     Change::new(verb, BY_HAND).noting(file.path.clone())
 }
 
-/// Begins the run that a file describes, or reopens it if it is one that was archived with this
-/// very file.
+/// Begins the run that a file describes, or reopens it if it is one that was archived with a
+/// version of this file.
 fn begin(work: &mut Work<'_>, file: &OnDisk, value: &Value, owner: Option<&Run>) -> Result<Taken> {
     let now_ms = work.context.now_ms;
     let mut next = match dispatch::begin(&file.path, value, &work.root()) {
@@ -275,19 +273,28 @@ fn begin(work: &mut Work<'_>, file: &OnDisk, value: &Value, owner: Option<&Run>)
         work.archive(run, Some(why))?;
     }
     let all = Runs::all(work.store())?;
+    let key = run_key(file.profile);
     let is_it = |run: &&Run| {
+        let known = run.workflow.documents.get(&file.path);
+        let known = known.filter(|_| run.workflow.profile == Some(file.profile));
         !run.is_live()
             && matches!(run.workflow.status, RunStatus::Open | RunStatus::Complete)
-            && files::of_run(&run.workflow).any(|known| known == (&file.path, value))
+            && known.is_some_and(|known| known.get(key) == value.get(key))
             && all.in_the_way(&run.workflow).next().is_none()
     };
-    if let Some(run) = all.runs.iter().find(is_it) {
-        let id = (work.session.locked).unarchive_workflow(run.id(), &run.workflow.id)?;
-        warn(work.context, RunWarning::Reopened { id });
-        files::write_missing(&work.tree, &run.workflow)?;
+    let mut archived: Vec<&Run> = all.runs.iter().filter(is_it).collect();
+    archived.sort_by_key(|run| run.workflow.documents.get(&file.path) != Some(value));
+    let Some(run) = archived.first() else {
+        next.id = all.free_id(&next.id);
+        work.record_read(None, next, event("import", file))?;
+        return Ok(Ok(()));
+    };
+    let id = (work.session.locked).unarchive_workflow(run.id(), &run.workflow.id)?;
+    warn(work.context, RunWarning::Reopened { id: id.clone() });
+    files::write_missing(&work.tree, &run.workflow)?;
+    if run.workflow.documents.get(&file.path) == Some(value) {
         return Ok(Ok(()));
     }
-    next.id = all.free_id(&next.id);
-    work.record(None, next, event("import", file))?;
-    Ok(Ok(()))
+    let live = Runs::live(work.store())?;
+    adopt(work, file, live.pick(Some(&id))?, value)
 }

@@ -11,9 +11,10 @@ use crate::model::run_id;
 use crate::ops::context::Context;
 use crate::ops::open_store::open_usable;
 use crate::ops::warning::Warning;
+use crate::ops::warning::run_warning::RunWarning;
 use crate::workflow::documents::conflict::{self, Conflict};
-use crate::workflow::documents::files::Leaving;
-use crate::workflow::documents::git_ignored;
+use crate::workflow::documents::files::{self, Leaving};
+use crate::workflow::documents::{git_ignored, read_value};
 use crate::workflow::engine::end;
 use crate::workflow::engine::runs::{Run, Runs};
 use crate::workflow::engine::transact::with_store;
@@ -21,7 +22,7 @@ use crate::workflow::engine::work::{StepOptions, StepOutcome, Work};
 use crate::workflow::plan;
 use crate::workflow::profiles::dispatch;
 use crate::workflow::rules::finding::Finding;
-use crate::workflow::rules::profile::Profile;
+use crate::workflow::rules::profile::{EXECUTION_FILE, Profile};
 use crate::workflow::rules::workflow::Workflow;
 use crate::workflow::words::{no_profile, refused};
 use crate::worktree::git::git_head;
@@ -116,6 +117,13 @@ pub fn make_room(work: &mut Work<'_>, workflow: &Workflow) -> Result<()> {
             return Err(in_way(run, why, Sentence::default()));
         }
         work.put_away(run, Leaving::Archived, None)?;
+    }
+    let path = EXECUTION_FILE.to_owned();
+    let list = read_value(&work.tree, &path);
+    let list = list.filter(|_| workflow.profile == Some(Profile::Phases));
+    if list.is_some_and(|list| files::of_other_run(workflow, &path, &list).is_some()) {
+        let to = files::put_aside(&work.tree, &path, None, work.context.now_ms)?;
+        work.warn(RunWarning::OfOtherRun { path, to });
     }
     Ok(())
 }

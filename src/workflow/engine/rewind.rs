@@ -155,7 +155,11 @@ fn state(
     };
     with_run(context, &of_run, |work, run| {
         let now = &run.workflow;
+        // A file that came later stays, without what it said.
+        let mut documents = now.documents.clone();
+        documents.extend(goal.state.documents);
         let next = Workflow {
+            documents,
             id: now.id.clone(),
             status: RunStatus::Open,
             finished_ms: None,

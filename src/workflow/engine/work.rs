@@ -1,5 +1,7 @@
 //! One transition under the lock: the files are written, and one commit is made.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -174,8 +176,7 @@ impl<'w> Work<'w> {
 
     /// Records a state as the next of its run, or without `before` as the first; one whose phases
     /// are all settled is complete. The files are written before a ref names the commit: the next
-    /// command finishes what a killed process has begun. They may say what they said before, or what
-    /// was just read from them into the state.
+    /// command finishes what a killed process has begun.
     ///
     /// # Errors
     /// Another process was first, or a file or the commit cannot be written; nothing is recorded.
@@ -183,23 +184,45 @@ impl<'w> Work<'w> {
         &mut self,
         before: Option<&Run>,
         mut next: Workflow,
-        mut event: Change,
+        event: Change,
     ) -> Result<StepOutcome> {
-        let (context, tree) = (self.context, &self.tree);
-        event.session.clone_from(&context.environment.session);
-        next.end_if_settled(context.now_ms);
-        let read = next.documents.clone();
+        next.end_if_settled(self.context.now_ms);
         if let Some(profile) = next.profile {
             let documents = dispatch::export(&next, profile, &self.root());
             next.documents.extend(documents);
         }
+        self.commit(before, next, event, true)
+    }
+
+    /// As [`Self::record`], for a state that was read from a file: no file is written.
+    ///
+    /// # Errors
+    /// Another process was first, or the commit cannot be written.
+    pub fn record_read(
+        &mut self,
+        before: Option<&Run>,
+        mut next: Workflow,
+        event: Change,
+    ) -> Result<StepOutcome> {
+        next.end_if_settled(self.context.now_ms);
+        self.commit(before, next, event, false)
+    }
+
+    fn commit(
+        &mut self,
+        before: Option<&Run>,
+        next: Workflow,
+        mut event: Change,
+        writes: bool,
+    ) -> Result<StepOutcome> {
+        let (context, tree) = (self.context, &self.tree);
+        event.session.clone_from(&context.environment.session);
         let _shield = context.interrupt.shield();
-        let known = before.map_or(&read, |run| &run.workflow.documents);
-        let mut write_files = || {
-            files::write(tree, context.now_ms, &next, &[known, &read])?;
-            match before {
-                None => files::add_schema(tree, &next),
-                Some(_) => Ok(()),
+        let mut write_files = || match before {
+            Some(run) => files::write(tree, context.now_ms, &next, &run.workflow.documents),
+            None => {
+                files::write(tree, context.now_ms, &next, &BTreeMap::new())?;
+                files::add_schema(tree, &next)
             }
         };
         let recorded = self.session.locked.record_workflow(
@@ -208,7 +231,7 @@ impl<'w> Work<'w> {
             next.to_json().as_bytes(),
             &event.render(context.now_ms),
             context.now_ms,
-            next.profile.is_some().then_some(&mut write_files),
+            (writes && next.profile.is_some()).then_some(&mut write_files),
         )?;
         let tip = recorded.ok_or_else(|| moved_on(&next.id))?;
         if !next.status.is_open() {

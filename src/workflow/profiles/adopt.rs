@@ -52,7 +52,7 @@ impl<'w> PhaseListing<'w> {
         sort_as_in(&mut done, listed, |phase, id| phase.id == *id);
         let may_be_next = |phase: &&Phase| match run.current() {
             Some(_) => phase.status.is_under_way(),
-            None => !phase.status.is_settled() && run.unmet(phase).is_empty(),
+            None => !phase.status.is_settled(),
         };
         let named = named.and_then(|id| run.phase(id));
         let current = named.filter(may_be_next).or_else(|| run.next());

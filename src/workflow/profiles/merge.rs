@@ -57,7 +57,12 @@ impl Merge<'_> {
                     let id = now.get("id")?.as_str()?;
                     let was = was.iter().find(|was| is_of_same(was, now));
                     let known: Vec<_> = old.get(id).zip(was).into_iter().collect();
-                    Some((id.to_owned(), self.value(&known, now)))
+                    let mut entry = self.value(&known, now);
+                    // The key of the entry says it.
+                    if let Some(new) = entry.as_object_mut().filter(|_| known.is_empty()) {
+                        new.shift_remove("id");
+                    }
+                    Some((id.to_owned(), entry))
                 };
                 now.iter().filter_map(entry).collect()
             }

@@ -264,9 +264,10 @@ fn entry(run: &Workflow, was: Option<&Pipeline>, phase: &Phase, place: PhasePlac
     }
 }
 
-/// Reads a status, leaving out words that are none.
+/// Reads a status, leaving out unknown words.
 fn known_word<'de, D: Deserializer<'de>>(from: D) -> Result<Option<PhaseStatus>, D::Error> {
-    Ok(text_if(from)?.and_then(|word| PhaseStatus::from_word(&word)))
+    let word = Option::<String>::deserialize(from)?;
+    Ok(word.and_then(|word| PhaseStatus::from_word(&word)))
 }
 
 /// Reads a text, leaving out other values.

@@ -131,7 +131,8 @@ impl Format for Registry {
             at => at.map(|at| format!("completed_phases[{at}]")),
         };
         if let Some(place) = place {
-            let what = format!("the run has {total} phases, of {MOST_PHASES} at most");
+            let what =
+                format!("it is beyond the {total} phases of the run ({MOST_PHASES} at most)");
             return Err(Finding::new("out_of_range", place, what));
         }
         check_ids("completed_phases", self.completed_phases.iter())?;
