@@ -152,7 +152,7 @@ fn what_is_saved_is_loaded_again() {
     let some = shim(&sandbox, "list-checkpoints.sh", &["orchestrate"])
         .success()
         .stdout_has("orchestrate_billing_");
-    assert_eq!(some.stdout.lines().count(), 2, "{some}");
+    assert_eq!(some.stdout.lines().count(), 3, "{some}");
 }
 
 #[cfg(unix)]

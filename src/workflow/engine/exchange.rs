@@ -16,6 +16,7 @@ use crate::ops::warning::Warning;
 use crate::workflow::documents::conflict::{self, Conflict};
 use crate::workflow::documents::sync::Imported;
 use crate::workflow::engine::end;
+use crate::workflow::engine::init::{InitOptions, init};
 use crate::workflow::engine::report::{self, Status};
 use crate::workflow::engine::runs::{Run, Runs};
 use crate::workflow::engine::transact::with_store;
@@ -59,6 +60,14 @@ pub fn import(
 ) -> Result<(StepOutcome, Vec<Warning>)> {
     let value = parsed(bytes)?;
     let found = dispatch::profile_of_document(&value);
+    if found.is_none() && value.get("phases").is_some_and(Value::is_array) {
+        let options = InitOptions {
+            kind: options.kind.clone(),
+            project: options.project.clone(),
+            ..InitOptions::default()
+        };
+        return init(context, &options, Some(bytes));
+    }
     // A state names neither run nor type.
     let state = value
         .as_object()

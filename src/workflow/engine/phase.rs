@@ -190,8 +190,16 @@ pub fn done(
             change.checkpoints = phase_checkpoint(work, &run, reason, DedupPolicy::Always)?;
         }
         if typed.files.is_empty() && is_pipeline {
-            change.given.files =
-                new_files(work.store(), &run.workflow, &change).unwrap_or_default();
+            let files = new_files(work.store(), &run.workflow, &change).unwrap_or_default();
+            if files.len() <= MOST_NEW_FILES {
+                change.given.files = files;
+            } else {
+                let what = format!(
+                    "{} are too many; name those that matter with --file",
+                    files.len()
+                );
+                work.warn_of::<()>("noting new files", Err(Error::unexpected(what)));
+            }
         }
         let mut outcome = work.change(&run, &change)?;
         if is_pipeline && !typed.no_snapshot {
@@ -329,7 +337,7 @@ fn phase_checkpoint(
     }
 }
 
-/// Returns the first files created during the phase; `None` if the checkpoints around it do not
+/// Returns the files created during the phase; `None` if the checkpoints around it do not
 /// tell.
 fn new_files(store: &Store, workflow: &Workflow, done: &Change) -> Option<Vec<String>> {
     let phase = workflow.phase(done.phase.as_deref()?)?;
@@ -347,7 +355,7 @@ fn new_files(store: &Store, workflow: &Workflow, done: &Change) -> Option<Vec<St
     let changes = memo.diff(Some(before), Some(after), &|_| true).ok()?;
     let new = changes.iter().filter(|change| change.before.is_none());
     let paths = new.filter_map(|new| String::from_utf8(new.path.as_bytes().to_vec()).ok());
-    Some(paths.take(MOST_NEW_FILES).collect())
+    Some(paths.collect())
 }
 
 /// Returns the change that was typed, with what is seen of the files.
