@@ -446,7 +446,7 @@ fn tasks_are_kept_in_either_shape() {
         ),
         (
             r#"{"t": {"outputs": ["o.json"], "x": {}, "status": "In-Progress"}"#,
-            r#", "u": {"id": "u", "status": "pending", "attempts": 0}}"#,
+            r#", "u": {"status": "pending", "attempts": 0}}"#,
         ),
         (
             r#"[{"task_id": "t", "note": "n", "status": "In-Progress"}"#,
