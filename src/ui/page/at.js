@@ -13,7 +13,7 @@ export const CHANGE = { added: ['+', 'added'], modified: ['●', 'modified'], de
 /** `id` is a checkpoint or `here`; `other` is what it is compared with: a checkpoint, `here`, or nothing for the one before. */
 export function checkpointView(main, id, other, shownPath) {
   const view = { id, other, files: [], at: -1, part: 'changes', patch: null, asked: 0 };
-  load(main, view, shownPath).catch((why) => fill(main, failed(why)));
+  load(main, view, shownPath).catch((why) => broken(main, why));
   const off = onChange(() => (id === 'here' || other === 'here') && view.refresh?.());
   const neighbour = (step) => {
     const rows = store.rows.filter((row) => row.kind !== 'safety' || row.id === id);
@@ -32,6 +32,7 @@ export function checkpointView(main, id, other, shownPath) {
   };
 }
 
+export const broken = (main, why, title = 'This cannot be shown') => fill(main, h('div.narrow', h('h1.name', title), failed(why)));
 export const failed = (why) => h('div.failure', { role: 'alert' }, h('b', `${why.message}.`), why.hint && h('p', why.hint), why.paths?.length ? h('ul', why.paths.slice(0, 20).map((it) => h('li.name.path', `${it.path}: ${it.why}`))) : null);
 
 async function load(main, view, shownPath) {
@@ -50,7 +51,7 @@ async function load(main, view, shownPath) {
     const answer = await ask(['diff', ...args, '--stat']);
     [from, to, files] = [answer.from, both ? answer.to : null, answer.changes];
     extra = [answer.too_large.length && `${count(answer.too_large.length, 'file')} too large to compare`, answer.damaged.length && `${count(answer.damaged.length, 'file')} damaged`, ...answer.other.mode_changes.slice(0, 5).map((it) => `mode of ${it.path}`)];
-    view.refresh = () => load(main, view, view.files[view.at]?.path).catch((why) => fill(main, failed(why)));
+    view.refresh = () => load(main, view, view.files[view.at]?.path).catch((why) => broken(main, why));
   }
   Object.assign(view, { row, from, to, files, range: (path) => ['diff', '-U', '3', ...(from ? [from.id] : []), ...(to ? [to.id] : []), '--', path] });
   if (!from && to) view.range = null;

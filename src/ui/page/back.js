@@ -2,7 +2,7 @@
 
 import { ask } from './api.js';
 import { add, count, fill, h, longList, modal, moment, named, say } from './dom.js';
-import { CHANGE, failed } from './at.js';
+import { CHANGE, broken, failed } from './at.js';
 import { patchView } from './diff.js';
 import { refresh, store } from './store.js';
 
@@ -11,7 +11,7 @@ const word = (path) => (/^@/.test(path) ? `./${path}` : path);
 
 export function backView(main, id, path) {
   const view = { id, path, whole: null, how: path ? 'some' : 'all', chosen: new Set(), hunks: null, plan: null, asked: 0 };
-  start(main, view).catch((why) => fill(main, h('div.narrow', failed(why))));
+  start(main, view).catch((why) => broken(main, why));
   return { stop: () => (view.list?.stop(), view.patch?.stop()), keys: {} };
 }
 

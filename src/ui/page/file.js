@@ -1,8 +1,8 @@
 // A file through time: its versions on a slider, what changed in each, and since which checkpoint each line is there.
 
 import { ask, recall } from './api.js';
-import { $, bytes, count, fill, h, moment, named, say } from './dom.js';
-import { branch, contentView, failed, sized, taste } from './at.js';
+import { $, bytes, count, fill, h, moment, named } from './dom.js';
+import { branch, broken, contentView, failed, sized, taste } from './at.js';
 import { patchView } from './diff.js';
 import { parents, store } from './store.js';
 import { fileHash } from './timeline.js';
@@ -15,12 +15,12 @@ const pattern = (path) => `./${path.replace(/[\\*?[\]]/g, '\\$&')}`;
 
 export function fileView(main, path, id) {
   const view = { path, versions: [], at: 0, asked: 0 };
-  open(main, view, id).catch((why) => fill(main, h('div.narrow', h('h1.name.path', path), failed(why))));
+  open(main, view, id).catch((why) => broken(main, why, path));
   const step = (by) => view.go?.(view.at + by);
   return {
     stop: () => view.patch?.stop(),
     keys: {
-      k: () => step(1), j: () => step(-1), ']': () => step(-1), '[': () => step(1), c: () => view.part?.(shownPart === 'content' ? 'changes' : 'content'),
+      k: () => step(1), j: () => step(-1), '[': () => step(-1), ']': () => step(1), c: () => view.part?.(shownPart === 'content' ? 'changes' : 'content'),
       b: () => view.versions[view.at] && (location.hash = backTo(view)),
     },
   };
@@ -100,7 +100,7 @@ async function withOrigins(view, it) {
     const first = i === 0 || from[i - 1] !== version;
     last = view.versions[version].checkpoint;
     const age = view.at === 0 ? 1 : version / view.at;
-    return h('span.since', { class: `since age${Math.round(age * 4)}`, title: `since ${named(last)}, ${moment(last.time)}` }, first && h('button.link.name', { type: 'button', onclick: () => (view.go(version), say(`Version ${version + 1}`)) }, named(last).slice(0, 60)));
+    return h('span.since', { class: `since age${Math.round(age * 4)}`, title: `since ${named(last)}, ${moment(last.time)}`, onclick: () => view.go(version) }, first && h('span.name', named(last).slice(0, 60)));
   });
   return contentView(it.checkpoint.id, view.path, since);
 }
