@@ -124,6 +124,7 @@ commands! {
         "hook" Hook(commands::hook::HookArgs),
         "setup" Setup(commands::setup::SetupArgs),
         "mcp" Mcp(commands::mcp::McpArgs),
+        "ui" Ui(commands::ui::UiArgs),
         "statusline" Statusline(commands::statusline::StatuslineArgs),
         "config" Config(commands::config::ConfigArgs),
         "completions" Completions(commands::completions::CompletionsArgs),

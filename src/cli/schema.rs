@@ -9,6 +9,7 @@ use crate::base::json::{self, JsonSchema, Serialize};
 use crate::commands::cat::CatAnswer;
 use crate::commands::restore::RestoreAnswer;
 use crate::commands::setup::SetupOutcome;
+use crate::commands::ui::UiAnswer;
 use crate::commands::workflow::RewindAnswer;
 use crate::commands::workflow::report::{Checked, Next, TaskList};
 use crate::commands::{create, diff, show, status};
@@ -158,6 +159,7 @@ const ANSWERS: &[(&str, Schema)] = &answers! {
     "statusline" TextAnswer,
     "undo" RestoreAnswer,
     "undo.list" StepsOutcome,
+    "ui" UiAnswer,
     "unpin" PinOutcome,
     "usage" (),
     "verify" VerifyOutcome,

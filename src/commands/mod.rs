@@ -36,6 +36,7 @@ pub mod show;
 pub mod status;
 pub mod statusline;
 pub mod stores;
+pub mod ui;
 pub mod undo;
 pub mod verify;
 pub mod workflow;

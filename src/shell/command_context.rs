@@ -30,6 +30,29 @@ use crate::shell::terminal::prompt::Prompt;
 /// Serves the commands to agents, in a directory and others that are allowed.
 pub type Serve = fn(&CommandContext<'_>, Environment, Option<&Path>, &[PathBuf]) -> Result<u8>;
 
+/// Serves the page of a directory to the user's browser; calls back with its address and the root.
+pub type ServePage =
+    fn(&CommandContext<'_>, Environment, &PageOptions, &dyn Fn(&str, &Path)) -> Result<u8>;
+
+/// How the page of a directory is served.
+#[derive(Clone, Debug)]
+pub struct PageOptions {
+    /// `None` for any that is free.
+    pub port: Option<u16>,
+    /// Whether the browser is opened, if there is a terminal.
+    pub opens: bool,
+    pub may_change: bool,
+    /// Time without a page after which the server ends; `None` for never.
+    pub idle: Option<Duration>,
+}
+
+/// What the layers above the commands add; each is `None` in a program without its feature.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Services {
+    pub mcp: Option<Serve>,
+    pub page: Option<ServePage>,
+}
+
 /// Context of a command.
 pub struct CommandContext<'g> {
     /// Name in the JSON schema.
@@ -41,8 +64,7 @@ pub struct CommandContext<'g> {
     pub words: &'g [OsString],
     /// Grammar of all commands.
     pub grammar: fn() -> Grammar,
-    /// `None` in a program without the feature `mcp`.
-    pub serve: Option<Serve>,
+    pub services: Services,
     pub started: Instant,
     /// Whether warnings about settings were shown already.
     pub warned_of_settings: Cell<bool>,

@@ -10,4 +10,5 @@ pub mod list;
 pub mod ls;
 pub mod prompts;
 pub mod status;
+pub mod store_position;
 pub mod undo_steps;
