@@ -10,6 +10,8 @@ fn main() -> ExitCode {
         mcp: Some(checkpoint::mcp::serve),
         #[cfg(feature = "ui")]
         page: Some(checkpoint::ui::serve),
+        #[cfg(feature = "ui")]
+        report: Some(checkpoint::ui::report::make),
         ..Services::default()
     };
     checkpoint::cli::entry::run(std::env::args_os(), services)

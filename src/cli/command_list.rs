@@ -108,6 +108,7 @@ commands! {
         "prune" ["gc"] Prune(commands::prune::PruneArgs),
         "verify" Verify(commands::verify::VerifyArgs),
         "relink" Relink(commands::relink::RelinkArgs),
+        "report" Report(commands::report::ReportArgs),
         "export" Export(commands::export::ExportBundleArgs),
         "import" Import(commands::import::ImportBundleArgs),
         "remote" Remote(commands::remote::RemoteArgs),

@@ -7,6 +7,7 @@ use crate::answer::contract::{CheckpointContract, RollbackContract};
 use crate::answer::envelope;
 use crate::base::json::{self, JsonSchema, Serialize};
 use crate::commands::cat::CatAnswer;
+use crate::commands::report::ReportAnswer;
 use crate::commands::restore::RestoreAnswer;
 use crate::commands::setup::SetupOutcome;
 use crate::commands::ui::UiAnswer;
@@ -148,6 +149,7 @@ const ANSWERS: &[(&str, Schema)] = &answers! {
     "remote.add" RemoteOutcome,
     "remote.list" RemoteOutcome,
     "remote.remove" RemoteOutcome,
+    "report" ReportAnswer,
     "restore" RestoreAnswer,
     "rewind" RestoreAnswer,
     "rewind.list" PromptsOutcome,

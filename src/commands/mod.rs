@@ -27,6 +27,7 @@ pub mod prune;
 pub mod push;
 pub mod relink;
 pub mod remote;
+pub mod report;
 pub mod restore;
 pub mod rewind;
 pub mod reword;

@@ -46,11 +46,26 @@ pub struct PageOptions {
     pub idle: Option<Duration>,
 }
 
+/// Makes a page that needs no server of checkpoints, by their ids, newest first; `--base` is given.
+pub type MakeReport = fn(&Context, Option<&Path>, &[String]) -> Result<ReportPage>;
+
+/// A page with its data inside.
+#[derive(Clone, Debug)]
+pub struct ReportPage {
+    pub html: String,
+    pub checkpoint_count: usize,
+    pub patch_count: usize,
+    pub patch_bytes: u64,
+    /// How many patches were too large.
+    pub left_out_count: usize,
+}
+
 /// What the layers above the commands add; each is `None` in a program without its feature.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Services {
     pub mcp: Option<Serve>,
     pub page: Option<ServePage>,
+    pub report: Option<MakeReport>,
 }
 
 /// Context of a command.

@@ -23,15 +23,17 @@ pub struct StorePosition {
     begins: Arc<Notify>,
     base: PathBuf,
     root: PathBuf,
+    may_change: bool,
 }
 
 impl StorePosition {
-    pub fn new(base: PathBuf, root: PathBuf) -> Self {
+    pub fn new(base: PathBuf, root: PathBuf, may_change: bool) -> Self {
         Self {
             position: Arc::new(watch::Sender::new(position(&base, &root))),
             begins: Arc::default(),
             base,
             root,
+            may_change,
         }
     }
 
@@ -59,13 +61,21 @@ impl StorePosition {
     /// Returns the lines for one page; the first one says where the store is now.
     pub fn listen(&self) -> mpsc::Receiver<Bytes> {
         let (sender, lines) = mpsc::channel(1);
-        tokio::spawn(tell(self.position.subscribe(), sender));
+        tokio::spawn(tell(self.position.subscribe(), self.may_change, sender));
         self.begins.notify_one();
         lines
     }
 }
 
-async fn tell(mut position: watch::Receiver<String>, lines: mpsc::Sender<Bytes>) {
+async fn tell(
+    mut position: watch::Receiver<String>,
+    may_change: bool,
+    lines: mpsc::Sender<Bytes>,
+) {
+    let line_of = |position: &str| {
+        let event = json!({ "position": position, "may_change": may_change, "can_patch": false });
+        format!("data: {event}\n\n")
+    };
     let mut line = line_of(&position.borrow_and_update());
     while lines.send(Bytes::from(line)).await.is_ok() {
         line = tokio::select! {
@@ -77,8 +87,4 @@ async fn tell(mut position: watch::Receiver<String>, lines: mpsc::Sender<Bytes>)
             () = lines.closed() => return,
         };
     }
-}
-
-fn line_of(position: &str) -> String {
-    format!("data: {}\n\n", json!({ "position": position }))
 }

@@ -2,7 +2,8 @@
 //!
 //! `server` takes connections, `door` refuses what does not come from the page, `allow` lists the
 //! commands that it may run and `front` runs them; `reply` makes the answers, and `events` tells it that the store has changed. `page`
-//! holds the files of the page, which are part of the program.
+//! holds the files of the page, which are part of the program, and `report` makes one file of them with
+//! its data.
 
 pub mod allow;
 pub mod door;
@@ -10,6 +11,7 @@ pub mod events;
 pub mod front;
 pub mod page;
 pub mod reply;
+pub mod report;
 pub mod server;
 
 use std::path::Path;

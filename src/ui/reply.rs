@@ -54,7 +54,7 @@ impl Body for ReplyBody {
 
 /// What the page may load: its own files, and images that it has read through its own script.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
-    img-src blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+    img-src blob: data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 /// What is no page may load nothing.
 const SANDBOX: &str = "default-src 'none'; frame-ancestors 'none'; sandbox";
 

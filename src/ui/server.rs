@@ -90,7 +90,11 @@ pub fn serve(
         let url = format!("http://{first}/#token={}", token.as_text());
         tell(&url, &runner.root);
         let opened = (options.opens && may_open).then(|| child::open_in_browser(&url));
-        let position = StorePosition::new(runner.base.clone(), runner.root.clone());
+        let position = StorePosition::new(
+            runner.base.clone(),
+            runner.root.clone(),
+            runner.may_change,
+        );
         let server = Arc::new(PageServer {
             door: Door {
                 port: first.port(),
