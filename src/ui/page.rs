@@ -3,9 +3,18 @@
 /// The page itself.
 pub const INDEX: &str = include_str!("page/index.html");
 
-/// What it loads: names below `/page/`, types and texts.
-pub const FILES: [(&str, &str, &str); 2] = [
+/// What it loads: names below `/page/`, types and texts. A module comes after those that it imports.
+pub const FILES: [(&str, &str, &str); 11] = [
     ("style.css", CSS, include_str!("page/style.css")),
+    ("api.js", SCRIPT, include_str!("page/api.js")),
+    ("dom.js", SCRIPT, include_str!("page/dom.js")),
+    ("diff.js", SCRIPT, include_str!("page/diff.js")),
+    ("store.js", SCRIPT, include_str!("page/store.js")),
+    ("timeline.js", SCRIPT, include_str!("page/timeline.js")),
+    ("at.js", SCRIPT, include_str!("page/at.js")),
+    ("back.js", SCRIPT, include_str!("page/back.js")),
+    ("file.js", SCRIPT, include_str!("page/file.js")),
+    ("room.js", SCRIPT, include_str!("page/room.js")),
     ("main.js", SCRIPT, include_str!("page/main.js")),
 ];
 
