@@ -7,8 +7,10 @@ use crate::answer::contract::{CheckpointContract, RollbackContract};
 use crate::answer::envelope;
 use crate::base::json::{self, JsonSchema, Serialize};
 use crate::commands::cat::CatAnswer;
+use crate::commands::report::ReportAnswer;
 use crate::commands::restore::RestoreAnswer;
 use crate::commands::setup::SetupOutcome;
+use crate::commands::ui::UiAnswer;
 use crate::commands::workflow::RewindAnswer;
 use crate::commands::workflow::report::{Checked, Next, TaskList};
 use crate::commands::{create, diff, show, status};
@@ -147,6 +149,7 @@ const ANSWERS: &[(&str, Schema)] = &answers! {
     "remote.add" RemoteOutcome,
     "remote.list" RemoteOutcome,
     "remote.remove" RemoteOutcome,
+    "report" ReportAnswer,
     "restore" RestoreAnswer,
     "rewind" RestoreAnswer,
     "rewind.list" PromptsOutcome,
@@ -158,6 +161,7 @@ const ANSWERS: &[(&str, Schema)] = &answers! {
     "statusline" TextAnswer,
     "undo" RestoreAnswer,
     "undo.list" StepsOutcome,
+    "ui" UiAnswer,
     "unpin" PinOutcome,
     "usage" (),
     "verify" VerifyOutcome,

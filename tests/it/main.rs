@@ -182,6 +182,8 @@ mod sweep;
 mod system_calls;
 #[cfg(unix)]
 mod terminal_words;
+#[cfg(feature = "ui")]
+mod ui;
 mod undo_redo;
 mod verify;
 mod version_0_1;

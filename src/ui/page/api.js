@@ -11,7 +11,10 @@ export function takeToken() {
   return true;
 }
 
-export const hasToken = () => sessionStorage.getItem(KEY) !== null;
+// A report has its data inside, and no server.
+const held = JSON.parse(document.getElementById('data')?.textContent ?? 'null');
+
+export const hasToken = () => held !== null || sessionStorage.getItem(KEY) !== null;
 
 /** A command that failed, with what its document says. */
 export class Failure extends Error {
@@ -46,15 +49,31 @@ async function refusal(answer) {
   return { code: `http_${answer.status}`, message: text.trim().slice(0, 300) || `the server refused (${answer.status})`, hint: null };
 }
 
+const notHeld = () => new Failure({ code: 'not_held', message: 'this report does not hold that', hint: "'checkpoint ui' shows it, where the checkpoints are" });
+
+/** What a report holds of the answer to a command. */
+function recorded(args) {
+  const end = args.includes('--') ? args.indexOf('--') : args.length;
+  const [words, path] = [args.slice(1, end), args[end + 1]];
+  const ids = words.filter((word) => /^[0-9a-f]{40}$/.test(word));
+  const shown = held.answers[`show ${ids.at(-1)}`];
+  const data = path === undefined
+    ? words.every((word) => ids.includes(word) || /^(-n|--stat|--list|--all|\d+|show|list)$/.test(word) || args[0] === 'workflow') && held.answers[[args[0], ...words.filter((word) => !/^-|^\d+$/.test(word))].join(' ')]
+    : [undefined, shown?.before?.id].includes(ids.at(-2)) && shown && path in held.patches[ids.at(-1)] && { patch: held.patches[ids.at(-1)][path] };
+  if (!data) throw notHeld();
+  return { ...structuredClone(data), warnings: [] };
+}
+
 /** Runs a command, and returns its data. What it warned of is in `warnings`. */
 export async function ask(args, more = {}) {
+  if (held) return recorded(args);
   const document = await (await post('/api/run', { args, ...more })).json();
   if (document.data === null) throw new Failure(document.error ?? { message: 'the command gave no answer' });
   return Object.assign(document.data, { warnings: document.warnings });
 }
 
 /** The content of a file in a checkpoint. */
-export const content = async (id, path) => (await post('/api/content', { args: ['cat', id, '--', path] })).blob();
+export const content = async (id, path) => held ? Promise.reject(notHeld()) : (await post('/api/content', { args: ['cat', id, '--', path] })).blob();
 
 const kept = new Map();
 /** As `ask`, for what never changes: an answer about checkpoints alone is kept. */
@@ -69,6 +88,7 @@ export function recall(args) {
 
 /** Calls `changed` with what is told of each change of the store, and `up(false)` while the server is away. */
 export async function listen(changed, up) {
+  if (held) return changed({ may_change: false, can_patch: false });
   for (let wait = 500; ; wait = Math.min(wait * 2, 8000)) {
     try {
       const reader = (await post('/api/events')).body.pipeThrough(new TextDecoderStream()).getReader();

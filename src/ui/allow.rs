@@ -1,0 +1,253 @@
+//! The commands that the page may run, each with the options that it may give.
+
+use std::ffi::OsString;
+
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Args as _, Command as Grammar};
+
+use crate::cli::command_list;
+use crate::shell::environment::GlobalArgs;
+
+/// What a command needs beside its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Need {
+    Nothing,
+    /// One of these options.
+    One(&'static [&'static str]),
+    /// A plan that was shown, and consent to it.
+    Plan,
+}
+
+/// A form of a command.
+#[derive(Clone, Copy, Debug)]
+struct AllowedForm {
+    command: &'static str,
+    /// The options and words that it may have, as the grammar calls them.
+    arguments: &'static str,
+    need: Need,
+    changes: bool,
+}
+
+const fn reads(command: &'static str, arguments: &'static str) -> AllowedForm {
+    AllowedForm {
+        command,
+        arguments,
+        need: Need::Nothing,
+        changes: false,
+    }
+}
+
+/// A dry run, or a list of what could be done.
+const fn shows(command: &'static str, arguments: &'static str) -> AllowedForm {
+    AllowedForm {
+        need: Need::One(&["dry_run", "list"]),
+        ..reads(command, arguments)
+    }
+}
+
+const fn changes(command: &'static str, arguments: &'static str, need: Need) -> AllowedForm {
+    AllowedForm {
+        need,
+        changes: true,
+        ..reads(command, arguments)
+    }
+}
+
+const FORMS: [AllowedForm; 22] = [
+    reads("status", "brief verbose"),
+    reads("list", "limit reason grep path source session since until kind safety stat"),
+    reads("show", "words only patch stat files"),
+    reads("diff", "words paths globs exclude stat name_only name_status unified binary"),
+    reads("ls", "words paths long recursive globs exclude"),
+    reads("find", "pattern text limit since until"),
+    reads("workflow list", "workflow_type all"),
+    reads("workflow show", "workflow limit"),
+    reads("workflow status", "workflow"),
+    shows("restore", "words only globs exclude overlay dry_run"),
+    shows("undo", "steps list dry_run"),
+    shows("redo", "dry_run"),
+    shows(
+        "prune",
+        "dry_run keep keep_hourly keep_daily keep_weekly keep_monthly keep_within keep_auto",
+    ),
+    changes("restore", "words only globs exclude overlay verify digest yes", Need::Plan),
+    changes("restore", "resume yes", Need::One(&["resume"])),
+    changes("undo", "steps verify digest yes", Need::Plan),
+    changes("redo", "verify digest yes", Need::Plan),
+    changes("create", "word reason source", Need::Nothing),
+    changes("pin", "selector", Need::Nothing),
+    changes("unpin", "selector", Need::Nothing),
+    changes("reword", "selector reason", Need::Nothing),
+    reads("cat", "what path only skip bytes"),
+];
+
+/// Whether the page may run a command; `changes` says whether it may change anything, and `cat` is
+/// only for contents.
+pub fn is_allowed(words: &[OsString], may_change: bool, is_content: bool) -> bool {
+    let Some(given) = arguments(words) else {
+        return false;
+    };
+    let is_text = |word: &&OsString| word.to_str().is_some_and(|word| !word.contains('\0'));
+    let is_form = |form: &&AllowedForm| {
+        let known: Vec<&str> = form.arguments.split(' ').collect();
+        let has = |name: &str| given.arguments.iter().any(|one| one == name);
+        let has_needed = match form.need {
+            Need::Nothing => true,
+            Need::One(names) => names.iter().any(|name| has(name)),
+            Need::Plan => has("digest") && has("yes"),
+        };
+        let is_known = |one: &String| known.contains(&one.as_str());
+        form.command == given.command && given.arguments.iter().all(is_known) && has_needed
+    };
+    let form = FORMS.iter().find(is_form);
+    words.iter().all(|word| is_text(&word))
+        && !given.has_list
+        && form.is_some_and(|form| {
+            (may_change || !form.changes) && is_content == (form.command == "cat")
+        })
+}
+
+/// What the words of a command give.
+#[derive(Debug)]
+struct GivenArguments {
+    command: String,
+    /// The arguments, as the grammar calls them.
+    arguments: Vec<String>,
+    /// Whether a word names a file in which a list stands.
+    has_list: bool,
+}
+
+/// Reads the words by the grammar of their command; `None` if they do not fit it.
+fn arguments(words: &[OsString]) -> Option<GivenArguments> {
+    let name = words.first()?.to_str()?;
+    let grammar = command_list::grammar(name)?;
+    let mut grammar = GlobalArgs::augment_args(grammar).disable_help_flag(true);
+    grammar = grammar.disable_help_subcommand(true).no_binary_name(false);
+    let mut matches = &Grammar::try_get_matches_from(grammar, words).ok()?;
+    let (mut command, mut given) = (name.to_owned(), Vec::new());
+    collect(matches, &mut given);
+    while let Some((below, inner)) = matches.subcommand() {
+        command = format!("{command} {below}");
+        matches = inner;
+        collect(matches, &mut given);
+    }
+    let has_list = name == "restore" && words[1..].iter().any(is_list);
+    Some(GivenArguments {
+        command,
+        arguments: given,
+        has_list,
+    })
+}
+
+fn is_list(word: &OsString) -> bool {
+    matches!(word.as_encoded_bytes(), [b'@', first, ..] if !b"~:".contains(first))
+}
+
+/// Adds the arguments that were typed.
+fn collect(matches: &ArgMatches, given: &mut Vec<String>) {
+    for id in matches.ids() {
+        let is_typed = matches.value_source(id.as_str()) == Some(ValueSource::CommandLine);
+        // Groups have no values of their own.
+        if is_typed && matches.try_get_raw(id.as_str()).is_ok() {
+            given.push(id.to_string());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn allowed(line: &str, may_change: bool) -> bool {
+        let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+        is_allowed(&words, may_change, words[0] == "cat")
+    }
+
+    #[test]
+    fn what_reads_is_allowed_and_what_changes_needs_a_plan() {
+        for line in [
+            "status",
+            "status -v",
+            "list --stat -n 5 --kind=safety",
+            "show @ --files",
+            "diff a b -U 3 -- src/main.rs",
+            "diff -U5 @~1",
+            "ls @ -lR",
+            "find --text x *.rs",
+            "undo --list",
+            "undo --dry-run",
+            "redo --dry-run",
+            "restore x --dry-run -- a b",
+            "prune --dry-run --keep 5",
+            "workflow list --all",
+            "workflow show",
+            "workflow status run",
+            "cat @:a",
+        ] {
+            assert!(allowed(line, false), "{line}");
+        }
+        for line in [
+            "restore x --plan 0123 --yes",
+            "restore --resume --yes",
+            "undo --plan 0123 -y",
+            "redo --plan 0123 --yes",
+            "create reason",
+            "pin @",
+            "unpin @",
+            "reword @ other",
+        ] {
+            assert!(allowed(line, true), "{line}");
+            assert!(!allowed(line, false), "{line}");
+        }
+    }
+
+    #[test]
+    fn nothing_else_is() {
+        for line in [
+            "",
+            "help",
+            "nothing",
+            "--json list",
+            "-C / list",
+            "list -C /",
+            "list --dir=/",
+            "list --base /tmp",
+            "list --here",
+            "list --all",
+            "list --remote origin",
+            "list --help",
+            "list --lock-timeout 99999",
+            "restore x",
+            "restore x --yes",
+            "restore x --plan 0123",
+            "restore x --dry-run --to /tmp/d",
+            "restore x --plan 0123 --yes --to /tmp/d",
+            "restore x --plan 0123 --yes --check id",
+            "restore @/etc/passwd --dry-run",
+            "restore x @- --dry-run",
+            "restore x --contract --dry-run",
+            "undo",
+            "undo --yes",
+            "prune",
+            "prune --orphaned --dry-run",
+            "prune --keep 1 --yes",
+            "create --scope @/etc/passwd",
+            "create --state-file /etc/passwd",
+            "create --db /etc/x",
+            "create --include-sensitive",
+            "delete @ --yes",
+            "workflow status --file /etc/passwd",
+            "workflow init",
+            "bisect",
+            "hook",
+            "ui",
+            "mcp",
+            "setup",
+            "clone x y",
+            "push",
+            "export /tmp/x",
+        ] {
+            assert!(!allowed(line, true), "{line}");
+        }
+    }
+}
