@@ -5,7 +5,7 @@ import { $, bytes, count, fill, h, moment, named } from './dom.js';
 import { branch, broken, contentView, failed, sized, taste } from './at.js';
 import { patchView } from './diff.js';
 import { parents, store } from './store.js';
-import { fileHash } from './timeline.js';
+import { fileHash, findPaths, pathList } from './timeline.js';
 
 const MOST_STEPS = 60;
 let shownPart = 'content';
@@ -68,12 +68,8 @@ async function open(main, view, id) {
 async function show(view, body) {
   const turn = ++view.asked;
   const it = view.versions[view.at];
-  try {
-    const shown = shownPart === 'content' ? await withOrigins(view, it) : await changes(view);
-    if (turn === view.asked) fill(body, shown);
-  } catch (why) {
-    if (turn === view.asked) fill(body, failed(why));
-  }
+  const shown = await (shownPart === 'content' ? withOrigins(view, it) : changes(view)).catch(failed);
+  if (turn === view.asked) fill(body, shown);
 }
 
 async function changes(view) {
@@ -146,8 +142,7 @@ export function filesView(main) {
     box.hidden = Boolean(words);
     if (!words) return fill(hits);
     try {
-      const { paths } = await ask(['find', '--', /[*?/]/.test(words) ? words : `*${words}*`]);
-      fill(hits, h('ul.hits', paths.slice(0, 200).map((it) => h('li', h('a.name.path', { href: fileHash(it) }, it.path), h('span.dim', ` · ${count(it.events.length, 'version')}${it.in_directory ? '' : ' · deleted'}`)))));
+      fill(hits, pathList((await findPaths(words)).slice(0, 200)));
     } catch (why) {
       fill(hits, h('p.note', why.code === 'nothing_found' ? 'No checkpoint holds it.' : why.message));
     }

@@ -100,14 +100,18 @@ $('theme').addEventListener('click', theme);
 $('help').addEventListener('click', help);
 $('skip').addEventListener('click', (event) => (event.preventDefault(), main.focus()));
 addEventListener('hashchange', route);
+addEventListener('focus', () => hasToken() && news());
 onChange(bar);
 
 const away = (why) => banner('away', [h('b', `${why.message}.`), ' ', why.hint ?? '']);
-const news = (told) => (Object.assign(store, { readOnly: told?.may_change === false, canPatch: told?.can_patch === true }), refresh()).then(() => banner('away', null), (why) => (['gone', 'token'].includes(why.code) ? away(why) : store.rows.length || broken(main, why)));
+const failing = (why) => (['gone', 'token'].includes(why.code) ? away(why) : store.rows.length || broken(main, why));
+function news(told) {
+  if (told) Object.assign(store, { readOnly: !told.may_change, canPatch: told.can_patch });
+  if (shown === null) route();
+  refresh().then(() => banner('away', null), failing);
+}
 takeToken();
 if (hasToken()) {
-  news();
-  route();
   listen(news, (up, why) => {
     if (up) banner('away', null);
     else if (why) (away(why), say(why.message));
