@@ -83,10 +83,13 @@ function outline(changes) {
 
 /** The fewest paths that mean what is chosen: a folder where all of it is. */
 function fewest(view) {
-  const lines = outline(view.whole).filter((it) => it.below.every((path) => view.chosen.has(path)));
-  const kept = [];
-  for (const it of lines) if (!kept.some((folder) => folder.folder && it.path.startsWith(`${folder.path}/`)) && (it.folder || it.path_hex === null)) kept.push(it);
-  return kept.map((it) => word(it.path));
+  let whole = null;
+  return outline(view.whole).filter((it) => {
+    if (whole !== null && it.path.startsWith(whole)) return false;
+    const taken = it.below.every((path) => view.chosen.has(path)) && (it.folder || it.path_hex === null);
+    if (taken && it.folder) whole = `${it.path}/`;
+    return taken;
+  }).map((it) => word(it.path));
 }
 
 /** Single changes inside files: the patch of those that are ticked. */
@@ -98,7 +101,7 @@ function hunks(view, box, plan) {
   fill(box, h('div.card', h('label.field', 'Changes to go back on, in', select), body));
   async function show(path) {
     view.patch?.stop();
-    const { patch } = await ask(['diff', view.id, '--', path]);
+    const { patch } = await ask(['diff', '-U', '3', view.id, '--', path]);
     if (!patch?.includes('\n@@ ')) return fill(body, h('p.empty', 'No lines to choose.'));
     const turned = reversed(patch);
     view.patch = patchView(turned, { choose: (chosen) => {
@@ -197,11 +200,10 @@ async function act(args, more, box, look) {
     say(text);
     fill(box, h('div.done', h('h2', text), done.safety && h('p', 'What was there before is kept in ', h('a', { href: `#/at/${done.safety.id}` }, h('span.mono', done.safety.short)), '; ', h('b', 'Undo'), ' brings it back.'), done.warnings.map((it) => h('p.warn-text', it.message)),
       h('div.actions', h('button.quiet', { onclick: () => takeBack('undo') }, 'Undo …'), h('a.button.primary', { href: '#/' }, 'To the timeline'))));
-    await refresh();
   } catch (why) {
     fill(box, failed(why), h('div.actions', h('button.quiet', { onclick: look }, 'Look at the plan again')));
-    refresh().catch(() => {});
   }
+  refresh().catch(() => {});
 }
 
 /** Undo or redo: the plan, then the button. */
