@@ -55,9 +55,15 @@ const fn changes(command: &'static str, arguments: &'static str, need: Need) -> 
 
 const FORMS: [AllowedForm; 22] = [
     reads("status", "brief verbose"),
-    reads("list", "limit reason grep path source session since until kind safety stat"),
+    reads(
+        "list",
+        "limit reason grep path source session since until kind safety stat",
+    ),
     reads("show", "words only patch stat files"),
-    reads("diff", "words paths globs exclude stat name_only name_status unified binary"),
+    reads(
+        "diff",
+        "words paths globs exclude stat name_only name_status unified binary",
+    ),
     reads("ls", "words paths long recursive globs exclude"),
     reads("find", "pattern text limit since until"),
     reads("workflow list", "workflow_type all"),
@@ -70,7 +76,11 @@ const FORMS: [AllowedForm; 22] = [
         "prune",
         "dry_run keep keep_hourly keep_daily keep_weekly keep_monthly keep_within keep_auto",
     ),
-    changes("restore", "words only globs exclude overlay verify digest yes", Need::Plan),
+    changes(
+        "restore",
+        "words only globs exclude overlay verify digest yes",
+        Need::Plan,
+    ),
     changes("restore", "resume yes", Need::One(&["resume"])),
     changes("undo", "steps verify digest yes", Need::Plan),
     changes("redo", "verify digest yes", Need::Plan),

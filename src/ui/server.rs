@@ -21,8 +21,8 @@ use tokio::time::{sleep, timeout};
 use crate::base::interrupt::Interrupt;
 use crate::base::mutex::lock;
 use crate::error::{Error, Result, exit_code};
-use crate::shell::command_context::PageOptions;
 use crate::shell::child::{self, PrivateFile};
+use crate::shell::command_context::PageOptions;
 use crate::shell::signals;
 use crate::ui::door::{Door, MOST_BODY_BYTES, Refused, Route, Token};
 use crate::ui::events::StorePosition;
@@ -90,11 +90,8 @@ pub fn serve(
         let url = format!("http://{first}/#token={}", token.as_text());
         tell(&url, &runner.root);
         let opened = (options.opens && may_open).then(|| child::open_in_browser(&url));
-        let position = StorePosition::new(
-            runner.base.clone(),
-            runner.root.clone(),
-            runner.may_change,
-        );
+        let position =
+            StorePosition::new(runner.base.clone(), runner.root.clone(), runner.may_change);
         let server = Arc::new(PageServer {
             door: Door {
                 port: first.port(),
@@ -140,7 +137,9 @@ async fn listen(port: Option<u16>) -> Result<Vec<TcpListener>> {
         return Ok(vec![only.map_err(no_port)?]);
     };
     let known = first.local_addr().map_err(no_port)?.port();
-    Ok(std::iter::once(first).chain(bind(six, known).await.ok()).collect())
+    Ok(std::iter::once(first)
+        .chain(bind(six, known).await.ok())
+        .collect())
 }
 
 async fn accept(server: Arc<PageServer>, listener: TcpListener, connections: Arc<Semaphore>) {
