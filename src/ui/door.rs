@@ -3,7 +3,7 @@
 
 use std::net::IpAddr;
 
-use hyper::header::{self, HeaderMap, HeaderName};
+use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{Method, StatusCode, Version};
 
@@ -115,7 +115,7 @@ impl Door {
             ));
         }
         check_body(headers, route)?;
-        let given = single(headers, &TOKEN).map(|given| given.as_bytes());
+        let given = single(headers, &TOKEN).map(HeaderValue::as_bytes);
         if route.needs_token() && !given.is_some_and(|given| self.token.is(given)) {
             return Err(Refused(
                 StatusCode::UNAUTHORIZED,
@@ -131,18 +131,13 @@ impl Door {
             Some((name, port)) if !port.ends_with(']') => (name, port),
             _ => (host, "80"),
         };
-        let is_loopback = match name
+        let inner = name
             .strip_prefix('[')
-            .and_then(|name| name.strip_suffix(']'))
-        {
-            Some(inner) => inner
-                .parse::<IpAddr>()
-                .is_ok_and(|ip| ip.is_ipv6() && ip.is_loopback()),
-            None => {
-                let ip = name.parse::<IpAddr>();
-                ip.is_ok_and(|ip| ip.is_ipv4() && ip.is_loopback())
-                    || name.eq_ignore_ascii_case("localhost")
-            }
+            .and_then(|name| name.strip_suffix(']'));
+        let ip = inner.unwrap_or(name).parse::<IpAddr>();
+        let is_loopback = match ip {
+            Ok(ip) => ip.is_loopback() && ip.is_ipv6() == inner.is_some(),
+            Err(_) => name.eq_ignore_ascii_case("localhost"),
         };
         is_loopback && port == self.port.to_string()
     }
@@ -166,7 +161,7 @@ impl Door {
 }
 
 /// Returns the only header of a name.
-fn single<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h header::HeaderValue> {
+fn single<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h HeaderValue> {
     let mut all = headers.get_all(name).iter();
     all.next().filter(|_| all.next().is_none())
 }
@@ -230,7 +225,7 @@ fn check_body(headers: &HeaderMap, route: Route) -> Result<(), Refused> {
             ));
         }
     }
-    let kind = single(headers, &header::CONTENT_TYPE).map(|kind| kind.as_bytes());
+    let kind = single(headers, &header::CONTENT_TYPE).map(HeaderValue::as_bytes);
     if kind != Some(b"application/json") {
         return Err(Refused(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,

@@ -115,14 +115,14 @@ impl Report<'_> {
             if change["binary"] == true {
                 continue;
             }
-            let patch = self.ask(&["show", id, "-p", "--", path])?["patch"].take();
-            let length = patch.as_str().map_or(0, str::len);
+            let text = self.ask(&["show", id, "-p", "--", path])?["patch"].take();
+            let length = text.as_str().map_or(0, str::len);
             if length > MOST_PATCH_BYTES || self.bytes + length > MOST_BYTES {
                 self.left_out_count += 1;
                 continue;
             }
             self.bytes += length;
-            patches.insert(path.to_owned(), patch);
+            patches.insert(path.to_owned(), text);
         }
         self.patches.insert(id.to_owned(), patches.into());
         Ok(())
@@ -147,8 +147,8 @@ impl Report<'_> {
 /// Puts data, style and script into the page. Only what has the nonce may act.
 fn html(data: &str, nonce: &str) -> String {
     let (mut style, mut script) = ("", "const modules = {};\n".to_owned());
-    for (name, _, text) in page::FILES {
-        if name.ends_with(".js") {
+    for (name, kind, text) in page::FILES {
+        if kind == page::SCRIPT {
             script.push_str(&as_function(name, text));
         } else {
             style = text;

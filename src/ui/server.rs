@@ -84,7 +84,7 @@ pub fn serve(
     let runtime = runtime.map_err(|why| Error::unexpected(format!("no runtime: {why}")))?;
     let served = runtime.block_on(async {
         let listeners = listen(options.port).await?;
-        let first = listeners[0].local_addr().map_err(no_port)?;
+        let first = listeners[0].local_addr().map_err(no_port(options.port))?;
         let token = Token::random();
         let token = token.ok_or_else(|| Error::unexpected("the system has no random numbers"))?;
         let url = format!("http://{first}/#token={}", token.as_text());
@@ -124,8 +124,9 @@ pub fn serve(
     served
 }
 
-fn no_port(why: std::io::Error) -> Error {
-    Error::unexpected(format!("the server cannot listen: {why}"))
+fn no_port(port: Option<u16>) -> impl FnOnce(std::io::Error) -> Error {
+    let at = port.map_or(String::new(), |port| format!(" at port {port}"));
+    move |why| Error::unexpected(format!("the server cannot listen{at}: {why}"))
 }
 
 /// Listens on the addresses of this machine alone; on both with one port where that is possible.
@@ -134,9 +135,9 @@ async fn listen(port: Option<u16>) -> Result<Vec<TcpListener>> {
     let [four, six] = [Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()];
     let Ok(first) = bind(four, port.unwrap_or(0)).await else {
         let only = bind(six, port.unwrap_or(0)).await;
-        return Ok(vec![only.map_err(no_port)?]);
+        return Ok(vec![only.map_err(no_port(port))?]);
     };
-    let known = first.local_addr().map_err(no_port)?.port();
+    let known = first.local_addr().map_err(no_port(port))?.port();
     Ok(std::iter::once(first)
         .chain(bind(six, known).await.ok())
         .collect())
@@ -199,13 +200,13 @@ impl PageServer {
                 reply::file(kind, text)
             }
             Route::Events => reply::events(self.position.listen()),
-            Route::Run | Route::Content => match read(body).await {
-                Some(words) => self.run(words, route).await,
-                None => {
+            Route::Run | Route::Content => {
+                let Some(words) = read(body).await else {
                     let why = "the body is not {\"args\": [...]}";
-                    reply::refusal(Refused(StatusCode::BAD_REQUEST, why))
-                }
-            },
+                    return Ok(reply::refusal(Refused(StatusCode::BAD_REQUEST, why)));
+                };
+                self.run(words, route).await
+            }
         })
     }
 
