@@ -21,7 +21,7 @@ use tokio::time::{sleep, timeout};
 use crate::base::interrupt::Interrupt;
 use crate::base::mutex::lock;
 use crate::error::{Error, Result, exit_code};
-use crate::shell::child::{self, PrivateFile};
+use crate::shell::browser::{self, PrivateFile};
 use crate::shell::command_context::PageOptions;
 use crate::shell::signals;
 use crate::ui::door::{Door, MOST_BODY_BYTES, Refused, Route, Token};
@@ -89,7 +89,7 @@ pub fn serve(
         let token = token.ok_or_else(|| Error::unexpected("the system has no random numbers"))?;
         let url = format!("http://{first}/#token={}", token.as_text());
         tell(&url, &runner.root);
-        let opened = (options.opens && may_open).then(|| child::open_in_browser(&url));
+        let opened = (options.opens && may_open).then(|| browser::open_in_browser(&url));
         let position =
             StorePosition::new(runner.base.clone(), runner.root.clone(), runner.may_change);
         let server = Arc::new(PageServer {
