@@ -24,6 +24,7 @@ use crate::error::{Error, Result, exit_code};
 use crate::shell::browser::{self, PrivateFile};
 use crate::shell::command_context::PageOptions;
 use crate::shell::signals;
+use crate::ui::allow;
 use crate::ui::door::{Door, MOST_BODY_BYTES, Refused, Route, Token};
 use crate::ui::events::StorePosition;
 use crate::ui::front::Runner;
@@ -42,6 +43,8 @@ const MOST_HEADERS: usize = 64;
 const FOR_A_REQUEST: Duration = Duration::from_secs(10);
 /// Time in which a connection has to show the token.
 const WITHOUT_TOKEN: Duration = Duration::from_secs(5);
+/// Time for what such a connection asked last.
+const FOR_THE_LAST_ANSWER: Duration = Duration::from_secs(1);
 /// Time between two looks at signals, while a command runs.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 /// Number of the signal that a command is stopped by if the page is gone: that of Ctrl-C.
@@ -120,8 +123,13 @@ pub fn serve(
         Ok(exit_code::DONE)
     });
     runtime.shutdown_background();
-    signals.check()?;
-    served
+    match signals.check() {
+        // The address was the answer: there is no second one.
+        Err(signal) if served.is_ok() => {
+            Ok(u8::try_from(128 + signal.0).unwrap_or(exit_code::FAILED))
+        }
+        _ => served,
+    }
 }
 
 fn no_port(port: Option<u16>) -> impl FnOnce(std::io::Error) -> Error {
@@ -171,11 +179,18 @@ impl PageServer {
             .max_headers(MOST_HEADERS)
             .serve_connection(TokioIo::new(stream), service);
         let mut connection = std::pin::pin!(connection);
-        if timeout(WITHOUT_TOKEN, connection.as_mut()).await.is_err()
-            && is_known.load(Ordering::Relaxed)
-        {
-            let _ = connection.await;
+        if timeout(WITHOUT_TOKEN, connection.as_mut()).await.is_ok() {
+            return;
         }
+        if !is_known.load(Ordering::Relaxed) {
+            // A request that is just being answered is answered.
+            connection.as_mut().graceful_shutdown();
+            let ended = timeout(FOR_THE_LAST_ANSWER, connection.as_mut()).await;
+            if ended.is_ok() || !is_known.load(Ordering::Relaxed) {
+                return;
+            }
+        }
+        let _ = connection.await;
     }
 
     async fn answer(
@@ -210,10 +225,11 @@ impl PageServer {
         })
     }
 
-    /// Runs a command, which is asked to stop if the page is gone.
+    /// Runs a command. One that only reads is asked to stop if the page is gone.
     async fn run(self: Arc<Self>, words: Vec<OsString>, route: Route) -> Reply {
         let interrupt = Interrupt::default();
-        let _stop = StopAtDrop(interrupt.clone());
+        let only_reads = allow::is_allowed(&words, false, route == Route::Content);
+        let _stop = only_reads.then(|| StopAtDrop(interrupt.clone()));
         let worked = tokio::spawn(self.work(interrupt, move |runner, interrupt| match route {
             Route::Content => runner.content(&words, interrupt).map(reply::content),
             _ => runner.document(&words, interrupt).map(reply::document),
