@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::ops::context::Context;
 use crate::shell::command_context::ReportPage;
 use crate::ui::door::Token;
-use crate::ui::front::Runner;
+use crate::ui::front::{CommandCall, Runner};
 use crate::ui::page;
 
 /// Upper bound on the bytes of a patch in a report, and of all of them.
@@ -62,11 +62,12 @@ impl Report<'_> {
     /// Returns the data of an answer.
     fn ask(&self, words: &[&str]) -> Result<Value> {
         self.interrupt.check()?;
-        let words: Vec<OsString> = words.iter().map(OsString::from).collect();
-        let document = self
-            .runner
-            .document(&words, self.interrupt)
-            .unwrap_or_default();
+        let call = CommandCall {
+            words: words.iter().map(OsString::from).collect(),
+            input: None,
+        };
+        let document = self.runner.document(&call, self.interrupt);
+        let document = document.unwrap_or_default();
         let mut document = json::parse(&document).unwrap_or_default();
         let message = document["error"]["message"].as_str().map(Error::unexpected);
         match document["data"].take() {

@@ -27,7 +27,7 @@ use crate::shell::signals;
 use crate::ui::allow;
 use crate::ui::door::{Door, MOST_BODY_BYTES, Refused, Route, Token};
 use crate::ui::events::StorePosition;
-use crate::ui::front::Runner;
+use crate::ui::front::{CommandCall, Runner};
 use crate::ui::page;
 use crate::ui::reply::{self, Reply};
 
@@ -55,6 +55,8 @@ const CANCELLED: usize = 2;
 #[serde(deny_unknown_fields)]
 struct Asked {
     args: Vec<String>,
+    /// What the command reads instead of standard input.
+    input: Option<String>,
 }
 
 struct PageServer {
@@ -216,23 +218,23 @@ impl PageServer {
             }
             Route::Events => reply::events(self.position.listen()),
             Route::Run | Route::Content => {
-                let Some(words) = read(body).await else {
+                let Some(call) = read(body).await else {
                     let why = "the body is not {\"args\": [...]}";
                     return Ok(reply::refusal(Refused(StatusCode::BAD_REQUEST, why)));
                 };
-                self.run(words, route).await
+                self.run(call, route).await
             }
         })
     }
 
     /// Runs a command. One that only reads is asked to stop if the page is gone.
-    async fn run(self: Arc<Self>, words: Vec<OsString>, route: Route) -> Reply {
+    async fn run(self: Arc<Self>, call: CommandCall, route: Route) -> Reply {
         let interrupt = Interrupt::default();
-        let only_reads = allow::is_allowed(&words, false, route == Route::Content);
+        let only_reads = allow::is_allowed(&call.words, false, route == Route::Content);
         let _stop = only_reads.then(|| StopAtDrop(interrupt.clone()));
         let worked = tokio::spawn(self.work(interrupt, move |runner, interrupt| match route {
-            Route::Content => runner.content(&words, interrupt).map(reply::content),
-            _ => runner.document(&words, interrupt).map(reply::document),
+            Route::Content => runner.content(&call, interrupt).map(reply::content),
+            _ => runner.document(&call, interrupt).map(reply::document),
         }));
         match worked.await {
             Ok(Some(Some(reply))) => reply,
@@ -300,8 +302,8 @@ impl Drop for StopAtDrop {
     }
 }
 
-/// Reads the words that the page posts.
-async fn read(mut body: Incoming) -> Option<Vec<OsString>> {
+/// Reads the command that the page posts.
+async fn read(mut body: Incoming) -> Option<CommandCall> {
     let mut bytes = Vec::new();
     let whole = async {
         while let Some(part) = reply::next_part(&mut body).await {
@@ -315,5 +317,8 @@ async fn read(mut body: Incoming) -> Option<Vec<OsString>> {
     };
     timeout(FOR_A_REQUEST, whole).await.ok()??;
     let asked: Asked = serde_json::from_slice(&bytes).ok()?;
-    Some(asked.args.into_iter().map(OsString::from).collect())
+    Some(CommandCall {
+        words: asked.args.into_iter().map(OsString::from).collect(),
+        input: asked.input.map(String::into_bytes),
+    })
 }

@@ -861,3 +861,21 @@ fn a_report_holds_the_checkpoints_of_its_range_and_nothing_of_the_directory() {
     let page = std::fs::read_to_string(&file).expect("a page");
     assert!(page.contains("fn main()"), "what was there stays");
 }
+
+#[test]
+fn a_hunk_goes_back_through_the_page() {
+    let sandbox = project();
+    let client = PageClient::start(&sandbox, &[]);
+    let patch = "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-three\n+one\n";
+    let ask = |args: &[&str]| {
+        let body = json!({ "args": args, "input": patch }).to_string();
+        client.ask("POST /api/run", &[], &body).json()
+    };
+    let shown = ask(&["restore", "--patch", "-", "--dry-run"]);
+    let digest = shown["data"]["plan_digest"].as_str().expect("a plan");
+    let done = ask(&["restore", "--patch", "-", "--plan", digest, "--yes"]);
+    assert_eq!(done["ok"], true, "{done}");
+    assert_eq!(sandbox.read("a.txt"), "one\n");
+    sandbox.undo().success();
+    assert_eq!(sandbox.read("a.txt"), "three\n");
+}
