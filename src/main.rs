@@ -8,11 +8,16 @@ fn main() -> ExitCode {
     let services = Services {
         #[cfg(feature = "mcp")]
         mcp: Some(checkpoint::mcp::serve),
+        #[cfg(not(feature = "mcp"))]
+        mcp: None,
         #[cfg(feature = "ui")]
         page: Some(checkpoint::ui::serve),
         #[cfg(feature = "ui")]
         report: Some(checkpoint::ui::report::make),
-        ..Services::default()
+        #[cfg(not(feature = "ui"))]
+        page: None,
+        #[cfg(not(feature = "ui"))]
+        report: None,
     };
     checkpoint::cli::entry::run(std::env::args_os(), services)
 }

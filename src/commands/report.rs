@@ -58,7 +58,8 @@ impl Command for ReportArgs {
         cmd.printer.talk(&talk);
         let html = report.html.as_bytes();
         into_file(context, &environment::absolute(&self.output)?, |out| {
-            out.write_all(html).map_err(Error::io("write", &self.output))
+            out.write_all(html)
+                .map_err(Error::io("write", &self.output))
         })?;
         let answer = ReportAnswer {
             file: self.output.display().to_string(),

@@ -3,7 +3,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io::{IsTerminal as _, Read, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex};
@@ -15,7 +15,6 @@ use crate::base::mutex::lock;
 use crate::error::{Code, Error, Result};
 use crate::model::command_end::CommandEnd;
 use crate::ops::context::{FedCommand, GitCommand, GitEnd};
-use crate::shell::environment;
 use crate::shell::terminal::progress;
 
 /// Time between two looks at whether the child has ended.
@@ -462,33 +461,4 @@ fn ended(status: ExitStatus) -> CommandEnd {
 #[cfg(not(unix))]
 fn ended(status: ExitStatus) -> CommandEnd {
     CommandEnd::Exit(status.code().unwrap_or(1))
-}
-
-/// Opens an address in the user's browser, by a file that only the user can read: other users see the
-/// words of every program, and the address is a secret. The file goes with what is returned.
-pub fn open_in_browser(url: &str) -> Option<PrivateFile> {
-    let page = format!(
-        "<!doctype html><meta charset=\"utf-8\"><meta name=\"referrer\" content=\"no-referrer\">\
-         <meta http-equiv=\"refresh\" content=\"0;url={url}\"><title>checkpoint</title>\n"
-    );
-    let name = format!("checkpoint-ui-{}.html", std::process::id());
-    let file = PrivateFile(environment::temporary_dir().join(name));
-    let mut options = std::fs::OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut out = options.open(&file.0).ok()?;
-    out.write_all(page.as_bytes()).ok()?;
-    open::that_detached(&file.0).ok()?;
-    Some(file)
-}
-
-/// A file that goes when this is dropped.
-#[derive(Debug)]
-pub struct PrivateFile(PathBuf);
-
-impl Drop for PrivateFile {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
-    }
 }

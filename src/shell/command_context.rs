@@ -251,6 +251,7 @@ pub fn open(
         holder: environment::holder(command),
         pending_warnings: PendingWarnings::default(),
         workflows: crate::workflow::port::PORT,
+        input: None,
         is_named: place.is_exact,
     })
 }

@@ -1,6 +1,6 @@
 //! The commands that the page may run, each with the options that it may give.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args as _, Command as Grammar};
@@ -53,24 +53,36 @@ const fn changes(command: &'static str, arguments: &'static str, need: Need) -> 
     }
 }
 
-const FORMS: [AllowedForm; 22] = [
+const FORMS: [AllowedForm; 24] = [
     reads("status", "brief verbose"),
-    reads("list", "limit reason grep path source session since until kind safety stat"),
+    reads(
+        "list",
+        "limit reason grep path source session since until kind safety stat",
+    ),
     reads("show", "words only patch stat files"),
-    reads("diff", "words paths globs exclude stat name_only name_status unified binary"),
+    reads(
+        "diff",
+        "words paths globs exclude stat name_only name_status unified binary",
+    ),
     reads("ls", "words paths long recursive globs exclude"),
     reads("find", "pattern text limit since until"),
     reads("workflow list", "workflow_type all"),
     reads("workflow show", "workflow limit"),
     reads("workflow status", "workflow"),
     shows("restore", "words only globs exclude overlay dry_run"),
+    shows("restore", "patch dry_run"),
     shows("undo", "steps list dry_run"),
     shows("redo", "dry_run"),
     shows(
         "prune",
         "dry_run keep keep_hourly keep_daily keep_weekly keep_monthly keep_within keep_auto",
     ),
-    changes("restore", "words only globs exclude overlay verify digest yes", Need::Plan),
+    changes(
+        "restore",
+        "words only globs exclude overlay verify digest yes",
+        Need::Plan,
+    ),
+    changes("restore", "patch verify digest yes", Need::Plan),
     changes("restore", "resume yes", Need::One(&["resume"])),
     changes("undo", "steps verify digest yes", Need::Plan),
     changes("redo", "verify digest yes", Need::Plan),
@@ -101,7 +113,7 @@ pub fn is_allowed(words: &[OsString], may_change: bool, is_content: bool) -> boo
     };
     let form = FORMS.iter().find(is_form);
     words.iter().all(|word| is_text(&word))
-        && !given.has_list
+        && !given.names_file
         && form.is_some_and(|form| {
             (may_change || !form.changes) && is_content == (form.command == "cat")
         })
@@ -113,8 +125,8 @@ struct GivenArguments {
     command: String,
     /// The arguments, as the grammar calls them.
     arguments: Vec<String>,
-    /// Whether a word names a file in which a list stands.
-    has_list: bool,
+    /// Whether a word names a file to be read: a list or a patch.
+    names_file: bool,
 }
 
 /// Reads the words by the grammar of their command; `None` if they do not fit it.
@@ -131,11 +143,14 @@ fn arguments(words: &[OsString]) -> Option<GivenArguments> {
         matches = inner;
         collect(matches, &mut given);
     }
-    let has_list = name == "restore" && words[1..].iter().any(is_list);
+    let is_file = |name: &OsStr| name != "-";
+    let patch = matches.try_get_raw("patch").ok().flatten();
+    let names_file = patch.is_some_and(|mut named| named.any(is_file))
+        || (name == "restore" && words[1..].iter().any(is_list));
     Some(GivenArguments {
         command,
         arguments: given,
-        has_list,
+        names_file,
     })
 }
 
@@ -178,6 +193,7 @@ mod tests {
             "undo --dry-run",
             "redo --dry-run",
             "restore x --dry-run -- a b",
+            "restore --patch - --dry-run",
             "prune --dry-run --keep 5",
             "workflow list --all",
             "workflow show",
@@ -188,6 +204,7 @@ mod tests {
         }
         for line in [
             "restore x --plan 0123 --yes",
+            "restore --patch - --plan 0123 --yes",
             "restore --resume --yes",
             "undo --plan 0123 -y",
             "redo --plan 0123 --yes",
@@ -226,6 +243,9 @@ mod tests {
             "restore @/etc/passwd --dry-run",
             "restore x @- --dry-run",
             "restore x --contract --dry-run",
+            "restore --patch /etc/passwd --dry-run",
+            "restore --patch - --yes",
+            "restore --patch=x --dry-run",
             "undo",
             "undo --yes",
             "prune",

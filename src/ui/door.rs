@@ -3,7 +3,7 @@
 
 use std::net::IpAddr;
 
-use hyper::header::{self, HeaderMap, HeaderName};
+use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{Method, StatusCode, Version};
 
@@ -67,7 +67,9 @@ impl Token {
     /// Whether a text is this token; the time does not depend on where they differ.
     fn is(&self, given: &[u8]) -> bool {
         let pairs = self.0.iter().zip(given);
-        let differing = pairs.fold(0, |all, (one, other)| all | std::hint::black_box(one ^ other));
+        let differing = pairs.fold(0, |all, (one, other)| {
+            all | std::hint::black_box(one ^ other)
+        });
         given.len() == self.0.len() && differing == 0
     }
 }
@@ -96,7 +98,10 @@ impl Door {
         }
         let host = single(headers, &header::HOST).and_then(|host| host.to_str().ok());
         let Some(host) = host.filter(|host| self.is_ours(host)) else {
-            return Err(Refused(StatusCode::MISDIRECTED_REQUEST, "the host is not this server"));
+            return Err(Refused(
+                StatusCode::MISDIRECTED_REQUEST,
+                "the host is not this server",
+            ));
         };
         let route = self.route(head.uri.path())?;
         if head.uri.query().is_some() {
@@ -104,12 +109,18 @@ impl Door {
         }
         check_origin(headers, host, route)?;
         if head.method != route.method() {
-            return Err(Refused(StatusCode::METHOD_NOT_ALLOWED, "the method is another"));
+            return Err(Refused(
+                StatusCode::METHOD_NOT_ALLOWED,
+                "the method is another",
+            ));
         }
         check_body(headers, route)?;
-        let given = single(headers, &TOKEN).map(|given| given.as_bytes());
+        let given = single(headers, &TOKEN).map(HeaderValue::as_bytes);
         if route.needs_token() && !given.is_some_and(|given| self.token.is(given)) {
-            return Err(Refused(StatusCode::UNAUTHORIZED, "the token is missing or another"));
+            return Err(Refused(
+                StatusCode::UNAUTHORIZED,
+                "the token is missing or another",
+            ));
         }
         Ok(route)
     }
@@ -120,13 +131,13 @@ impl Door {
             Some((name, port)) if !port.ends_with(']') => (name, port),
             _ => (host, "80"),
         };
-        let is_loopback = match name.strip_prefix('[').and_then(|name| name.strip_suffix(']')) {
-            Some(inner) => inner.parse::<IpAddr>().is_ok_and(|ip| ip.is_ipv6() && ip.is_loopback()),
-            None => {
-                let ip = name.parse::<IpAddr>();
-                ip.is_ok_and(|ip| ip.is_ipv4() && ip.is_loopback())
-                    || name.eq_ignore_ascii_case("localhost")
-            }
+        let inner = name
+            .strip_prefix('[')
+            .and_then(|name| name.strip_suffix(']'));
+        let ip = inner.unwrap_or(name).parse::<IpAddr>();
+        let is_loopback = match ip {
+            Ok(ip) => ip.is_loopback() && ip.is_ipv6() == inner.is_some(),
+            Err(_) => name.eq_ignore_ascii_case("localhost"),
         };
         is_loopback && port == self.port.to_string()
     }
@@ -150,7 +161,7 @@ impl Door {
 }
 
 /// Returns the only header of a name.
-fn single<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h header::HeaderValue> {
+fn single<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h HeaderValue> {
     let mut all = headers.get_all(name).iter();
     all.next().filter(|_| all.next().is_none())
 }
@@ -161,7 +172,10 @@ fn check_origin(headers: &HeaderMap, host: &str, route: Route) -> Result<(), Ref
         let name = HeaderName::try_from(name).ok()?;
         single(headers, &name)?.to_str().ok()
     };
-    let foreign = Err(Refused(StatusCode::FORBIDDEN, "the request comes from another page"));
+    let foreign = Err(Refused(
+        StatusCode::FORBIDDEN,
+        "the request comes from another page",
+    ));
     if headers.contains_key(header::ORIGIN)
         && text("origin") != Some(format!("http://{host}").as_str())
     {
@@ -170,9 +184,13 @@ fn check_origin(headers: &HeaderMap, host: &str, route: Route) -> Result<(), Ref
     if !headers.contains_key("sec-fetch-site") || text("sec-fetch-site") == Some("same-origin") {
         return Ok(());
     }
-    let opens = text("sec-fetch-mode") == Some("navigate")
-        && text("sec-fetch-dest") == Some("document");
-    if route == Route::Page && opens { Ok(()) } else { foreign }
+    let opens =
+        text("sec-fetch-mode") == Some("navigate") && text("sec-fetch-dest") == Some("document");
+    if route == Route::Page && opens {
+        Ok(())
+    } else {
+        foreign
+    }
 }
 
 /// Refuses a body whose length is not said at once, and what could be taken for a second request.
@@ -194,12 +212,25 @@ fn check_body(headers: &HeaderMap, route: Route) -> Result<(), Refused> {
     }
     match length {
         Some(Ok(length)) if length <= MOST_BODY_BYTES => {}
-        Some(Ok(_)) => return Err(Refused(StatusCode::PAYLOAD_TOO_LARGE, "the body is too long")),
-        _ => return Err(Refused(StatusCode::LENGTH_REQUIRED, "the length is missing")),
+        Some(Ok(_)) => {
+            return Err(Refused(
+                StatusCode::PAYLOAD_TOO_LARGE,
+                "the body is too long",
+            ));
+        }
+        _ => {
+            return Err(Refused(
+                StatusCode::LENGTH_REQUIRED,
+                "the length is missing",
+            ));
+        }
     }
-    let kind = single(headers, &header::CONTENT_TYPE).map(|kind| kind.as_bytes());
+    let kind = single(headers, &header::CONTENT_TYPE).map(HeaderValue::as_bytes);
     if kind != Some(b"application/json") {
-        return Err(Refused(StatusCode::UNSUPPORTED_MEDIA_TYPE, "the body is not JSON"));
+        return Err(Refused(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "the body is not JSON",
+        ));
     }
     Ok(())
 }

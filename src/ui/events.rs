@@ -67,13 +67,9 @@ impl StorePosition {
     }
 }
 
-async fn tell(
-    mut position: watch::Receiver<String>,
-    may_change: bool,
-    lines: mpsc::Sender<Bytes>,
-) {
+async fn tell(mut position: watch::Receiver<String>, may_change: bool, lines: mpsc::Sender<Bytes>) {
     let line_of = |position: &str| {
-        let event = json!({ "position": position, "may_change": may_change, "can_patch": false });
+        let event = json!({ "position": position, "may_change": may_change, "can_patch": true });
         format!("data: {event}\n\n")
     };
     let mut line = line_of(&position.borrow_and_update());

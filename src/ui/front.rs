@@ -25,6 +25,14 @@ pub struct Runner {
     pub may_change: bool,
 }
 
+/// A command as the page asks for it.
+#[derive(Clone, Debug, Default)]
+pub struct CommandCall {
+    pub words: Vec<OsString>,
+    /// What it reads instead of standard input.
+    pub input: Option<Vec<u8>>,
+}
+
 /// Bytes that answer a request.
 #[derive(Debug)]
 pub struct ContentAnswer {
@@ -35,30 +43,34 @@ pub struct ContentAnswer {
 
 impl Runner {
     /// Runs a command; returns the document that `--json` prints. `None` if it is not allowed.
-    pub fn document(&self, words: &[OsString], interrupt: &Interrupt) -> Option<Vec<u8>> {
-        let may_run = allow::is_allowed(words, self.may_change, false);
-        may_run.then(|| self.run(words, interrupt, true).1)
+    pub fn document(&self, call: &CommandCall, interrupt: &Interrupt) -> Option<Vec<u8>> {
+        let may_run = allow::is_allowed(&call.words, self.may_change, false);
+        may_run.then(|| self.run(call, interrupt, true).1)
     }
 
     /// Reads a file of a checkpoint. `None` if the command is not allowed.
-    pub fn content(&self, words: &[OsString], interrupt: &Interrupt) -> Option<ContentAnswer> {
+    pub fn content(&self, call: &CommandCall, interrupt: &Interrupt) -> Option<ContentAnswer> {
+        let words = &call.words;
         if !allow::is_allowed(words, self.may_change, true) {
             return None;
         }
         // Of two bounds, the last one counts.
         let bound = format!("--bytes={MOST_CONTENT_BYTES}");
-        let words = [&words[..1], &[bound.into()], &words[1..]].concat();
-        let (code, bytes) = self.run(&words, interrupt, false);
+        let call = CommandCall {
+            words: [&words[..1], &[bound.into()], &words[1..]].concat(),
+            input: None,
+        };
+        let (code, bytes) = self.run(&call, interrupt, false);
         let has_failed = code != exit_code::DONE;
         let bytes = if has_failed {
-            self.run(&words, interrupt, true).1
+            self.run(&call, interrupt, true).1
         } else {
             bytes
         };
         Some(ContentAnswer { bytes, has_failed })
     }
 
-    fn run(&self, words: &[OsString], interrupt: &Interrupt, as_json: bool) -> (u8, Vec<u8>) {
+    fn run(&self, call: &CommandCall, interrupt: &Interrupt, as_json: bool) -> (u8, Vec<u8>) {
         let mut line: Vec<OsString> = vec!["checkpoint".into()];
         if let Some(base) = &self.given_base {
             line.extend(["--base".into(), base.into()]);
@@ -67,7 +79,7 @@ impl Runner {
         if as_json {
             line.push("--json".into());
         }
-        line.extend_from_slice(words);
+        line.extend_from_slice(&call.words);
         let place = Place {
             dir: self.root.clone(),
             is_exact: true,
@@ -78,6 +90,8 @@ impl Runner {
                 return Err(Error::root_missing(&self.root));
             }
             context.interrupt = interrupt.clone();
+            // Whatever the terminal of the server has is not for the page.
+            context.input = Some(call.input.clone().unwrap_or_default());
             Ok(None)
         })
     }

@@ -19,7 +19,7 @@ pub const FILES: [(&str, &str, &str); 11] = [
 ];
 
 const CSS: &str = "text/css; charset=utf-8";
-const SCRIPT: &str = "text/javascript; charset=utf-8";
+pub const SCRIPT: &str = "text/javascript; charset=utf-8";
 
 /// What a page without a server has instead of its files.
 pub const STYLE_TAG: &str = "<link rel=\"stylesheet\" href=\"/page/style.css\">";

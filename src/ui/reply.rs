@@ -64,16 +64,27 @@ const ALWAYS: [(HeaderName, &str); 6] = [
     (header::X_FRAME_OPTIONS, "DENY"),
     (header::REFERRER_POLICY, "no-referrer"),
     (header::CACHE_CONTROL, "no-store"),
-    (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
-    (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+    (
+        HeaderName::from_static("cross-origin-opener-policy"),
+        "same-origin",
+    ),
+    (
+        HeaderName::from_static("cross-origin-resource-policy"),
+        "same-origin",
+    ),
 ];
 
 fn reply(status: StatusCode, kind: &'static str, policy: &'static str, body: ReplyBody) -> Reply {
     let mut reply = Response::new(body);
     *reply.status_mut() = status;
-    let own = [(header::CONTENT_TYPE, kind), (header::CONTENT_SECURITY_POLICY, policy)];
+    let own = [
+        (header::CONTENT_TYPE, kind),
+        (header::CONTENT_SECURITY_POLICY, policy),
+    ];
     for (name, value) in ALWAYS.into_iter().chain(own) {
-        reply.headers_mut().insert(name, HeaderValue::from_static(value));
+        reply
+            .headers_mut()
+            .insert(name, HeaderValue::from_static(value));
     }
     reply
 }
@@ -103,13 +114,25 @@ pub fn content(answer: ContentAnswer) -> Reply {
 
 /// A stream of events.
 pub fn events(lines: mpsc::Receiver<Bytes>) -> Reply {
-    reply(StatusCode::OK, "text/event-stream", SANDBOX, ReplyBody::Lines(lines))
+    reply(
+        StatusCode::OK,
+        "text/event-stream",
+        SANDBOX,
+        ReplyBody::Lines(lines),
+    )
 }
 
 /// A refusal, after which the connection ends: what follows on it may be no request.
 pub fn refusal(Refused(status, why): Refused) -> Reply {
-    let mut reply = reply(status, "text/plain; charset=utf-8", SANDBOX, whole(format!("{why}\n")));
-    reply.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    let mut reply = reply(
+        status,
+        "text/plain; charset=utf-8",
+        SANDBOX,
+        whole(format!("{why}\n")),
+    );
+    reply
+        .headers_mut()
+        .insert(header::CONNECTION, HeaderValue::from_static("close"));
     reply
 }
 

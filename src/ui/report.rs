@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::ops::context::Context;
 use crate::shell::command_context::ReportPage;
 use crate::ui::door::Token;
-use crate::ui::front::Runner;
+use crate::ui::front::{CommandCall, Runner};
 use crate::ui::page;
 
 /// Upper bound on the bytes of a patch in a report, and of all of them.
@@ -62,8 +62,12 @@ impl Report<'_> {
     /// Returns the data of an answer.
     fn ask(&self, words: &[&str]) -> Result<Value> {
         self.interrupt.check()?;
-        let words: Vec<OsString> = words.iter().map(OsString::from).collect();
-        let document = self.runner.document(&words, self.interrupt).unwrap_or_default();
+        let call = CommandCall {
+            words: words.iter().map(OsString::from).collect(),
+            input: None,
+        };
+        let document = self.runner.document(&call, self.interrupt);
+        let document = document.unwrap_or_default();
         let mut document = json::parse(&document).unwrap_or_default();
         let message = document["error"]["message"].as_str().map(Error::unexpected);
         match document["data"].take() {
@@ -99,7 +103,10 @@ impl Report<'_> {
 
     fn read_checkpoint(&mut self, id: &str) -> Result<()> {
         let shown = self.ask(&["show", id, "--stat"])?;
-        let changes = shown["file_changes"].as_array().cloned().unwrap_or_default();
+        let changes = shown["file_changes"]
+            .as_array()
+            .cloned()
+            .unwrap_or_default();
         self.keep(&format!("show {id}"), shown);
         let mut patches = Map::new();
         for change in &changes {
@@ -109,14 +116,14 @@ impl Report<'_> {
             if change["binary"] == true {
                 continue;
             }
-            let patch = self.ask(&["show", id, "-p", "--", path])?["patch"].take();
-            let length = patch.as_str().map_or(0, str::len);
+            let text = self.ask(&["show", id, "-p", "--", path])?["patch"].take();
+            let length = text.as_str().map_or(0, str::len);
             if length > MOST_PATCH_BYTES || self.bytes + length > MOST_BYTES {
                 self.left_out_count += 1;
                 continue;
             }
             self.bytes += length;
-            patches.insert(path.to_owned(), patch);
+            patches.insert(path.to_owned(), text);
         }
         self.patches.insert(id.to_owned(), patches.into());
         Ok(())
@@ -126,7 +133,8 @@ impl Report<'_> {
         let patches = self.patches.values().filter_map(Value::as_object);
         let patch_count = patches.map(Map::len).sum();
         let data = json!({ "answers": self.answers, "patches": self.patches });
-        let nonce = Token::random().ok_or_else(|| Error::unexpected("the system has no random numbers"))?;
+        let nonce =
+            Token::random().ok_or_else(|| Error::unexpected("the system has no random numbers"))?;
         Ok(ReportPage {
             html: html(&json::document(&data, false), &nonce.as_text()),
             checkpoint_count,
@@ -140,8 +148,8 @@ impl Report<'_> {
 /// Puts data, style and script into the page. Only what has the nonce may act.
 fn html(data: &str, nonce: &str) -> String {
     let (mut style, mut script) = ("", "const modules = {};\n".to_owned());
-    for (name, _, text) in page::FILES {
-        if name.ends_with(".js") {
+    for (name, kind, text) in page::FILES {
+        if kind == page::SCRIPT {
             script.push_str(&as_function(name, text));
         } else {
             style = text;
@@ -154,8 +162,16 @@ fn html(data: &str, nonce: &str) -> String {
          style-src 'nonce-{nonce}'; img-src blob:; base-uri 'none'; form-action 'none'\">"
     );
     page::INDEX
-        .replacen("<meta charset=\"utf-8\">", &format!("<meta charset=\"utf-8\">\n{policy}"), 1)
-        .replacen(page::STYLE_TAG, &format!("<style nonce=\"{nonce}\">\n{style}</style>"), 1)
+        .replacen(
+            "<meta charset=\"utf-8\">",
+            &format!("<meta charset=\"utf-8\">\n{policy}"),
+            1,
+        )
+        .replacen(
+            page::STYLE_TAG,
+            &format!("<style nonce=\"{nonce}\">\n{style}</style>"),
+            1,
+        )
         .replacen(
             page::SCRIPT_TAG,
             &format!(
@@ -170,10 +186,15 @@ fn html(data: &str, nonce: &str) -> String {
 fn as_function(name: &str, text: &str) -> String {
     let (mut body, mut exported) = (String::new(), Vec::new());
     for line in text.lines() {
-        let import = line.strip_prefix("import ").and_then(|rest| rest.split_once(" from "));
+        let import = line
+            .strip_prefix("import ")
+            .and_then(|rest| rest.split_once(" from "));
         if let Some((names, from)) = import {
             let names = names.replace(" as ", ": ");
-            body.push_str(&format!("const {names} = modules[{}];\n", from.trim_end_matches(';')));
+            body.push_str(&format!(
+                "const {names} = modules[{}];\n",
+                from.trim_end_matches(';')
+            ));
             continue;
         }
         let line = match line.strip_prefix("export ") {
@@ -186,7 +207,10 @@ fn as_function(name: &str, text: &str) -> String {
         body.push_str(line);
         body.push('\n');
     }
-    format!("modules['./{name}'] = (() => {{\n{body}return {{ {} }};\n}})();\n", exported.join(", "))
+    format!(
+        "modules['./{name}'] = (() => {{\n{body}return {{ {} }};\n}})();\n",
+        exported.join(", ")
+    )
 }
 
 /// Returns the name that a line declares.
@@ -207,14 +231,25 @@ mod tests {
             assert!(!ends, "{name}: ends the tag that it is put into");
             for line in text.lines().filter(|line| line.starts_with("import ")) {
                 let from = line.split('\'').nth(1).unwrap_or_default();
-                assert!(known.contains(&from.to_owned()), "{name}: {line}: is of a later module");
+                assert!(
+                    known.contains(&from.to_owned()),
+                    "{name}: {line}: is of a later module"
+                );
             }
-            assert!(!text.contains("import(") && !text.contains("export {") && !text.contains("export default"), "{name}");
+            assert!(
+                !text.contains("import(")
+                    && !text.contains("export {")
+                    && !text.contains("export default"),
+                "{name}"
+            );
             known.push(format!("./{name}"));
         }
         assert_eq!(known.last().map(String::as_str), Some("./main.js"));
         let page = html("{\"a\":\"</script>\"}", "0123");
-        assert!(!page.contains("/page/") && page.contains("\\u003c/script>"), "{page}");
+        assert!(
+            !page.contains("/page/") && page.contains("\\u003c/script>"),
+            "{page}"
+        );
         assert_eq!(page.matches("0123").count(), 4, "{page}");
     }
 

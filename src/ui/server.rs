@@ -21,12 +21,13 @@ use tokio::time::{sleep, timeout};
 use crate::base::interrupt::Interrupt;
 use crate::base::mutex::lock;
 use crate::error::{Error, Result, exit_code};
+use crate::shell::browser::{self, PrivateFile};
 use crate::shell::command_context::PageOptions;
-use crate::shell::child::{self, PrivateFile};
 use crate::shell::signals;
+use crate::ui::allow;
 use crate::ui::door::{Door, MOST_BODY_BYTES, Refused, Route, Token};
 use crate::ui::events::StorePosition;
-use crate::ui::front::Runner;
+use crate::ui::front::{CommandCall, Runner};
 use crate::ui::page;
 use crate::ui::reply::{self, Reply};
 
@@ -42,6 +43,8 @@ const MOST_HEADERS: usize = 64;
 const FOR_A_REQUEST: Duration = Duration::from_secs(10);
 /// Time in which a connection has to show the token.
 const WITHOUT_TOKEN: Duration = Duration::from_secs(5);
+/// Time for what such a connection asked last.
+const FOR_THE_LAST_ANSWER: Duration = Duration::from_secs(1);
 /// Time between two looks at signals, while a command runs.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 /// Number of the signal that a command is stopped by if the page is gone: that of Ctrl-C.
@@ -52,6 +55,8 @@ const CANCELLED: usize = 2;
 #[serde(deny_unknown_fields)]
 struct Asked {
     args: Vec<String>,
+    /// What the command reads instead of standard input.
+    input: Option<String>,
 }
 
 struct PageServer {
@@ -84,17 +89,14 @@ pub fn serve(
     let runtime = runtime.map_err(|why| Error::unexpected(format!("no runtime: {why}")))?;
     let served = runtime.block_on(async {
         let listeners = listen(options.port).await?;
-        let first = listeners[0].local_addr().map_err(no_port)?;
+        let first = listeners[0].local_addr().map_err(no_port(options.port))?;
         let token = Token::random();
         let token = token.ok_or_else(|| Error::unexpected("the system has no random numbers"))?;
         let url = format!("http://{first}/#token={}", token.as_text());
         tell(&url, &runner.root);
-        let opened = (options.opens && may_open).then(|| child::open_in_browser(&url));
-        let position = StorePosition::new(
-            runner.base.clone(),
-            runner.root.clone(),
-            runner.may_change,
-        );
+        let opened = (options.opens && may_open).then(|| browser::open_in_browser(&url));
+        let position =
+            StorePosition::new(runner.base.clone(), runner.root.clone(), runner.may_change);
         let server = Arc::new(PageServer {
             door: Door {
                 port: first.port(),
@@ -123,12 +125,18 @@ pub fn serve(
         Ok(exit_code::DONE)
     });
     runtime.shutdown_background();
-    signals.check()?;
-    served
+    match signals.check() {
+        // The address was the answer: there is no second one.
+        Err(signal) if served.is_ok() => {
+            Ok(u8::try_from(128 + signal.0).unwrap_or(exit_code::FAILED))
+        }
+        _ => served,
+    }
 }
 
-fn no_port(why: std::io::Error) -> Error {
-    Error::unexpected(format!("the server cannot listen: {why}"))
+fn no_port(port: Option<u16>) -> impl FnOnce(std::io::Error) -> Error {
+    let at = port.map_or(String::new(), |port| format!(" at port {port}"));
+    move |why| Error::unexpected(format!("the server cannot listen{at}: {why}"))
 }
 
 /// Listens on the addresses of this machine alone; on both with one port where that is possible.
@@ -137,10 +145,12 @@ async fn listen(port: Option<u16>) -> Result<Vec<TcpListener>> {
     let [four, six] = [Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()];
     let Ok(first) = bind(four, port.unwrap_or(0)).await else {
         let only = bind(six, port.unwrap_or(0)).await;
-        return Ok(vec![only.map_err(no_port)?]);
+        return Ok(vec![only.map_err(no_port(port))?]);
     };
-    let known = first.local_addr().map_err(no_port)?.port();
-    Ok(std::iter::once(first).chain(bind(six, known).await.ok()).collect())
+    let known = first.local_addr().map_err(no_port(port))?.port();
+    Ok(std::iter::once(first)
+        .chain(bind(six, known).await.ok())
+        .collect())
 }
 
 async fn accept(server: Arc<PageServer>, listener: TcpListener, connections: Arc<Semaphore>) {
@@ -171,11 +181,18 @@ impl PageServer {
             .max_headers(MOST_HEADERS)
             .serve_connection(TokioIo::new(stream), service);
         let mut connection = std::pin::pin!(connection);
-        if timeout(WITHOUT_TOKEN, connection.as_mut()).await.is_err()
-            && is_known.load(Ordering::Relaxed)
-        {
-            let _ = connection.await;
+        if timeout(WITHOUT_TOKEN, connection.as_mut()).await.is_ok() {
+            return;
         }
+        if !is_known.load(Ordering::Relaxed) {
+            // A request that is just being answered is answered.
+            connection.as_mut().graceful_shutdown();
+            let ended = timeout(FOR_THE_LAST_ANSWER, connection.as_mut()).await;
+            if ended.is_ok() || !is_known.load(Ordering::Relaxed) {
+                return;
+            }
+        }
+        let _ = connection.await;
     }
 
     async fn answer(
@@ -200,23 +217,24 @@ impl PageServer {
                 reply::file(kind, text)
             }
             Route::Events => reply::events(self.position.listen()),
-            Route::Run | Route::Content => match read(body).await {
-                Some(words) => self.run(words, route).await,
-                None => {
+            Route::Run | Route::Content => {
+                let Some(call) = read(body).await else {
                     let why = "the body is not {\"args\": [...]}";
-                    reply::refusal(Refused(StatusCode::BAD_REQUEST, why))
-                }
-            },
+                    return Ok(reply::refusal(Refused(StatusCode::BAD_REQUEST, why)));
+                };
+                self.run(call, route).await
+            }
         })
     }
 
-    /// Runs a command, which is asked to stop if the page is gone.
-    async fn run(self: Arc<Self>, words: Vec<OsString>, route: Route) -> Reply {
+    /// Runs a command. One that only reads is asked to stop if the page is gone.
+    async fn run(self: Arc<Self>, call: CommandCall, route: Route) -> Reply {
         let interrupt = Interrupt::default();
-        let _stop = StopAtDrop(interrupt.clone());
+        let only_reads = allow::is_allowed(&call.words, false, route == Route::Content);
+        let _stop = only_reads.then(|| StopAtDrop(interrupt.clone()));
         let worked = tokio::spawn(self.work(interrupt, move |runner, interrupt| match route {
-            Route::Content => runner.content(&words, interrupt).map(reply::content),
-            _ => runner.document(&words, interrupt).map(reply::document),
+            Route::Content => runner.content(&call, interrupt).map(reply::content),
+            _ => runner.document(&call, interrupt).map(reply::document),
         }));
         match worked.await {
             Ok(Some(Some(reply))) => reply,
@@ -284,8 +302,8 @@ impl Drop for StopAtDrop {
     }
 }
 
-/// Reads the words that the page posts.
-async fn read(mut body: Incoming) -> Option<Vec<OsString>> {
+/// Reads the command that the page posts.
+async fn read(mut body: Incoming) -> Option<CommandCall> {
     let mut bytes = Vec::new();
     let whole = async {
         while let Some(part) = reply::next_part(&mut body).await {
@@ -299,5 +317,8 @@ async fn read(mut body: Incoming) -> Option<Vec<OsString>> {
     };
     timeout(FOR_A_REQUEST, whole).await.ok()??;
     let asked: Asked = serde_json::from_slice(&bytes).ok()?;
-    Some(asked.args.into_iter().map(OsString::from).collect())
+    Some(CommandCall {
+        words: asked.args.into_iter().map(OsString::from).collect(),
+        input: asked.input.map(String::into_bytes),
+    })
 }

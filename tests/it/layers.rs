@@ -119,7 +119,7 @@ const DOORS: [(&str, &[&str]); 39] = [
         "memchr",
         &["ops/browse/find/text_search", "worktree/rules/secrets"],
     ),
-    ("open", &["shell/child"]),
+    ("open", &["shell/browser"]),
     ("ratatui", &["shell/terminal/picker"]),
     ("rmcp", &["mcp/"]),
     ("rusqlite", &["worktree/sqlite"]),

@@ -143,6 +143,7 @@ mod remotes_hostile;
 mod remotes_servers;
 mod remotes_words;
 mod restore;
+mod restore_patch;
 mod restore_reads;
 mod restore_to;
 mod retention;

@@ -62,7 +62,10 @@ fn the_page_and_its_files_come_with_headers_that_bind_the_browser() {
     }
     assert!(!page.head.contains("set-cookie"), "{}", page.head);
     let text = page.text();
-    assert!(!text.contains(&client.token) && !text.contains("http:"), "{text}");
+    assert!(
+        !text.contains(&client.token) && !text.contains("http:"),
+        "{text}"
+    );
     let files = text.split('"').filter(|part| part.starts_with("/page/"));
     let mut count = 0;
     for file in files {
@@ -105,7 +108,11 @@ fn a_command_is_answered_with_the_document_of_json() {
         assert!(answer.head.contains("content-type: application/json"));
         let direct = [&["-C", root, "--json", "--no-input"], words.as_slice()].concat();
         let direct = sandbox.run(&direct).code(code);
-        assert_eq!(without_times(answer.json()), without_times(direct.json()), "{line}");
+        assert_eq!(
+            without_times(answer.json()),
+            without_times(direct.json()),
+            "{line}"
+        );
     }
 }
 
@@ -116,22 +123,45 @@ fn contents_come_as_they_are_and_never_as_a_page() {
     sandbox.create("third");
     let client = PageClient::start(&sandbox, &[]);
     for (args, kind, bytes) in [
-        (vec!["cat", "first:a.txt"], "application/octet-stream", b"one\n".as_slice()),
-        (vec!["cat", "latest", "--", "bin"], "application/octet-stream", b"\x00\xff\xfe"),
-        (vec!["cat", "@", "dot.png"], "image/png", b"\x89PNG\r\n\x1a\n----"),
+        (
+            vec!["cat", "first:a.txt"],
+            "application/octet-stream",
+            b"one\n".as_slice(),
+        ),
+        (
+            vec!["cat", "latest", "--", "bin"],
+            "application/octet-stream",
+            b"\x00\xff\xfe",
+        ),
+        (
+            vec!["cat", "@", "dot.png"],
+            "image/png",
+            b"\x89PNG\r\n\x1a\n----",
+        ),
         (
             vec!["cat", "@", "x.html"],
             "application/octet-stream",
             b"<script>alert(1)</script>",
         ),
-        (vec!["cat", "--skip", "1", "--bytes", "2", "first:a.txt"], "application/octet-stream", b"ne"),
+        (
+            vec!["cat", "--skip", "1", "--bytes", "2", "first:a.txt"],
+            "application/octet-stream",
+            b"ne",
+        ),
     ] {
         let content = client.content(&args);
-        assert_eq!((content.status, content.body.as_slice()), (200, bytes), "{args:?}");
+        assert_eq!(
+            (content.status, content.body.as_slice()),
+            (200, bytes),
+            "{args:?}"
+        );
         let kind = format!("content-type: {kind}\r\n");
         let head = format!("{}\r\n", content.head);
         assert!(head.contains(&kind), "{args:?}: {}", content.head);
-        assert!(head.contains("; sandbox\r\n") && head.contains("nosniff"), "{head}");
+        assert!(
+            head.contains("; sandbox\r\n") && head.contains("nosniff"),
+            "{head}"
+        );
     }
     let missing = client.content(&["cat", "@", "nope"]);
     assert_eq!(missing.status, 404);
@@ -151,14 +181,24 @@ fn a_restore_needs_the_plan_that_was_shown_and_can_be_undone() {
     assert_eq!(sandbox.read("a.txt"), "three\n");
     sandbox.write("a.txt", "four\n");
     let late = client.run(&["restore", "first", "--plan", digest, "--yes"]);
-    assert_eq!(late.json()["error"]["code"], "consent_needed", "{}", late.text());
+    assert_eq!(
+        late.json()["error"]["code"],
+        "consent_needed",
+        "{}",
+        late.text()
+    );
     assert_eq!(sandbox.read("a.txt"), "four\n");
     let before = sandbox.tree();
     let shown = client.run(&["restore", "first", "--dry-run"]).json();
     let digest = shown["data"]["plan_digest"].as_str().expect("a plan");
-    let done = client.run(&["restore", "first", "--plan", digest, "--yes"]).json();
+    let done = client
+        .run(&["restore", "first", "--plan", digest, "--yes"])
+        .json();
     assert_eq!(done["ok"], true, "{done}");
-    assert_eq!((sandbox.read("a.txt").as_str(), sandbox.exists("new")), ("one\n", false));
+    assert_eq!(
+        (sandbox.read("a.txt").as_str(), sandbox.exists("new")),
+        ("one\n", false)
+    );
     let shown = client.run(&["undo", "--dry-run"]).json();
     let digest = shown["data"]["plan_digest"].as_str().expect("a plan");
     let done = client.run(&["undo", "--plan", digest, "--yes"]).json();
@@ -166,7 +206,10 @@ fn a_restore_needs_the_plan_that_was_shown_and_can_be_undone() {
     assert_eq!(sandbox.tree(), before);
     assert_eq!(client.run(&["pin", "first"]).json()["ok"], true);
     assert_eq!(client.run(&["create", "by hand"]).json()["ok"], true);
-    assert_eq!(client.run(&["reword", "by hand", "other words"]).json()["ok"], true);
+    assert_eq!(
+        client.run(&["reword", "by hand", "other words"]).json()["ok"],
+        true
+    );
 }
 
 #[test]
@@ -231,20 +274,50 @@ fn what_does_not_come_from_the_page_is_refused() {
     assert_eq!(run(&[("Host", None)]).status, 421);
     let ours = format!("127.0.0.1:{port}");
     let (name, six) = (format!("LocalHost:{port}"), format!("[::1]:{port}"));
-    assert_eq!(run(&[("Host", Some(&ours)), ("Host", Some(&ours))]).status, 421);
-    assert_eq!(run(&[("Host", Some(&ours)), ("Host", Some("evil.com"))]).status, 421);
+    assert_eq!(
+        run(&[("Host", Some(&ours)), ("Host", Some(&ours))]).status,
+        421
+    );
+    assert_eq!(
+        run(&[("Host", Some(&ours)), ("Host", Some("evil.com"))]).status,
+        421
+    );
     for host in [&ours, &name, &six] {
         assert_eq!(run(&[("Host", Some(host))]).status, 200, "{host}");
     }
     let own = format!("http://{ours}");
-    assert_eq!(run(&[("Origin", Some(&own)), ("Sec-Fetch-Site", Some("same-origin"))]).status, 200);
+    assert_eq!(
+        run(&[
+            ("Origin", Some(&own)),
+            ("Sec-Fetch-Site", Some("same-origin"))
+        ])
+        .status,
+        200
+    );
     let other_port = format!("http://127.0.0.1:{}", port.wrapping_add(1));
     let (secure, longer) = (format!("https://{ours}"), format!("{own}.evil.com"));
-    for origin in ["http://evil.com", "null", "", &other_port, &secure, &longer, &format!("{own}/")] {
+    for origin in [
+        "http://evil.com",
+        "null",
+        "",
+        &other_port,
+        &secure,
+        &longer,
+        &format!("{own}/"),
+    ] {
         assert_eq!(run(&[("Origin", Some(origin))]).status, 403, "{origin}");
     }
-    assert_eq!(run(&[("Origin", Some(&own)), ("Origin", Some("http://evil.com"))]).status, 403);
-    for site in ["cross-site", "same-site", "none", "", "same-origin, cross-site"] {
+    assert_eq!(
+        run(&[("Origin", Some(&own)), ("Origin", Some("http://evil.com"))]).status,
+        403
+    );
+    for site in [
+        "cross-site",
+        "same-site",
+        "none",
+        "",
+        "same-origin, cross-site",
+    ] {
         assert_eq!(run(&[("Sec-Fetch-Site", Some(site))]).status, 403, "{site}");
     }
     let get = |instead: &[(&str, Option<&str>)]| client.ask("GET /", instead, "").status;
@@ -252,8 +325,14 @@ fn what_does_not_come_from_the_page_is_refused() {
         ("Sec-Fetch-Site", Some("cross-site")),
         ("Sec-Fetch-Mode", Some("navigate")),
     ];
-    assert_eq!(get(&[&opened[..], &[("Sec-Fetch-Dest", Some("document"))]].concat()), 200);
-    assert_eq!(get(&[&opened[..], &[("Sec-Fetch-Dest", Some("iframe"))]].concat()), 403);
+    assert_eq!(
+        get(&[&opened[..], &[("Sec-Fetch-Dest", Some("document"))]].concat()),
+        200
+    );
+    assert_eq!(
+        get(&[&opened[..], &[("Sec-Fetch-Dest", Some("iframe"))]].concat()),
+        403
+    );
     assert_eq!(get(&[("Sec-Fetch-Site", Some("cross-site"))]), 403);
 }
 
@@ -264,8 +343,24 @@ fn no_token_no_answer() {
     let body = json!({ "args": ["list"] }).to_string();
     let (short, long) = (&client.token[1..], format!("{}0", client.token));
     let upper = client.token.to_uppercase();
-    let flipped = format!("{}{}", &client.token[..63], if client.token.ends_with('0') { "1" } else { "0" });
-    let wrong = [None, Some(""), Some(short), Some(&long), Some(&upper), Some(&flipped), Some("0")];
+    let flipped = format!(
+        "{}{}",
+        &client.token[..63],
+        if client.token.ends_with('0') {
+            "1"
+        } else {
+            "0"
+        }
+    );
+    let wrong = [
+        None,
+        Some(""),
+        Some(short),
+        Some(&long),
+        Some(&upper),
+        Some(&flipped),
+        Some("0"),
+    ];
     for (first, body) in [
         ("POST /api/run", body.as_str()),
         ("POST /api/content", &body),
@@ -275,7 +370,10 @@ fn no_token_no_answer() {
             let refused = client.ask(first, &[("X-Token", token)], body);
             assert_eq!(refused.status, 401, "{first} {token:?}");
         }
-        let twice = [("X-Token", Some(client.token.as_str())), ("X-Token", Some("0"))];
+        let twice = [
+            ("X-Token", Some(client.token.as_str())),
+            ("X-Token", Some("0")),
+        ];
         assert_eq!(client.ask(first, &twice, body).status, 401, "{first}");
         let (method, path) = first.split_once(' ').expect("two words");
         let in_query = format!("{method} {path}?token={}", client.token);
@@ -287,7 +385,12 @@ fn no_token_no_answer() {
     }
     let other = PageClient::start(&sandbox, &[]);
     assert_ne!(client.token, other.token);
-    assert_eq!(other.ask("POST /api/run", &[("X-Token", Some(&client.token))], &body).status, 401);
+    assert_eq!(
+        other
+            .ask("POST /api/run", &[("X-Token", Some(&client.token))], &body)
+            .status,
+        401
+    );
 }
 
 #[test]
@@ -295,16 +398,30 @@ fn other_methods_paths_and_bodies_are_refused() {
     let sandbox = project();
     let client = PageClient::start(&sandbox, &[]);
     let body = json!({ "args": ["list"] }).to_string();
-    for method in ["HEAD", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "GET", "get", "NONSENSE"] {
-        for path in ["/api/run", "/api/content", "/api/events", "/", "/page/style.css"] {
+    for method in [
+        "HEAD", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "GET", "get", "NONSENSE",
+    ] {
+        for path in [
+            "/api/run",
+            "/api/content",
+            "/api/events",
+            "/",
+            "/page/style.css",
+        ] {
             let first = format!("{method} {path}");
             let is_right = method == "GET" && !["/api/run", "/api/content"].contains(&path);
             let status = client.ask(&first, &[], "").status;
-            assert!(is_right || (400..500).contains(&status), "{first}: {status}");
+            assert!(
+                is_right || (400..500).contains(&status),
+                "{first}: {status}"
+            );
             if method != "OPTIONS" {
                 continue;
             }
-            let asked = [("Origin", Some("http://evil.com")), ("Access-Control-Request-Method", Some("POST"))];
+            let asked = [
+                ("Origin", Some("http://evil.com")),
+                ("Access-Control-Request-Method", Some("POST")),
+            ];
             let refused = client.ask(&first, &asked, "");
             assert!(!refused.head.contains("access-control"), "{refused:?}");
         }
@@ -314,29 +431,80 @@ fn other_methods_paths_and_bodies_are_refused() {
         assert_eq!(status, 405, "{path}");
     }
     for path in [
-        "/x", "/api", "/api/", "/api/run/", "//", "/page", "/page/", "/page/..", "/page/../main.rs",
-        "/page/%2e%2e/mod.rs", "/page//etc/passwd", "/%2fetc/passwd", "/../../etc/passwd", "/.", "/api/../",
-        "/page/style.css/", "/page/Style.css", "/favicon.ico", "/index.html",
+        "/x",
+        "/api",
+        "/api/",
+        "/api/run/",
+        "//",
+        "/page",
+        "/page/",
+        "/page/..",
+        "/page/../main.rs",
+        "/page/%2e%2e/mod.rs",
+        "/page//etc/passwd",
+        "/%2fetc/passwd",
+        "/../../etc/passwd",
+        "/.",
+        "/api/../",
+        "/page/style.css/",
+        "/page/Style.css",
+        "/favicon.ico",
+        "/index.html",
     ] {
         let status = client.get(path).status;
         assert!([400, 404].contains(&status), "{path}: {status}");
     }
-    let kinds = ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", "application/json, text/plain"];
+    let kinds = [
+        "text/plain",
+        "application/x-www-form-urlencoded",
+        "multipart/form-data",
+        "application/json, text/plain",
+    ];
     for kind in kinds {
         let refused = client.ask("POST /api/run", &[("Content-Type", Some(kind))], &body);
         assert_eq!(refused.status, 415, "{kind}");
     }
     for body in [
-        "", "{}", "[]", "null", "{\"args\":[]}", "{\"args\":\"list\"}", "{\"args\":[1]}", "{\"args\":[\"list\"],\"x\":1}",
-        "{\"args\":[\"list\"]}{", "{\"args\":[\"list\"]", "\u{feff}{}", "{\"args\":[\"\\ud800\"]}", "{\"args\":[\"a\\u0000b\"]}",
+        "",
+        "{}",
+        "[]",
+        "null",
+        "{\"args\":[]}",
+        "{\"args\":\"list\"}",
+        "{\"args\":[1]}",
+        "{\"args\":[\"list\"],\"x\":1}",
+        "{\"args\":[\"list\"]}{",
+        "{\"args\":[\"list\"]",
+        "\u{feff}{}",
+        "{\"args\":[\"\\ud800\"]}",
+        "{\"args\":[\"a\\u0000b\"]}",
         "{\"args\":[\"list\"],\"args\":[\"delete\"]}",
     ] {
         let status = client.ask("POST /api/run", &[], body).status;
         assert!([400, 403].contains(&status), "{body}: {status}");
     }
-    assert_eq!(client.ask("POST /api/run", &[("Content-Length", Some("1048577"))], "").status, 413);
-    assert_eq!(client.ask("POST /api/run", &[("Content-Length", Some("99999999999999999999"))], "").status, 400);
-    assert_eq!(client.ask("POST /api/run", &[("Content-Length", None)], "").status, 411);
+    assert_eq!(
+        client
+            .ask("POST /api/run", &[("Content-Length", Some("1048577"))], "")
+            .status,
+        413
+    );
+    assert_eq!(
+        client
+            .ask(
+                "POST /api/run",
+                &[("Content-Length", Some("99999999999999999999"))],
+                ""
+            )
+            .status,
+        400
+    );
+    assert_eq!(
+        client
+            .ask("POST /api/run", &[("Content-Length", None)], "")
+            .status,
+        411
+    );
 }
 
 #[test]
@@ -392,11 +560,21 @@ fn a_second_request_cannot_be_smuggled_within_a_first() {
     let host = format!("Host: 127.0.0.1:{}\r\n", client.port);
     let length = inner.len();
     for outer in [
-        format!("POST /api/run HTTP/1.1\r\n{host}Content-Type: application/json\r\nContent-Length: {length}\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
-        format!("POST /api/run HTTP/1.1\r\n{host}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
-        format!("POST /api/run HTTP/1.1\r\n{host}Transfer-Encoding: xchunked\r\nContent-Length: 0\r\n\r\n"),
-        format!("POST /api/run HTTP/1.1\r\n{host}Transfer-Encoding : chunked\r\nContent-Length: {length}\r\n\r\n"),
-        format!("POST /api/run HTTP/1.1\r\n{host}Content-Length: 0\r\nContent-Length: {length}\r\n\r\n"),
+        format!(
+            "POST /api/run HTTP/1.1\r\n{host}Content-Type: application/json\r\nContent-Length: {length}\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
+        ),
+        format!(
+            "POST /api/run HTTP/1.1\r\n{host}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
+        ),
+        format!(
+            "POST /api/run HTTP/1.1\r\n{host}Transfer-Encoding: xchunked\r\nContent-Length: 0\r\n\r\n"
+        ),
+        format!(
+            "POST /api/run HTTP/1.1\r\n{host}Transfer-Encoding : chunked\r\nContent-Length: {length}\r\n\r\n"
+        ),
+        format!(
+            "POST /api/run HTTP/1.1\r\n{host}Content-Length: 0\r\nContent-Length: {length}\r\n\r\n"
+        ),
         format!("POST /api/run HTTP/1.1\r\n{host}Content-Length: 0, {length}\r\n\r\n"),
         format!("POST /api/run HTTP/1.1\r\n{host}Content-Length: +0\r\n\r\n"),
         format!("POST /api/run HTTP/1.1\r\n{host}Content-Length:\x0b0\r\n\r\n"),
@@ -404,7 +582,10 @@ fn a_second_request_cannot_be_smuggled_within_a_first() {
         format!("GET / HTTP/1.1\r\n{host}Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
         format!("GET /api/run HTTP/1.1\r\n{host}\r\n"),
         format!("GET http://evil.com/ HTTP/1.1\r\n{host}\r\n"),
-        format!("GET http://127.0.0.1:{}/ HTTP/1.1\r\n{host}\r\n", client.port),
+        format!(
+            "GET http://127.0.0.1:{}/ HTTP/1.1\r\n{host}\r\n",
+            client.port
+        ),
         format!("CONNECT 127.0.0.1:{} HTTP/1.1\r\n{host}\r\n", client.port),
         format!("GET / HTTP/1.0\r\n{host}Connection: keep-alive\r\n\r\n"),
         format!("GET / HTTP/1.1\r\n Host: evil.com\r\n{host}\r\n"),
@@ -417,7 +598,12 @@ fn a_second_request_cannot_be_smuggled_within_a_first() {
         let answers = String::from_utf8_lossy(&answers);
         assert!(!answers.contains(" 200 "), "{outer}\n{answers}");
     }
-    assert!(!sandbox.listed().iter().any(|row| row["reason"] == "smuggled"));
+    assert!(
+        !sandbox
+            .listed()
+            .iter()
+            .any(|row| row["reason"] == "smuggled")
+    );
 }
 
 #[test]
@@ -432,7 +618,16 @@ fn mutated_requests_are_refused_or_answered_as_what_they_are() {
         client.head("POST /api/content", &[], "{\"args\":[\"cat\",\"@:a.txt\"]}"),
     ];
     let odd: [&[u8]; 10] = [
-        b"\0", b"\r\n", b"\n", b" ", b"\xff", b":", b"%00", b"\r\n\r\n", b"../", b"\t",
+        b"\0",
+        b"\r\n",
+        b"\n",
+        b" ",
+        b"\xff",
+        b":",
+        b"%00",
+        b"\r\n\r\n",
+        b"../",
+        b"\t",
     ];
     let mut draw = Draw::new();
     for _ in 0..cases(300) {
@@ -460,7 +655,11 @@ fn mutated_requests_are_refused_or_answered_as_what_they_are() {
         let mut got = Vec::new();
         let _ = stream.read_to_end(&mut got);
         let shown = String::from_utf8_lossy(&got);
-        assert!(!shown.contains(&client.token), "{}", String::from_utf8_lossy(&bytes));
+        assert!(
+            !shown.contains(&client.token),
+            "{}",
+            String::from_utf8_lossy(&bytes)
+        );
         if !got.is_empty() {
             let status = answer(&got).status;
             assert!((200..500).contains(&status), "{shown}");
@@ -476,9 +675,17 @@ fn assert_small(client: &PageClient) {
     if !cfg!(target_os = "linux") {
         return;
     }
-    let status = std::fs::read_to_string(format!("/proc/{}/status", client.pid())).expect("it runs");
-    let peak = status.lines().find(|line| line.starts_with("VmHWM:")).expect("a peak");
-    let kib: u64 = peak.split_whitespace().nth(1).and_then(|kib| kib.parse().ok()).expect("a number");
+    let status =
+        std::fs::read_to_string(format!("/proc/{}/status", client.pid())).expect("it runs");
+    let peak = status
+        .lines()
+        .find(|line| line.starts_with("VmHWM:"))
+        .expect("a peak");
+    let kib: u64 = peak
+        .split_whitespace()
+        .nth(1)
+        .and_then(|kib| kib.parse().ok())
+        .expect("a number");
     assert!(kib < 100 << 10, "{kib} KiB");
 }
 
@@ -496,11 +703,19 @@ fn many_and_slow_connections_keep_nobody_out_for_long() {
         .collect();
     let started = Instant::now();
     assert_eq!(client.run(&["list"]).status, 200);
-    assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
+    assert!(
+        started.elapsed() < Duration::from_secs(20),
+        "{:?}",
+        started.elapsed()
+    );
     drop(slow);
     // A body that never comes is not waited for.
     let mut stream = client.connect();
-    let head = client.head("POST /api/run", &[("Content-Length", Some("100"))], "{\"args\"");
+    let head = client.head(
+        "POST /api/run",
+        &[("Content-Length", Some("100"))],
+        "{\"args\"",
+    );
     stream.write_all(head.as_bytes()).expect("it is sent");
     let mut got = Vec::new();
     let _ = stream.read_to_end(&mut got);
@@ -524,10 +739,19 @@ fn a_checkpoint_of_another_process_is_told_within_a_second() {
     sandbox.create("by another process");
     let created = Instant::now();
     let told = one.next();
-    assert!(created.elapsed() < Duration::from_secs(1), "{:?}", created.elapsed());
+    assert!(
+        created.elapsed() < Duration::from_secs(1),
+        "{:?}",
+        created.elapsed()
+    );
     assert_ne!(told["position"], first["position"]);
     // What only reads is no change.
-    for args in [&["status"][..], &["list"], &["diff"], &["restore", "first", "--dry-run"]] {
+    for args in [
+        &["status"][..],
+        &["list"],
+        &["diff"],
+        &["restore", "first", "--dry-run"],
+    ] {
         assert_eq!(client.run(args).status, 200);
     }
     sandbox.run(&["pin", "first"]).success();
@@ -574,7 +798,7 @@ fn a_port_that_is_taken_is_named() {
 
 #[cfg(unix)]
 #[test]
-fn ctrl_c_ends_the_server_and_not_a_restore_in_the_middle() {
+fn ctrl_c_ends_the_server() {
     use crate::bench::os::{Signal, exit_code, signal};
     let sandbox = project();
     let mut client = PageClient::start(&sandbox, &[]);
@@ -582,4 +806,76 @@ fn ctrl_c_ends_the_server_and_not_a_restore_in_the_middle() {
     signal(client.pid(), Signal::Interrupt);
     assert_eq!(exit_code(client.end()), 130);
     sandbox.run(&["verify"]).success();
+}
+
+#[test]
+fn a_report_holds_the_checkpoints_of_its_range_and_nothing_of_the_directory() {
+    let sandbox = project();
+    sandbox.write("secret.txt", "only in the directory");
+    let file = sandbox.top().join("report.html");
+    let output = file.to_str().expect("text");
+    let talk = sandbox.run(&["report", "-o", output]).success().stderr;
+    assert!(talk.contains("will hold 2 checkpoints"), "{talk}");
+    let page = std::fs::read_to_string(&file).expect("a page");
+    for part in [
+        "<script type=\"application/json\" id=\"data\">",
+        "-one\\n+two",
+        "'nonce-",
+        "first",
+        "second",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+    for part in ["only in the directory", "secret.txt", "three", "/page/"] {
+        assert!(!page.contains(part), "{part}");
+    }
+    let data = page
+        .split("id=\"data\">")
+        .nth(1)
+        .and_then(|rest| rest.split("</script>").next());
+    let data: Value = serde_json::from_str(data.expect("the data")).expect("JSON");
+    let rows = data["answers"]["list"]["checkpoints"]
+        .as_array()
+        .expect("rows");
+    assert_eq!(rows.len(), 2);
+    let told = sandbox
+        .run(&["report", "second..", "-o", output, "--json"])
+        .data();
+    assert_eq!(
+        (&told["checkpoint_count"], &told["patch_count"]),
+        (&json!(1), &json!(2)),
+        "{told}"
+    );
+    let page = std::fs::read_to_string(&file).expect("a page");
+    assert!(!page.contains("fn main()"));
+    sandbox.write("a", "</script><script>alert(1)</script>");
+    sandbox.create("</script><b>");
+    sandbox.run(&["report", "-o", output]).success();
+    let page = std::fs::read_to_string(&file).expect("a page");
+    assert_eq!(page.matches("</script>").count(), 2);
+    sandbox.run(&["report", "nope..", "-o", output]).code(3);
+    sandbox.run(&["report", "second", "-o", output]).code(2);
+    sandbox
+        .run(&["report", "second..first", "-o", output])
+        .code(3);
+    let page = std::fs::read_to_string(&file).expect("a page");
+    assert!(page.contains("fn main()"), "what was there stays");
+}
+
+#[test]
+fn a_hunk_goes_back_through_the_page() {
+    let sandbox = project();
+    let client = PageClient::start(&sandbox, &[]);
+    let patch = "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-three\n+one\n";
+    let ask = |args: &[&str]| {
+        let body = json!({ "args": args, "input": patch }).to_string();
+        client.ask("POST /api/run", &[], &body).json()
+    };
+    let shown = ask(&["restore", "--patch", "-", "--dry-run"]);
+    let digest = shown["data"]["plan_digest"].as_str().expect("a plan");
+    let done = ask(&["restore", "--patch", "-", "--plan", digest, "--yes"]);
+    assert_eq!(done["ok"], true, "{done}");
+    assert_eq!(sandbox.read("a.txt"), "one\n");
+    sandbox.undo().success();
+    assert_eq!(sandbox.read("a.txt"), "three\n");
 }

@@ -14,7 +14,9 @@ pub fn find(context: &Context, range: Option<&str>) -> Result<Vec<String>> {
     let ends = match range {
         None => ("", ""),
         Some(range) => range.split_once("..").ok_or_else(|| {
-            Error::usage(format!("'{range}' is no range; write SEL..SEL, SEL.. or ..SEL"))
+            Error::usage(format!(
+                "'{range}' is no range; write SEL..SEL, SEL.. or ..SEL"
+            ))
         })?,
     };
     let place = |selector: &str, otherwise: u64| match selector {
@@ -26,10 +28,16 @@ pub fn find(context: &Context, range: Option<&str>) -> Result<Vec<String>> {
     };
     let (first, last) = (place(ends.0, 0)?, place(ends.1, u64::MAX)?);
     let is_within = |sequence| (first..=last).contains(&sequence);
-    let within = inventory.checkpoints.rev().filter(|one| is_within(one.record.sequence));
+    let within = inventory
+        .checkpoints
+        .rev()
+        .filter(|one| is_within(one.record.sequence));
     let ids: Vec<String> = within.map(|one| one.id.to_hex()).collect();
     if ids.is_empty() {
-        return Err(Error::new(Code::NOTHING_FOUND, "there is no checkpoint in this range"));
+        return Err(Error::new(
+            Code::NOTHING_FOUND,
+            "there is no checkpoint in this range",
+        ));
     }
     Ok(ids)
 }

@@ -18,11 +18,21 @@ pub fn position(base: &Path, root: &Path) -> String {
     // A file that is replaced changes its directory too.
     let directories = ["checkpoints", "pins", "workflows", "archive/workflows"];
     let directories = directories.map(|name| refs.join(name));
-    let files = [store.packed_refs(), store.journal(), store.holds(), store.rewords()];
+    let files = [
+        store.packed_refs(),
+        store.journal(),
+        store.holds(),
+        store.rewords(),
+    ];
     let mut sum = DefaultHasher::new();
     for path in directories.iter().chain(&files) {
         let found = path.symlink_metadata().ok();
-        let stamp = found.map(|found| (found.len(), found.modified().unwrap_or(SystemTime::UNIX_EPOCH)));
+        let stamp = found.map(|found| {
+            (
+                found.len(),
+                found.modified().unwrap_or(SystemTime::UNIX_EPOCH),
+            )
+        });
         stamp.hash(&mut sum);
     }
     format!("{:016x}", sum.finish())

@@ -103,7 +103,11 @@ impl PageClient {
             ]);
         }
         lines.retain(|(name, _)| !instead.iter().any(|(other, _)| other == name));
-        lines.extend(instead.iter().filter_map(|(name, value)| Some((*name, (*value)?))));
+        lines.extend(
+            instead
+                .iter()
+                .filter_map(|(name, value)| Some((*name, (*value)?))),
+        );
         let lines: String = lines
             .iter()
             .map(|(name, value)| format!("{name}: {value}\r\n"))
@@ -172,7 +176,9 @@ impl PageEvents {
     pub fn next(&mut self) -> Value {
         loop {
             if let Some((before, after)) = self.seen.split_once("\n\n") {
-                let found = before.rsplit_once("data: ").map(|(_, data)| data.to_owned());
+                let found = before
+                    .rsplit_once("data: ")
+                    .map(|(_, data)| data.to_owned());
                 self.seen = after.to_owned();
                 match found {
                     Some(data) => return serde_json::from_str(&data).expect("a document"),
@@ -191,7 +197,10 @@ pub fn answer(bytes: &[u8]) -> PageAnswer {
     let end = bytes.windows(4).position(|four| four == b"\r\n\r\n");
     let end = end.unwrap_or_else(|| panic!("no answer: {}", String::from_utf8_lossy(bytes)));
     let head = String::from_utf8_lossy(&bytes[..end]).to_lowercase();
-    let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
+    let status = head
+        .split(' ')
+        .nth(1)
+        .and_then(|status| status.parse().ok());
     PageAnswer {
         status: status.expect("a status"),
         head,
