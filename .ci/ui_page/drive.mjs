@@ -15,6 +15,7 @@ const LENGTH = Number(process.env.UI_CHECKPOINTS ?? 600);
 async function open(url, options = {}) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 860 }, ...options });
   const page = await context.newPage();
+  page.setDefaultTimeout(15000);
   page.faults = [];
   page.on('pageerror', (why) => page.faults.push(String(why.stack)));
   page.on('console', (line) => line.type() === 'error' && !/ERR_(CONNECTION|INCOMPLETE|EMPTY)|Failed to fetch/.test(line.text()) && page.faults.push(line.text()));

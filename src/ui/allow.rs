@@ -144,10 +144,9 @@ fn arguments(words: &[OsString]) -> Option<GivenArguments> {
         collect(matches, &mut given);
     }
     let is_file = |name: &OsStr| name != "-";
-    // Of other commands, it is a switch.
     let patch = matches.try_get_raw("patch").ok().flatten();
-    let names_file = name == "restore"
-        && (patch.is_some_and(|mut named| named.any(is_file)) || words[1..].iter().any(is_list));
+    let names_file = patch.is_some_and(|mut named| named.any(is_file))
+        || (name == "restore" && words[1..].iter().any(is_list));
     Some(GivenArguments {
         command,
         arguments: given,
