@@ -225,7 +225,9 @@ export async function takeBack(verb) {
 }
 
 /** A restore that was interrupted: finished, or taken back. */
-export async function resume() {
+export async function resume(event) {
+  event.target.disabled = true;
+  say('Finishing the restore …');
   try {
     await ask(['restore', '--resume', '--yes']);
     say('The restore is finished.');
