@@ -146,8 +146,8 @@ fn arguments(words: &[OsString]) -> Option<GivenArguments> {
     }
     let is_file = |name: &OsStr| name != "-";
     let patch = matches.try_get_raw("patch").ok().flatten();
-    let names_file = patch.is_some_and(|mut named| named.any(is_file))
-        || (name == "restore" && words[1..].iter().any(is_list));
+    let names_patch = patch.is_some_and(|mut named| named.any(is_file));
+    let names_file = name == "restore" && (names_patch || words[1..].iter().any(is_list));
     Some(GivenArguments {
         command,
         arguments: given,
