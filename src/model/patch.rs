@@ -135,14 +135,15 @@ fn path_of(named: &[u8]) -> Result<Vec<u8>, Malformed> {
         ),
         Some(mut inner) => {
             while let [byte, rest @ ..] = inner {
-                (inner, _) = match (byte, rest) {
-                    (b'\\', [a @ b'0'..=b'3', b @ b'0'..=b'7', c @ b'0'..=b'7', rest @ ..]) => (
-                        rest,
-                        path.push(((a - b'0') << 6) | ((b - b'0') << 3) | (c - b'0')),
-                    ),
-                    (b'\\', [letter, rest @ ..]) => (rest, path.push(unescaped(*letter))),
-                    _ => (rest, path.push(*byte)),
+                let read;
+                (read, inner) = match (byte, rest) {
+                    (b'\\', [a @ b'0'..=b'3', b @ b'0'..=b'7', c @ b'0'..=b'7', rest @ ..]) => {
+                        (((a - b'0') << 6) | ((b - b'0') << 3) | (c - b'0'), rest)
+                    }
+                    (b'\\', [letter, rest @ ..]) => (unescaped(*letter), rest),
+                    _ => (*byte, rest),
                 };
+                path.push(read);
             }
         }
     }

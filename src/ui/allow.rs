@@ -134,19 +134,20 @@ fn arguments(words: &[OsString]) -> Option<GivenArguments> {
     let name = words.first()?.to_str()?;
     let grammar = command_list::grammar(name)?;
     let mut grammar = GlobalArgs::augment_args(grammar).disable_help_flag(true);
-    grammar = grammar.disable_help_subcommand(true).no_binary_name(false);
-    let mut matches = &Grammar::try_get_matches_from(grammar, words).ok()?;
+    grammar = grammar.disable_help_subcommand(true);
+    let matches = grammar.try_get_matches_from_mut(words).ok()?;
     let (mut command, mut given) = (name.to_owned(), Vec::new());
-    collect(matches, &mut given);
-    while let Some((below, inner)) = matches.subcommand() {
+    let (mut at, mut inner) = (&grammar, &matches);
+    collect(at, inner, &mut given);
+    while let Some((below, matches)) = inner.subcommand() {
         command = format!("{command} {below}");
-        matches = inner;
-        collect(matches, &mut given);
+        (at, inner) = (at.find_subcommand(below)?, matches);
+        collect(at, inner, &mut given);
     }
     let is_file = |name: &OsStr| name != "-";
     let patch = matches.try_get_raw("patch").ok().flatten();
-    let names_file = patch.is_some_and(|mut named| named.any(is_file))
-        || (name == "restore" && words[1..].iter().any(is_list));
+    let names_patch = patch.is_some_and(|mut named| named.any(is_file));
+    let names_file = name == "restore" && (names_patch || words[1..].iter().any(is_list));
     Some(GivenArguments {
         command,
         arguments: given,
@@ -159,12 +160,12 @@ fn is_list(word: &OsString) -> bool {
 }
 
 /// Adds the arguments that were typed.
-fn collect(matches: &ArgMatches, given: &mut Vec<String>) {
-    for id in matches.ids() {
-        let is_typed = matches.value_source(id.as_str()) == Some(ValueSource::CommandLine);
-        // Groups have no values of their own.
-        if is_typed && matches.try_get_raw(id.as_str()).is_ok() {
-            given.push(id.to_string());
+fn collect(grammar: &Grammar, matches: &ArgMatches, given: &mut Vec<String>) {
+    for arg in grammar.get_arguments() {
+        let id = arg.get_id().as_str();
+        let is_known = matches.ids().any(|known| known.as_str() == id);
+        if is_known && matches.value_source(id) == Some(ValueSource::CommandLine) {
+            given.push(id.to_owned());
         }
     }
 }

@@ -111,8 +111,8 @@ impl PatchedFiles {
             let before = state.files.get(&path).copied();
             let before = before.filter(|entry| entry.kind == Kind::File);
             let before = before.ok_or_else(|| refused("it is no captured file"))?;
-            let content = match changes.contents.remove(&path) {
-                Some(content) => content,
+            let lines = match changes.contents.remove(&path) {
+                Some(lines) => lines,
                 None => match present.load(&path, &before, &mut Vec::new())? {
                     LoadedVersion::Version(version) if version.seen.id == before.id => {
                         version.bytes.ok_or_else(|| refused("it is too large"))?
@@ -120,20 +120,20 @@ impl PatchedFiles {
                     _ => return Err(refused("it cannot be read, or changes")),
                 },
             };
-            let content = patch
-                .apply(&content)
+            let lines = patch
+                .apply(&lines)
                 .map_err(|why| refused(&why.to_string()))?;
-            let id = hash_object(ObjectKind::Blob, &content).map_err(Error::unexpected)?;
+            let id = hash_object(ObjectKind::Blob, &lines).map_err(Error::unexpected)?;
             let after = Entry {
                 id,
-                size_bytes: content.len() as u64,
+                size_bytes: lines.len() as u64,
                 ..before
             };
             let before = Some(before);
             changes
                 .write
                 .insert(path.clone(), PlannedWrite { before, after });
-            changes.contents.insert(path, content);
+            changes.contents.insert(path, lines);
         }
         changes
             .write
@@ -219,7 +219,15 @@ impl PatchedFiles {
             ..RestoreOptions::default()
         };
         let planned = restore(context, &options, &mut |_| Ok(()))?;
-        if planned.plan.write != self.write || planned.plan.change_count() != self.write.len() {
+        let contents = |write: &BTreeMap<RelPath, PlannedWrite>| {
+            let ids = write.iter().map(|(path, write)| {
+                let before = write.before.map(|before| before.id);
+                (path.clone(), before, write.after.id, write.after.perm)
+            });
+            ids.collect::<Vec<_>>()
+        };
+        let is_same = contents(&planned.plan.write) == contents(&self.write);
+        if !is_same || planned.plan.change_count() != self.write.len() {
             let what = "a file of the patch has changed meanwhile; nothing was changed";
             return Err(Error::new(Code::CHANGED_MEANWHILE, what));
         }
