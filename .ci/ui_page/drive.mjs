@@ -169,7 +169,7 @@ const checks = {
     assert.equal(project.content(), before, 'it is finished');
     await page.click('#undo:not(:disabled)');
     await page.click('#dialog .primary');
-    await page.waitForSelector('#redo:not(:disabled)', { timeout: 60000 });
+    await page.waitForFunction(() => /Undone/.test(document.getElementById('said').textContent), null, { timeout: 60000 });
     assert.equal(project.content(), after, 'and can be undone');
     return page;
   },

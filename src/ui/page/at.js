@@ -21,7 +21,7 @@ export function checkpointView(main, id, other, shownPath) {
     if (to) location.hash = `#/at/${to.id}`;
   };
   return {
-    stop: () => (off(), view.patch?.stop(), view.list?.stop()),
+    stop: () => (off(), stop(view)),
     keys: {
       j: () => view.choose?.(view.at + 1), k: () => view.choose?.(view.at - 1),
       n: () => view.next?.(1), p: () => view.next?.(-1),
@@ -34,6 +34,8 @@ export function checkpointView(main, id, other, shownPath) {
 
 export const broken = (main, why, title = 'This cannot be shown') => fill(main, h('div.narrow', h('h1.name', title), failed(why)));
 export const failed = (why) => h('div.failure', { role: 'alert' }, h('b', `${why.message}.`), why.hint && h('p', why.hint), why.paths?.length ? h('ul', why.paths.slice(0, 20).map((it) => h('li.name.path', `${it.path}: ${it.why}`))) : null);
+
+const stop = (view) => (view.patch?.stop(), view.list?.stop());
 
 async function load(main, view, shownPath) {
   const { id, other } = view;
@@ -55,8 +57,7 @@ async function load(main, view, shownPath) {
   }
   Object.assign(view, { row, from, to, files, range: (path) => ['diff', '-U', '3', ...(from ? [from.id] : []), ...(to ? [to.id] : []), '--', path] });
   if (!from && to) view.range = null;
-  view.patch?.stop();
-  view.list?.stop();
+  stop(view);
   draw(main, view, extra, shownPath);
 }
 
@@ -105,21 +106,20 @@ export async function change(args, done) {
   }
 }
 
-async function words(title, label, value, button) {
-  const input = h('input', { type: 'text', value: value ?? '', 'aria-label': label, autofocus: true, maxlength: '400' });
+async function words(title, value, button) {
+  const input = h('input', { type: 'text', value: value ?? '', autofocus: true, maxlength: '400' });
   input.addEventListener('keydown', (event) => event.key === 'Enter' && (event.preventDefault(), document.querySelector('#dialog .primary').click()));
-  return modal(title, h('label.field', label, input), [['Cancel', null], [button, () => input.value.trim(), 'primary']]);
+  return modal(title, h('label.field', 'Reason', input), [['Cancel', null], [button, () => input.value.trim(), 'primary']]);
 }
 
-async function reword(row) {
-  const reason = await words('Another reason', 'Reason', row.reason, 'Reword');
+const reword = async (row) => {
+  const reason = await words('Another reason', row.reason, 'Reword');
   if (reason) await change(['reword', row.id, '--', reason], 'Reworded');
-}
-
-export async function saveNow() {
-  const reason = await words('Save a checkpoint', 'Reason', '', 'Save');
+};
+export const saveNow = async () => {
+  const reason = await words('Save a checkpoint', '', 'Save');
   if (reason !== null) await change(['create', '--reason', reason || 'manual'], 'Saved');
-}
+};
 
 /** What it is compared with: the one before, here, or any other. */
 function against({ id, other, from }) {
@@ -205,14 +205,16 @@ async function bodyOf(view, it) {
   if (it.path_hex) return h('p.empty', 'The name of this file is not UTF-8; ', h('code', 'checkpoint diff'), ' shows it.');
   const patch = view.range ? (await (view.to ? recall : ask)(view.range(it.path))).patch : (await recall(['show', view.to.id, '-p', '--', it.path])).patch;
   if (!patch?.includes('\n@@ ')) return h('p.empty', it.before?.mode !== it.after?.mode && it.before && it.after ? `Mode ${it.before.mode} → ${it.after.mode}, same content.` : 'No lines to show.');
-  view.patch = patchView(patch, { split: taste.split });
+  const turn = view.asked;
+  const made = await patchView(patch, { split: taste.split });
+  if (turn === view.asked) view.patch = made;
   let now = -1;
   view.next = (step) => {
-    now = Math.min(view.patch.heads.length - 1, Math.max(0, now + step));
-    view.patch.row(view.patch.heads[now])?.scrollIntoView({ block: 'center' });
-    say(`Change ${now + 1} of ${view.patch.heads.length}`);
+    now = Math.min(made.heads.length - 1, Math.max(0, now + step));
+    made.row(made.heads[now])?.scrollIntoView({ block: 'center' });
+    say(`Change ${now + 1} of ${made.heads.length}`);
   };
-  return view.patch.node;
+  return made.node;
 }
 
 async function images(sides, it) {

@@ -10,7 +10,7 @@ import { refresh, store } from './store.js';
 const word = (path) => (/^@/.test(path) ? `./${path}` : path);
 
 export function backView(main, id, path) {
-  const view = { id, path, whole: null, how: path ? 'some' : 'all', chosen: new Set(), hunks: null, plan: null, asked: 0 };
+  const view = { id, path, whole: null, how: path ? 'some' : 'all', chosen: new Set(), hunks: null, asked: 0 };
   start(main, view).catch((why) => broken(main, why));
   return { stop: () => (view.list?.stop(), view.patch?.stop()), keys: {} };
 }
@@ -18,7 +18,7 @@ export function backView(main, id, path) {
 async function start(main, view) {
   const whole = await ask(['restore', view.id, '--dry-run']);
   view.whole = whole.changes;
-  if (view.path) for (const it of whole.changes) if (it.path === view.path || it.path.startsWith(`${view.path}/`)) view.chosen.add(it.path);
+  view.chosen = new Set(whole.changes.map((it) => it.path).filter((path) => view.path && `${path}/`.startsWith(`${view.path}/`)));
   const [choice, plan] = [h('div.choice'), h('section.card.plan', { 'aria-label': 'Plan', 'aria-live': 'polite' })];
   const kinds = [['all', 'Everything', `${count(view.whole.length, 'path')} differ`], ['some', 'Some files', 'choose files and folders'], ...(store.canPatch ? [['hunks', 'Some changes', 'choose changes inside files']] : [])];
   const set = (how) => ((view.how = how), choose(view, choice, plan), look(view, plan));
@@ -36,24 +36,18 @@ function choose(view, box, plan) {
   if (view.how === 'all') return fill(box);
   if (view.how === 'hunks') return hunks(view, box, plan);
   const lines = outline(view.whole);
-  let timer;
-  const picked = () => (clearTimeout(timer), (timer = setTimeout(() => look(view, plan), 150)));
   const inner = h('div.pick-list', { role: 'group', 'aria-label': 'Files and folders' });
   fill(box, h('div.card', h('p.dim.meta', 'Ticked paths become as they were.'), inner));
-  const state = (it) => {
-    const on = it.below.filter((path) => view.chosen.has(path)).length;
-    return on === 0 ? 'none' : on === it.below.length ? 'all' : 'some';
-  };
+  const on = (it) => it.below.filter((path) => view.chosen.has(path)).length;
   view.list = longList(inner, lines.length, () => 32, (i) => {
     const it = lines[i];
-    const tick = h('input', { type: 'checkbox', checked: state(it) === 'all', disabled: !it.folder && it.path_hex !== null, onchange: () => {
+    const tick = h('input', { type: 'checkbox', checked: on(it) === it.below.length, disabled: !it.folder && it.path_hex !== null, onchange: () => {
       for (const path of it.below) view.chosen[tick.checked ? 'add' : 'delete'](path);
-      const at = i;
       view.list.redraw();
-      view.list.row(at)?.querySelector('input').focus({ preventScroll: true });
-      picked();
+      view.list.row(i)?.querySelector('input').focus({ preventScroll: true });
+      look(view, plan);
     } });
-    tick.indeterminate = state(it) === 'some';
+    tick.indeterminate = on(it) > 0 && on(it) < it.below.length;
     const [mark, text] = it.folder ? ['', ''] : OPPOSITE[it.change] ?? ['?', it.change];
     return h('label.pick-line', { style: { 'padding-left': `${8 + it.depth * 18}px` } }, tick, mark && h(`span.badge.${it.change}`, { 'aria-hidden': 'true' }, mark), h('span.name.path', it.name), h('span.dim', it.folder ? count(it.below.length, 'change') : text));
   });
@@ -104,7 +98,7 @@ function hunks(view, box, plan) {
     const { patch } = await ask(['diff', '-U', '3', view.id, '--', path]);
     if (!patch?.includes('\n@@ ')) return fill(body, h('p.empty', 'No lines to choose.'));
     const turned = reversed(patch);
-    view.patch = patchView(turned, { choose: (chosen) => {
+    view.patch = await patchView(turned, { choose: (chosen) => {
       if (chosen.length) view.hunks.set(path, turned.slice(0, turned.indexOf('\n@@ ') + 1) + chosen.map((it) => turned.slice(it.start, it.end)).join(''));
       else view.hunks.delete(path);
       look(view, plan);
@@ -215,8 +209,9 @@ export async function takeBack(verb) {
     const shown = h('div', step && h('p', 'Takes back: to ', h('b.name', named(step.restored_from)), h('span.dim', ` · ${moment(step.safety?.time)}`)), planOf(plan));
     const digest = await modal(title, shown, [['Cancel', null], ...(store.readOnly ? [] : [[`${button}: ${inWords(plan.counts)}`, plan.plan_digest, 'primary']])]);
     if (!digest) return;
+    say(`${button}ing …`);
     await ask([verb, '--plan', digest, '--yes']);
-    say(`${verb === 'undo' ? 'Undone' : 'Redone'}`);
+    say(verb === 'undo' ? 'Undone' : 'Redone');
     await refresh();
     dispatchEvent(new Event('hashchange'));
   } catch (why) {

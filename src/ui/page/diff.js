@@ -55,12 +55,15 @@ function rowsOf(hunks, split) {
 }
 
 /** A table of the patch. `choose`, if given, is called with the hunks that are ticked. */
-export function patchView(text, { split = false, choose = null } = {}) {
+export async function patchView(text, { split = false, choose = null } = {}) {
+  const pause = () => text.length > 5e5 && new Promise((done) => setTimeout(done));
   const hunks = parsePatch(text);
+  await pause();
   const rows = rowsOf(hunks, split);
+  await pause();
   const chosen = new Set();
   const box = h('div.diff', { role: 'group', 'aria-label': 'Changes', tabindex: '0', class: `diff ${split ? 'split' : 'unified'}` });
-  const list = longList(box, rows.length, (i) => (rows[i].hunk ? 30 : 20), (i) => (rows[i].hunk ? head(rows[i], hunks.length, choose && tick) : split ? pair(rows[i]) : single(rows[i])), { size: 120 });
+  const list = longList(box, rows.length, (i) => (rows[i].hunk ? 30 : 20), (i) => (rows[i].hunk ? head(rows[i], hunks.length, choose && tick) : split ? pair(rows[i]) : single(rows[i])), { size: 60 });
   function tick(hunk, on) {
     chosen[on ? 'add' : 'delete'](hunk);
     choose(hunks.filter((it) => chosen.has(it)));

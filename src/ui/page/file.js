@@ -1,7 +1,7 @@
 // A file through time: its versions on a slider, what changed in each, and since which checkpoint each line is there.
 
 import { ask, recall } from './api.js';
-import { $, bytes, count, fill, h, moment, named } from './dom.js';
+import { bytes, count, fill, h, moment, named } from './dom.js';
 import { branch, broken, contentView, failed, sized, taste } from './at.js';
 import { patchView } from './diff.js';
 import { parents, store } from './store.js';
@@ -39,6 +39,7 @@ async function open(main, view, id) {
   const [title, body] = [h('div.version', { 'aria-live': 'polite' }), h('div.file-body', { class: `file-body ${taste.wrap ? 'wrap' : 'nowrap'}` })];
   const parts = { content: 'Content', changes: 'What changed' };
   const tabs = Object.entries(parts).map(([key, text]) => h('button.tab', { type: 'button', 'aria-pressed': 'false', onclick: () => view.part(key) }, text));
+  const back = h('a.button.primary', { hidden: store.readOnly }, 'Go back to this version …');
   const turn = (by, text, label) => h('button.quiet.icon', { type: 'button', 'aria-label': label, onclick: () => view.go(view.at + by) }, h('span', { 'aria-hidden': 'true' }, text));
   view.go = (i) => {
     if (!view.versions[i]) return;
@@ -47,7 +48,7 @@ async function open(main, view, id) {
     const it = view.versions[i];
     slider.setAttribute('aria-valuetext', `${i + 1} of ${last + 1}: ${named(it.checkpoint)}`);
     fill(title, h('a.name', { href: `#/at/${it.checkpoint.id}` }, named(it.checkpoint)), h('span.dim', ` · ${moment(it.checkpoint.time)} · ${it.change}${it.size_bytes === null ? '' : ` · ${bytes(it.size_bytes)}`}`));
-    $('back-to').href = backTo(view);
+    back.href = backTo(view);
     show(view, body);
   };
   view.part = (key) => {
@@ -57,7 +58,7 @@ async function open(main, view, id) {
   };
   fill(main, h('div.wide-view',
     h('div.head', h('div', h('h1.name.path', view.path), h('p.dim.meta', `${count(last + 1, 'version')}${found.in_directory ? '' : ' · not in the directory now'}`)),
-      h('div.actions', !store.readOnly && h('a.button.primary', { id: 'back-to', href: '#/' }, 'Go back to this version …'), store.readOnly && h('a.hidden', { id: 'back-to', tabindex: '-1' }))),
+      h('div.actions', back)),
     h('div.slider', turn(-1, '‹', 'Older'), slider, turn(1, '›', 'Newer'), h('div.ticks', { 'aria-hidden': 'true' }, view.versions.slice(-200).map((it) => h(`span.tick.${it.change}`)))),
     h('div.bar-line', title, h('div.tabs', { role: 'group', 'aria-label': 'What to show' }, tabs)), body));
   view.at = wanted < 0 ? last : wanted;
@@ -76,7 +77,7 @@ async function changes(view) {
   const patch = await step(view, ancestry(view, view.at).at(-2), view.at, '3');
   if (!patch?.includes('\n@@ ')) return h('p.empty', 'No lines to show.');
   view.patch?.stop();
-  view.patch = patchView(patch, { split: taste.split });
+  view.patch = await patchView(patch, { split: taste.split });
   return view.patch.node;
 }
 

@@ -21,7 +21,7 @@ function route() {
   const kept = document.documentElement.scrollTop;
   shown = location.hash;
   view?.stop();
-  if ($('dialog').open) $('dialog').close();
+  if (changed && $('dialog').open) $('dialog').close();
   const key = { files: 'files', file: 'files', room: 'room' }[name] ?? 'timeline';
   for (const link of document.querySelectorAll('nav a')) link.dataset.view === key ? link.setAttribute('aria-current', 'page') : link.removeAttribute('aria-current');
   main.dataset.view = name || 'timeline';

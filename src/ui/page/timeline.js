@@ -20,7 +20,7 @@ export function timeline(main) {
     list?.stop();
     entries = compose();
     box.replaceChildren();
-    list = longList(box, entries.length, (i) => HEIGHT[entries[i].is], (i) => drawn(entries[i], i, entries, move, pick));
+    list = longList(box, entries.length, (i) => HEIGHT[entries[i].is], (i) => drawn(entries[i], i, entries, pick), { size: 20 });
     if (focused) focus(position());
     if (!entries.length) fill(box, h('p.empty', { role: 'listitem' }, store.all ? nothing() : 'Loading …'));
     picked();
@@ -184,7 +184,7 @@ function rail({ column, joins, through, up, down }, height, kind) {
   return svg;
 }
 
-function drawn(it, i, entries, move, pick) {
+function drawn(it, i, entries, pick) {
   const item = (...inside) => h(`div.entry.${it.is}`, { role: 'listitem', 'aria-setsize': String(entries.length), 'aria-posinset': String(i + 1), style: { height: `${HEIGHT[it.is]}px` } },
     rail(it.lines, HEIGHT[it.is], it.is === 'now' ? 'now' : it.is === 'fold' ? 'fold' : it.row?.is_current ? 'here' : it.row?.pinned ? 'pinned' : 'plain'), inside);
   const tab = { tabindex: it.key === memory.at || (i === 0 && !entries.some((other) => other.key === memory.at)) ? 0 : -1, onfocus: () => (memory.at = it.key) };
@@ -233,23 +233,19 @@ function checkpoint(it, tab, pick) {
 
 /** Bars for what changed: files at once, lines as soon as they are counted. */
 function measure(row, box) {
+  const { added = 0, modified = 0, deleted = 0 } = row.counts ?? {};
   const draw = () => {
-    const { counts, lines } = row;
-    const [plus, minus] = lines ?? [0, 0];
-    if (lines && plus + minus) return fill(box, h('span.numbers', h('span.plus', `+${brief(plus)}`), ' ', h('span.minus', `−${brief(minus)}`)), bar([plus, 0, minus], 12));
-    if (counts && counts.added + counts.modified + counts.deleted) {
-      const total = counts.added + counts.modified + counts.deleted;
-      return fill(box, h('span.numbers.dim', count(total, 'file')), bar([counts.added, counts.modified, counts.deleted], 6));
-    }
-    fill(box, counts && h('span.numbers.dim', 'no change'));
+    const [plus, minus] = row.lines ?? [0, 0];
+    const files = added + modified + deleted;
+    const lines = [h('span.plus', `+${brief(plus)}`), ' ', h('span.minus', `−${brief(minus)}`)];
+    const text = plus + minus ? lines : h('span.dim', files ? count(files, 'file') : 'no change');
+    fill(box, (row.counts || row.lines) && [h('span.numbers', text), bar(plus + minus ? [plus, 0, minus] : [added, modified, deleted])]);
   };
   draw();
-  const few = !row.counts || row.counts.added + row.counts.modified + row.counts.deleted < 400;
-  if (row.lines || !few) return;
+  if (row.lines || added + modified + deleted > 400) return;
   unmeasured.set(box, async () => {
     const shown = await recall(['show', row.id, '--stat']).catch(() => null);
     if (!shown?.file_changes) return;
-    row.counts ??= shown.counts;
     row.lines = shown.file_changes.reduce(([plus, minus], it) => [plus + (it.insertions ?? 0), minus + (it.deletions ?? 0)], [0, 0]);
     draw();
   });
@@ -271,9 +267,8 @@ function measureSoon() {
 }
 addEventListener('scroll', measureSoon, { passive: true });
 
-export function bar(parts, scale) {
-  const total = parts.reduce((a, b) => a + b, 0);
-  const width = Math.min(100, Math.max(6, Math.log2(1 + total) * scale * 0.9));
+function bar(parts) {
+  const width = Math.min(100, Math.log2(1 + parts[0] + parts[1] + parts[2]) * 10);
   return h('span.bar', { 'aria-hidden': 'true' }, h('span.bar-in', { style: { width: `${width}%` } }, ['added', 'modified', 'deleted'].map((kind, i) =>
     parts[i] > 0 && h(`span.${kind}`, { style: { 'flex-grow': String(parts[i]) } }))));
 }
