@@ -1,7 +1,7 @@
 // A checkpoint: what changed against another one or the directory, all its files with sizes, and one file at a time.
 
 import { ask, content, recall } from './api.js';
-import { add, bytes, count, fill, h, longList, modal, moment, named, safe, say } from './dom.js';
+import { bytes, count, fill, h, longList, modal, moment, named, safe, say } from './dom.js';
 import { patchView } from './diff.js';
 import { onChange, refresh, store } from './store.js';
 import { fileHash } from './timeline.js';
@@ -13,7 +13,7 @@ export const CHANGE = { added: ['+', 'added'], modified: ['●', 'modified'], de
 /** `id` is a checkpoint or `here`; `other` is what it is compared with: a checkpoint, `here`, or nothing for the one before. */
 export function checkpointView(main, id, other, shownPath) {
   const view = { id, other, files: [], at: -1, part: 'changes', patch: null, asked: 0 };
-  load(main, view, shownPath).catch((why) => fill(main, failed(why)));
+  load(main, view, shownPath).catch((why) => broken(main, why));
   const off = onChange(() => (id === 'here' || other === 'here') && view.refresh?.());
   const neighbour = (step) => {
     const rows = store.rows.filter((row) => row.kind !== 'safety' || row.id === id);
@@ -32,6 +32,7 @@ export function checkpointView(main, id, other, shownPath) {
   };
 }
 
+export const broken = (main, why, title = 'This cannot be shown') => fill(main, h('div.narrow', h('h1.name', title), failed(why)));
 export const failed = (why) => h('div.failure', { role: 'alert' }, h('b', `${why.message}.`), why.hint && h('p', why.hint), why.paths?.length ? h('ul', why.paths.slice(0, 20).map((it) => h('li.name.path', `${it.path}: ${it.why}`))) : null);
 
 async function load(main, view, shownPath) {
@@ -40,7 +41,7 @@ async function load(main, view, shownPath) {
   let from, to, files, extra = [];
   if (id !== 'here' && !other) {
     const shown = await recall(['show', id, '--stat']);
-    row = { ...row, ...shown.checkpoint };
+    row = { ...shown.checkpoint, ...row };
     [from, to, files] = [shown.before, shown.checkpoint, shown.file_changes ?? []];
     extra = [shown.uncaptured.length && `${count(shown.uncaptured.length, 'path')} could not be captured`, shown.databases.length && count(shown.databases.length, 'database'), shown.state && 'values of --state'];
   } else {
@@ -50,7 +51,7 @@ async function load(main, view, shownPath) {
     const answer = await ask(['diff', ...args, '--stat']);
     [from, to, files] = [answer.from, both ? answer.to : null, answer.changes];
     extra = [answer.too_large.length && `${count(answer.too_large.length, 'file')} too large to compare`, answer.damaged.length && `${count(answer.damaged.length, 'file')} damaged`, ...answer.other.mode_changes.slice(0, 5).map((it) => `mode of ${it.path}`)];
-    view.refresh = () => load(main, view, view.files[view.at]?.path).catch((why) => fill(main, failed(why)));
+    view.refresh = () => load(main, view, view.files[view.at]?.path).catch((why) => broken(main, why));
   }
   Object.assign(view, { row, from, to, files, range: (path) => ['diff', '-U', '3', ...(from ? [from.id] : []), ...(to ? [to.id] : []), '--', path] });
   if (!from && to) view.range = null;
@@ -83,8 +84,8 @@ function draw(main, view, extra, shownPath) {
 }
 
 function actions({ id, row }) {
-  if (id === 'here') return store.readOnly ? [] : [h('button.primary', { onclick: () => saveNow() }, 'Save a checkpoint')];
   if (store.readOnly) return [];
+  if (id === 'here') return [h('button.primary', { onclick: saveNow }, 'Save a checkpoint')];
   return [
     h('button.quiet', { onclick: () => change([row.pinned ? 'unpin' : 'pin', id], row.pinned ? 'No longer pinned' : 'Pinned') }, row.pinned ? 'Unpin' : 'Pin'),
     h('button.quiet', { onclick: () => reword(row) }, 'Reword'),
@@ -96,6 +97,7 @@ export async function change(args, done) {
   try {
     await ask(args);
     say(done);
+    store.all = false;
     await refresh();
     dispatchEvent(new Event('hashchange'));
   } catch (why) {
@@ -122,11 +124,12 @@ export async function saveNow() {
 /** What it is compared with: the one before, here, or any other. */
 function against({ id, other, from }) {
   const go = (to) => (location.hash = `#/at/${id}${to ? `/${to}` : ''}`);
-  const choices = [[id === 'here' ? '' : 'before', id === 'here' ? `where it stands${from && !other ? `: ${named(from)}` : ''}` : `the one before${from && !other ? `: ${named(from)}` : ''}`], ...(id === 'here' ? [] : [['here', 'the directory now']])];
+  const first = `${id === 'here' ? 'where it stands' : 'the one before'}${from && !other ? `: ${named(from)}` : ''}`;
+  const choices = [['before', first], ...(id === 'here' ? [] : [['here', 'the directory now: what changed since']])];
   const rows = store.rows.filter((it) => it.id !== id && (it.kind !== 'safety' || it.id === other)).slice(0, 300);
   if (other && other !== 'here' && !rows.some((it) => it.id === other) && store.byId.has(other)) rows.unshift(store.byId.get(other));
   return h('label.against', 'Compared with ', h('select', { onchange: (event) => go(event.target.value === 'before' ? '' : event.target.value) },
-    choices.map(([value, text]) => h('option', { value, selected: (other ?? (id === 'here' ? '' : 'before')) === value }, safe(text).slice(0, 60))),
+    choices.map(([value, text]) => h('option', { value, selected: (other ?? choices[0][0]) === value }, safe(text).slice(0, 60))),
     h('optgroup', { label: 'Other checkpoints' }, rows.map((it) => h('option', { value: it.id, selected: it.id === other }, `${safe(named(it)).slice(0, 48)} · ${moment(it.time)}`)))));
 }
 
@@ -176,27 +179,22 @@ function fileButton(view, it) {
 async function openFile(view, it, pane) {
   const turn = ++view.asked;
   view.patch?.stop();
-  const bar = h('div.file-head', h('h2.name.path', it.path), h('span.dim.sizes', [it.before && bytes(it.before.size_bytes), it.after && bytes(it.after.size_bytes)].filter(Boolean).join(' → ')),
-    h('div.file-tools',
-      !it.path_hex && h('a.button.quiet', { href: fileHash(it, view.to?.id ?? view.from?.id) }, 'History'),
-      !it.binary && toggle('split', 'Side by side'), !it.binary && toggle('wrap', 'Wrap')));
-  const body = h('div.file-body', { class: `file-body ${taste.wrap ? 'wrap' : 'nowrap'}` }, h('p.empty', 'Loading …'));
-  fill(pane, bar, body);
-  function toggle(key, text) {
-    return h('button.quiet', { type: 'button', 'aria-pressed': String(taste[key]), onclick: () => view.toggle(key) }, text);
-  }
+  const toggle = (key, text) => h('button.quiet', { type: 'button', 'aria-pressed': String(taste[key]), onclick: () => view.toggle(key) }, text);
   view.toggle = (key) => {
     taste[key] = !taste[key];
     localStorage.setItem(key, taste[key] ? 'yes' : 'no');
     openFile(view, it, pane);
   };
-  try {
-    const shown = await bodyOf(view, it);
-    if (turn !== view.asked) return;
-    fill(body, shown);
-  } catch (why) {
-    if (turn === view.asked) fill(body, failed(why));
-  }
+  const body = fileHead(pane, it, [it.before, it.after].filter(Boolean).map((side) => bytes(side.size_bytes)).join(' → '), view.to?.id ?? view.from?.id, it.binary ? [] : [toggle('split', 'Side by side'), toggle('wrap', 'Wrap')]);
+  const shown = await bodyOf(view, it).catch(failed);
+  if (turn === view.asked) fill(body, shown);
+}
+
+/** The name of a file and its tools; returns where its content goes. */
+function fileHead(pane, it, sizes, id, tools) {
+  const body = h('div', { class: `file-body ${taste.wrap ? 'wrap' : 'nowrap'}` }, h('p.empty', 'Loading …'));
+  fill(pane, h('div.file-head', h('h2.name.path', it.path), h('span.dim', sizes), h('div.file-tools', !it.path_hex && h('a.button.quiet', { href: fileHash(it, id) }, 'History'), tools)), body);
+  return body;
 }
 
 async function bodyOf(view, it) {
@@ -287,13 +285,8 @@ export function branch(folder, total, open) {
 }
 
 async function showContent(view, it, pane) {
-  const body = h('div.file-body.wrap', h('p.empty', 'Loading …'));
-  fill(pane, h('div.file-head', h('h2.name.path', it.path), h('span.dim.sizes', bytes(it.size_bytes)), h('div.file-tools', !it.path_hex && h('a.button.quiet', { href: fileHash(it, view.id) }, 'History'))), body);
-  try {
-    fill(body, it.path_hex ? h('p.empty', 'The name of this file is not UTF-8.') : await contentView(view.id, it.path));
-  } catch (why) {
-    fill(body, failed(why));
-  }
+  const body = fileHead(pane, it, bytes(it.size_bytes), view.id, []);
+  fill(body, it.path_hex ? h('p.empty', 'The name of this file is not UTF-8.') : await contentView(view.id, it.path).catch(failed));
 }
 
 /** The content of a file: an image, or lines; `since(i)` may name a line's origin. */
@@ -305,6 +298,6 @@ export async function contentView(id, path, since = null) {
   const lines = text.split('\n');
   if (lines.at(-1) === '') lines.pop();
   const box = h('div.diff.unified', { tabindex: '0', role: 'group', 'aria-label': 'Content' });
-  longList(box, lines.length, () => 20, (i) => add(h('div.code-row'), [since?.(i), h('span.no', { 'aria-hidden': 'true' }, String(i + 1)), h('span.code', lines[i].length > 20000 ? `${lines[i].slice(0, 20000)} … ${count(lines[i].length - 20000, 'more character')}` : lines[i])]), { size: 120 });
+  longList(box, lines.length, () => 20, (i) => h('div.code-row', since?.(i), h('span.no', { 'aria-hidden': 'true' }, String(i + 1)), h('span.code', lines[i].length > 20000 ? `${lines[i].slice(0, 20000)} … ${count(lines[i].length - 20000, 'more character')}` : lines[i])), { size: 120 });
   return lines.length ? box : h('p.empty', 'The file is empty.');
 }

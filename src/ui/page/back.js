@@ -2,7 +2,7 @@
 
 import { ask } from './api.js';
 import { add, count, fill, h, longList, modal, moment, named, say } from './dom.js';
-import { CHANGE, failed } from './at.js';
+import { CHANGE, broken, failed } from './at.js';
 import { patchView } from './diff.js';
 import { refresh, store } from './store.js';
 
@@ -11,7 +11,7 @@ const word = (path) => (/^@/.test(path) ? `./${path}` : path);
 
 export function backView(main, id, path) {
   const view = { id, path, whole: null, how: path ? 'some' : 'all', chosen: new Set(), hunks: null, plan: null, asked: 0 };
-  start(main, view).catch((why) => fill(main, h('div.narrow', failed(why))));
+  start(main, view).catch((why) => broken(main, why));
   return { stop: () => (view.list?.stop(), view.patch?.stop()), keys: {} };
 }
 
@@ -83,10 +83,13 @@ function outline(changes) {
 
 /** The fewest paths that mean what is chosen: a folder where all of it is. */
 function fewest(view) {
-  const lines = outline(view.whole).filter((it) => it.below.every((path) => view.chosen.has(path)));
-  const kept = [];
-  for (const it of lines) if (!kept.some((folder) => folder.folder && it.path.startsWith(`${folder.path}/`)) && (it.folder || it.path_hex === null)) kept.push(it);
-  return kept.map((it) => word(it.path));
+  let whole = null;
+  return outline(view.whole).filter((it) => {
+    if (whole !== null && it.path.startsWith(whole)) return false;
+    const taken = it.below.every((path) => view.chosen.has(path)) && (it.folder || it.path_hex === null);
+    if (taken && it.folder) whole = `${it.path}/`;
+    return taken;
+  }).map((it) => word(it.path));
 }
 
 /** Single changes inside files: the patch of those that are ticked. */
@@ -98,7 +101,7 @@ function hunks(view, box, plan) {
   fill(box, h('div.card', h('label.field', 'Changes to go back on, in', select), body));
   async function show(path) {
     view.patch?.stop();
-    const { patch } = await ask(['diff', view.id, '--', path]);
+    const { patch } = await ask(['diff', '-U', '3', view.id, '--', path]);
     if (!patch?.includes('\n@@ ')) return fill(body, h('p.empty', 'No lines to choose.'));
     const turned = reversed(patch);
     view.patch = patchView(turned, { choose: (chosen) => {
@@ -197,11 +200,10 @@ async function act(args, more, box, look) {
     say(text);
     fill(box, h('div.done', h('h2', text), done.safety && h('p', 'What was there before is kept in ', h('a', { href: `#/at/${done.safety.id}` }, h('span.mono', done.safety.short)), '; ', h('b', 'Undo'), ' brings it back.'), done.warnings.map((it) => h('p.warn-text', it.message)),
       h('div.actions', h('button.quiet', { onclick: () => takeBack('undo') }, 'Undo …'), h('a.button.primary', { href: '#/' }, 'To the timeline'))));
-    await refresh();
   } catch (why) {
     fill(box, failed(why), h('div.actions', h('button.quiet', { onclick: look }, 'Look at the plan again')));
-    refresh().catch(() => {});
   }
+  refresh().catch(() => {});
 }
 
 /** Undo or redo: the plan, then the button. */
@@ -223,7 +225,9 @@ export async function takeBack(verb) {
 }
 
 /** A restore that was interrupted: finished, or taken back. */
-export async function resume() {
+export async function resume(event) {
+  event.target.disabled = true;
+  say('Finishing the restore …');
   try {
     await ask(['restore', '--resume', '--yes']);
     say('The restore is finished.');

@@ -137,8 +137,6 @@ export function longList(box, length, height, make, { size = 60, root = null } =
       set(chunk, true);
       return chunk.node.children[i - chunk.from] ?? null;
     },
-    /** The element of row i if it is there. */
-    there: (i) => chunks[Math.floor(i / size)]?.node.children[i % size] ?? null,
     redraw() { for (const chunk of chunks) if (chunk.made) { set(chunk, false); set(chunk, true); } },
     stop: () => watch.disconnect(),
   };

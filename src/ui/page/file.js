@@ -1,11 +1,11 @@
 // A file through time: its versions on a slider, what changed in each, and since which checkpoint each line is there.
 
 import { ask, recall } from './api.js';
-import { $, bytes, count, fill, h, moment, named, say } from './dom.js';
-import { branch, contentView, failed, sized, taste } from './at.js';
+import { $, bytes, count, fill, h, moment, named } from './dom.js';
+import { branch, broken, contentView, failed, sized, taste } from './at.js';
 import { patchView } from './diff.js';
 import { parents, store } from './store.js';
-import { fileHash } from './timeline.js';
+import { fileHash, findPaths, pathList } from './timeline.js';
 
 const MOST_STEPS = 60;
 let shownPart = 'content';
@@ -15,12 +15,12 @@ const pattern = (path) => `./${path.replace(/[\\*?[\]]/g, '\\$&')}`;
 
 export function fileView(main, path, id) {
   const view = { path, versions: [], at: 0, asked: 0 };
-  open(main, view, id).catch((why) => fill(main, h('div.narrow', h('h1.name.path', path), failed(why))));
+  open(main, view, id).catch((why) => broken(main, why, path));
   const step = (by) => view.go?.(view.at + by);
   return {
     stop: () => view.patch?.stop(),
     keys: {
-      k: () => step(1), j: () => step(-1), ']': () => step(-1), '[': () => step(1), c: () => view.part?.(shownPart === 'content' ? 'changes' : 'content'),
+      k: () => step(1), j: () => step(-1), '[': () => step(-1), ']': () => step(1), c: () => view.part?.(shownPart === 'content' ? 'changes' : 'content'),
       b: () => view.versions[view.at] && (location.hash = backTo(view)),
     },
   };
@@ -68,12 +68,8 @@ async function open(main, view, id) {
 async function show(view, body) {
   const turn = ++view.asked;
   const it = view.versions[view.at];
-  try {
-    const shown = shownPart === 'content' ? await withOrigins(view, it) : await changes(view);
-    if (turn === view.asked) fill(body, shown);
-  } catch (why) {
-    if (turn === view.asked) fill(body, failed(why));
-  }
+  const shown = await (shownPart === 'content' ? withOrigins(view, it) : changes(view)).catch(failed);
+  if (turn === view.asked) fill(body, shown);
 }
 
 async function changes(view) {
@@ -100,7 +96,7 @@ async function withOrigins(view, it) {
     const first = i === 0 || from[i - 1] !== version;
     last = view.versions[version].checkpoint;
     const age = view.at === 0 ? 1 : version / view.at;
-    return h('span.since', { class: `since age${Math.round(age * 4)}`, title: `since ${named(last)}, ${moment(last.time)}` }, first && h('button.link.name', { type: 'button', onclick: () => (view.go(version), say(`Version ${version + 1}`)) }, named(last).slice(0, 60)));
+    return h('span.since', { class: `since age${Math.round(age * 4)}`, title: `since ${named(last)}, ${moment(last.time)}`, onclick: () => view.go(version) }, first && h('span.name', named(last).slice(0, 60)));
   });
   return contentView(it.checkpoint.id, view.path, since);
 }
@@ -146,8 +142,7 @@ export function filesView(main) {
     box.hidden = Boolean(words);
     if (!words) return fill(hits);
     try {
-      const { paths } = await ask(['find', '--', /[*?/]/.test(words) ? words : `*${words}*`]);
-      fill(hits, h('ul.hits', paths.slice(0, 200).map((it) => h('li', h('a.name.path', { href: fileHash(it) }, it.path), h('span.dim', ` · ${count(it.events.length, 'version')}${it.in_directory ? '' : ' · deleted'}`)))));
+      fill(hits, pathList((await findPaths(words)).slice(0, 200)));
     } catch (why) {
       fill(hits, h('p.note', why.code === 'nothing_found' ? 'No checkpoint holds it.' : why.message));
     }

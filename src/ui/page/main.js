@@ -2,7 +2,7 @@
 
 import { hasToken, listen, takeToken } from './api.js';
 import { $, fill, h, modal, say } from './dom.js';
-import { checkpointView, failed, saveNow } from './at.js';
+import { broken, checkpointView, saveNow } from './at.js';
 import { backView, resume, takeBack } from './back.js';
 import { fileView, filesView } from './file.js';
 import { roomView } from './room.js';
@@ -42,7 +42,7 @@ addEventListener('scroll', () => shown !== null && places.set(shown, document.do
 
 const KEYS = [
   ['j  k', 'next, previous'], ['Enter', 'open'], ['Esc', 'back'], ['/', 'search'], ['x', 'pick two checkpoints to compare'], ['b', 'go back to this one'], ['c', 'save a checkpoint; of a file, content or changes'],
-  ['n  p', 'next, previous change'], ['[  ]', 'newer, older'], ['s  w', 'side by side, wrap'], ['u  r', 'undo, redo'], ['t  f  o', 'timeline, files, room'], ['?', 'these keys'],
+  ['n  p', 'next, previous change'], ['[  ]', 'older, newer'], ['s  w', 'side by side, wrap'], ['u  r', 'undo, redo'], ['t  f  o', 'timeline, files, room'], ['?', 'these keys'],
 ];
 
 const help = () => modal('Keys', h('dl.keys', KEYS.map(([key, text]) => [h('dt', key.split('  ').map((one) => h('kbd', one))), h('dd', text)])), [['Close', null, 'primary']]);
@@ -100,14 +100,18 @@ $('theme').addEventListener('click', theme);
 $('help').addEventListener('click', help);
 $('skip').addEventListener('click', (event) => (event.preventDefault(), main.focus()));
 addEventListener('hashchange', route);
+addEventListener('focus', () => hasToken() && news());
 onChange(bar);
 
 const away = (why) => banner('away', [h('b', `${why.message}.`), ' ', why.hint ?? '']);
-const news = (told) => (Object.assign(store, { readOnly: told?.may_change === false, canPatch: told?.can_patch === true }), refresh()).then(() => banner('away', null), (why) => (['gone', 'token'].includes(why.code) ? away(why) : store.rows.length || fill(main, failed(why))));
+const failing = (why) => (['gone', 'token'].includes(why.code) ? away(why) : store.rows.length || broken(main, why));
+function news(told) {
+  if (told) Object.assign(store, { readOnly: !told.may_change, canPatch: told.can_patch });
+  if (shown === null) route();
+  refresh().then(() => banner('away', null), failing);
+}
 takeToken();
 if (hasToken()) {
-  news();
-  route();
   listen(news, (up, why) => {
     if (up) banner('away', null);
     else if (why) (away(why), say(why.message));

@@ -10,17 +10,14 @@ export const onChange = (done) => (listeners.add(done), () => listeners.delete(d
 export const tell = () => { for (const done of [...listeners]) done(); };
 
 const FIRST = 80;
+const MOST_AGAIN = 1000;
 let loading = null;
-let again = false;
+let next = null;
 
-/** Reads what may have changed; calls while it runs become one. */
+/** Reads what may have changed; calls while it runs become one more. */
 export function refresh() {
-  if (loading) return (again = true, loading);
-  loading = load().finally(() => {
-    loading = null;
-    if (again) (again = false, refresh());
-  });
-  return loading;
+  if (!loading) return (loading = load().finally(() => (loading = null)));
+  return (next ??= loading.catch(() => {}).then(() => ((next = null), refresh())));
 }
 
 async function load() {
@@ -31,7 +28,7 @@ async function load() {
   [store.status, store.undo, store.redo] = [status, steps?.undo ?? [], steps?.redo ?? []];
   tell();
   const known = status.checkpoint_count + status.safety_count;
-  if (!store.all || store.rows.length !== known) {
+  if (!store.all || store.rows.length !== known || (known > FIRST && known <= MOST_AGAIN)) {
     const whole = await quiet(['list']);
     if (whole) merge(whole.checkpoints, true);
   }
@@ -62,11 +59,10 @@ async function phases() {
   const list = await quiet(['workflow', 'list', '--all']);
   const runs = await Promise.all((list?.workflows ?? []).slice(0, 8).map((run) => quiet(['workflow', 'show', run.id])));
   store.phases.clear();
-  for (const run of runs) {
-    for (const phase of (run?.run ?? run?.workflow ?? run)?.phases ?? []) {
-      if (phase.after_id) store.phases.set(phase.after_id, `phase ${phase.id} done`);
-      if (phase.before_id) store.phases.set(phase.before_id, `before phase ${phase.id}`);
-    }
+  const note = (id, text) => id && store.phases.set(id, [...(store.phases.get(id) ?? []), text]);
+  for (const phase of runs.flatMap((run) => run?.phases ?? [])) {
+    note(phase.before_id, `phase ${phase.id}`);
+    if (phase.after_id !== phase.before_id) note(phase.after_id, `${phase.id} done`);
   }
 }
 

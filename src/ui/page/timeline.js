@@ -64,9 +64,10 @@ export function timeline(main) {
   }
   draw();
   if (memory.search && memory.mode !== 'reason') search(memory.mode, memory.search);
-  const off = onChange(draw);
+  let soon = null;
+  const off = onChange(() => (soon ??= requestAnimationFrame(() => ((soon = null), draw()))));
   return {
-    stop: () => (off(), list?.stop()),
+    stop: () => (off(), cancelAnimationFrame(soon), list?.stop()),
     keys: {
       j: () => move(1), k: () => move(-1), ArrowDown: () => move(1), ArrowUp: () => move(-1),
       '/': () => $('search').focus(),
@@ -97,14 +98,13 @@ function searchBar(search) {
 async function lookUp(mode, words, results) {
   fill(results, h('p.note', 'Searching …'));
   try {
-    const answer = await ask(mode === 'path' ? ['find', '--', /[*?/]/.test(words) ? words : `*${words}*`] : ['find', '--text', words]);
-    if (words !== memory.search) return;
     if (mode === 'path') {
-      memory.found = new Set(answer.paths.flatMap((it) => it.events.map((event) => event.checkpoint.id)));
-      fill(results, h('p.note', `${count(answer.paths.length, 'path')} in ${count(memory.found.size, 'checkpoint')}`), h('ul.hits', answer.paths.slice(0, 30).map((it) =>
-        h('li', h('a.name.path', { href: fileHash(it, it.last_in?.id) }, it.path), ' ', h('span.dim', it.in_directory ? '' : 'not there now')))));
-      return;
+      const paths = await findPaths(words);
+      if (words === memory.search) memory.found = new Set(paths.flatMap((it) => it.events.map((event) => event.checkpoint.id)));
+      return words === memory.search && fill(results, h('p.note', `${count(paths.length, 'path')} in ${count(memory.found.size, 'checkpoint')}`), pathList(paths.slice(0, 30)));
     }
+    const answer = await ask(['find', `--text=${words}`]);
+    if (words !== memory.search) return;
     memory.found = new Set(answer.matches.flatMap((it) => [it.first_in.id, it.last_in.id]));
     fill(results, h('p.note', `${count(answer.matches.length, 'version')} of files${answer.more ? `, and ${answer.more} more` : ''}`), h('ul.hits', answer.matches.slice(0, 50).map((it) =>
       h('li', h('a.name.path', { href: fileHash(it, it.first_in.id) }, it.path), ' ', h('span.dim', 'since ', h('span.name', named(it.first_in)), ' · ', moment(it.first_in.time)),
@@ -115,6 +115,9 @@ async function lookUp(mode, words, results) {
   }
 }
 
+/** Paths of any time that have these words in them, or match them as a pattern. */
+export const findPaths = async (words) => (await ask(['find', '--', /[*?/]/.test(words) ? words : `*${words}*`])).paths;
+export const pathList = (paths) => h('ul.hits', paths.map((it) => h('li', h('a.name.path', { href: fileHash(it) }, it.path), h('span.dim', ` · ${count(it.events.length, 'version')}${it.in_directory ? '' : ' · not there now'}`))));
 export const fileHash = (it, id) => it.path_hex ? '#/' : `#/file/${encodeURIComponent(it.path)}${id ? `/${id}` : ''}`;
 
 /** Rows with the chapters between them. */
@@ -205,11 +208,7 @@ function folded(it, tab) {
   const done = store.operations.get(first.id);
   const verb = { undo: 'Undone: back to', redo: 'Redone: back to', restore: 'Went back to' }[done?.verb] ?? 'Went back to';
   const where = done?.paths.length ? ` (${count(done.paths.length, 'path')})` : '';
-  const open = () => {
-    for (const row of it.rows) memory.open.add(row.id);
-    memory.at = first.id;
-    tell();
-  };
+  const open = () => (it.rows.forEach((row) => memory.open.add(row.id)), (memory.at = first.id), tell());
   return h('button.fold-button', { ...tab, 'aria-expanded': 'false', onclick: open, title: 'Show the safety checkpoints' },
     h('span', { 'aria-hidden': 'true' }, '↩ '), done?.target ? [verb, ' ', h('span.name', named(done.target)), where] : 'Went back', it.rows.length > 1 ? ` and ${it.rows.length - 1} more` : '', h('span.dim', ` · ${clock(first.time)} · safety folded`));
 }
@@ -218,7 +217,7 @@ function checkpoint(it, tab, pick) {
   const { row } = it;
   const tags = [
     row.is_current && h('span.tag.here', 'you are here'), row.pinned && h('span.tag.pin', 'pinned'), row.kind === 'safety' && h('span.tag', 'safety'),
-    row.scope && h('span.tag', 'scoped'), row.coverage === 'partial' && h('span.tag.warn', 'partial'), store.phases.has(row.id) && h('span.tag.phase', store.phases.get(row.id)),
+    row.scope && h('span.tag', 'scoped'), row.coverage === 'partial' && h('span.tag.warn', 'partial'), (store.phases.get(row.id) ?? []).map((text) => h('span.tag.phase.name', text)),
   ];
   const title = row.provenance?.moment === 'prompt' ? h('span.dim', 'before the prompt') : row.reason?.startsWith('before Bash: ') ? [h('span.dim', 'before '), h('code', row.reason.slice(13))] : (row.reason ?? 'cannot be read');
   const effect = h('span.effect');
