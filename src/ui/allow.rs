@@ -8,115 +8,36 @@ use clap::{ArgMatches, Args as _, Command as Grammar};
 use crate::cli::command_list;
 use crate::shell::environment::GlobalArgs;
 
-/// What a command needs beside its name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Need {
-    Nothing,
-    /// One of these options.
-    One(&'static [&'static str]),
-    /// A plan that was shown, and consent to it.
-    Plan,
-}
+/// Each form of a command: its effect, the command, and after a colon the arguments that it may have,
+/// as the grammar calls them.
+const FORMS: &str = include_str!("allowed.txt");
 
-/// A form of a command.
-#[derive(Clone, Copy, Debug)]
-struct AllowedForm {
-    command: &'static str,
-    /// The options and words that it may have, as the grammar calls them.
-    arguments: &'static str,
-    need: Need,
-    changes: bool,
-}
-
-const fn reads(command: &'static str, arguments: &'static str) -> AllowedForm {
-    AllowedForm {
-        command,
-        arguments,
-        need: Need::Nothing,
-        changes: false,
-    }
-}
-
-/// A dry run, or a list of what could be done.
-const fn shows(command: &'static str, arguments: &'static str) -> AllowedForm {
-    AllowedForm {
-        need: Need::One(&["dry_run", "list"]),
-        ..reads(command, arguments)
-    }
-}
-
-const fn changes(command: &'static str, arguments: &'static str, need: Need) -> AllowedForm {
-    AllowedForm {
-        need,
-        changes: true,
-        ..reads(command, arguments)
-    }
-}
-
-const FORMS: [AllowedForm; 24] = [
-    reads("status", "brief verbose"),
-    reads(
-        "list",
-        "limit reason grep path source session since until kind safety stat",
-    ),
-    reads("show", "words only patch stat files"),
-    reads(
-        "diff",
-        "words paths globs exclude stat name_only name_status unified binary",
-    ),
-    reads("ls", "words paths long recursive globs exclude"),
-    reads("find", "pattern text limit since until"),
-    reads("workflow list", "workflow_type all"),
-    reads("workflow show", "workflow limit"),
-    reads("workflow status", "workflow"),
-    shows("restore", "words only globs exclude overlay dry_run"),
-    shows("restore", "patch dry_run"),
-    shows("undo", "steps list dry_run"),
-    shows("redo", "dry_run"),
-    shows(
-        "prune",
-        "dry_run keep keep_hourly keep_daily keep_weekly keep_monthly keep_within keep_auto",
-    ),
-    changes(
-        "restore",
-        "words only globs exclude overlay verify digest yes",
-        Need::Plan,
-    ),
-    changes("restore", "patch verify digest yes", Need::Plan),
-    changes("restore", "resume yes", Need::One(&["resume"])),
-    changes("undo", "steps verify digest yes", Need::Plan),
-    changes("redo", "verify digest yes", Need::Plan),
-    changes("create", "word reason source", Need::Nothing),
-    changes("pin", "selector", Need::Nothing),
-    changes("unpin", "selector", Need::Nothing),
-    changes("reword", "selector reason", Need::Nothing),
-    reads("cat", "what path only skip bytes"),
-];
-
-/// Whether the page may run a command; `changes` says whether it may change anything, and `cat` is
-/// only for contents.
+/// Whether the page may run a command; `may_change` says whether it may change anything, and
+/// `is_content` whether the answer is a content.
 pub fn is_allowed(words: &[OsString], may_change: bool, is_content: bool) -> bool {
-    let Some(given) = arguments(words) else {
+    let is_text = |word: &OsString| word.to_str().is_some_and(|word| !word.contains('\0'));
+    let given = arguments(words).filter(|given| !given.names_file);
+    let Some(given) = given.filter(|_| words.iter().all(is_text)) else {
         return false;
     };
-    let is_text = |word: &&OsString| word.to_str().is_some_and(|word| !word.contains('\0'));
-    let is_form = |form: &&AllowedForm| {
-        let known: Vec<&str> = form.arguments.split(' ').collect();
-        let has = |name: &str| given.arguments.iter().any(|one| one == name);
-        let has_needed = match form.need {
-            Need::Nothing => true,
-            Need::One(names) => names.iter().any(|name| has(name)),
-            Need::Plan => has("digest") && has("yes"),
+    let has = |name: &str| given.arguments.iter().any(|one| one == name);
+    let mut forms = FORMS.lines().filter_map(|line| {
+        let (head, arguments) = line.split_once(": ")?;
+        let (effect, command) = head.split_once(' ')?;
+        (command == given.command).then_some((effect, arguments))
+    });
+    forms.any(|(effect, arguments)| {
+        let is_known = |one: &String| arguments.split(' ').any(|known| known == one);
+        let fits = match effect {
+            "content" | "reads" => true,
+            // A dry run, or a list of what could be done.
+            "shows" => has("dry_run") || has("list"),
+            "restores" => may_change && has("digest") && has("yes"),
+            "resumes" => may_change && has("resume"),
+            _ => may_change,
         };
-        let is_known = |one: &String| known.contains(&one.as_str());
-        form.command == given.command && given.arguments.iter().all(is_known) && has_needed
-    };
-    let form = FORMS.iter().find(is_form);
-    words.iter().all(|word| is_text(&word))
-        && !given.names_file
-        && form.is_some_and(|form| {
-            (may_change || !form.changes) && is_content == (form.command == "cat")
-        })
+        fits && is_content == (effect == "content") && given.arguments.iter().all(is_known)
+    })
 }
 
 /// What the words of a command give.

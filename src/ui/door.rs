@@ -45,9 +45,9 @@ pub struct Refused(pub StatusCode, pub &'static str);
 
 /// The secret of one run of the server.
 #[derive(Clone)]
-pub struct Token([u8; 2 * TOKEN_BYTES]);
+pub struct PageToken([u8; 2 * TOKEN_BYTES]);
 
-impl Token {
+impl PageToken {
     /// Makes a new one; `None` if the system has no random numbers.
     pub fn random() -> Option<Self> {
         let mut bytes = [0; TOKEN_BYTES];
@@ -77,7 +77,7 @@ impl Token {
 /// The door of one server.
 pub struct Door {
     pub port: u16,
-    pub token: Token,
+    pub token: PageToken,
     /// The names of the files of the page.
     pub files: Vec<&'static str>,
 }

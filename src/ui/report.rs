@@ -10,7 +10,7 @@ use crate::base::json;
 use crate::error::{Error, Result};
 use crate::ops::context::Context;
 use crate::shell::command_context::ReportPage;
-use crate::ui::door::Token;
+use crate::ui::door::PageToken;
 use crate::ui::front::{CommandCall, Runner};
 use crate::ui::page;
 
@@ -32,7 +32,7 @@ pub fn make(context: &Context, given_base: Option<&Path>, ids: &[String]) -> Res
         environment: context.environment.clone(),
         may_change: false,
     };
-    let mut report = Report {
+    let mut report = ReportDraft {
         runner,
         interrupt: &context.interrupt,
         answers: Map::new(),
@@ -47,7 +47,7 @@ pub fn make(context: &Context, given_base: Option<&Path>, ids: &[String]) -> Res
     report.page(ids.len())
 }
 
-struct Report<'c> {
+struct ReportDraft<'c> {
     runner: Runner,
     interrupt: &'c Interrupt,
     /// What commands answered, by their words.
@@ -58,7 +58,7 @@ struct Report<'c> {
     left_out_count: usize,
 }
 
-impl Report<'_> {
+impl ReportDraft<'_> {
     /// Returns the data of an answer.
     fn ask(&self, words: &[&str]) -> Result<Value> {
         self.interrupt.check()?;
@@ -133,8 +133,8 @@ impl Report<'_> {
         let patches = self.patches.values().filter_map(Value::as_object);
         let patch_count = patches.map(Map::len).sum();
         let data = json!({ "answers": self.answers, "patches": self.patches });
-        let nonce =
-            Token::random().ok_or_else(|| Error::unexpected("the system has no random numbers"))?;
+        let nonce = PageToken::random()
+            .ok_or_else(|| Error::unexpected("the system has no random numbers"))?;
         Ok(ReportPage {
             html: html(&json::document(&data, false), &nonce.as_text()),
             checkpoint_count,

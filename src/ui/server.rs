@@ -25,7 +25,7 @@ use crate::shell::browser::{self, PrivateFile};
 use crate::shell::command_context::PageOptions;
 use crate::shell::signals;
 use crate::ui::allow;
-use crate::ui::door::{Door, MOST_BODY_BYTES, Refused, Route, Token};
+use crate::ui::door::{Door, MOST_BODY_BYTES, PageToken, Refused, Route};
 use crate::ui::events::StorePosition;
 use crate::ui::front::{CommandCall, Runner};
 use crate::ui::page;
@@ -90,7 +90,7 @@ pub fn serve(
     let served = runtime.block_on(async {
         let listeners = listen(options.port).await?;
         let first = listeners[0].local_addr().map_err(no_port(options.port))?;
-        let token = Token::random();
+        let token = PageToken::random();
         let token = token.ok_or_else(|| Error::unexpected("the system has no random numbers"))?;
         let url = format!("http://{first}/#token={}", token.as_text());
         tell(&url, &runner.root);
