@@ -40,14 +40,7 @@ const post = async (where, body) => {
   return answer;
 };
 
-async function refusal(answer) {
-  const text = await answer.text();
-  try {
-    const { error } = JSON.parse(text);
-    if (error.message) return error;
-  } catch { /* not a document */ }
-  return { code: `http_${answer.status}`, message: text.trim().slice(0, 300) || `the server refused (${answer.status})`, hint: null };
-}
+const refusal = async (answer) => ({ code: `http_${answer.status}`, message: (await answer.text()).trim().slice(0, 300) || `the server refused (${answer.status})` });
 
 const notHeld = () => new Failure({ code: 'not_held', message: 'this report does not hold that', hint: "'checkpoint ui' shows it, where the checkpoints are" });
 

@@ -63,8 +63,7 @@ async function load(main, view, shownPath) {
 
 function draw(main, view, extra, shownPath) {
   const { id, row, files } = view;
-  const plus = files.reduce((sum, it) => sum + (it.insertions ?? 0), 0);
-  const minus = files.reduce((sum, it) => sum + (it.deletions ?? 0), 0);
+  const total = (key) => files.reduce((sum, it) => sum + (it[key] ?? 0), 0).toLocaleString('en');
   const left = h('div.files', { role: 'group', 'aria-label': 'Files' });
   const pane = h('section.pane', { 'aria-label': 'File' });
   const tabs = ['changes', ...(id === 'here' ? [] : ['files'])].map((part) => h('button.tab', { type: 'button', 'aria-pressed': String(part === view.part), onclick: () => {
@@ -76,7 +75,7 @@ function draw(main, view, extra, shownPath) {
     h('div.wide-view',
       h('div.head', h('div', h('h1.name', id === 'here' ? 'Now, not saved yet' : named(row)),
         h('p.dim.meta', id === 'here' ? 'The directory as it is' : [h('span.mono', row.short), ` · ${moment(row.time)} · `, h('span.name', row.source ?? ''), row.provenance && [' · session ', h('span.mono', row.provenance.session?.slice(0, 8) ?? '')], row.content_bytes !== undefined && ` · ${bytes(row.content_bytes)}`, row.pinned && ' · pinned'],
-          h('span.totals', ' · ', h('span.plus', `+${plus.toLocaleString('en')}`), ' ', h('span.minus', `−${minus.toLocaleString('en')}`))),
+          h('span.totals', ' · ', h('span.plus', `+${total('insertions')}`), ' ', h('span.minus', `−${total('deletions')}`))),
         extra.some(Boolean) && h('p.warn-text', extra.filter(Boolean).join(' · '))),
       h('div.actions', actions(view))),
       h('div.bar-line', h('div.tabs', { role: 'group', 'aria-label': 'What to show' }, tabs), against(view)),

@@ -223,11 +223,6 @@ export async function takeBack(verb) {
 export async function resume(event) {
   event.target.disabled = true;
   say('Finishing the restore …');
-  try {
-    await ask(['restore', '--resume', '--yes']);
-    say('The restore is finished.');
-  } catch (why) {
-    await modal('Not finished', failed(why), [['Close', null]]);
-  }
+  await ask(['restore', '--resume', '--yes']).then(() => say('The restore is finished.'), (why) => modal('Not finished', failed(why), [['Close', null]]));
   await refresh();
 }

@@ -68,9 +68,8 @@ export const clock = (time) => (time ? CLOCK.format(new Date(time)) : '');
 export const moment = (time) => (time ? SHORT.format(new Date(time)) : 'unknown time');
 
 export function day(time) {
-  const date = new Date(time);
   const ago = Math.round((new Date().setHours(0, 0, 0, 0) - new Date(time).setHours(0, 0, 0, 0)) / 864e5);
-  return `${ago === 0 ? 'Today · ' : ago === 1 ? 'Yesterday · ' : ''}${DAY.format(date)}`;
+  return `${ago === 0 ? 'Today · ' : ago === 1 ? 'Yesterday · ' : ''}${DAY.format(new Date(time))}`;
 }
 
 /** The short name of a checkpoint as people read it. */

@@ -142,11 +142,8 @@ export function filesView(main) {
     const words = input.value.trim();
     box.hidden = Boolean(words);
     if (!words) return fill(hits);
-    try {
-      fill(hits, pathList((await findPaths(words)).slice(0, 200)));
-    } catch (why) {
-      fill(hits, h('p.note', why.code === 'nothing_found' ? 'No checkpoint holds it.' : why.message));
-    }
+    const found = await findPaths(words).then((paths) => pathList(paths.slice(0, 200)), (why) => h('p.note', why.code === 'nothing_found' ? 'No checkpoint holds it.' : why.message));
+    if (words === input.value.trim()) fill(hits, found);
   }
   ask(['ls', '@', '-l', '-R']).then(({ entries, checkpoint }) => {
     const tree = sized(entries);

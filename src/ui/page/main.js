@@ -103,7 +103,11 @@ addEventListener('hashchange', route);
 addEventListener('focus', () => hasToken() && news());
 onChange(bar);
 
-const away = (why) => banner('away', [h('b', `${why.message}.`), ' ', why.hint ?? '']);
+function away(why) {
+  banner('away', [h('b', `${why.message}.`), ' ', why.hint ?? '']);
+  say(why.message);
+  if (shown === null) broken(main, why);
+}
 const failing = (why) => (['gone', 'token'].includes(why.code) ? away(why) : store.rows.length || broken(main, why));
 function news(told) {
   if (told) Object.assign(store, { readOnly: !told.may_change, canPatch: told.can_patch });
@@ -112,10 +116,7 @@ function news(told) {
 }
 takeToken();
 if (hasToken()) {
-  listen(news, (up, why) => {
-    if (up) banner('away', null);
-    else if (why) (away(why), say(why.message));
-  });
+  listen(news, (up, why) => (up ? banner('away', null) : why && away(why)));
 } else {
   fill(main, h('div.narrow', h('h1', 'This page has no key'), h('p', 'Open the address that ', h('code', 'checkpoint ui'), ' printed, with all that follows its #.')));
 }

@@ -9,10 +9,8 @@ const listeners = new Set();
 export const onChange = (done) => (listeners.add(done), () => listeners.delete(done));
 export const tell = () => { for (const done of [...listeners]) done(); };
 
-const FIRST = 80;
-const MOST_AGAIN = 1000;
-let loading = null;
-let next = null;
+const [FIRST, MOST_AGAIN] = [80, 1000];
+let [loading, next] = [null, null];
 
 /** Reads what may have changed; calls while it runs become one more. */
 export function refresh() {

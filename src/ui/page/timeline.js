@@ -5,8 +5,7 @@ import { $, brief, bytes, clock, count, day, fill, h, longList, moment, named, s
 import { lanes, onChange, parents, store, tell } from './store.js';
 
 const HEIGHT = { now: 74, day: 44, session: 36, prompt: 36, row: 58, fold: 34 };
-const LANE = 16;
-const MOST_LANES = 5;
+const [LANE, MOST_LANES] = [16, 5];
 const memory = { at: 'now', search: '', mode: 'reason', found: null, open: new Set(), pick: null };
 
 export function timeline(main) {
@@ -45,17 +44,14 @@ export function timeline(main) {
     if (memory.pick && memory.pick !== row.id) {
       const [older, newer] = [store.byId.get(memory.pick), row].sort((a, b) => a.sequence - b.sequence);
       memory.pick = null;
-      location.hash = `#/at/${newer.id}/${older.id}`;
-      return;
+      return void (location.hash = `#/at/${newer.id}/${older.id}`);
     }
     memory.pick = memory.pick ? null : row.id;
     say(memory.pick ? 'Picked. Pick another one to compare it with.' : 'No longer picked.');
     draw();
   }
-  function picked() {
-    const row = store.byId.get(memory.pick);
+  const picked = (row = store.byId.get(memory.pick)) =>
     fill($('picked'), row && h('p.note', 'Comparing ', h('b.name', named(row)), ' with … choose another one. ', h('button.link', { onclick: () => pick(row) }, 'Stop')));
-  }
   async function search(mode, words) {
     [memory.mode, memory.search, memory.found] = [mode, words, null];
     fill(results);
@@ -178,8 +174,7 @@ function rail({ column, joins, through, up, down }, height, kind) {
   for (const lane of through) line(`M${x(lane)} 0V${height}`, lane);
   for (const lane of joins) line(`M${x(lane)} 0C${x(lane)} ${middle} ${x(column)} ${middle * 0.6} ${x(column)} ${middle}`, lane);
   if (column === null) return svg;
-  if (up) line(`M${x(column)} 0V${middle}`, column);
-  if (down) line(`M${x(column)} ${middle}V${height}`, column);
+  if (up || down) line(`M${x(column)} ${up ? 0 : middle}V${down ? height : middle}`, column);
   svg.append(h(`circle.dot.${kind}.lane${column % 4}`, { cx: String(x(column)), cy: String(middle), r: kind === 'fold' ? '3' : kind === 'here' ? '6.5' : '5' }));
   return svg;
 }
