@@ -102,11 +102,11 @@ export function modal(title, body, buttons) {
  */
 export function longList(box, length, height, make, { size = 60, root = null } = {}) {
   const chunks = [];
-  const set = (chunk, on) => {
+  const set = (chunk, on, tall) => {
     if (on === chunk.made) return;
     chunk.made = on;
     if (!on) {
-      chunk.node.style.height = `${chunk.node.offsetHeight}px`;
+      chunk.node.style.height = `${tall ?? chunk.node.offsetHeight}px`;
       chunk.node.replaceChildren();
       return;
     }
@@ -116,7 +116,7 @@ export function longList(box, length, height, make, { size = 60, root = null } =
     chunk.node.append(rows);
   };
   const watch = new IntersectionObserver(
-    (seen) => { for (const it of seen) set(chunks[it.target.dataset.at], it.isIntersecting); },
+    (seen) => { for (const it of seen) set(chunks[it.target.dataset.at], it.isIntersecting, it.boundingClientRect.height); },
     { root, rootMargin: '700px 0px' },
   );
   for (let from = 0; from < length; from += size) {
