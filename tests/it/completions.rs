@@ -421,8 +421,8 @@ fn help_completes_commands_and_topics() {
     assert_eq!(
         names,
         [
-            "restore", "redo", "rewind", "release", "reword", "relink", "remote", "recovery",
-            "remotes"
+            "restore", "redo", "rewind", "release", "reword", "relink", "report", "remote",
+            "recovery", "remotes"
         ],
         "{told:?}"
     );
