@@ -427,7 +427,7 @@ fn help_completes_commands_and_topics() {
         "{told:?}"
     );
     assert!(
-        told[7].ends_with("Recovery: guarantees, interruptions, damage, moved projects"),
+        told[8].ends_with("Recovery: guarantees, interruptions, damage, moved projects"),
         "{told:?}"
     );
 }

@@ -645,7 +645,7 @@ fn mutated_requests_are_refused_or_answered_as_what_they_are() {
             let at = draw.below(bytes.len());
             match draw.below(5) {
                 0 => bytes[at] = u8::try_from(draw.below(256)).expect("a byte"),
-                1 => drop(bytes.remove(at)),
+                1 if bytes.len() > 1 => drop(bytes.remove(at)),
                 2 => {
                     let part = odd[draw.below(odd.len())];
                     bytes.splice(at..at, part.iter().copied());
