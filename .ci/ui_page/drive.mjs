@@ -272,7 +272,9 @@ const checks = {
     assert.equal(project.read('README.md'), 'changed\n');
     await keys('?');
     await page.waitForSelector('dialog[open] .keys');
-    await keys('Escape', 'o');
+    await keys('Escape');
+    await page.waitForSelector('dialog:not([open])', { state: 'attached' });
+    await keys('o');
     await page.waitForSelector('h1:has-text("Room")');
     return page;
   },
