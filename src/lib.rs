@@ -34,6 +34,9 @@ pub mod cli;
 #[cfg(feature = "mcp")]
 pub mod mcp;
 
+#[cfg(feature = "ui")]
+pub mod ui;
+
 #[cfg(test)]
 #[path = "../tests/it/bench/cases.rs"]
 mod cases;

@@ -19,7 +19,7 @@ use crate::ops::context::Context;
 use crate::ops::find_root::Place;
 use crate::ops::maintain::{moved, room};
 use crate::ops::warning::Warning;
-use crate::shell::command_context::{self, CommandContext, Serve};
+use crate::shell::command_context::{self, CommandContext, Services};
 use crate::shell::grammar::ParseRefusal;
 use crate::shell::run::{self, Properties};
 use crate::shell::terminal::printer::{self, AnswerBuffer, Printer};
@@ -28,7 +28,7 @@ use crate::shell::terminal::prompt::Prompt;
 use crate::shell::{environment, signals};
 
 /// Runs one command line and returns its exit code.
-pub fn run(args: impl IntoIterator<Item = OsString>, serve: Option<Serve>) -> ExitCode {
+pub fn run(args: impl IntoIterator<Item = OsString>, services: Services) -> ExitCode {
     let args: Vec<OsString> = args.into_iter().collect();
     if ["hook", "statusline"]
         .iter()
@@ -60,7 +60,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>, serve: Option<Serve>) -> Ex
         environment,
         printer,
         place: None,
-        serve,
+        services,
         enter: &|context, properties, printer| {
             signals::install(&context.interrupt);
             let is_watched = properties.may_take_long && printer.talks_to_a_person();
@@ -94,8 +94,8 @@ pub fn answer(
     place: &Place,
     environment: Environment,
     enter: &Enter<'_>,
-) -> (u8, AnswerBuffer) {
-    let kept = Rc::<RefCell<AnswerBuffer>>::default();
+) -> (u8, Vec<u8>) {
+    let kept = AnswerBuffer::default();
     let printer = |json| Printer::for_a_program(json, Some(Rc::clone(&kept)));
     let code = match parse::parse(args) {
         Ok(cli) => {
@@ -104,7 +104,7 @@ pub fn answer(
                 environment,
                 printer: printer(cli.global.json),
                 place: Some(place),
-                serve: None,
+                services: Services::default(),
                 enter,
             };
             call.answer(cli)
@@ -129,7 +129,7 @@ struct Invocation<'c> {
     printer: Printer,
     /// Where it acts, unless its words say so.
     place: Option<&'c Place>,
-    serve: Option<Serve>,
+    services: Services,
     enter: &'c Enter<'c>,
 }
 
@@ -159,7 +159,7 @@ impl Invocation<'_> {
             global: &global,
             words: self.args,
             grammar: parse::command,
-            serve: self.serve,
+            services: self.services,
             started: Instant::now(),
             warned_of_settings: Cell::default(),
             pages: RefCell::default(),

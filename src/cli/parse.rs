@@ -123,6 +123,7 @@ fn long_version() -> String {
     let features = [
         ("mcp", cfg!(feature = "mcp")),
         ("sqlite", cfg!(feature = "sqlite")),
+        ("ui", cfg!(feature = "ui")),
     ];
     let features = features.iter().filter(|(_, is_on)| *is_on);
     let features: Vec<&str> = features.map(|(name, _)| *name).collect();

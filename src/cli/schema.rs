@@ -7,8 +7,10 @@ use crate::answer::contract::{CheckpointContract, RollbackContract};
 use crate::answer::envelope;
 use crate::base::json::{self, JsonSchema, Serialize};
 use crate::commands::cat::CatAnswer;
+use crate::commands::report::ReportAnswer;
 use crate::commands::restore::RestoreAnswer;
 use crate::commands::setup::SetupOutcome;
+use crate::commands::ui::UiAnswer;
 use crate::commands::{create, diff, show, status};
 use crate::config::environment::Environment;
 use crate::error::{Code, Error, Result, exit_code};
@@ -146,6 +148,7 @@ const ANSWERS: &[(&str, Schema)] = &answers! {
     "remote.add" RemoteOutcome,
     "remote.list" RemoteOutcome,
     "remote.remove" RemoteOutcome,
+    "report" ReportAnswer,
     "restore" RestoreAnswer,
     "rewind" RestoreAnswer,
     "rewind.list" PromptsOutcome,
@@ -157,6 +160,7 @@ const ANSWERS: &[(&str, Schema)] = &answers! {
     "statusline" TextAnswer,
     "undo" RestoreAnswer,
     "undo.list" StepsOutcome,
+    "ui" UiAnswer,
     "unpin" PinOutcome,
     "usage" (),
     "verify" VerifyOutcome,

@@ -55,7 +55,7 @@ fn text(words: &[String], whole: &Grammar) -> Result<String> {
 }
 
 /// Topics and pages, in the order in which a newcomer needs them. None has the name of a command.
-const TOPICS: [(&str, &str); 12] = [
+const TOPICS: [(&str, &str); 13] = [
     ("selectors", include_str!("../docs/selectors.md")),
     ("history", include_str!("../docs/history.md")),
     ("recovery", include_str!("../docs/recovery.md")),
@@ -66,6 +66,7 @@ const TOPICS: [(&str, &str); 12] = [
     ("scoped", include_str!("../docs/scoped.md")),
     ("workflows", include_str!("../docs/workflows.md")),
     ("agents", include_str!("../docs/agents.md")),
+    ("browser", include_str!("../docs/browser.md")),
     ("json", include_str!("../docs/json.md")),
     ("configuration", include_str!("../docs/configuration.md")),
     ("performance", include_str!("../docs/performance.md")),

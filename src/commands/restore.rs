@@ -1,7 +1,7 @@
 //! `restore`, and what it shares with `undo`, `redo` and `rewind`.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::answer::contract::{self, ContractDocument, ContractForm};
 use crate::answer::format::Paint;
@@ -29,6 +29,7 @@ use crate::ops::restore::commands as restore_op;
 use crate::ops::restore::restore_options::{
     CommonOptions, DatabaseFate, DatabaseReport, RestoreOptions, RestoreOutcome,
 };
+use crate::ops::restore::restore_patch::restore_patch;
 use crate::ops::select::words::TypedWords;
 use crate::shell::environment;
 use crate::shell::terminal::picker::{self, PickedItem, Picker, PickerChoice};
@@ -65,6 +66,9 @@ pub struct RestoreArgs {
     /// Shell command to run in the root afterwards; if it fails, exit with 5
     #[arg(long, value_name = "CMD", conflicts_with_all = ["dry_run", "contract"], value_parser = clap::builder::NonEmptyStringValueParser::new())]
     pub check: Option<String>,
+    /// Apply this patch of text to the directory, as diff prints it; - reads stdin
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["words", "only", "globs", "exclude", "overlay", "restore_suid", "to", "resume", "contract"])]
+    pub patch: Option<PathBuf>,
     /// Finish an interrupted restore
     #[arg(long, conflicts_with_all = ["words", "only", "globs", "exclude", "overlay", "restore_suid", "dry_run", "to", "check"])]
     pub resume: bool,
@@ -158,6 +162,29 @@ impl RestoreArgs {
     }
 }
 
+impl RestoreArgs {
+    /// Applies the patch in a file, or of standard input for `-`.
+    fn apply_patch(
+        &self,
+        context: &Context,
+        cmd: &CommandContext<'_>,
+        file: &Path,
+    ) -> Result<Done<RestoreAnswer>> {
+        let bytes = match &context.input {
+            Some(input) if file == "-" => input.clone(),
+            _ => args::content(file)?,
+        };
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        let name = if name == "-" { "of stdin" } else { &*name };
+        let typed = file.as_os_str().as_encoded_bytes();
+        let again = CommandWords::new(["restore", "--patch"]).with([typed]);
+        let common = self.common.resolve(context, cmd, Some(&again))?;
+        let mut consent = |planned: &_| consent(context, cmd, planned, None, None);
+        let outcome = restore_patch(context, (&bytes, name), &common, &mut consent)?;
+        answer(context, cmd, self.common.contract, again, outcome)
+    }
+}
+
 impl Command for RestoreArgs {
     type Answer = RestoreAnswer;
 
@@ -166,6 +193,13 @@ impl Command for RestoreArgs {
     }
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<Done<RestoreAnswer>> {
+        if let Some(file) = &self.patch {
+            let done = self.apply_patch(context, cmd, file)?;
+            return match self.check {
+                Some(command_line) => checked(context, cmd, done, command_line),
+                None => Ok(done),
+            };
+        }
         let mut options = RestoreOptions {
             words: self.typed(cmd)?,
             to: self.to.as_deref().map(environment::absolute).transpose()?,

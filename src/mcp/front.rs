@@ -19,7 +19,6 @@ use crate::mcp::paging;
 use crate::mcp::plans::{Plans, ShownPlan};
 use crate::mcp::tools::{Arguments, ToolEffect, ToolSpec, USUAL_RESULTS, usage};
 use crate::ops::find_root::{Place, exactly};
-use crate::shell::terminal::printer::AnswerBuffer;
 
 /// Items of a list of checkpoints, unless more or fewer are asked for.
 const USUAL_ITEMS: u64 = 20;
@@ -134,7 +133,7 @@ impl Front {
         let limit = given.number("limit").unwrap_or(CHANGES_BESIDE_A_PATCH);
         paging::cut_list(&mut document, "changes", limit);
         let (_, kept) = self.run_as(dir, words, work, false);
-        let patch = String::from_utf8_lossy(&kept.text);
+        let patch = String::from_utf8_lossy(&kept);
         let within = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
         let from = patch.floor_char_boundary(within(given.cursor().unwrap_or_default()));
         let room = paging::LONGEST_TEXT.saturating_sub(paging::length(&document) + ROOM_FOR_WORDS);
@@ -277,7 +276,7 @@ impl Front {
     /// Runs a command; returns its exit code and document.
     pub fn run(&self, dir: &Path, words: &[OsString], work: &RunningWork) -> (u8, Value) {
         let (code, kept) = self.run_as(dir, words, work, true);
-        (code, kept.document.unwrap_or_default())
+        (code, json::parse(&kept).unwrap_or_default())
     }
 
     fn run_as(
@@ -286,7 +285,7 @@ impl Front {
         words: &[OsString],
         work: &RunningWork,
         as_json: bool,
-    ) -> (u8, AnswerBuffer) {
+    ) -> (u8, Vec<u8>) {
         let mut line: Vec<OsString> = vec!["checkpoint".into()];
         if let Some(base) = &self.base {
             line.extend(["--base".into(), base.into()]);

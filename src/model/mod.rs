@@ -6,6 +6,7 @@ pub mod default_rules;
 pub mod difference;
 pub mod git_index;
 pub mod json;
+pub mod patch;
 pub mod path_filter;
 pub mod path_pattern;
 pub mod restore_plan;

@@ -42,6 +42,8 @@ pub struct Context {
     pub holder: String,
     pub pending_warnings: PendingWarnings,
     pub workflows: WorkflowPort,
+    /// What a program gives instead of standard input.
+    pub input: Option<Vec<u8>>,
     /// Whether the user named the root itself, by `-C` or `--here`.
     pub is_named: bool,
 }
@@ -99,6 +101,7 @@ impl Context {
             progress: Progress::default(),
             holder: self.holder.clone(),
             pending_warnings: PendingWarnings::default(),
+            input: None,
             ..*self
         }
     }

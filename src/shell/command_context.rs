@@ -30,6 +30,44 @@ use crate::shell::terminal::prompt::Prompt;
 /// Serves the commands to agents, in a directory and others that are allowed.
 pub type Serve = fn(&CommandContext<'_>, Environment, Option<&Path>, &[PathBuf]) -> Result<u8>;
 
+/// Serves the page of a directory to the user's browser; calls back with its address and the root.
+pub type ServePage =
+    fn(&CommandContext<'_>, Environment, &PageOptions, &dyn Fn(&str, &Path)) -> Result<u8>;
+
+/// How the page of a directory is served.
+#[derive(Clone, Debug)]
+pub struct PageOptions {
+    /// `None` for any that is free.
+    pub port: Option<u16>,
+    /// Whether the browser is opened, if there is a terminal.
+    pub opens: bool,
+    pub may_change: bool,
+    /// Time without a page after which the server ends; `None` for never.
+    pub idle: Option<Duration>,
+}
+
+/// Makes a page that needs no server of checkpoints, by their ids, newest first; `--base` is given.
+pub type MakeReport = fn(&Context, Option<&Path>, &[String]) -> Result<ReportPage>;
+
+/// A page with its data inside.
+#[derive(Clone, Debug)]
+pub struct ReportPage {
+    pub html: String,
+    pub checkpoint_count: usize,
+    pub patch_count: usize,
+    pub patch_bytes: u64,
+    /// How many patches were too large.
+    pub left_out_count: usize,
+}
+
+/// What the layers above the commands add; each is `None` in a program without its feature.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Services {
+    pub mcp: Option<Serve>,
+    pub page: Option<ServePage>,
+    pub report: Option<MakeReport>,
+}
+
 /// Context of a command.
 pub struct CommandContext<'g> {
     /// Name in the JSON schema.
@@ -41,8 +79,7 @@ pub struct CommandContext<'g> {
     pub words: &'g [OsString],
     /// Grammar of all commands.
     pub grammar: fn() -> Grammar,
-    /// `None` in a program without the feature `mcp`.
-    pub serve: Option<Serve>,
+    pub services: Services,
     pub started: Instant,
     /// Whether warnings about settings were shown already.
     pub warned_of_settings: Cell<bool>,
@@ -214,6 +251,7 @@ pub fn open(
         holder: environment::holder(command),
         pending_warnings: PendingWarnings::default(),
         workflows: crate::workflow::port::PORT,
+        input: None,
         is_named: place.is_exact,
     })
 }

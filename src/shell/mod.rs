@@ -1,6 +1,8 @@
 //! What all commands need of the machine: input and output, children, signals, the environment and
 //! the context of a command.
 
+#[cfg(feature = "ui")]
+pub mod browser;
 pub mod child;
 pub mod command_context;
 pub mod environment;

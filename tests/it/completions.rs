@@ -421,13 +421,13 @@ fn help_completes_commands_and_topics() {
     assert_eq!(
         names,
         [
-            "restore", "redo", "rewind", "release", "reword", "relink", "remote", "recovery",
-            "remotes"
+            "restore", "redo", "rewind", "release", "reword", "relink", "report", "remote",
+            "recovery", "remotes"
         ],
         "{told:?}"
     );
     assert!(
-        told[7].ends_with("Recovery: guarantees, interruptions, damage, moved projects"),
+        told[8].ends_with("Recovery: guarantees, interruptions, damage, moved projects"),
         "{told:?}"
     );
 }

@@ -127,7 +127,13 @@ fn with_a_run(sandbox: &Sandbox, words: &[String]) {
 
 /// Runs an example in a shell, for a user who answers each question with yes.
 fn run_example(sandbox: &Sandbox, example: &str) -> Run {
-    let script = format!("checkpoint() {{ \"$PROGRAM\" --yes \"$@\"; }}\n{example}\n");
+    // A server that no page asks for anything.
+    let last = if example.contains(" ui") {
+        "--no-open --idle 1s"
+    } else {
+        ""
+    };
+    let script = format!("checkpoint() {{ \"$PROGRAM\" --yes \"$@\" {last}; }}\n{example}\n");
     let mut command = Command::new("/bin/sh");
     command.args(["-c", &script]).current_dir(sandbox.root());
     let of_program = sandbox.command(&[], &[]);

@@ -6,7 +6,7 @@ use crate::shape;
 use crate::source::{self, SourceFile};
 
 /// Each top-level module, and which others it may import.
-const LAYERS: [(&str, &[&str]); 15] = [
+const LAYERS: [(&str, &[&str]); 16] = [
     ("base", &[]),
     ("model", &["base"]),
     ("error", &["base", "model"]),
@@ -59,25 +59,40 @@ const LAYERS: [(&str, &[&str]); 15] = [
             "cli",
         ],
     ),
-    ("main", &["cli", "mcp", "shell"]),
+    (
+        "ui",
+        &[
+            "base", "model", "error", "config", "ops", "workflow", "agent", "answer", "shell",
+            "cli",
+        ],
+    ),
+    ("main", &["cli", "mcp", "shell", "ui"]),
 ];
 
 /// The folders of the rim, above all that is pure.
-pub const RIM: [&str; 4] = ["shell/", "commands/", "cli/", "mcp/"];
+pub const RIM: [&str; 5] = ["shell/", "commands/", "cli/", "mcp/", "ui/"];
 
 /// Each outside crate, and the path prefixes of the files that may name it.
-const DOORS: [(&str, &[&str]); 36] = [
+const DOORS: [(&str, &[&str]); 39] = [
     ("anyhow", &["error", "store", "worktree"]),
     ("chrono", &["base/time", "answer/"]),
     (
         "clap",
-        &["cli/", "commands/", "mcp/", "shell/", "workflow/engine/"],
+        &[
+            "cli/",
+            "commands/",
+            "mcp/",
+            "shell/",
+            "ui/allow",
+            "workflow/engine/",
+        ],
     ),
     ("clap_complete", &["commands/completions", "cli/completion"]),
     ("clap_mangen", &["commands/man"]),
     ("directories", &["config"]),
     ("ctrlc", &["shell/signals"]),
     ("flate2", &["store/objects/deflate"]),
+    ("getrandom", &["ui/door"]),
     (
         "git2",
         &[
@@ -93,6 +108,8 @@ const DOORS: [(&str, &[&str]); 36] = [
             "store/layout",
         ],
     ),
+    ("hyper", &["ui/"]),
+    ("hyper_util", &["ui/server"]),
     ("indicatif", &["shell/terminal/progress"]),
     ("jsonc_parser", &["agent/setup/json_edit"]),
     ("libdeflater", &["store/objects/deflate"]),
@@ -101,6 +118,7 @@ const DOORS: [(&str, &[&str]); 36] = [
         "memchr",
         &["ops/browse/find/text_search", "worktree/rules/secrets"],
     ),
+    ("open", &["shell/browser"]),
     ("ratatui", &["shell/terminal/picker"]),
     ("rmcp", &["mcp/"]),
     ("rusqlite", &["worktree/sqlite"]),
@@ -127,6 +145,7 @@ const DOORS: [(&str, &[&str]); 36] = [
             "error/failure",
             "base/json",
             "model/json",
+            "ui/server",
             "workflow/",
         ],
     ),
@@ -139,6 +158,7 @@ const DOORS: [(&str, &[&str]); 36] = [
             "model/state/state_document",
             "cli/schema",
             "error/failure",
+            "ui/",
             "workflow/",
             "answer/",
         ],
@@ -164,7 +184,7 @@ const DOORS: [(&str, &[&str]); 36] = [
     ),
     ("terminal_size", &["shell/terminal/printer"]),
     ("thiserror", &["error", "store/objects/", "workflow/words/"]),
-    ("tokio", &["mcp/"]),
+    ("tokio", &["mcp/", "ui/"]),
     (
         "toml",
         &["config", "agent/setup/agents", "agent/setup/settings_toml"],

@@ -143,6 +143,7 @@ mod remotes_hostile;
 mod remotes_servers;
 mod remotes_words;
 mod restore;
+mod restore_patch;
 mod restore_reads;
 mod restore_to;
 mod retention;
@@ -182,6 +183,8 @@ mod sweep;
 mod system_calls;
 #[cfg(unix)]
 mod terminal_words;
+#[cfg(feature = "ui")]
+mod ui;
 mod undo_redo;
 mod verify;
 mod version_0_1;

@@ -19,6 +19,7 @@ const OF_RESTORES: usize = 22;
 /// Number of rows about JSON.
 const OF_JSON: u32 = 3;
 const OF_MCP: u32 = 6;
+const OF_PAGE: u32 = 6;
 const OF_TRANSFER: u32 = 14;
 const OUT_OF_SCOPE: &str = "out of scope:";
 /// Prefix of a test in the program's own source.
@@ -72,6 +73,7 @@ fn complaints_about_ids(seen: &BTreeMap<&str, usize>) -> Vec<String> {
         .chain((1..=OF_RESTORES).map(|n| format!("R{n}")))
         .chain((1..=OF_JSON).map(|n| format!("J{n}")))
         .chain((1..=OF_MCP).map(|n| format!("M{n}")))
+        .chain((1..=OF_PAGE).map(|n| format!("P{n}")))
         .chain((1..=OF_TRANSFER).map(|n| format!("T{n}")));
     let wanted: BTreeSet<String> = faults.chain(failures).chain(others).collect();
     let missing = wanted

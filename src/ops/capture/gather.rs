@@ -5,6 +5,7 @@ use crate::model::state::database::Database;
 use crate::model::state::entry::WhyNot;
 use crate::model::state::listing::Listing;
 use crate::model::state::meta::{Meta, RuleRecord};
+use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::scope::{Scope, ScopePart};
 use crate::ops::capture::pipeline::{
@@ -48,6 +49,11 @@ pub fn gather(
             .transpose()?,
         ..Extras::default()
     };
+    let mut replaced = Vec::new();
+    for (path, content) in &asked.replaced {
+        let id = pack.add(ObjectKind::Blob, content)?;
+        replaced.push((path, id, content.len() as u64));
+    }
     let mut sink = Sink::Pack(pack);
     let include_sensitive = &asked.include_sensitive;
     let options = CaptureOptions {
@@ -64,6 +70,7 @@ pub fn gather(
             let _shield = context.interrupt.shield();
             let scanned = scan_scope(context, Some(store), &worktree, scope, include_sensitive)?;
             check_each_part(scope, scanned.0.listing())?;
+            let asked = (asked, &*replaced);
             return capture_scanned(context, scanned, asked, limit_files, extras, &mut sink);
         }
     };
@@ -74,7 +81,7 @@ pub fn gather(
 fn capture_scanned(
     context: &Context,
     (mut capturing, rules): ScannedScope<'_>,
-    asked: &CreateOptions,
+    (asked, replaced): (&CreateOptions, &[(&RelPath, ObjectId, u64)]),
     limit_files: Option<u64>,
     mut extras: Extras,
     sink: &mut Sink<'_, '_>,
@@ -97,6 +104,9 @@ fn capture_scanned(
     let wanted = asked.terms.checkpoint_type;
     check_git_holds_all(context, wanted, capturing.listing())?;
     capturing.read(sink)?;
+    for (path, id, size_bytes) in replaced {
+        capturing.replace(path, *id, *size_bytes)?;
+    }
     extras.rules = rules
         .map(|mut listing| capturing.read_outer_rules(&mut listing, sink))
         .transpose()?;

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::base::progress::WorkPhase;
 use crate::base::threads;
-use crate::error::Result;
+use crate::error::{Code, Error, Result};
 use crate::model::default_rules::IGNORE_FILE;
 use crate::model::rules_stamp::RulesStamp;
 use crate::model::state::entry::{Kind, WhyNot};
@@ -222,6 +222,23 @@ impl Capturing<'_> {
             sink,
             &mut self.warnings,
         )
+    }
+
+    /// Gives a file of a part of the scan another content.
+    ///
+    /// # Errors
+    /// It is not there any more.
+    pub fn replace(&mut self, path: &RelPath, id: ObjectId, size_bytes: u64) -> Result<()> {
+        self.tree = None;
+        let dir = path.parent().and_then(|dir| self.listing.index_of(&dir));
+        let files = dir.map(|dir| self.listing.dirs[dir].files.make_listed());
+        let mut files = files.into_iter().flatten();
+        let Some(file) = files.find(|file| *file.name == *path.name()) else {
+            let what = format!("{path} is gone; nothing was changed");
+            return Err(Error::new(Code::CHANGED_MEANWHILE, what));
+        };
+        (file.id, file.stat.size_bytes) = (Some(id), size_bytes);
+        Ok(())
     }
 
     /// Returns the tree of the root; every blob must have been read.

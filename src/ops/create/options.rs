@@ -1,5 +1,7 @@
 //! The options of a `create`, and how its reason and its scope are checked.
 
+use std::collections::BTreeMap;
+
 use crate::base::text::{escape, escape_bytes};
 use crate::error::{Error, Result};
 use crate::model::checkpoint::selector;
@@ -7,6 +9,7 @@ use crate::model::checkpoint::terms::CheckpointTerms;
 use crate::model::path_pattern::has_marks;
 use crate::model::session::provenance::Provenance;
 use crate::model::state::database::Database;
+use crate::model::state::rel_path::RelPath;
 use crate::model::state::scope::{Scope, ScopePart};
 use crate::model::state::state_document::StateDocument;
 use crate::ops::context::Context;
@@ -34,6 +37,8 @@ pub struct CreateOptions {
     /// Accept a dangerous root and any number of files.
     pub force: bool,
     pub include_sensitive: Vec<String>,
+    /// Contents of files in the scope that count instead of those in the directory.
+    pub replaced: BTreeMap<RelPath, Vec<u8>>,
     /// Whether plain copies are made.
     pub copies: bool,
     pub dedup: DedupPolicy,

@@ -10,6 +10,7 @@ pub mod planned_restore;
 pub mod protocol;
 pub mod restore_job;
 pub mod restore_options;
+pub mod restore_patch;
 pub mod restore_paths;
 pub mod staging;
 pub mod target;

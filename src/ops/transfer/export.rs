@@ -260,11 +260,11 @@ fn nothing(outcome: &ExportOutcome) -> Error {
 }
 
 /// Writes a file whole or not at all. Into a pipe or a device the bundle is written as it comes.
-fn into_file(
+pub fn into_file<T>(
     context: &Context,
     path: &Path,
-    write: impl FnOnce(&mut dyn Write) -> Result<BundleSize>,
-) -> Result<BundleSize> {
+    write: impl FnOnce(&mut dyn Write) -> Result<T>,
+) -> Result<T> {
     let found = path.symlink_metadata().ok();
     // A link stays, and leads to the bundle.
     let place = match &found {
@@ -292,11 +292,11 @@ fn into_file(
     Ok(size)
 }
 
-fn through(
+fn through<T>(
     file: impl Write,
     path: &Path,
-    write: impl FnOnce(&mut dyn Write) -> Result<BundleSize>,
-) -> Result<BundleSize> {
+    write: impl FnOnce(&mut dyn Write) -> Result<T>,
+) -> Result<T> {
     let mut output = BufWriter::with_capacity(1 << 20, file);
     let size = write(&mut output)?;
     output.flush().map_err(Error::io("write", path))?;

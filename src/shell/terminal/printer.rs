@@ -12,7 +12,7 @@ use crate::answer::Out;
 use crate::answer::format::{Escaper, Paint, harmless};
 use crate::answer::place::PlaceWords;
 use crate::answer::words;
-use crate::base::json::{self, Serialize, Value};
+use crate::base::json::{self, Serialize};
 use crate::config::environment::{ColorChoice, Environment};
 use crate::error::Error;
 use crate::ops::context::Context;
@@ -39,15 +39,11 @@ pub struct Printer {
     /// What advice depends on.
     pub place: Rc<PlaceWords>,
     /// What is not printed, but kept for a program.
-    kept: Option<Rc<RefCell<AnswerBuffer>>>,
+    kept: Option<AnswerBuffer>,
 }
 
 /// What a command would have printed to stdout.
-#[derive(Debug, Default)]
-pub struct AnswerBuffer {
-    pub document: Option<Value>,
-    pub text: Vec<u8>,
-}
+pub type AnswerBuffer = Rc<RefCell<Vec<u8>>>;
 
 impl Printer {
     pub fn new(global: &GlobalArgs, environment: &Environment) -> Self {
@@ -78,7 +74,7 @@ impl Printer {
     }
 
     /// Prints results alone, for a program, or keeps them.
-    pub fn for_a_program(json: bool, kept: Option<Rc<RefCell<AnswerBuffer>>>) -> Self {
+    pub fn for_a_program(json: bool, kept: Option<AnswerBuffer>) -> Self {
         let plain = Paint { enabled: false };
         Self {
             json,
@@ -136,9 +132,11 @@ impl Printer {
 
     /// Prints an answer as JSON.
     pub fn document(&self, answer: &impl Serialize) {
-        match &self.kept {
-            Some(kept) => kept.borrow_mut().document = json::value(answer),
-            None => self.result(&json::document(answer, false)),
+        let document = json::document(answer, false);
+        if self.kept.is_some() {
+            let _ = self.bytes(document.as_bytes());
+        } else {
+            self.result(&document);
         }
     }
 
@@ -162,7 +160,7 @@ impl Printer {
     /// The reader is gone, or the write failed.
     pub fn bytes(&self, bytes: &[u8]) -> io::Result<()> {
         if let Some(kept) = &self.kept {
-            kept.borrow_mut().text.extend_from_slice(bytes);
+            kept.borrow_mut().extend_from_slice(bytes);
             return Ok(());
         }
         write_out(bytes)

@@ -14,6 +14,8 @@ pub mod limit;
 pub mod mcp_client;
 pub mod normalize;
 pub mod os;
+#[cfg(feature = "ui")]
+pub mod page_client;
 pub mod place;
 pub mod recipe;
 pub mod remote;

@@ -1,0 +1,409 @@
+// node drive.mjs PROGRAM BROWSER [pictures FOLDER]: the page in a real browser.
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import { chromium } from 'playwright-core';
+import { ODD, Project, odd, sample } from './project.mjs';
+
+const [program, executablePath, task, folder] = process.argv.slice(2);
+const axe = fs.readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
+const LENGTH = Number(process.env.UI_CHECKPOINTS ?? 600);
+
+/** A tab at an address; what goes wrong in it is in `faults`. */
+async function open(url, options = {}) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 860 }, ...options });
+  const page = await context.newPage();
+  page.setDefaultTimeout(15000);
+  page.faults = [];
+  page.on('pageerror', (why) => page.faults.push(String(why.stack)));
+  page.on('console', (line) => line.type() === 'error' && !/ERR_(CONNECTION|INCOMPLETE|EMPTY)|Failed to fetch/.test(line.text()) && page.faults.push(line.text()));
+  page.on('dialog', (dialog) => (page.faults.push(`a dialog: ${dialog.message()}`), dialog.dismiss()));
+  page.on('request', (asked) => !asked.url().startsWith(new URL(url).origin) && !/^(blob|data):/.test(asked.url()) && page.faults.push(`asks ${asked.url()}`));
+  await page.goto(url);
+  await page.waitForSelector('.entry.row, .empty');
+  return page;
+}
+
+/** Goes to a view, and waits until it is whole. */
+async function go(page, hash) {
+  await page.evaluate((to) => { location.hash = to; }, hash);
+  await settled(page);
+}
+
+async function settled(page) {
+  await page.waitForFunction(() => !/Loading …|Searching …/.test(document.getElementById('main').textContent) && document.querySelector('h1') && !document.querySelector('[aria-busy]'));
+  await page.waitForTimeout(120);
+}
+
+const views = (ids) => ['#/', '#/at/here', `#/at/${ids.before}`, `#/at/${ids.logo}`, `#/at/${ids.small}/${ids.first}`, '#/files', '#/file/src%2Flib.rs', `#/file/src%2Flib.rs/${ids.tokens}`, `#/back/${ids.before}`, `#/back/${ids.before}/src`, '#/room'];
+
+const checks = {
+  async 'from the timeline to a diff, back, and undone'(project, ids) {
+    project.write('README.md', 'changed by hand\n');
+    project.write('scratch/new.txt', 'new\n');
+    const naive = project.content();
+    const page = await open(await project.serve());
+    await page.click('.row-link:has-text("before refactor")');
+    await page.waitForSelector('.diff mark');
+    assert.match(await page.textContent('h1'), /before refactor/);
+    await page.selectOption('.against select', 'here');
+    await page.waitForSelector('.file:has-text("new.txt")');
+    await page.click('a:has-text("Go back to this")');
+    await page.waitForSelector('#go');
+    assert.match(await page.textContent('.plan'), /scratch\/new\.txt/);
+    await page.click('#go');
+    await page.waitForSelector('.done');
+    assert.equal(JSON.parse(project.run('diff', ids.before, '--json')).data.changes.length, 0, 'the directory is as the checkpoint');
+    assert.equal(fs.existsSync(path.join(project.root, 'scratch')), false);
+    await page.click('#undo:not(:disabled)');
+    await page.click('#dialog .primary');
+    await page.waitForSelector('#redo:not(:disabled)');
+    assert.equal(project.content(), naive, 'the undo brings back what a naive copy holds');
+    await page.click('#redo');
+    await page.click('#dialog .primary');
+    await page.waitForSelector('#redo:disabled');
+    assert.equal(JSON.parse(project.run('diff', ids.before, '--json')).data.changes.length, 0);
+    project.run('undo', '--yes');
+    assert.equal(project.content(), naive);
+    return page;
+  },
+
+  async 'one file, and one folder'(project, ids) {
+    project.write('README.md', 'changed\n');
+    project.write('src/a/new.txt', 'new\n');
+    project.write('src/lib.rs', 'changed\n');
+    const page = await open(await project.serve());
+    await go(page, `#/back/${ids.small}/README.md`);
+    await page.click('#go');
+    await page.waitForSelector('.done');
+    assert.match(project.read('README.md'), /small language/);
+    assert.equal(project.read('src/lib.rs'), 'changed\n', 'nothing else is touched');
+    await go(page, `#/back/${ids.small}`);
+    await page.check('input[value=some]');
+    await page.check('.pick-line:has-text("src/") >> nth=0 >> input');
+    await page.waitForSelector('#go:not(:disabled)');
+    await page.click('#go');
+    await page.waitForSelector('.done');
+    assert.equal(JSON.parse(project.run('diff', ids.small, '--json')).data.changes.length, 0);
+    return page;
+  },
+
+  async 'one change inside a file'(project, ids) {
+    const lines = project.read('src/main.rs').split('\n');
+    [lines[1], lines[31]] = ['    let words = 1;', '    let words = 2;'];
+    project.write('src/main.rs', lines.join('\n'));
+    const page = await open(await project.serve());
+    await go(page, `#/back/${ids.small}/src%2Fmain.rs`);
+    if (!(await page.$('input[value=hunks]'))) return page;
+    await page.check('input[value=hunks]');
+    await page.check('.hunk input >> nth=1');
+    await page.waitForSelector('#go:not(:disabled)');
+    await page.click('#go');
+    await page.waitForSelector('.done');
+    lines[31] = '    let words = text.split_ascii_whitespace().count();';
+    assert.equal(project.read('src/main.rs'), lines.join('\n'), 'the first change stays, the second is gone');
+    return page;
+  },
+
+  async 'a plan that is out of date is refused, and shown anew'(project, ids) {
+    project.write('README.md', 'changed\n');
+    const page = await open(await project.serve());
+    await go(page, `#/back/${ids.small}`);
+    await page.waitForSelector('#go');
+    project.write('README.md', 'changed again, by others\n');
+    project.write('late.txt', 'late\n');
+    await page.click('#go');
+    await page.waitForSelector('.plan .failure');
+    assert.equal(project.read('late.txt'), 'late\n');
+    await page.click('.plan button');
+    await page.waitForSelector('#go');
+    assert.match(await page.textContent('.plan'), /late\.txt/);
+    return page;
+  },
+
+  async 'a checkpoint by another process appears within a second, in two tabs'(project) {
+    const url = await project.serve();
+    const tabs = [await open(url), await open(url)];
+    project.write('other.txt', 'by another process\n');
+    project.save('by another process');
+    const began = Date.now();
+    for (const tab of tabs) await tab.waitForSelector('.row-link:has-text("by another process")', { timeout: 5000 });
+    const took = Date.now() - began;
+    assert.ok(took < 1000, `it took ${took} ms`);
+    project.run('restore', 'refactor, first try', '--yes');
+    for (const tab of tabs) await tab.waitForSelector('#undo:not(:disabled)');
+    await tabs[0].click('#undo');
+    await tabs[0].click('#dialog .primary');
+    for (const tab of tabs) await tab.waitForSelector('#redo:not(:disabled)');
+    assert.equal(project.read('other.txt'), 'by another process\n');
+    tabs[0].faults.push(...tabs[1].faults);
+    return tabs[0];
+  },
+
+  async 'the server is killed in the middle of a restore, and started again'(project) {
+    for (let i = 0; i < 6000; i++) project.write(`many/${i % 60}/${i}.txt`, `first ${i}\n`);
+    const first = project.save('many files', '--max-files', '0');
+    const before = project.content();
+    for (let i = 0; i < 6000; i++) project.write(`many/${i % 60}/${i}.txt`, `second ${i}\n`);
+    project.save('many other files', '--max-files', '0');
+    const after = project.content();
+    const begun = () => [0, 1, 2, 3, 4, 5].some((i) => project.read(`many/${i * 11}/${i * 11}.txt`).startsWith('first'));
+    let pending = false;
+    for (let turn = 0; !pending && turn < 6; turn++) {
+      const page = await open(await project.serve());
+      await go(page, `#/back/${first}`);
+      await page.click('#go');
+      for (const end = Date.now() + 60000; !begun() && Date.now() < end; ) await new Promise((done) => setTimeout(done, 1));
+      project.server.kill('SIGKILL');
+      await page.waitForFunction(() => /does not answer/.test(document.body.textContent));
+      await page.context().close();
+      pending = JSON.parse(project.run('status', '--json')).data.pending !== null;
+      if (!pending) project.run('undo', '--yes');
+    }
+    assert.ok(pending, 'the server could be killed in the middle');
+    const page = await open(await project.serve());
+    await page.click('#banner button:has-text("Finish it")');
+    await page.waitForFunction(() => /is finished/.test(document.getElementById('said').textContent), null, { timeout: 60000 });
+    assert.equal(project.content(), before, 'it is finished');
+    await page.click('#undo:not(:disabled)');
+    await page.click('#dialog .primary');
+    await page.waitForFunction(() => /Undone/.test(document.getElementById('said').textContent), null, { timeout: 60000 });
+    assert.equal(project.content(), after, 'and can be undone');
+    return page;
+  },
+
+  async 'a reload shows the same in every view'(project, ids) {
+    const page = await open(await project.serve());
+    assert.equal(new URL(page.url()).hash, '#/', 'the token is not in the address bar');
+    for (const hash of views(ids)) {
+      await go(page, hash);
+      const shown = await page.evaluate(() => document.querySelector('h1').textContent);
+      await page.reload();
+      await settled(page);
+      assert.equal(await page.evaluate(() => document.querySelector('h1').textContent), shown, hash);
+    }
+    await page.goBack();
+    await settled(page);
+    return page;
+  },
+
+  async 'names and contents are text, whatever they are made of'(project, ids) {
+    ids.odd = odd(project);
+    const page = await open(await project.serve());
+    const has = async (hash, ...texts) => {
+      await go(page, hash);
+      const shown = await page.textContent('main');
+      for (const text of texts) assert.ok(shown.includes(text), `${hash} shows ${text}: ${shown.slice(0, 400)}`);
+      assert.doesNotMatch(shown, /[\u0000-\u0008\u000b-\u001f\u202a-\u202e]/, hash);
+    };
+    const names = [ODD.markup, 'a\\u{202e}gnp.exe', 'esc\\x1b[31m.txt', 'bad\\xff.txt'];
+    await has('#/', ODD.markup, 'a\\u{202e}gnp.exe', 'esc\\x1b[31m.txt');
+    await has(`#/at/${ids.odd}`, ...names, 'evil.svg');
+    for (const file of await page.locator('.file').all()) await file.click(), await settled(page);
+    await has(`#/back/${ids.small}`, ...names);
+    await page.check('input[value=some]');
+    await page.waitForSelector(`.pick-line:has-text("gnp.exe")`);
+    await has(`#/file/${encodeURIComponent(`src/${ODD.markup}.txt`)}`, ODD.markup, '<script>window.ran=2</script>', '\\x1b[31mred', '\\u{202e}abc');
+    await has(`#/file/evil.svg`, 'evil.svg');
+    await has(`#/file/${encodeURIComponent(`src/${ODD.bidi}`)}`, 'a\\u{202e}gnp.exe');
+    await has('#/files', 'esc\\x1b[31m.txt');
+    await has('#/room', 'esc\\x1b[31m.txt');
+    assert.equal(await page.evaluate(() => window.ran), undefined, 'nothing ran');
+    return page;
+  },
+
+  async 'axe-core finds nothing, in both themes and on a phone'(project, ids) {
+    project.write('README.md', 'changed\n');
+    const url = await project.serve();
+    const found = [];
+    for (const options of [{ colorScheme: 'light' }, { colorScheme: 'dark' }, { colorScheme: 'dark', viewport: { width: 360, height: 740 } }]) {
+      // The rules come from outside of the page, which its policy forbids.
+      const page = await open(url, { ...options, bypassCSP: true });
+      for (const where of [...views(ids), '#undo', '#help', '#/at/nothing']) {
+        const isButton = !where.startsWith('#/');
+        await go(page, isButton ? '#/' : where);
+        if (isButton) await page.click(where);
+        if (isButton) await page.waitForSelector('dialog[open]');
+        await page.evaluate(axe);
+        const { violations } = await page.evaluate(() => axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] }));
+        for (const it of violations) found.push(`${JSON.stringify(options)} ${where}: ${it.id} ${it.nodes[0].html.slice(0, 200)}`);
+        const wider = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+        if (wider > 0) found.push(`${JSON.stringify(options)} ${where}: is ${wider} pixels too wide`);
+        if (isButton) await page.keyboard.press('Escape');
+      }
+      await page.context().close();
+    }
+    assert.deepEqual(found, []);
+  },
+
+  async 'all by keyboard'(project, ids) {
+    project.write('README.md', 'changed\n');
+    const page = await open(await project.serve());
+    const keys = async (...all) => { for (const key of all) await page.keyboard.press(key); };
+    await page.waitForSelector('.entry.now');
+    await keys('j', 'j');
+    assert.match(await page.evaluate(() => document.activeElement.textContent), /refactor, small steps/);
+    await keys('k');
+    await keys('Enter');
+    await page.waitForSelector('.file:has-text("README.md")');
+    await keys('Escape');
+    await page.waitForSelector('.timeline');
+    await keys('/');
+    await page.keyboard.type('first try');
+    await page.waitForFunction(() => document.querySelectorAll('.entry.row').length === 1);
+    await keys('Enter', 'Enter');
+    await page.waitForSelector('h1:has-text("first try")');
+    await settled(page);
+    await keys('j', 'n', 's', 'w', '[');
+    await page.waitForSelector('h1:has-text("before refactor")');
+    await settled(page);
+    await keys('b');
+    await page.waitForSelector('#go:not(:disabled)');
+    for (let i = 0; i < 40 && (await page.evaluate(() => document.activeElement.id)) !== 'go'; i++) await keys('Tab');
+    await keys('Enter');
+    await page.waitForSelector('.done');
+    assert.equal(JSON.parse(project.run('diff', ids.before, '--json')).data.changes.length, 0);
+    await keys('u');
+    await page.waitForSelector('dialog[open] .primary');
+    await keys('Tab', 'Enter');
+    await page.waitForSelector('#redo:not(:disabled)');
+    assert.equal(project.read('README.md'), 'changed\n');
+    await keys('?');
+    await page.waitForSelector('dialog[open] .keys');
+    await keys('Escape');
+    await page.waitForSelector('dialog:not([open])', { state: 'attached' });
+    await keys('o');
+    await page.waitForSelector('h1:has-text("Room")');
+    return page;
+  },
+
+  async 'search by reason, path and text'(project, ids) {
+    const page = await open(await project.serve());
+    const look = async (mode, words, hit) => {
+      await page.selectOption('.search select', mode);
+      await page.fill('#search', words);
+      await page.waitForSelector(hit);
+      await settled(page);
+    };
+    await look('reason', 'small', '.entry.row:has-text("small steps")');
+    assert.equal(await page.locator('.entry.row').count(), 1);
+    await look('path', 'tokens.rs', '.hits a:has-text("src/tokens.rs")');
+    await look('text', 'wrapping_add', '.hits a:has-text("src/lib.rs")');
+    await page.click('.hits a');
+    await page.waitForSelector('.code:has-text("wrapping_add")');
+    return page;
+  },
+
+  async 'a diff of five megabytes, and a line of half a megabyte, do not stop the page'(project) {
+    const big = (n) => Array.from({ length: 90000 }, (_, i) => `line ${i} ${(i * n) % 7919} ${(i * 31 * n) % 104729}\n`).join('');
+    const long = (n) => `var a=[${Array.from({ length: 60000 }, (_, i) => (i * n) % 999983)}];\n`;
+    project.write('big.txt', big(3));
+    project.write('long.js', long(5));
+    project.save('large');
+    project.write('big.txt', big(7));
+    project.write('long.js', long(11));
+    const id = project.save('large, changed');
+    const page = await open(await project.serve());
+    await watched(page);
+    await go(page, `#/at/${id}`);
+    await page.waitForSelector('.code-row.removed');
+    for (let i = 0; i < 30; i++) await page.mouse.wheel(0, 4000), await page.waitForTimeout(30);
+    await page.click('.file:has-text("long.js")');
+    await page.waitForSelector('.more');
+    await page.click('.more');
+    await page.click('button:has-text("Side by side")');
+    await page.waitForSelector('.split .side.added');
+    const worst = await page.evaluate(() => Math.max(0, ...window.tasks));
+    assert.ok(worst < 400, `a task of ${worst} ms`);
+    return page;
+  },
+
+  async 'a long timeline is there at once, and scrolls smoothly'(project) {
+    for (let i = JSON.parse(project.run('status', '--json')).data.checkpoint_count; i < LENGTH; i++) {
+      project.write('counter.txt', `${i}\n`);
+      project.run('create', '--reason', `step ${i}`, '--keep', '100000');
+    }
+    const page = await open(await project.serve());
+    await page.reload();
+    const painted = await page.evaluate(() => new Promise((done) => {
+      const look = () => (document.querySelector('.entry.row') ? done(performance.now()) : requestAnimationFrame(look));
+      look();
+    }));
+    await page.waitForFunction((length) => Number(document.querySelector('[aria-setsize]')?.getAttribute('aria-setsize')) >= length, LENGTH, { timeout: 60000 });
+    await page.waitForTimeout(1500);
+    const frames = await page.evaluate(() => new Promise((done) => {
+      const times = [];
+      let last = performance.now();
+      const end = last + 4000;
+      const frame = (now) => {
+        times.push(now - last);
+        last = now;
+        scrollBy(0, 400);
+        now < end ? requestAnimationFrame(frame) : done(times.slice(2));
+      };
+      requestAnimationFrame(frame);
+    }));
+    const slow = frames.filter((time) => time > 50).length;
+    console.log(`  ${LENGTH} checkpoints: first rows after ${Math.round(painted)} ms; ${frames.length} frames, ${slow} of them over 50 ms, the longest ${Math.round(Math.max(...frames))} ms`);
+    assert.ok(painted < 1000, `first rows after ${painted} ms`);
+    assert.ok(slow <= frames.length / 50, `${slow} slow frames`);
+    return page;
+  },
+};
+
+/** Notes how long the tasks of the page take. */
+const watched = (page) => page.evaluate(() => {
+  window.tasks = [];
+  new PerformanceObserver((seen) => window.tasks.push(...seen.getEntries().map((it) => it.duration))).observe({ type: 'longtask' });
+});
+
+async function pictures() {
+  fs.mkdirSync(folder, { recursive: true });
+  const project = new Project(program);
+  try {
+    const ids = sample(project);
+    project.write('README.md', '# Parser\n\nA small, quick parser for a small language.\n');
+    const url = await project.serve();
+    const shots = { timeline: '#/', checkpoint: `#/at/${ids.before}`, now: '#/at/here', image: `#/at/${ids.logo}`, compared: `#/at/${ids.small}/${ids.first}`, file: '#/file/src%2Flib.rs', files: '#/files', back: `#/back/${ids.before}`, some: `#/back/${ids.before}/src`, room: '#/room' };
+    for (const [kind, options] of Object.entries({ light: { colorScheme: 'light' }, dark: { colorScheme: 'dark' }, phone: { colorScheme: 'light', viewport: { width: 360, height: 740 }, deviceScaleFactor: 2 } })) {
+      const page = await open(url, options);
+      for (const [name, hash] of Object.entries(shots)) {
+        await go(page, hash);
+        await page.waitForTimeout(700);
+        await page.screenshot({ path: path.join(folder, `${name}-${kind}.png`) });
+      }
+      await page.context().close();
+    }
+  } finally {
+    project.end();
+  }
+}
+
+async function main() {
+  if (task === 'pictures') return pictures();
+  let [passed, failed] = [0, 0];
+  for (const [name, check] of Object.entries(checks)) {
+    if (task && !name.includes(task)) continue;
+    const project = new Project(program);
+    const began = Date.now();
+    try {
+      const page = await check(project, sample(project));
+      assert.deepEqual(page?.faults ?? [], [], 'nothing went wrong in the page');
+      passed++;
+      console.log(`ok: ${name} (${Date.now() - began} ms)`);
+    } catch (why) {
+      failed++;
+      console.log(`FAILED: ${name}\n${why.stack}`);
+      const page = browser.contexts().at(-1)?.pages().at(-1);
+      if (process.env.UI_FAULTS && page) await page.screenshot({ path: path.join(process.env.UI_FAULTS, `${failed}.png`) });
+    }
+    for (const context of browser.contexts()) await context.close();
+    project.end();
+  }
+  console.log(`${passed} passed, ${failed} failed`);
+  process.exitCode = failed ? 1 : 0;
+}
+
+await main().finally(() => browser.close());

@@ -1,0 +1,85 @@
+//! `report`: the page of `ui` with its data inside, as one file.
+
+use std::path::PathBuf;
+
+use crate::answer::format::{checkpoints, count, size};
+use crate::base::text::escape_path;
+use crate::commands::prelude::*;
+use crate::ops::browse::report_range;
+use crate::ops::transfer::export::into_file;
+use crate::shell::environment;
+
+/// Write the page of the checkpoints into one file, which needs no server
+///
+/// For reviews and CI: the file holds the list, what each checkpoint changed, and the patches, so
+/// the text of every file that was added or modified. It asks no network for anything.
+#[derive(Clone, Debug, clap::Args)]
+pub struct ReportArgs {
+    /// First and last checkpoint; either may be left out [default: all]
+    #[arg(value_name = "SEL..SEL")]
+    pub range: Option<String>,
+    /// The file to write
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
+}
+
+/// What a report holds.
+#[derive(Serialize, JsonSchema)]
+pub struct ReportAnswer {
+    /// The file that was written.
+    file: String,
+    file_bytes: u64,
+    checkpoint_count: usize,
+    patch_count: usize,
+    /// How many patches were too large.
+    left_out_count: usize,
+}
+
+impl Command for ReportArgs {
+    type Answer = ReportAnswer;
+    const TRAITS: Properties = Properties::LONG;
+
+    fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<Done<ReportAnswer>> {
+        let Some(make) = cmd.services.report else {
+            let what = "this program was built without the feature ui";
+            return Err(Error::unexpected(what));
+        };
+        let ids = report_range::find(context, self.range.as_deref())?;
+        let report = make(context, cmd.global.base.as_deref(), &ids)?;
+        let file = escape_path(&self.output);
+        let (patches, bytes) = (
+            count(report.patch_count, "patch", "patches"),
+            size(report.patch_bytes),
+        );
+        let talk = format!(
+            "{file} will hold {}, with all that is in {patches} ({bytes}), and the path of this directory\n",
+            checkpoints(report.checkpoint_count),
+        );
+        cmd.printer.talk(&talk);
+        let html = report.html.as_bytes();
+        into_file(context, &environment::absolute(&self.output)?, |out| {
+            out.write_all(html)
+                .map_err(Error::io("write", &self.output))
+        })?;
+        let answer = ReportAnswer {
+            file: self.output.display().to_string(),
+            file_bytes: html.len() as u64,
+            checkpoint_count: report.checkpoint_count,
+            patch_count: report.patch_count,
+            left_out_count: report.left_out_count,
+        };
+        Ok(Done::new(answer, Vec::new()))
+    }
+}
+
+impl Text for ReportAnswer {
+    fn write(&self, out: &mut Out<'_>) {
+        let bytes = size(self.file_bytes);
+        let file = escape_path(self.file.as_ref());
+        outln!(out, "Wrote {file} ({bytes})");
+        if self.left_out_count > 0 {
+            let left = count(self.left_out_count, "patch", "patches");
+            talkln!(out, "left out: {left}, which would make it too large");
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! The checkpoints of a report.
+
+use crate::error::{Code, Error, Result};
+use crate::ops::context::Context;
+use crate::ops::select::checkpoint;
+
+/// Returns the ids from the first to the last checkpoint of a range, newest first.
+///
+/// # Errors
+/// It is no range, or names no checkpoint.
+pub fn find(context: &Context, range: Option<&str>) -> Result<Vec<String>> {
+    let store = context.require_store()?;
+    let inventory = store.inventory()?;
+    let ends = match range {
+        None => ("", ""),
+        Some(range) => range.split_once("..").ok_or_else(|| {
+            Error::usage(format!(
+                "'{range}' is no range; write SEL..SEL, SEL.. or ..SEL"
+            ))
+        })?,
+    };
+    let place = |selector: &str, otherwise: u64| match selector {
+        "" => Ok(otherwise),
+        selector => {
+            let found = checkpoint::find(context, &inventory, selector);
+            found.map(|found| found.record.sequence)
+        }
+    };
+    let (first, last) = (place(ends.0, 0)?, place(ends.1, u64::MAX)?);
+    let is_within = |sequence| (first..=last).contains(&sequence);
+    let within = inventory
+        .checkpoints
+        .rev()
+        .filter(|one| is_within(one.record.sequence));
+    let ids: Vec<String> = within.map(|one| one.id.to_hex()).collect();
+    if ids.is_empty() {
+        return Err(Error::new(
+            Code::NOTHING_FOUND,
+            "there is no checkpoint in this range",
+        ));
+    }
+    Ok(ids)
+}

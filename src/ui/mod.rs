@@ -1,0 +1,49 @@
+//! `ui`: the checkpoints as a page in the browser.
+//!
+//! `server` takes connections, `door` refuses what does not come from the page, `allow` lists the
+//! commands that it may run and `front` runs them; `reply` makes the answers, and `events` tells it that the store has changed. `page`
+//! holds the files of the page, which are part of the program, and `report` makes one file of them with
+//! its data.
+
+pub mod allow;
+pub mod door;
+pub mod events;
+pub mod front;
+pub mod page;
+pub mod reply;
+pub mod report;
+pub mod server;
+
+use std::path::Path;
+
+use crate::config::environment::{Environment, base};
+use crate::error::Result;
+use crate::ops::find_root::RootSearch;
+use crate::shell::command_context::{CommandContext, PageOptions, place};
+use crate::shell::environment::absolute;
+use crate::ui::front::Runner;
+
+/// Serves the page until a signal comes, or no page was open for the idle time.
+///
+/// # Errors
+/// No directory is there, or the port is taken.
+pub fn serve(
+    cmd: &CommandContext<'_>,
+    environment: Environment,
+    options: &PageOptions,
+    tell: &dyn Fn(&str, &Path),
+) -> Result<u8> {
+    let given = cmd.global.base.as_deref();
+    let base = absolute(&base(given, &environment)?)?;
+    let home = environment.home.as_deref();
+    let search = RootSearch { base: &base, home };
+    let root = search.find(&place(cmd.global, &environment)?)?;
+    let runner = Runner {
+        root: root.path().to_path_buf(),
+        given_base: given.map(absolute).transpose()?,
+        base,
+        environment,
+        may_change: options.may_change,
+    };
+    server::serve(runner, options, cmd.printer.talks_to_a_person(), tell)
+}

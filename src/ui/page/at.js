@@ -1,0 +1,304 @@
+// A checkpoint: what changed against another one or the directory, all its files with sizes, and one file at a time.
+
+import { ask, content, recall } from './api.js';
+import { bytes, count, fill, h, longList, modal, moment, named, safe, say } from './dom.js';
+import { patchView } from './diff.js';
+import { onChange, refresh, store } from './store.js';
+import { fileHash } from './timeline.js';
+
+const IMAGE = /\.(png|jpe?g|gif|webp|avif|bmp|ico|svg)$/i;
+export const taste = { split: localStorage.getItem('split') === 'yes' && innerWidth > 900, wrap: localStorage.getItem('wrap') !== 'no' };
+export const CHANGE = { added: ['+', 'added'], modified: ['●', 'modified'], deleted: ['−', 'deleted'], mode: ['m', 'mode'], type: ['t', 'type'], directory_added: ['+', 'directory added'], directory_deleted: ['−', 'directory deleted'] };
+
+/** `id` is a checkpoint or `here`; `other` is what it is compared with: a checkpoint, `here`, or nothing for the one before. */
+export function checkpointView(main, id, other, shownPath) {
+  const view = { id, other, files: [], at: -1, part: 'changes', patch: null, asked: 0 };
+  load(main, view, shownPath).catch((why) => broken(main, why));
+  const off = onChange(() => (id === 'here' || other === 'here') && view.refresh?.());
+  const neighbour = (step) => {
+    const rows = store.rows.filter((row) => row.kind !== 'safety' || row.id === id);
+    const to = id === 'here' ? (step > 0 ? rows[0] : null) : rows[rows.findIndex((row) => row.id === id) + step];
+    if (to) location.hash = `#/at/${to.id}`;
+  };
+  return {
+    stop: () => (off(), stop(view)),
+    keys: {
+      j: () => view.choose?.(view.at + 1), k: () => view.choose?.(view.at - 1),
+      n: () => view.next?.(1), p: () => view.next?.(-1),
+      s: () => view.toggle?.('split'), w: () => view.toggle?.('wrap'),
+      '[': () => neighbour(1), ']': () => neighbour(-1),
+      b: () => id !== 'here' && (location.hash = `#/back/${id}`),
+    },
+  };
+}
+
+export const broken = (main, why, title = 'This cannot be shown') => fill(main, h('div.narrow', h('h1.name', title), failed(why)));
+export const failed = (why) => h('div.failure', { role: 'alert' }, h('b', `${why.message}.`), why.hint && h('p', why.hint), why.paths?.length ? h('ul', why.paths.slice(0, 20).map((it) => h('li.name.path', `${it.path}: ${it.why}`))) : null);
+
+const stop = (view) => (view.patch?.stop(), view.list?.stop());
+
+async function load(main, view, shownPath) {
+  const { id, other } = view;
+  let row = store.byId.get(id);
+  let from, to, files, extra = [];
+  if (id !== 'here' && !other) {
+    const shown = await recall(['show', id, '--stat']);
+    row = { ...shown.checkpoint, ...row };
+    [from, to, files] = [shown.before, shown.checkpoint, shown.file_changes ?? []];
+    extra = [shown.uncaptured.length && `${count(shown.uncaptured.length, 'path')} could not be captured`, shown.databases.length && count(shown.databases.length, 'database'), shown.state && 'values of --state'];
+  } else {
+    const args = id === 'here' ? [other ?? '@'] : other === 'here' ? [id] : [other, id];
+    const both = args.length === 2;
+    if (id !== 'here' && !row) row = (await recall(['show', id])).checkpoint;
+    const answer = await ask(['diff', ...args, '--stat']);
+    [from, to, files] = [answer.from, both ? answer.to : null, answer.changes];
+    extra = [answer.too_large.length && `${count(answer.too_large.length, 'file')} too large to compare`, answer.damaged.length && `${count(answer.damaged.length, 'file')} damaged`, ...answer.other.mode_changes.slice(0, 5).map((it) => `mode of ${it.path}`)];
+    view.refresh = () => load(main, view, view.files[view.at]?.path).catch((why) => broken(main, why));
+  }
+  Object.assign(view, { row, from, to, files, range: (path) => ['diff', '-U', '3', ...(from ? [from.id] : []), ...(to ? [to.id] : []), '--', path] });
+  if (!from && to) view.range = null;
+  stop(view);
+  draw(main, view, extra, shownPath);
+}
+
+function draw(main, view, extra, shownPath) {
+  const { id, row, files } = view;
+  const total = (key) => files.reduce((sum, it) => sum + (it[key] ?? 0), 0).toLocaleString('en');
+  const left = h('div.files', { role: 'group', 'aria-label': 'Files' });
+  const pane = h('section.pane', { 'aria-label': 'File' });
+  const tabs = ['changes', ...(id === 'here' ? [] : ['files'])].map((part) => h('button.tab', { type: 'button', 'aria-pressed': String(part === view.part), onclick: () => {
+    view.part = part;
+    for (const tab of tabs) tab.setAttribute('aria-pressed', String(tab === tabs[part === 'changes' ? 0 : 1]));
+    part === 'changes' ? changed(view, left, pane, shownPath) : whole(view, left, pane);
+  } }, part === 'changes' ? `Changes (${files.length.toLocaleString('en')})` : `All files${row?.file_count === undefined ? '' : ` (${row.file_count.toLocaleString('en')})`}`));
+  fill(main,
+    h('div.wide-view',
+      h('div.head', h('div', h('h1.name', id === 'here' ? 'Now, not saved yet' : named(row)),
+        h('p.dim.meta', id === 'here' ? 'The directory as it is' : [h('span.mono', row.short), ` · ${moment(row.time)} · `, h('span.name', row.source ?? ''), row.provenance && [' · session ', h('span.mono', row.provenance.session?.slice(0, 8) ?? '')], row.content_bytes !== undefined && ` · ${bytes(row.content_bytes)}`, row.pinned && ' · pinned'],
+          h('span.totals', ' · ', h('span.plus', `+${total('insertions')}`), ' ', h('span.minus', `−${total('deletions')}`))),
+        extra.some(Boolean) && h('p.warn-text', extra.filter(Boolean).join(' · '))),
+      h('div.actions', actions(view))),
+      h('div.bar-line', h('div.tabs', { role: 'group', 'aria-label': 'What to show' }, tabs), against(view)),
+      h('div.columns', left, pane)));
+  changed(view, left, pane, shownPath);
+}
+
+function actions({ id, row }) {
+  if (store.readOnly) return [];
+  if (id === 'here') return [h('button.primary', { onclick: saveNow }, 'Save a checkpoint')];
+  return [
+    h('button.quiet', { onclick: () => change([row.pinned ? 'unpin' : 'pin', id], row.pinned ? 'No longer pinned' : 'Pinned') }, row.pinned ? 'Unpin' : 'Pin'),
+    h('button.quiet', { onclick: () => reword(row) }, 'Reword'),
+    h('a.button.primary', { href: `#/back/${id}` }, 'Go back to this …'),
+  ];
+}
+
+export async function change(args, done) {
+  try {
+    await ask(args);
+    say(done);
+    store.all = false;
+    await refresh();
+    dispatchEvent(new Event('hashchange'));
+  } catch (why) {
+    await modal('Not done', failed(why), [['Close', null]]);
+  }
+}
+
+async function words(title, value, button) {
+  const input = h('input', { type: 'text', value: value ?? '', autofocus: true, maxlength: '400' });
+  input.addEventListener('keydown', (event) => event.key === 'Enter' && (event.preventDefault(), document.querySelector('#dialog .primary').click()));
+  return modal(title, h('label.field', 'Reason', input), [['Cancel', null], [button, () => input.value.trim(), 'primary']]);
+}
+
+const reword = async (row) => {
+  const reason = await words('Another reason', row.reason, 'Reword');
+  if (reason) await change(['reword', row.id, '--', reason], 'Reworded');
+};
+export const saveNow = async () => {
+  const reason = await words('Save a checkpoint', '', 'Save');
+  if (reason !== null) await change(['create', '--reason', reason || 'manual'], 'Saved');
+};
+
+/** What it is compared with: the one before, here, or any other. */
+function against({ id, other, from }) {
+  const go = (to) => (location.hash = `#/at/${id}${to ? `/${to}` : ''}`);
+  const first = `${id === 'here' ? 'where it stands' : 'the one before'}${from && !other ? `: ${named(from)}` : ''}`;
+  const choices = [['before', first], ...(id === 'here' ? [] : [['here', 'the directory now: what changed since']])];
+  const rows = store.rows.filter((it) => it.id !== id && (it.kind !== 'safety' || it.id === other)).slice(0, 300);
+  if (other && other !== 'here' && !rows.some((it) => it.id === other) && store.byId.has(other)) rows.unshift(store.byId.get(other));
+  return h('label.against', 'Compared with ', h('select', { onchange: (event) => go(event.target.value === 'before' ? '' : event.target.value) },
+    choices.map(([value, text]) => h('option', { value, selected: (other ?? choices[0][0]) === value }, safe(text).slice(0, 60))),
+    h('optgroup', { label: 'Other checkpoints' }, rows.map((it) => h('option', { value: it.id, selected: it.id === other }, `${safe(named(it)).slice(0, 48)} · ${moment(it.time)}`)))));
+}
+
+function changed(view, left, pane, shownPath) {
+  const { files } = view;
+  view.list?.stop();
+  left.replaceChildren();
+  if (!files.length) return fill(pane, h('p.empty', 'Nothing differs.')), fill(left);
+  const lines = grouped(files);
+  view.list = longList(left, lines.length, () => 32, (i) => lines[i].folder !== undefined ? h('div.folder-line.name.path', lines[i].folder || './') : fileButton(view, lines[i]), { root: null });
+  view.choose = (i) => {
+    if (!files[i]) return;
+    const line = lines.findIndex((it) => it.index === i);
+    view.at = i;
+    for (const button of left.querySelectorAll('[aria-current]')) button.removeAttribute('aria-current');
+    const button = view.list.row(line);
+    button.setAttribute('aria-current', 'true');
+    button.scrollIntoView({ block: 'nearest' });
+    button.focus({ preventScroll: true });
+    openFile(view, files[i], pane);
+  };
+  view.at = Math.max(0, files.findIndex((it) => it.path === shownPath));
+  view.list.row(lines.findIndex((it) => it.index === view.at)).setAttribute('aria-current', 'true');
+  openFile(view, files[view.at], pane);
+}
+
+/** Files with a line for each folder before them. */
+function grouped(files) {
+  const lines = [];
+  let last = null;
+  files.forEach((it, index) => {
+    const folder = it.path.slice(0, it.path.lastIndexOf('/') + 1);
+    if (folder !== last) lines.push({ folder: (last = folder) });
+    lines.push({ ...it, index, name: it.path.slice(folder.length) });
+  });
+  return lines.length > 1 && !lines.some((it) => it.folder) ? lines.slice(1) : lines;
+}
+
+function fileButton(view, it) {
+  const [mark, word] = CHANGE[it.change] ?? ['?', it.change];
+  const grown = (it.after?.size_bytes ?? 0) - (it.before?.size_bytes ?? 0);
+  return h('button.file', { type: 'button', onclick: () => view.choose(it.index), 'aria-current': it.index === view.at ? 'true' : null, title: it.path },
+    h(`span.badge.${it.change}`, { 'aria-hidden': 'true' }, mark), h('span.name.path', it.name), h('span.hidden', `, ${word}`),
+    h('span.numbers', it.binary ? h('span.dim', `${grown >= 0 ? '+' : '−'}${bytes(Math.abs(grown))}`) : [it.insertions ? h('span.plus', `+${it.insertions.toLocaleString('en')}`) : null, ' ', it.deletions ? h('span.minus', `−${it.deletions.toLocaleString('en')}`) : null]));
+}
+
+async function openFile(view, it, pane) {
+  const turn = ++view.asked;
+  view.patch?.stop();
+  const toggle = (key, text) => h('button.quiet', { type: 'button', 'aria-pressed': String(taste[key]), onclick: () => view.toggle(key) }, text);
+  view.toggle = (key) => {
+    taste[key] = !taste[key];
+    localStorage.setItem(key, taste[key] ? 'yes' : 'no');
+    openFile(view, it, pane);
+  };
+  const body = fileHead(pane, it, [it.before, it.after].filter(Boolean).map((side) => bytes(side.size_bytes)).join(' → '), view.to?.id ?? view.from?.id, it.binary ? [] : [toggle('split', 'Side by side'), toggle('wrap', 'Wrap')]);
+  const shown = await bodyOf(view, it).catch(failed);
+  if (turn === view.asked) fill(body, shown);
+}
+
+/** The name of a file and its tools; returns where its content goes. */
+function fileHead(pane, it, sizes, id, tools) {
+  const body = h('div', { class: `file-body ${taste.wrap ? 'wrap' : 'nowrap'}` }, h('p.empty', 'Loading …'));
+  fill(pane, h('div.file-head', h('h2.name.path', it.path), h('span.dim', sizes), h('div.file-tools', !it.path_hex && h('a.button.quiet', { href: fileHash(it, id) }, 'History'), tools)), body);
+  return body;
+}
+
+async function bodyOf(view, it) {
+  const sides = [[it.before, view.from], [it.after, view.to]];
+  view.next = null;
+  if (IMAGE.test(it.path) && !it.path_hex) return images(sides, it);
+  if (it.binary) return h('div.empty', 'Binary content: ', sides.map(([side]) => (side ? bytes(side.size_bytes) : 'nothing')).join(' → '));
+  if (it.path_hex) return h('p.empty', 'The name of this file is not UTF-8; ', h('code', 'checkpoint diff'), ' shows it.');
+  const patch = view.range ? (await (view.to ? recall : ask)(view.range(it.path))).patch : (await recall(['show', view.to.id, '-p', '--', it.path])).patch;
+  if (!patch?.includes('\n@@ ')) return h('p.empty', it.before?.mode !== it.after?.mode && it.before && it.after ? `Mode ${it.before.mode} → ${it.after.mode}, same content.` : 'No lines to show.');
+  const turn = view.asked;
+  const made = await patchView(patch, { split: taste.split });
+  if (turn === view.asked) view.patch = made;
+  let now = -1;
+  view.next = (step) => {
+    now = Math.min(made.heads.length - 1, Math.max(0, now + step));
+    made.row(made.heads[now])?.scrollIntoView({ block: 'center' });
+    say(`Change ${now + 1} of ${made.heads.length}`);
+  };
+  return made.node;
+}
+
+async function images(sides, it) {
+  const shown = await Promise.all(sides.map(async ([side, of], i) => {
+    const title = h('figcaption', i ? 'After' : 'Before', side && h('span.dim', ` · ${bytes(side.size_bytes)}`));
+    if (!side) return h('figure', title, h('p.empty', 'Not there'));
+    if (!of) return h('figure', title, h('p.empty', 'Only in the directory: save a checkpoint to see it here.'));
+    const blob = await content(of.id, it.path);
+    return h('figure', title, blob.type.startsWith('image/') ? picture(blob, it.path) : h('p.empty', 'Not shown: the content is of no image type.'));
+  }));
+  return h('div.images', shown);
+}
+
+export function picture(blob, path) {
+  const url = URL.createObjectURL(blob);
+  const free = () => URL.revokeObjectURL(url);
+  return h('img', { src: url, alt: path.split('/').pop(), onload: free, onerror: free });
+}
+
+/** All files of a checkpoint as a tree with sizes. */
+async function whole(view, left, pane) {
+  view.list?.stop();
+  fill(left, h('p.empty', 'Loading …'));
+  view.choose = null;
+  const { entries } = await recall(['ls', view.id, '-l', '-R']);
+  const tree = sized(entries);
+  fill(left, branch(tree, tree.size, (it) => showContent(view, it, pane)));
+  fill(pane, h('p.empty', 'Choose a file to see it as it was.'));
+}
+
+/** The entries of `ls -l -R` as nested folders, each with the size of what is below. */
+export function sized(entries) {
+  const top = { name: '', folders: new Map(), files: [], size: 0, count: 0 };
+  for (const it of entries) {
+    const parts = it.path.split('/');
+    const name = parts.pop();
+    let at = top;
+    const way = [top];
+    for (const part of it.kind === 'directory' ? [...parts, name] : parts) {
+      if (!at.folders.has(part)) at.folders.set(part, { name: part, path: at.path ? `${at.path}/${part}` : part, folders: new Map(), files: [], size: 0, count: 0 });
+      way.push((at = at.folders.get(part)));
+    }
+    if (it.kind === 'directory') continue;
+    at.files.push({ ...it, name });
+    for (const folder of way) (folder.size += it.size_bytes ?? 0), folder.count++;
+  }
+  return top;
+}
+
+export function branch(folder, total, open) {
+  const list = h('ul.tree');
+  const rows = [...folder.folders.values()].sort((a, b) => b.size - a.size || (a.name < b.name ? -1 : 1));
+  const share = (size) => h('span.share', { 'aria-hidden': 'true' }, h('span', { style: { width: `${total ? (100 * size) / total : 0}%` } }));
+  for (const it of rows) {
+    const below = h('div', { hidden: true });
+    const button = h('button.file', { type: 'button', 'aria-expanded': 'false', onclick: () => {
+      below.hidden = !below.hidden;
+      button.setAttribute('aria-expanded', String(!below.hidden));
+      if (!below.firstChild) below.append(branch(it, total, open));
+    } }, h('span.caret', { 'aria-hidden': 'true' }), h('span.name.path', `${it.name}/`), h('span.numbers.dim', `${it.count.toLocaleString('en')} · ${bytes(it.size)}`), share(it.size));
+    list.append(h('li', button, below));
+  }
+  const files = folder.files;
+  const more = (from) => {
+    for (const it of files.slice(from, from + 300)) list.append(h('li', h('button.file', { type: 'button', onclick: () => open(it), title: it.path }, h('span.caret.none'), h('span.name.path', it.name), h('span.numbers.dim', bytes(it.size_bytes)), share(it.size_bytes ?? 0))));
+    if (files.length > from + 300) list.append(h('li', h('button.link', { type: 'button', onclick: (event) => (event.target.parentNode.remove(), more(from + 300)) }, `${count(files.length - from - 300, 'more file')} …`)));
+  };
+  more(0);
+  return list;
+}
+
+async function showContent(view, it, pane) {
+  const body = fileHead(pane, it, bytes(it.size_bytes), view.id, []);
+  fill(body, it.path_hex ? h('p.empty', 'The name of this file is not UTF-8.') : await contentView(view.id, it.path).catch(failed));
+}
+
+/** The content of a file: an image, or lines; `since(i)` may name a line's origin. */
+export async function contentView(id, path, since = null) {
+  const blob = await content(id, path);
+  if (IMAGE.test(path) && blob.type.startsWith('image/')) return h('div.images', h('figure', picture(blob, path)));
+  const text = await blob.text();
+  if (text.slice(0, 8000).includes('\0') || text.slice(0, 8000).split('\ufffd').length > 20) return h('p.empty', `Binary content, ${bytes(blob.size)}.`);
+  const lines = text.split('\n');
+  if (lines.at(-1) === '') lines.pop();
+  const box = h('div.diff.unified', { tabindex: '0', role: 'group', 'aria-label': 'Content' });
+  longList(box, lines.length, () => 20, (i) => h('div.code-row', since?.(i), h('span.no', { 'aria-hidden': 'true' }, String(i + 1)), h('span.code', lines[i].length > 20000 ? `${lines[i].slice(0, 20000)} … ${count(lines[i].length - 20000, 'more character')}` : lines[i])), { size: 120 });
+  return lines.length ? box : h('p.empty', 'The file is empty.');
+}

@@ -1,0 +1,122 @@
+// The page: which view is shown, the bar above it, keys, and what is news.
+
+import { hasToken, listen, takeToken } from './api.js';
+import { $, fill, h, modal, say } from './dom.js';
+import { broken, checkpointView, saveNow } from './at.js';
+import { backView, resume, takeBack } from './back.js';
+import { fileView, filesView } from './file.js';
+import { roomView } from './room.js';
+import { onChange, refresh, store } from './store.js';
+import { timeline } from './timeline.js';
+
+const main = $('main');
+let view = null;
+let shown = null;
+
+function route() {
+  if (takeToken() && shown !== null) return location.reload();
+  const [, name = '', ...rest] = location.hash.replace(/^#/, '').split('/');
+  const [first, second] = rest.map(decodeURIComponent);
+  const changed = shown !== location.hash;
+  const kept = document.documentElement.scrollTop;
+  shown = location.hash;
+  view?.stop();
+  if (changed && $('dialog').open) $('dialog').close();
+  const key = { files: 'files', file: 'files', room: 'room' }[name] ?? 'timeline';
+  for (const link of document.querySelectorAll('nav a')) link.dataset.view === key ? link.setAttribute('aria-current', 'page') : link.removeAttribute('aria-current');
+  main.dataset.view = name || 'timeline';
+  view =
+    name === 'at' && first ? checkpointView(main, first, second ?? null, null)
+    : name === 'back' && first ? backView(main, first, second ?? null)
+    : name === 'file' && first ? fileView(main, first, second ?? null)
+    : name === 'files' ? filesView(main)
+    : name === 'room' ? roomView(main)
+    : timeline(main);
+  scrollTo(0, changed ? (places.get(shown) ?? 0) : kept);
+  if (changed) main.focus({ preventScroll: true });
+}
+
+// A view that is opened again is where it was.
+const places = new Map();
+addEventListener('scroll', () => shown !== null && places.set(shown, document.documentElement.scrollTop), { passive: true });
+
+const KEYS = [
+  ['j  k', 'next, previous'], ['Enter', 'open'], ['Esc', 'back'], ['/', 'search'], ['x', 'pick two checkpoints to compare'], ['b', 'go back to this one'], ['c', 'save a checkpoint; of a file, content or changes'],
+  ['n  p', 'next, previous change'], ['[  ]', 'older, newer'], ['s  w', 'side by side, wrap'], ['u  r', 'undo, redo'], ['t  f  o', 'timeline, files, room'], ['?', 'these keys'],
+];
+
+const help = () => modal('Keys', h('dl.keys', KEYS.map(([key, text]) => [h('dt', key.split('  ').map((one) => h('kbd', one))), h('dd', text)])), [['Close', null, 'primary']]);
+const GLOBAL = {
+  '?': help, u: () => store.undo.length && takeBack('undo'), r: () => store.redo.length && takeBack('redo'), c: () => !store.readOnly && saveNow(),
+  t: () => (location.hash = '#/'), f: () => (location.hash = '#/files'), o: () => (location.hash = '#/room'), '/': () => (location.hash = '#/files'),
+  Escape: () => (main.dataset.view === 'timeline' ? null : history.length > 1 ? history.back() : (location.hash = '#/')),
+};
+
+addEventListener('keydown', (event) => {
+  const at = event.target;
+  if (event.ctrlKey || event.metaKey || event.altKey || $('dialog').open || at.matches?.('input:not([type=checkbox], [type=radio], [type=range]), textarea, select')) return;
+  if (at.matches?.('[type=range], [type=radio], [role=group]') && event.key.startsWith('Arrow')) return;
+  const action = view?.keys[event.key] ?? GLOBAL[event.key];
+  if (!action) return;
+  event.preventDefault();
+  action();
+});
+
+function bar() {
+  const { status, undo, redo } = store;
+  if (status) {
+    const name = status.root.split('/').filter(Boolean).pop() ?? status.root;
+    fill($('root'), name);
+    $('root').title = status.root;
+    document.title = `${name} · checkpoint`;
+  }
+  for (const [id, steps, text] of [['undo', undo, 'Undo: back from'], ['redo', redo, 'Redo: to']]) {
+    $(id).disabled = store.readOnly || !steps.length;
+    $(id).title = steps.length ? `${text} ${steps[0].restored_from.reason ?? steps[0].restored_from.short}` : `Nothing to ${id}`;
+  }
+  const pending = status?.pending;
+  banner('pending', pending && [h('b', 'A restore was interrupted'), ' on the way to ', h('span.name', pending.target.reason ?? pending.target.short), '. ', h('button.quiet', { onclick: resume }, 'Finish it'), ' ', h('button.quiet', { onclick: () => takeBack('undo') }, 'Take it back …')]);
+}
+
+const banners = new Map();
+function banner(key, content) {
+  if (!content && !banners.has(key)) return;
+  content ? banners.set(key, content) : banners.delete(key);
+  fill($('banner'), [...banners.values()].map((it) => h('p', it)));
+}
+
+function theme() {
+  const dark = (document.documentElement.dataset.theme ?? (matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light')) === 'dark';
+  document.documentElement.dataset.theme = dark ? 'light' : 'dark';
+  localStorage.setItem('theme', document.documentElement.dataset.theme);
+}
+
+const icon = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><path d="M8 3v10" stroke="#5b6ef0" stroke-width="2"/><circle cx="8" cy="3.5" r="2.5" fill="#5b6ef0"/><circle cx="8" cy="12.5" r="2.5" fill="#5b6ef0"/></svg>';
+document.head.append(h('link', { rel: 'icon', href: URL.createObjectURL(new Blob([icon], { type: 'image/svg+xml' })) }));
+if (localStorage.getItem('theme')) document.documentElement.dataset.theme = localStorage.getItem('theme');
+$('undo').addEventListener('click', () => takeBack('undo'));
+$('redo').addEventListener('click', () => takeBack('redo'));
+$('theme').addEventListener('click', theme);
+$('help').addEventListener('click', help);
+$('skip').addEventListener('click', (event) => (event.preventDefault(), main.focus()));
+addEventListener('hashchange', route);
+addEventListener('focus', () => hasToken() && news());
+onChange(bar);
+
+function away(why) {
+  banner('away', [h('b', `${why.message}.`), ' ', why.hint ?? '']);
+  say(why.message);
+  if (shown === null) broken(main, why);
+}
+const failing = (why) => (['gone', 'token'].includes(why.code) ? away(why) : store.rows.length || broken(main, why));
+function news(told) {
+  if (told) Object.assign(store, { readOnly: !told.may_change, canPatch: told.can_patch });
+  if (shown === null) route();
+  refresh().then(() => banner('away', null), failing);
+}
+takeToken();
+if (hasToken()) {
+  listen(news, (up, why) => (up ? banner('away', null) : why && away(why)));
+} else {
+  fill(main, h('div.narrow', h('h1', 'This page has no key'), h('p', 'Open the address that ', h('code', 'checkpoint ui'), ' printed, with all that follows its #.')));
+}

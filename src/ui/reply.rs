@@ -1,0 +1,164 @@
+//! What is answered: the headers that keep a browser from doing more than the page needs, and bodies.
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::task::{Context as Polling, Poll};
+
+use hyper::body::{Body, Bytes, Frame, Incoming};
+use hyper::header::{self, HeaderName, HeaderValue};
+use hyper::{Response, StatusCode};
+use tokio::sync::mpsc;
+
+use crate::ui::door::Refused;
+use crate::ui::front::ContentAnswer;
+
+pub type Reply = Response<ReplyBody>;
+
+/// The body of an answer.
+#[derive(Debug)]
+pub enum ReplyBody {
+    /// `None` once it is sent.
+    Whole(Option<Bytes>),
+    Lines(mpsc::Receiver<Bytes>),
+}
+
+impl Body for ReplyBody {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        polling: &mut Polling<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let part = match self.get_mut() {
+            Self::Whole(bytes) => Poll::Ready(bytes.take()),
+            Self::Lines(lines) => lines.poll_recv(polling),
+        };
+        part.map(|part| part.map(|part| Ok(Frame::data(part))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        matches!(self, Self::Whole(None))
+    }
+
+    fn size_hint(&self) -> hyper::body::SizeHint {
+        match self {
+            Self::Whole(bytes) => {
+                let length = bytes.as_ref().map_or(0, Bytes::len);
+                hyper::body::SizeHint::with_exact(length as u64)
+            }
+            Self::Lines(_) => hyper::body::SizeHint::default(),
+        }
+    }
+}
+
+/// What the page may load: its own files, and images that it has read through its own script.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
+    img-src blob: data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+/// What is no page may load nothing.
+const SANDBOX: &str = "default-src 'none'; frame-ancestors 'none'; sandbox";
+
+/// Headers of every answer.
+const ALWAYS: [(HeaderName, &str); 6] = [
+    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (header::X_FRAME_OPTIONS, "DENY"),
+    (header::REFERRER_POLICY, "no-referrer"),
+    (header::CACHE_CONTROL, "no-store"),
+    (
+        HeaderName::from_static("cross-origin-opener-policy"),
+        "same-origin",
+    ),
+    (
+        HeaderName::from_static("cross-origin-resource-policy"),
+        "same-origin",
+    ),
+];
+
+fn reply(status: StatusCode, kind: &'static str, policy: &'static str, body: ReplyBody) -> Reply {
+    let mut reply = Response::new(body);
+    *reply.status_mut() = status;
+    let own = [
+        (header::CONTENT_TYPE, kind),
+        (header::CONTENT_SECURITY_POLICY, policy),
+    ];
+    for (name, value) in ALWAYS.into_iter().chain(own) {
+        reply
+            .headers_mut()
+            .insert(name, HeaderValue::from_static(value));
+    }
+    reply
+}
+
+fn whole(bytes: impl Into<Bytes>) -> ReplyBody {
+    ReplyBody::Whole(Some(bytes.into()))
+}
+
+/// A file of the page.
+pub fn file(kind: &'static str, text: &'static str) -> Reply {
+    reply(StatusCode::OK, kind, POLICY, whole(text))
+}
+
+/// A document of a command.
+pub fn document(bytes: Vec<u8>) -> Reply {
+    reply(StatusCode::OK, JSON, SANDBOX, whole(bytes))
+}
+
+/// The content of a file of a checkpoint; never as a page, whatever it holds.
+pub fn content(answer: ContentAnswer) -> Reply {
+    if answer.has_failed {
+        return reply(StatusCode::NOT_FOUND, JSON, SANDBOX, whole(answer.bytes));
+    }
+    let kind = kind_of(&answer.bytes);
+    reply(StatusCode::OK, kind, SANDBOX, whole(answer.bytes))
+}
+
+/// A stream of events.
+pub fn events(lines: mpsc::Receiver<Bytes>) -> Reply {
+    reply(
+        StatusCode::OK,
+        "text/event-stream",
+        SANDBOX,
+        ReplyBody::Lines(lines),
+    )
+}
+
+/// A refusal, after which the connection ends: what follows on it may be no request.
+pub fn refusal(Refused(status, why): Refused) -> Reply {
+    let mut reply = reply(
+        status,
+        "text/plain; charset=utf-8",
+        SANDBOX,
+        whole(format!("{why}\n")),
+    );
+    reply
+        .headers_mut()
+        .insert(header::CONNECTION, HeaderValue::from_static("close"));
+    reply
+}
+
+const JSON: &str = "application/json";
+
+/// Beginnings of the images that every browser shows and that hold no script, with their types.
+const IMAGES: [(&[u8], &str); 6] = [
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"GIF87a", "image/gif"),
+    (b"GIF89a", "image/gif"),
+    (b"BM", "image/bmp"),
+    (b"\0\0\x01\0", "image/x-icon"),
+];
+
+fn kind_of(bytes: &[u8]) -> &'static str {
+    let known = IMAGES.iter().find(|(start, _)| bytes.starts_with(start));
+    match known {
+        Some((_, kind)) => kind,
+        None if bytes.starts_with(b"RIFF") && bytes.get(8..12) == Some(b"WEBP") => "image/webp",
+        None => "application/octet-stream",
+    }
+}
+
+/// Reads the next part of a body; `Some(None)` if it breaks off.
+pub async fn next_part(body: &mut Incoming) -> Option<Option<Bytes>> {
+    let frame = std::future::poll_fn(|polling| Pin::new(&mut *body).poll_frame(polling)).await?;
+    Some(frame.ok().and_then(|frame| frame.into_data().ok()))
+}

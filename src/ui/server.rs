@@ -1,0 +1,324 @@
+//! The server: connections, and the answer to each request that the door lets in.
+
+use std::convert::Infallible;
+use std::ffi::OsString;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use hyper::body::{Bytes, Incoming};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Request, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use serde::Deserialize;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+use tokio::time::{sleep, timeout};
+
+use crate::base::interrupt::Interrupt;
+use crate::base::mutex::lock;
+use crate::error::{Error, Result, exit_code};
+use crate::shell::browser::{self, PrivateFile};
+use crate::shell::command_context::PageOptions;
+use crate::shell::signals;
+use crate::ui::allow;
+use crate::ui::door::{Door, MOST_BODY_BYTES, PageToken, Refused, Route};
+use crate::ui::events::StorePosition;
+use crate::ui::front::{CommandCall, Runner};
+use crate::ui::page;
+use crate::ui::reply::{self, Reply};
+
+/// Upper bound on the connections; further ones wait.
+const MOST_CONNECTIONS: usize = 64;
+/// Upper bound on the commands that run at once.
+const AT_ONCE: u32 = 4;
+/// Upper bound on the bytes of the head of a request.
+const MOST_HEAD_BYTES: usize = 16 << 10;
+/// Upper bound on the headers of a request.
+const MOST_HEADERS: usize = 64;
+/// Time for the head of a request, and for its body.
+const FOR_A_REQUEST: Duration = Duration::from_secs(10);
+/// Time in which a connection has to show the token.
+const WITHOUT_TOKEN: Duration = Duration::from_secs(5);
+/// Time for what such a connection asked last.
+const FOR_THE_LAST_ANSWER: Duration = Duration::from_secs(1);
+/// Time between two looks at signals, while a command runs.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
+/// Number of the signal that a command is stopped by if the page is gone: that of Ctrl-C.
+const CANCELLED: usize = 2;
+
+/// What the page posts.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Asked {
+    args: Vec<String>,
+    /// What the command reads instead of standard input.
+    input: Option<String>,
+}
+
+struct PageServer {
+    door: Door,
+    runner: Runner,
+    position: StorePosition,
+    slots: Arc<Semaphore>,
+    signals: Interrupt,
+    /// When the page last asked for anything.
+    last_asked: Mutex<Instant>,
+    /// By what the browser was opened, until it asks for anything.
+    opened: Mutex<Option<PrivateFile>>,
+    ended: Notify,
+}
+
+/// Serves until a signal comes or the idle time is over; returns the exit code.
+///
+/// # Errors
+/// The port is taken, or the system gives no random numbers or no runtime.
+pub fn serve(
+    runner: Runner,
+    options: &PageOptions,
+    may_open: bool,
+    tell: &dyn Fn(&str, &Path),
+) -> Result<u8> {
+    let signals = Interrupt::default();
+    signals::install(&signals);
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    let runtime = runtime.enable_time().enable_io().build();
+    let runtime = runtime.map_err(|why| Error::unexpected(format!("no runtime: {why}")))?;
+    let served = runtime.block_on(async {
+        let listeners = listen(options.port).await?;
+        let first = listeners[0].local_addr().map_err(no_port(options.port))?;
+        let token = PageToken::random();
+        let token = token.ok_or_else(|| Error::unexpected("the system has no random numbers"))?;
+        let url = format!("http://{first}/#token={}", token.as_text());
+        tell(&url, &runner.root);
+        let opened = (options.opens && may_open).then(|| browser::open_in_browser(&url));
+        let position =
+            StorePosition::new(runner.base.clone(), runner.root.clone(), runner.may_change);
+        let server = Arc::new(PageServer {
+            door: Door {
+                port: first.port(),
+                token,
+                files: page::FILES.iter().map(|(name, ..)| *name).collect(),
+            },
+            runner,
+            position: position.clone(),
+            slots: Arc::new(Semaphore::new(AT_ONCE as usize)),
+            signals: signals.clone(),
+            last_asked: Mutex::new(Instant::now()),
+            opened: Mutex::new(opened.flatten()),
+            ended: Notify::new(),
+        });
+        tokio::spawn(position.watch());
+        let connections = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+        for listener in listeners {
+            tokio::spawn(accept(server.clone(), listener, connections.clone()));
+        }
+        tokio::select! {
+            () = server.ended.notified() => {}
+            () = server.wait_until_idle(options.idle) => {}
+        }
+        // A command that changes something goes on to its end.
+        drop(server.slots.acquire_many(AT_ONCE).await);
+        Ok(exit_code::DONE)
+    });
+    runtime.shutdown_background();
+    match signals.check() {
+        // The address was the answer: there is no second one.
+        Err(signal) if served.is_ok() => {
+            Ok(u8::try_from(128 + signal.0).unwrap_or(exit_code::FAILED))
+        }
+        _ => served,
+    }
+}
+
+fn no_port(port: Option<u16>) -> impl FnOnce(std::io::Error) -> Error {
+    let at = port.map_or(String::new(), |port| format!(" at port {port}"));
+    move |why| Error::unexpected(format!("the server cannot listen{at}: {why}"))
+}
+
+/// Listens on the addresses of this machine alone; on both with one port where that is possible.
+async fn listen(port: Option<u16>) -> Result<Vec<TcpListener>> {
+    let bind = |ip: IpAddr, port: u16| TcpListener::bind(SocketAddr::from((ip, port)));
+    let [four, six] = [Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()];
+    let Ok(first) = bind(four, port.unwrap_or(0)).await else {
+        let only = bind(six, port.unwrap_or(0)).await;
+        return Ok(vec![only.map_err(no_port(port))?]);
+    };
+    let known = first.local_addr().map_err(no_port(port))?.port();
+    Ok(std::iter::once(first)
+        .chain(bind(six, known).await.ok())
+        .collect())
+}
+
+async fn accept(server: Arc<PageServer>, listener: TcpListener, connections: Arc<Semaphore>) {
+    while let Ok(slot) = connections.clone().acquire_owned().await {
+        match listener.accept().await {
+            Ok((stream, _)) => {
+                tokio::spawn(server.clone().hold_connection(stream, slot));
+            }
+            // Such as too many open files: a moment later there may be fewer.
+            Err(_) => sleep(BETWEEN_LOOKS).await,
+        }
+    }
+}
+
+impl PageServer {
+    /// Answers the requests of a connection. One that never shows the token is cut.
+    async fn hold_connection(self: Arc<Self>, stream: TcpStream, _slot: OwnedSemaphorePermit) {
+        let is_known = Arc::new(AtomicBool::new(false));
+        let service = {
+            let is_known = is_known.clone();
+            service_fn(move |request| self.clone().answer(request, is_known.clone()))
+        };
+        let _ = stream.set_nodelay(true);
+        let connection = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(FOR_A_REQUEST)
+            .max_buf_size(MOST_HEAD_BYTES)
+            .max_headers(MOST_HEADERS)
+            .serve_connection(TokioIo::new(stream), service);
+        let mut connection = std::pin::pin!(connection);
+        if timeout(WITHOUT_TOKEN, connection.as_mut()).await.is_ok() {
+            return;
+        }
+        if !is_known.load(Ordering::Relaxed) {
+            // A request that is just being answered is answered.
+            connection.as_mut().graceful_shutdown();
+            let ended = timeout(FOR_THE_LAST_ANSWER, connection.as_mut()).await;
+            if ended.is_ok() || !is_known.load(Ordering::Relaxed) {
+                return;
+            }
+        }
+        let _ = connection.await;
+    }
+
+    async fn answer(
+        self: Arc<Self>,
+        request: Request<Incoming>,
+        is_known: Arc<AtomicBool>,
+    ) -> std::result::Result<Reply, Infallible> {
+        let (head, body) = request.into_parts();
+        let route = match self.door.check(&head) {
+            Ok(route) => route,
+            Err(refused) => return Ok(reply::refusal(refused)),
+        };
+        if route.needs_token() {
+            is_known.store(true, Ordering::Relaxed);
+            *lock(&self.last_asked) = Instant::now();
+            drop(lock(&self.opened).take());
+        }
+        Ok(match route {
+            Route::Page => reply::file("text/html; charset=utf-8", page::INDEX),
+            Route::File(number) => {
+                let (_, kind, text) = page::FILES[number];
+                reply::file(kind, text)
+            }
+            Route::Events => reply::events(self.position.listen()),
+            Route::Run | Route::Content => {
+                let Some(call) = read(body).await else {
+                    let why = "the body is not {\"args\": [...]}";
+                    return Ok(reply::refusal(Refused(StatusCode::BAD_REQUEST, why)));
+                };
+                self.run(call, route).await
+            }
+        })
+    }
+
+    /// Runs a command. One that only reads is asked to stop if the page is gone.
+    async fn run(self: Arc<Self>, call: CommandCall, route: Route) -> Reply {
+        let interrupt = Interrupt::default();
+        let only_reads = allow::is_allowed(&call.words, false, route == Route::Content);
+        let _stop = only_reads.then(|| StopAtDrop(interrupt.clone()));
+        let worked = tokio::spawn(self.work(interrupt, move |runner, interrupt| match route {
+            Route::Content => runner.content(&call, interrupt).map(reply::content),
+            _ => runner.document(&call, interrupt).map(reply::document),
+        }));
+        match worked.await {
+            Ok(Some(Some(reply))) => reply,
+            Ok(Some(None)) => {
+                let why = "the page may not run this command, or not with these options";
+                reply::refusal(Refused(StatusCode::FORBIDDEN, why))
+            }
+            _ => reply::refusal(Refused(StatusCode::SERVICE_UNAVAILABLE, "the server ends")),
+        }
+    }
+
+    /// Does work on a thread of its own. Meanwhile a signal asks it to stop, and then ends the server;
+    /// without any work, a signal ends the process at once.
+    async fn work<T: Send + 'static>(
+        self: Arc<Self>,
+        interrupt: Interrupt,
+        work: impl FnOnce(&Runner, &Interrupt) -> T + Send + 'static,
+    ) -> Option<T> {
+        let slot = self.slots.clone().acquire_owned().await.ok()?;
+        let shield = self.signals.shield();
+        let (runner, of_thread) = (self.runner.clone(), interrupt.clone());
+        let mut worker = tokio::task::spawn_blocking(move || {
+            let result = work(&runner, &of_thread);
+            drop((slot, shield));
+            result
+        });
+        let mut looks = tokio::time::interval(BETWEEN_LOOKS);
+        loop {
+            tokio::select! {
+                result = &mut worker => return result.ok(),
+                _ = looks.tick() => {
+                    if let Err(signal) = self.signals.check() {
+                        interrupt.set(usize::try_from(signal.0).unwrap_or(CANCELLED));
+                        self.ended.notify_one();
+                    }
+                }
+            }
+        }
+    }
+
+    /// Waits until no page was there for the idle time.
+    async fn wait_until_idle(&self, idle: Option<Duration>) {
+        let Some(idle) = idle else {
+            return std::future::pending().await;
+        };
+        loop {
+            if self.position.listeners() > 0 {
+                *lock(&self.last_asked) = Instant::now();
+            }
+            let asked = lock(&self.last_asked).elapsed();
+            let Some(left) = idle.checked_sub(asked).filter(|left| !left.is_zero()) else {
+                return;
+            };
+            sleep(left.min(idle / 4).max(BETWEEN_LOOKS)).await;
+        }
+    }
+}
+
+/// Asks a command to stop when nobody waits for its answer any more.
+struct StopAtDrop(Interrupt);
+
+impl Drop for StopAtDrop {
+    fn drop(&mut self) {
+        self.0.set(CANCELLED);
+    }
+}
+
+/// Reads the command that the page posts.
+async fn read(mut body: Incoming) -> Option<CommandCall> {
+    let mut bytes = Vec::new();
+    let whole = async {
+        while let Some(part) = reply::next_part(&mut body).await {
+            let part: Bytes = part?;
+            if bytes.len() + part.len() > MOST_BODY_BYTES {
+                return None;
+            }
+            bytes.extend_from_slice(&part);
+        }
+        Some(())
+    };
+    timeout(FOR_A_REQUEST, whole).await.ok()??;
+    let asked: Asked = serde_json::from_slice(&bytes).ok()?;
+    Some(CommandCall {
+        words: asked.args.into_iter().map(OsString::from).collect(),
+        input: asked.input.map(String::into_bytes),
+    })
+}

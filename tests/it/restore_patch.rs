@@ -1,0 +1,177 @@
+//! `restore --patch`: single changes inside files, through the plan, safety checkpoint and journal of
+//! every restore.
+
+use crate::bench::sample::Draw;
+use crate::bench::{Sandbox, cases};
+
+fn numbered(odd: &[usize], word: &str) -> String {
+    let line = |number: usize| {
+        if odd.contains(&number) {
+            format!("{word} {number}\n")
+        } else {
+            format!("line {number}\n")
+        }
+    };
+    (0..60).map(line).collect()
+}
+
+/// A directory in which lines of two files differ from its checkpoint, with the patch back.
+fn project(odd: &[usize]) -> (Sandbox, String) {
+    let sandbox = Sandbox::new();
+    sandbox
+        .write("a b.txt", numbered(odd, "old"))
+        .write("src/é.rs", numbered(odd, "old"))
+        .write("other", "other\n");
+    sandbox.create("first");
+    sandbox
+        .write("a b.txt", numbered(odd, "new"))
+        .write("src/é.rs", numbered(odd, "new"))
+        .write("other", "edited\n");
+    sandbox.create("second");
+    let patch = sandbox.run(&["diff", "second", "first", "--", "a b.txt", "src/é.rs"]);
+    (sandbox, patch.success().stdout)
+}
+
+/// The head of the patch of a file, and its hunks.
+fn parts(patch: &str) -> Vec<(String, Vec<String>)> {
+    let files = patch.split("diff --git ").skip(1);
+    let cut = |file: &str| {
+        let mut parts = file.split("\n@@ ");
+        let head = format!("diff --git {}\n", parts.next().expect("a head"));
+        let hunks = parts.map(|hunk| format!("@@ {}\n", hunk.trim_end_matches('\n')));
+        (head, hunks.collect())
+    };
+    files.map(cut).collect()
+}
+
+#[test]
+fn chosen_hunks_come_back_and_undo_and_redo_know_them() {
+    let odd = [3, 20, 40, 55];
+    let (sandbox, patch) = project(&odd);
+    let files = parts(&patch);
+    assert_eq!(
+        files
+            .iter()
+            .map(|(_, hunks)| hunks.len())
+            .collect::<Vec<_>>(),
+        [4, 4]
+    );
+    let file = sandbox.top().join("chosen.patch");
+    let named = file.to_str().expect("text");
+    let mut draw = Draw::new();
+    for _ in 0..cases(6) {
+        let before = sandbox.tree();
+        let mut text = String::new();
+        let mut left = Vec::new();
+        for (head, hunks) in &files {
+            let chosen: Vec<bool> = hunks.iter().map(|_| draw.below(2) == 0).collect();
+            let parts = hunks.iter().zip(&chosen).filter(|(_, is_in)| **is_in);
+            let parts: String = parts.map(|(hunk, _)| hunk.as_str()).collect();
+            if !parts.is_empty() {
+                text.push_str(&format!("{head}{parts}"));
+            }
+            let rest = odd.iter().zip(chosen).filter(|(_, is_in)| !is_in);
+            left.push(rest.map(|(number, _)| *number).collect::<Vec<_>>());
+        }
+        if text.is_empty() {
+            continue;
+        }
+        std::fs::write(&file, &text).expect("it is written");
+        let stored = sandbox.listed_ids();
+        let shown = sandbox
+            .run(&["restore", "--patch", named, "--dry-run", "--json"])
+            .data();
+        assert_eq!(
+            (sandbox.tree(), sandbox.listed_ids()),
+            (before.clone(), stored)
+        );
+        let digest = shown["plan_digest"].as_str().expect("a plan");
+        sandbox
+            .run(&["restore", "--patch", named, "--plan", digest, "--yes"])
+            .success();
+        for (name, left) in ["a b.txt", "src/é.rs"].into_iter().zip(left) {
+            let both = numbered(&odd, "old");
+            let expected: String = both
+                .lines()
+                .zip(numbered(&left, "new").lines())
+                .enumerate()
+                .map(|(at, (old, new))| {
+                    if left.contains(&at) { new } else { old }.to_owned() + "\n"
+                })
+                .collect();
+            assert_eq!(sandbox.read(name), expected, "{text}");
+        }
+        assert_eq!(sandbox.read("other"), "edited\n");
+        let after = sandbox.tree();
+        sandbox.undo().success();
+        assert_eq!(sandbox.tree(), before);
+        sandbox.redo().success();
+        assert_eq!(sandbox.tree(), after);
+        sandbox.undo().success();
+    }
+    sandbox.run(&["verify"]).success();
+}
+
+#[test]
+fn a_patch_that_does_not_fit_changes_nothing() {
+    let (sandbox, patch) = project(&[3, 40]);
+    let file = sandbox.top().join("a.patch");
+    let named = file.to_str().expect("text");
+    let refuse = |text: &str, code: i32| {
+        std::fs::write(&file, text).expect("it is written");
+        let before = (sandbox.tree(), sandbox.listed_ids());
+        let run = sandbox
+            .run(&["restore", "--patch", named, "--yes"])
+            .code(code);
+        assert_eq!((sandbox.tree(), sandbox.listed_ids()), before, "{text}");
+        run.stderr
+    };
+    let head = "--- a/a b.txt\n+++ b/a b.txt\n";
+    refuse("words\n", 2);
+    refuse("", 2);
+    refuse("--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+x\n", 2);
+    refuse("--- a/x\n+++ b/../../x\n@@ -1 +1 @@\n-x\n+y\n", 2);
+    refuse("--- a/x\n+++ b/x\n@@ -1 +1 @@\n-x\n+y\n", 4);
+    refuse("--- a/x\n+++ b/src\n@@ -1 +1 @@\n-x\n+y\n", 4);
+    let said = refuse(&format!("{head}@@ -1 +1 @@\n-line 9\n+x\n"), 4);
+    assert!(
+        said.contains("a b.txt") && said.contains("line 1"),
+        "{said}"
+    );
+    let other = patch.replace("-new 40", "-unknown");
+    refuse(&other, 4);
+    // Between the plan and its button, the file changes.
+    std::fs::write(&file, &patch).expect("it is written");
+    let shown = sandbox
+        .run(&["restore", "--patch", named, "--dry-run", "--json"])
+        .data();
+    let digest = shown["plan_digest"].as_str().expect("a plan").to_owned();
+    sandbox.write("a b.txt", numbered(&[3, 40], "new") + "more\n");
+    let plan = ["restore", "--patch", named, "--plan", &digest, "--yes"];
+    sandbox.run(&plan).code(4).stderr_has("not confirmed");
+    sandbox.run(&["restore", "--patch", named]).code(4);
+    sandbox
+        .run(&["restore", "--patch", named, "--yes"])
+        .success();
+    assert_eq!(
+        sandbox.read("a b.txt"),
+        numbered(&[3, 40], "old") + "more\n"
+    );
+    let again = sandbox.run(&["restore", "first", "--patch", named]);
+    again.code(2);
+}
+
+#[test]
+fn a_patch_with_nothing_to_do_records_nothing() {
+    let (sandbox, _) = project(&[3]);
+    let file = sandbox.top().join("a.patch");
+    let text = "--- a/other\n+++ b/other\n@@ -1 +1 @@\n-edited\n+edited\n";
+    std::fs::write(&file, text).expect("it is written");
+    let ids = sandbox.listed_ids();
+    let named = file.to_str().expect("text");
+    let done = sandbox
+        .run(&["restore", "--patch", named, "--yes", "--json"])
+        .data();
+    assert_eq!(done["nothing_to_do"], true);
+    assert_eq!(sandbox.listed_ids(), ids);
+}
