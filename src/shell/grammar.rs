@@ -115,7 +115,10 @@ fn missing(kind: ErrorKind, at: &Grammar, arguments: &[String]) -> String {
         }
         ErrorKind::MissingRequiredArgument => {
             let names = arguments.join(" and ");
-            names.replace(['<', '>'], "").replace("...", "")
+            names
+                .replace(['<', '>'], "")
+                .replace("...", "")
+                .replace('|', " or ")
         }
         _ => String::new(),
     }

@@ -70,8 +70,7 @@ const SENTENCES: &[(&str, &[&str])] = &[
     ("--state rewinds the state", &["workflow rewind"]),
     ("more with --json", &["workflow resume"]),
     ("--id starts another", &["workflow init"]),
-    ("--take needs the path of a file", &["workflow recover"]),
-    ("--files, --state or --both", &["workflow rewind"]),
+    ("name those that matter with --file", &["phase done"]),
     ("create --source=mcp", &["create"]),
     ("phase --actor=mcp", &["phase"]),
 ];

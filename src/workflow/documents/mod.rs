@@ -86,9 +86,11 @@ pub fn own_paths(tree: &WorkTree) -> Vec<String> {
         path.contains(&format!("/{CORRUPT}_"))
             || read_value(tree, path).is_some_and(|value| is_in_form(path, &value))
     });
-    let schema = state_file::read(tree, &rel(SCHEMA_FILE)).ok().flatten();
-    let is_ours = schema.is_some_and(|bytes| bytes == schema_text().as_bytes());
-    paths.extend(is_ours.then(|| SCHEMA_FILE.to_owned()));
+    if !paths.is_empty() {
+        let schema = state_file::read(tree, &rel(SCHEMA_FILE)).ok().flatten();
+        let is_ours = schema.is_some_and(|bytes| bytes == schema_text().as_bytes());
+        paths.extend(is_ours.then(|| SCHEMA_FILE.to_owned()));
+    }
     paths
 }
 

@@ -27,16 +27,16 @@ use crate::workflow::words::absent;
 /// Take files, state or both back to right before a phase
 #[expect(clippy::struct_excessive_bools, reason = "one for each flag")]
 #[derive(Clone, Debug, Default, clap::Args)]
+#[command(group(clap::ArgGroup::new("what").args(["files", "state", "both"]).required(true)))]
 pub struct RewindOptions {
     /// Phase
     #[arg(value_name = "PHASE")]
     pub to: String,
     /// Rewind the files, as 'checkpoint restore' would
-    #[arg(long, conflicts_with_all = ["state", "both"])]
-    #[arg(required_unless_present_any = ["state", "both"])]
+    #[arg(long)]
     pub files: bool,
     /// Rewind the state of the run
-    #[arg(long, conflicts_with = "both")]
+    #[arg(long)]
     pub state: bool,
     /// Rewind files and state
     #[arg(long)]

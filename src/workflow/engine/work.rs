@@ -218,11 +218,13 @@ impl<'w> Work<'w> {
         let (context, tree) = (self.context, &self.tree);
         event.session.clone_from(&context.environment.session);
         let _shield = context.interrupt.shield();
-        let mut write_files = || match before {
-            Some(run) => files::write(tree, context.now_ms, &next, &run.workflow.documents),
-            None => {
-                files::write(tree, context.now_ms, &next, &BTreeMap::new())?;
-                files::add_schema(tree, &next)
+        let none = BTreeMap::new();
+        let known = before.map_or(&none, |run| &run.workflow.documents);
+        let mut write_files = || {
+            files::write(tree, context.now_ms, &next, known)?;
+            match before {
+                None => files::add_schema(tree, &next),
+                Some(_) => Ok(()),
             }
         };
         let recorded = self.session.locked.record_workflow(
