@@ -11,6 +11,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use crate::agent::dialect::AgentEvent;
 use crate::model::session::notes::PromptNote;
 use crate::store::files::{atomic_file, read_regular};
+use crate::worktree::git::find_index::path_from;
 
 const TOLD: &str = ".checkpoint-told-";
 const LOST: &str = ".checkpoint-lost-";
@@ -65,7 +66,7 @@ impl<'t> Marks<'t> {
                     return true;
                 }
                 Err(why) if why.kind() == ErrorKind::AlreadyExists => {
-                    let known = read_own(&file).and_then(|text| PromptNote::parse(&text));
+                    let known = read_own(&file).and_then(|note| parsed(&note));
                     if known.is_some_and(|known| known.is_same(note)) {
                         return false;
                     }
@@ -79,7 +80,7 @@ impl<'t> Marks<'t> {
     /// Returns the prompts of this session that wait to be noted, oldest first.
     pub fn lost(&self) -> Vec<LostPrompt> {
         let read = |file: PathBuf| {
-            let note = PromptNote::parse(&read_own(&file)?)?;
+            let note = parsed(&read_own(&file)?)?;
             Some(LostPrompt { note, file })
         };
         let mut lost: Vec<LostPrompt> = self.lost_files().filter_map(read).collect();
@@ -118,20 +119,16 @@ impl Beginning {
 
     /// Returns the root in which the session began, and keeps the mark young.
     pub fn read(&self, now_ms: i64) -> Option<PathBuf> {
-        let root = PathBuf::from(read_own(&self.0)?);
+        let root = path_from(&read_own(&self.0)?)?;
         let now = Duration::from_millis(u64::try_from(now_ms).ok()?);
         let _ = read_regular::open(&self.0).and_then(|mark| mark.set_modified(UNIX_EPOCH + now));
         root.is_absolute().then_some(root)
     }
 
-    pub fn forget(&self) {
-        let _ = atomic_file::remove_if_there(&self.0);
-    }
-
     /// Without it, later events belong to where their shell stands.
     pub fn note(&self, root: &Path) {
         let _ = atomic_file::remove_if_there(&self.0);
-        let root = root.to_str().unwrap_or_default().as_bytes();
+        let root = root.as_os_str().as_encoded_bytes();
         let _ = create(&self.0).and_then(|mut mark| mark.write_all(root));
     }
 }
@@ -176,13 +173,17 @@ fn create(path: &Path) -> io::Result<File> {
 }
 
 /// Reads a file of this user; what another one left there is not trusted.
-fn read_own(path: &Path) -> Option<String> {
+fn read_own(path: &Path) -> Option<Vec<u8>> {
     let file = read_regular::open(path).ok()?;
     let found = file.metadata().ok()?;
     if !found.is_file() || !read_regular::is_ours(&found) {
         return None;
     }
-    let mut text = String::new();
-    file.take(LONGEST_LOST).read_to_string(&mut text).ok()?;
-    Some(text)
+    let mut bytes = Vec::new();
+    file.take(LONGEST_LOST).read_to_end(&mut bytes).ok()?;
+    Some(bytes)
+}
+
+fn parsed(note: &[u8]) -> Option<PromptNote> {
+    PromptNote::parse(std::str::from_utf8(note).ok()?)
 }

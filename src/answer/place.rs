@@ -1,6 +1,8 @@
 //! What advice depends on in this call: the global options, added to every suggested command so that
 //! it works as printed, and the command at hand.
 
+use std::path::Path;
+
 use crate::base::shell_word::shell_line;
 use crate::error::sentence::{CommandWords, Sentence};
 
@@ -18,6 +20,13 @@ pub struct PlaceWords {
 }
 
 impl PlaceWords {
+    /// Makes the commands named from now on those of another directory.
+    pub fn move_to(&mut self, dir: &Path) {
+        let others = self.options.chunks(2).filter(|option| option[0] != b"-C");
+        let dir = [b"-C".to_vec(), dir.as_os_str().as_encoded_bytes().to_vec()];
+        self.options = dir.into_iter().chain(others.flatten().cloned()).collect();
+    }
+
     /// Adds the options to a command.
     pub fn command(&self, command: CommandWords) -> CommandWords {
         command.with_options(&self.options, self.commands)

@@ -66,13 +66,13 @@ pub fn advised(what: &str, hint: Option<&Sentence>) -> String {
     }
 }
 
-pub fn warning(warning: &Warning, paint: Paint) -> String {
+pub fn warning(warning: &Warning, place: &PlaceWords, paint: Paint) -> String {
     // The text of the size gate is fixed word for word, so it has no prefix.
     let Warning::TooManyFiles { largest, .. } = warning else {
         return format!(
             "{} {}\n",
             paint.yellow("warning:"),
-            without_numbers(&warning.to_string())
+            without_numbers(&place.sentence(warning.sentence()).to_string())
         );
     };
     let folders: Vec<String> = largest

@@ -19,3 +19,18 @@ pub fn is_random_hex(digits: &[u8]) -> bool {
 pub fn is_random_name(name: &[u8], prefix: &[u8]) -> bool {
     name.strip_prefix(prefix).is_some_and(is_random_hex)
 }
+
+/// Words in the names of files that this program leaves beside others for a while.
+const PASSING: [&str; 5] = ["began", "lost", "state", "tmp", "told"];
+
+/// Whether a name is that of such a file: `.checkpoint-`, a word, `-`, hex digits, and perhaps a
+/// number behind a dot.
+pub fn is_passing_name(name: &[u8]) -> bool {
+    let name = std::str::from_utf8(name).unwrap_or_default();
+    let rest = name.strip_prefix(".checkpoint-");
+    let parts = rest.and_then(|rest| rest.split_once('-'));
+    parts.is_some_and(|(word, digits)| {
+        let digits = digits.split('.').next().unwrap_or_default();
+        PASSING.contains(&word) && is_random_hex(digits.as_bytes())
+    })
+}

@@ -64,7 +64,7 @@ macro_rules! commands {
         }
 
         impl OtherCommand {
-            pub fn run(self, cmd: &CommandContext<'_>, environment: Environment) -> Result<u8> {
+            pub fn run(self, cmd: &mut CommandContext<'_>, environment: Environment) -> Result<u8> {
                 match self { $(Self::$Other(args) => args.run(cmd, environment),)* }
             }
         }

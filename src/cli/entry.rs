@@ -166,7 +166,7 @@ impl Invocation<'_> {
         };
         let mut warnings = Vec::new();
         let code = match command {
-            AnyCommand::Anywhere(command) => command.run(&cmd, self.environment),
+            AnyCommand::Anywhere(command) => command.run(&mut cmd, self.environment),
             AnyCommand::InDirectory(command) => {
                 let (own_file, environment) = (properties.own_file, self.environment);
                 let typed = || command_context::place(&global, &environment);

@@ -60,7 +60,7 @@ pub struct SchemaArgs {
 }
 
 impl RunAnywhere for SchemaArgs {
-    fn run(self, cmd: &CommandContext<'_>, _: Environment) -> Result<u8> {
+    fn run(self, cmd: &mut CommandContext<'_>, _: Environment) -> Result<u8> {
         let text = match &self.name {
             None => names().join("\n") + "\n",
             Some(name) => text(name).ok_or_else(|| {

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use crate::answer::format::checkpoints;
 use crate::base::text::escape_path;
@@ -32,7 +33,7 @@ pub struct CloneArgs {
 }
 
 impl RunAnywhere for CloneArgs {
-    fn run(self, cmd: &CommandContext<'_>, environment: Environment) -> Result<u8> {
+    fn run(self, cmd: &mut CommandContext<'_>, environment: Environment) -> Result<u8> {
         let above = environment::directory(cmd.global.dir.as_deref(), &environment)?;
         // As with `remote add`, a URL that is a path does not begin at -C.
         let here = environment::absolute(Path::new("."))?;
@@ -70,7 +71,7 @@ impl RunAnywhere for CloneArgs {
 impl CloneArgs {
     fn into_directory(
         self,
-        cmd: &CommandContext<'_>,
+        cmd: &mut CommandContext<'_>,
         place: &Place,
         environment: Environment,
         here: &Path,
@@ -82,6 +83,8 @@ impl CloneArgs {
         let _showing = is_watched.then(|| cmd.printer.show_progress(&context));
         let cloned = clone_op::clone(&context, &self.url, here, self.git.limits(cmd))?;
         let done = transferred(cloned);
+        // What is named next is to be done there.
+        Rc::make_mut(&mut cmd.printer.place).move_to(&place.dir);
         cmd.print(&context, &done);
         cmd.print_pending_warnings(&context);
         Ok(done.exit)

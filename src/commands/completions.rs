@@ -26,7 +26,7 @@ pub struct CompletionsArgs {
 }
 
 impl RunAnywhere for CompletionsArgs {
-    fn run(self, cmd: &CommandContext<'_>, _: Environment) -> Result<u8> {
+    fn run(self, cmd: &mut CommandContext<'_>, _: Environment) -> Result<u8> {
         let script = script(&self.shell.to_string(), &environment::program(cmd.words))?;
         cmd.print_text(&script);
         Ok(exit_code::DONE)

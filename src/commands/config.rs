@@ -65,7 +65,7 @@ impl RunAnywhere for ConfigArgs {
         self.command.as_ref().map(|_| "config.set")
     }
 
-    fn run(self, cmd: &CommandContext<'_>, environment: Environment) -> Result<u8> {
+    fn run(self, cmd: &mut CommandContext<'_>, environment: Environment) -> Result<u8> {
         let written = match &self.command {
             Some(ConfigCommand::Set { key, value }) => Some(set(&environment, key, value)?),
             None => None,

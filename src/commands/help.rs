@@ -19,7 +19,7 @@ pub struct HelpArgs {
 }
 
 impl RunAnywhere for HelpArgs {
-    fn run(self, cmd: &CommandContext<'_>, environment: Environment) -> Result<u8> {
+    fn run(self, cmd: &mut CommandContext<'_>, environment: Environment) -> Result<u8> {
         let text = text(&self.words, &(cmd.grammar)())?;
         if cmd.printer.json {
             cmd.print_text(&text);

@@ -47,7 +47,7 @@ fn names() -> impl TypedValueParser<Value = AgentName> {
 }
 
 impl RunAnywhere for HookArgs {
-    fn run(self, cmd: &CommandContext<'_>, _environment: Environment) -> Result<u8> {
+    fn run(self, cmd: &mut CommandContext<'_>, _environment: Environment) -> Result<u8> {
         self.answer(cmd.global.clone(), cmd.started);
         Ok(exit_code::DONE)
     }
@@ -250,9 +250,6 @@ impl PlacedEvent {
                 handled.answer.message = Some(format!("checkpoint: {warning}"));
             }
         }
-        let mark = self.mark.as_ref();
-        mark.filter(|_| event.moment == Moment::SessionEnd)
-            .map(Beginning::forget);
         hook::log(&context, event, &handled.done, began.elapsed());
         handled.answer
     }

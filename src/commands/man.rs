@@ -24,7 +24,7 @@ pub struct ManArgs {
 }
 
 impl RunAnywhere for ManArgs {
-    fn run(self, cmd: &CommandContext<'_>, _: Environment) -> Result<u8> {
+    fn run(self, cmd: &mut CommandContext<'_>, _: Environment) -> Result<u8> {
         let mut whole = grammar::with_help((cmd.grammar)());
         whole.build();
         // They are hidden in the pages of the commands only.

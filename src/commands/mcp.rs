@@ -20,7 +20,7 @@ pub struct McpArgs {
 }
 
 impl RunAnywhere for McpArgs {
-    fn run(self, cmd: &CommandContext<'_>, environment: Environment) -> Result<u8> {
+    fn run(self, cmd: &mut CommandContext<'_>, environment: Environment) -> Result<u8> {
         let Some(serve) = cmd.services.mcp else {
             let what = "this program was built without the feature mcp";
             return Err(Error::unexpected(what));

@@ -27,7 +27,7 @@ use crate::ops::browse::list::{self, ListOptions};
 use crate::ops::contract::restore_contract;
 use crate::ops::restore::commands as restore_op;
 use crate::ops::restore::restore_options::{
-    CommonOptions, DatabaseFate, DatabaseReport, RestoreOptions, RestoreOutcome,
+    CommonOptions, DatabaseFate, DatabaseReport, RestoreOptions, RestoreOutcome, TakenStep,
 };
 use crate::ops::restore::restore_patch::restore_patch;
 use crate::ops::select::words::TypedWords;
@@ -137,6 +137,7 @@ impl RestoreArgs {
             ("--glob", self.globs.globs.clone()),
             ("--exclude", self.globs.exclude.clone()),
             ("--to", to.into_iter().collect()),
+            ("--check", self.check.iter().map(OsString::from).collect()),
         ];
         let valued = valued.into_iter().flat_map(|(name, given)| {
             let given = bytes_of(given).into_iter();
@@ -145,6 +146,8 @@ impl RestoreArgs {
         let flags = [
             ("--overlay", self.overlay),
             ("--restore-suid", self.restore_suid),
+            ("--verify", self.common.verify),
+            ("--contract", self.common.contract.contract),
         ];
         let flags = flags.into_iter().filter(|(_, is_given)| *is_given);
         let flags = flags.map(|(name, _)| name.into());
@@ -345,13 +348,8 @@ pub(super) fn consent(
 
 /// Formats what the user is asked to do.
 fn what(planned: &RestoreOutcome, named: Option<&str>) -> String {
-    let step = planned.step.as_ref().map(|step| {
-        let reason = step.reason.as_ref();
-        let reason = reason.map(|reason| format!(" ({})", escape(reason)));
-        let (short, reason) = (step.restored.short(), reason.unwrap_or_default());
-        let ago = ago(0, step.age_ms);
-        format!("the restore to {short}{reason}, {ago}")
-    });
+    let step = planned.step.as_ref();
+    let step = step.map(|step| format!("{}, {}", step_words(step), ago(0, step.age_ms)));
     match (planned.verb, step, named, &planned.story) {
         (Verb::Undo, Some(step), ..) => format!("Undo {step}"),
         (Verb::Redo, Some(step), ..) => format!("Redo {step}"),
@@ -362,6 +360,13 @@ fn what(planned: &RestoreOutcome, named: Option<&str>) -> String {
         }
         (_, _, None, None) => format!("Restore {}", planned.target.named()),
     }
+}
+
+fn step_words(step: &TakenStep) -> String {
+    let reason = step.reason.as_ref();
+    let reason = reason.map(|reason| format!(" ({})", escape(reason)));
+    let (short, reason) = (step.restored.short(), reason.unwrap_or_default());
+    format!("the restore to {short}{reason}")
 }
 
 /// What `restore`, `undo`, `redo` and `rewind` did.
@@ -500,6 +505,11 @@ impl Text for RestoreAnswer {
         }
         write_plan(out, outcome.plan_digest.as_deref(), &self.again);
         if let Some(agent) = self.agent.as_deref().filter(|_| !outcome.dry_run) {
+            let went = if outcome.nothing_to_do {
+                "no file had to go back"
+            } else {
+                "only files went back"
+            };
             let how = match agent {
                 "claude" => "for the conversation: /rewind, Restore conversation",
                 "codex" => "for the conversation: Esc Esc",
@@ -507,7 +517,7 @@ impl Text for RestoreAnswer {
                 "opencode" => "for the conversation: /undo",
                 _ => "the conversation goes on as it is",
             };
-            talkln!(out, "only files went back; {how}");
+            talkln!(out, "{went}; {how}");
         }
     }
 
@@ -564,7 +574,11 @@ fn write_planned(outcome: &RestoreOutcome, out: &mut Out<'_>) {
     let counts = plan::counts(&outcome.plan, &outcome.databases, Tense::Planned);
     let what = match &outcome.to {
         Some(to) => format!("Writing checkpoint {target} to {}", escape_path(to)),
-        None => format!("Restoring {target}"),
+        None => match (outcome.verb, &outcome.step) {
+            (Verb::Undo, Some(step)) => format!("Undoing {}", step_words(step)),
+            (Verb::Redo, Some(step)) => format!("Redoing {}", step_words(step)),
+            _ => format!("Restoring {target}"),
+        },
     };
     outln!(out, "{listed}{what} would {counts}.");
     write_left(outcome, out);

@@ -68,7 +68,7 @@ pub struct SetupOutcome {
 }
 
 impl RunAnywhere for SetupArgs {
-    fn run(self, cmd: &CommandContext<'_>, environment: Environment) -> Result<u8> {
+    fn run(self, cmd: &mut CommandContext<'_>, environment: Environment) -> Result<u8> {
         let interrupt = Interrupt::default();
         signals::install(&interrupt);
         let table = Agents::read()?;

@@ -37,7 +37,7 @@ const LARGEST_DOCUMENT: u64 = 8 << 20;
 const WRAPPED_LIMIT: Duration = Duration::from_secs(1);
 
 impl RunAnywhere for StatuslineArgs {
-    fn run(self, cmd: &CommandContext<'_>, _: Environment) -> Result<u8> {
+    fn run(self, cmd: &mut CommandContext<'_>, _: Environment) -> Result<u8> {
         self.answer(cmd.global);
         Ok(exit_code::DONE)
     }

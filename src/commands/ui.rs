@@ -55,7 +55,7 @@ pub struct UiAnswer {
 }
 
 impl RunAnywhere for UiArgs {
-    fn run(self, cmd: &CommandContext<'_>, environment: Environment) -> Result<u8> {
+    fn run(self, cmd: &mut CommandContext<'_>, environment: Environment) -> Result<u8> {
         let Some(serve) = cmd.services.page else {
             let what = "this program was built without the feature ui";
             return Err(Error::unexpected(what));

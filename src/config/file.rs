@@ -108,11 +108,17 @@ impl ConfigFile {
     }
 }
 
-/// Whether a value is a pattern that can match a path below the root.
+/// Whether a value is a pattern that can match a path below the root. One that begins with a slash
+/// counts from there, so the whole path of something on this machine means another thing than it
+/// says.
 fn is_pattern(value: &toml::Value) -> bool {
     value.as_str().is_some_and(|text| {
-        let starts = ["./", "../", "~", "\\\\"];
-        let leads_nowhere = starts.iter().any(|start| text.starts_with(start));
+        let starts = ["./", "../", "~", "\\\\", "#"];
+        let is_deep = text.trim_end_matches('/').matches('/').count() > 1;
+        let is_whole_path = text.starts_with('/') && is_deep && Path::new(text).exists();
+        let leads_nowhere = is_whole_path
+            || text.contains("//")
+            || starts.iter().any(|start| text.starts_with(start));
         let is_open = text.rfind('[').is_some_and(|at| !text[at..].contains(']'));
         !text.trim().is_empty() && !leads_nowhere && !is_open
     })

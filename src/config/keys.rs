@@ -142,18 +142,29 @@ pub fn period<'de, D: Deserializer<'de>>(from: D) -> Result<Option<i64>, D::Erro
     amount(from, read, "it is not a duration such as '7d'").map(Some)
 }
 
-/// Reads bytes.
-pub fn bytes<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
+/// Reads bytes, of which 0 or `off` is no limit.
+pub fn limit<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
     let read = |value: &Value| match value {
         Value::Integer(bytes) => u64::try_from(*bytes).ok(),
-        other => other.as_str().and_then(parse_size),
+        other => other
+            .as_str()
+            .and_then(|text| off(text).or_else(|| parse_size(text))),
     };
-    amount(from, read, "it is not a size such as 500M").map(Some)
+    let limit = amount(from, read, "it is not a size such as 500M, nor 'off'")?;
+    Ok(Some(limit).filter(|bytes| *bytes > 0))
 }
 
-/// Reads bytes, of which 0 is no limit.
-pub fn limit<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
-    Ok(bytes(from)?.filter(|bytes| *bytes > 0))
+/// Reads a number, of which 0 or `off` is no limit.
+pub fn count<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
+    let read = |value: &Value| match value {
+        Value::Integer(number) => u64::try_from(*number).ok(),
+        other => other.as_str().and_then(off),
+    };
+    amount(from, read, "it is not a number, nor 'off'")
+}
+
+fn off(text: &str) -> Option<u64> {
+    (text == "off").then_some(0)
 }
 
 fn amount<'de, D: Deserializer<'de>, T>(

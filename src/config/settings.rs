@@ -28,8 +28,9 @@ pub struct Settings {
     #[serde(rename = "dedup_window", deserialize_with = "keys::duration")]
     pub dedup_window_ms: i64,
     /// Number of files above which nothing is captured; 0 is no limit.
+    #[serde(deserialize_with = "keys::count")]
     pub max_files: u64,
-    #[serde(rename = "max_file_size", deserialize_with = "keys::bytes")]
+    #[serde(rename = "max_file_size", deserialize_with = "keys::limit")]
     pub max_file_size_bytes: Option<u64>,
     /// Size on disk above which old checkpoints are evicted.
     #[serde(rename = "max_store_size", deserialize_with = "keys::limit")]

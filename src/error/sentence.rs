@@ -41,12 +41,21 @@ impl CommandWords {
         }
     }
 
-    /// Adds options after the program's name, unless there are some already.
+    /// Adds options with their values after the program's name, but for those that stand there.
     #[must_use]
     pub fn with_options(mut self, options: &[Vec<u8>], commands: &[&str]) -> Self {
-        let is_plain = |word: &Vec<u8>| commands.iter().any(|name| *word == name.as_bytes());
-        if self.words.get(1).is_some_and(is_plain) {
-            self.words.splice(1..1, options.iter().cloned());
+        let names = || options.chunks(2).map(|option| &option[0]);
+        let given = self.words[1..].chunks(2).map(|option| &option[0]);
+        let given: Vec<_> = given
+            .take_while(|word| names().any(|name| name == *word) || *word == b"-C")
+            .cloned()
+            .collect();
+        let is_command = |word: &Vec<u8>| commands.iter().any(|name| *word == name.as_bytes());
+        if self.words.get(1 + 2 * given.len()).is_some_and(is_command) {
+            let missing = options
+                .chunks(2)
+                .filter(|option| !given.contains(&option[0]));
+            self.words.splice(1..1, missing.flatten().cloned());
         }
         self
     }

@@ -8,7 +8,8 @@ use crate::model::state::rel_path::RelPath;
 use crate::ops::restore::restore_paths::with_slashes;
 use crate::store::layout::store_dir;
 use crate::worktree::git::find_index::Repository;
-use crate::worktree::root::{Root, canonical, identity};
+use crate::worktree::root::{Root, canonical};
+use crate::worktree::sys::Dir;
 
 /// Where a caller acts: in the root that a directory belongs to.
 #[derive(Clone, Debug)]
@@ -83,12 +84,11 @@ impl RootSearch<'_> {
     /// nothing below it, and to the border of a file system.
     fn reach<'d>(&self, start: &'d Path) -> impl Iterator<Item = &'d Path> {
         let home = self.home.map(|home| canonical(home).unwrap_or(home.into()));
-        let device = |dir: &Path| identity(dir).map(|(device, _)| device);
-        let own = start.ancestors().find_map(device);
+        let own = start.ancestors().find_map(Dir::mount_of);
         std::iter::successors(Some(start), move |dir| {
             let above = dir.parent()?;
             let is_home = [Some(*dir), Some(above)].contains(&home.as_deref());
-            let is_border = device(above).is_some_and(|device| Some(device) != own);
+            let is_border = Dir::mount_of(above).is_some_and(|mount| Some(mount) != own);
             (!is_home && !is_border).then_some(above)
         })
     }

@@ -134,6 +134,10 @@ pub enum Warning {
         file: PathBuf,
         text: String,
     },
+    /// An ignore file above the root; nothing is recorded without its rules.
+    IgnoreFileUnreadable {
+        path: PathBuf,
+    },
     GitIndexUnreadable {
         why: String,
     },

@@ -167,8 +167,11 @@ impl CommandContext<'_> {
         for warning in warnings {
             self.warned_of_settings
                 .set(self.warned_of_settings.get() || matches!(warning, Warning::Config { .. }));
-            self.printer
-                .talk(&words::warning(warning, self.printer.err_paint()));
+            self.printer.talk(&words::warning(
+                warning,
+                &self.printer.place,
+                self.printer.err_paint(),
+            ));
         }
     }
 

@@ -120,5 +120,5 @@ pub trait RunAnywhere: Sized {
     ///
     /// # Errors
     /// Those of its operation.
-    fn run(self, cmd: &CommandContext<'_>, environment: Environment) -> Result<u8>;
+    fn run(self, cmd: &mut CommandContext<'_>, environment: Environment) -> Result<u8>;
 }

@@ -400,20 +400,23 @@ fn a_line_that_cannot_be_read_is_named_by_its_number() {
 }
 
 /// Files of a user who forgot quotes, misspelt a key or a word, or let a link lead nowhere.
-const SLIPS: [&str; 6] = [
+const SLIPS: [&str; 9] = [
     "exclude = [\"private/\"]\nmax_file_size = \"1 KiB\"\nkeep = 30 days\n",
     "exclude = [\"private/\"]\nmax_file_size = \"1 KiB\"\nauto = \"Off\"\n",
     "exclude = [\"private/\", build/]\n",
     "exlude = [\"private/\"]\n",
     "exclude = [\"./private\"]\n",
     "[checkpoint]\nexclude = [\"private/\"]\n",
+    "exclude = [\"/usr/bin/env\"]\n",
+    "exclude = [\"# private\"]\n",
+    "exclude = [\"private//\"]\n",
 ];
 
 #[test]
 fn a_setting_that_cannot_be_read_never_means_less_protection() {
     for (slip, of_project) in SLIPS.iter().map(|slip| (slip, false)).chain(
         // A project may set fewer keys.
-        [0, 2, 3, 4, 5].map(|at| (&SLIPS[at], true)),
+        [0, 2, 3, 4, 5, 6, 7, 8].map(|at| (&SLIPS[at], true)),
     ) {
         let sandbox = Sandbox::new();
         sandbox.write("a", "1").create("good");
@@ -581,4 +584,21 @@ fn a_wrong_key_or_value_is_told_with_what_is_meant() {
     set("kep", "3").stderr_has("'kep' is no key of a file; did you mean 'keep'?");
     set("keep", "abc").stderr_has("expected a number from 1 on");
     set("audit", "yes").stderr_has("expected true or false");
+}
+
+#[test]
+fn a_limit_is_set_and_taken_off_by_one_word() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1");
+    for key in ["max_file_size", "max_files", "max_store_size"] {
+        for off in ["off", "0"] {
+            sandbox.run(&["config", "set", key, "100"]).success();
+            sandbox.run(&["config", "set", key, off]).success();
+            let data = sandbox.run(&["config", "--json"]).success().data();
+            assert_eq!(setting(&data, key)["value"], json!(null), "{key}");
+        }
+        sandbox.run(&["config", "set", key, "no limit"]).code(1);
+    }
+    sandbox.run(&["create"]).success();
+    sandbox.run(&["cat", "latest:a"]).success().stdout_is("1");
 }

@@ -116,3 +116,29 @@ fn empty_directories_grow_with_their_number() {
     }
     assert!(sandbox.exists("d/000000"));
 }
+
+/// The time of a transition among that many tasks, which have a list of their own in the project.
+fn task_start(tasks: usize) -> Duration {
+    let sandbox = Sandbox::new();
+    let list: Vec<String> = (0..tasks)
+        .map(|at| format!(r#"{{"id": "t{at}", "status": "pending"}}"#))
+        .collect();
+    sandbox
+        .write(
+            "memory/state/phase.json",
+            include_str!("formats/phases-third.json"),
+        )
+        .write(
+            "memory/state/execution.json",
+            format!(r#"{{"tasks": [{}]}}"#, list.join(",")),
+        );
+    sandbox.ok("workflow recover");
+    spent(&sandbox, &["task", "start", &format!("t{}", tasks - 1)])
+}
+
+#[test]
+fn a_list_of_tasks_costs_a_transition_by_its_length() {
+    let (few, many) = (task_start(1_000), task_start(8_000));
+    // Eight times as many; quadratic work is sixty-four times as much.
+    assert!(many < few * 20, "{few:?} for 1,000, {many:?} for 8,000");
+}

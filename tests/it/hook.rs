@@ -129,6 +129,22 @@ fn each_moment_has_its_checkpoint_and_an_unchanged_directory_needs_none() {
 }
 
 #[test]
+fn notes_of_hooks_are_not_captured_where_temporary_files_lie_in_the_root() {
+    let sandbox = project();
+    sandbox.env("TMPDIR", sandbox.root());
+    claude(&sandbox).prompt("one");
+    let notes = || fs::read_dir(sandbox.root()).expect("a directory").flatten();
+    let is_note = |name: &std::ffi::OsStr| name.to_string_lossy().starts_with(".checkpoint-");
+    assert!(notes().any(|entry| is_note(&entry.file_name())));
+    let listed = sandbox.run(&["ls", "-R", "@"]).success();
+    assert_eq!(listed.stdout, "a\n");
+    sandbox
+        .run(&["status"])
+        .success()
+        .stdout_has("nothing since");
+}
+
+#[test]
 fn the_first_checkpoint_of_a_directory_has_a_handler_of_its_own() {
     let sandbox = project();
     let start =

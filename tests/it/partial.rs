@@ -72,6 +72,9 @@ fn unreadable_things_make_a_partial_checkpoint_with_exit_5() {
     named.sort_unstable();
     assert_eq!(named, ["closed-dir", "closed-file"]);
     assert_eq!(sandbox.listed()[0]["coverage"], "partial");
+    // The same again finds that one, and is as partial.
+    let again = sandbox.run_under(wrapper, &["create", "--json"]).code(5);
+    assert_eq!(again.data()["skipped"], "dedup");
 }
 
 #[cfg(unix)]

@@ -268,6 +268,26 @@ fn a_bind_mount_of_a_root_is_a_root_of_its_own_and_no_moved_project() {
     assert!(place::store(&sandbox.base(), &other).is_dir());
 }
 
+#[cfg(unix)]
+#[test]
+fn a_bind_mount_in_a_root_is_a_root_of_its_own() {
+    let sandbox = Sandbox::new();
+    sandbox.real_clock().write("a", "1").mkdir("data");
+    sandbox.create("first");
+    let other = sandbox.top().join("bound");
+    std::fs::create_dir_all(other.join("deep")).expect("a directory");
+    std::fs::write(other.join("deep/x"), "x").expect("a file");
+    let script = format!(
+        "mount --bind {} data || exit 99; cd data/deep && \"$0\" create -q && \"$0\" ls @",
+        other.display(),
+    );
+    let run = sandbox.run_under(&["/usr/bin/unshare", "-m", "/bin/sh", "-c", &script], &[]);
+    if run.code == 99 || run.stderr.contains("unshare failed") {
+        return crate::bench::skipped("needs the right to mount");
+    }
+    assert!(run.success().stdout.lines().any(|line| line == "x"));
+}
+
 #[test]
 fn a_base_that_is_a_link_to_another_place_is_used_there() {
     let sandbox = Sandbox::new();

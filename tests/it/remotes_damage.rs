@@ -277,7 +277,10 @@ fn a_bad_line_does_not_bar_the_others() {
         remote.reach_from(&cloned);
         let clone = ["clone", remote.url(), &text(cloned.root())];
         let run = cloned.run_in(cloned.home(), &clone).code(5);
-        run.stderr_has(&format!("remote remove origin --line {line}"));
+        let there = text(cloned.root());
+        run.stderr_has(&format!(
+            "'checkpoint -C {there} remote remove origin --line {line}'"
+        ));
         assert_eq!(cloned.read("b"), "two");
         cloned.run(&["verify", "--full"]).success();
     }

@@ -723,3 +723,54 @@ fn below_a_moved_repository_its_former_place_is_named() {
         .code(3)
         .stderr_has(&command);
 }
+
+#[test]
+fn an_event_behind_the_end_of_a_session_stays_in_its_root() {
+    let world = World::new(&["app", "other"]);
+    let [app, other] = ["app", "other"].map(|dir| world.path(dir));
+    world.change(&["app", "other"]);
+    let at = |name: &str, dir: &Path| world.event("codex", name, &json!({ "cwd": dir }));
+    at("SessionStart", &app);
+    at("UserPromptSubmit", &app);
+    at("SessionEnd", &app);
+    world.change(&["app", "other"]);
+    at("Stop", &other);
+    assert_eq!(world.stores(), ["app"]);
+}
+
+#[test]
+fn a_hint_for_another_directory_keeps_the_base() {
+    let sandbox = Sandbox::new();
+    let src = sandbox.write("src/a", "1").path("src");
+    let (base, top) = (sandbox.top().join("b"), sandbox.root().display());
+    let base = base.to_string_lossy();
+    let made = sandbox.run_in(&src, &["--base", &base, "create"]).success();
+    made.stderr_has(&format!("'checkpoint --base {base} -C {top} create'"));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_session_that_began_in_a_root_without_utf_8_stays_there() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let world = World::new(&["other"]);
+    let root = world.path("").join(std::ffi::OsStr::from_bytes(b"n\xff"));
+    fs::create_dir(&root).expect("a directory");
+    fs::write(root.join("a"), "1").expect("a file");
+    for (name, dir) in [
+        ("SessionStart", None),
+        ("UserPromptSubmit", None),
+        ("Stop", Some(world.path("other"))),
+    ] {
+        let event =
+            json!({ "session_id": "s", "hook_event_name": name, "prompt": "x", "cwd": dir });
+        let mut command = world.0.command(&[], &["hook", "--agent", "codex"]);
+        command.current_dir(&root);
+        let event = event.to_string();
+        crate::bench::limit::output_fed(&mut command, event.as_bytes()).expect("it is started");
+    }
+    let listed = world.0.run(&["list", "--all", "--json"]).success().data();
+    let stores = listed["stores"].as_array().expect("a list");
+    let root = root.to_string_lossy();
+    let roots: Vec<_> = stores.iter().map(|store| &store["root"]).collect();
+    assert_eq!(roots, [&json!(root)]);
+}

@@ -130,6 +130,26 @@ fn rules_above_the_repository_and_in_its_settings_are_not_read() {
     assert_eq!(captured(&sandbox), BTreeSet::from(["a".to_owned()]));
 }
 
+#[cfg(unix)]
+#[test]
+fn rules_above_the_root_that_cannot_be_read_stop_a_create() {
+    let sandbox = Sandbox::new();
+    let Some(wrapper) = crate::partial::wrapper(&sandbox) else {
+        return;
+    };
+    sandbox
+        .write(".gitignore", "secret\n")
+        .write("web/secret", "s");
+    sandbox.chmod(".gitignore", 0);
+    let web = sandbox.path("web").display().to_string();
+    let run = sandbox.run_under(wrapper, &["-C", &web, "create"]).code(4);
+    run.stderr_has(".gitignore cannot be read");
+    sandbox.chmod(".gitignore", 0o644);
+    sandbox
+        .run_under(wrapper, &["-C", &web, "create"])
+        .success();
+}
+
 #[test]
 fn what_is_left_out_is_told_once_and_again_when_it_changes() {
     let sandbox = Sandbox::new();

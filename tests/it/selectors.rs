@@ -252,6 +252,20 @@ fn a_word_that_could_be_both_is_the_checkpoint_unless_it_stands_behind_dashes() 
              the checkpoint, 'checkpoint restore --overlay --dry-run -- plan src' the path"
         ),
     );
+    check_line(
+        &run(&sandbox, "restore|plan|--check|exit 9|--verify|--yes").code(2),
+        &format!(
+            "plan is a checkpoint and a path; 'checkpoint restore {id} --check 'exit 9' --verify' takes \
+             the checkpoint, 'checkpoint restore --check 'exit 9' --verify -- plan' the path"
+        ),
+    );
+    sandbox.write("plan:src", "a file");
+    run(&sandbox, "restore|plan:src|--yes")
+        .code(2)
+        .stderr_has(&format!(
+            "'checkpoint restore {id}:src' takes the checkpoint"
+        ));
+    sandbox.remove("plan:src");
     let words = format!("restore|{id}|src|--dry-run|--overlay");
     run(&sandbox, &words).success();
     run(&sandbox, "restore|--dry-run|--overlay|--|plan|src").success();
@@ -805,4 +819,15 @@ fn below_the_root_a_checkpoint_in_place_of_a_path_is_named_too() {
             .code(3)
             .stderr_has(&format!("name {} before any PATH", ids[2]));
     }
+}
+
+#[test]
+fn what_names_a_prompt_or_session_is_no_reason() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1");
+    for reason in ["prompt:1", "prompt:~1", "session:s", "session:@", "@~1"] {
+        let run = sandbox.run(&["create", reason]).code(2);
+        run.stderr_has("cannot be a reason");
+    }
+    sandbox.create("prompt: fix it");
 }

@@ -41,8 +41,12 @@ fn undo_gives_back_the_state_before_the_restore() {
     sandbox.write("a", "two").write("new", "n").mkdir("empty");
     let before = sandbox.tree();
     sandbox.restore(&one).success();
+    let planned = sandbox.run(&["undo", "--dry-run"]).success();
+    planned.stdout_has(&format!("Undoing the restore to {one} (one) would "));
     sandbox.undo().success();
     sandbox.tree().assert_is(&before, "after undo");
+    let planned = sandbox.run(&["redo", "--dry-run"]).success();
+    planned.stdout_has(&format!("Redoing the restore to {one} (one) would "));
 }
 
 #[test]

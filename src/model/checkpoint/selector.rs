@@ -68,10 +68,16 @@ pub fn latest(line: &Line, steps: usize) -> Option<Cow<'_, Checkpoint>> {
     line.rev().filter(|c| c.is_whole()).nth(steps)
 }
 
-/// Whether a text names a checkpoint by its place in the line: it would never be found as a reason.
+/// Whether a text names a checkpoint by its place in the line or among prompts: it would never be
+/// found as a reason.
 pub fn is_place(text: &str) -> bool {
     let is_back_from = |start| steps_back(text, start).is_some();
+    let names_prompt = |start| {
+        text.strip_prefix(start)
+            .is_some_and(|rest| !rest.contains(' '))
+    };
     ["latest", CURRENT].into_iter().any(is_back_from)
+        || ["prompt:", "session:"].into_iter().any(names_prompt)
 }
 
 /// Returns where the directory stands, or the whole checkpoint that many steps before that.

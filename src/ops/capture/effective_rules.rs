@@ -51,6 +51,8 @@ pub fn effective_rules(
             .map(|found| found.ignore_files_above(root))
             .unwrap_or_default(),
     };
+    let unread = repository.as_ref();
+    let unread = unread.and_then(|found| found.unread_ignore_file_above(root));
     let own_files = context.own_files(store).paths().to_vec();
     let TrackedNames {
         tracked,
@@ -84,7 +86,7 @@ pub fn effective_rules(
     EffectiveRules {
         rules: Rules::new(sources),
         record,
-        warning,
+        warning: warning.or(unread.map(|path| Warning::IgnoreFileUnreadable { path })),
         stamp,
     }
 }

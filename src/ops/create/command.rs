@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::base::text::escape_path;
 use crate::error::{Code, Error, Result};
 use crate::model::checkpoint::record::Checkpoint;
 use crate::model::default_rules::IGNORE_FILE;
@@ -254,7 +255,12 @@ fn refuse_unread_rules(captured: &Captured) -> Result<()> {
     let unread = uncaptured.find(|(path, entry)| {
         path.name() == IGNORE_FILE && matches!(entry.why, WhyNot::Unreadable(_))
     });
-    unread.map_or(Ok(()), |(path, _)| {
+    let above = captured.warnings.iter().find_map(|warning| match warning {
+        Warning::IgnoreFileUnreadable { path } => Some(escape_path(path)),
+        _ => None,
+    });
+    let unread = unread.map(|(path, _)| path.to_string()).or(above);
+    unread.map_or(Ok(()), |path| {
         Err(Error::nothing_held(format!(
             "{path} cannot be read, and what it leaves out would be recorded"
         )))

@@ -121,11 +121,10 @@ impl CreateOutcome {
         Self::skipped(options, Skipped::TooManyFiles, warnings)
     }
 
-    /// Whether a checkpoint was made without all files or copies.
+    /// Whether the checkpoint, made or found, is without some files or copies.
     pub fn lacks_something(&self) -> bool {
         let no_copies = |warning: &Warning| matches!(warning, Warning::CopiesNotMade { .. });
-        let is_made = self.checkpoint.is_some() && self.skipped != Some(Skipped::Dedup);
-        self.warnings.iter().any(no_copies) || (is_made && self.is_partial())
+        self.warnings.iter().any(no_copies) || (self.checkpoint.is_some() && self.is_partial())
     }
 
     /// Whether something requested could not be captured.

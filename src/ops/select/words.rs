@@ -173,15 +173,24 @@ impl<'s> Lookup<'s> {
     /// Returns the error for a word that is both. What is printed of a checkpoint names it, whatever
     /// files are called so.
     fn unclear(&self, word: &[u8], given: &TypedWords) -> Option<Error> {
-        let typed = std::str::from_utf8(word).ok()?;
-        let short = self.resolve(typed).ok()?.id.short();
+        let typed = std::str::from_utf8(word).unwrap_or_default();
+        let (found, inside) = match (self.resolve(typed), self.inside(word)) {
+            (Ok(found), _) => (found, Vec::new()),
+            (_, Ok(Some((found, path, true)))) => {
+                let path = restore_paths::as_typed(&self.context.root, &path);
+                (found, [b":", &*path].concat())
+            }
+            _ => return None,
+        };
+        let short = found.id.short();
         let is_printed = typed.starts_with(&short) || alias::is_alias(typed);
         if is_printed || typed.starts_with(CURRENT) {
             return None;
         }
         self.known_path(word, &Named::default()).ok().flatten()?;
         let rest = given.words[1..].iter().chain(&given.options);
-        let [restore, short, dashes] = [b"restore".to_vec(), short.into(), b"--".to_vec()];
+        let short = [short.as_bytes(), &inside].concat();
+        let [restore, short, dashes] = [b"restore".to_vec(), short, b"--".to_vec()];
         let checkpoint = [&restore, &short].into_iter().chain(rest);
         let path = [&restore].into_iter().chain(&given.options);
         let path = path.chain([&dashes]).chain(&given.words);

@@ -74,6 +74,7 @@ impl Warning {
             Self::JournalUnreadable => return Sentence::new(JOURNAL_UNREADABLE, &[]),
             Self::Bookkeeping { step, why } => format!("done, but {step} failed: {why}"),
             Self::Config { file, text } => format!("{}: {text}", file.display()),
+            Self::IgnoreFileUnreadable { path } => rules_unread(path),
             Self::GitIndexUnreadable { why } => format!("{GIT_INDEX_UNREADABLE}: {why}"),
             Self::IgnoreFileIsLink { path } => format!("{path}{IS_LINKED}"),
             Self::RootWasRecreated => "the directory was missing, and was created again".to_owned(),
@@ -375,6 +376,11 @@ fn moved(old_root: &Path, top: Option<&Path>, checkpoints: usize) -> Sentence {
         "this directory seems to be that of {}, which has {}: 'checkpoint relink {}' brings them here",
         &[&escape_path(old_root), &number, &word],
     )
+}
+
+fn rules_unread(path: &Path) -> String {
+    let path = escape_path(path);
+    format!("{path} cannot be read, so its rules do not count")
 }
 
 fn below_top(root: &Path, top: &Path) -> Sentence {

@@ -199,7 +199,7 @@ impl Printer {
 
     /// Prints a warning that must always be seen.
     pub fn warning(&self, warning: &Warning) {
-        self.failure(&words::warning(warning, self.err_paint));
+        self.failure(&words::warning(warning, &self.place, self.err_paint));
     }
 }
 

@@ -29,7 +29,7 @@ pub fn merge(old: &Value, was: &Value, now: &Value, spelling: Spelling) -> Value
         }
     }
     entries.retain(|(_, was)| was.get("id").is_some());
-    Merge { entries, spelling }.value(&[(old, was)], now)
+    Merge { entries, spelling }.value(Some((old, was)), now)
 }
 
 struct Merge<'v> {
@@ -39,27 +39,34 @@ struct Merge<'v> {
 }
 
 impl Merge<'_> {
-    /// Returns the new value over the one of `known` that it continues.
-    fn value(&self, known: &[(&Value, &Value)], now: &Value) -> Value {
-        let mut known = known.iter().chain(&self.entries);
-        match (known.find(|(_, was)| is_of_same(was, now)), now) {
-            (Some((old, was)), _) if *was == now => (*old).clone(),
+    /// Returns the new value over the one that it continues.
+    fn value(&self, known: Option<(&Value, &Value)>, now: &Value) -> Value {
+        let known = known.filter(|(_, was)| is_of_same(was, now));
+        let moved = || {
+            let mut entries = self.entries.iter().copied();
+            entries.find(|(_, was)| is_of_same(was, now))
+        };
+        match (known.or_else(moved), now) {
+            (Some((old, was)), _) if was == now => old.clone(),
             (Some((Value::Object(old), Value::Object(was))), Value::Object(now)) => {
                 self.object(old, was, now)
             }
             (Some((Value::Array(old), Value::Array(was))), Value::Array(now)) => {
-                let known: Vec<(&Value, &Value)> = old.iter().zip(was).collect();
-                now.iter().map(|one| self.value(&known, one)).collect()
+                let mut places = Successive::of(was);
+                let known = |at: usize| old.get(at).zip(was.get(at));
+                let entry = |now| self.value(places.find(now).and_then(known), now);
+                now.iter().map(entry).collect()
             }
             // A list that the document has as an object, with the ids as keys.
             (Some((Value::Object(old), Value::Array(was))), Value::Array(now)) => {
+                let mut places = Successive::of(was);
                 let entry = |now: &Value| {
                     let id = now.get("id")?.as_str()?;
-                    let was = was.iter().find(|was| is_of_same(was, now));
-                    let known: Vec<_> = old.get(id).zip(was).into_iter().collect();
-                    let mut entry = self.value(&known, now);
+                    let was = places.find(now).map(|at| &was[at]);
+                    let known = old.get(id).zip(was);
+                    let mut entry = self.value(known, now);
                     // The key of the entry says it.
-                    if let Some(new) = entry.as_object_mut().filter(|_| known.is_empty()) {
+                    if let Some(new) = entry.as_object_mut().filter(|_| known.is_none()) {
                         new.shift_remove("id");
                     }
                     Some((id.to_owned(), entry))
@@ -89,8 +96,7 @@ impl Merge<'_> {
         for (key, now) in now {
             let spelled = key_in(old, key, self.spelling);
             if was.get(key) != Some(now) {
-                let known: Vec<_> = old.get(spelled).zip(was.get(key)).into_iter().collect();
-                let value = self.value(&known, now);
+                let value = self.value(old.get(spelled).zip(was.get(key)), now);
                 match merged.get_mut(spelled) {
                     Some(Value::Array(list)) if value.is_string() => *list = vec![value],
                     Some(slot) => *slot = value,
@@ -103,6 +109,26 @@ impl Merge<'_> {
             place = found.map_or(place, |at| place.max(at + 1));
         }
         merged.into()
+    }
+}
+
+/// Finds the entries of a list, which mostly keep their order: a search goes on behind the entry
+/// found last.
+struct Successive<'v> {
+    was: &'v [Value],
+    next: usize,
+}
+
+impl<'v> Successive<'v> {
+    fn of(was: &'v [Value]) -> Self {
+        Successive { was, next: 0 }
+    }
+
+    fn find(&mut self, now: &Value) -> Option<usize> {
+        let mut places = (self.next..self.was.len()).chain(0..self.next);
+        let found = places.find(|at| is_of_same(&self.was[*at], now));
+        self.next = found.map_or(self.next, |at| at + 1);
+        found
     }
 }
 
@@ -181,6 +207,13 @@ mod tests {
                 r#"{"l":["/r/a"]}"#,
                 r#"{"l":["/r/b","/r/a"]}"#,
                 r#"{"l":["/r/b","./a"]}"#,
+            ),
+            // Entries that changed places, went or came keep theirs.
+            (
+                r#"{"l":[{"id":"a","k":1},{"id":"b","k":2},{"id":"c","k":3}]}"#,
+                r#"{"l":[{"id":"a","s":1},{"id":"b","s":1},{"id":"c","s":1}]}"#,
+                r#"{"l":[{"id":"c","s":2},{"id":"d"},{"id":"a","s":2}]}"#,
+                r#"{"l":[{"s":2,"id":"c","k":3},{"id":"d"},{"s":2,"id":"a","k":1}]}"#,
             ),
             (
                 r#"{"o":["a"]}"#,

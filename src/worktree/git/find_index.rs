@@ -68,17 +68,26 @@ impl Repository {
 
     /// Returns the `.gitignore` files between its top and a root in it, nearest first.
     pub fn ignore_files_above(&self, root: &Path) -> Vec<IgnoreFileAbove> {
-        let above = root.ancestors().skip(1);
-        let within = above.take_while(|dir| dir.starts_with(&self.top));
-        let read = |dir: &Path| {
-            let file = dir.join(".gitignore");
-            // Like git, a link is not followed.
-            let is_plain = file.symlink_metadata().is_ok_and(|found| found.is_file());
-            let text = is_plain.then(|| read_plain(&file, MAX_IGNORE_BYTES).ok()?)??;
-            let way = slashed(root.strip_prefix(dir).ok()?)?;
+        let read = |file: PathBuf| {
+            let text = read_plain(&file, MAX_IGNORE_BYTES).ok()??;
+            let way = slashed(root.strip_prefix(file.parent()?).ok()?)?;
             Some(IgnoreFileAbove { way, text })
         };
-        within.filter_map(read).collect()
+        self.ignore_paths_above(root).filter_map(read).collect()
+    }
+
+    /// Returns one of these files that cannot be read.
+    pub fn unread_ignore_file_above(&self, root: &Path) -> Option<PathBuf> {
+        let mut files = self.ignore_paths_above(root);
+        files.find(|file| read_plain(file, MAX_IGNORE_BYTES).is_err())
+    }
+
+    fn ignore_paths_above(&self, root: &Path) -> impl Iterator<Item = PathBuf> {
+        let above = root.ancestors().skip(1);
+        let within = above.take_while(|dir| dir.starts_with(&self.top));
+        let files = within.map(|dir| dir.join(".gitignore"));
+        // Like git, a link is not followed.
+        files.filter(|file| file.symlink_metadata().is_ok_and(|found| found.is_file()))
     }
 
     /// Whether the `.git` of a directory makes it a working tree of this repository, or a linked
@@ -305,7 +314,7 @@ fn unusable(path: &Path, why: impl Into<Box<dyn std::error::Error + Send + Sync>
 
 #[cfg(unix)]
 #[expect(clippy::unnecessary_wraps, reason = "elsewhere a path must be UTF-8")]
-fn path_from(bytes: &[u8]) -> Option<PathBuf> {
+pub fn path_from(bytes: &[u8]) -> Option<PathBuf> {
     use std::os::unix::ffi::OsStrExt as _;
     Some(PathBuf::from(std::ffi::OsStr::from_bytes(bytes)))
 }
@@ -322,7 +331,7 @@ fn bytes_of(name: &OsStr) -> Option<&[u8]> {
 }
 
 #[cfg(not(unix))]
-fn path_from(bytes: &[u8]) -> Option<PathBuf> {
+pub fn path_from(bytes: &[u8]) -> Option<PathBuf> {
     std::str::from_utf8(bytes).ok().map(PathBuf::from)
 }
 

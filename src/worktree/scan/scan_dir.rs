@@ -2,6 +2,7 @@
 
 use std::io::{self, Read};
 
+use crate::base::random_name::is_passing_name;
 use crate::model::checkpoint::limits;
 use crate::model::default_rules::IGNORE_FILE;
 use crate::model::state::entry::{Kind, WhyNot};
@@ -126,7 +127,12 @@ impl<'a> DirScan<'a> {
             self.leave(name, WhyNot::Unreadable(why), kind);
             return Ok(());
         }
-        if kind == ItemKind::Dir && stage_removal::is_stage_name(&name) {
+        let is_ours = match kind {
+            ItemKind::Dir => stage_removal::is_stage_name(&name),
+            ItemKind::File => is_passing_name(&name),
+            _ => false,
+        };
+        if is_ours {
             return Ok(());
         }
         self.judge(dir, name, kind, stat)

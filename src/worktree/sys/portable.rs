@@ -103,6 +103,11 @@ impl Dir {
         None
     }
 
+    /// Returns the device of a path.
+    pub fn mount_of(path: &Path) -> Option<u64> {
+        stat_at(path).ok().map(|stat| stat.device)
+    }
+
     pub fn stat_child(&self, name: &[u8]) -> io::Result<Stat> {
         stat_at(&self.child(name)?)
     }

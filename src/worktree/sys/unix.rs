@@ -213,6 +213,20 @@ impl Dir {
         None
     }
 
+    /// Returns the mount in which a path lies, or its device where mounts have no ids.
+    pub fn mount_of(path: &Path) -> Option<u64> {
+        #[cfg(any(target_os = "linux", target_os = "android"))]
+        {
+            use rustix::fs::StatxFlags;
+            let found = fs::statx(fs::CWD, path, AtFlags::empty(), StatxFlags::MNT_ID).ok();
+            let has_id = |stat: &fs::Statx| stat.stx_mask & StatxFlags::MNT_ID.bits() != 0;
+            if let Some(stat) = found.filter(has_id) {
+                return Some(stat.stx_mnt_id);
+            }
+        }
+        fs::stat(path).ok().map(|stat| stat.st_dev)
+    }
+
     pub fn stat_child(&self, name: &[u8]) -> io::Result<Stat> {
         Ok(to_stat(&fs::statat(
             &self.fd,

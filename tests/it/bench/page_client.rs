@@ -161,7 +161,7 @@ impl PageClient {
 impl Drop for PageClient {
     fn drop(&mut self) {
         let _ = self.child.kill();
-        let _ = self.child.wait();
+        let _ = self.end();
     }
 }
 

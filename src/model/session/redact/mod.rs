@@ -1,8 +1,7 @@
 //! Replaces secrets and mail addresses in the text of a prompt before it is stored.
 //!
-//! One pass from left to right, with bounded views ahead, between two that look for numbers of
-//! cards alone. What touches a replacement is not replaced again, so that the result is its own
-//! result.
+//! A pass goes from left to right, with bounded views ahead, between two that look for numbers of
+//! cards alone. What touches a replacement is not replaced again.
 
 use std::ops::Range;
 
@@ -24,8 +23,26 @@ const REMOVED: &str = "«removed»";
 /// Text in the place of a mail address.
 const MAIL: &str = "«mail»";
 
+/// Upper bound on passes over one text. Two are enough for nearly all.
+const PASSES: usize = 8;
+
 /// Returns the text without what appears to be a secret or a mail address.
+///
+/// A replacement can give the words around it another meaning, so the result is looked at again
+/// until nothing more goes.
 pub fn redact(text: &str) -> String {
+    let mut text = redact_once(text);
+    for _ in 1..PASSES {
+        let again = redact_once(&text);
+        if again == text {
+            break;
+        }
+        text = again;
+    }
+    text
+}
+
+fn redact_once(text: &str) -> String {
     // A number in groups must be one word before words are looked at.
     let text = &*card::removed(text);
     let mut redactor = Redactor {

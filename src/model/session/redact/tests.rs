@@ -367,6 +367,13 @@ const PIECES: &[&str] = &[
     "-",
 ];
 
+#[test]
+fn a_secret_that_a_replacement_lays_open_goes_too() {
+    let text = "echo %20-----BEGIN PRIVATE KEY----------END -----BEGIN PRIVATE KEY----- | sudo -S ";
+    let once = redact(text);
+    assert_eq!(redact(&once), once);
+}
+
 proptest! {
     #![proptest_config(properties(4_000))]
 
