@@ -76,6 +76,7 @@ pub fn unsuited(context: &Context) -> Option<&'static str> {
     let is_virtual = ["/proc", "/sys", "/dev"].iter().any(is_below);
     let is_own = || root.join(".git").exists() || !matches!(context.find_store(), Ok(None));
     let home = context.environment.home.as_deref();
+    let home = home.and_then(canonical_or_gone);
     let below_home = home.and_then(|home| root.strip_prefix(home).ok());
     let first = below_home.and_then(|below| below.components().next());
     let is_settings = first.is_some_and(|first| {

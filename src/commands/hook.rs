@@ -122,7 +122,13 @@ impl HookArgs {
             ask: hook::question(&event),
             ..HookAnswer::default()
         };
-        let _ = reports.send(Report::Limit(limit, dialect::render(&event, &whole)));
+        let message =
+            "checkpoint: this prompt may not be recorded: it takes longer than a hook may";
+        let late = HookAnswer {
+            message: (event.moment == Moment::Prompt).then(|| message.to_owned()),
+            ..whole.clone()
+        };
+        let _ = reports.send(Report::Limit(limit, dialect::render(&event, &late)));
         let environment = environment::read();
         let base = base(global.base.as_deref(), &environment).unwrap_or_default();
         let call = PlacedEvent {
@@ -198,10 +204,19 @@ impl PlacedEvent {
             let context = self.open(place);
             context.is_ok_and(|context| matches!(context.find_store(), Ok(Some(_))))
         };
-        if known.as_ref().is_some_and(|known| !known.exists()) && here.iter().all(has_store) {
+        if known.as_ref().is_some_and(|known| !known.is_dir()) && here.iter().all(has_store) {
             return here;
         }
-        event.dirs.places(known.as_deref(), &place.dir)
+        let places = event.dirs.places(known.as_deref(), &place.dir).into_iter();
+        let or_above = |place: Place| {
+            let mut dirs = place.dir.ancestors();
+            let above = dirs
+                .find(|dir| dir.is_dir())
+                .filter(|above| *above != place.dir);
+            let above = above.map(|above| Place::searched(above.to_path_buf()));
+            above.filter(has_store).unwrap_or(place)
+        };
+        places.map(or_above).collect()
     }
 
     /// Works on the event in one place, and logs it.

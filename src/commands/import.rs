@@ -86,7 +86,7 @@ pub fn write_evictions(number: usize, out: &mut Out<'_>) {
         let many = checkpoints(number);
         outln!(
             out,
-            "The next create evicts {many}, as the settings say; 'checkpoint pin SEL' keeps one."
+            "The next create or restore evicts {many}, as the settings say; 'checkpoint pin SEL' keeps one."
         );
     }
 }

@@ -61,7 +61,7 @@ pub struct RestoreArgs {
     #[arg(long)]
     pub restore_suid: bool,
     /// New or empty directory to write to, instead of changing this one
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["overlay", "verify", "contract"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["overlay", "verify", "contract", "digest"])]
     pub to: Option<PathBuf>,
     /// Shell command to run in the root afterwards; if it fails, exit with 5
     #[arg(long, value_name = "CMD", conflicts_with_all = ["dry_run", "contract"], value_parser = clap::builder::NonEmptyStringValueParser::new())]

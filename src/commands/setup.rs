@@ -15,11 +15,12 @@ use crate::answer::format::count;
 use crate::base::interrupt::Interrupt;
 use crate::base::text::{escape, escape_path};
 use crate::commands::prelude::*;
+use crate::config::environment::base;
 use crate::error::Code;
 use crate::error::sentence::{CommandWords, Sentence};
-use crate::ops::find_root::exactly;
+use crate::ops::find_root::RootSearch;
 use crate::ops::transfer::clone::is_free;
-use crate::shell::{environment, signals};
+use crate::shell::{command_context, environment, signals};
 
 /// Stands for every agent.
 const ALL: &str = "all";
@@ -125,8 +126,11 @@ impl SetupArgs {
         if !self.project {
             return SetupPlaces::of_user(environment);
         }
-        let dir = environment::directory(cmd.global.dir.as_deref(), environment)?;
-        Ok(SetupPlaces::of_project(exactly(&dir)?.path()))
+        let base = base(cmd.global.base.as_deref(), environment).unwrap_or_default();
+        let home = environment.home.as_deref();
+        let place = command_context::place(cmd.global, environment)?;
+        let root = RootSearch { base: &base, home }.find(&place)?;
+        Ok(SetupPlaces::of_project(root.path()))
     }
 
     /// Plans the plugin for Claude Code in a folder of its own.

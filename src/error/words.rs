@@ -73,6 +73,7 @@ impl WhyNot {
             Self::ReservedName => "a name that git refuses",
             Self::Mount => "a mount of another file system",
             Self::Worktree => "a linked worktree",
+            Self::GitDir => "a repository's own data",
             Self::Cache => "a cache, by its CACHEDIR.TAG",
             Self::Unreadable(_) => "cannot be read",
             Self::Collision => "an attack on SHA-1",

@@ -6,7 +6,7 @@ use crate::base::text::escape_path;
 use crate::error::{Error, Result};
 use crate::model::state::rel_path::RelPath;
 use crate::ops::restore::restore_paths::with_slashes;
-use crate::store::layout::store_dir;
+use crate::store::layout::{is_begun, store_dir};
 use crate::worktree::git::find_index::Repository;
 use crate::worktree::root::{Root, canonical};
 use crate::worktree::sys::Dir;
@@ -66,7 +66,7 @@ impl RootSearch<'_> {
     fn root_above(&self, start: &Path) -> Option<PathBuf> {
         let mut own = None;
         for dir in self.reach(start) {
-            if store_dir(self.base, dir).is_dir() {
+            if is_begun(&store_dir(self.base, dir)) {
                 return Some(own.unwrap_or(dir).to_path_buf());
             }
             own = own.or_else(|| has_repository(dir).then_some(dir));

@@ -11,7 +11,9 @@ use crate::base::interrupt::Interrupt;
 /// Installs handlers for the signals that end a program.
 #[cfg(unix)]
 pub fn install(interrupt: &Interrupt) {
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
+    // A write beyond a limit of the shell then fails as one on a full disk does.
+    let _ = signal_hook::flag::register(SIGXFSZ, Arc::default());
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         let number = usize::try_from(signal).unwrap_or_default();
         // If a handler cannot be installed, the default stays; the journal covers restores.

@@ -40,6 +40,18 @@ pub fn store_dir(base: &Path, root: &Path) -> PathBuf {
         .join(dir_hash(root))
 }
 
+/// Whether a store has been used: a hook that may record nothing leaves an empty one.
+pub fn is_begun(store: &Path) -> bool {
+    let names = [
+        "checkpoint-manifest.md",
+        "packed-refs",
+        "checkpoint/remotes",
+    ];
+    let has_packs =
+        || std::fs::read_dir(store.join("objects/pack")).is_ok_and(|mut it| it.next().is_some());
+    names.iter().any(|name| store.join(name).exists()) || has_packs()
+}
+
 /// Hex digits in the name of a store directory; copies and leftovers begin with them.
 pub const NAME_DIGITS: usize = 16;
 

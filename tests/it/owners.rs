@@ -441,3 +441,35 @@ fn the_repositorys_data_under_another_name_are_left_out_of_capture_and_restore()
         assert_eq!(sandbox.read("p/.bare/refs/heads/main"), "two", "{selector}");
     }
 }
+
+#[test]
+fn the_data_of_a_repository_under_any_name_is_left_out_of_capture_and_restore_and_named() {
+    let sandbox = Sandbox::bare();
+    for (name, bytes) in [
+        ("HEAD", "ref: refs/heads/main\n"),
+        ("objects/info/packs", ""),
+        ("refs/heads/main", "1"),
+        ("worktrees/main/HEAD", "ref: refs/heads/main\n"),
+    ] {
+        sandbox.write(format!(".bare/{name}"), bytes);
+    }
+    sandbox
+        .write("main/.git", "gitdir: ../.bare/worktrees/main\n")
+        .write("main/f", "1");
+    let run = sandbox.run(&["create", "-r", "base"]).success();
+    run.stderr_has(".bare (a repository's own data)");
+    assert_eq!(held(&sandbox, "base"), "main/\nmain/f\n");
+    sandbox
+        .write(".bare/refs/heads/main", "2")
+        .write("main/f", "2");
+    sandbox.run(&["restore", "base", "--yes"]).success();
+    assert_eq!(sandbox.read(".bare/refs/heads/main"), "2");
+    assert_eq!(sandbox.read("main/f"), "1");
+    // Named, it is taken all the same, and what only looks like one is.
+    sandbox
+        .write("data/HEAD", "of the page")
+        .write("data/objects/a", "1")
+        .write("data/refs/b", "1");
+    sandbox.create("more");
+    assert!(held(&sandbox, "more").contains("data/objects/a\n"));
+}

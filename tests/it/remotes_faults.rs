@@ -374,7 +374,7 @@ fn a_clone_keeps_all_and_says_what_will_go() {
     let clone = ["clone", remote.url(), &text(to.root())];
     let run = to.run_in(to.home(), &clone).success();
     run.stdout_has("Cloned 60 checkpoints")
-        .stdout_has("The next create evicts 11 checkpoints");
+        .stdout_has("The next create or restore evicts 11 checkpoints");
     assert_eq!(reasons(&to, &["--kind", "checkpoint"]).len(), 60);
 }
 

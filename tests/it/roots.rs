@@ -774,3 +774,68 @@ fn a_session_that_began_in_a_root_without_utf_8_stays_there() {
     let roots: Vec<_> = stores.iter().map(|store| &store["root"]).collect();
     assert_eq!(roots, [&json!(root)]);
 }
+
+#[test]
+fn a_store_in_which_nothing_was_recorded_takes_over_nothing() {
+    let world = World::new(&["big/sub"]);
+    world.0.user_config("max_files = 2\n");
+    for name in ["1", "2", "3"] {
+        fs::write(world.path("big").join(name), name).expect("a file");
+    }
+    fs::write(world.path("big/sub/s"), "s").expect("a file");
+    let at = |dir: &str| {
+        world.event(
+            "codex",
+            "UserPromptSubmit",
+            &json!({ "cwd": world.path(dir) }),
+        )
+    };
+    at("big");
+    at("big/sub");
+    assert_eq!(world.count("big/sub"), 1);
+    assert!(world.stores().contains(&"big/sub".to_owned()));
+}
+
+#[test]
+fn an_event_of_a_directory_that_is_gone_goes_to_the_store_above_it() {
+    for had_store in [false, true] {
+        let world = World::new(&["app/sub"]);
+        world.begin_store("app");
+        if had_store {
+            world.begin_store("app/sub");
+        }
+        fs::remove_dir_all(world.path("app/sub")).expect("it is removed");
+        world.change(&["app"]);
+        let gone = json!({ "cwd": world.path("app/sub") });
+        world.event("codex", "UserPromptSubmit", &gone);
+        assert_eq!(world.count("app"), 2, "{had_store}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn no_store_is_begun_in_settings_below_a_home_that_is_a_link() {
+    let world = World::new(&[".config/foo"]);
+    let home = world.0.top().join("linked");
+    os::symlink(world.0.home(), &home).expect("a link");
+    world.0.env("HOME", &home);
+    world.change(&[".config/foo"]);
+    let place = json!({ "cwd": home.join(".config/foo") });
+    world.event("codex", "UserPromptSubmit", &place);
+    world.0.env("HOME", world.0.home());
+    assert!(world.stores().is_empty());
+}
+
+#[test]
+fn settings_of_a_project_are_those_of_its_root() {
+    let sandbox = Sandbox::bare();
+    sandbox.write("src/a", "1").mkdir(".git");
+    sandbox.create("first");
+    for dir in ["src", ".git"] {
+        let args = ["setup", "claude", "--project", "--yes"];
+        sandbox.run_in(&sandbox.path(dir), &args).success();
+        assert!(sandbox.exists(".claude/settings.json"));
+        assert!(!sandbox.exists(format!("{dir}/.claude")));
+        sandbox.remove(".claude");
+    }
+}

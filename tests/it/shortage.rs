@@ -717,3 +717,20 @@ fn without_another_thread_the_work_is_done_in_one() {
     run(&["prune", "--keep", "1", "--yes"]);
     run(&["verify", "--full"]);
 }
+
+#[cfg(unix)]
+#[test]
+fn a_limit_on_the_size_of_files_is_a_failure_with_its_reason() {
+    let sandbox = Sandbox::new();
+    let noise = |at: u64| at.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes();
+    let bytes: Vec<u8> = (1..40_000).flat_map(noise).collect();
+    sandbox.write("big", bytes);
+    let script = "ulimit -f 64; exec \"$0\" \"$@\"";
+    let run = sandbox.run_under(&["/bin/sh", "-c", script], &["create"]);
+    run.code(1).stderr_has("File too large");
+    sandbox.create("after");
+    sandbox.remove("big");
+    let run = sandbox.run_under(&["/bin/sh", "-c", script], &["restore", "after", "--yes"]);
+    run.code(1).stderr_has("File too large");
+    assert!(!sandbox.exists("big"));
+}

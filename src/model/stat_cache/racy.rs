@@ -12,8 +12,15 @@ const SLOWEST_WRITE_NS_PER_BYTE: i64 = 100;
 /// Upper bound on the time that one write is given by its size alone.
 const LONGEST_WRITE_NS: i64 = 2 * SECOND_NS;
 
+/// When a file changed last. A time in the future was set by a program; the inode's own time then
+/// tells of each later change.
+fn changed_ns(stat: &Stat, started_ns: i64) -> i64 {
+    let is_set = stat.mtime_ns > started_ns.saturating_add(COARSE_TICK_NS) && stat.ctime_ns > 0;
+    if is_set { stat.ctime_ns } else { stat.mtime_ns }
+}
+
 /// Whether a file may change after its stat without a change of its timestamps, because they are
-/// not older than `started_ns`, when the scan began. A time in the future is never older.
+/// not older than `started_ns`, when the scan began.
 pub fn is_racy(stat: &Stat, started_ns: i64) -> bool {
     let is_coarse = stat.mtime_ns % SECOND_NS == 0 && stat.ctime_ns % SECOND_NS == 0;
     let safe_before_ns = if is_coarse {
@@ -21,7 +28,7 @@ pub fn is_racy(stat: &Stat, started_ns: i64) -> bool {
     } else {
         started_ns
     };
-    stat.mtime_ns >= safe_before_ns || stat.ctime_ns >= safe_before_ns
+    changed_ns(stat, started_ns) >= safe_before_ns || stat.ctime_ns >= safe_before_ns
 }
 
 /// Whether a write begun before `started_ns` may still have been going on then: a file is stamped
@@ -32,7 +39,7 @@ pub fn may_be_half_written(stat: &Stat, started_ns: i64) -> bool {
         .unwrap_or(i64::MAX)
         .saturating_mul(SLOWEST_WRITE_NS_PER_BYTE)
         .min(LONGEST_WRITE_NS);
-    stat.mtime_ns.saturating_add(longest_ns) >= started_ns
+    changed_ns(stat, started_ns).saturating_add(longest_ns) >= started_ns
 }
 
 #[cfg(test)]
@@ -64,7 +71,9 @@ mod tests {
         assert!(!is_racy(&stat(99, 99), 100));
         assert!(is_racy(&stat(100, 99), 100));
         assert!(is_racy(&stat(99, 100), 100));
-        assert!(is_racy(&stat(i64::MAX, 1), 100));
+        assert!(!is_racy(&stat(i64::MAX, 1), 100));
+        assert!(is_racy(&stat(i64::MAX, 0), 100));
+        assert!(is_racy(&stat(i64::MAX, 100), 100));
         let second = 1_000_000_000;
         assert!(is_racy(&stat(10 * second, 10 * second), 12 * second));
         assert!(!is_racy(&stat(10 * second, 10 * second), 12 * second + 1));

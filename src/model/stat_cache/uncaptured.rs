@@ -4,7 +4,7 @@ use crate::model::state::entry::WhyNot;
 use crate::model::state::stat::ListedUncaptured;
 
 /// Reasons without a text, in the order of their numbers on disk.
-const PLAIN: [WhyNot; 12] = [
+const PLAIN: [WhyNot; 13] = [
     WhyNot::Fifo,
     WhyNot::Socket,
     WhyNot::Device,
@@ -17,6 +17,7 @@ const PLAIN: [WhyNot; 12] = [
     WhyNot::Database,
     WhyNot::Worktree,
     WhyNot::Cache,
+    WhyNot::GitDir,
 ];
 const UNREADABLE: u8 = 100;
 const LEFT_OUT: u8 = 101;

@@ -62,6 +62,8 @@ pub enum WhyNot {
     Mount,
     /// A linked worktree of the root's own repository: another root, with an owner of its own.
     Worktree,
+    /// The data of a repository under another name than `.git`.
+    GitDir,
     /// A directory with a valid `CACHEDIR.TAG`.
     Cache,
     /// Could not be read; the text is the OS error.
@@ -91,6 +93,7 @@ impl WhyNot {
             | Self::TooLarge
             | Self::ReservedName
             | Self::Worktree
+            | Self::GitDir
             | Self::Cache
             | Self::Database
             | Self::LeftOut(_)
@@ -119,7 +122,12 @@ impl WhyNot {
         self.makes_partial()
             || matches!(
                 self,
-                Self::TooLarge | Self::Database | Self::Secret(_) | Self::Worktree | Self::Cache
+                Self::TooLarge
+                    | Self::Database
+                    | Self::Secret(_)
+                    | Self::Worktree
+                    | Self::GitDir
+                    | Self::Cache
             )
     }
 

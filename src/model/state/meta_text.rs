@@ -265,6 +265,7 @@ mod tests {
             WhyNot::Gitlink,
             WhyNot::Database,
             WhyNot::Worktree,
+            WhyNot::GitDir,
             WhyNot::Cache,
         ];
         let texts = ["", "-", "--", "%2D", "a b\n"].map(|text| WhyNot::Unreadable(text.to_owned()));

@@ -14,7 +14,7 @@ use crate::worktree::rules::rule_set::{RuleSources, Rules, Tracked, TrackedLater
 
 /// Version of the compiled-in rules; raised with each change, so that verdicts of older rules are
 /// not trusted.
-const COMPILED_IN: u32 = 3;
+const COMPILED_IN: u32 = 4;
 
 /// The rules in force and their record.
 pub struct EffectiveRules {

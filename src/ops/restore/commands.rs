@@ -305,7 +305,8 @@ impl<'c> FoundStore<'c> {
             paths: typed.collect(),
             ..TypedWords::of_checkpoint(step.safety.short())
         };
-        let again = step.filter.is_empty().then(|| again.again());
+        let is_whole = step.filter.is_empty() && step.within.is_none();
+        let again = is_whole.then(|| again.again());
         let scope = RestoreScope {
             paths: step.paths,
             within: step.within,

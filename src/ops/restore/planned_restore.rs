@@ -117,7 +117,8 @@ fn refuse_unknown(request: &Request<'_>, planned: &PlannedRestore) -> Result<()>
 /// checkpoint has them.
 fn of_others_in(listing: &Listing) -> Vec<RelPath> {
     let is_of_others = |why: &WhyNot| {
-        matches!(why, WhyNot::LeftOut(rule) if rule == STORES_RULE) || *why == WhyNot::Worktree
+        matches!(why, WhyNot::LeftOut(rule) if rule == STORES_RULE)
+            || matches!(why, WhyNot::Worktree | WhyNot::GitDir)
     };
     let mut found = Vec::new();
     for (index, dir) in listing.dirs.iter().enumerate() {

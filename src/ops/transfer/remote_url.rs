@@ -89,9 +89,13 @@ impl RemoteUrl {
         // Where signs should be escaped, git takes a part of a password for something else.
         let secrets = secrets.flat_map(|all| [all].into_iter().chain(all.split(['/', '@', ':'])));
         let is_telling = |secret: &&str| secret.len() >= SHORTEST_TELLING;
+        let rests = secrets.clone().map(|piece| format!("//{piece}@"));
+        let text = rests.fold(text.to_owned(), |text, rest| {
+            text.replace(&rest, &format!("//{MASK}@"))
+        });
         secrets
             .filter(is_telling)
-            .fold(text.to_owned(), |text, secret| text.replace(secret, MASK))
+            .fold(text, |text, secret| text.replace(secret, MASK))
     }
 }
 
@@ -289,6 +293,8 @@ mod tests {
         }
         let url = parse("https://host/x?v=1&t=s3cret").unwrap();
         assert_eq!(url.masked("1: s3cret"), "1: ***");
+        let url = RemoteUrl::parse("http://me:long@abc@h/x", Path::new("/")).unwrap();
+        assert_eq!(url.masked("at 'http://abc@h/x'"), "at 'http://***@h/x'");
         for typed in ["https://me@host/x", "https://host/a:b@c", "git@host:x"] {
             assert_eq!(parse(typed).unwrap().shown(), typed);
         }

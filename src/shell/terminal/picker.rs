@@ -120,7 +120,7 @@ impl PickerChoice {
         Self {
             id: of.id,
             is_safety: of.is_safety(),
-            searched: format!("{} {words} {about}", of.id.to_hex()).to_lowercase(),
+            searched: format!("{words} {about}").to_lowercase(),
             cells: [
                 format!("{mark} {}", of.id.short()),
                 short_time,
@@ -131,11 +131,12 @@ impl PickerChoice {
         }
     }
 
-    /// Whether each word that was typed occurs in it.
+    /// Whether each word that was typed occurs in it, or begins its id.
     fn matches(&self, typed: &str) -> bool {
         let typed = typed.to_lowercase();
+        let id = self.id.to_hex();
         let mut words = typed.split_whitespace();
-        words.all(|word| self.searched.contains(word))
+        words.all(|word| self.searched.contains(word) || id.starts_with(word))
     }
 }
 

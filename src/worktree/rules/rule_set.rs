@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::base::text;
+use crate::model::state::entry::WhyNot;
 use crate::model::state::meta::IgnoreFileAbove;
 use crate::model::state::rel_path::{RelPath, is_dot_git};
 use crate::worktree::files::state_file;
@@ -112,29 +113,37 @@ impl Rules {
         }
     }
 
-    /// Whether a directory with these names is another working tree of the project's repository, or
-    /// its data under another name than `.git`.
-    pub fn is_of_repository(&self, dir: &Path, items: &[Item]) -> bool {
+    /// Why a directory with these names stays out, if it is another working tree of the project's
+    /// repository, or the data of a repository. `path` leads to it from the root, `dir` is the same
+    /// for the system.
+    pub fn owner(&self, path: &RelPath, dir: &Path, items: &[Item]) -> Option<WhyNot> {
         let has = |name: &[u8]| items.iter().any(|item| *item.name == *name);
-        self.repository.as_ref().is_some_and(|own| {
-            (has(b".git") && own.has_worktree(dir))
-                || (has(b"HEAD") && has(b"objects") && own.is_git_dir(dir))
-        })
+        let own = self.repository.as_ref();
+        if has(b".git") && own.is_some_and(|own| own.has_worktree(dir)) {
+            return Some(WhyNot::Worktree);
+        }
+        let is_git_dir = has(b"HEAD")
+            && has(b"objects")
+            && (own.is_some_and(|own| own.is_git_dir(dir))
+                || (has(b"refs") && has_head(dir) && !self.is_wanted(path)));
+        is_git_dir.then_some(WhyNot::GitDir)
     }
 
     /// Whether a directory with these names is tagged as a cache, and nothing in it is named by the
-    /// user or tracked. `path` leads to it from the root, `dir` is the same for the system.
+    /// user or tracked. `path` and `dir` are as in [`Self::owner`].
     pub fn is_cache(&self, path: &RelPath, dir: &Path, items: &[Item]) -> bool {
         let is_plain = |kind| matches!(kind, ItemKind::File | ItemKind::Unknown);
         let is_tag = |item: &Item| *item.name == *CACHE_TAG && is_plain(item.kind);
-        let is_wanted = || {
-            let path = path.as_bytes();
-            let is_named = |named: &RelPath| named.as_bytes() == path;
-            self.named.iter().any(is_named)
-                || self.is_any_named_below(path)
-                || self.tracked.any_below(path)
-        };
-        items.iter().any(is_tag) && is_cache(dir) && !is_wanted()
+        items.iter().any(is_tag) && is_cache(dir) && !self.is_wanted(path)
+    }
+
+    /// Whether the user named a directory or something in it, or git tracks that.
+    fn is_wanted(&self, path: &RelPath) -> bool {
+        let path = path.as_bytes();
+        let is_named = |named: &RelPath| named.as_bytes() == path;
+        self.named.iter().any(is_named)
+            || self.is_any_named_below(path)
+            || self.tracked.any_below(path)
     }
 
     /// Returns the user's limit in bytes; larger files are not captured.
@@ -487,6 +496,15 @@ fn patterns_above(files: Vec<IgnoreFileAbove>) -> Vec<PatternsAbove> {
         return Vec::new();
     }
     files
+}
+
+/// Whether a directory has the `HEAD` of a repository.
+fn has_head(dir: &Path) -> bool {
+    let head = read_plain(&dir.join("HEAD"), MAX_TAG_BYTES);
+    let is_one = |text: Vec<u8>| {
+        text.starts_with(b"ref: ") || text.trim_ascii().iter().all(u8::is_ascii_hexdigit)
+    };
+    head.is_ok_and(|text| text.is_some_and(is_one))
 }
 
 /// Whether a directory has a valid tag of <https://bford.info/cachedir/>.

@@ -187,10 +187,8 @@ impl Walk<'_> {
         let path = self.path_of(index);
         let dir = self.shared.work.shown(&path);
         let rules = self.shared.rules;
-        if rules.is_of_repository(&dir, items) {
-            return Some(WhyNot::Worktree);
-        }
-        rules.is_cache(&path, &dir, items).then_some(WhyNot::Cache)
+        let is_cache = || rules.is_cache(&path, &dir, items).then_some(WhyNot::Cache);
+        rules.owner(&path, &dir, items).or_else(is_cache)
     }
 
     /// Opens a directory for reading, notes its stat again and lists it.

@@ -187,14 +187,13 @@ fn add_uncaptured_dir(
     let stat = dir.stat()?;
     let is_mount = work.is_foreign(dir, &stat);
     let mut items = if is_mount { Vec::new() } else { dir.list()? };
-    let place = || work.shown(&listing.path_of(above).join(name));
+    let path = listing.path_of(above).join(name);
     let owner = if is_mount {
         Some(WhyNot::Mount)
     } else if is_store(&items) {
         Some(WhyNot::LeftOut(STORES_RULE.into()))
     } else {
-        let is_of_repository = rules.is_of_repository(&place(), &items);
-        is_of_repository.then_some(WhyNot::Worktree)
+        rules.owner(&path, &work.shown(&path), &items)
     };
     if let Some(owner) = owner {
         if let Ok(at) = found {
