@@ -226,10 +226,14 @@ impl EventWork<'_> {
         } else {
             known.next_number()
         };
-        // The same words without a name are a prompt of their own if something changed between.
         let is_start = event.moment == Moment::SessionStart;
-        let is_repeated = !is_start && notes.is_repeated(seen(context, event, prompts));
-        let may_be_new = is_prompt && event.prompt_id.is_none();
+        let seen = seen(context, event, prompts);
+        // The same words are an event of their own if something changed between, unless its name is
+        // the same too.
+        let is_named = event.prompt_id.is_some() || event.tool_use.is_some();
+        let may_be_new =
+            (is_prompt || event.moment == Moment::PreTool) && !(is_named && notes.has_seen(&seen));
+        let is_repeated = !is_start && notes.is_repeated(seen);
         if is_repeated && !may_be_new {
             return Ok(None);
         }

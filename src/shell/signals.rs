@@ -12,8 +12,11 @@ use crate::base::interrupt::Interrupt;
 #[cfg(unix)]
 pub fn install(interrupt: &Interrupt) {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
-    // A write beyond a limit of the shell then fails as one on a full disk does.
-    let _ = signal_hook::flag::register(SIGXFSZ, Arc::default());
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Fsize);
+    if limit.current.is_some() && !is_ignored(SIGXFSZ) {
+        // A write beyond the limit then fails as one on a full disk does.
+        let _ = signal_hook::flag::register(SIGXFSZ, Arc::default());
+    }
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         let number = usize::try_from(signal).unwrap_or_default();
         // If a handler cannot be installed, the default stays; the journal covers restores.
@@ -23,6 +26,16 @@ pub fn install(interrupt: &Interrupt) {
         );
         let _ = signal_hook::flag::register_usize(signal, Arc::clone(interrupt.flag()), number);
     }
+}
+
+/// Whether this process was started with a signal ignored, which its children inherit.
+#[cfg(unix)]
+fn is_ignored(signal: i32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mut lines = status.lines();
+    let ignored = lines.find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok());
+    ignored.is_some_and(|ignored| ignored >> (signal - 1) & 1 == 1)
 }
 
 /// The number that stands for Ctrl-C.

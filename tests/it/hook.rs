@@ -914,3 +914,39 @@ fn a_session_whose_root_is_gone_goes_on_where_its_shell_stands_in_a_store() {
     claude(&sandbox).prompt("two");
     assert_eq!(sandbox.listed().len(), 2);
 }
+
+#[test]
+fn the_same_words_in_two_agents_are_two_prompts_if_something_changed_between() {
+    let sandbox = project();
+    let claude = |words: &str, id: &str| {
+        let event = json!({ "prompt": words, "prompt_id": id });
+        claude(&sandbox).event("UserPromptSubmit", &event);
+    };
+    let cursor = |words: &str, id: &str| {
+        let event = json!({
+            "hook_event_name": "beforeSubmitPrompt", "conversation_id": "two", "generation_id": id,
+            "workspace_roots": [sandbox.root()], "prompt": words,
+        });
+        hook(
+            &sandbox,
+            &["--agent", "cursor"],
+            event.to_string().as_bytes(),
+        );
+    };
+    claude("begin", "1");
+    sandbox.write("a", "2");
+    cursor("continue", "g1");
+    claude("continue", "2");
+    let before = sandbox.listed().len();
+    sandbox.write("a", "by the user");
+    claude("continue", "3");
+    assert_eq!(sandbox.listed().len(), before + 1);
+    sandbox
+        .run(&["cat", "@:a"])
+        .success()
+        .stdout_is("by the user");
+    // Told twice under one name, it counts once.
+    sandbox.write("a", "by the agent");
+    claude("continue", "3");
+    assert_eq!(sandbox.listed().len(), before + 1);
+}

@@ -127,6 +127,7 @@ const DOORS: [(&str, &[&str]); 40] = [
         &[
             "shell/child",
             "shell/environment",
+            "shell/signals",
             "worktree/sys/unix",
             "store/lock",
             "store/files/atomic_file",

@@ -189,7 +189,9 @@ fn a_search_ends_at_the_border_of_a_file_system() {
         return;
     }
     let world = World::new(&[]);
-    fs::create_dir_all(place::store(&world.0.base(), Path::new("/"))).expect("a directory");
+    let store = place::store(&world.0.base(), Path::new("/"));
+    fs::create_dir_all(&store).expect("a directory");
+    fs::write(store.join("checkpoint-manifest.md"), "").expect("a file");
     let found = world.0.run_in(inside, &["config", "--json"]).success();
     assert_eq!(found.data()["root"], json!(inside));
     let found = world.0.run_in(Path::new("/usr/bin"), &["config", "--json"]);
@@ -783,15 +785,10 @@ fn a_store_in_which_nothing_was_recorded_takes_over_nothing() {
         fs::write(world.path("big").join(name), name).expect("a file");
     }
     fs::write(world.path("big/sub/s"), "s").expect("a file");
-    let at = |dir: &str| {
-        world.event(
-            "codex",
-            "UserPromptSubmit",
-            &json!({ "cwd": world.path(dir) }),
-        )
-    };
-    at("big");
-    at("big/sub");
+    for dir in ["big", "big/sub"] {
+        let place = json!({ "cwd": world.path(dir), "session_id": dir });
+        world.event("codex", "UserPromptSubmit", &place);
+    }
     assert_eq!(world.count("big/sub"), 1);
     assert!(world.stores().contains(&"big/sub".to_owned()));
 }
@@ -834,7 +831,7 @@ fn settings_of_a_project_are_those_of_its_root() {
     for dir in ["src", ".git"] {
         let args = ["setup", "claude", "--project", "--yes"];
         sandbox.run_in(&sandbox.path(dir), &args).success();
-        assert!(sandbox.exists(".claude/settings.json"));
+        assert!(sandbox.exists(".claude"));
         assert!(!sandbox.exists(format!("{dir}/.claude")));
         sandbox.remove(".claude");
     }

@@ -100,6 +100,15 @@ impl SessionNotes {
         is_repeated
     }
 
+    /// Whether this very event was seen a moment ago.
+    pub fn has_seen(&self, event: &SeenEvent) -> bool {
+        let is_it = |seen: &SeenEvent| {
+            let age_ms = event.time_ms.saturating_sub(seen.time_ms);
+            seen.event == event.event && (0..SAME_EVENT_MS).contains(&age_ms)
+        };
+        self.seen.iter().any(is_it)
+    }
+
     /// Returns a session as the newest one; begins it if it is unknown.
     pub fn touch(&mut self, agent: &str, id: &str, now_ms: i64) -> &mut AgentSession {
         let known = self.position(agent, id);

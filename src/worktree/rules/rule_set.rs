@@ -498,12 +498,11 @@ fn patterns_above(files: Vec<IgnoreFileAbove>) -> Vec<PatternsAbove> {
     files
 }
 
-/// Whether a directory has the `HEAD` of a repository.
+/// Whether a directory has the `HEAD` of a repository: the name of a ref, or an id.
 fn has_head(dir: &Path) -> bool {
+    let is_id = |text: &[u8]| text.len() >= 40 && text.iter().all(u8::is_ascii_hexdigit);
     let head = read_plain(&dir.join("HEAD"), MAX_TAG_BYTES);
-    let is_one = |text: Vec<u8>| {
-        text.starts_with(b"ref: ") || text.trim_ascii().iter().all(u8::is_ascii_hexdigit)
-    };
+    let is_one = |text: Vec<u8>| text.starts_with(b"ref: ") || is_id(text.trim_ascii());
     head.is_ok_and(|text| text.is_some_and(is_one))
 }
 
