@@ -44,16 +44,16 @@ fn parse_one(root: &Root, typed: &[u8]) -> Result<RelPath> {
     } else {
         (root.current().clone(), typed)
     };
+    let mut left = Vec::new();
     for name in split(names).filter(|name| !matches!(*name, [] | [b'.'])) {
         if name == b".." {
             // Of `SEL:dir/../file` with a mistyped SEL, the file would be left.
             if path.name().contains(&b':') {
                 return Err(wrong("has '..' in it"));
             }
-            // Behind a link, `..` is another directory than the one that was named before it.
-            refuse_linked(root, &path, &|_| false)?;
             let above = path.parent();
-            path = above.ok_or_else(|| wrong("has '..' in it and leads out of the root"))?;
+            let above = above.ok_or_else(|| wrong("has '..' in it and leads out of the root"))?;
+            left.push(std::mem::replace(&mut path, above));
         } else if is_dot_git(name) {
             return Err(Error::dot_git_path(&shown()));
         } else {
@@ -61,6 +61,9 @@ fn parse_one(root: &Root, typed: &[u8]) -> Result<RelPath> {
             path = path.join_all(&name);
         }
     }
+    // Behind a link, `..` is another directory than the one that was named before it.
+    left.iter()
+        .try_for_each(|dir| refuse_linked(root, dir, &|_| false))?;
     if typed.ends_with(b"/") || typed.ends_with(b"/.") {
         refuse_linked(root, &path, &|_| false)?;
     }
