@@ -31,7 +31,8 @@ const SOURCE_COLUMNS: usize = 12;
 /// Place of the reason, which gets what the other columns leave.
 const REASON: usize = 6;
 const SOURCE: usize = 7;
-/// Title of each column, whether it holds numbers, and the narrowest screen that shows it.
+/// Title of each column, whether it holds numbers, and the narrowest screen that shows it although a
+/// reason is cut off for it.
 const COLUMNS: [(&str, bool, usize); 9] = [
     ("ID", false, 0),
     ("TIME", false, 0),
@@ -92,13 +93,20 @@ fn lines(rows: &[Row], screen: usize) -> String {
     for row in &mut cells {
         row[SOURCE] = cut(&row[SOURCE], SOURCE_COLUMNS);
     }
-    let is_shown =
-        |at: &usize| COLUMNS[*at].2 <= screen && cells[1..].iter().any(|row| !row[*at].is_empty());
-    let mut shown: Vec<usize> = (0..COLUMNS.len()).filter(is_shown).collect();
-    let others = shown.iter().filter(|at| **at != REASON);
-    let widest = |at: &usize| cells.iter().map(|row| width(&row[*at])).max();
-    let taken: usize = others.filter_map(widest).map(|width| width + 2).sum();
-    let room = screen.saturating_sub(taken + 2);
+    let widest = |at: &usize| cells.iter().map(|row| width(&row[*at]) + 2).max();
+    let widths: Vec<usize> = (0..COLUMNS.len()).filter_map(|at| widest(&at)).collect();
+    let is_used = |at: &usize| cells[1..].iter().any(|row| !row[*at].is_empty());
+    let mut order: Vec<usize> = (0..COLUMNS.len()).filter(is_used).collect();
+    order.sort_by_key(|at| COLUMNS[*at].2);
+    let (mut shown, mut taken) = (Vec::new(), 0);
+    for at in order {
+        if COLUMNS[at].2 <= screen || taken + widths[at] <= screen {
+            shown.push(at);
+            taken += widths[at];
+        }
+    }
+    shown.sort_unstable();
+    let room = (screen + widths[REASON]).saturating_sub(taken + 2);
     shown.retain(|at| *at != REASON || room > 0);
     let rows = cells.iter_mut().map(|row| {
         row[REASON] = cut(&row[REASON], room);

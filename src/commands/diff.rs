@@ -206,6 +206,9 @@ impl Text for DiffAnswer {
         }
         write_missing(outcome, out);
         out.talk = not_compared(outcome, false);
+        for path in &outcome.secrets {
+            talkln!(out, "content not shown: {path} (a secret)");
+        }
         if self.is_verbose {
             write_other(&outcome.other, out);
             return;

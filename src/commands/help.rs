@@ -41,10 +41,13 @@ fn text(words: &[String], whole: &Grammar) -> Result<String> {
     let page = match words {
         [topic] if topic == "options" => Some(grammar::help_of_options(whole)),
         [topic] if topic == "topics" => Some(overview()),
-        [topic] => page(topic).map(str::to_owned),
+        [topic] => page_of(topic),
         _ => None,
     };
+    let meant = |above| grammar::synonym(&words.join("-"), above);
     page.or_else(|| grammar::help_of(whole, words))
+        .or_else(|| page_of(&meant("help")?))
+        .or_else(|| grammar::help_of(whole, &[meant("")?]))
         .ok_or_else(|| {
             Error::usage(format!(
                 "'{}' is neither a command nor a topic; the topics: {}",
@@ -78,11 +81,10 @@ pub fn topic_names() -> Vec<&'static str> {
     TOPICS.iter().map(|(name, _)| *name).collect()
 }
 
-fn page(topic: &str) -> Option<&'static str> {
-    TOPICS
-        .iter()
-        .find(|(name, _)| *name == topic)
-        .map(|(_, page)| *page)
+fn page_of(topic: &str) -> Option<String> {
+    let mut topics = TOPICS.iter();
+    let (_, page) = topics.find(|(name, _)| *name == topic)?;
+    Some((*page).to_owned())
 }
 
 /// Returns a page that names all the others.

@@ -326,7 +326,10 @@ pub(super) fn consent(
     if chosen.is_some() {
         picker::forget_typed();
     }
-    let counts = plan::counts(&planned.plan, &planned.databases, Tense::Planned);
+    let mut counts = plan::counts(&planned.plan, &planned.databases, Tense::Planned);
+    if planned.verb == Verb::Undo && named.is_some() {
+        counts.push_str(" in the first of them");
+    }
     let summary = match planned.since.as_deref() {
         Some([]) => counts.clone(),
         Some(since) => format!(
@@ -349,8 +352,9 @@ pub(super) fn consent(
 /// Formats what the user is asked to do.
 fn what(planned: &RestoreOutcome, named: Option<&str>) -> String {
     let step = planned.step.as_ref();
-    let step = step.map(|step| format!("{}, {}", step_words(step), ago(0, step.age_ms)));
+    let step = step.map(|step| format!("{}, {}", restore_of(step), ago(0, step.age_ms)));
     match (planned.verb, step, named, &planned.story) {
+        (Verb::Undo, _, Some(several), _) => format!("Undo {several}"),
         (Verb::Undo, Some(step), ..) => format!("Undo {step}"),
         (Verb::Redo, Some(step), ..) => format!("Redo {step}"),
         (Verb::Undo | Verb::Redo, None, ..) => "Go on with the interrupted undo".to_owned(),
@@ -362,11 +366,12 @@ fn what(planned: &RestoreOutcome, named: Option<&str>) -> String {
     }
 }
 
-fn step_words(step: &TakenStep) -> String {
-    let reason = step.reason.as_ref();
-    let reason = reason.map(|reason| format!(" ({})", escape(reason)));
-    let (short, reason) = (step.restored.short(), reason.unwrap_or_default());
-    format!("the restore to {short}{reason}")
+fn restore_of(step: &TakenStep) -> String {
+    let reason = step.reason.iter();
+    let reason: String = reason
+        .map(|reason| format!(" ({})", escape(reason)))
+        .collect();
+    format!("the restore to {}{reason}", step.restored.short())
 }
 
 /// What `restore`, `undo`, `redo` and `rewind` did.
@@ -389,6 +394,9 @@ pub struct RestoreAnswer {
     /// The agent to whose prompt was gone back.
     #[serde(skip)]
     pub agent: Option<String>,
+    /// The restores that were undone, if several.
+    #[serde(skip)]
+    pub several: Option<String>,
 }
 
 /// The command of `--check`.
@@ -430,6 +438,7 @@ pub(super) fn answer(
         form,
         again,
         agent: None,
+        several: None,
     };
     Ok(Done::new(answer, warnings).exit_if(is_partial, exit_code::PARTIAL))
 }
@@ -496,7 +505,7 @@ impl Text for RestoreAnswer {
         } else if outcome.nothing_to_do {
             write_nothing(outcome, out);
         } else {
-            write_done(outcome, out);
+            write_done(outcome, self.several.as_deref(), out);
         }
         if let (Some(contract), Some(form)) = (&self.contract, self.form) {
             out.result = contract.text(form);
@@ -575,8 +584,8 @@ fn write_planned(outcome: &RestoreOutcome, out: &mut Out<'_>) {
     let what = match &outcome.to {
         Some(to) => format!("Writing checkpoint {target} to {}", escape_path(to)),
         None => match (outcome.verb, &outcome.step) {
-            (Verb::Undo, Some(step)) => format!("Undoing {}", step_words(step)),
-            (Verb::Redo, Some(step)) => format!("Redoing {}", step_words(step)),
+            (Verb::Undo, Some(step)) => format!("Undoing {}", restore_of(step)),
+            (Verb::Redo, Some(step)) => format!("Redoing {}", restore_of(step)),
             _ => format!("Restoring {target}"),
         },
     };
@@ -622,7 +631,7 @@ fn write_stays(outcome: &RestoreOutcome, out: &mut Out<'_>) {
     }
 }
 
-fn write_done(outcome: &RestoreOutcome, out: &mut Out<'_>) {
+fn write_done(outcome: &RestoreOutcome, several: Option<&str>, out: &mut Out<'_>) {
     let (target, done) = (
         target(outcome),
         plan::counts(&outcome.plan, &outcome.databases, Tense::Done),
@@ -663,21 +672,17 @@ fn write_done(outcome: &RestoreOutcome, out: &mut Out<'_>) {
             );
         }
     }
-    if let (Verb::Undo | Verb::Redo, Some(step)) = (outcome.verb, &outcome.step) {
-        let done = if outcome.verb == Verb::Undo {
-            "undid"
-        } else {
-            "redid"
-        };
-        let reason = step.reason.iter();
-        let reason = reason.map(|reason| format!(" ({})", escape(reason)));
-        let (id, reason) = (step.restored.short(), reason.collect::<String>());
-        named = format!("{done} the restore to {id}{reason}; ");
+    match (outcome.verb, &outcome.step, several) {
+        (Verb::Undo, _, Some(several)) => named = format!("undid {several}; "),
+        (Verb::Undo, Some(step), None) => named = format!("undid {}; ", restore_of(step)),
+        (Verb::Redo, Some(step), _) => named = format!("redid {}; ", restore_of(step)),
+        _ => {}
     }
     let back = match outcome.verb {
         Verb::Undo if outcome.calls_off => {
             format!("'checkpoint restore {safety}' brings back what was here")
         }
+        Verb::Undo if several.is_some() => "each 'checkpoint redo' repeats one".to_owned(),
         Verb::Undo => "'checkpoint redo' repeats it".to_owned(),
         _ => "'checkpoint undo' takes it back".to_owned(),
     };

@@ -224,7 +224,7 @@ fn write_changed(outcome: &StatusOutcome, out: &mut Out<'_>) {
     let more = outcome.changed.len().saturating_sub(CHANGED_SHOWN);
     if more > 0 {
         let more = thousands(more as u64);
-        outln!(out, "  and {more} more: 'checkpoint diff --name-status'");
+        outln!(out, "  and {more} more: 'checkpoint diff --name-status -v'");
     }
 }
 

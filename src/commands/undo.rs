@@ -51,21 +51,23 @@ impl Command for UndoArgs {
             return Ok(Done::new(Either::First(outcome), warnings));
         }
         let steps = self.steps.unwrap_or(1);
-        if steps > 1 {
-            self.refuse_too_many(context, steps as usize)?;
-        }
+        let several = (steps > 1).then(|| self.several(context, steps as usize));
+        let several = several.transpose()?;
         let again = CommandWords::new(["undo"]);
         let common = self.common.resolve(context, cmd, Some(&again))?;
-        let mut consent = |planned: &_| restore::consent(context, cmd, planned, None, None);
-        let mut whole = restore_op::undo(context, &common, 0, &mut consent)?;
+        let consent = |named| {
+            move |planned: &RestoreOutcome| restore::consent(context, cmd, planned, named, None)
+        };
+        let mut whole = restore_op::undo(context, &common, 0, &mut consent(several.as_deref()))?;
         let mut passed = usize::from(whole.nothing_to_do);
         for done in 1..steps {
-            let next = restore_op::undo(context, &common, passed, &mut consent)
+            let next = restore_op::undo(context, &common, passed, &mut consent(None))
                 .map_err(|why| stopped_after(done, steps, &whole, why))?;
             passed = if next.nothing_to_do { passed + 1 } else { 0 };
             whole.add(next);
         }
-        let done = restore::answer(context, cmd, self.common.contract, again, whole)?;
+        let mut done = restore::answer(context, cmd, self.common.contract, again, whole)?;
+        done.answer.several = several;
         Ok(done.map(Either::Second))
     }
 }
@@ -88,8 +90,8 @@ fn stopped_after(done: u32, steps: u32, so_far: &RestoreOutcome, cause: Error) -
 }
 
 impl UndoArgs {
-    /// Refuses several steps of which some are not there, before the first one is taken.
-    fn refuse_too_many(&self, context: &Context, steps: usize) -> Result<()> {
+    /// Names several steps; refuses if some are not there, before the first one is taken.
+    fn several(&self, context: &Context, steps: usize) -> Result<String> {
         let limit = match (self.common.dry_run, &self.common.plan.digest) {
             (true, _) => Some("--dry-run shows one step"),
             (false, Some(_)) => Some("--plan allows one step"),
@@ -100,15 +102,18 @@ impl UndoArgs {
                 "{limit}; 'checkpoint undo --list' lists all"
             )));
         }
-        let known = undo_steps(context)?.undo.len();
-        if steps > known {
-            return Err(Error::new(
-                Code::NOTHING_FOUND,
-                format!("{steps} restores cannot be undone, only {known}; nothing was changed"),
-            )
-            .next(Sentence::new("'checkpoint undo --list' lists them", &[])));
-        }
-        Ok(())
+        let known = undo_steps(context)?.undo;
+        let last = known.get(steps - 1).ok_or_else(|| {
+            let known = known.len();
+            let what =
+                format!("{steps} restores cannot be undone, only {known}; nothing was changed");
+            let next = Sentence::new("'checkpoint undo --list' lists them", &[]);
+            Error::new(Code::NOTHING_FOUND, what).next(next)
+        })?;
+        Ok(format!(
+            "{steps} restores, to before the {}",
+            described(last)
+        ))
     }
 }
 

@@ -10,6 +10,8 @@ use crate::config::keys::{self, Owner};
 use crate::config::settings::problems_of;
 use crate::error::{Error, Result};
 
+const PAGE: &str = include_str!("../docs/configuration.md");
+
 /// Returns the text with the value set, and the value as it is written there: quotes may be left
 /// out by the user, and brackets around one item of a list.
 ///
@@ -46,7 +48,13 @@ pub fn set(file: &Path, text: &str, key: &str, typed: &str) -> Result<(String, S
         }
     }
     let other = format!("'{typed}' is no value of {key}");
-    Err(Error::usage(complaint.map_or(other, |bad| bad.what)))
+    let what = complaint.map_or(other, |bad| bad.what);
+    // The page has a line for each key, with a remark.
+    let start = format!("{key} = ");
+    let line = PAGE.lines().find(|line| line.starts_with(&start));
+    let example = line.and_then(|line| line.split(" #").next());
+    let example = example.unwrap_or_default().trim_end();
+    Err(Error::usage(format!("{what}; for example: {example}")))
 }
 
 fn put(file: &Path, text: &str, key: &str, value: &str) -> Result<String> {

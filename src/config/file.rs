@@ -201,6 +201,8 @@ fn first_line(e: &toml::de::Error) -> String {
     let what = e.message().lines().next().unwrap_or_default();
     what.replace("a nonzero usize", "a number from 1 on")
         .replace("usize", "a number from 0 on")
+        .replace("u64", "a number from 0 on")
+        .replace("string or map", "a word")
         .replace("a boolean", "true or false")
 }
 

@@ -21,7 +21,7 @@ use rmcp::service::{QuitReason, RequestContext, RoleServer, serve_directly};
 use rmcp::transport::Transport;
 use rmcp::transport::async_rw::AsyncRwTransport;
 use serde_json::{Map, Value};
-use tokio::io::{Stdin, Stdout};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader, Empty, Stdin, Stdout};
 use tokio::sync::{Semaphore, watch};
 
 use crate::base::interrupt::Interrupt;
@@ -37,6 +37,8 @@ const AT_ONCE: u32 = 4;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 /// Looks between two messages on the progress.
 const LOOKS_PER_MESSAGE: u32 = 8;
+/// Upper bound on the length of a message, in bytes.
+const LONGEST_LINE: usize = 16 << 20;
 /// Number of the signal that work is stopped by where its caller wants no answer: that of Ctrl-C.
 const CANCELLED: usize = 2;
 
@@ -80,7 +82,9 @@ async fn serve_on_stdio(front: Front, signals: Interrupt) -> Result<()> {
     let ended = Arc::new(watch::Sender::new(false));
     let slots = Arc::new(Semaphore::new(AT_ONCE as usize));
     let transport = Stdio {
-        streams: AsyncRwTransport::new(tokio::io::stdin(), tokio::io::stdout()),
+        input: BufReader::new(tokio::io::stdin()),
+        line: Vec::new(),
+        output: AsyncRwTransport::new(tokio::io::empty(), tokio::io::stdout()),
         slots: slots.clone(),
         ended: ended.clone(),
     };
@@ -102,9 +106,13 @@ async fn serve_on_stdio(front: Front, signals: Interrupt) -> Result<()> {
     }
 }
 
-/// The standard streams, which end for the SDK when the work has ended as well.
+/// The standard streams, which end for the SDK when the work has ended as well. They are read here:
+/// the SDK leaves a line unanswered that is no JSON.
 struct Stdio {
-    streams: AsyncRwTransport<RoleServer, Stdin, Stdout>,
+    input: BufReader<Stdin>,
+    /// What was read of a line when the SDK looked elsewhere.
+    line: Vec<u8>,
+    output: AsyncRwTransport<RoleServer, Empty, Stdout>,
     slots: Arc<Semaphore>,
     ended: Arc<watch::Sender<bool>>,
 }
@@ -116,7 +124,7 @@ impl Transport<RoleServer> for Stdio {
         &mut self,
         message: ServerJsonRpcMessage,
     ) -> impl Future<Output = std::io::Result<()>> + Send + 'static {
-        self.streams.send(message)
+        self.output.send(message)
     }
 
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
@@ -124,7 +132,7 @@ impl Transport<RoleServer> for Stdio {
         let message = tokio::select! {
             biased;
             _ = ended.wait_for(|ended| *ended) => None,
-            message = self.streams.receive() => message,
+            message = self.read() => message,
         };
         if message.is_none() {
             self.ended.send_replace(true);
@@ -134,8 +142,49 @@ impl Transport<RoleServer> for Stdio {
     }
 
     async fn close(&mut self) -> std::io::Result<()> {
-        self.streams.close().await
+        self.output.close().await
     }
+}
+
+impl Stdio {
+    /// Reads up to the next message, and answers what is none. Can be dropped and begun again.
+    async fn read(&mut self) -> Option<ClientJsonRpcMessage> {
+        loop {
+            let mut part = (&mut self.input).take(LONGEST_LINE as u64);
+            let read = part.read_until(b'\n', &mut self.line).await.ok()?;
+            if read > 0 && !self.line.ends_with(b"\n") {
+                self.line.truncate(LONGEST_LINE);
+                continue;
+            }
+            let refused = match message(&std::mem::take(&mut self.line)) {
+                Ok(Some(message)) => return Some(message),
+                Ok(None) if read == 0 => return None,
+                Ok(None) => continue,
+                Err(refused) => ServerJsonRpcMessage::error(refused, None),
+            };
+            // By itself, since the SDK may drop this future.
+            tokio::spawn(self.output.send(refused));
+        }
+    }
+}
+
+/// Returns the message in a line; `None` if it is blank.
+fn message(line: &[u8]) -> Result<Option<ClientJsonRpcMessage>, ErrorData> {
+    let line = line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(line);
+    if line.trim_ascii().is_empty() {
+        return Ok(None);
+    }
+    if line.len() > LONGEST_LINE {
+        let what = "a message has at most 16 MiB";
+        return Err(ErrorData::invalid_request(what, None));
+    }
+    serde_json::from_slice(line).map(Some).map_err(|why| {
+        if why.is_data() {
+            ErrorData::invalid_request("the line is no request of JSON-RPC", None)
+        } else {
+            ErrorData::parse_error(format!("the line is no JSON: {why}"), None)
+        }
+    })
 }
 
 struct Server {

@@ -118,13 +118,21 @@ fn own(name: &str) -> Option<Value> {
         "cursor" => of_type("string", "Where to go on, as an earlier answer named it"),
         "limit" => of_type(
             "integer",
-            "Maximum number of items in the answer, at least 1",
+            "Maximum number of items in the answer, at least 1; without it 20 checkpoints, 100 results of a search, 20 changes beside a patch, or as many as fit into 25,000 characters, which no answer exceeds",
         ),
-        "max_bytes" => of_type("integer", "Maximum length of the content, from 4 to 20,000"),
-        "patch" => of_type("boolean", "Also return the patch"),
+        "max_bytes" => of_type(
+            "integer",
+            "Maximum length of the content or patch in bytes, from 4 to 20,000, which it is if not given; `cursor` goes on",
+        ),
+        "patch" => of_type(
+            "boolean",
+            "Also return the patch, as far as `max_bytes` allows",
+        ),
         "plan" => of_type("string", "The `plan_digest` of the plan"),
         "phase" => of_type("string", "Phase, by its id"),
-        "action" => json!({ "type": "string", "enum": actions }),
+        "action" => {
+            json!({ "type": "string", "description": "What happened to the phase", "enum": actions })
+        }
         "note" => of_type(
             "string",
             "What was done, what went wrong, or why it is skipped",

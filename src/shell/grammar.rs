@@ -17,7 +17,8 @@ const OPTIONS: &str =
 /// Examples of each command, below its name in brackets.
 const EXAMPLES: &str = include_str!("../commands/examples.txt");
 
-/// Other words for commands, as git and similar programs have them.
+/// Other words for commands, options and topics of help, as git and similar programs have them; an
+/// option may have a sentence in place of the word that is meant.
 const SYNONYMS: &str = include_str!("../commands/synonyms.txt");
 
 /// Removes trailing spaces that clap leaves on empty lines.
@@ -86,8 +87,17 @@ impl ParseRefusal {
             similar(ContextKind::SuggestedArg, ContextKind::InvalidArg)
                 .or_else(|| similar(ContextKind::SuggestedValue, ContextKind::InvalidValue))
         };
-        if let Some(similar) = command.clone().or_else(other) {
-            said.push_str(&format!("; did you mean '{similar}'?"));
+        let options = [ContextKind::InvalidArg, ContextKind::PriorArg].map(values);
+        let option = || {
+            options
+                .iter()
+                .flatten()
+                .find_map(|typed| option_synonym(typed, at))
+        };
+        match command.clone().or_else(option).or_else(other) {
+            Some(sentence) if sentence.contains(' ') => said.push_str(&format!("; {sentence}")),
+            Some(meant) => said.push_str(&format!("; did you mean '{meant}'?")),
+            None => {}
         }
         Self {
             text: said,
@@ -124,15 +134,36 @@ fn missing(kind: ErrorKind, at: &Grammar, arguments: &[String]) -> String {
     }
 }
 
-/// Returns the command below `above` that another word means.
-fn synonym(typed: &str, above: &str) -> Option<String> {
+/// Returns the command or topic below `above` that another word means.
+pub fn synonym(typed: &str, above: &str) -> Option<String> {
     let above = above.trim_start_matches("checkpoint");
-    let mut lines = SYNONYMS.lines().filter_map(|line| line.split_once(": "));
-    lines.find_map(|(meant, words)| {
+    synonyms(typed).find_map(|meant| {
         let (group, name) = meant.rsplit_once(' ').unwrap_or(("", meant));
-        let is_it = group == above && words.split(' ').any(|word| word == typed);
-        is_it.then(|| name.to_owned())
+        (group == above).then(|| name.to_owned())
     })
+}
+
+/// Returns what an option of other programs means at a command: what begins with the command, or with
+/// an argument that it takes.
+fn option_synonym(typed: &str, at: &Grammar) -> Option<String> {
+    let is_taken = |word: &str| {
+        let is_arg = |arg: &clap::Arg| {
+            let mut names = arg.get_value_names().into_iter().flatten();
+            let long = word.strip_prefix("--");
+            (long.is_some() && arg.get_long() == long)
+                || names.any(|name| name.split('|').any(|name| name == word))
+        };
+        word == at.get_name() || at.get_arguments().any(is_arg)
+    };
+    let mut found = synonyms(typed).filter(|meant| meant.split(' ').next().is_some_and(is_taken));
+    found.next().map(str::to_owned)
+}
+
+/// Returns all that a word means.
+fn synonyms(typed: &str) -> impl Iterator<Item = &'static str> {
+    let lines = SYNONYMS.lines().filter_map(|line| line.split_once(": "));
+    let is_it = move |words: &str| words.split(' ').any(|word| word == typed);
+    lines.filter_map(move |(meant, words)| is_it(words).then_some(meant))
 }
 
 /// Returns what clap says of an error, without its advice.

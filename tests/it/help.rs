@@ -332,6 +332,27 @@ fn help_of_a_topic_is_its_page_and_one_page_names_all_topics() {
 }
 
 #[test]
+fn help_of_another_word_for_a_topic_or_command_is_its_page() {
+    let sandbox = Sandbox::new();
+    for (words, meant) in [
+        ("ignore", "what-is-captured"),
+        ("exclude", "what-is-captured"),
+        ("secrets", "what-is-captured"),
+        ("agent", "agents"),
+        ("exit codes", "json"),
+        ("exit-codes", "json"),
+        ("commit", "create"),
+    ] {
+        let page = sandbox.run(&["help", meant]).success().stdout;
+        let words: Vec<&str> = ["help"].into_iter().chain(words.split(' ')).collect();
+        sandbox.run(&words).success().stdout_is(&page);
+    }
+    for command in ["remote", "mcp"] {
+        sandbox.run(&["help", command]).success();
+    }
+}
+
+#[test]
 fn help_of_an_unknown_word_is_wrong_usage_and_names_the_topics() {
     let sandbox = Sandbox::new();
     for words in [&["nope"][..], &["workflow", "nope"], &["recovery", "init"]] {

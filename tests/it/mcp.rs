@@ -87,6 +87,19 @@ fn what_is_listed_is_short_plain_and_valid() {
             ["type", "properties", "required", "additionalProperties"],
             "{name}"
         );
+        let arguments = input["properties"].as_object().expect("an object");
+        for (argument, schema) in arguments {
+            let said = schema["description"].as_str().unwrap_or_default();
+            assert!(!said.is_empty(), "{name} {argument}");
+            let bounds: &[&str] = match argument.as_str() {
+                "limit" => &[" 20 ", " 100 ", "25,000"],
+                "max_bytes" => &["4 to 20,000"],
+                _ => &[],
+            };
+            for bound in bounds {
+                assert!(said.contains(bound), "{name} {argument}: {said}");
+            }
+        }
         jsonschema::validator_for(&tool["inputSchema"]).expect(name);
         jsonschema::validator_for(&tool["outputSchema"]).expect(name);
         assert_eq!(tool["outputSchema"]["type"], "object", "{name}");

@@ -25,8 +25,10 @@ fn an_odd_line_gets_an_error_or_nothing_and_the_next_request_its_answer() {
         "x".repeat(17 << 20)
     );
     let invalid = Some((-32600, Value::Null));
-    let lines: [(&str, Option<(i64, Value)>); 12] = [
-        ("garbage", None),
+    let no_json = Some((-32700, Value::Null));
+    let lines: [(&str, Option<(i64, Value)>); 13] = [
+        ("garbage", no_json.clone()),
+        (r#"{"jsonrpc":"2.0","id":70"#, no_json),
         ("\u{feff}", None),
         ("", None),
         ("[]", invalid.clone()),
@@ -35,7 +37,7 @@ fn an_odd_line_gets_an_error_or_nothing_and_the_next_request_its_answer() {
             r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#,
             invalid.clone(),
         ),
-        (r#"{"jsonrpc":"2.0","id":71,"method":5}"#, invalid),
+        (r#"{"jsonrpc":"2.0","id":71,"method":5}"#, invalid.clone()),
         (
             r#"{"jsonrpc":"2.0","id":"73","method":"tools/call","params":{"name":7}}"#,
             Some((-32602, "73".into())),
@@ -49,7 +51,7 @@ fn an_odd_line_gets_an_error_or_nothing_and_the_next_request_its_answer() {
             None,
         ),
         (r#"{"jsonrpc":"2.0","id":99,"result":{}}"#, None),
-        (&long, None),
+        (&long, invalid),
     ];
     for (line, expected) in lines {
         client.line(line);

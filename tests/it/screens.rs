@@ -129,6 +129,26 @@ Yesterday
 ];
 
 #[test]
+fn a_column_is_dropped_only_if_it_does_not_fit() {
+    let sandbox = Sandbox::new();
+    sandbox.env("NO_COLOR", "1").write("a", "1");
+    sandbox.at("2026-03-24T10:00:00Z");
+    let id = sandbox.create("wave 1");
+    for (columns, titles) in [
+        (57, "TIME   AGE  FILES  SIZE  REASON  SOURCE"),
+        (47, "TIME   AGE  FILES  REASON  SOURCE"),
+        (41, "TIME   AGE  REASON  SOURCE"),
+    ] {
+        let Some(shown) = shown(&sandbox, columns, "$checkpoint list") else {
+            return;
+        };
+        let lines: Vec<&str> = shown.lines().collect();
+        assert_eq!(lines[0], format!("  ID        {titles}"), "{columns}");
+        assert!(lines[2].contains(&id) && lines[2].contains("wave 1"));
+    }
+}
+
+#[test]
 fn changes_have_a_column_where_they_are_asked_for() {
     let (sandbox, ids) = story();
     for (columns, picture) in COUNTED {
@@ -289,7 +309,7 @@ fn status_names_ten_changed_files_and_the_command_for_the_others() {
     }
     let run = sandbox.run(&["status"]).success();
     assert_eq!(run.stdout.matches("\n  + new-").count(), 10, "{run}");
-    let hint = "diff --name-status";
+    let hint = "diff --name-status -v";
     let run = run.stdout_has(&format!("  and 3 more: 'checkpoint {hint}'\n"));
     let words: Vec<&str> = hint.split(' ').collect();
     let all = sandbox.run(&words).success();

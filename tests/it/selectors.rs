@@ -153,6 +153,7 @@ fn a_word_of_the_other_kind_is_named_with_the_command_that_is_meant() {
         ("find|plan", 3, format!("no checkpoint holds 'plan'; it names a checkpoint itself; run: checkpoint show {}", ids[2])),
         ("find|@:src/a.rs", 3, "'@:src/a.rs' names a path of one checkpoint, and all are searched here; run: checkpoint find src/a.rs".to_owned()),
         ("diff|@:README.md|@~1:src", 2, "two checkpoints are compared in the same path; see 'checkpoint diff --help'".to_owned()),
+        ("cat|@:src/../../x", 2, "PATH 'src/../../x' has '..' in it and leads out of the root; see 'checkpoint cat --help'".to_owned()),
         ("restore|@:../x", 2, "PATH '../x' has '..' in it and leads out of the root; see 'checkpoint restore --help'".to_owned()),
     ] {
         let run = run(&sandbox, line).code(code).stdout_is("");
@@ -203,6 +204,30 @@ fn a_path_is_written_the_same_way_everywhere() {
         "ls|src",
     ]);
     same(&["show|wave 1|README.md", "show|wave 1:README.md"]);
+    for words in [
+        "cat|wave 1|",
+        "cat|wave 1:",
+        "ls|wave 1|",
+        "ls|wave 1:",
+        "show|wave 1|",
+        "find|",
+        "list|--path|",
+        "diff|wave 1|plan|",
+        "restore|wave 1|--dry-run|",
+    ] {
+        let root = sandbox.root().display().to_string();
+        let spelled = [
+            "src/a.rs",
+            "./src/../src/a.rs",
+            "src//a.rs",
+            "src/./a.rs/",
+            "nowhere/../src/a.rs",
+            &format!("{root}/src/../src/a.rs"),
+        ];
+        let lines = spelled.map(|path| format!("{words}{path}"));
+        same(&lines.each_ref().map(String::as_str));
+    }
+    run(&sandbox, "create|--scope|./src/../src/a.rs/").success();
     sandbox.write("README.md", "now");
     same(&[
         "diff|--|README.md",

@@ -28,7 +28,7 @@ fn a_secret_that_was_recorded_and_changed_counts_as_changed() {
     let run = sandbox
         .run(&["diff"])
         .success()
-        .stderr_has("not compared: .env (a secret)");
+        .stderr_has("content not shown: .env (a secret)");
     assert!(!run.stdout.contains("TOPSECRET"), "{run}");
     sandbox.write(".env", "K=1\n");
     sandbox.write("id", "-----BEGIN PRIVATE KEY-----\nTOPSECRET\n");
@@ -175,6 +175,56 @@ fn status_writes_nothing() {
     ] {
         sandbox.run(args).success();
     }
+}
+
+#[test]
+fn files_that_changed_are_named_before_directories() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1").create("one");
+    for number in 0..12 {
+        sandbox.mkdir(format!("d{number}"));
+    }
+    sandbox.write("z", "1").write("a", "2");
+    let run = sandbox.run(&["status"]).success();
+    run.stdout_has("\n  ~ a\n  + z\n  + d0/\n")
+        .stdout_has("  and 4 more: ");
+}
+
+#[test]
+fn diff_and_status_tell_the_same_of_a_secret_that_was_recorded() {
+    let sandbox = Sandbox::new();
+    let key = "-----BEGIN PRIVATE KEY-----\nTOPSECRET\n";
+    sandbox.write(".env", "K=TOPSECRET\n").write("b.key", key);
+    sandbox.run(&["create", "--include-sensitive"]).success();
+    let check = |sign: &str, letter: &str| {
+        let told = sandbox.run(&["status"]).success();
+        told.stdout_has(&format!("  {sign} .env\n"))
+            .stdout_has(&format!("  {sign} b.key\n"));
+        let names = sandbox.run(&["diff", "--name-status"]).success();
+        names.stdout_is(&format!("{letter}\t.env\n{letter}\tb.key\n"));
+        sandbox.run(&["diff", "--exit-code"]).code(1);
+        for args in [
+            &["diff"][..],
+            &["diff", "--binary"],
+            &["diff", "--json", "-U", "1"],
+        ] {
+            let run = sandbox.run(args).success();
+            assert!(!run.stdout.contains("TOPSECRET"), "{run}");
+            assert!(run.stdout.contains("b/.env"), "{run}");
+            assert!(!run.stderr.contains("512 MiB"), "{run}");
+        }
+        let run = sandbox.run(&["diff"]).success();
+        run.stderr_has("content not shown: .env (a secret)")
+            .stderr_has("content not shown: b.key (a secret)");
+        let data = sandbox.run(&["diff", "--json"]).success().data();
+        assert_eq!(data["secrets"][0]["path"], ".env", "{data}");
+        assert_eq!(data["secrets"][1]["path"], "b.key", "{data}");
+    };
+    sandbox.write(".env", "K=2\n");
+    sandbox.write("b.key", key.replace("SECRET", ""));
+    check("~", "M");
+    sandbox.remove(".env").remove("b.key");
+    check("-", "D");
 }
 
 #[test]

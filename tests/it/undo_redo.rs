@@ -360,7 +360,11 @@ fn several_steps_are_undone_at_once_or_none_if_there_are_fewer() {
         .code(2)
         .stdout_is("");
     assert_eq!(sandbox.read("a"), "two");
-    sandbox.run(&["undo", "2", "--yes"]).success();
+    let run = sandbox.run(&["undo", "2", "--yes"]).success();
+    run.stderr_has(&format!(
+        "undid 2 restores, to before the restore to {} (one); each 'checkpoint redo' repeats one",
+        ids[0]
+    ));
     assert_eq!(sandbox.read("a"), "three");
     sandbox.redo().success();
     assert_eq!(sandbox.read("a"), "one");

@@ -195,27 +195,16 @@ fn find_entry(
             .pop()
             .unwrap_or_default(),
     };
-    // A trailing slash means a directory.
-    find_in_trees(store, checkpoint, &path, typed.ends_with(b"/"))
+    find_in_trees(store, checkpoint, &path)
 }
 
 /// Walks down to a path, reading only the trees on the way.
-fn find_in_trees(
-    store: &Store,
-    checkpoint: Checkpoint,
-    path: &RelPath,
-    must_be_dir: bool,
-) -> Result<Hit> {
+fn find_in_trees(store: &Store, checkpoint: Checkpoint, path: &RelPath) -> Result<Hit> {
     let read = |id| {
         let tree = read_tree(store.objects(), id);
         tree.map_err(|why| store.damage(checkpoint.id, format!("the way to {path}: {why}")))
     };
-    let slash = if must_be_dir && !path.is_root() {
-        "/"
-    } else {
-        ""
-    };
-    let missing = || no_such_path(checkpoint.id, &format!("{path}{slash}"));
+    let missing = || no_such_path(checkpoint.id, &path.to_string());
     let mut names = path.components().peekable();
     let mut tree = read(checkpoint.tree)?;
     while let Some(name) = names.next() {
@@ -224,7 +213,7 @@ fn find_in_trees(
         };
         if entry.is_directory() {
             tree = read(entry.id)?;
-        } else if names.peek().is_none() && entry.mode != MODE_GITLINK && !must_be_dir {
+        } else if names.peek().is_none() && entry.mode != MODE_GITLINK {
             return Ok(Hit {
                 path: path.clone(),
                 checkpoint,

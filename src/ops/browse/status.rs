@@ -223,8 +223,8 @@ fn measure_drift(context: &Context, store: &Store, outcome: &mut StatusOutcome) 
     Ok(())
 }
 
-/// Returns the changes from the checkpoint to the present, as a restore plan tells them; a directory
-/// only if nothing below it changed.
+/// Returns the changes from the checkpoint to the present, as a restore plan tells them: files, then
+/// directories below which nothing changed.
 fn changed(held: &Snapshot, present: &Snapshot) -> Vec<(RelPath, PlannedChange)> {
     let plan = RestorePlan::between(held, present, &RestoreScope::default(), &|_, _| true);
     let changes = plan.changes();
@@ -238,11 +238,12 @@ fn changed(held: &Snapshot, present: &Snapshot) -> Vec<(RelPath, PlannedChange)>
             PlannedChange::DirectoryAdded | PlannedChange::DirectoryDeleted
         )
     };
-    changes
+    let told = changes
         .into_iter()
-        .filter(|(path, change)| !(is_dir(*change) && above.contains(*path)))
-        .map(|(path, change)| (path.clone(), change))
-        .collect()
+        .filter(|(path, change)| !(is_dir(*change) && above.contains(*path)));
+    let mut told: Vec<_> = told.map(|(path, change)| (path.clone(), change)).collect();
+    told.sort_by_key(|(_, change)| is_dir(*change));
+    told
 }
 
 /// Counts the files that changed.

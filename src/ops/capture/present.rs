@@ -9,7 +9,7 @@ use crate::model::json::Octal;
 use crate::model::state::entry::{Entry, WhyNot, git_mode};
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
-use crate::model::state::snapshot::{Snapshot, UncapturedEntry};
+use crate::model::state::snapshot::Snapshot;
 use crate::model::state::stat::{ListedFile, Stat};
 use crate::ops::browse::diff::version::{FileVersion, LARGEST_TEXT_BYTES, LoadedVersion, SeenFile};
 use crate::ops::capture::dir_filter;
@@ -24,18 +24,19 @@ use crate::worktree::tree_handle::WorkTree;
 
 pub struct WorktreeSide {
     worktree: WorkTree,
-    /// Files captured despite the rules and not yet checked; secret if they begin with such bytes.
-    peeks: BTreeMap<RelPath, Peek>,
+    secrets: MaybeSecret,
 }
+
+/// What a checkpoint holds and no rule captures now: secrets by name, and files that are secrets if
+/// they begin with such bytes. Their content is compared, and never shown.
+type MaybeSecret = BTreeMap<RelPath, Option<Peek>>;
 
 /// A checkpoint and the present, as [`dir_filter::compared`] has them, by today's rules; what the
 /// checkpoint has and a rule now leaves out is there too.
 pub struct Compared {
     pub captured: Captured,
     pub states: [Snapshot; 2],
-    peeks: BTreeMap<RelPath, Peek>,
-    /// Secrets by name, with their rules: their content is compared, and never shown.
-    secrets: Vec<(RelPath, String)>,
+    secrets: MaybeSecret,
 }
 
 impl Compared {
@@ -53,24 +54,21 @@ impl Compared {
         let mut compared = Self {
             states: compare(&captured)?,
             captured,
-            peeks: BTreeMap::new(),
-            secrets: Vec::new(),
+            secrets: BTreeMap::new(),
         };
         let rules = secrets_alone(context);
         let [held, present] = &compared.states;
         let also = held_but_left_out(held, present);
-        for path in also.iter().cloned() {
-            let peek = match rules.judge_at(&path, false, &|_| None) {
-                RuleVerdict::Secret(rule) => {
-                    compared.secrets.push((path, rule));
-                    continue;
-                }
-                RuleVerdict::Peek(peek) => peek,
+        let is_missing = |path: &&RelPath| !present.files.contains_key(*path);
+        for path in held.files.keys().filter(is_missing) {
+            let peek = match rules.judge_at(path, false, &|_| None) {
+                RuleVerdict::Secret(_) => None,
+                RuleVerdict::Peek(peek) => Some(peek),
                 RuleVerdict::Capture | RuleVerdict::LeaveOut(_) | RuleVerdict::OnlyTracked => {
-                    Peek::ANY_FILE
+                    Some(Peek::ANY_FILE)
                 }
             };
-            compared.peeks.insert(path, peek);
+            compared.secrets.insert(path.clone(), peek);
         }
         if !also.is_empty() {
             compared.captured = capture_side(context, store, worktree, &also)?;
@@ -81,8 +79,7 @@ impl Compared {
 }
 
 impl WorktreeSide {
-    /// Captures the present beside a checkpoint. Secrets that changed are not in it, so that their
-    /// content is never shown.
+    /// Captures the present beside a checkpoint.
     pub fn capture(
         context: &Context,
         store: &Store,
@@ -92,22 +89,9 @@ impl WorktreeSide {
         let worktree = WorkTree::open_root(&context.root)?;
         let captured = capture_side(context, store, &worktree, &[])?;
         let compared = Compared::new(context, store, &worktree, (checkpoint, paths), captured)?;
-        let [held, mut present] = compared.states;
-        let id = |state: &Snapshot, path: &RelPath| state.files.get(path).map(|entry| entry.id);
-        for (path, rule) in compared.secrets {
-            if id(&present, &path) != id(&held, &path) && present.files.remove(&path).is_some() {
-                let why = WhyNot::Secret(rule);
-                present
-                    .uncaptured
-                    .insert(path, UncapturedEntry { why, is_dir: false });
-            }
-        }
-        let peeks = compared.peeks;
-        Ok((
-            Self { worktree, peeks },
-            [held, present],
-            compared.captured.warnings,
-        ))
+        let secrets = compared.secrets;
+        let side = Self { worktree, secrets };
+        Ok((side, compared.states, compared.captured.warnings))
     }
 
     /// Reads one file in its current state.
@@ -117,20 +101,14 @@ impl WorktreeSide {
         entry: &Entry,
         warnings: &mut Vec<Warning>,
     ) -> Result<LoadedVersion> {
-        let loaded = load_file(&self.worktree, path, entry, warnings)?;
-        let (LoadedVersion::Version(version), Some(peek)) = (&loaded, self.peeks.get(path)) else {
-            return Ok(loaded);
-        };
-        let beginning = version
-            .bytes
-            .as_deref()
-            .map(|bytes| &bytes[..bytes.len().min(peek.len_bytes())]);
-        let is_secret = beginning.is_some_and(|beginning| peek.is_secret(beginning));
-        Ok(if is_secret {
-            LoadedVersion::Unknown(WhyNot::Secret(peek.rule().to_owned()))
-        } else {
-            loaded
-        })
+        load_file(&self.worktree, path, entry, warnings)
+    }
+
+    /// Whether a version of a file is a secret, now or in the checkpoint.
+    pub fn is_secret(&self, path: &RelPath, version: &FileVersion) -> bool {
+        let bytes = version.bytes.as_deref().unwrap_or_default();
+        let found = self.secrets.get(path);
+        found.is_some_and(|peek| peek.is_none_or(|peek| peek.is_secret(bytes)))
     }
 }
 

@@ -38,23 +38,32 @@ fn parse_one(root: &Root, typed: &[u8]) -> Result<RelPath> {
     if typed.is_empty() {
         return Err(wrong("is empty"));
     }
-    let (above, rest) = if is_absolute(typed) {
+    let (mut path, names) = if is_absolute(typed) {
         let inside = below_root(root, typed).ok_or_else(|| wrong("lies outside the root"))?;
-        (RelPath::root(), split(inside).collect())
+        (RelPath::root(), inside)
     } else {
-        climbed(root, typed).ok_or_else(|| wrong("has '..' in it and leads out of the root"))?
+        (root.current().clone(), typed)
     };
-    let rest = rest
-        .into_iter()
-        .filter(|name| !matches!(**name, [] | [b'.']));
-    let names: Vec<&[u8]> = above.components().chain(rest).collect();
-    if names.contains(&b"..".as_slice()) {
-        return Err(wrong("has '..' in it"));
+    let mut left = Vec::new();
+    for name in split(names).filter(|name| !matches!(*name, [] | [b'.'])) {
+        if name == b".." {
+            // Of `SEL:dir/../file` with a mistyped SEL, the file would be left.
+            if path.name().contains(&b':') {
+                return Err(wrong("has '..' in it"));
+            }
+            let above = path.parent();
+            let above = above.ok_or_else(|| wrong("has '..' in it and leads out of the root"))?;
+            left.push(std::mem::replace(&mut path, above));
+        } else if is_dot_git(name) {
+            return Err(Error::dot_git_path(&shown()));
+        } else {
+            let name = RelPath::new(name).map_err(|why| wrong(&why.to_string()))?;
+            path = path.join_all(&name);
+        }
     }
-    if names.iter().any(|name| is_dot_git(name)) {
-        return Err(Error::dot_git_path(&shown()));
-    }
-    let path = RelPath::new(&names.join(&b'/')).map_err(|why| wrong(&why.to_string()))?;
+    // Behind a link, `..` is another directory than the one that was named before it.
+    left.iter()
+        .try_for_each(|dir| refuse_linked(root, dir, &|_| false))?;
     if typed.ends_with(b"/") || typed.ends_with(b"/.") {
         refuse_linked(root, &path, &|_| false)?;
     }

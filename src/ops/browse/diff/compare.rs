@@ -36,6 +36,8 @@ pub struct DiffOutcome {
     #[serde(serialize_with = "reasons")]
     #[schemars(with = "Vec<PathReason>")]
     pub not_compared: Vec<(RelPath, WhyNot)>,
+    /// Paths that differ, and whose content is a secret and shown nowhere.
+    pub secrets: Vec<RelPath>,
     /// Binary contents too large for the patch.
     pub too_large: Vec<RelPath>,
     /// Paths whose content in a checkpoint cannot be read; the warnings say why.
@@ -52,6 +54,7 @@ impl DiffOutcome {
             files: Vec::new(),
             other: OtherDifferences::default(),
             not_compared: Vec::new(),
+            secrets: Vec::new(),
             too_large: Vec::new(),
             damaged: Vec::new(),
             warnings,
@@ -229,16 +232,25 @@ fn read_pair(
         }));
     }
     let path = pair.path.clone();
-    let Some(versions) = read_versions(pair, sides, outcome)? else {
+    let Some(mut versions) = read_versions(pair, sides, outcome)? else {
         return Ok(None);
     };
-    let [before, after] = &versions;
+    let [_, now] = sides;
+    let mut both = versions.iter().flatten();
+    let is_secret = both.any(|version| now.is_secret(&path, version));
     let seen = |version: &Option<FileVersion>| version.as_ref().map(|v| (v.seen.mode, v.seen.id));
-    if seen(before) == seen(after) {
+    if seen(&versions[0]) == seen(&versions[1]) {
         return Ok(None);
     }
+    if is_secret {
+        outcome.secrets.push(path.clone());
+        let both = versions.iter_mut().flatten();
+        both.for_each(|version| version.bytes = None);
+    }
+    let [before, after] = &versions;
     let file = compare(path, before.as_ref(), after.as_ref(), options)?;
     if options.binary
+        && !is_secret
         && file
             .pieces
             .iter()

@@ -64,6 +64,11 @@ impl<'s> Side<'s> {
         self.snapshot.files.contains_key(path) || self.snapshot.dirs.contains_key(path)
     }
 
+    /// Whether a version of a file is a secret that is not shown.
+    pub fn is_secret(&self, path: &RelPath, version: &FileVersion) -> bool {
+        matches!(&self.source, Source::Present(present) if present.is_secret(path, version))
+    }
+
     /// Reads one file. Content of the working directory is taken as read, even if it changed since
     /// the capture.
     pub fn load(
