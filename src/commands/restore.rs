@@ -137,7 +137,6 @@ impl RestoreArgs {
             ("--glob", self.globs.globs.clone()),
             ("--exclude", self.globs.exclude.clone()),
             ("--to", to.into_iter().collect()),
-            ("--check", self.check.iter().map(OsString::from).collect()),
         ];
         let valued = valued.into_iter().flat_map(|(name, given)| {
             let given = bytes_of(given).into_iter();
@@ -146,12 +145,16 @@ impl RestoreArgs {
         let flags = [
             ("--overlay", self.overlay),
             ("--restore-suid", self.restore_suid),
-            ("--verify", self.common.verify),
-            ("--contract", self.common.contract.contract),
         ];
         let flags = flags.into_iter().filter(|(_, is_given)| *is_given);
         let flags = flags.map(|(name, _)| name.into());
+        let check = self.check.iter();
+        let check = check.flat_map(|line| [b"--check".to_vec(), line.clone().into_bytes()]);
+        let verify = self.common.verify.then(|| b"--verify".to_vec());
+        let contract = self.common.contract.contract;
+        let contract = contract.then(|| b"--contract".to_vec());
         Ok(TypedWords {
+            act_options: check.chain(verify).chain(contract).collect(),
             words: bytes_of(words),
             paths: bytes_of(self.only.clone()),
             listed,

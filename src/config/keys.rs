@@ -160,7 +160,7 @@ pub fn count<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
         Value::Integer(number) => u64::try_from(*number).ok(),
         other => other.as_str().and_then(off),
     };
-    amount(from, read, "it is not a number, nor 'off'")
+    amount(from, read, "expected a number from 0 on, or 'off'")
 }
 
 fn off(text: &str) -> Option<u64> {

@@ -39,6 +39,8 @@ pub struct TypedWords {
     pub has_dashes: bool,
     /// Options without which a suggested command would do something else.
     pub options: Vec<Vec<u8>>,
+    /// The same, for what a dry run does not do.
+    pub act_options: Vec<Vec<u8>>,
 }
 
 impl TypedWords {
@@ -188,11 +190,12 @@ impl<'s> Lookup<'s> {
             return None;
         }
         self.known_path(word, &Named::default()).ok().flatten()?;
-        let rest = given.words[1..].iter().chain(&given.options);
+        let options = || given.options.iter().chain(&given.act_options);
+        let rest = given.words[1..].iter().chain(options());
         let short = [short.as_bytes(), &inside].concat();
         let [restore, short, dashes] = [b"restore".to_vec(), short, b"--".to_vec()];
         let checkpoint = [&restore, &short].into_iter().chain(rest);
-        let path = [&restore].into_iter().chain(&given.options);
+        let path = [&restore].into_iter().chain(options());
         let path = path.chain([&dashes]).chain(&given.words);
         Some(
             Error::usage(format!("{} is a checkpoint and a path", shell_word(word))).next(
