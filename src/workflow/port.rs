@@ -10,8 +10,7 @@ use crate::ops::own_files::OwnFiles;
 use crate::store::repository::Store;
 use crate::workflow::documents::{files, own_paths};
 use crate::workflow::engine::runs::Runs;
-use crate::workflow::rules::phase::Phase;
-use crate::workflow::rules::workflow::Workflow;
+use crate::workflow::rules::workflow::{Phase, Workflow};
 use crate::worktree::tree_handle::WorkTree;
 
 /// Maximum number of protected checkpoints of finished phases in each run, the latest first.
@@ -97,7 +96,7 @@ fn of_workflow(workflow: &Workflow) -> Vec<ObjectId> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workflow::rules::status::PhaseStatus;
+    use crate::workflow::rules::workflow::PhaseStatus;
 
     #[test]
     fn what_is_under_way_counts_and_of_what_is_done_the_latest() {

@@ -5,7 +5,9 @@ use crate::base::cut_list::one_of;
 use crate::base::text::escape;
 use crate::base::time::{self, rfc3339_seconds, utc_seconds};
 use crate::commands::prelude::*;
-use crate::commands::workflow::report::{ago, changed, findings, remarks, summary, with_place};
+use crate::commands::workflow::report::{
+    ago, changed, done, findings, remarks, summary, with_place,
+};
 use crate::workflow::documents::conflict::{Conflict, in_words};
 use crate::workflow::documents::render;
 use crate::workflow::documents::sync::{Imported, open_imported};
@@ -16,10 +18,8 @@ use crate::workflow::engine::runs::Runs;
 use crate::workflow::engine::work::StepOptions;
 use crate::workflow::profiles::dispatch::profile_of_path;
 use crate::workflow::rules::dialog::{Chosen, Dialog};
-use crate::workflow::rules::profile::Profile;
-use crate::workflow::rules::status::PhaseStatus;
 use crate::workflow::rules::validate::is_stale;
-use crate::workflow::rules::workflow::Workflow;
+use crate::workflow::rules::workflow::{PhaseStatus, Profile, Workflow};
 use crate::workflow::words::{listed, refused};
 
 /// Maximum number of choices in a hint.
@@ -48,14 +48,12 @@ pub struct RecoverArgs {
     pub dry_run: bool,
 }
 
-type Recovered = (RecoverOutcome, Vec<Warning>);
-
 pub fn resume(
     context: &Context,
     cmd: &CommandContext<'_>,
     options: &ResumeOptions,
-) -> Result<(ResumeOutcome, Vec<Warning>)> {
-    let (status, mut warnings) = report::status(context, options.run.as_deref(), View::Whole)?;
+) -> Result<ResumeOutcome> {
+    let status = report::status(context, options.run.as_deref(), View::Whole)?;
     op::check_open(&status)?;
     let question = Question {
         context,
@@ -74,10 +72,9 @@ pub fn resume(
         );
         cmd.printer.talk(&(drift + &found));
     }
-    let (mut outcome, more) = op::resume(context, status, chosen)?;
+    let mut outcome = op::resume(context, status, chosen)?;
     with_place(&mut outcome.status, &cmd.printer.place);
-    warnings.extend(more);
-    Ok((outcome, warnings))
+    Ok(outcome)
 }
 
 /// What is to become of a run. Nothing is changed and no lock is held until the last answer is given.
@@ -238,12 +235,10 @@ pub fn settle_first(
     context: &Context,
     cmd: &CommandContext<'_>,
     options: &ResumeOptions,
-) -> Result<Option<Recovered>> {
+) -> Result<Option<RecoverOutcome>> {
     let named = options.run.as_deref();
     while cmd.prompt.may_ask && options.choose.is_none() {
-        let Some(Imported { store, conflicts }) = open_imported(context)? else {
-            break;
-        };
+        let Imported { store, conflicts } = open_imported(context)?;
         let runs = Runs::live(&store)?;
         let picked = runs.pick(named).ok();
         let meant = picked.filter(|run| run.workflow.status.is_open());
@@ -255,10 +250,10 @@ pub fn settle_first(
             break;
         };
         let settled = settle(context, cmd, conflict, false)?;
-        if meant.is_none() || settled.0.take == Some(Take::None) {
+        if meant.is_none() || settled.take == Some(Take::None) {
             return Ok(Some(settled));
         }
-        cmd.print(context, &Done::from(settled));
+        cmd.print(context, &done(context, settled));
     }
     Ok(None)
 }
@@ -267,10 +262,9 @@ pub fn recover(
     context: &Context,
     cmd: &CommandContext<'_>,
     args: &RecoverArgs,
-) -> Result<Recovered> {
+) -> Result<RecoverOutcome> {
     let named = args.what.as_deref();
-    let imported = open_imported(context)?;
-    let mut conflicts = imported.into_iter().flat_map(|imported| imported.conflicts);
+    let mut conflicts = open_imported(context)?.conflicts.into_iter();
     let conflict = conflicts.find(|one| {
         named.is_none_or(|named| one.path == named || one.run.as_deref() == Some(named))
     });
@@ -293,7 +287,7 @@ fn settle(
     cmd: &CommandContext<'_>,
     conflict: &Conflict,
     dry_run: bool,
-) -> Result<Recovered> {
+) -> Result<RecoverOutcome> {
     let (ask, answers) = match profile_of_path(&conflict.path) {
         Some(Profile::Phases) => (CORRUPTED, YES),
         Some(Profile::Registry) => (DELETE, YES),

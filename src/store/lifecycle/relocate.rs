@@ -19,7 +19,6 @@ use crate::store::objects::loose_files::{self, names_in};
 use crate::store::objects::pack::pack_reader::PIECE_BYTES;
 use crate::store::refs::ref_files::{self, Family};
 use crate::store::repository::Store;
-use crate::store::runs::namespace::RefNamespace;
 use crate::store::runs::run_reader::lineage;
 use crate::store::runs::run_writer::free_name;
 use crate::store::runs::{run_reader, run_refs};
@@ -95,20 +94,18 @@ fn take_over_remotes(store: &LockedStore<'_>, source: &Layout) -> Result<()> {
 /// incoming run gets a number, unless one continues the other.
 pub(in crate::store) fn take_over_workflows(store: &LockedStore<'_>, from: &Store) -> Result<()> {
     let (into, objects) = (store.store().layout(), store.store().objects());
-    for namespace in RefNamespace::BOTH {
-        for (id, tip) in run_reader::tips(from, namespace)?.found {
-            let is_after = |upper, lower| lineage(objects, upper).any(|id| id == lower);
-            let mut goes_on = false;
-            let (name, is_there) = free_name(into, namespace, &id, &mut |value| {
-                let Some(known) = value.id() else {
-                    return false;
-                };
-                goes_on = known != tip && is_after(tip, known);
-                goes_on || is_after(known, tip)
-            })?;
-            if goes_on || !is_there {
-                run_refs::write(into, namespace, &name, tip)?;
-            }
+    for (id, tip) in run_reader::tips(from)?.found {
+        let is_after = |upper, lower| lineage(objects, upper).any(|id| id == lower);
+        let mut goes_on = false;
+        let (name, is_there) = free_name(into, &id, &mut |value| {
+            let Some(known) = value.id() else {
+                return false;
+            };
+            goes_on = known != tip && is_after(tip, known);
+            goes_on || is_after(known, tip)
+        })?;
+        if goes_on || !is_there {
+            run_refs::write(into, &name, tip)?;
         }
     }
     Ok(())

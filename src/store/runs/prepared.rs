@@ -8,7 +8,6 @@ use crate::store::files::{atomic_file, checksummed_text};
 use crate::store::layout::Layout;
 use crate::store::locked::LockedStore;
 use crate::store::repository::Store;
-use crate::store::runs::namespace::RefNamespace;
 use crate::store::runs::run_refs;
 
 /// Stands for the parent of the first transition.
@@ -38,7 +37,7 @@ impl LockedStore<'_> {
     /// The ref cannot be written.
     pub fn publish_prepared(&self, prepared: &PreparedTransition) -> Result<()> {
         let layout = self.store().layout();
-        run_refs::write(layout, RefNamespace::Live, &prepared.id, prepared.commit)
+        run_refs::write(layout, &prepared.id, prepared.commit)
     }
 
     /// # Errors

@@ -7,8 +7,7 @@ use crate::base::cut_list::one_of;
 use crate::base::text::{escape, escape_line};
 use crate::error::sentence::{CommandWords, Sentence};
 use crate::error::{Choice, Error};
-use crate::workflow::rules::finding::Finding;
-use crate::workflow::rules::workflow::Workflow;
+use crate::workflow::rules::workflow::{Finding, Workflow};
 use crate::workflow::words::{listed, malformed};
 
 /// One file that is malformed, and was left as it is.

@@ -10,14 +10,13 @@ use crate::error::Result;
 use crate::store::repository::Store;
 use crate::workflow::documents::conflict::Conflict;
 use crate::workflow::documents::{CORRUPT, below, read_value, rel, render, schema_text};
-use crate::workflow::engine::runs::Runs;
+use crate::workflow::engine::runs::{Run, Runs};
 use crate::workflow::profiles::format::check_run;
 use crate::workflow::profiles::pipeline_schema::SCHEMA_FILE;
 use crate::workflow::profiles::{dispatch, phases, pipeline, registry};
-use crate::workflow::rules::finding::Finding;
-use crate::workflow::rules::profile::{EXECUTION_FILE, PHASE_FILE, Profile};
-use crate::workflow::rules::status::RunStatus;
-use crate::workflow::rules::workflow::Workflow;
+use crate::workflow::rules::workflow::{
+    EXECUTION_FILE, Finding, PHASE_FILE, Profile, RunStatus, Workflow,
+};
 use crate::workflow::words;
 use crate::worktree::files::replace_known::{remove_known, replace_known};
 use crate::worktree::files::state_file;
@@ -149,12 +148,16 @@ fn archived(run: Option<&str>, path: &str, now_ms: i64) -> String {
     format!("{folder}/{run}_{time}/{name}")
 }
 
-/// Whether a file of a run that has ended is still there as recorded.
-pub fn has_leftovers(tree: &WorkTree, workflow: &Workflow) -> bool {
-    of_run(workflow).any(|(path, value)| {
-        !fate(workflow, path, Leaving::Ended, 0).stays()
-            && read_value(tree, path).as_ref() == Some(value)
-    })
+/// Whether a file of a run that has ended is still there as recorded. One that was archived is
+/// reopened by its file, unless it was given up.
+pub fn has_leftovers(tree: &WorkTree, run: &Run) -> bool {
+    let (workflow, status) = (&run.workflow, run.workflow.status);
+    let is_over = !status.is_open() && run.is_live() || status == RunStatus::Abandoned;
+    is_over
+        && of_run(workflow).any(|(path, value)| {
+            !fate(workflow, path, Leaving::Ended, 0).stays()
+                && read_value(tree, path).as_ref() == Some(value)
+        })
 }
 
 /// Archives or removes the files of a run, each as its profile wants it. A file that differs from
@@ -294,8 +297,9 @@ fn remove_folders(tree: &WorkTree, folders: &[String]) -> Result<()> {
 /// # Errors
 /// The refs cannot be read, or an entry of a folder cannot be removed.
 pub fn drop_old_archives(tree: &WorkTree, store: &Store, dry_run: bool) -> Result<Vec<String>> {
-    let known = store.archived_workflows()?.into_iter();
-    let known: Vec<String> = known.map(|(id, _)| id).collect();
+    let mut known = Runs::all(store)?.runs;
+    known.retain(|run| !run.is_live());
+    let known: Vec<String> = known.into_iter().map(|run| run.workflow.id).collect();
     let mut folders = archives(tree, phases::ARCHIVE, &known);
     folders.truncate(folders.len().saturating_sub(KEPT_ARCHIVES));
     if !dry_run {

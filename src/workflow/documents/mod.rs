@@ -6,7 +6,7 @@ use crate::base::json::parse;
 use crate::model::state::rel_path::RelPath;
 use crate::workflow::profiles::pipeline_schema::{PIPELINE_SCHEMA, SCHEMA_FILE};
 use crate::workflow::profiles::{dispatch, phases, pipeline, registry};
-use crate::workflow::rules::profile::{self, Profile};
+use crate::workflow::rules::workflow::{EXECUTION_FILE, PHASE_FILE, Profile};
 use crate::worktree::files::state_file;
 use crate::worktree::tree_handle::WorkTree;
 
@@ -45,7 +45,7 @@ pub fn schema_text() -> String {
 /// Returns the files of all profiles. Anything else under such a name, such as a link, is an
 /// unreadable file.
 pub fn in_place(tree: &WorkTree) -> Vec<OnDisk> {
-    let mut paths = [profile::PHASE_FILE, profile::EXECUTION_FILE, pipeline::FILE]
+    let mut paths = [PHASE_FILE, EXECUTION_FILE, pipeline::FILE]
         .map(str::to_owned)
         .to_vec();
     paths.extend(below(tree, registry::FOLDER));

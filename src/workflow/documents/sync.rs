@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::ops::context::Context;
 use crate::ops::open_store::open_usable;
 use crate::ops::warning::run_warning::RunWarning;
@@ -16,10 +16,7 @@ use crate::workflow::engine::runs::{Run, Runs};
 use crate::workflow::engine::work::{StepOptions, Work};
 use crate::workflow::profiles::{dispatch, registry};
 use crate::workflow::rules::change::Change;
-use crate::workflow::rules::finding::Finding;
-use crate::workflow::rules::profile::{EXECUTION_FILE, Profile};
-use crate::workflow::rules::status::RunStatus;
-use crate::workflow::rules::workflow::Workflow;
+use crate::workflow::rules::workflow::{EXECUTION_FILE, Finding, Profile, RunStatus, Workflow};
 use crate::workflow::words;
 use crate::worktree::tree_handle::WorkTree;
 
@@ -47,36 +44,24 @@ pub struct Imported {
 /// # Errors
 /// There is no store, and no file to import.
 pub fn require_store(context: &Context) -> Result<Store> {
-    find_store(context)?.ok_or_else(|| no_workflow(context))
-}
-
-fn find_store(context: &Context) -> Result<Option<Store>> {
     if let Some(store) = context.find_store()? {
-        return Ok(Some(store));
+        return Ok(store);
     }
-    let has_files =
-        context.root.exists() && !in_place(&WorkTree::open_root(&context.root)?).is_empty();
-    has_files.then(|| open_usable(context, false)).transpose()
+    if !context.root.exists() {
+        return Err(context.no_store());
+    }
+    if in_place(&WorkTree::open_root(&context.root)?).is_empty() {
+        return Err(words::no_workflow());
+    }
+    open_usable(context, false)
 }
 
-/// Returns the error where there is no store.
-pub fn no_workflow(context: &Context) -> Error {
-    if context.root.exists() {
-        words::no_workflow()
-    } else {
-        context.no_store()
-    }
-}
-
-/// For read-only commands: locks the store only if there is something to record. `None` without a
-/// store.
+/// For read-only commands: locks the store only if there is something to record.
 ///
 /// # Errors
-/// As [`sync`].
-pub fn open_imported(context: &Context) -> Result<Option<Imported>> {
-    let Some(store) = find_store(context)? else {
-        return Ok(None);
-    };
+/// As [`require_store`] and [`sync`].
+pub fn open_imported(context: &Context) -> Result<Imported> {
+    let store = require_store(context)?;
     let looked = if context.root.exists() {
         pass(context, &WorkTree::open_root(&context.root)?, &store, None)?
     } else {
@@ -86,7 +71,7 @@ pub fn open_imported(context: &Context) -> Result<Option<Imported>> {
         Some(conflicts) => conflicts,
         None => sync(&mut Work::begin(context, &store, &StepOptions::default())?)?,
     };
-    Ok(Some(Imported { store, conflicts }))
+    Ok(Imported { store, conflicts })
 }
 
 /// Records what was done to the files, under the lock. Files that cannot be understood stay and are
@@ -133,6 +118,15 @@ fn pass(
     store: &Store,
     mut work: Option<&mut Work<'_>>,
 ) -> Result<Option<Vec<Conflict>>> {
+    for run in &Runs::all(store)?.runs {
+        // A process was killed before it had moved the files of a run that ended.
+        if files::has_leftovers(tree, run) {
+            if work.is_none() {
+                return Ok(None);
+            }
+            files::put_away(tree, &run.workflow, Leaving::Ended, context.now_ms)?;
+        }
+    }
     let mut left = Vec::new();
     let mut runs = Runs::live(store)?;
     for file in &in_place(tree) {
@@ -157,29 +151,15 @@ fn pass(
         }
     }
     for run in &runs.runs {
-        let workflow = &run.workflow;
-        let gone = removed(tree, workflow);
-        // A process was killed before it had archived the run or moved its files.
-        let is_abandoned = workflow.status == RunStatus::Abandoned;
-        let is_unfinished =
-            is_abandoned || (!run.is_open() && files::has_leftovers(tree, workflow));
-        if gone.is_none() && !is_unfinished {
+        let Some(why) = removed(tree, &run.workflow) else {
             continue;
-        }
+        };
         let Some(work) = work.as_deref_mut() else {
             return Ok(None);
         };
-        let leaving = gone.as_ref().map_or(Leaving::Ended, |_| Leaving::Archived);
-        files::put_away(tree, workflow, leaving, context.now_ms)?;
-        if gone.is_some() || is_abandoned {
-            work.archive(run, gone)?;
-        }
+        work.put_away(run, Leaving::Archived, Some(why))?;
     }
     Ok(Some(left))
-}
-
-fn warn(context: &Context, warning: RunWarning) {
-    context.pending_warnings.add(warning.into());
 }
 
 /// Returns the run that owns a file. A new task list belongs to the open run whose phase file lies
@@ -241,17 +221,22 @@ fn removed(tree: &WorkTree, workflow: &Workflow) -> Option<String> {
 
 type Taken = std::result::Result<(), Finding>;
 
+/// Takes over an edit; a file that came back reopens its run.
 fn adopt(work: &mut Work<'_>, file: &OnDisk, run: &Run, value: &Value) -> Result<Taken> {
     let mut next = run.workflow.clone();
+    next.is_archived = false;
     let taken = dispatch::take(&mut next, &file.path, value, &work.root());
     if taken.is_ok() {
-        work.record_read(Some(run), next, event("external edit", file))?;
+        work.record(Some(run), next, event("external edit", file), false)?;
     }
     Ok(taken)
 }
 
 fn event(verb: &str, file: &OnDisk) -> Change {
-    Change::new(verb, BY_HAND).noting(file.path.clone())
+    Change {
+        actor: BY_HAND.to_owned(),
+        ..Change::new(verb).noting(file.path.clone())
+    }
 }
 
 /// Begins the run that a file describes, or reopens it if it is one that was archived with a
@@ -286,15 +271,12 @@ fn begin(work: &mut Work<'_>, file: &OnDisk, value: &Value, owner: Option<&Run>)
     archived.sort_by_key(|run| run.workflow.documents.get(&file.path) != Some(value));
     let Some(run) = archived.first() else {
         next.id = all.free_id(&next.id);
-        work.record_read(None, next, event("import", file))?;
+        work.record(None, next, event("import", file), false)?;
         return Ok(Ok(()));
     };
-    let id = (work.session.locked).unarchive_workflow(run.id(), &run.workflow.id)?;
-    warn(work.context, RunWarning::Reopened { id: id.clone() });
+    let id = run.workflow.id.clone();
+    let warning = RunWarning::Reopened { id };
+    work.context.pending_warnings.add(warning.into());
     files::write_missing(&work.tree, &run.workflow)?;
-    if run.workflow.documents.get(&file.path) == Some(value) {
-        return Ok(Ok(()));
-    }
-    let live = Runs::live(work.store())?;
-    adopt(work, file, live.pick(Some(&id))?, value)
+    adopt(work, file, run, value)
 }

@@ -12,9 +12,8 @@ use crate::error::{Error, Result};
 use crate::model::run_id;
 use crate::ops::context::Context;
 use crate::ops::open_store::open_usable;
-use crate::ops::warning::Warning;
 use crate::workflow::documents::conflict::{self, Conflict};
-use crate::workflow::documents::sync::Imported;
+use crate::workflow::documents::sync::{Imported, open_imported};
 use crate::workflow::engine::end;
 use crate::workflow::engine::init::{InitOptions, init};
 use crate::workflow::engine::report::{self, Status};
@@ -23,10 +22,8 @@ use crate::workflow::engine::transact::with_store;
 use crate::workflow::engine::work::{StepOptions, StepOutcome};
 use crate::workflow::plan;
 use crate::workflow::profiles::{dispatch, pipeline, registry};
-use crate::workflow::rules::finding::Finding;
-use crate::workflow::rules::phase::Phase;
-use crate::workflow::rules::profile::{self, Profile};
-use crate::workflow::rules::workflow::Workflow;
+use crate::workflow::rules::change::Change;
+use crate::workflow::rules::workflow::{Finding, PHASE_FILE, Phase, Profile, Workflow};
 use crate::workflow::words::{self, no_such_workflow};
 
 /// Make a run from a document of another program
@@ -53,11 +50,7 @@ pub struct ImportOptions {
 ///
 /// # Errors
 /// The format is unknown, or the document is invalid.
-pub fn import(
-    context: &Context,
-    options: &ImportOptions,
-    bytes: &[u8],
-) -> Result<(StepOutcome, Vec<Warning>)> {
+pub fn import(context: &Context, options: &ImportOptions, bytes: &[u8]) -> Result<StepOutcome> {
     let value = parsed(bytes)?;
     let found = dispatch::profile_of_document(&value);
     if found.is_none() && value.get("phases").is_some_and(Value::is_array) {
@@ -86,7 +79,7 @@ pub fn import(
     let mut next = begun(context, profile, &document(None))?;
     let store = open_usable(context, false)?;
     with_store(context, &store, &StepOptions::default(), |work, _| {
-        let event = work.event("import", Some(profile.into_str().to_owned()));
+        let event = Change::new("import").noting(profile.into_str().to_owned());
         let name = options.project.as_deref();
         let name = name
             .or_else(|| next.state.get("project_name")?.as_str())
@@ -109,12 +102,12 @@ pub fn import(
             dispatch::take(&mut state, &path, &known, &work.root())
                 .map_err(|finding| malformed(&finding))?;
             state.updated_ms = context.now_ms.max(state.updated_ms);
-            return work.record(Some(run), state, event);
+            return work.record(Some(run), state, event, true);
         }
         end::expire(work);
         next.profile = next.profile.filter(|_| options.keep_files);
         next.id = Runs::all(&store)?.free_id(&next.id);
-        work.record(None, next, event)
+        work.record(None, next, event, true)
     })
 }
 
@@ -130,7 +123,7 @@ fn begun(context: &Context, profile: Profile, value: &Value) -> Result<Workflow>
 /// Returns the path of the file in its profile.
 fn path_of(profile: Profile, value: &Value) -> String {
     match profile {
-        Profile::Phases => profile::PHASE_FILE.to_owned(),
+        Profile::Phases => PHASE_FILE.to_owned(),
         Profile::Pipeline => pipeline::FILE.to_owned(),
         // A document without a path is invalid, which is reported later.
         Profile::Registry => registry::path_of_document(value).unwrap_or_default(),
@@ -194,12 +187,12 @@ fn own_document(run: &Workflow, profile: Profile, context: &Context) -> Value {
 ///
 /// # Errors
 /// The format is unknown, or the document is invalid.
-pub fn status_of_document(context: &Context, bytes: &[u8]) -> Result<(Status, Vec<Warning>)> {
+pub fn status_of_document(context: &Context, bytes: &[u8]) -> Result<Status> {
     let value = parsed(bytes)?;
     let profile = dispatch::profile_of_document(&value)
         .ok_or_else(|| unreadable("unknown_format", "unknown format"))?;
     let workflow = begun(context, profile, &value)?;
-    Ok((report::of_state(context, workflow)?, Vec::new()))
+    report::of_state(context, workflow)
 }
 
 fn parsed(bytes: &[u8]) -> Result<Value> {
@@ -243,11 +236,11 @@ pub struct Exported {
 ///
 /// # Errors
 /// There is no such run or format.
-pub fn export(context: &Context, options: &ExportOptions) -> Result<(Exported, Vec<Warning>)> {
-    let Imported { store, conflicts } = report::open_imported(context)?;
+pub fn export(context: &Context, options: &ExportOptions) -> Result<Exported> {
+    let Imported { store, conflicts } = open_imported(context)?;
     let named = options.run.as_deref();
     let run = Runs::all(&store)?.pick(named)?.clone();
-    if !run.is_live() && named != Some(run.id()) {
+    if !run.is_live() && named != Some(&*run.workflow.id) {
         return Err(named.map_or_else(words::no_workflow, no_such_workflow));
     }
     let workflow = &run.workflow;
@@ -267,9 +260,8 @@ pub fn export(context: &Context, options: &ExportOptions) -> Result<(Exported, V
             own_document(workflow, word.parse().map_err(unknown)?, context)
         }
     };
-    let exported = Exported {
+    Ok(Exported {
         document,
         conflicts,
-    };
-    Ok((exported, context.pending_warnings.take()))
+    })
 }

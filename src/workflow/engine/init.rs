@@ -10,7 +10,6 @@ use crate::error::{Error, Result};
 use crate::model::run_id;
 use crate::ops::context::Context;
 use crate::ops::open_store::open_usable;
-use crate::ops::warning::Warning;
 use crate::ops::warning::run_warning::RunWarning;
 use crate::workflow::documents::conflict::{self, Conflict};
 use crate::workflow::documents::files::{self, Leaving};
@@ -21,9 +20,8 @@ use crate::workflow::engine::transact::with_store;
 use crate::workflow::engine::work::{StepOptions, StepOutcome, Work};
 use crate::workflow::plan;
 use crate::workflow::profiles::dispatch;
-use crate::workflow::rules::finding::Finding;
-use crate::workflow::rules::profile::{EXECUTION_FILE, Profile};
-use crate::workflow::rules::workflow::Workflow;
+use crate::workflow::rules::change::Change;
+use crate::workflow::rules::workflow::{EXECUTION_FILE, Finding, Profile, Workflow};
 use crate::workflow::words::{no_profile, refused};
 use crate::worktree::git::git_head;
 
@@ -62,18 +60,14 @@ pub struct InitOptions {
 ///
 /// # Errors
 /// The plan is invalid, or an open run occupies a file that this one needs.
-pub fn init(
-    context: &Context,
-    options: &InitOptions,
-    plan: Option<&[u8]>,
-) -> Result<(StepOutcome, Vec<Warning>)> {
+pub fn init(context: &Context, options: &InitOptions, plan: Option<&[u8]>) -> Result<StepOutcome> {
     let mut workflow = planned(context, options, plan)?;
     if !context.root.exists() {
         return Err(Error::root_missing(context.root.path()));
     }
     let store = open_usable(context, false)?;
     let by_default = StepOptions::default();
-    let (outcome, mut warnings) = with_store(context, &store, &by_default, |work, left| {
+    let outcome = with_store(context, &store, &by_default, |work, left| {
         end::expire(work);
         let all = Runs::all(&store)?;
         // A new session may not know that the task has begun.
@@ -98,11 +92,13 @@ pub fn init(
             return Err(conflict.problem(None));
         }
         make_room(work, &workflow)?;
-        let event = work.event("init", Some(workflow.kind.clone()));
-        work.record(None, workflow, event)
+        let event = Change::new("init").noting(workflow.kind.clone());
+        work.record(None, workflow, event, true)
     })?;
-    warnings.extend(git_ignored::line_missing(context, &outcome.run.workflow));
-    Ok((outcome, warnings))
+    if let Some(warning) = git_ignored::line_missing(context, &outcome.run.workflow) {
+        context.pending_warnings.add(warning);
+    }
+    Ok(outcome)
 }
 
 /// Frees the files that a run needs: an open run keeps them, and one that has ended is archived
@@ -237,6 +233,6 @@ pub fn start_fresh(work: &mut Work<'_>, run: &Run) -> Result<StepOutcome> {
         (phase.attempts, phase.before) = (0, None);
     }
     work.abandon(run, "started fresh")?;
-    let event = work.event("init", Some(old.id.clone()));
-    work.record(None, next, event)
+    let event = Change::new("init").noting(old.id.clone());
+    work.record(None, next, event, true)
 }

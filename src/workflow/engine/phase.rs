@@ -27,9 +27,7 @@ use crate::workflow::rules::change::{Change, Given};
 use crate::workflow::rules::mini_commit::{
     mini_commit_due, mini_commit_message, project_commit_due,
 };
-use crate::workflow::rules::profile::Profile;
-use crate::workflow::rules::status::PhaseStatus;
-use crate::workflow::rules::workflow::{MiniCommit, Workflow};
+use crate::workflow::rules::workflow::{MiniCommit, PhaseStatus, Profile, Workflow};
 use crate::workflow::words::refused;
 use crate::worktree::git::git_head;
 
@@ -114,7 +112,7 @@ impl From<Note> for Change {
             Some(reason) => ("interrupt", reason),
             None => ("note", keys.join(", ")),
         };
-        Self::new(verb, "").noting(text).with(Given {
+        Self::new(verb).noting(text).with(Given {
             decisions: note.decisions,
             files: note.files,
             set: note.set,
@@ -138,11 +136,7 @@ impl Start {
 ///
 /// # Errors
 /// The rules forbid it, or the files cannot be captured; then nothing is changed.
-pub fn start(
-    context: &Context,
-    options: &StepOptions,
-    begin: &Start,
-) -> Result<(StepOutcome, Vec<Warning>)> {
+pub fn start(context: &Context, options: &StepOptions, begin: &Start) -> Result<StepOutcome> {
     with_run(context, options, |work, run| start_in(work, &run, begin))
 }
 
@@ -176,11 +170,7 @@ pub fn start_in(work: &mut Work<'_>, run: &Run, begin: &Start) -> Result<StepOut
 ///
 /// # Errors
 /// The rules forbid it; the phase then stays under way.
-pub fn done(
-    context: &Context,
-    options: &StepOptions,
-    typed: &Finish,
-) -> Result<(StepOutcome, Vec<Warning>)> {
+pub fn done(context: &Context, options: &StepOptions, typed: &Finish) -> Result<StepOutcome> {
     with_run(context, options, |work, run| {
         let mut change = observed(context, typed, &run.workflow)?;
         run.workflow.after(&change, context.now_ms)?;
@@ -233,7 +223,7 @@ fn mini_commit(
     checkpoint: Option<String>,
     commit: Option<String>,
 ) -> Change {
-    let mut change = Change::new("mini-commit", "");
+    let mut change = Change::new("mini-commit");
     change.checkpoints = checkpoint.iter().cloned().collect();
     change.given.mini_commit = Some(MiniCommit {
         completed: *range.end(),
@@ -248,7 +238,7 @@ fn mini_commit(
 /// # Errors
 /// Git would use a repository above the root, or finish an operation under way.
 pub fn will_commit(context: &Context, options: &StepOptions) -> Result<bool> {
-    let (status, _) = report::status(context, options.run.as_deref(), report::View::Check)?;
+    let status = report::status(context, options.run.as_deref(), report::View::Check)?;
     if project_commit_due(&status.run.workflow, 1).is_none() {
         return Ok(false);
     }
@@ -275,7 +265,7 @@ pub fn will_commit(context: &Context, options: &StepOptions) -> Result<bool> {
 pub fn commit_project(
     context: &Context,
     options: &StepOptions,
-    (done, warnings): &mut (StepOutcome, Vec<Warning>),
+    done: &mut StepOutcome,
     commit: &dyn Fn(&str) -> Result<()>,
 ) -> Result<()> {
     let Some(range) = project_commit_due(&done.run.workflow, 0) else {
@@ -287,9 +277,7 @@ pub fn commit_project(
         actor: options.actor.clone(),
         ..StepOptions::of_run(&done.run.workflow.id)
     };
-    let (step, more) = step(context, &of_run, &mini_commit(&range, None, made))?;
-    done.run = step.run;
-    warnings.extend(more);
+    done.run = step(context, &of_run, &mini_commit(&range, None, made))?.run;
     Ok(())
 }
 

@@ -11,17 +11,14 @@ use crate::ops::restore::restore_options::{
     CommonOptions, Consent, RestoreOptions, RestoreOutcome,
 };
 use crate::ops::select::words::TypedWords;
-use crate::ops::warning::Warning;
 use crate::store::repository::Store;
 use crate::workflow::documents::files;
-use crate::workflow::documents::sync::Imported;
-use crate::workflow::engine::report;
+use crate::workflow::documents::sync::{Imported, open_imported};
 use crate::workflow::engine::runs::{Run, Runs};
 use crate::workflow::engine::transact::with_run;
 use crate::workflow::engine::work::StepOptions;
 use crate::workflow::rules::change::Change;
-use crate::workflow::rules::status::RunStatus;
-use crate::workflow::rules::workflow::Workflow;
+use crate::workflow::rules::workflow::{RunStatus, Workflow};
 use crate::workflow::words::absent;
 
 /// Take files, state or both back to right before a phase
@@ -84,9 +81,8 @@ pub fn rewind(
     options: &RewindOptions,
     consent: &mut Consent<'_>,
     agree: &mut dyn FnMut(String) -> Result<()>,
-) -> Result<(RewindOutcome, Vec<Warning>)> {
-    let Imported { store, .. } = report::open_imported(context)?;
-    let mut warnings = context.pending_warnings.take();
+) -> Result<RewindOutcome> {
+    let Imported { store, .. } = open_imported(context)?;
     let run = Runs::pick_live(&store, options.run.as_deref())?;
     let goal = goal(&store, &run, &options.to)?;
     let mut outcome = RewindOutcome {
@@ -98,18 +94,18 @@ pub fn rewind(
     };
     if options.files || options.both {
         let mut files = files(context, options, &goal, consent)?;
-        warnings.append(&mut files.warnings);
+        for warning in files.warnings.drain(..) {
+            context.pending_warnings.add(warning);
+        }
         outcome.files = Some(files);
     } else if !options.yes && !options.dry_run {
         let run = outcome.run.workflow.named();
         agree(format!("take workflow {run} back to before {}", options.to))?;
     }
     if outcome.takes_state && !options.dry_run {
-        let (run, more) = state(context, options, &outcome.run, goal)?;
-        outcome.run = run;
-        warnings.extend(more);
+        outcome.run = state(context, options, &outcome.run, goal)?;
     }
-    Ok((outcome, warnings))
+    Ok(outcome)
 }
 
 fn files(
@@ -143,12 +139,7 @@ fn files(
 }
 
 /// Rewinds the state, except for the count of resumes.
-fn state(
-    context: &Context,
-    options: &RewindOptions,
-    shown: &Run,
-    goal: Goal,
-) -> Result<(Run, Vec<Warning>)> {
+fn state(context: &Context, options: &RewindOptions, shown: &Run, goal: Goal) -> Result<Run> {
     let of_run = StepOptions {
         expect: Some(shown.tip.to_hex()),
         ..StepOptions::of_run(&shown.workflow.id)
@@ -170,9 +161,9 @@ fn state(
         };
         let event = Change {
             phase: Some(options.to.clone()),
-            ..work.event("rewind", Some(goal.revision.short()))
+            ..Change::new("rewind").noting(goal.revision.short())
         };
-        let outcome = work.record(Some(&run), next, event)?;
+        let outcome = work.record(Some(&run), next, event, true)?;
         let removed = files::remove_failed(&work.tree, now);
         work.warn_of("removing the file of the run that had failed", removed);
         Ok(outcome.run)

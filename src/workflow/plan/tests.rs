@@ -2,11 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::writes::share_writes;
 use super::{DOTAGENT, PLAN, check, from_document, from_words, lint, preset, to_document};
-use crate::workflow::rules::phase::{Class, Phase};
-use crate::workflow::rules::status::PhaseStatus;
-use crate::workflow::rules::workflow::Workflow;
+use crate::workflow::rules::derived::share_writes;
+use crate::workflow::rules::workflow::{Class, Phase, PhaseStatus, Workflow};
 
 fn run(words: &str) -> Workflow {
     let mut run = Workflow::new("x".into(), "a".into(), "b".into(), 0);

@@ -6,10 +6,9 @@ use std::collections::BTreeSet;
 use crate::base::wildmatch::Glob;
 use crate::workflow::plan;
 use crate::workflow::profiles::format::{Found, Time, check_ids, sort_as_in, time_of};
-use crate::workflow::rules::finding::Finding;
-use crate::workflow::rules::phase::{Phase, PhaseOutput};
-use crate::workflow::rules::status::{PhaseStatus, RunStatus};
-use crate::workflow::rules::workflow::Workflow;
+use crate::workflow::rules::workflow::{
+    Finding, Phase, PhaseOutput, PhaseStatus, RunStatus, Workflow,
+};
 
 #[derive(Default)]
 pub struct RunFacts {

@@ -8,9 +8,7 @@ use crate::workflow::profiles::phases::PhaseFile;
 use crate::workflow::profiles::pipeline::Pipeline;
 use crate::workflow::profiles::registry::Registry;
 use crate::workflow::profiles::{pipeline, registry};
-use crate::workflow::rules::finding::Finding;
-use crate::workflow::rules::profile::{EXECUTION_FILE, PHASE_FILE, Profile};
-use crate::workflow::rules::workflow::Workflow;
+use crate::workflow::rules::workflow::{EXECUTION_FILE, Finding, PHASE_FILE, Profile, Workflow};
 
 /// Returns the profile whose file has this path, relative to the root.
 pub fn profile_of_path(path: &str) -> Option<Profile> {

@@ -9,10 +9,7 @@ use crate::workflow::profiles::format::{
     word,
 };
 use crate::workflow::profiles::merge::Spelling;
-use crate::workflow::rules::phase::Task;
-use crate::workflow::rules::profile::PHASE_FILE;
-use crate::workflow::rules::status::TaskStatus;
-use crate::workflow::rules::workflow::Workflow;
+use crate::workflow::rules::workflow::{PHASE_FILE, Task, TaskStatus, Workflow};
 
 #[derive(Serialize, Deserialize)]
 pub struct Execution {

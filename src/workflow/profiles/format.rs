@@ -11,8 +11,7 @@ use serde_json::{Map, Value};
 use crate::base::time::{parse_iso, rfc3339_seconds};
 use crate::model::run_id;
 use crate::workflow::profiles::merge::{Spelling, key_in, merge};
-use crate::workflow::rules::finding::Finding;
-use crate::workflow::rules::workflow::Workflow;
+use crate::workflow::rules::workflow::{Finding, Workflow};
 
 /// Newest known version of the formats, which have none so far; a higher one is rejected.
 const NEWEST_VERSION: f64 = 1.0;

@@ -13,10 +13,7 @@ use crate::workflow::profiles::format::{
     Format, Found, Time, check_ids, check_run, known, name, new_run, project_of, sort_as_in,
     unless_left_out, word,
 };
-use crate::workflow::rules::phase::Phase;
-use crate::workflow::rules::profile::PHASE_FILE;
-use crate::workflow::rules::status::{PhaseStatus, RunStatus};
-use crate::workflow::rules::workflow::Workflow;
+use crate::workflow::rules::workflow::{PHASE_FILE, Phase, PhaseStatus, RunStatus, Workflow};
 
 /// Archive folder for the files of runs.
 pub const ARCHIVE: &str = "memory/state/.archive";

@@ -11,10 +11,7 @@ use crate::workflow::profiles::format::{
     Format, Found, Time, missing, new_run, project_of, unless_left_out,
 };
 use crate::workflow::profiles::merge::{Spelling, is_nothing};
-use crate::workflow::rules::finding::Finding;
-use crate::workflow::rules::phase::Phase;
-use crate::workflow::rules::status::{PhaseStatus, RunStatus};
-use crate::workflow::rules::workflow::Workflow;
+use crate::workflow::rules::workflow::{Finding, Phase, PhaseStatus, RunStatus, Workflow};
 
 pub const FILE: &str = ".claude/pipeline-state.json";
 /// Archive folder for the files of runs.

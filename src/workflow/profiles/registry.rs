@@ -9,10 +9,9 @@ use crate::workflow::profiles::format::{
     Format, Found, Time, begun, check_ids, check_run, check_version, name, new_run, project_of,
     word,
 };
-use crate::workflow::rules::finding::Finding;
-use crate::workflow::rules::phase::Phase;
-use crate::workflow::rules::status::{PhaseStatus, RunStatus};
-use crate::workflow::rules::workflow::{Interruption, Workflow};
+use crate::workflow::rules::workflow::{
+    Finding, Interruption, Phase, PhaseStatus, RunStatus, Workflow,
+};
 
 pub const FOLDER: &str = ".claude/checkpoints";
 pub const FAILED: &str = ".claude/checkpoints/failed";

@@ -6,13 +6,12 @@ use crate::workflow::plan::DOTAGENT;
 use crate::workflow::profiles::dispatch::{begin, export, take};
 use crate::workflow::profiles::pipeline_schema::PIPELINE_SCHEMA;
 use crate::workflow::rules::change::Change;
-use crate::workflow::rules::phase::{Phase, Task};
-use crate::workflow::rules::profile::{EXECUTION_FILE, PHASE_FILE, Profile};
-use crate::workflow::rules::status::PhaseStatus::{
+use crate::workflow::rules::workflow::PhaseStatus::{
     AwaitingApproval, Complete, Failed, InProgress, Pending, Skipped,
 };
-use crate::workflow::rules::status::{PhaseStatus, RunStatus, TaskStatus};
-use crate::workflow::rules::workflow::Workflow;
+use crate::workflow::rules::workflow::{
+    EXECUTION_FILE, PHASE_FILE, Phase, PhaseStatus, Profile, RunStatus, Task, TaskStatus, Workflow,
+};
 
 const ROOT: &str = "/project";
 const PIPELINE: &str = ".claude/pipeline-state.json";

@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use crate::base::json::parse;
-use crate::workflow::rules::status::TaskStatus;
-use crate::workflow::rules::workflow::Workflow;
+use crate::workflow::rules::workflow::{TaskStatus, Workflow};
 
 /// Observed files by their path in the run.
 pub type Observations = BTreeMap<String, ObservedFile>;

@@ -2,9 +2,9 @@
 
 use crate::workflow::rules::change::{Change, Given};
 use crate::workflow::rules::observation::{Observations, ObservedFile};
-use crate::workflow::rules::phase::{Phase, PhaseOutput, Task};
-use crate::workflow::rules::status::{PhaseStatus, TaskStatus};
-use crate::workflow::rules::workflow::Workflow;
+use crate::workflow::rules::workflow::{
+    Phase, PhaseOutput, PhaseStatus, Task, TaskStatus, Workflow,
+};
 
 /// One repair.
 #[derive(Clone, Debug)]

@@ -7,12 +7,10 @@ use crate::base::cut_list::first_of;
 use crate::base::time::{age, rfc3339_seconds};
 use crate::workflow::plan;
 use crate::workflow::profiles::phases::{known_names, named_unbegun};
-use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::observation::{self, Observations, ObservedFile};
-use crate::workflow::rules::phase::{Phase, Task};
-use crate::workflow::rules::profile::{EXECUTION_FILE, PHASE_FILE};
-use crate::workflow::rules::status::{PhaseStatus, TaskStatus};
-use crate::workflow::rules::workflow::Workflow;
+use crate::workflow::rules::workflow::{
+    EXECUTION_FILE, Finding, PHASE_FILE, Phase, PhaseStatus, Task, TaskStatus, Workflow,
+};
 use crate::workflow::words::{LISTED_NAMES, phase_command};
 
 /// Age in milliseconds after which a run is reported as old.
@@ -233,7 +231,7 @@ impl ValidationReport {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workflow::rules::phase::PhaseOutput;
+    use crate::workflow::rules::workflow::PhaseOutput;
 
     fn codes(workflow: &Workflow, observations: &Observations, now_ms: i64) -> Vec<&'static str> {
         let report = validate(workflow, observations, now_ms);
