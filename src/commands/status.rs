@@ -88,7 +88,11 @@ impl Text for StatusAnswer {
         write_changed(outcome, out);
         for run in &self.open_runs {
             let place = place(&run.workflow);
-            row(out, "workflow", &format!("{} {place}", escape(&run.workflow.id)));
+            row(
+                out,
+                "workflow",
+                &format!("{} {place}", escape(&run.workflow.id)),
+            );
         }
         if let Some(pending) = &outcome.pending {
             let (target, safety) = (pending.target.short_id(), pending.safety.short_id());

@@ -33,7 +33,12 @@ fn told(sandbox: &Sandbox) -> (String, String) {
 
 #[test]
 fn a_run_whose_ref_is_lost_is_missed_and_comes_back() {
-    for lost in ["refs/workflows", "refs/workflows/w", "refs/workflows/old", "refs"] {
+    for lost in [
+        "refs/workflows",
+        "refs/workflows/w",
+        "refs/workflows/old",
+        "refs",
+    ] {
         let sandbox = with_runs();
         let before = told(&sandbox);
         let gone = sandbox.store().join(lost);

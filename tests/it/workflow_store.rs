@@ -172,11 +172,7 @@ fn refs_that_plain_git_packed_are_read_and_written() {
     let four = record(&sandbox.store(), &workflow("w", "4"));
     assert_eq!(tip(&sandbox.store(), "w"), Some(four));
     git.run(&["pack-refs", "--all"]).success();
-    assert!(
-        locked(&sandbox.store(), |locked| locked
-            .delete_workflow("w"))
-        .unwrap()
-    );
+    assert!(locked(&sandbox.store(), |locked| locked.delete_workflow("w")).unwrap());
     assert_eq!(tip(&sandbox.store(), "w"), None);
 }
 

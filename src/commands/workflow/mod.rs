@@ -22,8 +22,8 @@ use crate::workflow::engine::resume::ResumeOptions;
 use crate::workflow::engine::rewind::{self, RewindOptions, RewindOutcome};
 use crate::workflow::engine::transact::{check_expected, step};
 use crate::workflow::engine::work::{StepOptions, StepOutcome};
-use crate::workflow::rules::change::{Change, Given};
-use crate::workflow::rules::workflow::PhaseStatus;
+use crate::workflow::rules::change::Change;
+use crate::workflow::rules::workflow::{PhaseStatus, Task};
 use crate::workflow::words::phase_command;
 
 pub mod report;
@@ -304,26 +304,23 @@ impl Command for PhaseArgs {
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<Done<StepOutcome>> {
         let options = &self.step;
-        let mut given = Given::default();
-        let (verb, phase, note) = match self.command {
+        let (verb, phase, note, fails_run) = match self.command {
             PhaseCommand::Start(begin) => {
                 return Ok(done(context, phase::start(context, options, &begin)?));
             }
             PhaseCommand::Done(finish) => return finish_phase(context, cmd, options, &finish),
-            PhaseCommand::Progress { text, phase } => ("progress", phase, text),
+            PhaseCommand::Progress { text, phase } => ("progress", phase, text, false),
             PhaseCommand::Fail {
                 phase,
                 error,
                 is_final,
-            } => {
-                given.is_final = is_final;
-                ("fail", phase, error)
-            }
-            PhaseCommand::Skip { phase, reason } => ("skip", Some(phase), reason),
-            PhaseCommand::Approve { phase } => ("approve", phase, String::new()),
+            } => ("fail", phase, error, is_final),
+            PhaseCommand::Skip { phase, reason } => ("skip", Some(phase), reason, false),
+            PhaseCommand::Approve { phase } => ("approve", phase, String::new(), false),
         };
-        let change = Change::of_phase(verb, phase.as_deref()).noting(note);
-        Ok(done(context, step(context, options, &change.with(given))?))
+        let mut change = Change::of_phase(verb, phase.as_deref()).noting(note);
+        change.given.is_final = fails_run;
+        Ok(done(context, step(context, options, &change)?))
     }
 }
 
@@ -335,7 +332,7 @@ impl Command for TaskArgs {
     }
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<Done<Self::Answer>> {
-        let mut given = Given::default();
+        let mut of_task = Task::default();
         let (verb, task, note) = match self.command {
             TaskCommand::List => {
                 let run = self.step.run.as_deref();
@@ -349,19 +346,19 @@ impl Command for TaskArgs {
                 phase,
                 output,
             } => {
-                (given.task.name, given.task.phase) = (name, phase);
-                given.task.output = output;
+                (of_task.name, of_task.phase, of_task.output) = (name, phase, output);
                 ("add", task, None)
             }
             TaskCommand::Start { task, agent } => {
-                given.task.agent = agent;
+                of_task.agent = agent;
                 ("start", task, None)
             }
             TaskCommand::Done { task, note } => ("done", task, note),
             TaskCommand::Fail { task, error } => ("fail", task, Some(error)),
             TaskCommand::Reset { task } => ("reset", task, None),
         };
-        let change = Change::of_task(verb, &task).noting(note).with(given);
+        let mut change = Change::of_task(verb, &task).noting(note);
+        change.given.task = of_task;
         Ok(done(
             context,
             Either::First(step(context, &self.step, &change)?),
@@ -492,7 +489,7 @@ impl Text for EndOutcome {
         for id in &self.purged {
             outln!(out, "Deleted {id} with all its transitions");
         }
-        for path in self.removed_folders.iter().chain(&self.removed_files) {
+        for path in &self.removed {
             outln!(out, "{} {}", word("Would remove", "Removed"), escape(path));
         }
         if out.result.is_empty() {

@@ -30,8 +30,6 @@ const MENDING: &str = "Attempt manual recovery or start fresh? (recover/fresh)";
 /// The answers to a question about a file.
 const YES: &[(&str, Take)] = &[("y,yes", Take::None)];
 const RECOVER_OR_FRESH: &[(&str, Take)] = &[("recover", Take::State), ("fresh", Take::None)];
-/// The same, if no run is recorded from which the file could be written.
-const COPY_OR_FRESH: &[(&str, Take)] = &[("recover", Take::Copy), ("fresh", Take::None)];
 
 /// Repair a run after an interruption, or settle an unreadable state file
 #[derive(Clone, Debug, clap::Args)]
@@ -291,7 +289,6 @@ fn settle(
     let (ask, answers) = match profile_of_path(&conflict.path) {
         Some(Profile::Phases) => (CORRUPTED, YES),
         Some(Profile::Registry) => (DELETE, YES),
-        _ if conflict.run.is_none() => (MENDING, COPY_OR_FRESH),
         _ => (MENDING, RECOVER_OR_FRESH),
     };
     let shown = format!("{}{ask} ", content(conflict));
@@ -358,7 +355,6 @@ impl Text for RecoverOutcome {
             let done = match take {
                 Take::State => format!("Wrote {path} from the recorded state"),
                 Take::None => format!("Put {path} aside"),
-                Take::Copy => format!("Left {path} for you to fix"),
             };
             let kept = self.kept_as.iter();
             let kept = kept.map(|to| format!("; what it said is kept as {}", escape(to)));

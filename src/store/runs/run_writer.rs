@@ -1,14 +1,13 @@
 //! Records transitions of runs, and removes runs, while the lock is held.
 
 use crate::error::{Error, Result};
-use crate::model::run_id::{self, is_legal};
+use crate::model::run_id::is_legal;
 use crate::model::state::object_id::ObjectId;
 use crate::model::transition;
 use crate::store::layout::Layout;
 use crate::store::locked::{LockedStore, check_still_there};
 use crate::store::objects::object_hash::ObjectKind;
 use crate::store::refs::commit_codec;
-use crate::store::refs::ref_files::RefValue;
 use crate::store::runs::prepared::{self, PreparedTransition};
 use crate::store::runs::{run_reader, run_refs};
 
@@ -124,26 +123,6 @@ fn present(layout: &Layout, id: &str) -> Result<Option<ObjectId>> {
     let torn = || Error::damaged(format!("workflow {id}"), "its ref does not name a commit");
     let value = run_refs::value(layout, id)?;
     value.map(|value| value.id().ok_or_else(torn)).transpose()
-}
-
-/// The first of `name`, `name-2`, … that is free or satisfies `is_it`; and whether it does.
-///
-/// # Errors
-/// The refs cannot be read.
-pub fn free_name(
-    layout: &Layout,
-    name: &str,
-    is_it: &mut dyn FnMut(RefValue) -> bool,
-) -> Result<(String, bool)> {
-    let (mut candidate, mut number) = (name.to_owned(), 1);
-    while let Some(value) = run_refs::value(layout, &candidate)? {
-        if is_it(value) {
-            return Ok((candidate, true));
-        }
-        number += 1;
-        candidate = run_id::numbered(name, number);
-    }
-    Ok((candidate, false))
 }
 
 #[cfg(test)]

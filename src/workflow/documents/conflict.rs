@@ -80,9 +80,3 @@ pub fn in_words(finding: &Finding) -> String {
         format!("{}: {what}", escape(&finding.place))
     }
 }
-
-/// Joins the findings in one line.
-pub fn joined(findings: &[Finding]) -> String {
-    let listed: Vec<String> = findings.iter().map(in_words).collect();
-    listed.join("; ")
-}

@@ -8,7 +8,6 @@ use crate::base::json::parse;
 use crate::base::time::utc_compact;
 use crate::error::Result;
 use crate::store::repository::Store;
-use crate::workflow::documents::conflict::Conflict;
 use crate::workflow::documents::{CORRUPT, below, read_value, rel, render, schema_text};
 use crate::workflow::engine::runs::{Run, Runs};
 use crate::workflow::profiles::format::check_run;
@@ -200,16 +199,6 @@ pub fn put_aside(tree: &WorkTree, path: &str, run: Option<&str>, now_ms: i64) ->
     let run = run.filter(|_| state_file::read(tree, &rel(path)).is_ok());
     let to = archived(run, path, now_ms);
     state_file::move_any(tree, &rel(path), &rel(&to))?;
-    Ok(to)
-}
-
-/// Archives a copy of a file that stays for the user to repair, and returns the path of the copy.
-///
-/// # Errors
-/// The copy cannot be written.
-pub fn copy_aside(tree: &WorkTree, conflict: &Conflict, now_ms: i64) -> Result<String> {
-    let to = archived(None, &conflict.path, now_ms);
-    state_file::replace(tree, &rel(&to), &conflict.raw)?;
     Ok(to)
 }
 

@@ -243,7 +243,7 @@ fn event(verb: &str, file: &OnDisk) -> Change {
 /// version of this file.
 fn begin(work: &mut Work<'_>, file: &OnDisk, value: &Value, owner: Option<&Run>) -> Result<Taken> {
     let now_ms = work.context.now_ms;
-    let mut next = match dispatch::begin(&file.path, value, &work.root()) {
+    let mut next = match dispatch::begin(file.profile, Some(&file.path), value, &work.root()) {
         Ok(next) => next,
         Err(finding) => return Ok(Err(finding)),
     };

@@ -41,10 +41,9 @@ pub struct EndOutcome {
     pub archived: Vec<String>,
     /// Runs dropped with all their transitions.
     pub purged: Vec<String>,
-    /// Archive folders that were removed from the project.
-    pub removed_folders: Vec<String>,
-    /// Expired files of failed runs.
-    pub removed_files: Vec<String>,
+    /// Archive folders, and expired files of failed runs, that were removed from the project.
+    #[serde(rename = "removed_paths")]
+    pub removed: Vec<String>,
     pub dry_run: bool,
 }
 
@@ -72,32 +71,21 @@ pub fn end(context: &Context, named: Option<&str>, mode: EndMode) -> Result<EndO
         } else {
             Runs::pick_live(&store, named)?
         };
+        let (workflow, id) = (&run.workflow, run.workflow.id.clone());
         if mode.delete || mode.purge {
             if run.is_live() {
-                files::put_away(&work.tree, &run.workflow, Deleted, context.now_ms)?;
+                files::put_away(&work.tree, workflow, Deleted, context.now_ms)?;
             }
-            files::remove_failed(&work.tree, &run.workflow)?;
+            files::remove_failed(&work.tree, workflow)?;
         }
-        let id = run.workflow.id.clone();
         if mode.purge {
-            outcome.removed_folders = files::remove_archives(&work.tree, &id)?;
+            outcome.removed = files::remove_archives(&work.tree, &id)?;
             work.session.locked.delete_workflow(&id)?;
-            outcome.purged.push(id.clone());
+            outcome.purged.push(id);
         } else {
             work.put_away(&run, Archived, None)?;
-            outcome.archived.push(id.clone());
-            outcome.removed_folders = std::mem::take(&mut work.removed_folders);
-        }
-        let (under_way, pending) = (
-            run.workflow.running().count(),
-            run.workflow.remaining().count(),
-        );
-        if run.is_open() && under_way + pending > 0 {
-            work.warn(RunWarning::Unfinished {
-                id,
-                under_way,
-                pending,
-            });
+            outcome.archived.push(id);
+            outcome.removed.append(&mut work.removed_folders);
         }
         Ok(outcome)
     })
@@ -142,10 +130,9 @@ pub fn cleanup(context: &Context, options: CleanupOptions) -> Result<EndOutcome>
             outcome.archived.push(run.workflow.id);
         }
         let before_ms = context.now_ms.saturating_sub(FAILED_MAX_AGE_MS);
-        outcome.removed_files = files::drop_failed(&work.tree, &store, before_ms, options.dry_run)?;
-        outcome.removed_folders = std::mem::take(&mut work.removed_folders);
-        let more = files::drop_old_archives(&work.tree, &store, options.dry_run)?;
-        outcome.removed_folders.extend(more);
+        let folders = files::drop_old_archives(&work.tree, &store, options.dry_run)?;
+        let files = files::drop_failed(&work.tree, &store, before_ms, options.dry_run)?;
+        outcome.removed = [std::mem::take(&mut work.removed_folders), folders, files].concat();
         Ok(outcome)
     })
 }

@@ -11,7 +11,7 @@ use crate::model::run_id;
 use crate::ops::context::Context;
 use crate::ops::open_store::open_usable;
 use crate::ops::warning::run_warning::RunWarning;
-use crate::workflow::documents::conflict::{self, Conflict};
+use crate::workflow::documents::conflict::{Conflict, in_words};
 use crate::workflow::documents::files::{self, Leaving};
 use crate::workflow::documents::{git_ignored, read_value};
 use crate::workflow::engine::end;
@@ -142,24 +142,19 @@ fn in_way(run: &Run, why: &str, more: Sentence) -> Error {
 
 fn planned(context: &Context, options: &InitOptions, plan: Option<&[u8]>) -> Result<Workflow> {
     let root = context.root.path();
-    let plan = plan.map(parse).transpose();
     let invalid = |why| Error::usage(format!("the plan is not valid JSON: {why}"));
-    let mut plan: Option<Value> = plan.map_err(invalid)?;
-    if let Some(plan) = plan.as_mut().and_then(Value::as_object_mut) {
-        let [kind, project, goal] = [&options.kind, &options.project, &options.description];
-        let given = [("project", project), ("type", kind), ("description", goal)];
-        let given = given
-            .into_iter()
-            .filter_map(|(key, given)| Some((key, given.clone()?)));
-        plan.extend(given.map(|(key, given)| (key.to_owned(), given.into())));
+    let is_given = plan.is_some();
+    let mut plan: Value = parse(plan.unwrap_or(b"{}")).map_err(invalid)?;
+    let [kind, project, goal] = [&options.kind, &options.project, &options.description];
+    for (key, given) in [("project", project), ("type", kind), ("description", goal)] {
+        if let (Some(given), Some(plan)) = (given, plan.as_object_mut()) {
+            plan.insert(key.to_owned(), given.as_str().into());
+        }
     }
-    let in_plan = |key| Some(plan.as_ref()?.get(key)?.as_str()?.to_owned());
-    let given = |key, given: &Option<String>| given.clone().or_else(|| in_plan(key));
+    let text = |key: &str| Some(plan.get(key)?.as_str()?.to_owned());
     let name = || Some(root.file_name()?.to_string_lossy().into_owned());
-    let project = given("project", &options.project)
-        .or_else(name)
-        .unwrap_or_default();
-    let kind = given("type", &options.kind).or_else(|| options.preset.clone());
+    let project = text("project").or_else(name).unwrap_or_default();
+    let kind = text("type").or_else(|| options.preset.clone());
     let kind = kind.unwrap_or_else(|| USUAL_KIND.to_owned());
     let id = options.id.clone();
     let id = id.unwrap_or_else(|| run_id::make(&kind, &project, context.now_ms));
@@ -168,27 +163,27 @@ fn planned(context: &Context, options: &InitOptions, plan: Option<&[u8]>) -> Res
         return Err(Error::usage(format!("'{id}' is not a valid id: {legal}")));
     }
     let mut workflow = Workflow::new(id, kind, project, context.now_ms);
-    workflow.description = given("description", &options.description).unwrap_or_default();
-    workflow.context.branch = in_plan("branch").or_else(|| git_head::read(root)?.branch);
+    workflow.description = text("description").unwrap_or_default();
+    workflow.context.branch = text("branch").or_else(|| git_head::read(root)?.branch);
     if let Some(word) = &options.profile {
         workflow.profile = Some(word.parse().map_err(|_| no_profile(word))?);
     }
-    plan_phases(&mut workflow, options, plan)?;
+    plan_phases(&mut workflow, options, is_given.then_some(plan))?;
     Ok(workflow)
 }
 
 /// Adds the phases of the preset, the plan document and the arguments, and checks them.
 fn plan_phases(workflow: &mut Workflow, options: &InitOptions, plan: Option<Value>) -> Result<()> {
-    let plan_error = |findings: Vec<Finding>| {
-        let findings = conflict::joined(&findings);
-        Error::usage(format!("the plan is invalid: {findings}"))
+    let invalid = |findings: &[Finding]| {
+        let findings: Vec<String> = findings.iter().map(in_words).collect();
+        Error::usage(format!("the plan is invalid: {}", findings.join("; ")))
     };
     if let Some(name) = &options.preset {
         workflow.phases = plan::preset(name)
             .ok_or_else(|| Error::usage(format!("'{name}' is not a preset: dotagent")))?;
     }
     if let Some(value) = plan {
-        let phases = plan::from_document(&value).map_err(plan_error)?;
+        let phases = plan::from_document(&value).map_err(|found| invalid(&[found]))?;
         workflow.phases.extend(phases);
         // Kept whole, so that an export preserves unknown fields.
         workflow.documents.insert(plan::PLAN.to_owned(), value);
@@ -202,9 +197,9 @@ fn plan_phases(workflow: &mut Workflow, options: &InitOptions, plan: Option<Valu
         let what = "a workflow needs phases: give --plan, --preset or --phase";
         return Err(Error::usage(what));
     }
-    match plan::check(&workflow.phases) {
-        findings if findings.is_empty() => Ok(()),
-        findings => Err(plan_error(findings)),
+    match &*plan::check(&workflow.phases) {
+        [] => Ok(()),
+        findings => Err(invalid(findings)),
     }
 }
 

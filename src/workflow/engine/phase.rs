@@ -108,26 +108,22 @@ fn pair(typed: &str) -> Result<(String, Value)> {
 impl From<Note> for Change {
     fn from(note: Note) -> Self {
         let keys: Vec<&str> = note.set.iter().map(|(key, _)| key.as_str()).collect();
-        let (verb, text) = match note.interrupted {
-            Some(reason) => ("interrupt", reason),
-            None => ("note", keys.join(", ")),
+        let mut change = match note.interrupted {
+            Some(reason) => Self::new("interrupt").noting(reason),
+            None => Self::new("note").noting(keys.join(", ")),
         };
-        Self::new(verb).noting(text).with(Given {
-            decisions: note.decisions,
-            files: note.files,
-            set: note.set,
-            ..Given::default()
-        })
+        change.given.decisions = note.decisions;
+        change.given.files = note.files;
+        change.given.set = note.set;
+        change
     }
 }
 
 impl Start {
     pub fn change(&self) -> Change {
-        let given = Given {
-            force: self.force,
-            ..Given::default()
-        };
-        Change::of_phase("start", self.phase.as_deref()).with(given)
+        let mut change = Change::of_phase("start", self.phase.as_deref());
+        change.given.force = self.force;
+        change
     }
 }
 
@@ -180,16 +176,16 @@ pub fn done(context: &Context, options: &StepOptions, typed: &Finish) -> Result<
             change.checkpoints = phase_checkpoint(work, &run, reason, DedupPolicy::Always)?;
         }
         if typed.files.is_empty() && is_pipeline {
-            let files = new_files(work.store(), &run.workflow, &change).unwrap_or_default();
-            if files.len() <= MOST_NEW_FILES {
-                change.given.files = files;
-            } else {
+            let mut files = new_files(work.store(), &run.workflow, &change).unwrap_or_default();
+            if files.len() > MOST_NEW_FILES {
                 let what = format!(
                     "{} are too many; name those that matter with --file",
                     files.len()
                 );
                 work.warn_of::<()>("noting new files", Err(Error::unexpected(what)));
+                files.clear();
             }
+            change.given.files = files;
         }
         let mut outcome = work.change(&run, &change)?;
         if is_pipeline && !typed.no_snapshot {
@@ -355,12 +351,13 @@ fn observed(context: &Context, typed: &Finish, workflow: &Workflow) -> Result<Ch
     let moved = head.filter(|head| was.is_some_and(|was| was != head));
     let moved = moved.map(|head| head.chars().take(SHORT_SHA).collect());
     change.phase = Some(id);
-    Ok(change.with(Given {
+    change.given = Given {
         force: typed.force,
         commit: typed.commit_sha.clone().or(moved),
         files: typed.files.clone(),
         decisions: typed.decisions.clone(),
         observed: observe(context, workflow)?,
         ..Given::default()
-    }))
+    };
+    Ok(change)
 }

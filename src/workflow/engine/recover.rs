@@ -25,9 +25,6 @@ pub enum Take {
     State,
     // Archives the file and ends its run; for the single-file profiles the plan begins again.
     None,
-    // Keeps a copy in the archive and leaves the file for the user to repair.
-    #[value(skip)]
-    Copy,
 }
 
 /// What was put right: a run, or a state file.
@@ -133,10 +130,6 @@ pub fn resolve_conflict(context: &Context, path: &str, take: Take) -> Result<Rec
             ..RecoverOutcome::default()
         };
         let now_ms = context.now_ms;
-        if take == Take::Copy {
-            outcome.kept_as = Some(files::copy_aside(&work.tree, conflict, now_ms)?);
-            return Ok(outcome);
-        }
         if take == Take::State {
             let run = run.ok_or_else(|| conflict.problem(None))?;
             outcome.kept_as = Some(files::put_aside(&work.tree, path, None, now_ms)?);

@@ -97,8 +97,9 @@ fn unsound_plan_is_refused_with_its_place() {
         r#"{"phases": [], "version": "2.1"} => version_mismatch version"#,
     ] {
         let (plan, expected) = row.split_once(" => ").unwrap();
-        let findings = from_document(&serde_json::from_str(plan).unwrap()).unwrap_err();
-        let found = format!("{} {}", findings[0].code, findings[0].place);
+        let phases = from_document(&serde_json::from_str(plan).unwrap());
+        let found = phases.map_or_else(|found| found, |phases| check(&phases).remove(0));
+        let found = format!("{} {}", found.code, found.place);
         assert_eq!(found, expected, "{plan}");
     }
 }

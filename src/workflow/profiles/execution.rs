@@ -93,11 +93,6 @@ impl Format for Execution {
         }
     }
 
-    /// A task list alone makes no run.
-    fn begin(self, _: &Value, _: &str) -> Workflow {
-        Workflow::default()
-    }
-
     fn adopt(&self, present: &Self, run: &mut Workflow, _: &str) -> Found<()> {
         let none = TaskEntry::default();
         let task = |entry: &TaskEntry| {

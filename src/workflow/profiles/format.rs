@@ -35,9 +35,6 @@ pub trait Format: Serialize + DeserializeOwned {
     /// Describes a run. `was` is the document that is written over.
     fn of_run(run: &Workflow, was: Option<&Self>, root: &str) -> Self;
 
-    /// Makes a run with the plan of the format, or without phases.
-    fn begin(self, value: &Value, root: &str) -> Workflow;
-
     /// Moves the run by what differs from `present`, which describes it as it is.
     fn adopt(&self, present: &Self, run: &mut Workflow, root: &str) -> Found<()>;
 
@@ -109,14 +106,6 @@ pub fn taken<F: Format>(run: &Workflow, path: &str, value: &Value, root: &str) -
     edited.adopt(&F::of_run(run, was.as_ref(), root), &mut next, root)?;
     next.documents.insert(path.to_owned(), value.clone());
     Ok(next)
-}
-
-/// Makes a run from a document.
-///
-/// # Errors
-/// The first error in the document.
-pub fn begun<F: Format>(value: &Value, root: &str) -> Found<Workflow> {
-    Ok(read::<F>(value, &Workflow::default(), root)?.begin(value, root))
 }
 
 /// # Errors

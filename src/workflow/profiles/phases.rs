@@ -116,6 +116,19 @@ impl PhaseFile {
             phases: phases.collect(),
         }
     }
+
+    /// A document that names one of the five phases has them all.
+    pub fn begin(self, root: &str) -> Workflow {
+        let ids = [self.workflow_id.clone(), run_id::word(&self.workflow_id)];
+        let is_usable = |id: &&String| run_id::is_legal(id) && !run_id::is_empty_word(id);
+        let id = ids.iter().find(is_usable).map(String::as_str);
+        let mut run = new_run(id, "develop", project_of(root), self.started_at);
+        let mut names = self.names().map(|name| name.to_ascii_uppercase());
+        if names.any(|name| DOTAGENT.contains(&&*name)) {
+            run.phases = plan::preset("dotagent").unwrap_or_default();
+        }
+        run
+    }
 }
 
 impl Format for PhaseFile {
@@ -194,19 +207,6 @@ impl Format for PhaseFile {
             // A flag cleared by another writer stays so until our next transition.
             interruption_safe: was.map_or(Some(true), |was| was.interruption_safe),
         }
-    }
-
-    /// A document that names one of the five phases has them all.
-    fn begin(self, _: &Value, root: &str) -> Workflow {
-        let ids = [self.workflow_id.clone(), run_id::word(&self.workflow_id)];
-        let is_usable = |id: &&String| run_id::is_legal(id) && !run_id::is_empty_word(id);
-        let id = ids.iter().find(is_usable).map(String::as_str);
-        let mut run = new_run(id, "develop", project_of(root), self.started_at);
-        let mut names = self.names().map(|name| name.to_ascii_uppercase());
-        if names.any(|name| DOTAGENT.contains(&&*name)) {
-            run.phases = plan::preset("dotagent").unwrap_or_default();
-        }
-        run
     }
 
     fn adopt(&self, present: &Self, run: &mut Workflow, _: &str) -> Found<()> {

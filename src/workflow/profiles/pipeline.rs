@@ -119,6 +119,13 @@ impl Pipeline {
             ..RunFacts::default()
         }
     }
+
+    /// The format has no ids; the run gets a new one.
+    pub fn begin(self, value: &Value, root: &str) -> Workflow {
+        let named = value.get("workflow_id").or(value.get("checkpoint_id"));
+        let id = named.and_then(Value::as_str);
+        new_run(id, "pipeline", project_of(root), self.created_at)
+    }
 }
 
 impl Format for Pipeline {
@@ -181,13 +188,6 @@ impl Format for Pipeline {
             created_at: Time(run.created_ms),
             updated_at: Time(run.updated_ms),
         }
-    }
-
-    /// The format has no ids; the run gets a new one.
-    fn begin(self, value: &Value, root: &str) -> Workflow {
-        let named = value.get("workflow_id").or(value.get("checkpoint_id"));
-        let id = named.and_then(Value::as_str);
-        new_run(id, "pipeline", project_of(root), self.created_at)
     }
 
     fn adopt(&self, present: &Self, run: &mut Workflow, root: &str) -> Found<()> {

@@ -126,11 +126,6 @@ impl Change {
         Self { note, ..self }
     }
 
-    #[must_use]
-    pub fn with(self, given: Given) -> Self {
-        Self { given, ..self }
-    }
-
     /// Returns the verb and the phase or task.
     pub fn subject(&self) -> String {
         let object = self.phase.as_ref().or(self.task.as_ref());
@@ -248,21 +243,17 @@ impl Workflow {
         let failed = running.find(|phase| phase.status == PhaseStatus::Failed);
         let mut remaining = self.remaining();
         let next = failed.or_else(|| remaining.find(|phase| self.unmet(phase).is_empty()));
-        let refusal = || {
-            let (when, next) = match self.running().find(|phase| awaits(phase)) {
-                Some(phase) => (
-                    format!("before {} is approved", phase.id),
-                    self.approves(phase),
-                ),
-                None => ("now".to_owned(), shows_state(self.named())),
-            };
-            refused(
-                "nothing_to_start",
-                format!("no phase can be started {when}"),
-            )
-            .next(next)
-        };
-        next.map(|phase| phase.id.clone()).ok_or_else(refusal)
+        if let Some(next) = next {
+            return Ok(next.id.clone());
+        }
+        let code = "nothing_to_start";
+        Err(match self.running().find(|phase| awaits(phase)) {
+            Some(phase) => {
+                let what = format!("no phase can be started before {} is approved", phase.id);
+                refused(code, what).next(self.approves(phase))
+            }
+            None => refused(code, "no phase can be started now").next(shows_state(self.named())),
+        })
     }
 
     fn approves(&self, phase: &Phase) -> Sentence {
@@ -270,8 +261,7 @@ impl Workflow {
     }
 
     fn does(&self, verb: &str, phase: &Phase, does: &'static str) -> Sentence {
-        let command = phase_command(verb, &phase.id, self.named());
-        Sentence::default().then_command(command).then(does)
+        Sentence::command(phase_command(verb, &phase.id, self.named())).then(does)
     }
 
     fn known(&self, id: &str) -> Result<&Phase> {
@@ -354,11 +344,9 @@ impl Workflow {
         let Some(other) = beside.find(|other| !may_run_in_parallel(phase, other)) else {
             return Ok(());
         };
-        let do_commit = phase.commits && other.commits;
-        let shared = if do_commit {
-            "commit"
-        } else {
-            "write the same files"
+        let shared = match phase.commits && other.commits {
+            true => "commit",
+            false => "write the same files",
         };
         let what = format!("phase {id} cannot run beside {}: both {shared}", other.id);
         Err(refused("not_side_by_side", what).advise("finish that one first, or add --force"))

@@ -93,11 +93,8 @@ impl ValidationReport {
         if time_ms > now_ms + SKEW_MS {
             self.error("time_in_future", place, format!("{time} is in the future"));
         } else if time_ms + SKEW_MS < run.created_ms {
-            self.error(
-                "time_unlikely",
-                place,
-                format!("{time} is before the run began"),
-            );
+            let what = format!("{time} is before the run began");
+            self.error("time_unlikely", place, what);
         }
     }
 
@@ -214,15 +211,13 @@ impl ValidationReport {
     /// Reports missing files that the free state of an open run names. It cannot go on without its
     /// plan; another may be yet to come.
     fn check_named_files(&mut self, workflow: &Workflow, observations: &Observations) {
-        for path in observation::named_files(workflow) {
-            if observations.get(path) != Some(&ObservedFile::Missing) {
-                continue;
-            }
+        let mut paths = observation::named_files(workflow);
+        paths.retain(|path| observations.get(*path) == Some(&ObservedFile::Missing));
+        for path in paths {
             let what = "the workflow's state names it, and it is missing";
-            if workflow.state.get("plan_path") == Some(&path.into()) {
-                self.error("file_missing", path, what);
-            } else {
-                self.remark("file_missing", path, what);
+            match workflow.state.get("plan_path") == Some(&path.into()) {
+                true => self.error("file_missing", path, what),
+                false => self.remark("file_missing", path, what),
             }
         }
     }
