@@ -8,10 +8,9 @@ use crate::base::json::parse;
 use crate::base::time::utc_compact;
 use crate::error::Result;
 use crate::store::repository::Store;
-use crate::workflow::documents::{CORRUPT, below, read_value, rel, render, schema_text};
+use crate::workflow::documents::{CORRUPT, below, read_value, rel, render};
 use crate::workflow::engine::runs::{Run, Runs};
 use crate::workflow::profiles::format::check_run;
-use crate::workflow::profiles::pipeline_schema::SCHEMA_FILE;
 use crate::workflow::profiles::{dispatch, phases, pipeline, registry};
 use crate::workflow::rules::workflow::{
     EXECUTION_FILE, Finding, PHASE_FILE, Profile, RunStatus, Workflow,
@@ -71,7 +70,8 @@ pub fn write(
 /// It cannot be written.
 pub fn add_schema(tree: &WorkTree, workflow: &Workflow) -> Result<()> {
     if workflow.profile == Some(Profile::Pipeline) {
-        replace_known(tree, &rel(SCHEMA_FILE), None, schema_text().as_bytes())?;
+        let (path, text) = (rel(pipeline::SCHEMA_FILE), pipeline::PIPELINE_SCHEMA);
+        replace_known(tree, &path, None, text.as_bytes())?;
     }
     Ok(())
 }

@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use crate::base::json::parse;
 use crate::model::state::rel_path::RelPath;
-use crate::workflow::profiles::pipeline_schema::{PIPELINE_SCHEMA, SCHEMA_FILE};
-use crate::workflow::profiles::{dispatch, phases, pipeline, registry};
+use crate::workflow::profiles::pipeline::{self, PIPELINE_SCHEMA};
+use crate::workflow::profiles::{dispatch, phases, registry};
 use crate::workflow::rules::workflow::{EXECUTION_FILE, PHASE_FILE, Profile};
 use crate::worktree::files::state_file;
 use crate::worktree::tree_handle::WorkTree;
@@ -36,10 +36,6 @@ pub fn render(value: &Value) -> String {
 
 pub fn rel(path: &str) -> RelPath {
     RelPath::new(path.as_bytes()).unwrap_or_default()
-}
-
-pub fn schema_text() -> String {
-    format!("{}\n", PIPELINE_SCHEMA.trim_end())
 }
 
 /// Returns the files of all profiles. Anything else under such a name, such as a link, is an
@@ -87,9 +83,10 @@ pub fn own_paths(tree: &WorkTree) -> Vec<String> {
             || read_value(tree, path).is_some_and(|value| is_in_form(path, &value))
     });
     if !paths.is_empty() {
-        let schema = state_file::read(tree, &rel(SCHEMA_FILE)).ok().flatten();
-        let is_ours = schema.is_some_and(|bytes| bytes == schema_text().as_bytes());
-        paths.extend(is_ours.then(|| SCHEMA_FILE.to_owned()));
+        let schema = state_file::read(tree, &rel(pipeline::SCHEMA_FILE));
+        let schema = schema.ok().flatten();
+        let is_ours = schema.is_some_and(|bytes| bytes == PIPELINE_SCHEMA.as_bytes());
+        paths.extend(is_ours.then(|| pipeline::SCHEMA_FILE.to_owned()));
     }
     paths
 }

@@ -118,17 +118,20 @@ fn pass(
     store: &Store,
     mut work: Option<&mut Work<'_>>,
 ) -> Result<Option<Vec<Conflict>>> {
-    for run in &Runs::all(store)?.runs {
-        // A process was killed before it had moved the files of a run that ended.
-        if files::has_leftovers(tree, run) {
-            if work.is_none() {
-                return Ok(None);
-            }
-            files::put_away(tree, &run.workflow, Leaving::Ended, context.now_ms)?;
-        }
-    }
     let mut left = Vec::new();
-    let mut runs = Runs::live(store)?;
+    let mut runs = Runs::all(store)?;
+    // A process was killed before it had moved the files of a run that ended.
+    for run in runs
+        .runs
+        .iter()
+        .filter(|run| files::has_leftovers(tree, run))
+    {
+        if work.is_none() {
+            return Ok(None);
+        }
+        files::put_away(tree, &run.workflow, Leaving::Ended, context.now_ms)?;
+    }
+    runs.runs.retain(Run::is_live);
     for file in &in_place(tree) {
         let owner = owner_of(&runs, file);
         let malformed = |finding| Conflict {

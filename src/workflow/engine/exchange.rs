@@ -34,8 +34,8 @@ pub struct ImportOptions {
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
     /// Format of the document [default: detected]
-    #[arg(long, value_name = "PROFILE")]
-    pub profile: Option<String>,
+    #[arg(long, value_name = "PROFILE", value_parser = words::profile)]
+    pub profile: Option<Profile>,
     /// Type of the run, for a document that names none
     #[arg(long = "type", value_name = "TYPE")]
     pub kind: Option<String>,
@@ -67,11 +67,9 @@ pub fn import(context: &Context, options: &ImportOptions, bytes: &[u8]) -> Resul
         Some((state, kind)) => document_of_state(context, options, kind, state, known),
         None => value.clone(),
     };
-    let profile = match &options.profile {
-        Some(word) => Some(word.parse().map_err(|_| words::no_profile(word))?),
-        None => found.or(state.map(|_| Profile::Registry)),
-    };
+    let of_state = state.map(|_| Profile::Registry);
     let unknown = || unreadable("unknown_format", "unknown format; --type names the format");
+    let profile = options.profile.or(found).or(of_state);
     let profile = profile.ok_or_else(unknown)?;
     let mut next = begun(context, profile, &document(None))?;
     let store = open_usable(context, false)?;

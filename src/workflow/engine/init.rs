@@ -22,7 +22,7 @@ use crate::workflow::plan;
 use crate::workflow::profiles::dispatch;
 use crate::workflow::rules::change::Change;
 use crate::workflow::rules::workflow::{EXECUTION_FILE, Finding, Profile, Workflow};
-use crate::workflow::words::{no_profile, refused};
+use crate::workflow::words::{profile, refused};
 use crate::worktree::git::git_head;
 
 const USUAL_KIND: &str = "workflow";
@@ -40,8 +40,8 @@ pub struct InitOptions {
     #[arg(long, value_name = "TEXT")]
     pub description: Option<String>,
     /// Profile whose files also hold the run: phases, pipeline or registry
-    #[arg(long, value_name = "PROFILE")]
-    pub profile: Option<String>,
+    #[arg(long, value_name = "PROFILE", value_parser = profile)]
+    pub profile: Option<Profile>,
     /// Built-in plan: dotagent
     #[arg(long, value_name = "NAME")]
     pub preset: Option<String>,
@@ -165,9 +165,7 @@ fn planned(context: &Context, options: &InitOptions, plan: Option<&[u8]>) -> Res
     let mut workflow = Workflow::new(id, kind, project, context.now_ms);
     workflow.description = text("description").unwrap_or_default();
     workflow.context.branch = text("branch").or_else(|| git_head::read(root)?.branch);
-    if let Some(word) = &options.profile {
-        workflow.profile = Some(word.parse().map_err(|_| no_profile(word))?);
-    }
+    workflow.profile = options.profile;
     plan_phases(&mut workflow, options, is_given.then_some(plan))?;
     Ok(workflow)
 }

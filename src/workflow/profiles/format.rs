@@ -17,6 +17,8 @@ use crate::workflow::rules::workflow::{Finding, Workflow};
 const NEWEST_VERSION: f64 = 1.0;
 const VERSION_KEYS: [&str; 3] = ["version", "schema_version", "format_version"];
 
+const IS_LIST: &str = "it is a list, not an object";
+
 pub type Found<T> = Result<T, Finding>;
 
 /// The document of a format. Values that mean the same are equal, however they were spelled.
@@ -49,35 +51,12 @@ pub trait Format: Serialize + DeserializeOwned {
 /// # Errors
 /// The first error in the document.
 pub fn read<F: Format>(value: &Value, run: &Workflow, root: &str) -> Found<F> {
+    if value.is_array() {
+        return Err(Finding::new("bad_value", "", IS_LIST));
+    }
     let mut reshaped = value.clone();
     F::reshape(&mut reshaped);
-    let document = parse::<F>(reshaped, F::SPELLING)?;
-    match list_for_object(value, &document.to_json(), "") {
-        Some(place) => Err(Finding::new(
-            "bad_value",
-            place,
-            "it is a list, not an object",
-        )),
-        None => document.checked(value, run, root),
-    }
-}
-
-/// Returns the place of a list that was read as the fields of an object.
-fn list_for_object(value: &Value, read: &Value, place: &str) -> Option<String> {
-    match (value, read) {
-        (Value::Array(_), Value::Object(_)) => Some(place.to_owned()),
-        (Value::Object(fields), Value::Object(read)) => read.iter().find_map(|(key, read)| {
-            let dot = if place.is_empty() { "" } else { "." };
-            list_for_object(fields.get(key)?, read, &format!("{place}{dot}{key}"))
-        }),
-        (Value::Array(items), Value::Array(read)) => {
-            let mut pairs = items.iter().zip(read).enumerate();
-            pairs.find_map(|(at, (item, read))| {
-                list_for_object(item, read, &format!("{place}[{at}]"))
-            })
-        }
-        _ => None,
-    }
+    parse::<F>(reshaped, F::SPELLING)?.checked(value, run, root)
 }
 
 /// Reads the document of a run as last read or written.
@@ -124,6 +103,9 @@ pub fn parse<T: DeserializeOwned>(mut value: Value, spelling: Spelling) -> Found
         if let Some(word) = unknown.and_then(|rest| rest.split('`').next()) {
             let what = format!("'{word}' is none of the words known here");
             return Finding::new("bad_value", place, what);
+        }
+        if what.starts_with("invalid length ") {
+            return Finding::new("bad_value", place, IS_LIST);
         }
         let types = what.strip_prefix("invalid type: ");
         match types.and_then(|types| types.rsplit_once(", expected ")) {

@@ -16,6 +16,12 @@ use crate::workflow::rules::workflow::{Finding, Phase, PhaseStatus, RunStatus, W
 pub const FILE: &str = ".claude/pipeline-state.json";
 /// Archive folder for the files of runs.
 pub const ARCHIVE: &str = ".claude/.archive";
+/// Path where skills look for the schema, relative to the root.
+pub const SCHEMA_FILE: &str = ".claude/schemas/pipeline-state.schema.json";
+/// JSON Schema, draft 2020-12, for programs that check a document before they write it. Unknown
+/// fields are invalid. `current_phase` is `null` or an empty object if nothing is under way, and a
+/// phase may keep the `status` from the plan.
+pub const PIPELINE_SCHEMA: &str = include_str!("pipeline-state.schema.json");
 const DESCRIPTION_KEYS: &[&str] = &["task_description", "description", "task"];
 
 #[derive(Serialize, Deserialize)]

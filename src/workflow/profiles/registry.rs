@@ -6,8 +6,7 @@ use serde_json::{Map, Value};
 use crate::model::run_id;
 use crate::workflow::profiles::adopt::{PhaseListing, PhaseProgress, RunFacts, adopt};
 use crate::workflow::profiles::format::{
-    Format, Found, Time, check_ids, check_run, check_version, name, new_run, project_of,
-    word,
+    Format, Found, Time, check_ids, check_run, check_version, name, new_run, project_of, word,
 };
 use crate::workflow::rules::workflow::{
     Finding, Interruption, Phase, PhaseStatus, RunStatus, Workflow,

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::workflow::plan::DOTAGENT;
 use crate::workflow::profiles::dispatch::{begin, export, take};
-use crate::workflow::profiles::pipeline_schema::PIPELINE_SCHEMA;
+use crate::workflow::profiles::pipeline::PIPELINE_SCHEMA;
 use crate::workflow::rules::change::Change;
 use crate::workflow::rules::workflow::PhaseStatus::{
     AwaitingApproval, Complete, Failed, InProgress, Pending, Skipped,
@@ -73,7 +73,7 @@ fn rows(table: &str) -> impl Iterator<Item = (Profile, Value, &str)> {
 }
 
 fn begun(profile: Profile, value: &Value) -> Workflow {
-    begin(path_of(profile), value, ROOT).unwrap()
+    begin(profile, Some(path_of(profile)), value, ROOT).unwrap()
 }
 
 fn written(run: &Workflow, path: &str) -> Value {
@@ -337,9 +337,9 @@ fn unsound_document_is_refused_with_its_place() {
         assert_eq!(run, before);
     }
     let wrong = edited(Profile::Registry, r#"/current_phase "2""#);
-    let finding = begin(REGISTRY, &wrong, ROOT).unwrap_err();
+    let finding = begin(Profile::Registry, None, &wrong, ROOT).unwrap_err();
     assert_eq!(finding.what, "it is a text, not a whole number");
-    assert!(begin(PIPELINE, &json!([]), ROOT).is_err());
+    assert!(begin(Profile::Pipeline, None, &json!([]), ROOT).is_err());
 }
 
 #[test]
@@ -428,7 +428,7 @@ fn interrupted_write_ends_with_the_next_transition() {
     let run = begun(Profile::Phases, &value);
     assert_eq!(written(&run, PHASE_FILE)["interruption_safe"], false);
     let next = run
-        .after(&Change::new("resume", ""), run.updated_ms)
+        .after(&Change::new("resume"), run.updated_ms)
         .unwrap();
     assert_eq!(written(&next, PHASE_FILE)["interruption_safe"], true);
 }
