@@ -23,16 +23,10 @@ pub const DOTAGENT: [&str; 5] = [
 
 /// Parses `id`, `id:Name` or `id:Name:dep1,dep2`. The name may contain colons if dependencies, or a
 /// final colon, follow.
-///
-/// # Errors
-/// A finding about the argument.
-pub fn from_words(words: &str) -> Result<Phase, Finding> {
+pub fn from_words(words: &str) -> Phase {
     let (id, rest) = words.split_once(':').unwrap_or((words, ""));
     let (name, dependencies) = rest.rsplit_once(':').unwrap_or((rest, ""));
     let (id, name) = (id.trim(), name.trim());
-    if let Some(what) = wrong_id(id) {
-        return Err(Finding::new("bad_name", words, what));
-    }
     let mut phase = Phase::new(id, name);
     if name.is_empty() {
         phase.name = title(id);
@@ -40,7 +34,7 @@ pub fn from_words(words: &str) -> Result<Phase, Finding> {
     let ids = dependencies.split(',').map(str::trim);
     let ids = ids.filter(|id| !id.is_empty());
     phase.dependencies = ids.map(str::to_owned).collect();
-    Ok(phase)
+    phase
 }
 
 /// The built-in plan of the five phases.
@@ -212,7 +206,8 @@ pub fn check(phases: &[Phase]) -> Vec<Finding> {
         let mut add = |code, key: &str, what: String| {
             findings.push(Finding::new(code, format!("phases[{at}].{key}"), what));
         };
-        if let Some(what) = wrong_id(&phase.id) {
+        if phase.id.trim().is_empty() || phase.id.contains(char::is_control) {
+            let what = "the id is empty or has control characters in it";
             add("bad_name", "id", what.to_owned());
         }
         if !seen.insert(phase.id.as_str()) {
@@ -261,12 +256,6 @@ fn cycle(phases: &[Phase]) -> Option<Vec<String>> {
 fn onward<'p>(phase: &Phase, phases: &BTreeMap<&str, &'p Phase>) -> Option<&'p Phase> {
     let mut ids = phase.dependencies.iter();
     ids.find_map(|id| phases.get(id.as_str()).copied())
-}
-
-/// Returns what is wrong with a phase id.
-pub fn wrong_id(id: &str) -> Option<&'static str> {
-    let is_bad = id.trim().is_empty() || id.contains(char::is_control);
-    is_bad.then_some("the id is empty or has control characters in it")
 }
 
 /// Returns the class as given, or guessed from id and name; the default is files.

@@ -64,11 +64,8 @@ pub fn resume(
         None => question.ask()?,
     };
     if options.choose.is_some() && chosen.goes_on() {
-        let (drift, found) = (
-            changed(&status.seen, context.now_ms),
-            findings(&status.seen),
-        );
-        cmd.printer.talk(&(drift + &found));
+        let drift = changed(&status.seen, context.now_ms);
+        cmd.printer.talk(&(drift + &findings(&status.seen)));
     }
     let mut outcome = op::resume(context, status, chosen)?;
     with_place(&mut outcome.status, &cmd.printer.place);

@@ -186,11 +186,9 @@ fn plan_phases(workflow: &mut Workflow, options: &InitOptions, plan: Option<Valu
         // Kept whole, so that an export preserves unknown fields.
         workflow.documents.insert(plan::PLAN.to_owned(), value);
     }
-    for words in &options.phases {
-        let phase = plan::from_words(words)
-            .map_err(|found| Error::usage(format!("--phase '{words}': {}", found.what)))?;
-        workflow.phases.push(phase);
-    }
+    let in_words = options.phases.iter();
+    let in_words = in_words.map(|words| plan::from_words(words));
+    workflow.phases.extend(in_words);
     if workflow.phases.is_empty() {
         let what = "a workflow needs phases: give --plan, --preset or --phase";
         return Err(Error::usage(what));

@@ -11,7 +11,9 @@ use crate::workflow::profiles::format::{
     Format, Found, Time, missing, new_run, project_of, unless_left_out,
 };
 use crate::workflow::profiles::merge::{Spelling, is_nothing};
-use crate::workflow::rules::workflow::{Finding, Phase, PhaseStatus, RunStatus, Workflow};
+use crate::workflow::rules::workflow::{
+    Finding, Phase, PhaseStatus, RunStatus, Workflow, from_word,
+};
 
 pub const FILE: &str = ".claude/pipeline-state.json";
 /// Archive folder for the files of runs.
@@ -270,7 +272,7 @@ fn entry(run: &Workflow, was: Option<&Pipeline>, phase: &Phase, place: PhasePlac
 /// Reads a status, leaving out unknown words.
 fn known_word<'de, D: Deserializer<'de>>(from: D) -> Result<Option<PhaseStatus>, D::Error> {
     let word = Option::<String>::deserialize(from)?;
-    Ok(word.and_then(|word| PhaseStatus::from_word(&word)))
+    Ok(word.and_then(|word| from_word(&word)))
 }
 
 /// Reads a text, leaving out other values.

@@ -427,9 +427,7 @@ fn interrupted_write_ends_with_the_next_transition() {
     let value = edited(Profile::Phases, "/interruption_safe false");
     let run = begun(Profile::Phases, &value);
     assert_eq!(written(&run, PHASE_FILE)["interruption_safe"], false);
-    let next = run
-        .after(&Change::new("resume"), run.updated_ms)
-        .unwrap();
+    let next = run.after(&Change::new("resume"), run.updated_ms).unwrap();
     assert_eq!(written(&next, PHASE_FILE)["interruption_safe"], true);
 }
 
@@ -465,7 +463,10 @@ fn tasks_are_kept_in_either_shape() {
         assert_eq!(written(&run, EXECUTION_FILE).to_string(), value.to_string());
         run.tasks[0].status = TaskStatus::Complete;
         run.tasks[0].completed_ms = Some(1_771_500_000_123);
-        run.tasks.push(Task::new("u"));
+        run.tasks.push(Task {
+            id: "u".to_owned(),
+            ..Task::default()
+        });
         run.updated_ms += 3_600_000;
         let moved = format!("{}{new}", task.replace(r#""In-Progress""#, done));
         assert_eq!(

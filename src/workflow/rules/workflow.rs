@@ -322,15 +322,6 @@ pub struct Task {
     pub note: Option<String>,
 }
 
-impl Task {
-    pub fn new(id: &str) -> Self {
-        Self {
-            id: id.to_owned(),
-            ..Self::default()
-        }
-    }
-}
-
 /// Stored status of a run. All other progress is derived from its phases.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -368,10 +359,6 @@ pub enum PhaseStatus {
 }
 
 impl PhaseStatus {
-    pub fn from_word(word: &str) -> Option<Self> {
-        from_word(word)
-    }
-
     /// Whether nothing is left to do, so that dependents may begin.
     pub fn is_settled(self) -> bool {
         matches!(self, Self::Complete | Self::Skipped)
@@ -401,13 +388,8 @@ pub enum TaskStatus {
     Blocked,
 }
 
-impl TaskStatus {
-    pub fn from_word(word: &str) -> Option<Self> {
-        from_word(word)
-    }
-}
-
-fn from_word<T: DeserializeOwned>(word: &str) -> Option<T> {
+/// Reads a status in any spelling.
+pub fn from_word<T: DeserializeOwned>(word: &str) -> Option<T> {
     let word = word.trim().to_ascii_lowercase().replace(['-', ' '], "_");
     serde_json::from_value(Value::from(word)).ok()
 }
