@@ -136,7 +136,7 @@ pub fn to_document(workflow: &Workflow) -> Value {
         kind: Some(workflow.kind.clone()),
         project: Some(workflow.project.clone()),
         description: Some(workflow.description.clone()),
-        branch: workflow.context.branch.clone(),
+        branch: workflow.branch.clone(),
         phases: workflow.phases.iter().map(with_fields_of).collect(),
     });
     // Keys that describe the run: those of the plan, or those that say something.

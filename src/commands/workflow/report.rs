@@ -136,7 +136,7 @@ pub fn summary(workflow: &Workflow, time: fn(i64) -> String) -> String {
         goal => goal.to_owned(),
     };
     let mut text = format!("Pipeline: {}\n", escape(&title));
-    if let Some(branch) = &workflow.context.branch {
+    if let Some(branch) = &workflow.branch {
         text += &format!("Branch: {}\n", escape(branch));
     }
     let cut = workflow.interrupted.as_ref();

@@ -164,7 +164,7 @@ fn planned(context: &Context, options: &InitOptions, plan: Option<&[u8]>) -> Res
     }
     let mut workflow = Workflow::new(id, kind, project, context.now_ms);
     workflow.description = text("description").unwrap_or_default();
-    workflow.context.branch = text("branch").or_else(|| git_head::read(root)?.branch);
+    workflow.branch = text("branch").or_else(|| git_head::read(root)?.branch);
     workflow.profile = options.profile;
     plan_phases(&mut workflow, options, is_given.then_some(plan))?;
     Ok(workflow)
@@ -214,7 +214,7 @@ pub fn start_fresh(work: &mut Work<'_>, run: &Run) -> Result<StepOutcome> {
         phases: old.phases.clone(),
         ..Workflow::new(id, old.kind.clone(), old.project.clone(), now_ms)
     };
-    next.context.branch.clone_from(&old.context.branch);
+    next.branch.clone_from(&old.branch);
     next.documents.retain(|path, _| path == plan::PLAN);
     if next.phases.iter().any(|phase| !phase.is_unplanned) {
         next.phases.retain(|phase| !phase.is_unplanned);

@@ -82,7 +82,8 @@ impl RunFacts {
 /// # Errors
 /// A phase that has begun is not in the document any more, or the plan is wrong.
 pub fn adopt(run: &mut Workflow, edited: &RunFacts, present: &RunFacts) -> Found<()> {
-    check_ids("phases", edited.phases.iter().map(|phase| &phase.id))?;
+    let ids: Vec<&String> = edited.phases.iter().map(|phase| &phase.id).collect();
+    check_ids("phases", &ids)?;
     remove_missing(run, edited, present)?;
     // A change cannot precede the beginning of the run.
     let at_ms = edited.updated.0.max(edited.created.0);

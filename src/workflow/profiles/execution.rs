@@ -67,7 +67,8 @@ impl Format for Execution {
     }
 
     fn checked(self, _: &Value, _: &Workflow, _: &str) -> Found<Self> {
-        check_ids("tasks", self.tasks.iter().map(|task| &task.id))?;
+        let ids: Vec<&String> = self.tasks.iter().map(|task| &task.id).collect();
+        check_ids("tasks", &ids)?;
         Ok(self)
     }
 

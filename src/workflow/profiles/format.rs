@@ -168,16 +168,13 @@ pub fn missing(place: &str, field: &str) -> Finding {
 
 /// # Errors
 /// One of the ids is there twice.
-pub fn check_ids<T>(place: &str, ids: impl Iterator<Item = T>) -> Found<()>
-where
-    T: Ord + Clone + Display,
-{
+pub fn check_ids<T: Ord + Display>(place: &str, ids: &[T]) -> Found<()> {
     let mut seen = BTreeSet::new();
-    let twice = ids.enumerate().find(|(_, id)| !seen.insert(id.clone()));
-    twice.map_or(Ok(()), |(at, id)| {
-        let what = format!("'{id}' is listed twice");
-        Err(Finding::new("duplicate_id", format!("{place}[{at}]"), what))
-    })
+    let Some(at) = ids.iter().position(|id| !seen.insert(id)) else {
+        return Ok(());
+    };
+    let what = format!("'{}' is listed twice", ids[at]);
+    Err(Finding::new("duplicate_id", format!("{place}[{at}]"), what))
 }
 
 /// # Errors

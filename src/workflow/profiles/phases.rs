@@ -154,7 +154,7 @@ impl Format for PhaseFile {
             respell(&mut entry.phase);
         }
         let ids = self.completed_phases.iter().map(|entry| &entry.phase);
-        check_ids("completed_phases", ids)?;
+        check_ids("completed_phases", &ids.collect::<Vec<_>>())?;
         Ok(self)
     }
 

@@ -177,11 +177,11 @@ impl Format for Pipeline {
         };
         let unsettled = run.phases.iter().filter(|phase| !phase.status.is_settled());
         let left = unsettled.filter(|phase| current.is_none_or(|current| current.id != phase.id));
-        let (notes, context) = (&run.context, was.map(|was| &was.context_summary));
-        let branch = notes.branch.clone().unwrap_or_default();
-        let decisions = notes.key_decisions.clone();
+        let context = was.map(|was| &was.context_summary);
+        let branch = run.branch.clone().unwrap_or_default();
+        let decisions = run.key_decisions.clone();
         let written = |path: &String| absolute(path, root);
-        let paths = notes.file_paths.iter().map(written).collect();
+        let paths = run.file_paths.iter().map(written).collect();
         let description = context.and_then(|context| context.task_description.as_ref());
         Self {
             completed_phases: listed(listing.done, PhasePlace::Completed),
@@ -214,14 +214,14 @@ impl Format for Pipeline {
             return Err(Finding::new("other_run", "created_at", what));
         }
         adopted?;
-        let (notes, context) = (&mut run.context, &self.context_summary);
-        let branch = context.branch.clone().or(notes.branch.take());
-        notes.branch = branch.filter(|branch| !branch.is_empty());
+        let context = &self.context_summary;
+        let branch = context.branch.clone().or(run.branch.take());
+        run.branch = branch.filter(|branch| !branch.is_empty());
         if let Some(decisions) = &context.key_decisions {
-            notes.key_decisions.clone_from(decisions);
+            run.key_decisions.clone_from(decisions);
         }
         if let Some(paths) = &context.file_paths {
-            notes.file_paths = paths.iter().map(|path| relative(path, root)).collect();
+            run.file_paths = paths.iter().map(|path| relative(path, root)).collect();
         }
         if let Some(description) = &context.task_description {
             run.description.clone_from(description);

@@ -138,7 +138,7 @@ impl Format for Registry {
                 format!("it is beyond the {total} phases of the run ({MOST_PHASES} at most)");
             return Err(Finding::new("out_of_range", place, what));
         }
-        check_ids("completed_phases", self.completed_phases.iter())?;
+        check_ids("completed_phases", &self.completed_phases)?;
         // Numbers keep their spelling in the raw values only.
         if let Some(state) = value["workflow_state"].as_object() {
             self.workflow_state.clone_from(state);

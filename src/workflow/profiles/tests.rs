@@ -147,7 +147,7 @@ fn example_is_read_with_all_that_it_says() {
         run.phases[2].progress.as_deref(),
         Some("auth module done, starting billing")
     );
-    assert_eq!(run.context.file_paths, ["src/auth/login.ts"]);
+    assert_eq!(run.file_paths, ["src/auth/login.ts"]);
     let run = begun(Profile::Registry, &example(Profile::Registry));
     assert_eq!((&*run.kind, &*run.project), ("orchestrate", "auth_system"));
     assert_eq!(run.description, "Implement authentication system");
@@ -241,8 +241,8 @@ fn edit_changes_what_it_names() {
         Profile::Pipeline,
         r#"/context_summary/file_paths/- "src/./x"; /context_summary/branch "main"; /current_phase/progress_description -; /remaining_phases [{"id": "final-commit", "name": "C"}, {"id": "write-tests", "name": "T"}]"#,
     );
-    assert_eq!(run.context.branch.as_deref(), Some("main"));
-    assert_eq!(run.context.file_paths, ["src/auth/login.ts", "src/./x"]);
+    assert_eq!(run.branch.as_deref(), Some("main"));
+    assert_eq!(run.file_paths, ["src/auth/login.ts", "src/./x"]);
     assert_eq!(
         (&*run.phases[3].id, &run.phases[2].progress),
         ("final-commit", &None)
@@ -353,7 +353,7 @@ fn unknown_fields_go_along_through_a_whole_pipeline() {
     );
     assert_eq!(run.description, "Build it");
     (run.phases[2].status, run.phases[2].completed_ms) = (Complete, Some(1_771_500_000_123));
-    run.context.file_paths.push("src/new.ts".to_owned());
+    run.file_paths.push("src/new.ts".to_owned());
     let between = saved(&mut run, Profile::Pipeline);
     assert_eq!(
         between["completed_phases"][2].to_string(),

@@ -196,8 +196,8 @@ impl Workflow {
         if let Some(made) = &given.mini_commit {
             self.add_mini_commit(made);
         }
-        add_new(&mut self.context.key_decisions, &given.decisions);
-        add_new(&mut self.context.file_paths, &given.files);
+        add_new(&mut self.key_decisions, &given.decisions);
+        add_new(&mut self.file_paths, &given.files);
         let mut set = given.set.iter();
         set.try_for_each(|(key, value)| self.set(key, value))
     }
@@ -461,7 +461,7 @@ impl Workflow {
         };
         match key {
             "description" => self.description = text()?.unwrap_or_default(),
-            "branch" => self.context.branch = text()?,
+            "branch" => self.branch = text()?,
             "last_error" => self.last_error = Some(value.clone()).filter(|value| !value.is_null()),
             _ => set_free(&mut self.state, key, value)?,
         }

@@ -52,8 +52,10 @@ pub struct Workflow {
     /// In the order of the plan.
     pub phases: Vec<Phase>,
     pub tasks: Vec<Task>,
-    #[serde(flatten)]
-    pub context: Notes,
+    pub branch: Option<String>,
+    pub key_decisions: Vec<String>,
+    /// Relative to the root, or absolute where they lie outside it.
+    pub file_paths: Vec<String>,
     /// Free state, for the user's programs.
     pub state: Map<String, Value>,
     /// As given: text, or any value from a document of another program.
@@ -73,16 +75,6 @@ pub struct Interruption {
     #[serde(rename = "interrupted_at", with = "always")]
     #[schemars(with = "TimeText")]
     pub at_ms: i64,
-}
-
-/// Notes that help a new session to find its way.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct Notes {
-    pub branch: Option<String>,
-    pub key_decisions: Vec<String>,
-    /// Relative to the root, or absolute where they lie outside it.
-    pub file_paths: Vec<String>,
 }
 
 /// A checkpoint made after every third phase.
@@ -123,24 +115,14 @@ impl Workflow {
     /// # Errors
     /// The state is invalid or of a newer schema; the text says why.
     pub fn from_json(bytes: &[u8]) -> Result<Self, Malformed> {
-        let value = parse(bytes).map_err(|why| why.to_string())?;
+        let value: Value = parse(bytes).map_err(|why| why.to_string())?;
         let schema = value["state_version"]
             .as_u64()
             .ok_or("it names no version")?;
         if schema > u64::from(SCHEMA) {
             return Err(format!("it has version {schema}; this program knows {SCHEMA}").into());
         }
-        let read = serde_json::from_value(value.clone());
-        let mut read: Self = read.map_err(|why| why.to_string())?;
-        // Numbers of other programs keep their spelling.
-        for (path, document) in &mut read.documents {
-            document.clone_from(&value["documents"][path]);
-        }
-        if let Some(state) = value["state"].as_object() {
-            read.state.clone_from(state);
-        }
-        read.last_error = read.last_error.map(|_| value["last_error"].clone());
-        Ok(read)
+        serde_json::from_value(value).map_err(|why| why.to_string().into())
     }
 
     /// Returns the id in a document of another program: not ours if it is no valid ref name or was
