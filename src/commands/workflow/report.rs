@@ -274,10 +274,10 @@ impl Text for Listed {
         let (time, zone) = time_and_zone(out);
         let row = |run: &Run| {
             let workflow = &run.workflow;
-            let (named, archived) = match run.is_live() {
-                true => (workflow.named(), ""),
-                false => (&*workflow.id, ", archived"),
-            };
+            let (mut named, mut archived) = (workflow.named(), "");
+            if !run.is_live() {
+                (named, archived) = (&workflow.id, ", archived");
+            }
             let (done, all) = (workflow.completed().count(), workflow.phases.len());
             [
                 escape(named),

@@ -306,8 +306,10 @@ fn settle(
 fn content(conflict: &Conflict) -> String {
     let findings = conflict.findings.iter();
     let findings = findings.map(|one| format!("  {}\n", in_words(one)));
-    let raw = String::from_utf8_lossy(&conflict.raw);
-    let raw = raw.lines().map(|line| format!("  | {}\n", escape(line)));
+    let raw = conflict
+        .raw
+        .lines()
+        .map(|line| format!("  | {}\n", escape(line)));
     let (path, findings) = (escape(&conflict.path), findings.collect::<String>());
     let raw: String = raw.collect();
     format!("State file is malformed: {path}\n{findings}It says:\n{raw}")

@@ -31,19 +31,16 @@ impl Store {
 }
 
 impl LockedStore<'_> {
-    /// Records the transition.
+    /// Records the transition if its files were written, and removes the note.
     ///
     /// # Errors
-    /// The ref cannot be written.
-    pub fn publish_prepared(&self, prepared: &PreparedTransition) -> Result<()> {
+    /// The ref cannot be written, or the note not be removed.
+    pub fn settle_prepared(&self, prepared: &PreparedTransition, is_written: bool) -> Result<()> {
         let layout = self.store().layout();
-        run_refs::write(layout, &prepared.id, prepared.commit)
-    }
-
-    /// # Errors
-    /// The note cannot be removed.
-    pub fn forget_prepared(&self) -> Result<()> {
-        forget(self.store().layout())
+        if is_written {
+            run_refs::write(layout, &prepared.id, prepared.commit)?;
+        }
+        forget(layout)
     }
 }
 

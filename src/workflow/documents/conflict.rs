@@ -1,7 +1,7 @@
 //! A file of a run that cannot be understood: it stays as it is until the user decides.
 
 use schemars::JsonSchema;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use crate::base::cut_list::one_of;
 use crate::base::text::{escape, escape_line};
@@ -21,9 +21,7 @@ pub struct Conflict {
     pub run: Option<String>,
     pub findings: Vec<Finding>,
     /// The content of the file.
-    #[serde(serialize_with = "lossy")]
-    #[schemars(with = "String")]
-    pub raw: Vec<u8>,
+    pub raw: String,
 }
 
 impl Conflict {
@@ -66,10 +64,6 @@ impl Conflict {
             None => problem,
         }
     }
-}
-
-fn lossy<S: Serializer>(bytes: &[u8], to: S) -> Result<S::Ok, S::Error> {
-    to.serialize_str(&String::from_utf8_lossy(bytes))
 }
 
 pub fn in_words(finding: &Finding) -> String {

@@ -23,7 +23,7 @@ pub const CORRUPT: &str = "corrupt";
 pub struct OnDisk {
     pub path: String,
     pub profile: Profile,
-    pub bytes: Vec<u8>,
+    pub raw: String,
     /// The parsed document, or why it cannot be read.
     pub read: std::result::Result<Value, String>,
 }
@@ -46,16 +46,14 @@ pub fn in_place(tree: &WorkTree) -> Vec<OnDisk> {
         .to_vec();
     paths.extend(below(tree, registry::FOLDER));
     let on_disk = |path: String| {
-        let (bytes, read) = match state_file::read(tree, &rel(&path)) {
-            Ok(None) => return None,
-            Ok(Some(bytes)) => (bytes.clone(), parse(&bytes).map_err(|why| why.to_string())),
-            Err(error) => (Vec::new(), Err(error.to_string())),
-        };
+        let read = state_file::read(tree, &rel(&path)).transpose()?;
+        let read = read.map_err(|error| error.to_string());
+        let bytes = read.as_deref().unwrap_or_default();
         Some(OnDisk {
+            raw: String::from_utf8_lossy(bytes).into_owned(),
             profile: dispatch::profile_of_path(&path)?,
+            read: read.and_then(|bytes| parse(&bytes).map_err(|why| why.to_string())),
             path,
-            bytes,
-            read,
         })
     };
     paths.into_iter().filter_map(on_disk).collect()

@@ -81,34 +81,30 @@ pub fn open_imported(context: &Context) -> Result<Imported> {
 /// A file cannot be read or written, or a transition not be recorded.
 pub fn sync(work: &mut Work<'_>) -> Result<Vec<Conflict>> {
     if let Some(prepared) = work.store().prepared_transition() {
-        finish_prepared(work, &prepared)?;
-        work.session.locked.forget_prepared()?;
+        let is_written = finish_prepared(work, &prepared)?;
+        work.session.locked.settle_prepared(&prepared, is_written)?;
     }
     let tree = WorkTree::open_root(&work.context.root)?;
     Ok(pass(work.context, &tree, work.store(), Some(work))?.unwrap_or_default())
 }
 
-/// Finishes a transition if a killed process has written one of its files, and no other has been
-/// edited since.
-fn finish_prepared(work: &mut Work<'_>, prepared: &PreparedTransition) -> Result<()> {
+/// Writes the files of a transition if a killed process has written one of them, and no other has
+/// been edited since; returns whether they are all there.
+fn finish_prepared(work: &Work<'_>, prepared: &PreparedTransition) -> Result<bool> {
     let store = work.store();
     let read = |tip| Workflow::from_json(&store.workflow_state(tip).ok()?).ok();
     let known = prepared.parent.and_then(read).unwrap_or_default().documents;
     let Some(next) = read(prepared.commit) else {
-        return Ok(());
+        return Ok(false);
     };
     let is_written = |(path, value): (&String, &Value)| {
         known.get(path) != Some(value) && read_value(&work.tree, path).as_ref() == Some(value)
     };
     let mut tips = store.workflows()?.into_iter();
     let tip = tips.find(|(id, _)| *id == prepared.id).map(|(_, tip)| tip);
-    if tip == prepared.parent
+    Ok(tip == prepared.parent
         && files::of_run(&next).any(is_written)
-        && files::write(&work.tree, work.context.now_ms, &next, &known).is_ok()
-    {
-        work.session.locked.publish_prepared(prepared)?;
-    }
-    Ok(())
+        && files::write(&work.tree, work.context.now_ms, &next, &known).is_ok())
 }
 
 /// Looks at all files and runs; `None` if there is something to record and no session to do it.
@@ -138,7 +134,7 @@ fn pass(
             path: file.path.clone(),
             run: owner.map(|run| run.workflow.id.clone()),
             findings: vec![finding],
-            raw: file.bytes.clone(),
+            raw: file.raw.clone(),
         };
         let verdict = judge(file, owner);
         let taken = match (&verdict, work.as_deref_mut()) {

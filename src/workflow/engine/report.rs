@@ -204,16 +204,6 @@ pub fn list(context: &Context, all: bool) -> Result<Listed> {
     })
 }
 
-/// Returns the runs that have not ended, as they are stored; edits of their files are not looked for.
-///
-/// # Errors
-/// The refs cannot be read.
-pub fn open_runs(store: &Store) -> Result<Vec<Run>> {
-    let mut runs = Runs::live(store)?.runs;
-    runs.retain(|run| run.workflow.status.is_open());
-    Ok(runs)
-}
-
 /// One line of the log of a run.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "LogRow")]

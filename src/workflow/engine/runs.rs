@@ -76,6 +76,17 @@ impl Runs {
         Ok(runs)
     }
 
+    /// Returns the runs that have not ended, as they are stored: edits of their files are not looked
+    /// for.
+    ///
+    /// # Errors
+    /// The refs cannot be read.
+    pub fn open(store: &Store) -> Result<Vec<Run>> {
+        let mut runs = Self::all(store)?.runs;
+        runs.retain(Run::is_open);
+        Ok(runs)
+    }
+
     /// Picks a live run as [`Self::pick`] does. One that is only in the archive is refused by name.
     ///
     /// # Errors

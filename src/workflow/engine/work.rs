@@ -201,7 +201,7 @@ impl<'w> Work<'w> {
         let _shield = context.interrupt.shield();
         let none = BTreeMap::new();
         let known = before.map_or(&none, |run| &run.workflow.documents);
-        let mut write_files = || {
+        let mut write = || {
             files::write(tree, context.now_ms, &next, known)?;
             match before {
                 None => files::add_schema(tree, &next),
@@ -214,7 +214,7 @@ impl<'w> Work<'w> {
             next.to_json().as_bytes(),
             &event.render(context.now_ms),
             context.now_ms,
-            profile.is_some().then_some(&mut write_files),
+            profile.is_some().then_some(&mut write),
         )?;
         let tip = recorded.ok_or_else(|| moved_on(&next.id))?;
         if !next.status.is_open() {

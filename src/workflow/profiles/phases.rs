@@ -146,13 +146,13 @@ impl Format for PhaseFile {
                 name.clone_from(known);
             }
         };
-        respell(&mut self.current_phase);
-        for entry in &mut self.completed_phases {
-            respell(&mut entry.phase);
-        }
-        for entry in self.user_checkpoints.iter_mut().flatten() {
-            respell(&mut entry.phase);
-        }
+        let approved = self.user_checkpoints.iter_mut().flatten();
+        let names = approved.map(|entry| &mut entry.phase);
+        let names = names.chain([&mut self.current_phase]);
+        let completed = self.completed_phases.iter_mut();
+        names
+            .chain(completed.map(|entry| &mut entry.phase))
+            .for_each(respell);
         let ids = self.completed_phases.iter().map(|entry| &entry.phase);
         check_ids("completed_phases", &ids.collect::<Vec<_>>())?;
         Ok(self)

@@ -261,7 +261,8 @@ impl Workflow {
     }
 
     fn does(&self, verb: &str, phase: &Phase, does: &'static str) -> Sentence {
-        Sentence::command(phase_command(verb, &phase.id, self.named())).then(does)
+        let command = phase_command(verb, &phase.id, self.named());
+        Sentence::default().then_command(command).then(does)
     }
 
     fn known(&self, id: &str) -> Result<&Phase> {
@@ -344,10 +345,10 @@ impl Workflow {
         let Some(other) = beside.find(|other| !may_run_in_parallel(phase, other)) else {
             return Ok(());
         };
-        let shared = match phase.commits && other.commits {
-            true => "commit",
-            false => "write the same files",
-        };
+        let mut shared = "write the same files";
+        if phase.commits && other.commits {
+            shared = "commit";
+        }
         let what = format!("phase {id} cannot run beside {}: both {shared}", other.id);
         Err(refused("not_side_by_side", what).advise("finish that one first, or add --force"))
     }

@@ -215,9 +215,10 @@ impl ValidationReport {
         paths.retain(|path| observations.get(*path) == Some(&ObservedFile::Missing));
         for path in paths {
             let what = "the workflow's state names it, and it is missing";
-            match workflow.state.get("plan_path") == Some(&path.into()) {
-                true => self.error("file_missing", path, what),
-                false => self.remark("file_missing", path, what),
+            if workflow.state.get("plan_path") == Some(&path.into()) {
+                self.error("file_missing", path, what);
+            } else {
+                self.remark("file_missing", path, what);
             }
         }
     }

@@ -122,7 +122,8 @@ impl Workflow {
         if schema > u64::from(SCHEMA) {
             return Err(format!("it has version {schema}; this program knows {SCHEMA}").into());
         }
-        serde_json::from_value(value).map_err(|why| why.to_string().into())
+        // Not from `value`: numbers of other programs keep their spelling.
+        serde_json::from_slice(bytes).map_err(|why| why.to_string().into())
     }
 
     /// Returns the id in a document of another program: not ours if it is no valid ref name or was
