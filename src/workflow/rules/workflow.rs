@@ -122,8 +122,17 @@ impl Workflow {
         if schema > u64::from(SCHEMA) {
             return Err(format!("it has version {schema}; this program knows {SCHEMA}").into());
         }
-        // Not from `value`: numbers of other programs keep their spelling.
-        serde_json::from_slice(bytes).map_err(|why| why.to_string().into())
+        let read = serde_json::from_value(value.clone());
+        let mut read: Self = read.map_err(|why| why.to_string())?;
+        // Numbers of other programs keep their spelling.
+        for (path, document) in &mut read.documents {
+            document.clone_from(&value["documents"][path]);
+        }
+        if let Some(state) = value["state"].as_object() {
+            read.state.clone_from(state);
+        }
+        read.last_error = read.last_error.map(|_| value["last_error"].clone());
+        Ok(read)
     }
 
     /// Returns the id in a document of another program: not ours if it is no valid ref name or was
