@@ -165,12 +165,12 @@ impl EventWork<'_> {
             return Ok(());
         };
         let options = StepOptions {
-            run: Some(run.id().to_owned()),
+            run: Some(run.workflow.id.clone()),
             expect: None,
             actor: Some(self.event.agent.into_str().to_owned()),
         };
         let words = self.context.settings.agents.prompts;
-        let cut = Change::new("interrupt", "").noting(turn_cause(self.event, words));
+        let cut = Change::new("interrupt").noting(turn_cause(self.event, words));
         step(self.context, &options, &cut).map(drop)
     }
 
@@ -571,7 +571,7 @@ fn start_line(context: &Context, store: &Store) -> Option<String> {
     let runs = Runs::live(store).ok()?;
     let open = runs.runs.iter().find(|run| run.workflow.status.is_open());
     if let Some(run) = open {
-        let command = CommandWords::new(["workflow", "status", run.id()]);
+        let command = CommandWords::new(["workflow", "status", &run.workflow.id]);
         let phase = run.workflow.next();
         let at = phase.map_or_else(String::new, |phase| format!(" at {}", short(&phase.name)));
         facts.push(format!(

@@ -163,7 +163,7 @@ fn runs(_: &TypedLine, context: &Context, typed: &str) -> Option<Vec<CompletionC
     let runs = Runs::all(&context.find_store().ok()??).ok()?.runs;
     let named = runs.iter().map(|run| {
         let about = escape(&run.workflow.description);
-        (run.id().to_owned(), Some(about.into()))
+        (run.workflow.id.clone(), Some(about.into()))
     });
     Some(starting(typed, named))
 }

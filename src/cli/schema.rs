@@ -48,7 +48,7 @@ use crate::workflow::engine::report::{Listed, Shown, Status};
 use crate::workflow::engine::resume::ResumeOutcome;
 use crate::workflow::engine::rewind::RewindOutcome;
 use crate::workflow::engine::work::StepOutcome;
-use crate::workflow::profiles::pipeline_schema::PIPELINE_SCHEMA;
+use crate::workflow::profiles::pipeline::PIPELINE_SCHEMA;
 
 /// Print the JSON Schema of a document
 #[derive(Debug, clap::Args)]

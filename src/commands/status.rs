@@ -15,8 +15,7 @@ use crate::model::restore_plan::PlannedChange;
 use crate::ops::browse::status::{StatusOutcome, status};
 use crate::ops::capture::left_out::LeftOutJson;
 use crate::ops::warning::warning_words::thousands;
-use crate::workflow::engine::report;
-use crate::workflow::engine::runs::Run;
+use crate::workflow::engine::runs::{Run, Runs};
 
 /// Maximum number of changed files that are named.
 const CHANGED_SHOWN: usize = 10;
@@ -65,7 +64,7 @@ impl Command for StatusArgs {
             left_out: left_out
                 .filter(|_| cmd.global.verbose)
                 .map(|left_out| LeftOutJson::new(left_out, true)),
-            open_runs: store.as_ref().map_or(Ok(Vec::new()), report::open_runs)?,
+            open_runs: store.as_ref().map_or(Ok(Vec::new()), Runs::open)?,
             outcome,
             is_brief: self.brief,
         };
@@ -88,7 +87,11 @@ impl Text for StatusAnswer {
         write_changed(outcome, out);
         for run in &self.open_runs {
             let place = place(&run.workflow);
-            row(out, "workflow", &format!("{} {place}", escape(run.id())));
+            row(
+                out,
+                "workflow",
+                &format!("{} {place}", escape(&run.workflow.id)),
+            );
         }
         if let Some(pending) = &outcome.pending {
             let (target, safety) = (pending.target.short_id(), pending.safety.short_id());

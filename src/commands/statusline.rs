@@ -17,7 +17,7 @@ use crate::ops::browse::status::status;
 use crate::shell::environment::{self, GlobalArgs};
 use crate::shell::terminal::printer::{self, Printer};
 use crate::shell::{child, command_context};
-use crate::workflow::engine::report;
+use crate::workflow::engine::runs::Runs;
 
 /// Print one line for the status line of Claude Code
 ///
@@ -97,7 +97,7 @@ fn read_store(global: &GlobalArgs, dirs: &NamedDirs) -> Option<String> {
     let own_file = OwnFile::MayBeBad;
     let context = command_context::open(&place, global, environment, "statusline", own_file);
     let context = context.ok()?;
-    let runs = report::open_runs(&context.find_store().ok()??).ok()?;
+    let runs = Runs::open(&context.find_store().ok()??).ok()?;
     let (outcome, _) = status(&context, true).ok()?;
     let line = brief_line(&outcome, runs.first(), context.now_ms);
     Some(line.trim_end().to_owned())

@@ -7,7 +7,6 @@
 //! ├── refs/meta/<commit>                            keeps the meta blob alive for git's own gc
 //! ├── refs/pins/<commit>                            a pin
 //! ├── refs/workflows/<id>                          a run: its newest transition; the others are its ancestors
-//! ├── refs/archive/workflows/<name>                 an archived run
 //! ├── refs/remotes/<name>/<dir-hash>/<device>       the newest carrier fetched from a line of a remote
 //! ├── packed-refs                                   those of older checkpoints and their metas, once there are many
 //! ├── refs/heads/main                               the newest checkpoint of any kind

@@ -10,8 +10,7 @@ use crate::ops::own_files::OwnFiles;
 use crate::store::repository::Store;
 use crate::workflow::documents::{files, own_paths};
 use crate::workflow::engine::runs::Runs;
-use crate::workflow::rules::phase::Phase;
-use crate::workflow::rules::workflow::Workflow;
+use crate::workflow::rules::workflow::{Phase, Workflow};
 use crate::worktree::tree_handle::WorkTree;
 
 /// Maximum number of protected checkpoints of finished phases in each run, the latest first.
@@ -29,8 +28,9 @@ pub const PORT: WorkflowPort = WorkflowPort {
 /// Returns the files of live runs, and well-formed files of other programs in the root, seen by a
 /// command or not.
 fn own_files(context: &Context, store: Option<&Store>) -> OwnFiles {
-    let runs = store.map(live).unwrap_or_default();
-    let kept = runs.iter().flat_map(files::of_run);
+    let runs = store.map(|store| Runs::live(store).unwrap_or_default().runs);
+    let runs = runs.unwrap_or_default();
+    let kept = runs.iter().flat_map(|run| files::of_run(&run.workflow));
     let kept = kept.map(|(path, _)| path.clone());
     // A root that cannot be opened fails where it is captured.
     let work = WorkTree::open_root(&context.root).ok();
@@ -39,24 +39,16 @@ fn own_files(context: &Context, store: Option<&Store>) -> OwnFiles {
     OwnFiles::from_paths(paths.iter().map(String::as_str))
 }
 
-/// Returns the live runs that can be read.
-fn live(store: &Store) -> Vec<Workflow> {
-    let runs = Runs::live(store).unwrap_or_default().runs;
-    runs.into_iter().map(|run| run.workflow).collect()
-}
-
 /// Returns the open runs that can be read.
 fn open_runs(store: &Store) -> Vec<Workflow> {
-    let mut open = live(store);
-    open.retain(|run| run.status.is_open());
-    open
+    let runs = Runs::open(store).unwrap_or_default().into_iter();
+    runs.map(|run| run.workflow).collect()
 }
 
 fn write_files(context: &Context, store: &Store) -> Result<()> {
     let tree = WorkTree::open_root(&context.root)?;
-    open_runs(store)
-        .iter()
-        .try_for_each(|run| files::write_missing(&tree, run))
+    let mut runs = open_runs(store).into_iter();
+    runs.try_for_each(|run| files::write_missing(&tree, &run))
 }
 
 fn open(store: &Store) -> Vec<String> {
@@ -97,7 +89,7 @@ fn of_workflow(workflow: &Workflow) -> Vec<ObjectId> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workflow::rules::status::PhaseStatus;
+    use crate::workflow::rules::workflow::PhaseStatus;
 
     #[test]
     fn what_is_under_way_counts_and_of_what_is_done_the_latest() {

@@ -1,7 +1,8 @@
 //! Failures of commands on runs, and sentences that several of them use.
 
 use crate::error::sentence::{CommandWords, Sentence};
-use crate::error::{Choice, Code, Error, More, RunDetails};
+use crate::error::{Choice, Code, Error, More, Result, RunDetails};
+use crate::workflow::rules::workflow::Profile;
 
 /// Maximum number of names listed in a message.
 pub const LISTED_NAMES: usize = 10;
@@ -53,10 +54,11 @@ pub fn no_such_workflow(name: &str) -> Error {
         .advise("'checkpoint workflow list --all' lists all of them")
 }
 
-pub fn no_profile(word: &str) -> Error {
-    Error::usage(format!(
-        "'{word}' is not a profile: phases, pipeline or registry"
-    ))
+/// Reads the name of a profile.
+pub fn profile(word: &str) -> Result<Profile> {
+    let unknown = "is not a profile: phases, pipeline or registry";
+    word.parse()
+        .map_err(|_| Error::usage(format!("'{word}' {unknown}")))
 }
 
 pub fn moved_on(run: &str) -> Error {

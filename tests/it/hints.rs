@@ -65,7 +65,6 @@ const SENTENCES: &[(&str, &[&str])] = &[
     ("--copies needs --type file_backup", &["create"]),
     ("--db takes a SQLite file", &["create"]),
     ("--type names the format", &["workflow import"]),
-    ("--phase '{words}'", &["workflow init"]),
     ("give --plan, --preset or --phase", &["workflow init"]),
     ("--state rewinds the state", &["workflow rewind"]),
     ("more with --json", &["workflow resume"]),

@@ -9,11 +9,7 @@ use std::time::Duration;
 use checkpoint::model::state::object_id::ObjectId;
 use checkpoint::store::locked::LockedStore;
 use checkpoint::store::repository::Store;
-use checkpoint::workflow::rules::phase::Phase;
-use checkpoint::workflow::rules::profile::Profile;
-use checkpoint::workflow::rules::status::PhaseStatus;
-use checkpoint::workflow::rules::status::RunStatus;
-use checkpoint::workflow::rules::workflow::Workflow;
+use checkpoint::workflow::rules::workflow::{Phase, PhaseStatus, Profile, RunStatus, Workflow};
 
 use crate::bench::damaged::packs_of;
 use crate::bench::fixtures::noise;
@@ -146,17 +142,13 @@ fn a_prune_keeps_whole_lines_and_takes_those_that_were_deleted() {
     let (sandbox, [one, two, three]) = story();
     let store = sandbox.store();
     let other = record(&store, &workflow("v", "x"));
-    locked(&store, |locked| locked.archive_workflow("v")).unwrap();
     sandbox.ok("prune --keep 1 --yes");
     assert_eq!(line(&store, "w"), [three, two, one]);
-    assert_eq!(
-        open(&store).archived_workflows().unwrap(),
-        [("v".to_owned(), other)]
-    );
+    assert_eq!(line(&store, "v"), [other]);
     assert!(open(&store).workflow_state(one).unwrap().starts_with(b"{"));
     fsck(&sandbox);
-    for (id, archived) in [("w", false), ("v", true)] {
-        assert!(locked(&store, |locked| locked.delete_workflow(id, archived)).unwrap());
+    for id in ["w", "v"] {
+        assert!(locked(&store, |locked| locked.delete_workflow(id)).unwrap());
     }
     sandbox.ok("prune");
     for gone in [one, two, three, other] {
@@ -180,11 +172,7 @@ fn refs_that_plain_git_packed_are_read_and_written() {
     let four = record(&sandbox.store(), &workflow("w", "4"));
     assert_eq!(tip(&sandbox.store(), "w"), Some(four));
     git.run(&["pack-refs", "--all"]).success();
-    assert!(
-        locked(&sandbox.store(), |locked| locked
-            .delete_workflow("w", false))
-        .unwrap()
-    );
+    assert!(locked(&sandbox.store(), |locked| locked.delete_workflow("w")).unwrap());
     assert_eq!(tip(&sandbox.store(), "w"), None);
 }
 
@@ -373,7 +361,9 @@ fn what_is_written_for_a_workflow_is_in_no_checkpoint_and_no_restore_changes_it(
         .cmd(format!("restore {first} .claude --yes"))
         .success();
     untouched(&sandbox);
-    locked(&sandbox.store(), |locked| locked.archive_workflow("w")).unwrap();
+    let mut archived = workflow("w", "x");
+    archived.is_archived = true;
+    record(&sandbox.store(), &archived);
     let third = sandbox.create("third");
     assert!(
         held(&sandbox, &third, state),

@@ -9,7 +9,7 @@ use crate::base::text::{escape, escape_line};
 use crate::commands::args::{self, PlanArgs};
 use crate::commands::prelude::*;
 use crate::commands::restore;
-use crate::commands::workflow::report::{conflicts, place};
+use crate::commands::workflow::report::{conflicts, done, place};
 use crate::commands::workflow::resume::RecoverArgs;
 use crate::error::sentence::CommandWords;
 use crate::workflow::documents::render;
@@ -22,8 +22,8 @@ use crate::workflow::engine::resume::ResumeOptions;
 use crate::workflow::engine::rewind::{self, RewindOptions, RewindOutcome};
 use crate::workflow::engine::transact::{check_expected, step};
 use crate::workflow::engine::work::{StepOptions, StepOutcome};
-use crate::workflow::rules::change::{Change, Given};
-use crate::workflow::rules::status::PhaseStatus;
+use crate::workflow::rules::change::Change;
+use crate::workflow::rules::workflow::{PhaseStatus, Task};
 use crate::workflow::words::phase_command;
 
 pub mod report;
@@ -226,6 +226,10 @@ fn of_runs(name: &'static str, has_dry_run: bool) -> Properties {
     }
 }
 
+fn print<A: Text>(context: &Context, cmd: &CommandContext<'_>, answer: A) -> u8 {
+    cmd.print(context, &done(context, answer))
+}
+
 impl RunCommand for WorkflowArgs {
     fn properties(&self) -> Properties {
         use WorkflowCommand::{Cleanup, Recover, Rewind};
@@ -243,12 +247,15 @@ impl RunCommand for WorkflowArgs {
         Ok(match self.command {
             Of::Init(options) => {
                 let plan = options.plan.as_deref().map(args::content).transpose()?;
-                let begun = init::init(context, &options, plan.as_deref())?;
-                cmd.print(context, &begun.into())
+                print(
+                    context,
+                    cmd,
+                    init::init(context, &options, plan.as_deref())?,
+                )
             }
             Of::Status { file: Some(of), .. } => {
                 let found = exchange::status_of_document(context, &args::content(&of)?)?;
-                cmd.print(context, &Done::from(found))
+                print(context, cmd, found)
             }
             Of::Status { workflow, .. } => status(workflow, View::Whole)?,
             Of::Next { workflow, parallel } => {
@@ -257,34 +264,33 @@ impl RunCommand for WorkflowArgs {
             }
             Of::Check { workflow } => status(workflow, View::Check)?,
             Of::Resume(options) => match resume::settle_first(context, cmd, &options)? {
-                Some(settled) => cmd.print(context, &Done::from(settled)),
-                None => cmd.print(context, &resume::resume(context, cmd, &options)?.into()),
+                Some(settled) => print(context, cmd, settled),
+                None => print(context, cmd, resume::resume(context, cmd, &options)?),
             },
-            Of::Rewind(options) => cmd.print(context, &rewind(context, cmd, options)?.into()),
-            Of::Note { note, step: of } => {
-                cmd.print(context, &step(context, &of, &note.into())?.into())
-            }
-            Of::List { all } => cmd.print(context, &list(context, all)?.into()),
+            Of::Rewind(options) => print(context, cmd, rewind(context, cmd, options)?),
+            Of::Note { note, step: of } => print(context, cmd, step(context, &of, &note.into())?),
+            Of::List { all } => print(context, cmd, list(context, all)?),
             Of::Show { workflow, limit } => {
-                let shown = show(context, workflow.as_deref(), limit)?;
-                cmd.print(context, &shown.into())
+                print(context, cmd, show(context, workflow.as_deref(), limit)?)
             }
-            Of::Recover(args) => cmd.print(context, &resume::recover(context, cmd, &args)?.into()),
+            Of::Recover(args) => print(context, cmd, resume::recover(context, cmd, &args)?),
             Of::End { workflow, mode } => {
                 if mode.purge && !cmd.global.yes {
                     let what = "drop a workflow with all its transitions, for good";
                     cmd.ask(context, what, &format!("{what}?"))?;
                 }
-                let ended = end(context, workflow.as_deref(), mode)?;
-                cmd.print(context, &ended.into())
+                print(context, cmd, end(context, workflow.as_deref(), mode)?)
             }
-            Of::Cleanup(options) => cmd.print(context, &cleanup(context, options)?.into()),
+            Of::Cleanup(options) => print(context, cmd, cleanup(context, options)?),
             Of::Import(options) => {
                 let document = args::content(&options.file)?;
-                let imported = exchange::import(context, &options, &document)?;
-                cmd.print(context, &imported.into())
+                print(
+                    context,
+                    cmd,
+                    exchange::import(context, &options, &document)?,
+                )
             }
-            Of::Export(options) => cmd.print(context, &exchange::export(context, &options)?.into()),
+            Of::Export(options) => print(context, cmd, exchange::export(context, &options)?),
         })
     }
 }
@@ -298,24 +304,23 @@ impl Command for PhaseArgs {
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<Done<StepOutcome>> {
         let options = &self.step;
-        let mut given = Given::default();
-        let (verb, phase, note) = match self.command {
-            PhaseCommand::Start(begin) => return Ok(phase::start(context, options, &begin)?.into()),
+        let (verb, phase, note, fails_run) = match self.command {
+            PhaseCommand::Start(begin) => {
+                return Ok(done(context, phase::start(context, options, &begin)?));
+            }
             PhaseCommand::Done(finish) => return finish_phase(context, cmd, options, &finish),
-            PhaseCommand::Progress { text, phase } => ("progress", phase, text),
+            PhaseCommand::Progress { text, phase } => ("progress", phase, text, false),
             PhaseCommand::Fail {
                 phase,
                 error,
                 is_final,
-            } => {
-                given.is_final = is_final;
-                ("fail", phase, error)
-            }
-            PhaseCommand::Skip { phase, reason } => ("skip", Some(phase), reason),
-            PhaseCommand::Approve { phase } => ("approve", phase, String::new()),
+            } => ("fail", phase, error, is_final),
+            PhaseCommand::Skip { phase, reason } => ("skip", Some(phase), reason, false),
+            PhaseCommand::Approve { phase } => ("approve", phase, String::new(), false),
         };
-        let change = Change::of_phase(verb, phase.as_deref()).noting(note);
-        Ok(step(context, options, &change.with(given))?.into())
+        let mut change = Change::of_phase(verb, phase.as_deref()).noting(note);
+        change.given.is_final = fails_run;
+        Ok(done(context, step(context, options, &change)?))
     }
 }
 
@@ -327,7 +332,7 @@ impl Command for TaskArgs {
     }
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<Done<Self::Answer>> {
-        let mut given = Given::default();
+        let mut of_task = Task::default();
         let (verb, task, note) = match self.command {
             TaskCommand::List => {
                 let run = self.step.run.as_deref();
@@ -341,20 +346,23 @@ impl Command for TaskArgs {
                 phase,
                 output,
             } => {
-                (given.task.name, given.task.phase) = (name, phase);
-                given.task.output = output;
+                (of_task.name, of_task.phase, of_task.output) = (name, phase, output);
                 ("add", task, None)
             }
             TaskCommand::Start { task, agent } => {
-                given.task.agent = agent;
+                of_task.agent = agent;
                 ("start", task, None)
             }
             TaskCommand::Done { task, note } => ("done", task, note),
             TaskCommand::Fail { task, error } => ("fail", task, Some(error)),
             TaskCommand::Reset { task } => ("reset", task, None),
         };
-        let change = Change::of_task(verb, &task).noting(note).with(given);
-        Ok(Done::from(step(context, &self.step, &change)?).map(Either::First))
+        let mut change = Change::of_task(verb, &task).noting(note);
+        change.given.task = of_task;
+        Ok(done(
+            context,
+            Either::First(step(context, &self.step, &change)?),
+        ))
     }
 }
 
@@ -379,7 +387,7 @@ fn finish_phase(
             children.commit_all(message, context.root.path())
         })?;
     }
-    Ok(outcome.into())
+    Ok(done(context, outcome))
 }
 
 impl Text for StepOutcome {
@@ -429,7 +437,7 @@ pub fn rewind(
     context: &Context,
     cmd: &CommandContext<'_>,
     mut options: RewindOptions,
-) -> Result<(RewindOutcome, Vec<Warning>)> {
+) -> Result<RewindOutcome> {
     options.yes = cmd.global.yes;
     if !options.state && !options.dry_run {
         // The files go back without a plan that was shown.
@@ -481,7 +489,7 @@ impl Text for EndOutcome {
         for id in &self.purged {
             outln!(out, "Deleted {id} with all its transitions");
         }
-        for path in self.removed_folders.iter().chain(&self.removed_files) {
+        for path in &self.removed {
             outln!(out, "{} {}", word("Would remove", "Removed"), escape(path));
         }
         if out.result.is_empty() {

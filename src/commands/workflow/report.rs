@@ -10,14 +10,17 @@ use crate::commands::prelude::*;
 use crate::workflow::documents::conflict::{Conflict, in_words};
 use crate::workflow::engine::report::{self, Listed, Seen, Shown, Status, View};
 use crate::workflow::engine::runs::Run;
-use crate::workflow::rules::phase::{Phase, Task};
-use crate::workflow::rules::status::{PhaseStatus, TaskStatus};
-use crate::workflow::rules::workflow::Workflow;
+use crate::workflow::rules::workflow::{Phase, PhaseStatus, Task, TaskStatus, Workflow};
 
 /// Maximum number of phases by which a run without a description is called.
 const NAMED_PHASES: usize = 3;
 /// Maximum number of changed paths listed.
 const LISTED_CHANGES: usize = 10;
+
+/// Returns an answer with the warnings that arose on the way to it.
+pub fn done<A>(context: &Context, answer: A) -> Done<A> {
+    Done::new(answer, context.pending_warnings.take())
+}
 
 /// Returns the status of a run; commands that it names work as printed.
 pub fn status(
@@ -26,10 +29,10 @@ pub fn status(
     named: Option<&str>,
     view: View,
 ) -> Result<Done<Status>> {
-    let (mut status, warnings) = report::status(context, named, view)?;
+    let mut status = report::status(context, named, view)?;
     with_place(&mut status, &cmd.printer.place);
     let is_damaged = view == View::Check && !is_sound(&status);
-    Ok(Done::new(status, warnings).exit_if(is_damaged, exit_code::DAMAGED))
+    Ok(done(context, status).exit_if(is_damaged, exit_code::DAMAGED))
 }
 
 /// Adds the global options to the commands that a status names.
@@ -133,7 +136,7 @@ pub fn summary(workflow: &Workflow, time: fn(i64) -> String) -> String {
         goal => goal.to_owned(),
     };
     let mut text = format!("Pipeline: {}\n", escape(&title));
-    if let Some(branch) = &workflow.context.branch {
+    if let Some(branch) = &workflow.branch {
         text += &format!("Branch: {}\n", escape(branch));
     }
     let cut = workflow.interrupted.as_ref();
@@ -271,9 +274,11 @@ impl Text for Listed {
         let (time, zone) = time_and_zone(out);
         let row = |run: &Run| {
             let workflow = &run.workflow;
-            let named = run.archived_as.as_deref().unwrap_or(workflow.named());
+            let (mut named, mut archived) = (workflow.named(), "");
+            if !run.is_live() {
+                (named, archived) = (&workflow.id, ", archived");
+            }
             let (done, all) = (workflow.completed().count(), workflow.phases.len());
-            let archived = if run.is_live() { "" } else { ", archived" };
             [
                 escape(named),
                 format!("{}{archived}", workflow.word()),

@@ -5,7 +5,9 @@ use crate::base::cut_list::one_of;
 use crate::base::text::escape;
 use crate::base::time::{self, rfc3339_seconds, utc_seconds};
 use crate::commands::prelude::*;
-use crate::commands::workflow::report::{ago, changed, findings, remarks, summary, with_place};
+use crate::commands::workflow::report::{
+    ago, changed, done, findings, remarks, summary, with_place,
+};
 use crate::workflow::documents::conflict::{Conflict, in_words};
 use crate::workflow::documents::render;
 use crate::workflow::documents::sync::{Imported, open_imported};
@@ -16,10 +18,8 @@ use crate::workflow::engine::runs::Runs;
 use crate::workflow::engine::work::StepOptions;
 use crate::workflow::profiles::dispatch::profile_of_path;
 use crate::workflow::rules::dialog::{Chosen, Dialog};
-use crate::workflow::rules::profile::Profile;
-use crate::workflow::rules::status::PhaseStatus;
 use crate::workflow::rules::validate::is_stale;
-use crate::workflow::rules::workflow::Workflow;
+use crate::workflow::rules::workflow::{PhaseStatus, Profile, Workflow};
 use crate::workflow::words::{listed, refused};
 
 /// Maximum number of choices in a hint.
@@ -30,8 +30,6 @@ const MENDING: &str = "Attempt manual recovery or start fresh? (recover/fresh)";
 /// The answers to a question about a file.
 const YES: &[(&str, Take)] = &[("y,yes", Take::None)];
 const RECOVER_OR_FRESH: &[(&str, Take)] = &[("recover", Take::State), ("fresh", Take::None)];
-/// The same, if no run is recorded from which the file could be written.
-const COPY_OR_FRESH: &[(&str, Take)] = &[("recover", Take::Copy), ("fresh", Take::None)];
 
 /// Repair a run after an interruption, or settle an unreadable state file
 #[derive(Clone, Debug, clap::Args)]
@@ -48,14 +46,12 @@ pub struct RecoverArgs {
     pub dry_run: bool,
 }
 
-type Recovered = (RecoverOutcome, Vec<Warning>);
-
 pub fn resume(
     context: &Context,
     cmd: &CommandContext<'_>,
     options: &ResumeOptions,
-) -> Result<(ResumeOutcome, Vec<Warning>)> {
-    let (status, mut warnings) = report::status(context, options.run.as_deref(), View::Whole)?;
+) -> Result<ResumeOutcome> {
+    let status = report::status(context, options.run.as_deref(), View::Whole)?;
     op::check_open(&status)?;
     let question = Question {
         context,
@@ -68,16 +64,12 @@ pub fn resume(
         None => question.ask()?,
     };
     if options.choose.is_some() && chosen.goes_on() {
-        let (drift, found) = (
-            changed(&status.seen, context.now_ms),
-            findings(&status.seen),
-        );
-        cmd.printer.talk(&(drift + &found));
+        let drift = changed(&status.seen, context.now_ms);
+        cmd.printer.talk(&(drift + &findings(&status.seen)));
     }
-    let (mut outcome, more) = op::resume(context, status, chosen)?;
+    let mut outcome = op::resume(context, status, chosen)?;
     with_place(&mut outcome.status, &cmd.printer.place);
-    warnings.extend(more);
-    Ok((outcome, warnings))
+    Ok(outcome)
 }
 
 /// What is to become of a run. Nothing is changed and no lock is held until the last answer is given.
@@ -238,12 +230,10 @@ pub fn settle_first(
     context: &Context,
     cmd: &CommandContext<'_>,
     options: &ResumeOptions,
-) -> Result<Option<Recovered>> {
+) -> Result<Option<RecoverOutcome>> {
     let named = options.run.as_deref();
     while cmd.prompt.may_ask && options.choose.is_none() {
-        let Some(Imported { store, conflicts }) = open_imported(context)? else {
-            break;
-        };
+        let Imported { store, conflicts } = open_imported(context)?;
         let runs = Runs::live(&store)?;
         let picked = runs.pick(named).ok();
         let meant = picked.filter(|run| run.workflow.status.is_open());
@@ -255,10 +245,10 @@ pub fn settle_first(
             break;
         };
         let settled = settle(context, cmd, conflict, false)?;
-        if meant.is_none() || settled.0.take == Some(Take::None) {
+        if meant.is_none() || settled.take == Some(Take::None) {
             return Ok(Some(settled));
         }
-        cmd.print(context, &Done::from(settled));
+        cmd.print(context, &done(context, settled));
     }
     Ok(None)
 }
@@ -267,10 +257,9 @@ pub fn recover(
     context: &Context,
     cmd: &CommandContext<'_>,
     args: &RecoverArgs,
-) -> Result<Recovered> {
+) -> Result<RecoverOutcome> {
     let named = args.what.as_deref();
-    let imported = open_imported(context)?;
-    let mut conflicts = imported.into_iter().flat_map(|imported| imported.conflicts);
+    let mut conflicts = open_imported(context)?.conflicts.into_iter();
     let conflict = conflicts.find(|one| {
         named.is_none_or(|named| one.path == named || one.run.as_deref() == Some(named))
     });
@@ -293,11 +282,10 @@ fn settle(
     cmd: &CommandContext<'_>,
     conflict: &Conflict,
     dry_run: bool,
-) -> Result<Recovered> {
+) -> Result<RecoverOutcome> {
     let (ask, answers) = match profile_of_path(&conflict.path) {
         Some(Profile::Phases) => (CORRUPTED, YES),
         Some(Profile::Registry) => (DELETE, YES),
-        _ if conflict.run.is_none() => (MENDING, COPY_OR_FRESH),
         _ => (MENDING, RECOVER_OR_FRESH),
     };
     let shown = format!("{}{ask} ", content(conflict));
@@ -318,8 +306,10 @@ fn settle(
 fn content(conflict: &Conflict) -> String {
     let findings = conflict.findings.iter();
     let findings = findings.map(|one| format!("  {}\n", in_words(one)));
-    let raw = String::from_utf8_lossy(&conflict.raw);
-    let raw = raw.lines().map(|line| format!("  | {}\n", escape(line)));
+    let raw = conflict
+        .raw
+        .lines()
+        .map(|line| format!("  | {}\n", escape(line)));
     let (path, findings) = (escape(&conflict.path), findings.collect::<String>());
     let raw: String = raw.collect();
     format!("State file is malformed: {path}\n{findings}It says:\n{raw}")
@@ -364,7 +354,6 @@ impl Text for RecoverOutcome {
             let done = match take {
                 Take::State => format!("Wrote {path} from the recorded state"),
                 Take::None => format!("Put {path} aside"),
-                Take::Copy => format!("Left {path} for you to fix"),
             };
             let kept = self.kept_as.iter();
             let kept = kept.map(|to| format!("; what it said is kept as {}", escape(to)));

@@ -20,7 +20,6 @@ use crate::store::damage::check::CheckOptions;
 use crate::store::files::atomic_file::{TMP_PREFIX, TemporaryFile, sync_directory};
 use crate::store::refs::inventory::Inventory;
 use crate::store::repository::Store;
-use crate::store::runs::namespace::RefNamespace;
 use crate::store::small_files::origins::Origins;
 use crate::store::transfer::header::{BundleHeader, BundleRef};
 use crate::store::transfer::write_bundle::BundleSize;
@@ -180,12 +179,8 @@ fn choose(
 
 /// The refs of all runs.
 fn runs(store: &Store) -> Result<Vec<BundleRef>> {
-    let of = |namespace| move |(id, tip)| BundleRef::Run(namespace, id, tip);
-    let live = store.workflows()?.into_iter().map(of(RefNamespace::Live));
-    let archived = store.archived_workflows()?.into_iter();
-    Ok(live
-        .chain(archived.map(of(RefNamespace::Archived)))
-        .collect())
+    let runs = store.workflows()?.into_iter();
+    Ok(runs.map(|(id, tip)| BundleRef::Run(id, tip)).collect())
 }
 
 fn header(
@@ -225,7 +220,7 @@ fn header(
 
 fn roots(header: &BundleHeader) -> Vec<ObjectId> {
     let root = |one: &BundleRef| match one {
-        BundleRef::Checkpoint(id) | BundleRef::Meta(_, id) | BundleRef::Run(_, _, id) => Some(*id),
+        BundleRef::Checkpoint(id) | BundleRef::Meta(_, id) | BundleRef::Run(_, id) => Some(*id),
         _ => None,
     };
     header.refs.iter().filter_map(root).collect()

@@ -459,7 +459,7 @@ fn parents(
 
 fn run_tips(state: &LineState) -> BTreeSet<ObjectId> {
     let run = |one: &BundleRef| match one {
-        BundleRef::Run(_, _, tip) => Some(*tip),
+        BundleRef::Run(_, tip) => Some(*tip),
         _ => None,
     };
     state.refs().filter_map(run).collect()

@@ -11,13 +11,6 @@ pub enum RunWarning {
     /// A run was archived by a command that does not name it.
     #[strum(serialize = "workflow_put_aside")]
     PutAside { id: String, why: String },
-    /// A run was archived before its phases ended.
-    #[strum(serialize = "workflow_unfinished")]
-    Unfinished {
-        id: String,
-        under_way: usize,
-        pending: usize,
-    },
     /// The file with which a run was archived is back.
     #[strum(serialize = "workflow_reopened")]
     Reopened { id: String },

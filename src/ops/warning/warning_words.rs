@@ -134,14 +134,6 @@ impl RunWarning {
                 let file = shell_word(ignore_file.as_os_str().as_encoded_bytes());
                 format!("git would add {pattern}; to ignore it: printf '\\n{pattern}\\n' >> {file}")
             }
-            Self::Unfinished {
-                id,
-                under_way,
-                pending,
-            } => format!(
-                "{} was not complete: {under_way} of its phases in progress, {pending} not begun",
-                escape(id)
-            ),
             Self::SnapshotLeftOut { reason, why } => {
                 format!("no checkpoint {}: {why}", escape(reason))
             }

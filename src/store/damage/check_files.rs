@@ -17,8 +17,7 @@ use crate::store::refs::inventory::Inventory;
 use crate::store::refs::packed_commits;
 use crate::store::refs::ref_files::{self, Family, RefValue};
 use crate::store::repository::Store;
-use crate::store::runs::namespace::RefNamespace;
-use crate::store::runs::run_roll;
+use crate::store::runs::run_refs;
 use crate::store::small_files::journal::JournalState;
 use crate::store::small_files::{origins, rewords, stat_cache};
 use crate::store::transfer::remotes;
@@ -99,7 +98,7 @@ fn check_own(store: &Store, report: &mut CheckReport) -> Result<()> {
     if let Err(why) = store.holds() {
         derived(&layout.holds(), &why);
     }
-    if layout.workflow_roll().exists() && run_roll::read(layout).is_none() {
+    if layout.workflow_roll().exists() && run_refs::roll(layout).is_none() {
         derived(&layout.workflow_roll(), &StoreFlaw::BadSum);
     }
     for path in [layout.left_out(), layout.size_gate()] {
@@ -145,7 +144,7 @@ fn check_refs(store: &Store, inventory: &Inventory, report: &mut CheckReport) ->
     let of_workflow = |path: &Path| {
         let name = layout.name_of(path);
         let name = name.as_deref().and_then(Path::to_str);
-        name.is_some_and(|name| RefNamespace::of_name(name).is_some())
+        name.is_some_and(|name| run_refs::id_in(name).is_some())
     };
     // Refs of runs are checked with their lines.
     for path in ref_files::unreadable(layout)?

@@ -5,7 +5,6 @@ use crate::store::damage::check::{CheckReport, Fault, finding};
 use crate::store::damage::check_checkpoints::CheckpointChecker;
 use crate::store::refs::ref_files::RefValue;
 use crate::store::repository::Store;
-use crate::store::runs::namespace::RefNamespace;
 use crate::store::runs::{run_reader, run_refs};
 
 /// Reports each run that is not intact.
@@ -18,36 +17,34 @@ pub fn check(
     report: &mut CheckReport,
 ) -> Result<()> {
     let layout = store.layout();
-    for namespace in RefNamespace::BOTH {
-        let read = run_refs::read(layout, namespace)?;
-        let is_torn = read.values().any(|value| *value == RefValue::Torn);
-        let lost = if is_torn {
-            run_reader::tips(store, namespace)?.torn
-        } else {
-            Vec::new()
-        };
-        for (id, value) in read {
-            let path = run_refs::path(layout, namespace, &id);
-            let found = |why: &str| finding(layout, &path, format!("workflow {id}: {why}"));
-            match value {
-                RefValue::Id(tip) => {
-                    let faults = checker.check_commits(tip, report)?;
-                    let no_state = || {
-                        run_reader::transition(store.objects(), tip)
-                            .err()
-                            .map(|why| why.to_string())
-                    };
-                    let why = faults.first().map(in_words).or_else(no_state);
-                    report.files.extend(why.as_deref().map(found));
-                }
-                RefValue::Torn if lost.contains(&id) => report
-                    .files
-                    .push(found("its ref names no commit, or is gone")),
-                RefValue::Torn => {
-                    report.derived.push(found(
-                        "its ref is torn or gone, and its commits tell what it was",
-                    ));
-                }
+    let read = run_refs::read(layout)?;
+    let is_torn = read.values().any(|value| *value == RefValue::Torn);
+    let lost = if is_torn {
+        run_reader::tips(store)?.torn
+    } else {
+        Vec::new()
+    };
+    for (id, value) in read {
+        let path = run_refs::path(layout, &id);
+        let found = |why: &str| finding(layout, &path, format!("workflow {id}: {why}"));
+        match value {
+            RefValue::Id(tip) => {
+                let faults = checker.check_commits(tip, report)?;
+                let no_state = || {
+                    run_reader::transition(store.objects(), tip)
+                        .err()
+                        .map(|why| why.to_string())
+                };
+                let why = faults.first().map(in_words).or_else(no_state);
+                report.files.extend(why.as_deref().map(found));
+            }
+            RefValue::Torn if lost.contains(&id) => report
+                .files
+                .push(found("its ref names no commit, or is gone")),
+            RefValue::Torn => {
+                report.derived.push(found(
+                    "its ref is torn or gone, and its commits tell what it was",
+                ));
             }
         }
     }

@@ -18,7 +18,6 @@ use crate::store::refs::commit_reader::CommitReader;
 use crate::store::refs::commit_reader::read_checkpoint;
 use crate::store::refs::inventory::{lost_row, names_transition};
 use crate::store::refs::ref_files::{self, Family, RefValue};
-use crate::store::runs::namespace::RefNamespace;
 use crate::store::runs::{run_reader, run_refs, run_salvage};
 
 /// Ids and names, not checked any further.
@@ -111,7 +110,7 @@ pub fn restore_refs(
     };
     let mut checker = CheckpointChecker::new(objects, &options);
     for (name, id) in &remembered.others {
-        if let Some(workflow) = RefNamespace::of_name(name) {
+        if let Some(workflow) = run_refs::id_in(name) {
             lost.extend(run_salvage::restore_run(
                 layout,
                 objects,
@@ -158,28 +157,21 @@ fn id_in(path: &Path) -> Option<ObjectId> {
 
 /// Adds runs whose ref is torn, with the tip found among the commits.
 pub fn remember_torn(damaged: &Layout, objects: &Objects, found: &mut KnownRefs) {
-    for namespace in RefNamespace::BOTH {
-        let read = run_refs::read(damaged, namespace);
-        found.is_doubtful |= read.is_err();
-        let torn = read
-            .unwrap_or_default()
-            .into_iter()
-            .filter(|(_, value)| *value == RefValue::Torn);
-        let torn: BTreeSet<String> = torn.map(|(id, _)| id).collect();
-        if torn.is_empty() {
-            continue;
-        }
-        let taken: Vec<ObjectId> = found.others.values().copied().collect();
-        let newest = run_reader::newest_of(objects, &torn, &taken);
-        let lost = torn
-            .iter()
-            .filter(|id| !newest.contains_key(*id))
-            .map(|id| namespace.name_of(id));
-        found.torn.extend(lost);
-        found.others.extend(
-            newest
-                .into_iter()
-                .map(|(id, tip)| (namespace.name_of(&id), tip)),
-        );
+    let read = run_refs::read(damaged);
+    found.is_doubtful |= read.is_err();
+    let torn = read
+        .unwrap_or_default()
+        .into_iter()
+        .filter(|(_, value)| *value == RefValue::Torn);
+    let torn: BTreeSet<String> = torn.map(|(id, _)| id).collect();
+    if torn.is_empty() {
+        return;
     }
+    let taken: Vec<ObjectId> = found.others.values().copied().collect();
+    let newest = run_reader::newest_of(objects, &torn, &taken);
+    let lost = torn.iter().filter(|id| !newest.contains_key(*id));
+    found.torn.extend(lost.map(|id| run_refs::name_of(id)));
+    let newest = newest.into_iter();
+    let named = newest.map(|(id, tip)| (run_refs::name_of(&id), tip));
+    found.others.extend(named);
 }

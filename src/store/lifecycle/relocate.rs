@@ -9,6 +9,7 @@ use std::path::Path;
 
 use crate::base::random_name::random_hex;
 use crate::error::{Error, Result};
+use crate::model::run_id;
 use crate::store::damage::replace_store;
 use crate::store::files::{atomic_file, directories, read_regular};
 use crate::store::layout::Layout;
@@ -19,9 +20,7 @@ use crate::store::objects::loose_files::{self, names_in};
 use crate::store::objects::pack::pack_reader::PIECE_BYTES;
 use crate::store::refs::ref_files::{self, Family};
 use crate::store::repository::Store;
-use crate::store::runs::namespace::RefNamespace;
 use crate::store::runs::run_reader::lineage;
-use crate::store::runs::run_writer::free_name;
 use crate::store::runs::{run_reader, run_refs};
 use crate::store::small_files::rewords;
 use crate::store::transfer::remotes;
@@ -95,20 +94,22 @@ fn take_over_remotes(store: &LockedStore<'_>, source: &Layout) -> Result<()> {
 /// incoming run gets a number, unless one continues the other.
 pub(in crate::store) fn take_over_workflows(store: &LockedStore<'_>, from: &Store) -> Result<()> {
     let (into, objects) = (store.store().layout(), store.store().objects());
-    for namespace in RefNamespace::BOTH {
-        for (id, tip) in run_reader::tips(from, namespace)?.found {
-            let is_after = |upper, lower| lineage(objects, upper).any(|id| id == lower);
-            let mut goes_on = false;
-            let (name, is_there) = free_name(into, namespace, &id, &mut |value| {
-                let Some(known) = value.id() else {
-                    return false;
-                };
-                goes_on = known != tip && is_after(tip, known);
-                goes_on || is_after(known, tip)
-            })?;
-            if goes_on || !is_there {
-                run_refs::write(into, namespace, &name, tip)?;
+    for (id, tip) in run_reader::tips(from)?.found {
+        let is_after = |upper, lower| lineage(objects, upper).any(|id| id == lower);
+        let is_same = |known| is_after(tip, known) || is_after(known, tip);
+        // The first of `id`, `id-2`, … that is free or is this run.
+        let (mut name, mut number) = (id.clone(), 1);
+        let known = loop {
+            let known = run_refs::value(into, &name)?;
+            let tip = known.and_then(|known| known.id());
+            if known.is_none() || tip.is_some_and(is_same) {
+                break tip;
             }
+            number += 1;
+            name = run_id::numbered(&id, number);
+        };
+        if known.is_none_or(|known| known != tip && is_after(tip, known)) {
+            run_refs::write(into, &name, tip)?;
         }
     }
     Ok(())

@@ -1,9 +1,7 @@
 //! Runs in the store: each is a line of commits under a ref of its own.
 
-pub mod namespace;
 pub mod prepared;
 pub mod run_reader;
 pub mod run_refs;
-pub mod run_roll;
 pub mod run_salvage;
 pub mod run_writer;

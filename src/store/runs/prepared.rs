@@ -8,7 +8,6 @@ use crate::store::files::{atomic_file, checksummed_text};
 use crate::store::layout::Layout;
 use crate::store::locked::LockedStore;
 use crate::store::repository::Store;
-use crate::store::runs::namespace::RefNamespace;
 use crate::store::runs::run_refs;
 
 /// Stands for the parent of the first transition.
@@ -32,19 +31,16 @@ impl Store {
 }
 
 impl LockedStore<'_> {
-    /// Records the transition.
+    /// Records the transition if its files were written, and removes the note.
     ///
     /// # Errors
-    /// The ref cannot be written.
-    pub fn publish_prepared(&self, prepared: &PreparedTransition) -> Result<()> {
+    /// The ref cannot be written, or the note not be removed.
+    pub fn settle_prepared(&self, prepared: &PreparedTransition, is_written: bool) -> Result<()> {
         let layout = self.store().layout();
-        run_refs::write(layout, RefNamespace::Live, &prepared.id, prepared.commit)
-    }
-
-    /// # Errors
-    /// The note cannot be removed.
-    pub fn forget_prepared(&self) -> Result<()> {
-        forget(self.store().layout())
+        if is_written {
+            run_refs::write(layout, &prepared.id, prepared.commit)?;
+        }
+        forget(layout)
     }
 }
 

@@ -11,8 +11,7 @@ use crate::store::objects::odb::Objects;
 use crate::store::refs::commit_codec::{self, CommitParts};
 use crate::store::refs::ref_files::RefValue;
 use crate::store::repository::Store;
-use crate::store::runs::namespace::RefNamespace;
-use crate::store::runs::{run_refs, run_roll};
+use crate::store::runs::run_refs;
 use crate::store::trees::convert;
 use crate::store::trees::tree_codec::{self, MODE_FILE, TreeEntry};
 
@@ -39,7 +38,7 @@ pub struct TransitionLine {
     pub broken: Option<String>,
 }
 
-/// The runs of one namespace.
+/// The runs of a store.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tips {
     /// Tips by id; the tip behind a torn ref was found among the commits.
@@ -49,20 +48,12 @@ pub struct Tips {
 }
 
 impl Store {
-    /// The newest transition of each live run, by id.
+    /// The newest transition of each run, by id.
     ///
     /// # Errors
     /// The refs cannot be read.
     pub fn workflows(&self) -> Result<Vec<(String, ObjectId)>> {
-        Ok(tips(self, RefNamespace::Live)?.found)
-    }
-
-    /// The newest transition of each archived run, by its archived name.
-    ///
-    /// # Errors
-    /// The refs cannot be read.
-    pub fn archived_workflows(&self) -> Result<Vec<(String, ObjectId)>> {
-        Ok(tips(self, RefNamespace::Archived)?.found)
+        Ok(tips(self)?.found)
     }
 
     /// Reads the state after a transition.
@@ -102,7 +93,7 @@ impl Store {
     pub fn workflow_states(&self) -> Result<Vec<Vec<ObjectId>>> {
         let mut met = HashSet::new();
         let mut lines = Vec::new();
-        for (_, tip) in [self.workflows()?, self.archived_workflows()?].concat() {
+        for (_, tip) in self.workflows()? {
             let line = self.workflow_line(tip, usize::MAX).transitions.into_iter();
             let states = line.map(|transition| transition.state);
             let states: Vec<ObjectId> = states.filter(|state| met.insert(*state)).collect();
@@ -112,36 +103,23 @@ impl Store {
     }
 }
 
-/// The runs of one namespace. Writes nothing.
+/// The runs of a store. Writes nothing.
 ///
 /// # Errors
 /// The refs cannot be read.
-pub fn tips(store: &Store, namespace: RefNamespace) -> Result<Tips> {
-    let (layout, objects) = (store.layout(), store.objects());
-    let refs = run_refs::read(layout, namespace)?;
-    let tip = |(id, value): (&String, &RefValue)| Some((id.clone(), value.id()?));
-    let mut found: BTreeMap<String, ObjectId> = refs.iter().filter_map(tip).collect();
-    let left = |found: &BTreeMap<String, ObjectId>| -> BTreeSet<String> {
-        let torn = refs.keys().filter(|id| !found.contains_key(*id));
-        torn.cloned().collect()
-    };
-    let torn = left(&found);
+pub fn tips(store: &Store) -> Result<Tips> {
+    let refs = run_refs::read(store.layout())?;
+    let mut torn: BTreeSet<String> = refs.keys().cloned().collect();
+    let tip = |(id, value): (String, RefValue)| Some((id, value.id()?));
+    let mut found: BTreeMap<String, ObjectId> = refs.into_iter().filter_map(tip).collect();
+    torn.retain(|id| !found.contains_key(id));
     if !torn.is_empty() {
-        let mut taken = Vec::new();
-        for on in RefNamespace::BOTH {
-            let refs = run_refs::read(layout, on)?;
-            taken.extend(refs.values().filter_map(RefValue::id));
-        }
-        for ((on, id), tip) in run_roll::read(layout).unwrap_or_default() {
-            taken.extend(tip);
-            let is_known = on == namespace && torn.contains(&id);
-            let tip = tip.filter(|tip| is_known && transition(objects, *tip).is_ok());
-            found.extend(tip.map(|tip| (id, tip)));
-        }
-        found.extend(newest_of(objects, &left(&found), &taken));
+        let taken: Vec<ObjectId> = found.values().copied().collect();
+        found.extend(newest_of(store.objects(), &torn, &taken));
+        torn.retain(|id| !found.contains_key(id));
     }
     Ok(Tips {
-        torn: left(&found).into_iter().collect(),
+        torn: torn.into_iter().collect(),
         found: found.into_iter().collect(),
     })
 }

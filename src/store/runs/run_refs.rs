@@ -1,29 +1,59 @@
-//! The refs of runs. Their names are chosen by people, so a torn file does not tell its value.
+//! The refs of runs. Their names are chosen by people, so a torn file does not tell its value; the
+//! roll has all their ids, so that the loss of a ref is noticed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::base::random_name::random_hex;
 use crate::error::Result;
+use crate::model::run_id::is_legal;
 use crate::model::state::object_id::ObjectId;
 use crate::store::files::atomic_file::{self, TemporaryFile};
-use crate::store::files::directories;
+use crate::store::files::{checksummed_text, directories};
 use crate::store::layout::Layout;
 use crate::store::refs::ref_files::{self, RefValue};
-use crate::store::runs::namespace::{RefNamespace, stored};
-use crate::store::runs::run_roll;
 
-/// Reads the refs of a namespace, by id. Files with other names are not ours. A run that is on the
-/// roll but has no ref has lost it and counts as torn.
+const FOLDER: &str = "refs/workflows";
+
+/// The full name of a ref.
+pub fn name_of(id: &str) -> String {
+    format!("{FOLDER}/{id}")
+}
+
+/// The id in the full name of a ref; `None` if it is no ref of a run.
+pub fn id_in(name: &str) -> Option<&str> {
+    let id = name.strip_prefix(FOLDER)?.strip_prefix('/')?;
+    is_legal(id).then_some(id)
+}
+
+/// The refs that exist, by id. Files with other names are not ours.
 ///
 /// # Errors
 /// The refs cannot be listed or read.
-pub fn read(layout: &Layout, namespace: RefNamespace) -> Result<BTreeMap<String, RefValue>> {
-    let mut found = stored(layout, namespace)?;
-    for ((on, id), _) in run_roll::read(layout).unwrap_or_default() {
-        if on == namespace {
-            found.entry(id).or_insert(RefValue::Torn);
+pub fn stored(layout: &Layout) -> Result<BTreeMap<String, RefValue>> {
+    let mut found = BTreeMap::new();
+    for (name, value) in ref_files::packed(layout, FOLDER)? {
+        found.extend(id_in(&name).map(|id| (id.to_owned(), RefValue::Id(value))));
+    }
+    for entry in ref_files::list(&layout.dir().join(FOLDER))? {
+        let name = entry.file_name();
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        let id = name.to_str().filter(|id| is_legal(id) && !is_folder);
+        if let Some(id) = id {
+            found.extend(ref_files::read_file(&entry.path())?.map(|value| (id.to_owned(), value)));
         }
+    }
+    Ok(found)
+}
+
+/// As [`stored`]. A run that is on the roll but has no ref has lost it and counts as torn.
+///
+/// # Errors
+/// The refs cannot be listed or read.
+pub fn read(layout: &Layout) -> Result<BTreeMap<String, RefValue>> {
+    let mut found = stored(layout)?;
+    for id in roll(layout).unwrap_or_default() {
+        found.entry(id).or_insert(RefValue::Torn);
     }
     Ok(found)
 }
@@ -32,8 +62,8 @@ pub fn read(layout: &Layout, namespace: RefNamespace) -> Result<BTreeMap<String,
 ///
 /// # Errors
 /// The ref cannot be read.
-pub fn value(layout: &Layout, namespace: RefNamespace, id: &str) -> Result<Option<RefValue>> {
-    let (path, name) = (path(layout, namespace, id), namespace.name_of(id));
+pub fn value(layout: &Layout, id: &str) -> Result<Option<RefValue>> {
+    let (path, name) = (path(layout, id), name_of(id));
     if let Some(value) = ref_files::read_file(&path)? {
         return Ok(Some(value));
     }
@@ -53,14 +83,8 @@ pub fn stage(layout: &Layout, tip: ObjectId) -> Result<TemporaryFile> {
 ///
 /// # Errors
 /// The rename or the flush failed.
-pub fn publish(
-    layout: &Layout,
-    namespace: RefNamespace,
-    id: &str,
-    tip: ObjectId,
-    staged: TemporaryFile,
-) -> Result<()> {
-    let folder = layout.dir().join(namespace.folder());
+pub fn publish(layout: &Layout, id: &str, staged: TemporaryFile) -> Result<()> {
+    let folder = layout.dir().join(FOLDER);
     if !folder.is_dir() {
         clear_place(layout, &folder)?;
         directories::create_private(&folder)?;
@@ -70,10 +94,10 @@ pub fn publish(
             .take_while(|above| above.starts_with(layout.refs()));
         above.try_for_each(atomic_file::sync_directory)?;
     }
-    atomic_file::put_in_place(staged, &layout.own(), &path(layout, namespace, id))?;
+    atomic_file::put_in_place(staged, &layout.own(), &path(layout, id))?;
     atomic_file::sync_directory(&folder)?;
     // Without its entry on the roll the ref is valid; only its loss would go unnoticed.
-    let _ = run_roll::enter(layout, namespace, id, tip);
+    let _ = enter(layout, id);
     Ok(())
 }
 
@@ -98,28 +122,77 @@ fn clear_place(layout: &Layout, folder: &Path) -> Result<()> {
 ///
 /// # Errors
 /// The ref cannot be written; it is as before.
-pub fn write(layout: &Layout, namespace: RefNamespace, id: &str, tip: ObjectId) -> Result<()> {
+pub fn write(layout: &Layout, id: &str, tip: ObjectId) -> Result<()> {
     let staged = stage(layout, tip)?;
     staged.sync()?;
-    publish(layout, namespace, id, tip, staged)
+    publish(layout, id, staged)
 }
 
 /// Removes a ref, durably; returns whether there was one.
 ///
 /// # Errors
 /// The ref cannot be removed.
-pub fn remove(layout: &Layout, namespace: RefNamespace, id: &str) -> Result<bool> {
-    run_roll::strike_out(layout, namespace, id)?;
+pub fn remove(layout: &Layout, id: &str) -> Result<bool> {
+    strike_out(layout, id)?;
     // Plain git may have packed the ref since the lock was taken.
-    let was_packed = ref_files::remove_packed(layout, &BTreeSet::from([namespace.name_of(id)]))?;
-    let gone = atomic_file::remove_if_there(&path(layout, namespace, id))?;
+    let was_packed = ref_files::remove_packed(layout, &BTreeSet::from([name_of(id)]))?;
+    let gone = atomic_file::remove_if_there(&path(layout, id))?;
     if gone {
-        atomic_file::sync_directory(&layout.dir().join(namespace.folder()))?;
+        atomic_file::sync_directory(&layout.dir().join(FOLDER))?;
     }
     Ok(gone || was_packed)
 }
 
 /// The path of a ref.
-pub fn path(layout: &Layout, namespace: RefNamespace, id: &str) -> PathBuf {
-    layout.dir().join(namespace.folder()).join(id)
+pub fn path(layout: &Layout, id: &str) -> PathBuf {
+    layout.dir().join(FOLDER).join(id)
+}
+
+/// Reads the roll; `None` if it is missing or invalid.
+pub fn roll(layout: &Layout) -> Option<BTreeSet<String>> {
+    let id = |line: &str| is_legal(line).then(|| line.to_owned());
+    checksummed_text::read(&layout.workflow_roll(), id).ok()?
+}
+
+/// Makes the roll if it is missing and there are runs.
+///
+/// # Errors
+/// The refs cannot be read, or the roll cannot be written.
+pub fn make_roll_if_missing(layout: &Layout) -> Result<()> {
+    if roll(layout).is_some() {
+        return Ok(());
+    }
+    let first = stored(layout)?.into_keys().next();
+    first.map_or(Ok(()), |id| enter(layout, &id))
+}
+
+/// Adds a run to the roll. A missing roll is made from the refs; if it cannot be written, it is as
+/// before.
+fn enter(layout: &Layout, id: &str) -> Result<()> {
+    let mut ids = match roll(layout) {
+        Some(roll) if roll.contains(id) => return Ok(()),
+        Some(roll) => roll,
+        None => stored(layout)?.into_keys().collect(),
+    };
+    ids.insert(id.to_owned());
+    let path = layout.workflow_roll();
+    atomic_file::replace_derived(&layout.own(), &path, render(&ids).as_bytes())
+}
+
+/// Removes a run from the roll, durably, before its ref goes, so that it is not reported as lost.
+/// If the roll cannot be written, it is deleted.
+fn strike_out(layout: &Layout, id: &str) -> Result<()> {
+    let mut ids = roll(layout).unwrap_or_default();
+    if !ids.remove(id) {
+        return Ok(());
+    }
+    let path = layout.workflow_roll();
+    atomic_file::replace_through(&layout.own(), &path, render(&ids).as_bytes()).or_else(|_| {
+        atomic_file::remove_if_there(&path).and_then(|_| atomic_file::sync_directory(&layout.own()))
+    })
+}
+
+fn render(ids: &BTreeSet<String>) -> String {
+    let line = |id: &String| format!("{id}\n");
+    checksummed_text::seal(&ids.iter().map(line).collect::<String>())
 }

@@ -12,7 +12,6 @@ use crate::store::objects::object_hash::ObjectKind;
 use crate::store::objects::odb::Objects;
 use crate::store::objects::pack::pack_writer::PackWriter;
 use crate::store::refs::commit_codec;
-use crate::store::runs::namespace::RefNamespace;
 use crate::store::runs::run_reader::{self, Transition};
 use crate::store::runs::run_refs;
 
@@ -24,15 +23,15 @@ pub fn restore_run(
     layout: &Layout,
     objects: &Objects,
     checker: &mut CheckpointChecker<'_>,
-    (namespace, id): (RefNamespace, &str),
+    id: &str,
     tip: ObjectId,
 ) -> Result<Option<String>> {
-    if run_refs::value(layout, namespace, id)?.is_some() {
+    if run_refs::value(layout, id)?.is_some() {
         return Ok(None);
     }
-    let name = namespace.name_of(id);
+    let name = run_refs::name_of(id);
     if checker.line_is_whole(tip)? {
-        return run_refs::write(layout, namespace, id, tip).map(|()| None);
+        return run_refs::write(layout, id, tip).map(|()| None);
     }
     let Some(newest) = newest_whole(objects, id, tip) else {
         return Ok(Some(name));
@@ -43,7 +42,7 @@ pub fn restore_run(
     } else {
         (without_parent(layout, objects, &newest)?, "before")
     };
-    run_refs::write(layout, namespace, id, kept)?;
+    run_refs::write(layout, id, kept)?;
     Ok(Some(format!("{name} (transitions {lost} {short})")))
 }
 

@@ -1,15 +1,13 @@
-//! Records transitions of runs, and moves and removes runs, while the lock is held.
+//! Records transitions of runs, and removes runs, while the lock is held.
 
 use crate::error::{Error, Result};
-use crate::model::run_id::{self, is_legal};
+use crate::model::run_id::is_legal;
 use crate::model::state::object_id::ObjectId;
 use crate::model::transition;
 use crate::store::layout::Layout;
 use crate::store::locked::{LockedStore, check_still_there};
 use crate::store::objects::object_hash::ObjectKind;
 use crate::store::refs::commit_codec;
-use crate::store::refs::ref_files::RefValue;
-use crate::store::runs::namespace::RefNamespace;
 use crate::store::runs::prepared::{self, PreparedTransition};
 use crate::store::runs::{run_reader, run_refs};
 
@@ -34,7 +32,7 @@ impl LockedStore<'_> {
     ) -> Result<Option<ObjectId>> {
         refuse_illegal(id)?;
         let layout = self.store().layout();
-        let present = present(layout, RefNamespace::Live, id)?;
+        let present = present(layout, id)?;
         if present != expected {
             return Ok(None);
         }
@@ -63,7 +61,7 @@ impl LockedStore<'_> {
         }
         // As with a checkpoint: the user's own `git gc` may remove a pack that no ref names yet.
         let done = check_still_there(layout, &published)
-            .and_then(|()| run_refs::publish(layout, RefNamespace::Live, id, commit, staged))
+            .and_then(|()| run_refs::publish(layout, id, staged))
             .and_then(|()| check_still_there(layout, &published));
         if let Err(e) = done {
             // The caller gets the failure of the transition; one of this clean-up is not reported.
@@ -95,51 +93,13 @@ impl LockedStore<'_> {
         }
     }
 
-    /// Archives a live run under its id, with a number if that is taken. Returns the name it got;
-    /// `None` if there is no such run.
-    ///
-    /// # Errors
-    /// The ref is torn, or a file cannot be written: then the run is in one namespace or in both.
-    pub fn archive_workflow(&mut self, id: &str) -> Result<Option<String>> {
-        self.move_workflow((RefNamespace::Live, id), (RefNamespace::Archived, id))
-    }
-
-    /// Makes an archived run live under `id`, with a number if that is taken. Returns its id.
-    ///
-    /// # Errors
-    /// As [`Self::archive_workflow`], or there is no such run.
-    pub fn unarchive_workflow(&mut self, name: &str, id: &str) -> Result<String> {
-        let moved = self.move_workflow((RefNamespace::Archived, name), (RefNamespace::Live, id))?;
-        moved.ok_or_else(|| Error::unexpected(format!("workflow {name} is not in the archive")))
-    }
-
-    fn move_workflow(
-        &mut self,
-        (from, id): (RefNamespace, &str),
-        (to, name): (RefNamespace, &str),
-    ) -> Result<Option<String>> {
-        refuse_illegal(name)?;
-        let layout = self.store().layout();
-        let Some(tip) = present(layout, from, id)? else {
-            return Ok(None);
-        };
-        let is_it = &mut |value| value == RefValue::Id(tip);
-        let (name, is_there) = free_name(layout, to, name, is_it)?;
-        if !is_there {
-            run_refs::write(layout, to, &name, tip)?;
-        }
-        run_refs::remove(layout, from, id)?;
-        Ok(Some(name))
-    }
-
     /// Deletes a run with all its transitions, durably; returns whether there was one. The next
     /// prune frees the space.
     ///
     /// # Errors
     /// The ref cannot be removed.
-    pub fn delete_workflow(&mut self, id: &str, archived: bool) -> Result<bool> {
-        let place = RefNamespace::BOTH[usize::from(archived)];
-        Ok(is_legal(id) && run_refs::remove(self.store().layout(), place, id)?)
+    pub fn delete_workflow(&mut self, id: &str) -> Result<bool> {
+        Ok(is_legal(id) && run_refs::remove(self.store().layout(), id)?)
     }
 }
 
@@ -153,41 +113,16 @@ fn refuse_illegal(id: &str) -> Result<()> {
 
 fn reset_ref(layout: &Layout, id: &str, before: Option<ObjectId>) -> Result<()> {
     match before {
-        Some(tip) => run_refs::write(layout, RefNamespace::Live, id, tip),
-        None => run_refs::remove(layout, RefNamespace::Live, id).map(drop),
+        Some(tip) => run_refs::write(layout, id, tip),
+        None => run_refs::remove(layout, id).map(drop),
     }
 }
 
 /// The commit that a ref names; a torn ref is an error.
-fn present(layout: &Layout, namespace: RefNamespace, id: &str) -> Result<Option<ObjectId>> {
-    let value = is_legal(id).then(|| run_refs::value(layout, namespace, id));
+fn present(layout: &Layout, id: &str) -> Result<Option<ObjectId>> {
     let torn = || Error::damaged(format!("workflow {id}"), "its ref does not name a commit");
-    let tip = value
-        .transpose()?
-        .flatten()
-        .map(|value| value.id().ok_or_else(torn));
-    tip.transpose()
-}
-
-/// The first of `name`, `name-2`, … that is free or satisfies `is_it`; and whether it does.
-///
-/// # Errors
-/// The refs cannot be read.
-pub fn free_name(
-    layout: &Layout,
-    namespace: RefNamespace,
-    name: &str,
-    is_it: &mut dyn FnMut(RefValue) -> bool,
-) -> Result<(String, bool)> {
-    let (mut candidate, mut number) = (name.to_owned(), 1);
-    while let Some(value) = run_refs::value(layout, namespace, &candidate)? {
-        if is_it(value) {
-            return Ok((candidate, true));
-        }
-        number += 1;
-        candidate = run_id::numbered(name, number);
-    }
-    Ok((candidate, false))
+    let value = run_refs::value(layout, id)?;
+    value.map(|value| value.id().ok_or_else(torn)).transpose()
 }
 
 #[cfg(test)]
@@ -271,48 +206,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_put_aside_stays_and_names_that_are_taken_get_a_number() {
-        let place = tempfile::tempdir().unwrap();
-        let store = store(place.path());
-        let mut locked = locked(&store);
-        let first = done(locked.record_workflow("w", None, b"1", "a", 1, None));
-        assert_eq!(locked.archive_workflow("w").unwrap().as_deref(), Some("w"));
-        assert_eq!(locked.archive_workflow("w").unwrap(), None);
-        let second = done(locked.record_workflow("w", None, b"2", "a", 2, None));
-        assert_eq!(
-            locked.archive_workflow("w").unwrap().as_deref(),
-            Some("w-2")
-        );
-        let archived = [("w".to_owned(), first), ("w-2".to_owned(), second)];
-        assert_eq!(store.archived_workflows().unwrap(), archived);
-        // A kill between the two steps leaves it in both namespaces.
-        run_refs::write(store.layout(), RefNamespace::Live, "w", second).unwrap();
-        assert_eq!(
-            locked.archive_workflow("w").unwrap().as_deref(),
-            Some("w-2")
-        );
-        assert!(store.workflows().unwrap().is_empty());
-        assert_eq!(locked.unarchive_workflow("w-2", "w").unwrap(), "w");
-        assert_eq!(locked.unarchive_workflow("w", "w").unwrap(), "w-2");
-        locked.unarchive_workflow("w", "w").unwrap_err();
-        let live = [("w".to_owned(), second), ("w-2".to_owned(), first)];
-        assert_eq!(store.workflows().unwrap(), live);
-        assert!(!locked.delete_workflow("w", true).unwrap());
-        assert!(locked.delete_workflow("w", false).unwrap());
-        assert!(store.archived_workflows().unwrap().is_empty());
-        assert_eq!(run_id::numbered(&"a".repeat(120), 12).len(), 120);
-    }
-
-    #[test]
     fn a_torn_ref_is_found_again_by_its_commits() {
         let place = tempfile::tempdir().unwrap();
         let store = store(place.path());
         let mut first = locked(&store);
-        let aside = done(first.record_workflow("w", None, b"2", "b", 30, None));
-        first.archive_workflow("w").unwrap();
         let one = done(first.record_workflow("w", None, b"1", "a", 9, None));
         let two = done(first.record_workflow("w", Some(one), b"2", "b", 3, None));
-        let path = run_refs::path(store.layout(), RefNamespace::Live, "w");
+        let path = run_refs::path(store.layout(), "w");
         std::fs::write(&path, "").unwrap();
         assert!(
             first
@@ -329,17 +229,13 @@ mod tests {
         let again = locked(&store);
         assert_eq!(again.recovery().workflows_restored, ["w"]);
         assert_eq!(std::fs::read_to_string(&path).unwrap(), format!("{two}\n"));
-        assert_eq!(
-            store.archived_workflows().unwrap(),
-            [("w".to_owned(), aside)]
-        );
         drop(again);
-        let unknown = run_refs::path(store.layout(), RefNamespace::Live, "unknown");
+        let unknown = run_refs::path(store.layout(), "unknown");
         std::fs::write(&unknown, "nonsense").unwrap();
         assert!(locked(&store).recovery().workflows_restored.is_empty());
         assert_eq!(
             (
-                run_reader::tips(&store, RefNamespace::Live).unwrap().torn,
+                run_reader::tips(&store).unwrap().torn,
                 store.workflows().unwrap().len()
             ),
             (vec!["unknown".to_owned()], 1)

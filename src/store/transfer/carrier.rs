@@ -157,7 +157,7 @@ fn apply(
     let is_run = |id: ObjectId| {
         state
             .refs()
-            .any(|one| matches!(one, BundleRef::Run(_, _, tip) if *tip == id))
+            .any(|one| matches!(one, BundleRef::Run(_, tip) if *tip == id))
     };
     let is_known = |id: &&ObjectId| {
         former == Some(**id)

@@ -147,10 +147,10 @@ impl IncomingChecker<'_> {
         check_values(header, &sound)
             .map_err(|one| bad(name, format!("its ref {one} leads nowhere")))?;
         for one in &header.refs {
-            if let BundleRef::Run(namespace, run, tip) = one {
+            if let BundleRef::Run(run, tip) = one {
                 self.check_run(checker, *tip)?
                     .map_err(|why| bad(name, format!("its workflow {run} is damaged: {why}")))?;
-                run_refs::write(self.quarantine.layout(), *namespace, run, *tip)?;
+                run_refs::write(self.quarantine.layout(), run, *tip)?;
                 sound.runs += 1;
             }
         }

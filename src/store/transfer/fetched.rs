@@ -293,8 +293,8 @@ impl LockedStore<'_> {
         for (tip, state) in &fetched.states {
             let runs = Quarantine::begin(&scratch.dir().join(tip.to_hex()))?;
             for one in state.refs() {
-                if let BundleRef::Run(namespace, id, tip) = one {
-                    run_refs::write(runs.store.layout(), *namespace, id, *tip)?;
+                if let BundleRef::Run(id, tip) = one {
+                    run_refs::write(runs.store.layout(), id, *tip)?;
                 }
             }
             relocate::take_over_workflows(self, &runs.store)?;

@@ -10,7 +10,7 @@ use crate::base::malformed::Malformed;
 use crate::base::text::{escape, escape_bytes, percent_decode};
 use crate::model::session::origin::{OriginStore, encode_component};
 use crate::model::state::object_id::ObjectId;
-use crate::store::runs::namespace::RefNamespace;
+use crate::store::runs::run_refs;
 
 const SIGNATURE: &str = "# v2 git bundle\n";
 /// Beginning of a ref whose name says where the checkpoints come from.
@@ -37,7 +37,7 @@ pub enum BundleRef {
     /// The meta of a checkpoint.
     Meta(ObjectId, ObjectId),
     Pin(ObjectId),
-    Run(RefNamespace, String, ObjectId),
+    Run(String, ObjectId),
     /// The reason that a checkpoint was given later.
     Reason(ObjectId, String),
     /// Where all of them come from; the value is any of the commits.
@@ -142,8 +142,8 @@ impl BundleRef {
         if let Some(id) = id_after("refs/meta/") {
             return Some(Self::Meta(id, value));
         }
-        if let Some((namespace, id)) = RefNamespace::of_name(name) {
-            return Some(Self::Run(namespace, id.to_owned(), value));
+        if let Some(id) = run_refs::id_in(name) {
+            return Some(Self::Run(id.to_owned(), value));
         }
         if let Some(reason) = name.strip_prefix(REASON) {
             let (id, reason) = reason.split_once('/')?;
@@ -182,7 +182,7 @@ impl BundleRef {
             | Self::Pin(id)
             | Self::Reason(id, _)
             | Self::Meta(_, id)
-            | Self::Run(_, _, id)
+            | Self::Run(_, id)
             | Self::Origin(_, id)
             | Self::OriginOf(_, id)
             | Self::Branch(_, id) => *id,
@@ -197,7 +197,7 @@ impl fmt::Display for BundleRef {
             Self::Meta(id, _) => write!(f, "refs/meta/{id}"),
             Self::Pin(id) => write!(f, "refs/pins/{id}"),
             Self::Reason(id, reason) => write!(f, "{REASON}{id}/{}", encode_component(reason)),
-            Self::Run(namespace, id, _) => f.write_str(&namespace.name_of(id)),
+            Self::Run(id, _) => f.write_str(&run_refs::name_of(id)),
             Self::Origin(origin, _) => write!(f, "{ORIGIN}{}", origin.to_ref()),
             Self::OriginOf(origin, id) => write!(f, "{ORIGIN}{}/{id}", origin.to_ref()),
             Self::Branch(name, _) => f.write_str(name),
@@ -247,7 +247,7 @@ mod tests {
                 BundleRef::Meta(id(3), id(4)),
                 BundleRef::Pin(id(3)),
                 BundleRef::Reason(id(3), "other / words".to_owned()),
-                BundleRef::Run(RefNamespace::Live, "run-1".to_owned(), id(5)),
+                BundleRef::Run("run-1".to_owned(), id(5)),
                 BundleRef::OriginOf(origin.clone(), id(3)),
                 BundleRef::Origin(origin, id(3)),
             ],

@@ -1,14 +1,13 @@
 //! A file of a run that cannot be understood: it stays as it is until the user decides.
 
 use schemars::JsonSchema;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use crate::base::cut_list::one_of;
 use crate::base::text::{escape, escape_line};
 use crate::error::sentence::{CommandWords, Sentence};
 use crate::error::{Choice, Error};
-use crate::workflow::rules::finding::Finding;
-use crate::workflow::rules::workflow::Workflow;
+use crate::workflow::rules::workflow::{Finding, Workflow};
 use crate::workflow::words::{listed, malformed};
 
 /// One file that is malformed, and was left as it is.
@@ -22,9 +21,7 @@ pub struct Conflict {
     pub run: Option<String>,
     pub findings: Vec<Finding>,
     /// The content of the file.
-    #[serde(serialize_with = "lossy")]
-    #[schemars(with = "String")]
-    pub raw: Vec<u8>,
+    pub raw: String,
 }
 
 impl Conflict {
@@ -69,10 +66,6 @@ impl Conflict {
     }
 }
 
-fn lossy<S: Serializer>(bytes: &[u8], to: S) -> Result<S::Ok, S::Error> {
-    to.serialize_str(&String::from_utf8_lossy(bytes))
-}
-
 pub fn in_words(finding: &Finding) -> String {
     let what = escape_line(&finding.what);
     if finding.place.is_empty() {
@@ -80,10 +73,4 @@ pub fn in_words(finding: &Finding) -> String {
     } else {
         format!("{}: {what}", escape(&finding.place))
     }
-}
-
-/// Joins the findings in one line.
-pub fn joined(findings: &[Finding]) -> String {
-    let listed: Vec<String> = findings.iter().map(in_words).collect();
-    listed.join("; ")
 }

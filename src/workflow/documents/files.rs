@@ -8,16 +8,13 @@ use crate::base::json::parse;
 use crate::base::time::utc_compact;
 use crate::error::Result;
 use crate::store::repository::Store;
-use crate::workflow::documents::conflict::Conflict;
-use crate::workflow::documents::{CORRUPT, below, read_value, rel, render, schema_text};
-use crate::workflow::engine::runs::Runs;
+use crate::workflow::documents::{CORRUPT, below, read_value, rel, render};
+use crate::workflow::engine::runs::{Run, Runs};
 use crate::workflow::profiles::format::check_run;
-use crate::workflow::profiles::pipeline_schema::SCHEMA_FILE;
 use crate::workflow::profiles::{dispatch, phases, pipeline, registry};
-use crate::workflow::rules::finding::Finding;
-use crate::workflow::rules::profile::{EXECUTION_FILE, PHASE_FILE, Profile};
-use crate::workflow::rules::status::RunStatus;
-use crate::workflow::rules::workflow::Workflow;
+use crate::workflow::rules::workflow::{
+    EXECUTION_FILE, Finding, PHASE_FILE, Profile, RunStatus, Workflow,
+};
 use crate::workflow::words;
 use crate::worktree::files::replace_known::{remove_known, replace_known};
 use crate::worktree::files::state_file;
@@ -73,7 +70,8 @@ pub fn write(
 /// It cannot be written.
 pub fn add_schema(tree: &WorkTree, workflow: &Workflow) -> Result<()> {
     if workflow.profile == Some(Profile::Pipeline) {
-        replace_known(tree, &rel(SCHEMA_FILE), None, schema_text().as_bytes())?;
+        let (path, text) = (rel(pipeline::SCHEMA_FILE), pipeline::PIPELINE_SCHEMA);
+        replace_known(tree, &path, None, text.as_bytes())?;
     }
     Ok(())
 }
@@ -149,12 +147,16 @@ fn archived(run: Option<&str>, path: &str, now_ms: i64) -> String {
     format!("{folder}/{run}_{time}/{name}")
 }
 
-/// Whether a file of a run that has ended is still there as recorded.
-pub fn has_leftovers(tree: &WorkTree, workflow: &Workflow) -> bool {
-    of_run(workflow).any(|(path, value)| {
-        !fate(workflow, path, Leaving::Ended, 0).stays()
-            && read_value(tree, path).as_ref() == Some(value)
-    })
+/// Whether a file of a run that has ended is still there as recorded. One that was archived is
+/// reopened by its file, unless it was given up.
+pub fn has_leftovers(tree: &WorkTree, run: &Run) -> bool {
+    let (workflow, status) = (&run.workflow, run.workflow.status);
+    let is_over = !status.is_open() && run.is_live() || status == RunStatus::Abandoned;
+    is_over
+        && of_run(workflow).any(|(path, value)| {
+            !fate(workflow, path, Leaving::Ended, 0).stays()
+                && read_value(tree, path).as_ref() == Some(value)
+        })
 }
 
 /// Archives or removes the files of a run, each as its profile wants it. A file that differs from
@@ -197,16 +199,6 @@ pub fn put_aside(tree: &WorkTree, path: &str, run: Option<&str>, now_ms: i64) ->
     let run = run.filter(|_| state_file::read(tree, &rel(path)).is_ok());
     let to = archived(run, path, now_ms);
     state_file::move_any(tree, &rel(path), &rel(&to))?;
-    Ok(to)
-}
-
-/// Archives a copy of a file that stays for the user to repair, and returns the path of the copy.
-///
-/// # Errors
-/// The copy cannot be written.
-pub fn copy_aside(tree: &WorkTree, conflict: &Conflict, now_ms: i64) -> Result<String> {
-    let to = archived(None, &conflict.path, now_ms);
-    state_file::replace(tree, &rel(&to), &conflict.raw)?;
     Ok(to)
 }
 
@@ -294,8 +286,9 @@ fn remove_folders(tree: &WorkTree, folders: &[String]) -> Result<()> {
 /// # Errors
 /// The refs cannot be read, or an entry of a folder cannot be removed.
 pub fn drop_old_archives(tree: &WorkTree, store: &Store, dry_run: bool) -> Result<Vec<String>> {
-    let known = store.archived_workflows()?.into_iter();
-    let known: Vec<String> = known.map(|(id, _)| id).collect();
+    let mut known = Runs::all(store)?.runs;
+    known.retain(|run| !run.is_live());
+    let known: Vec<String> = known.into_iter().map(|run| run.workflow.id).collect();
     let mut folders = archives(tree, phases::ARCHIVE, &known);
     folders.truncate(folders.len().saturating_sub(KEPT_ARCHIVES));
     if !dry_run {

@@ -4,9 +4,9 @@ use serde_json::Value;
 
 use crate::base::json::parse;
 use crate::model::state::rel_path::RelPath;
-use crate::workflow::profiles::pipeline_schema::{PIPELINE_SCHEMA, SCHEMA_FILE};
-use crate::workflow::profiles::{dispatch, phases, pipeline, registry};
-use crate::workflow::rules::profile::{self, Profile};
+use crate::workflow::profiles::pipeline::{self, PIPELINE_SCHEMA};
+use crate::workflow::profiles::{dispatch, phases, registry};
+use crate::workflow::rules::workflow::{EXECUTION_FILE, PHASE_FILE, Profile};
 use crate::worktree::files::state_file;
 use crate::worktree::tree_handle::WorkTree;
 
@@ -23,7 +23,7 @@ pub const CORRUPT: &str = "corrupt";
 pub struct OnDisk {
     pub path: String,
     pub profile: Profile,
-    pub bytes: Vec<u8>,
+    pub raw: String,
     /// The parsed document, or why it cannot be read.
     pub read: std::result::Result<Value, String>,
 }
@@ -38,28 +38,22 @@ pub fn rel(path: &str) -> RelPath {
     RelPath::new(path.as_bytes()).unwrap_or_default()
 }
 
-pub fn schema_text() -> String {
-    format!("{}\n", PIPELINE_SCHEMA.trim_end())
-}
-
 /// Returns the files of all profiles. Anything else under such a name, such as a link, is an
 /// unreadable file.
 pub fn in_place(tree: &WorkTree) -> Vec<OnDisk> {
-    let mut paths = [profile::PHASE_FILE, profile::EXECUTION_FILE, pipeline::FILE]
+    let mut paths = [PHASE_FILE, EXECUTION_FILE, pipeline::FILE]
         .map(str::to_owned)
         .to_vec();
     paths.extend(below(tree, registry::FOLDER));
     let on_disk = |path: String| {
-        let (bytes, read) = match state_file::read(tree, &rel(&path)) {
-            Ok(None) => return None,
-            Ok(Some(bytes)) => (bytes.clone(), parse(&bytes).map_err(|why| why.to_string())),
-            Err(error) => (Vec::new(), Err(error.to_string())),
-        };
+        let read = state_file::read(tree, &rel(&path)).transpose()?;
+        let read = read.map_err(|error| error.to_string());
+        let bytes = read.as_deref().unwrap_or_default();
         Some(OnDisk {
+            raw: String::from_utf8_lossy(bytes).into_owned(),
             profile: dispatch::profile_of_path(&path)?,
+            read: read.and_then(|bytes| parse(&bytes).map_err(|why| why.to_string())),
             path,
-            bytes,
-            read,
         })
     };
     paths.into_iter().filter_map(on_disk).collect()
@@ -87,9 +81,10 @@ pub fn own_paths(tree: &WorkTree) -> Vec<String> {
             || read_value(tree, path).is_some_and(|value| is_in_form(path, &value))
     });
     if !paths.is_empty() {
-        let schema = state_file::read(tree, &rel(SCHEMA_FILE)).ok().flatten();
-        let is_ours = schema.is_some_and(|bytes| bytes == schema_text().as_bytes());
-        paths.extend(is_ours.then(|| SCHEMA_FILE.to_owned()));
+        let schema = state_file::read(tree, &rel(pipeline::SCHEMA_FILE));
+        let schema = schema.ok().flatten();
+        let is_ours = schema.is_some_and(|bytes| bytes == PIPELINE_SCHEMA.as_bytes());
+        paths.extend(is_ours.then(|| pipeline::SCHEMA_FILE.to_owned()));
     }
     paths
 }

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::ops::context::Context;
 use crate::ops::open_store::open_usable;
 use crate::ops::warning::run_warning::RunWarning;
@@ -16,10 +16,7 @@ use crate::workflow::engine::runs::{Run, Runs};
 use crate::workflow::engine::work::{StepOptions, Work};
 use crate::workflow::profiles::{dispatch, registry};
 use crate::workflow::rules::change::Change;
-use crate::workflow::rules::finding::Finding;
-use crate::workflow::rules::profile::{EXECUTION_FILE, Profile};
-use crate::workflow::rules::status::RunStatus;
-use crate::workflow::rules::workflow::Workflow;
+use crate::workflow::rules::workflow::{EXECUTION_FILE, Finding, Profile, RunStatus, Workflow};
 use crate::workflow::words;
 use crate::worktree::tree_handle::WorkTree;
 
@@ -47,36 +44,24 @@ pub struct Imported {
 /// # Errors
 /// There is no store, and no file to import.
 pub fn require_store(context: &Context) -> Result<Store> {
-    find_store(context)?.ok_or_else(|| no_workflow(context))
-}
-
-fn find_store(context: &Context) -> Result<Option<Store>> {
     if let Some(store) = context.find_store()? {
-        return Ok(Some(store));
+        return Ok(store);
     }
-    let has_files =
-        context.root.exists() && !in_place(&WorkTree::open_root(&context.root)?).is_empty();
-    has_files.then(|| open_usable(context, false)).transpose()
+    if !context.root.exists() {
+        return Err(context.no_store());
+    }
+    if in_place(&WorkTree::open_root(&context.root)?).is_empty() {
+        return Err(words::no_workflow());
+    }
+    open_usable(context, false)
 }
 
-/// Returns the error where there is no store.
-pub fn no_workflow(context: &Context) -> Error {
-    if context.root.exists() {
-        words::no_workflow()
-    } else {
-        context.no_store()
-    }
-}
-
-/// For read-only commands: locks the store only if there is something to record. `None` without a
-/// store.
+/// For read-only commands: locks the store only if there is something to record.
 ///
 /// # Errors
-/// As [`sync`].
-pub fn open_imported(context: &Context) -> Result<Option<Imported>> {
-    let Some(store) = find_store(context)? else {
-        return Ok(None);
-    };
+/// As [`require_store`] and [`sync`].
+pub fn open_imported(context: &Context) -> Result<Imported> {
+    let store = require_store(context)?;
     let looked = if context.root.exists() {
         pass(context, &WorkTree::open_root(&context.root)?, &store, None)?
     } else {
@@ -86,7 +71,7 @@ pub fn open_imported(context: &Context) -> Result<Option<Imported>> {
         Some(conflicts) => conflicts,
         None => sync(&mut Work::begin(context, &store, &StepOptions::default())?)?,
     };
-    Ok(Some(Imported { store, conflicts }))
+    Ok(Imported { store, conflicts })
 }
 
 /// Records what was done to the files, under the lock. Files that cannot be understood stay and are
@@ -96,34 +81,30 @@ pub fn open_imported(context: &Context) -> Result<Option<Imported>> {
 /// A file cannot be read or written, or a transition not be recorded.
 pub fn sync(work: &mut Work<'_>) -> Result<Vec<Conflict>> {
     if let Some(prepared) = work.store().prepared_transition() {
-        finish_prepared(work, &prepared)?;
-        work.session.locked.forget_prepared()?;
+        let is_written = finish_prepared(work, &prepared)?;
+        work.session.locked.settle_prepared(&prepared, is_written)?;
     }
     let tree = WorkTree::open_root(&work.context.root)?;
     Ok(pass(work.context, &tree, work.store(), Some(work))?.unwrap_or_default())
 }
 
-/// Finishes a transition if a killed process has written one of its files, and no other has been
-/// edited since.
-fn finish_prepared(work: &mut Work<'_>, prepared: &PreparedTransition) -> Result<()> {
+/// Writes the files of a transition if a killed process has written one of them, and no other has
+/// been edited since; returns whether they are all there.
+fn finish_prepared(work: &Work<'_>, prepared: &PreparedTransition) -> Result<bool> {
     let store = work.store();
     let read = |tip| Workflow::from_json(&store.workflow_state(tip).ok()?).ok();
     let known = prepared.parent.and_then(read).unwrap_or_default().documents;
     let Some(next) = read(prepared.commit) else {
-        return Ok(());
+        return Ok(false);
     };
     let is_written = |(path, value): (&String, &Value)| {
         known.get(path) != Some(value) && read_value(&work.tree, path).as_ref() == Some(value)
     };
     let mut tips = store.workflows()?.into_iter();
     let tip = tips.find(|(id, _)| *id == prepared.id).map(|(_, tip)| tip);
-    if tip == prepared.parent
+    Ok(tip == prepared.parent
         && files::of_run(&next).any(is_written)
-        && files::write(&work.tree, work.context.now_ms, &next, &known).is_ok()
-    {
-        work.session.locked.publish_prepared(prepared)?;
-    }
-    Ok(())
+        && files::write(&work.tree, work.context.now_ms, &next, &known).is_ok())
 }
 
 /// Looks at all files and runs; `None` if there is something to record and no session to do it.
@@ -134,14 +115,26 @@ fn pass(
     mut work: Option<&mut Work<'_>>,
 ) -> Result<Option<Vec<Conflict>>> {
     let mut left = Vec::new();
-    let mut runs = Runs::live(store)?;
+    let mut runs = Runs::all(store)?;
+    // A process was killed before it had moved the files of a run that ended.
+    for run in runs
+        .runs
+        .iter()
+        .filter(|run| files::has_leftovers(tree, run))
+    {
+        if work.is_none() {
+            return Ok(None);
+        }
+        files::put_away(tree, &run.workflow, Leaving::Ended, context.now_ms)?;
+    }
+    runs.runs.retain(Run::is_live);
     for file in &in_place(tree) {
         let owner = owner_of(&runs, file);
         let malformed = |finding| Conflict {
             path: file.path.clone(),
             run: owner.map(|run| run.workflow.id.clone()),
             findings: vec![finding],
-            raw: file.bytes.clone(),
+            raw: file.raw.clone(),
         };
         let verdict = judge(file, owner);
         let taken = match (&verdict, work.as_deref_mut()) {
@@ -157,29 +150,15 @@ fn pass(
         }
     }
     for run in &runs.runs {
-        let workflow = &run.workflow;
-        let gone = removed(tree, workflow);
-        // A process was killed before it had archived the run or moved its files.
-        let is_abandoned = workflow.status == RunStatus::Abandoned;
-        let is_unfinished =
-            is_abandoned || (!run.is_open() && files::has_leftovers(tree, workflow));
-        if gone.is_none() && !is_unfinished {
+        let Some(why) = removed(tree, &run.workflow) else {
             continue;
-        }
+        };
         let Some(work) = work.as_deref_mut() else {
             return Ok(None);
         };
-        let leaving = gone.as_ref().map_or(Leaving::Ended, |_| Leaving::Archived);
-        files::put_away(tree, workflow, leaving, context.now_ms)?;
-        if gone.is_some() || is_abandoned {
-            work.archive(run, gone)?;
-        }
+        work.put_away(run, Leaving::Archived, Some(why))?;
     }
     Ok(Some(left))
-}
-
-fn warn(context: &Context, warning: RunWarning) {
-    context.pending_warnings.add(warning.into());
 }
 
 /// Returns the run that owns a file. A new task list belongs to the open run whose phase file lies
@@ -241,24 +220,29 @@ fn removed(tree: &WorkTree, workflow: &Workflow) -> Option<String> {
 
 type Taken = std::result::Result<(), Finding>;
 
+/// Takes over an edit; a file that came back reopens its run.
 fn adopt(work: &mut Work<'_>, file: &OnDisk, run: &Run, value: &Value) -> Result<Taken> {
     let mut next = run.workflow.clone();
+    next.is_archived = false;
     let taken = dispatch::take(&mut next, &file.path, value, &work.root());
     if taken.is_ok() {
-        work.record_read(Some(run), next, event("external edit", file))?;
+        work.record(Some(run), next, event("external edit", file), false)?;
     }
     Ok(taken)
 }
 
 fn event(verb: &str, file: &OnDisk) -> Change {
-    Change::new(verb, BY_HAND).noting(file.path.clone())
+    Change {
+        actor: BY_HAND.to_owned(),
+        ..Change::new(verb).noting(file.path.clone())
+    }
 }
 
 /// Begins the run that a file describes, or reopens it if it is one that was archived with a
 /// version of this file.
 fn begin(work: &mut Work<'_>, file: &OnDisk, value: &Value, owner: Option<&Run>) -> Result<Taken> {
     let now_ms = work.context.now_ms;
-    let mut next = match dispatch::begin(&file.path, value, &work.root()) {
+    let mut next = match dispatch::begin(file.profile, Some(&file.path), value, &work.root()) {
         Ok(next) => next,
         Err(finding) => return Ok(Err(finding)),
     };
@@ -286,15 +270,12 @@ fn begin(work: &mut Work<'_>, file: &OnDisk, value: &Value, owner: Option<&Run>)
     archived.sort_by_key(|run| run.workflow.documents.get(&file.path) != Some(value));
     let Some(run) = archived.first() else {
         next.id = all.free_id(&next.id);
-        work.record_read(None, next, event("import", file))?;
+        work.record(None, next, event("import", file), false)?;
         return Ok(Ok(()));
     };
-    let id = (work.session.locked).unarchive_workflow(run.id(), &run.workflow.id)?;
-    warn(work.context, RunWarning::Reopened { id: id.clone() });
+    let id = run.workflow.id.clone();
+    let warning = RunWarning::Reopened { id };
+    work.context.pending_warnings.add(warning.into());
     files::write_missing(&work.tree, &run.workflow)?;
-    if run.workflow.documents.get(&file.path) == Some(value) {
-        return Ok(Ok(()));
-    }
-    let live = Runs::live(work.store())?;
-    adopt(work, file, live.pick(Some(&id))?, value)
+    adopt(work, file, run, value)
 }

@@ -3,7 +3,6 @@
 use crate::base::time::{self, DAY_MS};
 use crate::error::{Error, Result};
 use crate::ops::context::Context;
-use crate::ops::warning::Warning;
 use crate::ops::warning::run_warning::RunWarning;
 use crate::workflow::documents::files::{
     self,
@@ -13,9 +12,7 @@ use crate::workflow::documents::sync::require_store;
 use crate::workflow::engine::runs::Runs;
 use crate::workflow::engine::transact::{choose, with_store};
 use crate::workflow::engine::work::{StepOptions, Work};
-use crate::workflow::rules::profile::Profile;
-use crate::workflow::rules::status::RunStatus;
-use crate::workflow::rules::workflow::Workflow;
+use crate::workflow::rules::workflow::{Profile, RunStatus, Workflow};
 
 /// Default age in milliseconds at which a cleanup archives open runs.
 const USUAL_MAX_AGE_MS: i64 = 7 * DAY_MS;
@@ -44,10 +41,9 @@ pub struct EndOutcome {
     pub archived: Vec<String>,
     /// Runs dropped with all their transitions.
     pub purged: Vec<String>,
-    /// Archive folders that were removed from the project.
-    pub removed_folders: Vec<String>,
-    /// Expired files of failed runs.
-    pub removed_files: Vec<String>,
+    /// Archive folders, and expired files of failed runs, that were removed from the project.
+    #[serde(rename = "removed_paths")]
+    pub removed: Vec<String>,
     pub dry_run: bool,
 }
 
@@ -55,11 +51,7 @@ pub struct EndOutcome {
 ///
 /// # Errors
 /// There is no such run; with `abandon`, it has ended already.
-pub fn end(
-    context: &Context,
-    named: Option<&str>,
-    mode: EndMode,
-) -> Result<(EndOutcome, Vec<Warning>)> {
+pub fn end(context: &Context, named: Option<&str>, mode: EndMode) -> Result<EndOutcome> {
     let store = require_store(context)?;
     let options = StepOptions {
         run: named.map(str::to_owned),
@@ -69,8 +61,9 @@ pub fn end(
         let mut outcome = EndOutcome::default();
         if mode.abandon {
             let run = choose(&store, &options, &conflicts)?;
-            let step = work.abandon(&run, "")?;
-            outcome.archived.extend(step.run.archived_as);
+            outcome
+                .archived
+                .push(work.abandon(&run, "")?.run.workflow.id);
             return Ok(outcome);
         }
         let run = if mode.purge {
@@ -78,34 +71,21 @@ pub fn end(
         } else {
             Runs::pick_live(&store, named)?
         };
+        let (workflow, id) = (&run.workflow, run.workflow.id.clone());
         if mode.delete || mode.purge {
             if run.is_live() {
-                files::put_away(&work.tree, &run.workflow, Deleted, context.now_ms)?;
+                files::put_away(&work.tree, workflow, Deleted, context.now_ms)?;
             }
-            files::remove_failed(&work.tree, &run.workflow)?;
+            files::remove_failed(&work.tree, workflow)?;
         }
-        let id = run.id();
         if mode.purge {
-            outcome.removed_folders = files::remove_archives(&work.tree, &run.workflow.id)?;
-            work.session.locked.delete_workflow(id, !run.is_live())?;
-            outcome.purged.push(id.to_owned());
+            outcome.removed = files::remove_archives(&work.tree, &id)?;
+            work.session.locked.delete_workflow(&id)?;
+            outcome.purged.push(id);
         } else {
-            outcome
-                .archived
-                .extend(work.put_away(&run, Archived, None)?);
-            outcome.removed_folders = std::mem::take(&mut work.removed_folders);
-        }
-        let (under_way, pending) = (
-            run.workflow.running().count(),
-            run.workflow.remaining().count(),
-        );
-        if run.is_open() && under_way + pending > 0 {
-            let id = id.to_owned();
-            work.warn(RunWarning::Unfinished {
-                id,
-                under_way,
-                pending,
-            });
+            work.put_away(&run, Archived, None)?;
+            outcome.archived.push(id);
+            outcome.removed.append(&mut work.removed_folders);
         }
         Ok(outcome)
     })
@@ -130,13 +110,13 @@ fn span(typed: &str) -> std::result::Result<i64, Error> {
 ///
 /// # Errors
 /// A run or file cannot be read or written.
-pub fn cleanup(context: &Context, options: CleanupOptions) -> Result<(EndOutcome, Vec<Warning>)> {
+pub fn cleanup(context: &Context, options: CleanupOptions) -> Result<EndOutcome> {
     let mut outcome = EndOutcome {
         dry_run: options.dry_run,
         ..EndOutcome::default()
     };
     let store = match require_store(context) {
-        Err(error) if error.is_of_run() => return Ok((outcome, Vec::new())),
+        Err(error) if error.is_of_run() => return Ok(outcome),
         store => store?,
     };
     with_store(context, &store, &StepOptions::default(), |work, _| {
@@ -144,18 +124,15 @@ pub fn cleanup(context: &Context, options: CleanupOptions) -> Result<(EndOutcome
             if !is_old(&run.workflow, options.max_age_ms, context.now_ms) {
                 continue;
             }
-            let archived = if options.dry_run {
-                Some(run.workflow.id)
-            } else {
-                work.put_away(&run, Expired, None)?
-            };
-            outcome.archived.extend(archived);
+            if !options.dry_run {
+                work.put_away(&run, Expired, None)?;
+            }
+            outcome.archived.push(run.workflow.id);
         }
         let before_ms = context.now_ms.saturating_sub(FAILED_MAX_AGE_MS);
-        outcome.removed_files = files::drop_failed(&work.tree, &store, before_ms, options.dry_run)?;
-        outcome.removed_folders = std::mem::take(&mut work.removed_folders);
-        let more = files::drop_old_archives(&work.tree, &store, options.dry_run)?;
-        outcome.removed_folders.extend(more);
+        let folders = files::drop_old_archives(&work.tree, &store, options.dry_run)?;
+        let files = files::drop_failed(&work.tree, &store, before_ms, options.dry_run)?;
+        outcome.removed = [std::mem::take(&mut work.removed_folders), folders, files].concat();
         Ok(outcome)
     })
 }

@@ -12,9 +12,8 @@ use crate::error::{Error, Result};
 use crate::model::run_id;
 use crate::ops::context::Context;
 use crate::ops::open_store::open_usable;
-use crate::ops::warning::Warning;
 use crate::workflow::documents::conflict::{self, Conflict};
-use crate::workflow::documents::sync::Imported;
+use crate::workflow::documents::sync::{Imported, open_imported};
 use crate::workflow::engine::end;
 use crate::workflow::engine::init::{InitOptions, init};
 use crate::workflow::engine::report::{self, Status};
@@ -22,11 +21,10 @@ use crate::workflow::engine::runs::{Run, Runs};
 use crate::workflow::engine::transact::with_store;
 use crate::workflow::engine::work::{StepOptions, StepOutcome};
 use crate::workflow::plan;
-use crate::workflow::profiles::{dispatch, pipeline, registry};
-use crate::workflow::rules::finding::Finding;
-use crate::workflow::rules::phase::Phase;
-use crate::workflow::rules::profile::{self, Profile};
-use crate::workflow::rules::workflow::Workflow;
+use crate::workflow::profiles::dispatch;
+use crate::workflow::profiles::format::project_of;
+use crate::workflow::rules::change::Change;
+use crate::workflow::rules::workflow::{Finding, Phase, Profile, Workflow};
 use crate::workflow::words::{self, no_such_workflow};
 
 /// Make a run from a document of another program
@@ -36,8 +34,8 @@ pub struct ImportOptions {
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
     /// Format of the document [default: detected]
-    #[arg(long, value_name = "PROFILE")]
-    pub profile: Option<String>,
+    #[arg(long, value_name = "PROFILE", value_parser = words::profile)]
+    pub profile: Option<Profile>,
     /// Type of the run, for a document that names none
     #[arg(long = "type", value_name = "TYPE")]
     pub kind: Option<String>,
@@ -53,88 +51,63 @@ pub struct ImportOptions {
 ///
 /// # Errors
 /// The format is unknown, or the document is invalid.
-pub fn import(
-    context: &Context,
-    options: &ImportOptions,
-    bytes: &[u8],
-) -> Result<(StepOutcome, Vec<Warning>)> {
+pub fn import(context: &Context, options: &ImportOptions, bytes: &[u8]) -> Result<StepOutcome> {
     let value = parsed(bytes)?;
     let found = dispatch::profile_of_document(&value);
     if found.is_none() && value.get("phases").is_some_and(Value::is_array) {
-        let options = InitOptions {
-            kind: options.kind.clone(),
-            project: options.project.clone(),
-            ..InitOptions::default()
-        };
-        return init(context, &options, Some(bytes));
+        let mut of_plan = InitOptions::default();
+        of_plan.kind.clone_from(&options.kind);
+        of_plan.project.clone_from(&options.project);
+        return init(context, &of_plan, Some(bytes));
     }
     // A state names neither run nor type.
-    let state = value
-        .as_object()
-        .zip(options.kind.as_deref())
-        .filter(|_| found.is_none());
+    let state = value.as_object().filter(|_| found.is_none());
+    let state = state.zip(options.kind.as_deref());
     let document = |known: Option<&Workflow>| match state {
         Some((state, kind)) => document_of_state(context, options, kind, state, known),
         None => value.clone(),
     };
-    let profile = match &options.profile {
-        Some(word) => Some(word.parse().map_err(|_| words::no_profile(word))?),
-        None => found.or(state.map(|_| Profile::Registry)),
-    };
+    let of_state = state.map(|_| Profile::Registry);
     let unknown = || unreadable("unknown_format", "unknown format; --type names the format");
+    let profile = options.profile.or(found).or(of_state);
     let profile = profile.ok_or_else(unknown)?;
     let mut next = begun(context, profile, &document(None))?;
     let store = open_usable(context, false)?;
     with_store(context, &store, &StepOptions::default(), |work, _| {
-        let event = work.event("import", Some(profile.into_str().to_owned()));
-        let name = options.project.as_deref();
-        let name = name
-            .or_else(|| next.state.get("project_name")?.as_str())
-            .map(run_id::snake);
+        let event = Change::new("import").noting(profile.into_str().to_owned());
+        let named = next.state.get("project_name").and_then(Value::as_str);
+        let named = options.project.as_deref().or(named).map(run_id::snake);
         let is_it = |run: &&Run| {
             let of = &run.workflow;
-            let is_of_name = name
-                .as_ref()
-                .is_none_or(|name| run_id::snake(&of.project) == *name);
-            let is_meant = state.is_some_and(|(_, kind)| of.kind == kind) && is_of_name;
-            of.status.is_open() && (of.id == next.id || is_meant)
+            let is_of_type = state.is_some_and(|(_, kind)| of.kind == kind);
+            let is_named = |name: &String| run_id::snake(&of.project) == *name;
+            of.status.is_open()
+                && (of.id == next.id || is_of_type && named.as_ref().is_none_or(is_named))
         };
         let runs = Runs::live(&store)?.runs;
         if let Some(run) = runs.iter().find(is_it) {
             let known = document(Some(&run.workflow));
             let mut state = run.workflow.clone();
-            let mut paths = state.documents.keys();
-            let path = paths.find(|path| dispatch::profile_of_path(path) == Some(profile));
-            let path = path.cloned().unwrap_or(path_of(profile, &known));
+            let path = dispatch::path_of(&state, profile);
             dispatch::take(&mut state, &path, &known, &work.root())
                 .map_err(|finding| malformed(&finding))?;
             state.updated_ms = context.now_ms.max(state.updated_ms);
-            return work.record(Some(run), state, event);
+            return work.record(Some(run), state, event, true);
         }
         end::expire(work);
         next.profile = next.profile.filter(|_| options.keep_files);
         next.id = Runs::all(&store)?.free_id(&next.id);
-        work.record(None, next, event)
+        work.record(None, next, event, true)
     })
 }
 
 /// Makes a run of a document, which is not recorded.
 fn begun(context: &Context, profile: Profile, value: &Value) -> Result<Workflow> {
     let root = context.root.path().display().to_string();
-    let begun = dispatch::begin(&path_of(profile, value), value, &root);
+    let begun = dispatch::begin(profile, None, value, &root);
     let mut begun = begun.map_err(|finding| malformed(&finding))?;
     begun.end_if_settled(context.now_ms);
     Ok(begun)
-}
-
-/// Returns the path of the file in its profile.
-fn path_of(profile: Profile, value: &Value) -> String {
-    match profile {
-        Profile::Phases => profile::PHASE_FILE.to_owned(),
-        Profile::Pipeline => pipeline::FILE.to_owned(),
-        // A document without a path is invalid, which is reported later.
-        Profile::Registry => registry::path_of_document(value).unwrap_or_default(),
-    }
 }
 
 /// Makes a document of the registry from a state, over that of a known run or of a new one. What a
@@ -159,26 +132,20 @@ fn document_of_state(
         let name = || run_id::snake(named).into();
         state.entry("project_name").or_insert_with(name);
     }
-    fields.retain(|key, _| {
-        let is_fixed = matches!(key.as_str(), "checkpoint_id" | "workflow_type");
-        !is_fixed && (known.is_none() || key != "created_at")
-    });
-    fields.insert(
-        "updated_at".to_owned(),
-        rfc3339_seconds(context.now_ms).into(),
-    );
-    let new = || {
-        let root = root.file_name().unwrap_or_default().to_string_lossy();
-        let project = named.clone().unwrap_or_else(|| root.into_owned());
+    let run = known.cloned().unwrap_or_else(|| {
+        let project = named.unwrap_or_else(|| project_of(&root.display().to_string()).to_owned());
         let id = run_id::make(kind, &project, context.now_ms);
         let mut new = Workflow::new(id, kind.to_owned(), project, context.now_ms);
         new.phases = vec![Phase::new("1", "Phase 1")];
         new
-    };
-    let run = known.cloned().unwrap_or_else(new);
+    });
     let mut document = own_document(&run, Profile::Registry, context);
+    let fixed = ["checkpoint_id", "workflow_type", "updated_at"];
+    fields.retain(|key, _| !fixed.contains(&&**key) && (known.is_none() || key != "created_at"));
     if let Some(document) = document.as_object_mut() {
         document.extend(fields);
+        let now = rfc3339_seconds(context.now_ms);
+        document.insert("updated_at".to_owned(), now.into());
     }
     document
 }
@@ -194,12 +161,12 @@ fn own_document(run: &Workflow, profile: Profile, context: &Context) -> Value {
 ///
 /// # Errors
 /// The format is unknown, or the document is invalid.
-pub fn status_of_document(context: &Context, bytes: &[u8]) -> Result<(Status, Vec<Warning>)> {
+pub fn status_of_document(context: &Context, bytes: &[u8]) -> Result<Status> {
     let value = parsed(bytes)?;
     let profile = dispatch::profile_of_document(&value)
         .ok_or_else(|| unreadable("unknown_format", "unknown format"))?;
     let workflow = begun(context, profile, &value)?;
-    Ok((report::of_state(context, workflow)?, Vec::new()))
+    report::of_state(context, workflow)
 }
 
 fn parsed(bytes: &[u8]) -> Result<Value> {
@@ -243,22 +210,19 @@ pub struct Exported {
 ///
 /// # Errors
 /// There is no such run or format.
-pub fn export(context: &Context, options: &ExportOptions) -> Result<(Exported, Vec<Warning>)> {
-    let Imported { store, conflicts } = report::open_imported(context)?;
+pub fn export(context: &Context, options: &ExportOptions) -> Result<Exported> {
+    let Imported { store, conflicts } = open_imported(context)?;
     let named = options.run.as_deref();
     let run = Runs::all(&store)?.pick(named)?.clone();
-    if !run.is_live() && named != Some(run.id()) {
+    if !run.is_live() && named != Some(&*run.workflow.id) {
         return Err(named.map_or_else(words::no_workflow, no_such_workflow));
     }
     let workflow = &run.workflow;
     let mut paths = workflow.documents.keys();
     let own = workflow.profile;
     let own = own.or_else(|| paths.find_map(|path| dispatch::profile_of_path(path)));
-    let format = options
-        .format
-        .as_deref()
-        .or(own.map(|profile| profile.into_str()));
-    let document = match format.unwrap_or("state") {
+    let own = own.map_or("state", |profile| profile.into_str());
+    let document = match options.format.as_deref().unwrap_or(own) {
         "state" => serde_json::to_value(workflow).unwrap_or_default(),
         "plan" => plan::to_document(workflow),
         word => {
@@ -267,9 +231,8 @@ pub fn export(context: &Context, options: &ExportOptions) -> Result<(Exported, V
             own_document(workflow, word.parse().map_err(unknown)?, context)
         }
     };
-    let exported = Exported {
+    Ok(Exported {
         document,
         conflicts,
-    };
-    Ok((exported, context.pending_warnings.take()))
+    })
 }

@@ -10,9 +10,8 @@ use crate::error::{Error, Result};
 use crate::model::run_id;
 use crate::ops::context::Context;
 use crate::ops::open_store::open_usable;
-use crate::ops::warning::Warning;
 use crate::ops::warning::run_warning::RunWarning;
-use crate::workflow::documents::conflict::{self, Conflict};
+use crate::workflow::documents::conflict::{Conflict, in_words};
 use crate::workflow::documents::files::{self, Leaving};
 use crate::workflow::documents::{git_ignored, read_value};
 use crate::workflow::engine::end;
@@ -21,10 +20,9 @@ use crate::workflow::engine::transact::with_store;
 use crate::workflow::engine::work::{StepOptions, StepOutcome, Work};
 use crate::workflow::plan;
 use crate::workflow::profiles::dispatch;
-use crate::workflow::rules::finding::Finding;
-use crate::workflow::rules::profile::{EXECUTION_FILE, Profile};
-use crate::workflow::rules::workflow::Workflow;
-use crate::workflow::words::{no_profile, refused};
+use crate::workflow::rules::change::Change;
+use crate::workflow::rules::workflow::{EXECUTION_FILE, Finding, Profile, Workflow};
+use crate::workflow::words::{profile, refused};
 use crate::worktree::git::git_head;
 
 const USUAL_KIND: &str = "workflow";
@@ -42,8 +40,8 @@ pub struct InitOptions {
     #[arg(long, value_name = "TEXT")]
     pub description: Option<String>,
     /// Profile whose files also hold the run: phases, pipeline or registry
-    #[arg(long, value_name = "PROFILE")]
-    pub profile: Option<String>,
+    #[arg(long, value_name = "PROFILE", value_parser = profile)]
+    pub profile: Option<Profile>,
     /// Built-in plan: dotagent
     #[arg(long, value_name = "NAME")]
     pub preset: Option<String>,
@@ -62,18 +60,14 @@ pub struct InitOptions {
 ///
 /// # Errors
 /// The plan is invalid, or an open run occupies a file that this one needs.
-pub fn init(
-    context: &Context,
-    options: &InitOptions,
-    plan: Option<&[u8]>,
-) -> Result<(StepOutcome, Vec<Warning>)> {
+pub fn init(context: &Context, options: &InitOptions, plan: Option<&[u8]>) -> Result<StepOutcome> {
     let mut workflow = planned(context, options, plan)?;
     if !context.root.exists() {
         return Err(Error::root_missing(context.root.path()));
     }
     let store = open_usable(context, false)?;
     let by_default = StepOptions::default();
-    let (outcome, mut warnings) = with_store(context, &store, &by_default, |work, left| {
+    let outcome = with_store(context, &store, &by_default, |work, left| {
         end::expire(work);
         let all = Runs::all(&store)?;
         // A new session may not know that the task has begun.
@@ -98,11 +92,13 @@ pub fn init(
             return Err(conflict.problem(None));
         }
         make_room(work, &workflow)?;
-        let event = work.event("init", Some(workflow.kind.clone()));
-        work.record(None, workflow, event)
+        let event = Change::new("init").noting(workflow.kind.clone());
+        work.record(None, workflow, event, true)
     })?;
-    warnings.extend(git_ignored::line_missing(context, &outcome.run.workflow));
-    Ok((outcome, warnings))
+    if let Some(warning) = git_ignored::line_missing(context, &outcome.run.workflow) {
+        context.pending_warnings.add(warning);
+    }
+    Ok(outcome)
 }
 
 /// Frees the files that a run needs: an open run keeps them, and one that has ended is archived
@@ -146,24 +142,19 @@ fn in_way(run: &Run, why: &str, more: Sentence) -> Error {
 
 fn planned(context: &Context, options: &InitOptions, plan: Option<&[u8]>) -> Result<Workflow> {
     let root = context.root.path();
-    let plan = plan.map(parse).transpose();
     let invalid = |why| Error::usage(format!("the plan is not valid JSON: {why}"));
-    let mut plan: Option<Value> = plan.map_err(invalid)?;
-    if let Some(plan) = plan.as_mut().and_then(Value::as_object_mut) {
-        let [kind, project, goal] = [&options.kind, &options.project, &options.description];
-        let given = [("project", project), ("type", kind), ("description", goal)];
-        let given = given
-            .into_iter()
-            .filter_map(|(key, given)| Some((key, given.clone()?)));
-        plan.extend(given.map(|(key, given)| (key.to_owned(), given.into())));
+    let is_given = plan.is_some();
+    let mut plan: Value = parse(plan.unwrap_or(b"{}")).map_err(invalid)?;
+    let [kind, project, goal] = [&options.kind, &options.project, &options.description];
+    for (key, given) in [("project", project), ("type", kind), ("description", goal)] {
+        if let (Some(given), Some(plan)) = (given, plan.as_object_mut()) {
+            plan.insert(key.to_owned(), given.as_str().into());
+        }
     }
-    let in_plan = |key| Some(plan.as_ref()?.get(key)?.as_str()?.to_owned());
-    let given = |key, given: &Option<String>| given.clone().or_else(|| in_plan(key));
+    let text = |key: &str| Some(plan.get(key)?.as_str()?.to_owned());
     let name = || Some(root.file_name()?.to_string_lossy().into_owned());
-    let project = given("project", &options.project)
-        .or_else(name)
-        .unwrap_or_default();
-    let kind = given("type", &options.kind).or_else(|| options.preset.clone());
+    let project = text("project").or_else(name).unwrap_or_default();
+    let kind = text("type").or_else(|| options.preset.clone());
     let kind = kind.unwrap_or_else(|| USUAL_KIND.to_owned());
     let id = options.id.clone();
     let id = id.unwrap_or_else(|| run_id::make(&kind, &project, context.now_ms));
@@ -172,43 +163,39 @@ fn planned(context: &Context, options: &InitOptions, plan: Option<&[u8]>) -> Res
         return Err(Error::usage(format!("'{id}' is not a valid id: {legal}")));
     }
     let mut workflow = Workflow::new(id, kind, project, context.now_ms);
-    workflow.description = given("description", &options.description).unwrap_or_default();
-    workflow.context.branch = in_plan("branch").or_else(|| git_head::read(root)?.branch);
-    if let Some(word) = &options.profile {
-        workflow.profile = Some(word.parse().map_err(|_| no_profile(word))?);
-    }
-    plan_phases(&mut workflow, options, plan)?;
+    workflow.description = text("description").unwrap_or_default();
+    workflow.branch = text("branch").or_else(|| git_head::read(root)?.branch);
+    workflow.profile = options.profile;
+    plan_phases(&mut workflow, options, is_given.then_some(plan))?;
     Ok(workflow)
 }
 
 /// Adds the phases of the preset, the plan document and the arguments, and checks them.
 fn plan_phases(workflow: &mut Workflow, options: &InitOptions, plan: Option<Value>) -> Result<()> {
-    let plan_error = |findings: Vec<Finding>| {
-        let findings = conflict::joined(&findings);
-        Error::usage(format!("the plan is invalid: {findings}"))
+    let invalid = |findings: &[Finding]| {
+        let findings: Vec<String> = findings.iter().map(in_words).collect();
+        Error::usage(format!("the plan is invalid: {}", findings.join("; ")))
     };
     if let Some(name) = &options.preset {
         workflow.phases = plan::preset(name)
             .ok_or_else(|| Error::usage(format!("'{name}' is not a preset: dotagent")))?;
     }
     if let Some(value) = plan {
-        let phases = plan::from_document(&value).map_err(plan_error)?;
+        let phases = plan::from_document(&value).map_err(|found| invalid(&[found]))?;
         workflow.phases.extend(phases);
         // Kept whole, so that an export preserves unknown fields.
         workflow.documents.insert(plan::PLAN.to_owned(), value);
     }
-    for words in &options.phases {
-        let phase = plan::from_words(words)
-            .map_err(|found| Error::usage(format!("--phase '{words}': {}", found.what)))?;
-        workflow.phases.push(phase);
-    }
+    let in_words = options.phases.iter();
+    let in_words = in_words.map(|words| plan::from_words(words));
+    workflow.phases.extend(in_words);
     if workflow.phases.is_empty() {
         let what = "a workflow needs phases: give --plan, --preset or --phase";
         return Err(Error::usage(what));
     }
-    match plan::check(&workflow.phases) {
-        findings if findings.is_empty() => Ok(()),
-        findings => Err(plan_error(findings)),
+    match &*plan::check(&workflow.phases) {
+        [] => Ok(()),
+        findings => Err(invalid(findings)),
     }
 }
 
@@ -227,7 +214,7 @@ pub fn start_fresh(work: &mut Work<'_>, run: &Run) -> Result<StepOutcome> {
         phases: old.phases.clone(),
         ..Workflow::new(id, old.kind.clone(), old.project.clone(), now_ms)
     };
-    next.context.branch.clone_from(&old.context.branch);
+    next.branch.clone_from(&old.branch);
     next.documents.retain(|path, _| path == plan::PLAN);
     if next.phases.iter().any(|phase| !phase.is_unplanned) {
         next.phases.retain(|phase| !phase.is_unplanned);
@@ -237,6 +224,6 @@ pub fn start_fresh(work: &mut Work<'_>, run: &Run) -> Result<StepOutcome> {
         (phase.attempts, phase.before) = (0, None);
     }
     work.abandon(run, "started fresh")?;
-    let event = work.event("init", Some(old.id.clone()));
-    work.record(None, next, event)
+    let event = Change::new("init").noting(old.id.clone());
+    work.record(None, next, event, true)
 }

@@ -57,12 +57,10 @@ fn of_folders(tree: &WorkTree, path: &RelPath) -> ObservedFile {
         return ObservedFile::Missing;
     }
     let folders = state_file::folders(tree, &reports).unwrap_or_default();
-    let mut found = folders
-        .iter()
-        .map(|name| of_file(tree, &reports.join(name.as_bytes()).join(path.name())));
-    found
-        .find(|found| *found != ObservedFile::Missing)
-        .unwrap_or(ObservedFile::Missing)
+    let path_in = |folder: &String| reports.join(folder.as_bytes()).join(path.name());
+    let mut found = folders.iter().map(|folder| of_file(tree, &path_in(folder)));
+    let found = found.find(|found| *found != ObservedFile::Missing);
+    found.unwrap_or(ObservedFile::Missing)
 }
 
 /// Returns the names of a path, without `.` and `..`; `None` if it leads out of its base.
@@ -106,11 +104,8 @@ fn of_pattern(tree: &WorkTree, path: &RelPath) -> ObservedFile {
     let folder = path.parent().unwrap_or_default();
     let names = state_file::list(tree, &folder).unwrap_or_default();
     let glob = Glob::compile(path.name());
-    let is_match = |name: &&String| {
-        glob.as_ref()
-            .is_some_and(|glob| glob.matches(name.as_bytes()))
-    };
-    let found = names.iter().filter(is_match);
+    let is_match = |name: &str| Some(glob.as_ref()?.matches(name.as_bytes()));
+    let found = names.iter().filter(|name| is_match(name) == Some(true));
     let found = found.map(|name| of_file(tree, &folder.join(name.as_bytes())));
     let first = found.min_by_key(|found| !found.is_usable());
     first.unwrap_or(ObservedFile::Missing)

@@ -27,9 +27,7 @@ use crate::workflow::rules::change::{Change, Given};
 use crate::workflow::rules::mini_commit::{
     mini_commit_due, mini_commit_message, project_commit_due,
 };
-use crate::workflow::rules::profile::Profile;
-use crate::workflow::rules::status::PhaseStatus;
-use crate::workflow::rules::workflow::{MiniCommit, Workflow};
+use crate::workflow::rules::workflow::{MiniCommit, PhaseStatus, Profile, Workflow};
 use crate::workflow::words::refused;
 use crate::worktree::git::git_head;
 
@@ -110,26 +108,22 @@ fn pair(typed: &str) -> Result<(String, Value)> {
 impl From<Note> for Change {
     fn from(note: Note) -> Self {
         let keys: Vec<&str> = note.set.iter().map(|(key, _)| key.as_str()).collect();
-        let (verb, text) = match note.interrupted {
-            Some(reason) => ("interrupt", reason),
-            None => ("note", keys.join(", ")),
+        let mut change = match note.interrupted {
+            Some(reason) => Self::new("interrupt").noting(reason),
+            None => Self::new("note").noting(keys.join(", ")),
         };
-        Self::new(verb, "").noting(text).with(Given {
-            decisions: note.decisions,
-            files: note.files,
-            set: note.set,
-            ..Given::default()
-        })
+        change.given.decisions = note.decisions;
+        change.given.files = note.files;
+        change.given.set = note.set;
+        change
     }
 }
 
 impl Start {
     pub fn change(&self) -> Change {
-        let given = Given {
-            force: self.force,
-            ..Given::default()
-        };
-        Change::of_phase("start", self.phase.as_deref()).with(given)
+        let mut change = Change::of_phase("start", self.phase.as_deref());
+        change.given.force = self.force;
+        change
     }
 }
 
@@ -138,11 +132,7 @@ impl Start {
 ///
 /// # Errors
 /// The rules forbid it, or the files cannot be captured; then nothing is changed.
-pub fn start(
-    context: &Context,
-    options: &StepOptions,
-    begin: &Start,
-) -> Result<(StepOutcome, Vec<Warning>)> {
+pub fn start(context: &Context, options: &StepOptions, begin: &Start) -> Result<StepOutcome> {
     with_run(context, options, |work, run| start_in(work, &run, begin))
 }
 
@@ -176,11 +166,7 @@ pub fn start_in(work: &mut Work<'_>, run: &Run, begin: &Start) -> Result<StepOut
 ///
 /// # Errors
 /// The rules forbid it; the phase then stays under way.
-pub fn done(
-    context: &Context,
-    options: &StepOptions,
-    typed: &Finish,
-) -> Result<(StepOutcome, Vec<Warning>)> {
+pub fn done(context: &Context, options: &StepOptions, typed: &Finish) -> Result<StepOutcome> {
     with_run(context, options, |work, run| {
         let mut change = observed(context, typed, &run.workflow)?;
         run.workflow.after(&change, context.now_ms)?;
@@ -190,16 +176,16 @@ pub fn done(
             change.checkpoints = phase_checkpoint(work, &run, reason, DedupPolicy::Always)?;
         }
         if typed.files.is_empty() && is_pipeline {
-            let files = new_files(work.store(), &run.workflow, &change).unwrap_or_default();
-            if files.len() <= MOST_NEW_FILES {
-                change.given.files = files;
-            } else {
+            let mut files = new_files(work.store(), &run.workflow, &change).unwrap_or_default();
+            if files.len() > MOST_NEW_FILES {
                 let what = format!(
                     "{} are too many; name those that matter with --file",
                     files.len()
                 );
                 work.warn_of::<()>("noting new files", Err(Error::unexpected(what)));
+                files.clear();
             }
+            change.given.files = files;
         }
         let mut outcome = work.change(&run, &change)?;
         if is_pipeline && !typed.no_snapshot {
@@ -233,7 +219,7 @@ fn mini_commit(
     checkpoint: Option<String>,
     commit: Option<String>,
 ) -> Change {
-    let mut change = Change::new("mini-commit", "");
+    let mut change = Change::new("mini-commit");
     change.checkpoints = checkpoint.iter().cloned().collect();
     change.given.mini_commit = Some(MiniCommit {
         completed: *range.end(),
@@ -248,7 +234,7 @@ fn mini_commit(
 /// # Errors
 /// Git would use a repository above the root, or finish an operation under way.
 pub fn will_commit(context: &Context, options: &StepOptions) -> Result<bool> {
-    let (status, _) = report::status(context, options.run.as_deref(), report::View::Check)?;
+    let status = report::status(context, options.run.as_deref(), report::View::Check)?;
     if project_commit_due(&status.run.workflow, 1).is_none() {
         return Ok(false);
     }
@@ -275,7 +261,7 @@ pub fn will_commit(context: &Context, options: &StepOptions) -> Result<bool> {
 pub fn commit_project(
     context: &Context,
     options: &StepOptions,
-    (done, warnings): &mut (StepOutcome, Vec<Warning>),
+    done: &mut StepOutcome,
     commit: &dyn Fn(&str) -> Result<()>,
 ) -> Result<()> {
     let Some(range) = project_commit_due(&done.run.workflow, 0) else {
@@ -287,9 +273,7 @@ pub fn commit_project(
         actor: options.actor.clone(),
         ..StepOptions::of_run(&done.run.workflow.id)
     };
-    let (step, more) = step(context, &of_run, &mini_commit(&range, None, made))?;
-    done.run = step.run;
-    warnings.extend(more);
+    done.run = step(context, &of_run, &mini_commit(&range, None, made))?.run;
     Ok(())
 }
 
@@ -367,12 +351,13 @@ fn observed(context: &Context, typed: &Finish, workflow: &Workflow) -> Result<Ch
     let moved = head.filter(|head| was.is_some_and(|was| was != head));
     let moved = moved.map(|head| head.chars().take(SHORT_SHA).collect());
     change.phase = Some(id);
-    Ok(change.with(Given {
+    change.given = Given {
         force: typed.force,
         commit: typed.commit_sha.clone().or(moved),
         files: typed.files.clone(),
         decisions: typed.decisions.clone(),
         observed: observe(context, workflow)?,
         ..Given::default()
-    }))
+    };
+    Ok(change)
 }

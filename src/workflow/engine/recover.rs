@@ -7,7 +7,6 @@ use serde::Serialize;
 use crate::error::Result;
 use crate::error::sentence::{CommandWords, Sentence};
 use crate::ops::context::Context;
-use crate::ops::warning::Warning;
 use crate::workflow::documents::files;
 use crate::workflow::documents::sync::require_store;
 use crate::workflow::engine::init::{make_room, start_fresh};
@@ -15,9 +14,9 @@ use crate::workflow::engine::observe::observe;
 use crate::workflow::engine::runs::{Run, Runs};
 use crate::workflow::engine::transact::{choose, with_store};
 use crate::workflow::engine::work::{StepOptions, Work};
-use crate::workflow::rules::profile::{EXECUTION_FILE, PHASE_FILE, Profile};
+use crate::workflow::rules::change::Change;
 use crate::workflow::rules::recover;
-use crate::workflow::rules::status::RunStatus;
+use crate::workflow::rules::workflow::{EXECUTION_FILE, PHASE_FILE, Profile, RunStatus};
 use crate::workflow::words::absent;
 
 /// Which side counts for a malformed file.
@@ -26,9 +25,6 @@ pub enum Take {
     State,
     // Archives the file and ends its run; for the single-file profiles the plan begins again.
     None,
-    // Keeps a copy in the archive and leaves the file for the user to repair.
-    #[value(skip)]
-    Copy,
 }
 
 /// What was put right: a run, or a state file.
@@ -56,11 +52,7 @@ pub struct RecoverOutcome {
 ///
 /// # Errors
 /// There is no such run, or an open run has a file that it needs.
-pub fn repair(
-    context: &Context,
-    options: &StepOptions,
-    dry_run: bool,
-) -> Result<(RecoverOutcome, Vec<Warning>)> {
+pub fn repair(context: &Context, options: &StepOptions, dry_run: bool) -> Result<RecoverOutcome> {
     let store = require_store(context)?;
     with_store(context, &store, options, |work, conflicts| {
         let all = Runs::all(&store)?;
@@ -86,12 +78,12 @@ pub fn repair(
 fn reopen(work: &mut Work<'_>, run: &Run) -> Result<Run> {
     make_room(work, &run.workflow)?;
     let mut next = run.workflow.clone();
-    let locked = &mut work.session.locked;
-    next.id = locked.unarchive_workflow(run.id(), &run.workflow.id)?;
+    next.is_archived = false;
     (next.status, next.finished_ms) = (RunStatus::Open, None);
     next.updated_ms = work.context.now_ms.max(next.updated_ms);
-    let event = work.event("reopen", None);
-    let reopened = work.record(Some(run), next, event)?.run;
+    let reopened = work
+        .record(Some(run), next, Change::new("reopen"), true)?
+        .run;
     files::remove_failed(&work.tree, &run.workflow)?;
     Ok(reopened)
 }
@@ -120,11 +112,7 @@ pub fn repair_chosen(
 ///
 /// # Errors
 /// No file of this path is malformed, or there is no state to write it from.
-pub fn resolve_conflict(
-    context: &Context,
-    path: &str,
-    take: Take,
-) -> Result<(RecoverOutcome, Vec<Warning>)> {
+pub fn resolve_conflict(context: &Context, path: &str, take: Take) -> Result<RecoverOutcome> {
     let store = require_store(context)?;
     let options = StepOptions::default();
     with_store(context, &store, &options, |work, conflicts| {
@@ -142,10 +130,6 @@ pub fn resolve_conflict(
             ..RecoverOutcome::default()
         };
         let now_ms = context.now_ms;
-        if take == Take::Copy {
-            outcome.kept_as = Some(files::copy_aside(&work.tree, conflict, now_ms)?);
-            return Ok(outcome);
-        }
         if take == Take::State {
             let run = run.ok_or_else(|| conflict.problem(None))?;
             outcome.kept_as = Some(files::put_aside(&work.tree, path, None, now_ms)?);

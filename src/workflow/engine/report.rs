@@ -4,16 +4,15 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::error::Result;
+use crate::error::{Code, Result};
 use crate::model::difference::between;
 use crate::model::json::{ChangeJson, CheckpointRef, TimeText};
 use crate::model::state::object_id::ObjectId;
 use crate::ops::browse::diff::diff_side::Side;
 use crate::ops::context::Context;
-use crate::ops::warning::Warning;
 use crate::store::repository::Store;
 use crate::workflow::documents::conflict::Conflict;
-use crate::workflow::documents::sync::{self, Imported};
+use crate::workflow::documents::sync::{Imported, open_imported};
 use crate::workflow::engine::observe;
 use crate::workflow::engine::run_json::{self, RunRow};
 use crate::workflow::engine::runs::{LostRun, Run, Runs};
@@ -21,11 +20,10 @@ use crate::workflow::engine::transact::or_conflict;
 use crate::workflow::plan;
 use crate::workflow::rules::advice::{self, Advice};
 use crate::workflow::rules::change::Change;
-use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::observation::Observations;
 use crate::workflow::rules::recover;
 use crate::workflow::rules::validate::{self, ValidationReport};
-use crate::workflow::rules::workflow::Workflow;
+use crate::workflow::rules::workflow::{Finding, Workflow};
 
 /// Maximum number of transitions read from a log.
 const LONGEST_LOG: usize = 100_000;
@@ -82,11 +80,7 @@ impl Status {
 
 /// # Errors
 /// There is no such run.
-pub fn status(
-    context: &Context,
-    named: Option<&str>,
-    view: View,
-) -> Result<(Status, Vec<Warning>)> {
+pub fn status(context: &Context, named: Option<&str>, view: View) -> Result<Status> {
     let Imported { store, conflicts } = open_imported(context)?;
     let run = pick(&store, named, &conflicts)?;
     let mut status = of_run(context, run)?;
@@ -94,7 +88,7 @@ pub fn status(
         status.seen.drift = drift_of(context, &store, &status.run.workflow);
     }
     (status.seen.conflicts, status.view) = (conflicts, view);
-    Ok((status, context.pending_warnings.take()))
+    Ok(status)
 }
 
 /// As [`status`], for a state that is in no store.
@@ -104,7 +98,6 @@ pub fn status(
 pub fn of_state(context: &Context, workflow: Workflow) -> Result<Status> {
     let run = Run {
         tip: ObjectId::from_bytes([0; 20]),
-        archived_as: None,
         workflow,
     };
     of_run(context, run)
@@ -117,9 +110,10 @@ fn of_run(context: &Context, run: Run) -> Result<Status> {
     } else {
         Observations::new()
     };
-    let next = match &run.archived_as {
-        Some(name) if workflow.status.is_open() => Advice::of_archived(name),
-        _ => advice::advice(workflow, &observations),
+    let next = if !run.is_live() && workflow.status.is_open() {
+        Advice::of_archived(&workflow.id)
+    } else {
+        advice::advice(workflow, &observations)
     };
     let repairs = recover::repairs(workflow, &observations);
     let seen = Seen {
@@ -170,23 +164,9 @@ fn drift_of(context: &Context, store: &Store, workflow: &Workflow) -> Option<Fil
     })
 }
 
-/// Opens the store, with all edits by hand imported.
-///
-/// # Errors
-/// There is no store.
-pub fn open_imported(context: &Context) -> Result<Imported> {
-    match sync::open_imported(context)? {
-        Some(imported) => Ok(imported),
-        None => Err(sync::no_workflow(context)),
-    }
-}
-
 fn pick(store: &Store, named: Option<&str>, conflicts: &[Conflict]) -> Result<Run> {
-    let runs = if named.is_some() {
-        Runs::all(store)?
-    } else {
-        Runs::live(store)?
-    };
+    let mut runs = Runs::all(store)?;
+    runs.runs.retain(|run| named.is_some() || run.is_live());
     or_conflict(runs.pick(named).cloned(), named, conflicts)
 }
 
@@ -208,36 +188,20 @@ pub struct Listed {
 
 /// # Errors
 /// The refs cannot be read.
-pub fn list(context: &Context, all: bool) -> Result<(Listed, Vec<Warning>)> {
-    let Some(Imported { store, conflicts }) = sync::open_imported(context)? else {
-        return Ok((Listed::default(), Vec::new()));
+pub fn list(context: &Context, all: bool) -> Result<Listed> {
+    let Imported { store, conflicts } = match open_imported(context) {
+        Err(error) if error.code.exit == Code::NOTHING_FOUND.exit => return Ok(Listed::default()),
+        imported => imported?,
     };
-    let Runs { runs, lost } = if all {
-        Runs::all(&store)?
-    } else {
-        Runs::live(&store)?
-    };
-    let archived = match runs.len() {
-        0 => Runs::all(&store)?.runs.len(),
-        _ => 0,
-    };
-    let listed = Listed {
+    let Runs { mut runs, lost } = Runs::all(&store)?;
+    let count = runs.len();
+    runs.retain(|run| all || run.is_live());
+    Ok(Listed {
+        archived: if runs.is_empty() { count } else { 0 },
         runs,
-        archived,
         lost,
         conflicts,
-    };
-    Ok((listed, context.pending_warnings.take()))
-}
-
-/// Returns the runs that have not ended, as they are stored; edits of their files are not looked for.
-///
-/// # Errors
-/// The refs cannot be read.
-pub fn open_runs(store: &Store) -> Result<Vec<Run>> {
-    let mut runs = Runs::live(store)?.runs;
-    runs.retain(|run| run.workflow.status.is_open());
-    Ok(runs)
+    })
 }
 
 /// One line of the log of a run.
@@ -267,11 +231,7 @@ pub struct Shown {
 
 /// # Errors
 /// There is no such run.
-pub fn show(
-    context: &Context,
-    named: Option<&str>,
-    limit: Option<usize>,
-) -> Result<(Shown, Vec<Warning>)> {
+pub fn show(context: &Context, named: Option<&str>, limit: Option<usize>) -> Result<Shown> {
     let Imported { store, conflicts } = open_imported(context)?;
     let run = pick(&store, named, &conflicts)?;
     let line = store.workflow_line(run.tip, limit.unwrap_or(LONGEST_LOG));
@@ -280,11 +240,10 @@ pub fn show(
         time: TimeText::new(transition.time_ms),
         event: Change::read(&transition.message),
     });
-    let shown = Shown {
+    Ok(Shown {
         log: log.collect(),
         broken: line.broken,
         run,
         conflicts,
-    };
-    Ok((shown, context.pending_warnings.take()))
+    })
 }

@@ -7,7 +7,6 @@ use crate::error::Result;
 use crate::error::sentence::Sentence;
 use crate::model::json::TimeText;
 use crate::ops::context::Context;
-use crate::ops::warning::Warning;
 use crate::workflow::engine::init::start_fresh;
 use crate::workflow::engine::observe::observe;
 use crate::workflow::engine::phase::{self, Start};
@@ -63,7 +62,7 @@ pub fn check_open(status: &Status) -> Result<()> {
     if !workflow.status.is_open() {
         let (run, word) = (workflow.named(), workflow.word());
         let what = format!("nothing to resume: workflow {run} is {word}");
-        let next = starts_from_plan(status.run.id());
+        let next = starts_from_plan(&workflow.id);
         return Err(absent("nothing_to_resume", what).next(next));
     }
     if status.run.is_live() {
@@ -77,33 +76,27 @@ pub fn check_open(status: &Status) -> Result<()> {
 ///
 /// # Errors
 /// Another process changed the run, or a transition cannot be recorded.
-pub fn resume(
-    context: &Context,
-    mut status: Status,
-    chosen: Chosen,
-) -> Result<(ResumeOutcome, Vec<Warning>)> {
+pub fn resume(context: &Context, mut status: Status, chosen: Chosen) -> Result<ResumeOutcome> {
     let last_activity_at = TimeText::new(status.run.workflow.updated_ms);
-    let (mut recovered, mut warnings) = (Vec::new(), Vec::new());
+    let mut recovered = Vec::new();
     if chosen != Chosen::Viewed {
         let of_run = StepOptions::of_run(&status.run.workflow.id);
-        let (run, more) = with_run(context, &of_run, |work, run| {
+        let run = with_run(context, &of_run, |work, run| {
             if run.tip != status.run.tip {
                 return Err(moved_on(run.workflow.named()).with_state(&run.workflow));
             }
             act(work, run, &chosen, &mut recovered)
         })?;
-        warnings = more;
         status.seen.next = advice::advice(&run.workflow, &observe(context, &run.workflow)?);
         status.seen.repairs.clear();
         status.run = run;
     }
-    let outcome = ResumeOutcome {
+    Ok(ResumeOutcome {
         done: chosen,
         recovered,
         last_activity_at,
         status,
-    };
-    Ok((outcome, warnings))
+    })
 }
 
 fn act(work: &mut Work<'_>, run: Run, chosen: &Chosen, recovered: &mut Vec<String>) -> Result<Run> {
@@ -118,7 +111,7 @@ fn act(work: &mut Work<'_>, run: Run, chosen: &Chosen, recovered: &mut Vec<Strin
             if !run.workflow.status.is_open() {
                 return Ok(run);
             }
-            work.change(&run, &Change::new("resume", ""))?
+            work.change(&run, &Change::new("resume"))?
         }
     };
     Ok(step.run)

@@ -7,21 +7,16 @@ use crate::error::{Code, Error, Result};
 use crate::model::state::object_id::ObjectId;
 use crate::ops::context::Context;
 use crate::ops::restore::commands::restore;
-use crate::ops::restore::restore_options::{
-    CommonOptions, Consent, RestoreOptions, RestoreOutcome,
-};
+use crate::ops::restore::restore_options::{Consent, RestoreOptions, RestoreOutcome};
 use crate::ops::select::words::TypedWords;
-use crate::ops::warning::Warning;
 use crate::store::repository::Store;
 use crate::workflow::documents::files;
-use crate::workflow::documents::sync::Imported;
-use crate::workflow::engine::report;
+use crate::workflow::documents::sync::open_imported;
 use crate::workflow::engine::runs::{Run, Runs};
 use crate::workflow::engine::transact::with_run;
 use crate::workflow::engine::work::StepOptions;
 use crate::workflow::rules::change::Change;
-use crate::workflow::rules::status::RunStatus;
-use crate::workflow::rules::workflow::Workflow;
+use crate::workflow::rules::workflow::{RunStatus, Workflow};
 use crate::workflow::words::absent;
 
 /// Take files, state or both back to right before a phase
@@ -84,9 +79,8 @@ pub fn rewind(
     options: &RewindOptions,
     consent: &mut Consent<'_>,
     agree: &mut dyn FnMut(String) -> Result<()>,
-) -> Result<(RewindOutcome, Vec<Warning>)> {
-    let Imported { store, .. } = report::open_imported(context)?;
-    let mut warnings = context.pending_warnings.take();
+) -> Result<RewindOutcome> {
+    let store = open_imported(context)?.store;
     let run = Runs::pick_live(&store, options.run.as_deref())?;
     let goal = goal(&store, &run, &options.to)?;
     let mut outcome = RewindOutcome {
@@ -98,18 +92,18 @@ pub fn rewind(
     };
     if options.files || options.both {
         let mut files = files(context, options, &goal, consent)?;
-        warnings.append(&mut files.warnings);
+        for warning in files.warnings.drain(..) {
+            context.pending_warnings.add(warning);
+        }
         outcome.files = Some(files);
     } else if !options.yes && !options.dry_run {
         let run = outcome.run.workflow.named();
         agree(format!("take workflow {run} back to before {}", options.to))?;
     }
     if outcome.takes_state && !options.dry_run {
-        let (run, more) = state(context, options, &outcome.run, goal)?;
-        outcome.run = run;
-        warnings.extend(more);
+        outcome.run = state(context, &outcome, goal)?;
     }
-    Ok((outcome, warnings))
+    Ok(outcome)
 }
 
 fn files(
@@ -124,16 +118,13 @@ fn files(
     let checkpoint = goal
         .checkpoint
         .ok_or_else(|| none(format!("no checkpoint was made before phase {phase}")))?;
-    let restore_options = RestoreOptions {
+    let mut restored = RestoreOptions {
         words: TypedWords::of_checkpoint(checkpoint.to_hex()),
-        common: CommonOptions {
-            yes: options.yes,
-            dry_run: options.dry_run,
-            ..CommonOptions::default()
-        },
         ..RestoreOptions::default()
     };
-    restore(context, &restore_options, consent).map_err(|error| {
+    restored.common.yes = options.yes;
+    restored.common.dry_run = options.dry_run;
+    restore(context, &restored, consent).map_err(|error| {
         if error.code != Code::NO_SUCH_CHECKPOINT {
             return error;
         }
@@ -143,22 +134,15 @@ fn files(
 }
 
 /// Rewinds the state, except for the count of resumes.
-fn state(
-    context: &Context,
-    options: &RewindOptions,
-    shown: &Run,
-    goal: Goal,
-) -> Result<(Run, Vec<Warning>)> {
-    let of_run = StepOptions {
-        expect: Some(shown.tip.to_hex()),
-        ..StepOptions::of_run(&shown.workflow.id)
-    };
+fn state(context: &Context, shown: &RewindOutcome, goal: Goal) -> Result<Run> {
+    let mut of_run = StepOptions::of_run(&shown.run.workflow.id);
+    of_run.expect = Some(shown.run.tip.to_hex());
     with_run(context, &of_run, |work, run| {
-        let now = &run.workflow;
+        let (now, mut next) = (&run.workflow, goal.state);
         // A file that came later stays, without what it said.
         let mut documents = now.documents.clone();
-        documents.extend(goal.state.documents);
-        let next = Workflow {
+        documents.append(&mut next.documents);
+        next = Workflow {
             documents,
             id: now.id.clone(),
             status: RunStatus::Open,
@@ -166,13 +150,11 @@ fn state(
             resume_count: now.resume_count,
             updated_ms: context.now_ms.max(now.updated_ms),
             profile: now.profile,
-            ..goal.state
+            ..next
         };
-        let event = Change {
-            phase: Some(options.to.clone()),
-            ..work.event("rewind", Some(goal.revision.short()))
-        };
-        let outcome = work.record(Some(&run), next, event)?;
+        let mut event = Change::new("rewind").noting(goal.revision.short());
+        event.phase = Some(shown.to.clone());
+        let outcome = work.record(Some(&run), next, event, true)?;
         let removed = files::remove_failed(&work.tree, now);
         work.warn_of("removing the file of the run that had failed", removed);
         Ok(outcome.run)
@@ -181,19 +163,17 @@ fn state(
 
 fn goal(store: &Store, run: &Run, phase: &str) -> Result<Goal> {
     let line = store.workflow_line(run.tip, usize::MAX).transitions;
-    let start = line.iter().find_map(|found| {
-        let event = Change::read(&found.message);
-        let is_it = event.verb == "phase start" && event.phase.as_deref() == Some(phase);
-        is_it.then_some((found, event))
-    });
+    let mut line = line
+        .into_iter()
+        .map(|found| (Change::read(&found.message), found));
+    let is_start =
+        |event: &Change| event.verb == "phase start" && event.phase.as_deref() == Some(phase);
     let run = run.workflow.named();
-    let (found, event) = start.ok_or_else(|| {
-        absent(
-            "no_such_phase",
-            format!("workflow {run} never started a phase {phase}"),
-        )
-        .advise("'checkpoint workflow show' lists what happened")
-    })?;
+    let never = || {
+        let what = format!("workflow {run} never started a phase {phase}");
+        absent("no_such_phase", what).advise("'checkpoint workflow show' lists what happened")
+    };
+    let (event, found) = line.find(|(event, _)| is_start(event)).ok_or_else(never)?;
     let checkpoint = event.checkpoints.first();
     let revision = found.parent.unwrap_or(found.commit);
     let state = Workflow::from_json(&store.workflow_state(revision)?)

@@ -7,8 +7,7 @@ use serde::{Serialize, Serializer};
 
 use crate::model::json::{TimeText, published_as};
 use crate::workflow::engine::runs::Run;
-use crate::workflow::rules::phase::Phase;
-use crate::workflow::rules::workflow::Workflow;
+use crate::workflow::rules::workflow::{Phase, Workflow};
 
 /// What is derived from the phases of a run.
 #[derive(Serialize, JsonSchema)]
@@ -19,7 +18,6 @@ struct Derived {
     phase_count: usize,
     completed_count: usize,
     percent: usize,
-    is_archived: bool,
     /// Null for a run that was read from a file.
     revision: Option<String>,
 }
@@ -27,7 +25,6 @@ struct Derived {
 /// A run in a list and after a transition.
 #[derive(Serialize, JsonSchema)]
 pub struct RunRow {
-    /// The name that selects it.
     id: String,
     #[serde(rename = "type")]
     kind: String,
@@ -35,6 +32,7 @@ pub struct RunRow {
     description: String,
     created_at: TimeText,
     updated_at: TimeText,
+    is_archived: bool,
     #[serde(flatten)]
     derived: Derived,
 }
@@ -60,7 +58,6 @@ impl Derived {
             phase_count: workflow.phases.len(),
             completed_count: workflow.completed().count(),
             percent: workflow.percent(),
-            is_archived: run.is_some_and(|run| !run.is_live()),
             revision: tip.map(|run| run.tip.to_hex()),
         }
     }
@@ -70,14 +67,12 @@ impl RunJson {
     /// Makes the published form of a state, of a run if it was recorded.
     pub fn new(workflow: &Workflow, run: Option<&Run>) -> Self {
         let id = |phase: &Phase| phase.id.clone();
-        let own_id = run.map_or(&*workflow.id, Run::id).to_owned();
         Self {
             derived: Derived::new(workflow, run),
             completed: workflow.completed().map(id).collect(),
             remaining: workflow.remaining().map(id).collect(),
             ready: workflow.ready().into_iter().map(id).collect(),
             workflow: Workflow {
-                id: own_id,
                 documents: BTreeMap::new(),
                 ..workflow.clone()
             },
@@ -91,12 +86,13 @@ impl From<&Run> for RunRow {
     fn from(run: &Run) -> Self {
         let workflow = &run.workflow;
         Self {
-            id: run.id().to_owned(),
+            id: workflow.id.clone(),
             kind: workflow.kind.clone(),
             project: workflow.project.clone(),
             description: workflow.description.clone(),
             created_at: TimeText::new(workflow.created_ms),
             updated_at: TimeText::new(workflow.updated_ms),
+            is_archived: workflow.is_archived,
             derived: Derived::new(workflow, Some(run)),
         }
     }

@@ -5,11 +5,9 @@ use crate::error::{Error, Result};
 use crate::model::run_id;
 use crate::model::state::object_id::ObjectId;
 use crate::store::repository::Store;
-use crate::store::runs::namespace::RefNamespace;
 use crate::store::runs::run_reader::{Tips, tips};
 use crate::workflow::profiles::registry;
-use crate::workflow::rules::profile::Profile;
-use crate::workflow::rules::workflow::Workflow;
+use crate::workflow::rules::workflow::{Profile, Workflow};
 use crate::workflow::words::{no_such_workflow, no_workflow, refused, starts_from_plan};
 
 /// One run in its newest state.
@@ -17,8 +15,6 @@ use crate::workflow::words::{no_such_workflow, no_workflow, refused, starts_from
 pub struct Run {
     /// The newest commit.
     pub tip: ObjectId,
-    /// Name in the archive, if the run was archived.
-    pub archived_as: Option<String>,
     pub workflow: Workflow,
 }
 
@@ -37,35 +33,57 @@ pub struct Runs {
 }
 
 impl Runs {
-    /// Returns the live runs.
+    /// Returns live and archived runs.
     ///
     /// # Errors
     /// The refs cannot be read.
-    pub fn live(store: &Store) -> Result<Self> {
+    pub fn all(store: &Store) -> Result<Self> {
         let mut runs = Self::default();
-        let Tips { found, torn } = tips(store, RefNamespace::Live)?;
+        let Tips { found, torn } = tips(store)?;
         for (id, tip) in found {
-            runs.add(store, id, tip, false);
+            let read = store.workflow_state(tip).map_err(|error| error.to_string());
+            let read = read.map(|state| Workflow::from_json(&state).map_err(|why| why.to_string()));
+            match read.flatten() {
+                // It may have got another id where two stores met.
+                Ok(read) => runs.runs.push(Run {
+                    tip,
+                    workflow: Workflow { id, ..read },
+                }),
+                Err(why) => runs.lost.push(LostRun { id, why }),
+            }
         }
         let why = "its ref does not name a commit";
         runs.lost.extend(torn.into_iter().map(|id| LostRun {
             id,
             why: why.to_owned(),
         }));
-        runs.sort();
+        runs.runs.sort_by_cached_key(|run| {
+            let workflow = &run.workflow;
+            let is_open = workflow.status.is_open();
+            let (updated_ms, id) = (workflow.updated_ms, workflow.id.clone());
+            std::cmp::Reverse((run.is_live(), is_open, updated_ms, id))
+        });
         Ok(runs)
     }
 
-    /// Returns live and archived runs.
+    /// Returns the live runs.
     ///
     /// # Errors
     /// The refs cannot be read.
-    pub fn all(store: &Store) -> Result<Self> {
-        let mut runs = Self::live(store)?;
-        for (name, tip) in store.archived_workflows()? {
-            runs.add(store, name, tip, true);
-        }
-        runs.sort();
+    pub fn live(store: &Store) -> Result<Self> {
+        let mut runs = Self::all(store)?;
+        runs.runs.retain(Run::is_live);
+        Ok(runs)
+    }
+
+    /// Returns the runs that have not ended, as they are stored: edits of their files are not looked
+    /// for.
+    ///
+    /// # Errors
+    /// The refs cannot be read.
+    pub fn open(store: &Store) -> Result<Vec<Run>> {
+        let mut runs = Self::all(store)?.runs;
+        runs.retain(Run::is_open);
         Ok(runs)
     }
 
@@ -98,38 +116,12 @@ impl Runs {
     /// Returns an id that none of all runs has: `wanted`, or `wanted` with a number.
     pub fn free_id(&self, wanted: &str) -> String {
         let is_taken = |id: &String| {
-            self.runs.iter().any(|run| run.id() == id)
+            self.runs.iter().any(|run| run.workflow.id == *id)
                 || self.lost.iter().any(|lost| lost.id == *id)
         };
         let numbered = (2..).map(|number| run_id::numbered(wanted, number));
         let mut ids = std::iter::once(wanted.to_owned()).chain(numbered);
         ids.find(|id| !is_taken(id)).unwrap_or_default()
-    }
-
-    fn add(&mut self, store: &Store, name: String, tip: ObjectId, is_archived: bool) {
-        let read = store.workflow_state(tip).map_err(|error| error.to_string());
-        match read.and_then(|state| Workflow::from_json(&state).map_err(|why| why.to_string())) {
-            Ok(mut workflow) => {
-                if !is_archived {
-                    // It may have been reopened under another id.
-                    workflow.id.clone_from(&name);
-                }
-                self.runs.push(Run {
-                    tip,
-                    archived_as: is_archived.then_some(name),
-                    workflow,
-                });
-            }
-            Err(why) => self.lost.push(LostRun { id: name, why }),
-        }
-    }
-
-    fn sort(&mut self) {
-        self.runs.sort_by_cached_key(|run| {
-            let (is_live, workflow) = (run.is_live(), &run.workflow);
-            let is_open = workflow.status.is_open();
-            std::cmp::Reverse((is_live, is_open, workflow.updated_ms, workflow.id.clone()))
-        });
     }
 
     /// Picks a run by its id or a prefix of it, the id in its file, its project, type or
@@ -146,7 +138,7 @@ impl Runs {
             };
         };
         // An archived run may have the id that the file of an open one has.
-        let closeness = |run: &&Run| match run.id() == name {
+        let closeness = |run: &&Run| match run.workflow.id == name {
             true if run.is_open() => Some(0),
             is_id if is_id || run.workflow.named() == name => Some(1),
             _ => matches_name(run, name).then_some(2),
@@ -162,14 +154,9 @@ impl Runs {
 }
 
 impl Run {
-    /// Returns the name that selects the run.
-    pub fn id(&self) -> &str {
-        self.archived_as.as_deref().unwrap_or(&self.workflow.id)
-    }
-
     /// Returns the error of a command that would change the run, which is archived.
     pub fn refused_as_archived(&self) -> Error {
-        let id = self.id();
+        let id = &*self.workflow.id;
         let next = Sentence::new(
             "'checkpoint workflow show {}' shows it, 'checkpoint workflow end {} --purge' drops it, and ",
             &[&id, &id],
@@ -179,7 +166,7 @@ impl Run {
     }
 
     pub fn is_live(&self) -> bool {
-        self.archived_as.is_none()
+        !self.workflow.is_archived
     }
 
     /// Whether it is live and has not ended.
@@ -189,13 +176,13 @@ impl Run {
 }
 
 fn matches_name(run: &Run, name: &str) -> bool {
-    let (id, workflow) = (run.id(), &run.workflow);
+    let workflow = &run.workflow;
     // Registry files have the project in lower case.
     let project = run_id::snake(&workflow.project);
     let names = [&workflow.kind, &workflow.project, &project];
     let goal = workflow.description.trim().to_lowercase();
     let is_goal = !goal.is_empty() && goal == name.trim().to_lowercase();
-    id.starts_with(name) || names.iter().any(|known| *known == name) || is_goal
+    workflow.id.starts_with(name) || names.iter().any(|known| *known == name) || is_goal
 }
 
 fn damaged(lost: &LostRun) -> Error {

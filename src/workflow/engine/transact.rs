@@ -2,7 +2,6 @@
 
 use crate::error::Result;
 use crate::ops::context::Context;
-use crate::ops::warning::Warning;
 use crate::store::repository::Store;
 use crate::workflow::documents::conflict::Conflict;
 use crate::workflow::documents::sync::{require_store, sync};
@@ -15,15 +14,12 @@ use crate::workflow::words::refused;
 ///
 /// # Errors
 /// There is no such run, the rules forbid it, another process was first, or a file is malformed.
-pub fn step(
-    context: &Context,
-    options: &StepOptions,
-    change: &Change,
-) -> Result<(StepOutcome, Vec<Warning>)> {
+pub fn step(context: &Context, options: &StepOptions, change: &Change) -> Result<StepOutcome> {
     with_run(context, options, |work, run| work.change(&run, change))
 }
 
-/// Calls `act` while the store is locked and edits by hand are imported; returns all warnings.
+/// Calls `act` while the store is locked and edits by hand are imported; the context gets
+/// the warnings.
 ///
 /// # Errors
 /// There is no store, or `act` fails.
@@ -32,13 +28,14 @@ pub fn with_store<'w, T>(
     store: &'w Store,
     options: &StepOptions,
     act: impl FnOnce(&mut Work<'w>, Vec<Conflict>) -> Result<T>,
-) -> Result<(T, Vec<Warning>)> {
+) -> Result<T> {
     let mut work = Work::begin(context, store, options)?;
     let conflicts = sync(&mut work)?;
     let done = act(&mut work, conflicts)?;
-    let mut warnings = context.pending_warnings.take();
-    warnings.append(&mut work.session.warnings);
-    Ok((done, warnings))
+    for warning in work.session.warnings {
+        context.pending_warnings.add(warning);
+    }
+    Ok(done)
 }
 
 /// As [`with_store`], with the chosen run.
@@ -49,7 +46,7 @@ pub fn with_run<T>(
     context: &Context,
     options: &StepOptions,
     act: impl FnOnce(&mut Work<'_>, Run) -> Result<T>,
-) -> Result<(T, Vec<Warning>)> {
+) -> Result<T> {
     let store = require_store(context)?;
     with_store(context, &store, options, |work, conflicts| {
         let run = choose(&store, options, &conflicts)?;

@@ -17,8 +17,7 @@ use crate::workflow::engine::run_json::{self, RunRow};
 use crate::workflow::engine::runs::Run;
 use crate::workflow::profiles::dispatch;
 use crate::workflow::rules::change::Change;
-use crate::workflow::rules::phase::{Phase, Task};
-use crate::workflow::rules::workflow::Workflow;
+use crate::workflow::rules::workflow::{Phase, Task, Workflow};
 use crate::workflow::words::moved_on;
 use crate::worktree::tree_handle::WorkTree;
 
@@ -114,10 +113,6 @@ impl<'w> Work<'w> {
         done.map_err(failed).ok()
     }
 
-    pub fn event(&self, verb: &str, note: Option<String>) -> Change {
-        Change::new(verb, &self.actor).noting(note)
-    }
-
     /// Applies and records a change.
     ///
     /// # Errors
@@ -125,58 +120,63 @@ impl<'w> Work<'w> {
     pub fn change(&mut self, run: &Run, change: &Change) -> Result<StepOutcome> {
         let next = run.workflow.after(change, self.context.now_ms)?;
         let mut event = change.clone();
-        event.actor.clone_from(&self.actor);
         if event.verb.starts_with("phase ") {
             event.phase = Some(run.workflow.phase_of(change)?);
         }
-        self.record(Some(run), next, event)
+        self.record(Some(run), next, event, true)
     }
 
     /// Abandons and archives a chosen run.
     ///
     /// # Errors
-    /// As [`Self::change`], or the run cannot be archived.
+    /// As [`Self::change`].
     pub fn abandon(&mut self, run: &Run, reason: &str) -> Result<StepOutcome> {
-        let change = Change::new("abandon", "").noting(reason.to_owned());
-        let mut outcome = self.change(run, &change)?;
-        outcome.run.archived_as = self.archive(run, None)?;
+        let outcome = self.change(run, &Change::new("abandon").noting(reason.to_owned()))?;
+        self.drop_old_archives();
         Ok(outcome)
     }
 
-    /// Archives a run, and removes all but the newest archive folders; returns its archived name.
-    /// With `why`, a warning names it.
+    /// Archives a run, and removes all but the newest archive folders. With `why`, a warning names
+    /// it.
     ///
     /// # Errors
     /// The run cannot be archived.
-    pub fn archive(&mut self, run: &Run, why: Option<String>) -> Result<Option<String>> {
-        let name = self.session.locked.archive_workflow(&run.workflow.id)?;
-        if let (Some(id), Some(why)) = (name.clone(), why) {
+    pub fn archive(&mut self, run: &Run, why: Option<String>) -> Result<()> {
+        let mut next = run.workflow.clone();
+        next.is_archived = true;
+        let id = next.id.clone();
+        self.record(
+            Some(run),
+            next,
+            Change::new("archive").noting(why.clone()),
+            false,
+        )?;
+        if let Some(why) = why {
             let warning = RunWarning::PutAside { id, why };
             self.context.pending_warnings.add(warning.into());
         }
-        let trimmed = files::drop_old_archives(&self.tree, self.store(), false);
-        let trimmed = self.warn_of("deleting old archives", trimmed);
-        self.removed_folders.extend(trimmed.unwrap_or_default());
-        Ok(name)
+        self.drop_old_archives();
+        Ok(())
+    }
+
+    fn drop_old_archives(&mut self) {
+        let dropped = files::drop_old_archives(&self.tree, self.store(), false);
+        let dropped = self.warn_of("deleting old archives", dropped);
+        self.removed_folders.extend(dropped.unwrap_or_default());
     }
 
     /// As [`Self::archive`], with the files of the run.
     ///
     /// # Errors
     /// As [`Self::archive`], or a file cannot be moved.
-    pub fn put_away(
-        &mut self,
-        run: &Run,
-        leaving: Leaving,
-        why: Option<String>,
-    ) -> Result<Option<String>> {
+    pub fn put_away(&mut self, run: &Run, leaving: Leaving, why: Option<String>) -> Result<()> {
         files::put_away(&self.tree, &run.workflow, leaving, self.context.now_ms)?;
         self.archive(run, why)
     }
 
     /// Records a state as the next of its run, or without `before` as the first; one whose phases
-    /// are all settled is complete. The files are written before a ref names the commit: the next
-    /// command finishes what a killed process has begun.
+    /// are all settled is complete. The files, unless the state was read from them, are written
+    /// before a ref names the commit: the next command finishes what a killed process has begun.
     ///
     /// # Errors
     /// Another process was first, or a file or the commit cannot be written; nothing is recorded.
@@ -184,43 +184,24 @@ impl<'w> Work<'w> {
         &mut self,
         before: Option<&Run>,
         mut next: Workflow,
-        event: Change,
+        mut event: Change,
+        writes_files: bool,
     ) -> Result<StepOutcome> {
-        next.end_if_settled(self.context.now_ms);
-        if let Some(profile) = next.profile {
+        let (context, tree) = (self.context, &self.tree);
+        next.end_if_settled(context.now_ms);
+        let profile = next.profile.filter(|_| writes_files);
+        if let Some(profile) = profile {
             let documents = dispatch::export(&next, profile, &self.root());
             next.documents.extend(documents);
         }
-        self.commit(before, next, event, true)
-    }
-
-    /// As [`Self::record`], for a state that was read from a file: no file is written.
-    ///
-    /// # Errors
-    /// Another process was first, or the commit cannot be written.
-    pub fn record_read(
-        &mut self,
-        before: Option<&Run>,
-        mut next: Workflow,
-        event: Change,
-    ) -> Result<StepOutcome> {
-        next.end_if_settled(self.context.now_ms);
-        self.commit(before, next, event, false)
-    }
-
-    fn commit(
-        &mut self,
-        before: Option<&Run>,
-        next: Workflow,
-        mut event: Change,
-        writes: bool,
-    ) -> Result<StepOutcome> {
-        let (context, tree) = (self.context, &self.tree);
         event.session.clone_from(&context.environment.session);
+        if event.actor.is_empty() {
+            event.actor.clone_from(&self.actor);
+        }
         let _shield = context.interrupt.shield();
         let none = BTreeMap::new();
         let known = before.map_or(&none, |run| &run.workflow.documents);
-        let mut write_files = || {
+        let mut write = || {
             files::write(tree, context.now_ms, &next, known)?;
             match before {
                 None => files::add_schema(tree, &next),
@@ -233,7 +214,7 @@ impl<'w> Work<'w> {
             next.to_json().as_bytes(),
             &event.render(context.now_ms),
             context.now_ms,
-            (writes && next.profile.is_some()).then_some(&mut write_files),
+            profile.is_some().then_some(&mut write),
         )?;
         let tip = recorded.ok_or_else(|| moved_on(&next.id))?;
         if !next.status.is_open() {
@@ -248,7 +229,6 @@ impl<'w> Work<'w> {
             task: task.cloned(),
             run: Run {
                 tip,
-                archived_as: None,
                 workflow: next,
             },
             event,

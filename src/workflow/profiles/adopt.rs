@@ -6,10 +6,9 @@ use std::collections::BTreeSet;
 use crate::base::wildmatch::Glob;
 use crate::workflow::plan;
 use crate::workflow::profiles::format::{Found, Time, check_ids, sort_as_in, time_of};
-use crate::workflow::rules::finding::Finding;
-use crate::workflow::rules::phase::{Phase, PhaseOutput};
-use crate::workflow::rules::status::{PhaseStatus, RunStatus};
-use crate::workflow::rules::workflow::Workflow;
+use crate::workflow::rules::workflow::{
+    Finding, Phase, PhaseOutput, PhaseStatus, RunStatus, Workflow,
+};
 
 #[derive(Default)]
 pub struct RunFacts {
@@ -83,7 +82,8 @@ impl RunFacts {
 /// # Errors
 /// A phase that has begun is not in the document any more, or the plan is wrong.
 pub fn adopt(run: &mut Workflow, edited: &RunFacts, present: &RunFacts) -> Found<()> {
-    check_ids("phases", edited.phases.iter().map(|phase| &phase.id))?;
+    let ids: Vec<&String> = edited.phases.iter().map(|phase| &phase.id).collect();
+    check_ids("phases", &ids)?;
     remove_missing(run, edited, present)?;
     // A change cannot precede the beginning of the run.
     let at_ms = edited.updated.0.max(edited.created.0);

@@ -3,14 +3,12 @@
 use serde_json::Value;
 
 use crate::workflow::profiles::execution::Execution;
-use crate::workflow::profiles::format::{Format, begun, taken, write};
+use crate::workflow::profiles::format::{read, taken, write};
 use crate::workflow::profiles::phases::PhaseFile;
 use crate::workflow::profiles::pipeline::Pipeline;
 use crate::workflow::profiles::registry::Registry;
 use crate::workflow::profiles::{pipeline, registry};
-use crate::workflow::rules::finding::Finding;
-use crate::workflow::rules::profile::{EXECUTION_FILE, PHASE_FILE, Profile};
-use crate::workflow::rules::workflow::Workflow;
+use crate::workflow::rules::workflow::{EXECUTION_FILE, Finding, PHASE_FILE, Profile, Workflow};
 
 /// Returns the profile whose file has this path, relative to the root.
 pub fn profile_of_path(path: &str) -> Option<Profile> {
@@ -33,54 +31,53 @@ pub fn profile_of_document(value: &Value) -> Option<Profile> {
     found.map(|(profile, _)| profile)
 }
 
-/// What the documents of a format do.
-struct Documents {
-    begin: fn(&Value, &str) -> Result<Workflow, Finding>,
-    take: fn(&Workflow, &str, &Value, &str) -> Result<Workflow, Finding>,
-    write: fn(&Workflow, &str, &str) -> Value,
-}
-
-impl Documents {
-    fn at(path: &str) -> Self {
-        match path {
-            EXECUTION_FILE => Self::of::<Execution>(),
-            PHASE_FILE => Self::of::<PhaseFile>(),
-            pipeline::FILE => Self::of::<Pipeline>(),
-            _ => Self::of::<Registry>(),
-        }
-    }
-
-    fn of<F: Format>() -> Self {
-        let (begin, take, write) = (begun::<F>, taken::<F>, write::<F>);
-        Self { begin, take, write }
+/// Returns the path of the file of a run in a profile; of `phases` that of the phase file.
+pub fn path_of(run: &Workflow, profile: Profile) -> String {
+    match profile {
+        Profile::Phases => PHASE_FILE.to_owned(),
+        Profile::Pipeline => pipeline::FILE.to_owned(),
+        Profile::Registry => registry::path(run),
     }
 }
 
 /// Returns the files of a run under one profile, with their paths, written over those that were read
 /// before (`workflow.documents`). The task file is among them only if there are tasks, or if it was
 /// before.
-pub fn export(workflow: &Workflow, profile: Profile, root: &str) -> Vec<(String, Value)> {
-    let has_tasks = !workflow.tasks.is_empty() || workflow.documents.contains_key(EXECUTION_FILE);
-    let paths = match profile {
-        Profile::Phases if has_tasks => vec![PHASE_FILE.to_owned(), EXECUTION_FILE.to_owned()],
-        Profile::Phases => vec![PHASE_FILE.to_owned()],
-        Profile::Pipeline => vec![pipeline::FILE.to_owned()],
-        Profile::Registry => vec![registry::path(workflow)],
+pub fn export(run: &Workflow, profile: Profile, root: &str) -> Vec<(String, Value)> {
+    let path = path_of(run, profile);
+    let value = match profile {
+        Profile::Phases => write::<PhaseFile>(run, &path, root),
+        Profile::Pipeline => write::<Pipeline>(run, &path, root),
+        Profile::Registry => write::<Registry>(run, &path, root),
     };
-    let value = |path: &String| (Documents::at(path).write)(workflow, path, root);
-    let values: Vec<Value> = paths.iter().map(value).collect();
-    paths.into_iter().zip(values).collect()
+    let has_tasks = !run.tasks.is_empty() || run.documents.contains_key(EXECUTION_FILE);
+    let tasks = (profile == Profile::Phases && has_tasks).then(|| {
+        let value = write::<Execution>(run, EXECUTION_FILE, root);
+        (EXECUTION_FILE.to_owned(), value)
+    });
+    [(path, value)].into_iter().chain(tasks).collect()
 }
 
 /// Makes a run from the document of another program; the caller ensures a free id.
 ///
 /// # Errors
 /// The first error in the document.
-pub fn begin(path: &str, value: &Value, root: &str) -> Result<Workflow, Finding> {
-    let mut workflow = (Documents::at(path).begin)(value, root)?;
-    workflow.profile = profile_of_path(path);
-    take(&mut workflow, path, value, root)?;
-    Ok(workflow)
+pub fn begin(
+    profile: Profile,
+    path: Option<&str>,
+    value: &Value,
+    root: &str,
+) -> Result<Workflow, Finding> {
+    let none = Workflow::default();
+    let mut run = match profile {
+        Profile::Phases => read::<PhaseFile>(value, &none, root)?.begin(root),
+        Profile::Pipeline => read::<Pipeline>(value, &none, root)?.begin(value, root),
+        Profile::Registry => read::<Registry>(value, &none, root)?.begin(root),
+    };
+    run.profile = Some(profile);
+    let path = path.map_or_else(|| path_of(&run, profile), str::to_owned);
+    take(&mut run, &path, value, root)?;
+    Ok(run)
 }
 
 /// Takes over an edited document; fields that it lacks stay unchanged.
@@ -88,6 +85,11 @@ pub fn begin(path: &str, value: &Value, root: &str) -> Result<Workflow, Finding>
 /// # Errors
 /// The first error in the document; the run is then unchanged.
 pub fn take(run: &mut Workflow, path: &str, value: &Value, root: &str) -> Result<(), Finding> {
-    *run = (Documents::at(path).take)(run, path, value, root)?;
+    *run = match path {
+        EXECUTION_FILE => taken::<Execution>(run, path, value, root),
+        PHASE_FILE => taken::<PhaseFile>(run, path, value, root),
+        pipeline::FILE => taken::<Pipeline>(run, path, value, root),
+        _ => taken::<Registry>(run, path, value, root),
+    }?;
     Ok(())
 }

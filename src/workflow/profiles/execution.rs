@@ -9,10 +9,7 @@ use crate::workflow::profiles::format::{
     word,
 };
 use crate::workflow::profiles::merge::Spelling;
-use crate::workflow::rules::phase::Task;
-use crate::workflow::rules::profile::PHASE_FILE;
-use crate::workflow::rules::status::TaskStatus;
-use crate::workflow::rules::workflow::Workflow;
+use crate::workflow::rules::workflow::{PHASE_FILE, Task, TaskStatus, Workflow};
 
 #[derive(Serialize, Deserialize)]
 pub struct Execution {
@@ -70,7 +67,8 @@ impl Format for Execution {
     }
 
     fn checked(self, _: &Value, _: &Workflow, _: &str) -> Found<Self> {
-        check_ids("tasks", self.tasks.iter().map(|task| &task.id))?;
+        let ids: Vec<&String> = self.tasks.iter().map(|task| &task.id).collect();
+        check_ids("tasks", &ids)?;
         Ok(self)
     }
 
@@ -94,11 +92,6 @@ impl Format for Execution {
             updated_at: same.map_or(Some(Time(run.updated_ms)), |was| was.updated_at),
             tasks,
         }
-    }
-
-    /// A task list alone makes no run.
-    fn begin(self, _: &Value, _: &str) -> Workflow {
-        Workflow::default()
     }
 
     fn adopt(&self, present: &Self, run: &mut Workflow, _: &str) -> Found<()> {

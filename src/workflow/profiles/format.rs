@@ -11,12 +11,13 @@ use serde_json::{Map, Value};
 use crate::base::time::{parse_iso, rfc3339_seconds};
 use crate::model::run_id;
 use crate::workflow::profiles::merge::{Spelling, key_in, merge};
-use crate::workflow::rules::finding::Finding;
-use crate::workflow::rules::workflow::Workflow;
+use crate::workflow::rules::workflow::{Finding, Workflow};
 
 /// Newest known version of the formats, which have none so far; a higher one is rejected.
 const NEWEST_VERSION: f64 = 1.0;
 const VERSION_KEYS: [&str; 3] = ["version", "schema_version", "format_version"];
+
+const IS_LIST: &str = "it is a list, not an object";
 
 pub type Found<T> = Result<T, Finding>;
 
@@ -36,9 +37,6 @@ pub trait Format: Serialize + DeserializeOwned {
     /// Describes a run. `was` is the document that is written over.
     fn of_run(run: &Workflow, was: Option<&Self>, root: &str) -> Self;
 
-    /// Makes a run with the plan of the format, or without phases.
-    fn begin(self, value: &Value, root: &str) -> Workflow;
-
     /// Moves the run by what differs from `present`, which describes it as it is.
     fn adopt(&self, present: &Self, run: &mut Workflow, root: &str) -> Found<()>;
 
@@ -53,35 +51,12 @@ pub trait Format: Serialize + DeserializeOwned {
 /// # Errors
 /// The first error in the document.
 pub fn read<F: Format>(value: &Value, run: &Workflow, root: &str) -> Found<F> {
+    if value.is_array() {
+        return Err(Finding::new("bad_value", "", IS_LIST));
+    }
     let mut reshaped = value.clone();
     F::reshape(&mut reshaped);
-    let document = parse::<F>(reshaped, F::SPELLING)?;
-    match list_for_object(value, &document.to_json(), "") {
-        Some(place) => Err(Finding::new(
-            "bad_value",
-            place,
-            "it is a list, not an object",
-        )),
-        None => document.checked(value, run, root),
-    }
-}
-
-/// Returns the place of a list that was read as the fields of an object.
-fn list_for_object(value: &Value, read: &Value, place: &str) -> Option<String> {
-    match (value, read) {
-        (Value::Array(_), Value::Object(_)) => Some(place.to_owned()),
-        (Value::Object(fields), Value::Object(read)) => read.iter().find_map(|(key, read)| {
-            let dot = if place.is_empty() { "" } else { "." };
-            list_for_object(fields.get(key)?, read, &format!("{place}{dot}{key}"))
-        }),
-        (Value::Array(items), Value::Array(read)) => {
-            let mut pairs = items.iter().zip(read).enumerate();
-            pairs.find_map(|(at, (item, read))| {
-                list_for_object(item, read, &format!("{place}[{at}]"))
-            })
-        }
-        _ => None,
-    }
+    parse::<F>(reshaped, F::SPELLING)?.checked(value, run, root)
 }
 
 /// Reads the document of a run as last read or written.
@@ -112,14 +87,6 @@ pub fn taken<F: Format>(run: &Workflow, path: &str, value: &Value, root: &str) -
     Ok(next)
 }
 
-/// Makes a run from a document.
-///
-/// # Errors
-/// The first error in the document.
-pub fn begun<F: Format>(value: &Value, root: &str) -> Found<Workflow> {
-    Ok(read::<F>(value, &Workflow::default(), root)?.begin(value, root))
-}
-
 /// # Errors
 /// The first value of a wrong type.
 pub fn parse<T: DeserializeOwned>(mut value: Value, spelling: Spelling) -> Found<T> {
@@ -136,6 +103,9 @@ pub fn parse<T: DeserializeOwned>(mut value: Value, spelling: Spelling) -> Found
         if let Some(word) = unknown.and_then(|rest| rest.split('`').next()) {
             let what = format!("'{word}' is none of the words known here");
             return Finding::new("bad_value", place, what);
+        }
+        if what.starts_with("invalid length ") {
+            return Finding::new("bad_value", place, IS_LIST);
         }
         let types = what.strip_prefix("invalid type: ");
         match types.and_then(|types| types.rsplit_once(", expected ")) {
@@ -198,16 +168,13 @@ pub fn missing(place: &str, field: &str) -> Finding {
 
 /// # Errors
 /// One of the ids is there twice.
-pub fn check_ids<T>(place: &str, ids: impl Iterator<Item = T>) -> Found<()>
-where
-    T: Ord + Clone + Display,
-{
+pub fn check_ids<T: Ord + Display>(place: &str, ids: &[T]) -> Found<()> {
     let mut seen = BTreeSet::new();
-    let twice = ids.enumerate().find(|(_, id)| !seen.insert(id.clone()));
-    twice.map_or(Ok(()), |(at, id)| {
-        let what = format!("'{id}' is listed twice");
-        Err(Finding::new("duplicate_id", format!("{place}[{at}]"), what))
-    })
+    let Some(at) = ids.iter().position(|id| !seen.insert(id)) else {
+        return Ok(());
+    };
+    let what = format!("'{}' is listed twice", ids[at]);
+    Err(Finding::new("duplicate_id", format!("{place}[{at}]"), what))
 }
 
 /// # Errors

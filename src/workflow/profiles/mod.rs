@@ -7,7 +7,6 @@ pub mod format;
 pub mod merge;
 pub mod phases;
 pub mod pipeline;
-pub mod pipeline_schema;
 pub mod registry;
 #[cfg(test)]
 mod tests;

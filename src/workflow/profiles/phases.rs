@@ -13,10 +13,7 @@ use crate::workflow::profiles::format::{
     Format, Found, Time, check_ids, check_run, known, name, new_run, project_of, sort_as_in,
     unless_left_out, word,
 };
-use crate::workflow::rules::phase::Phase;
-use crate::workflow::rules::profile::PHASE_FILE;
-use crate::workflow::rules::status::{PhaseStatus, RunStatus};
-use crate::workflow::rules::workflow::Workflow;
+use crate::workflow::rules::workflow::{PHASE_FILE, Phase, PhaseStatus, RunStatus, Workflow};
 
 /// Archive folder for the files of runs.
 pub const ARCHIVE: &str = "memory/state/.archive";
@@ -119,6 +116,19 @@ impl PhaseFile {
             phases: phases.collect(),
         }
     }
+
+    /// A document that names one of the five phases has them all.
+    pub fn begin(self, root: &str) -> Workflow {
+        let ids = [self.workflow_id.clone(), run_id::word(&self.workflow_id)];
+        let is_usable = |id: &&String| run_id::is_legal(id) && !run_id::is_empty_word(id);
+        let id = ids.iter().find(is_usable).map(String::as_str);
+        let mut run = new_run(id, "develop", project_of(root), self.started_at);
+        let mut names = self.names().map(|name| name.to_ascii_uppercase());
+        if names.any(|name| DOTAGENT.contains(&&*name)) {
+            run.phases = plan::preset("dotagent").unwrap_or_default();
+        }
+        run
+    }
 }
 
 impl Format for PhaseFile {
@@ -136,15 +146,15 @@ impl Format for PhaseFile {
                 name.clone_from(known);
             }
         };
-        respell(&mut self.current_phase);
-        for entry in &mut self.completed_phases {
-            respell(&mut entry.phase);
-        }
-        for entry in self.user_checkpoints.iter_mut().flatten() {
-            respell(&mut entry.phase);
-        }
+        let approved = self.user_checkpoints.iter_mut().flatten();
+        let names = approved.map(|entry| &mut entry.phase);
+        let names = names.chain([&mut self.current_phase]);
+        let completed = self.completed_phases.iter_mut();
+        names
+            .chain(completed.map(|entry| &mut entry.phase))
+            .for_each(respell);
         let ids = self.completed_phases.iter().map(|entry| &entry.phase);
-        check_ids("completed_phases", ids)?;
+        check_ids("completed_phases", &ids.collect::<Vec<_>>())?;
         Ok(self)
     }
 
@@ -197,19 +207,6 @@ impl Format for PhaseFile {
             // A flag cleared by another writer stays so until our next transition.
             interruption_safe: was.map_or(Some(true), |was| was.interruption_safe),
         }
-    }
-
-    /// A document that names one of the five phases has them all.
-    fn begin(self, _: &Value, root: &str) -> Workflow {
-        let ids = [self.workflow_id.clone(), run_id::word(&self.workflow_id)];
-        let is_usable = |id: &&String| run_id::is_legal(id) && !run_id::is_empty_word(id);
-        let id = ids.iter().find(is_usable).map(String::as_str);
-        let mut run = new_run(id, "develop", project_of(root), self.started_at);
-        let mut names = self.names().map(|name| name.to_ascii_uppercase());
-        if names.any(|name| DOTAGENT.contains(&&*name)) {
-            run.phases = plan::preset("dotagent").unwrap_or_default();
-        }
-        run
     }
 
     fn adopt(&self, present: &Self, run: &mut Workflow, _: &str) -> Found<()> {

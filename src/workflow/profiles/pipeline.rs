@@ -11,14 +11,19 @@ use crate::workflow::profiles::format::{
     Format, Found, Time, missing, new_run, project_of, unless_left_out,
 };
 use crate::workflow::profiles::merge::{Spelling, is_nothing};
-use crate::workflow::rules::finding::Finding;
-use crate::workflow::rules::phase::Phase;
-use crate::workflow::rules::status::{PhaseStatus, RunStatus};
-use crate::workflow::rules::workflow::Workflow;
+use crate::workflow::rules::workflow::{
+    Finding, Phase, PhaseStatus, RunStatus, Workflow, from_word,
+};
 
 pub const FILE: &str = ".claude/pipeline-state.json";
 /// Archive folder for the files of runs.
 pub const ARCHIVE: &str = ".claude/.archive";
+/// Path where skills look for the schema, relative to the root.
+pub const SCHEMA_FILE: &str = ".claude/schemas/pipeline-state.schema.json";
+/// JSON Schema, draft 2020-12, for programs that check a document before they write it. Unknown
+/// fields are invalid. `current_phase` is `null` or an empty object if nothing is under way, and a
+/// phase may keep the `status` from the plan.
+pub const PIPELINE_SCHEMA: &str = include_str!("pipeline-state.schema.json");
 const DESCRIPTION_KEYS: &[&str] = &["task_description", "description", "task"];
 
 #[derive(Serialize, Deserialize)]
@@ -122,6 +127,13 @@ impl Pipeline {
             ..RunFacts::default()
         }
     }
+
+    /// The format has no ids; the run gets a new one.
+    pub fn begin(self, value: &Value, root: &str) -> Workflow {
+        let named = value.get("workflow_id").or(value.get("checkpoint_id"));
+        let id = named.and_then(Value::as_str);
+        new_run(id, "pipeline", project_of(root), self.created_at)
+    }
 }
 
 impl Format for Pipeline {
@@ -165,11 +177,11 @@ impl Format for Pipeline {
         };
         let unsettled = run.phases.iter().filter(|phase| !phase.status.is_settled());
         let left = unsettled.filter(|phase| current.is_none_or(|current| current.id != phase.id));
-        let (notes, context) = (&run.context, was.map(|was| &was.context_summary));
-        let branch = notes.branch.clone().unwrap_or_default();
-        let decisions = notes.key_decisions.clone();
+        let context = was.map(|was| &was.context_summary);
+        let branch = run.branch.clone().unwrap_or_default();
+        let decisions = run.key_decisions.clone();
         let written = |path: &String| absolute(path, root);
-        let paths = notes.file_paths.iter().map(written).collect();
+        let paths = run.file_paths.iter().map(written).collect();
         let description = context.and_then(|context| context.task_description.as_ref());
         Self {
             completed_phases: listed(listing.done, PhasePlace::Completed),
@@ -184,13 +196,6 @@ impl Format for Pipeline {
             created_at: Time(run.created_ms),
             updated_at: Time(run.updated_ms),
         }
-    }
-
-    /// The format has no ids; the run gets a new one.
-    fn begin(self, value: &Value, root: &str) -> Workflow {
-        let named = value.get("workflow_id").or(value.get("checkpoint_id"));
-        let id = named.and_then(Value::as_str);
-        new_run(id, "pipeline", project_of(root), self.created_at)
     }
 
     fn adopt(&self, present: &Self, run: &mut Workflow, root: &str) -> Found<()> {
@@ -209,14 +214,14 @@ impl Format for Pipeline {
             return Err(Finding::new("other_run", "created_at", what));
         }
         adopted?;
-        let (notes, context) = (&mut run.context, &self.context_summary);
-        let branch = context.branch.clone().or(notes.branch.take());
-        notes.branch = branch.filter(|branch| !branch.is_empty());
+        let context = &self.context_summary;
+        let branch = context.branch.clone().or(run.branch.take());
+        run.branch = branch.filter(|branch| !branch.is_empty());
         if let Some(decisions) = &context.key_decisions {
-            notes.key_decisions.clone_from(decisions);
+            run.key_decisions.clone_from(decisions);
         }
         if let Some(paths) = &context.file_paths {
-            notes.file_paths = paths.iter().map(|path| relative(path, root)).collect();
+            run.file_paths = paths.iter().map(|path| relative(path, root)).collect();
         }
         if let Some(description) = &context.task_description {
             run.description.clone_from(description);
@@ -267,7 +272,7 @@ fn entry(run: &Workflow, was: Option<&Pipeline>, phase: &Phase, place: PhasePlac
 /// Reads a status, leaving out unknown words.
 fn known_word<'de, D: Deserializer<'de>>(from: D) -> Result<Option<PhaseStatus>, D::Error> {
     let word = Option::<String>::deserialize(from)?;
-    Ok(word.and_then(|word| PhaseStatus::from_word(&word)))
+    Ok(word.and_then(|word| from_word(&word)))
 }
 
 /// Reads a text, leaving out other values.

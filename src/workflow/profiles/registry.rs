@@ -6,13 +6,11 @@ use serde_json::{Map, Value};
 use crate::model::run_id;
 use crate::workflow::profiles::adopt::{PhaseListing, PhaseProgress, RunFacts, adopt};
 use crate::workflow::profiles::format::{
-    Format, Found, Time, begun, check_ids, check_run, check_version, name, new_run, project_of,
-    word,
+    Format, Found, Time, check_ids, check_run, check_version, name, new_run, project_of, word,
 };
-use crate::workflow::rules::finding::Finding;
-use crate::workflow::rules::phase::Phase;
-use crate::workflow::rules::status::{PhaseStatus, RunStatus};
-use crate::workflow::rules::workflow::{Interruption, Workflow};
+use crate::workflow::rules::workflow::{
+    Finding, Interruption, Phase, PhaseStatus, RunStatus, Workflow,
+};
 
 pub const FOLDER: &str = ".claude/checkpoints";
 pub const FAILED: &str = ".claude/checkpoints/failed";
@@ -116,6 +114,11 @@ impl Registry {
         let named = named.filter(|name| !name.is_empty()).or(in_id);
         named.unwrap_or_else(|| project_of(root)).to_owned()
     }
+
+    pub fn begin(self, root: &str) -> Workflow {
+        let (id, kind) = (&self.checkpoint_id, &self.workflow_type);
+        new_run(Some(id), kind, &self.project(root), self.created_at)
+    }
 }
 
 impl Format for Registry {
@@ -135,7 +138,7 @@ impl Format for Registry {
                 format!("it is beyond the {total} phases of the run ({MOST_PHASES} at most)");
             return Err(Finding::new("out_of_range", place, what));
         }
-        check_ids("completed_phases", self.completed_phases.iter())?;
+        check_ids("completed_phases", &self.completed_phases)?;
         // Numbers keep their spelling in the raw values only.
         if let Some(state) = value["workflow_state"].as_object() {
             self.workflow_state.clone_from(state);
@@ -187,11 +190,6 @@ impl Format for Registry {
         }
     }
 
-    fn begin(self, _: &Value, root: &str) -> Workflow {
-        let (id, kind) = (&self.checkpoint_id, &self.workflow_type);
-        new_run(Some(id), kind, &self.project(root), self.created_at)
-    }
-
     fn adopt(&self, present: &Self, run: &mut Workflow, _: &str) -> Found<()> {
         if run.documents.contains_key(&path(run)) {
             check_run("checkpoint_id", &self.checkpoint_id, &present.checkpoint_id)?;
@@ -235,11 +233,6 @@ pub fn path(run: &Workflow) -> String {
     let own = Some(&run.id).filter(|id| run_id::is_timed(id)).cloned();
     let id = own.unwrap_or_else(|| run_id::make(&run.kind, &run.project, run.created_ms));
     known.cloned().unwrap_or(format!("{FOLDER}/{id}.json"))
-}
-
-/// Returns the path for the document of another program.
-pub fn path_of_document(value: &Value) -> Option<String> {
-    begun::<Registry>(value, "").ok().map(|run| path(&run))
 }
 
 /// Returns the path for the file of a failed or abandoned run.

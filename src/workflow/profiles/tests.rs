@@ -4,15 +4,14 @@ use serde_json::{Value, json};
 
 use crate::workflow::plan::DOTAGENT;
 use crate::workflow::profiles::dispatch::{begin, export, take};
-use crate::workflow::profiles::pipeline_schema::PIPELINE_SCHEMA;
+use crate::workflow::profiles::pipeline::PIPELINE_SCHEMA;
 use crate::workflow::rules::change::Change;
-use crate::workflow::rules::phase::{Phase, Task};
-use crate::workflow::rules::profile::{EXECUTION_FILE, PHASE_FILE, Profile};
-use crate::workflow::rules::status::PhaseStatus::{
+use crate::workflow::rules::workflow::PhaseStatus::{
     AwaitingApproval, Complete, Failed, InProgress, Pending, Skipped,
 };
-use crate::workflow::rules::status::{PhaseStatus, RunStatus, TaskStatus};
-use crate::workflow::rules::workflow::Workflow;
+use crate::workflow::rules::workflow::{
+    EXECUTION_FILE, PHASE_FILE, Phase, PhaseStatus, Profile, RunStatus, Task, TaskStatus, Workflow,
+};
 
 const ROOT: &str = "/project";
 const PIPELINE: &str = ".claude/pipeline-state.json";
@@ -74,7 +73,7 @@ fn rows(table: &str) -> impl Iterator<Item = (Profile, Value, &str)> {
 }
 
 fn begun(profile: Profile, value: &Value) -> Workflow {
-    begin(path_of(profile), value, ROOT).unwrap()
+    begin(profile, Some(path_of(profile)), value, ROOT).unwrap()
 }
 
 fn written(run: &Workflow, path: &str) -> Value {
@@ -148,7 +147,7 @@ fn example_is_read_with_all_that_it_says() {
         run.phases[2].progress.as_deref(),
         Some("auth module done, starting billing")
     );
-    assert_eq!(run.context.file_paths, ["src/auth/login.ts"]);
+    assert_eq!(run.file_paths, ["src/auth/login.ts"]);
     let run = begun(Profile::Registry, &example(Profile::Registry));
     assert_eq!((&*run.kind, &*run.project), ("orchestrate", "auth_system"));
     assert_eq!(run.description, "Implement authentication system");
@@ -242,8 +241,8 @@ fn edit_changes_what_it_names() {
         Profile::Pipeline,
         r#"/context_summary/file_paths/- "src/./x"; /context_summary/branch "main"; /current_phase/progress_description -; /remaining_phases [{"id": "final-commit", "name": "C"}, {"id": "write-tests", "name": "T"}]"#,
     );
-    assert_eq!(run.context.branch.as_deref(), Some("main"));
-    assert_eq!(run.context.file_paths, ["src/auth/login.ts", "src/./x"]);
+    assert_eq!(run.branch.as_deref(), Some("main"));
+    assert_eq!(run.file_paths, ["src/auth/login.ts", "src/./x"]);
     assert_eq!(
         (&*run.phases[3].id, &run.phases[2].progress),
         ("final-commit", &None)
@@ -338,9 +337,9 @@ fn unsound_document_is_refused_with_its_place() {
         assert_eq!(run, before);
     }
     let wrong = edited(Profile::Registry, r#"/current_phase "2""#);
-    let finding = begin(REGISTRY, &wrong, ROOT).unwrap_err();
+    let finding = begin(Profile::Registry, None, &wrong, ROOT).unwrap_err();
     assert_eq!(finding.what, "it is a text, not a whole number");
-    assert!(begin(PIPELINE, &json!([]), ROOT).is_err());
+    assert!(begin(Profile::Pipeline, None, &json!([]), ROOT).is_err());
 }
 
 #[test]
@@ -354,7 +353,7 @@ fn unknown_fields_go_along_through_a_whole_pipeline() {
     );
     assert_eq!(run.description, "Build it");
     (run.phases[2].status, run.phases[2].completed_ms) = (Complete, Some(1_771_500_000_123));
-    run.context.file_paths.push("src/new.ts".to_owned());
+    run.file_paths.push("src/new.ts".to_owned());
     let between = saved(&mut run, Profile::Pipeline);
     assert_eq!(
         between["completed_phases"][2].to_string(),
@@ -428,9 +427,7 @@ fn interrupted_write_ends_with_the_next_transition() {
     let value = edited(Profile::Phases, "/interruption_safe false");
     let run = begun(Profile::Phases, &value);
     assert_eq!(written(&run, PHASE_FILE)["interruption_safe"], false);
-    let next = run
-        .after(&Change::new("resume", ""), run.updated_ms)
-        .unwrap();
+    let next = run.after(&Change::new("resume"), run.updated_ms).unwrap();
     assert_eq!(written(&next, PHASE_FILE)["interruption_safe"], true);
 }
 
@@ -466,7 +463,10 @@ fn tasks_are_kept_in_either_shape() {
         assert_eq!(written(&run, EXECUTION_FILE).to_string(), value.to_string());
         run.tasks[0].status = TaskStatus::Complete;
         run.tasks[0].completed_ms = Some(1_771_500_000_123);
-        run.tasks.push(Task::new("u"));
+        run.tasks.push(Task {
+            id: "u".to_owned(),
+            ..Task::default()
+        });
         run.updated_ms += 3_600_000;
         let moved = format!("{}{new}", task.replace(r#""In-Progress""#, done));
         assert_eq!(

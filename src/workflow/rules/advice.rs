@@ -6,11 +6,8 @@ use serde::Serialize;
 use crate::error::sentence::CommandWords;
 use crate::model::json::published_as;
 use crate::workflow::rules::observation::{Observations, ObservedFile};
-use crate::workflow::rules::phase::Phase;
-use crate::workflow::rules::profile::Profile;
 use crate::workflow::rules::recover::is_done;
-use crate::workflow::rules::status::PhaseStatus;
-use crate::workflow::rules::workflow::Workflow;
+use crate::workflow::rules::workflow::{Phase, PhaseStatus, Profile, Workflow};
 use crate::workflow::words::{phase_command, starts_from_plan};
 
 /// The next step for the worker on a run.

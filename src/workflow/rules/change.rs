@@ -2,24 +2,28 @@
 //! entry of the log, written to and read from the message of its commit.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::base::cut_list::and_more;
-use crate::base::text::{escape, percent_decode, percent_encode};
+use crate::base::text::escape;
 use crate::base::time::utc_seconds;
 use crate::error::sentence::{CommandWords, Sentence};
 use crate::error::{Error, Result};
 use crate::workflow::rules::derived::may_run_in_parallel;
 use crate::workflow::rules::observation::{Observations, ObservedFile};
-use crate::workflow::rules::phase::{Phase, Task};
-use crate::workflow::rules::status::{PhaseStatus, RunStatus, TaskStatus};
 use crate::workflow::rules::validate::task_output;
-use crate::workflow::rules::workflow::{Interruption, MiniCommit, Workflow};
+use crate::workflow::rules::workflow::{
+    Interruption, MiniCommit, Phase, PhaseStatus, RunStatus, Task, TaskStatus, Workflow,
+};
 use crate::workflow::words::{LISTED_NAMES, absent, phase_command, refused, shows_state};
 
+/// Begins the line of a message that has the entry of the log.
+const EVENT: &str = "Event: ";
+
 /// One transition of a run, and its entry in the log.
-#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
 pub struct Change {
     /// One, two or three words, such as `phase done`.
     pub verb: String,
@@ -94,10 +98,9 @@ const TASK_MOVES: [(&str, &[TaskStatus], TaskStatus); 4] = {
 };
 
 impl Change {
-    pub fn new(verb: &str, actor: &str) -> Self {
+    pub fn new(verb: &str) -> Self {
         Self {
             verb: verb.to_owned(),
-            actor: actor.to_owned(),
             ..Self::default()
         }
     }
@@ -106,14 +109,14 @@ impl Change {
     pub fn of_phase(verb: &str, phase: Option<&str>) -> Self {
         Self {
             phase: phase.map(str::to_owned),
-            ..Self::new(&format!("phase {verb}"), "")
+            ..Self::new(&format!("phase {verb}"))
         }
     }
 
     pub fn of_task(verb: &str, task: &str) -> Self {
         Self {
             task: Some(task.to_owned()),
-            ..Self::new(&format!("task {verb}"), "")
+            ..Self::new(&format!("task {verb}"))
         }
     }
 
@@ -121,11 +124,6 @@ impl Change {
     pub fn noting(self, note: impl Into<Option<String>>) -> Self {
         let note = note.into().filter(|text| !text.is_empty());
         Self { note, ..self }
-    }
-
-    #[must_use]
-    pub fn with(self, given: Given) -> Self {
-        Self { given, ..self }
     }
 
     /// Returns the verb and the phase or task.
@@ -138,43 +136,18 @@ impl Change {
     /// Renders the commit message, without the trailers that the store adds.
     pub fn render(&self, time_ms: i64) -> String {
         let (time, actor) = (utc_seconds(time_ms), escape(&self.actor));
-        let mut text = format!("{} | {time} | {actor}\n\n", self.subject());
-        let trailers = [
-            ("Event", Some(&self.verb)),
-            ("Phase", self.phase.as_ref()),
-            ("Task", self.task.as_ref()),
-            ("Session", self.session.as_ref()),
-            ("Note", self.note.as_ref()),
-            ("Actor", Some(&self.actor)),
-        ];
-        let checkpoints = self.checkpoints.iter().map(|id| ("Checkpoint", Some(id)));
-        for (key, value) in trailers.into_iter().chain(checkpoints) {
-            if let Some(value) = value {
-                text += &format!("{key}: {}\n", percent_encode(value.as_bytes()));
-            }
-        }
-        text
+        let entry = serde_json::to_string(self).unwrap_or_default();
+        format!("{} | {time} | {actor}\n\n{EVENT}{entry}\n", self.subject())
     }
 
     /// Parses what [`Self::render`] wrote; missing fields stay empty.
     pub fn read(message: &str) -> Self {
-        let mut read = Self::default();
-        let (_, last) = message.trim_end().rsplit_once("\n\n").unwrap_or_default();
-        for (key, value) in last.lines().filter_map(|line| line.split_once(": ")) {
-            let text = percent_decode(value);
-            let text = text.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-            match key {
-                "Event" => read.verb = text.unwrap_or_default(),
-                "Phase" => read.phase = text,
-                "Task" => read.task = text,
-                "Session" => read.session = text,
-                "Note" => read.note = text,
-                "Actor" => read.actor = text.unwrap_or_default(),
-                "Checkpoint" => read.checkpoints.extend(text),
-                _ => {}
-            }
-        }
-        read
+        let entry = message
+            .lines()
+            .rev()
+            .find_map(|line| line.strip_prefix(EVENT));
+        let read = entry.and_then(|entry| serde_json::from_str(entry).ok());
+        read.unwrap_or_default()
     }
 }
 
@@ -216,14 +189,15 @@ impl Workflow {
                 let reason = change.note.clone().map(Value::from);
                 self.last_error = reason.or(self.last_error.take());
                 self.end(RunStatus::Abandoned, now_ms);
+                self.is_archived = true;
             }
             _ => {}
         }
         if let Some(made) = &given.mini_commit {
             self.add_mini_commit(made);
         }
-        add_new(&mut self.context.key_decisions, &given.decisions);
-        add_new(&mut self.context.file_paths, &given.files);
+        add_new(&mut self.key_decisions, &given.decisions);
+        add_new(&mut self.file_paths, &given.files);
         let mut set = given.set.iter();
         set.try_for_each(|(key, value)| self.set(key, value))
     }
@@ -269,21 +243,17 @@ impl Workflow {
         let failed = running.find(|phase| phase.status == PhaseStatus::Failed);
         let mut remaining = self.remaining();
         let next = failed.or_else(|| remaining.find(|phase| self.unmet(phase).is_empty()));
-        let refusal = || {
-            let (when, next) = match self.running().find(|phase| awaits(phase)) {
-                Some(phase) => (
-                    format!("before {} is approved", phase.id),
-                    self.approves(phase),
-                ),
-                None => ("now".to_owned(), shows_state(self.named())),
-            };
-            refused(
-                "nothing_to_start",
-                format!("no phase can be started {when}"),
-            )
-            .next(next)
-        };
-        next.map(|phase| phase.id.clone()).ok_or_else(refusal)
+        if let Some(next) = next {
+            return Ok(next.id.clone());
+        }
+        let code = "nothing_to_start";
+        Err(match self.running().find(|phase| awaits(phase)) {
+            Some(phase) => {
+                let what = format!("no phase can be started before {} is approved", phase.id);
+                refused(code, what).next(self.approves(phase))
+            }
+            None => refused(code, "no phase can be started now").next(shows_state(self.named())),
+        })
     }
 
     fn approves(&self, phase: &Phase) -> Sentence {
@@ -375,12 +345,10 @@ impl Workflow {
         let Some(other) = beside.find(|other| !may_run_in_parallel(phase, other)) else {
             return Ok(());
         };
-        let do_commit = phase.commits && other.commits;
-        let shared = if do_commit {
-            "commit"
-        } else {
-            "write the same files"
-        };
+        let mut shared = "write the same files";
+        if phase.commits && other.commits {
+            shared = "commit";
+        }
         let what = format!("phase {id} cannot run beside {}: both {shared}", other.id);
         Err(refused("not_side_by_side", what).advise("finish that one first, or add --force"))
     }
@@ -494,7 +462,7 @@ impl Workflow {
         };
         match key {
             "description" => self.description = text()?.unwrap_or_default(),
-            "branch" => self.context.branch = text()?,
+            "branch" => self.branch = text()?,
             "last_error" => self.last_error = Some(value.clone()).filter(|value| !value.is_null()),
             _ => set_free(&mut self.state, key, value)?,
         }
@@ -605,7 +573,7 @@ mod tests {
             ["phase", "fail", reason] => Change::of_phase("fail", None).noting(reason.to_owned()),
             ["phase", verb, id] => Change::of_phase(verb, Some(id)),
             ["task", verb, id] => Change::of_task(verb, id),
-            [verb, ..] => Change::new(verb, "").noting(words[1..].join(" ")),
+            [verb, ..] => Change::new(verb).noting(words[1..].join(" ")),
             [] => Change::default(),
         }
     }

@@ -1,10 +1,7 @@
 //! Facts derived from the phases of a run, never stored: what is done, what is next, what may run
 //! in parallel.
 
-use crate::workflow::plan;
-use crate::workflow::rules::phase::{Phase, Task};
-use crate::workflow::rules::status::{PhaseStatus, RunStatus};
-use crate::workflow::rules::workflow::Workflow;
+use crate::workflow::rules::workflow::{Phase, PhaseStatus, RunStatus, Task, Workflow};
 
 impl Workflow {
     /// Returns the status word of the run: the stored one, else derived from its phases.
@@ -119,7 +116,29 @@ impl Workflow {
 
 /// Whether two phases neither share files nor both commit.
 pub fn may_run_in_parallel(one: &Phase, other: &Phase) -> bool {
-    !(one.commits && other.commits || plan::share_writes(&one.writes, &other.writes))
+    !(one.commits && other.commits || share_writes(&one.writes, &other.writes))
+}
+
+/// Whether one file may match patterns of both: the fixed directory of one lies at or below that of
+/// the other. A phase without patterns shares with no other: what it writes is unknown, and the
+/// plan named nothing.
+pub fn share_writes(one: &[String], other: &[String]) -> bool {
+    let others: Vec<Vec<&str>> = other.iter().map(|other| fixed_part(other)).collect();
+    one.iter().map(|one| fixed_part(one)).any(|one| {
+        let mut others = others.iter();
+        others.any(|other| one.starts_with(other) || other.starts_with(&one))
+    })
+}
+
+/// Returns the components before the first wildcard.
+fn fixed_part(pattern: &str) -> Vec<&str> {
+    let has_marks = |name: &str| name.contains(['*', '?', '[', '{', '\\']);
+    let names = pattern.split('/');
+    let names = names.filter(|name| !name.is_empty() && *name != ".");
+    let fixed: Vec<&str> = names.take_while(|name| !has_marks(name)).collect();
+    // A `..` may lead anywhere.
+    let fixed = Some(fixed).filter(|fixed| !fixed.contains(&".."));
+    fixed.unwrap_or_default()
 }
 
 #[cfg(test)]

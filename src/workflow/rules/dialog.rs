@@ -4,9 +4,7 @@ use crate::base::text::escape;
 use crate::error::Choice;
 use crate::error::sentence::CommandWords;
 use crate::model::json::published_as;
-use crate::workflow::rules::phase::Phase;
-use crate::workflow::rules::profile::Profile;
-use crate::workflow::rules::workflow::Workflow;
+use crate::workflow::rules::workflow::{Phase, Profile, Workflow};
 
 /// Begins the answer that names a phase.
 const PICK: &str = "pick:";

@@ -51,8 +51,7 @@ pub fn mini_commit_message(workflow: &Workflow, range: &RangeInclusive<usize>) -
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workflow::rules::phase::Phase;
-    use crate::workflow::rules::status::PhaseStatus;
+    use crate::workflow::rules::workflow::{Phase, PhaseStatus};
 
     fn with(completed: usize, all: usize) -> Workflow {
         let mut workflow = Workflow::new("x".into(), "a".into(), "b".into(), 0);

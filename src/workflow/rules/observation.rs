@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use crate::base::json::parse;
-use crate::workflow::rules::status::TaskStatus;
-use crate::workflow::rules::workflow::Workflow;
+use crate::workflow::rules::workflow::{TaskStatus, Workflow, from_word};
 
 /// Observed files by their path in the run.
 pub type Observations = BTreeMap<String, ObservedFile>;
@@ -43,7 +42,7 @@ impl ObservedFile {
     pub fn task_status(&self) -> Option<TaskStatus> {
         match self {
             Self::There { status: None, .. } => Some(TaskStatus::Complete),
-            Self::There { status, .. } => TaskStatus::from_word(status.as_ref()?),
+            Self::There { status, .. } => from_word(status.as_ref()?),
             _ => None,
         }
     }

@@ -1,10 +1,10 @@
 //! Repairs after an interruption, judged by the files on disk.
 
-use crate::workflow::rules::change::{Change, Given};
+use crate::workflow::rules::change::Change;
 use crate::workflow::rules::observation::{Observations, ObservedFile};
-use crate::workflow::rules::phase::{Phase, PhaseOutput, Task};
-use crate::workflow::rules::status::{PhaseStatus, TaskStatus};
-use crate::workflow::rules::workflow::Workflow;
+use crate::workflow::rules::workflow::{
+    Phase, PhaseOutput, PhaseStatus, Task, TaskStatus, Workflow,
+};
 
 /// One repair.
 #[derive(Clone, Debug)]
@@ -29,23 +29,16 @@ pub fn repairs(workflow: &Workflow, observations: &Observations) -> Vec<Repair> 
 fn of_task(task: &Task, observations: &Observations) -> Repair {
     let (id, path) = (&task.id, task.output.as_deref().unwrap_or_default());
     let found = observations.get(path);
-    let ended = |status: &str| {
-        format!("task {id} was running and its output {path} is there: it is {status}")
+    let ended = |verb: &str, status: &str| Repair {
+        what: format!("task {id} was running and its output {path} is there: it is {status}"),
+        change: Change::of_task(verb, id),
     };
     let why = match (found, found.and_then(ObservedFile::task_status)) {
-        (_, Some(TaskStatus::Complete)) => {
-            let change = Change::of_task("done", id);
-            return Repair {
-                what: ended("complete"),
-                change,
-            };
-        }
+        (_, Some(TaskStatus::Complete)) => return ended("done", "complete"),
         (_, Some(TaskStatus::Failed)) => {
-            let change = Change::of_task("fail", id).noting(format!("as {path} says"));
-            return Repair {
-                what: ended("failed"),
-                change,
-            };
+            let mut repair = ended("fail", "failed");
+            repair.change.note = Some(format!("as {path} says"));
+            return repair;
         }
         _ if task.output.is_none() => "is not known".to_owned(),
         (None, _) => format!("{path} is outside this directory"),
@@ -59,11 +52,8 @@ fn of_task(task: &Task, observations: &Observations) -> Repair {
     let what = format!(
         "task {id} was running and its output {why}: it is pending again, for attempt {attempt}"
     );
-    let given = Given {
-        is_cut_off: true,
-        ..Given::default()
-    };
-    let change = Change::of_task("reset", id).with(given);
+    let mut change = Change::of_task("reset", id);
+    change.given.is_cut_off = true;
     Repair { what, change }
 }
 
@@ -74,31 +64,22 @@ fn of_phase(workflow: &Workflow, phase: &Phase, observations: &Observations) -> 
     };
     let (required, drafts): (Vec<_>, Vec<_>) =
         phase.outputs.iter().partition(|output| output.required);
+    let has_drafts = drafts.iter().any(is_there);
     let is_done = required.iter().all(is_there) && !has_open_tasks(workflow, phase, observations);
+    let all = "in progress and all that it had to write is there";
+    let drafts =
+        "cut off at its approval: what it made is there and is shown again, not made again";
     let (verb, what) = match phase.lacks_approval() {
         _ if required.is_empty() => return None,
-        true if is_done => (
-            "done",
-            "in progress and all that it had to write is there: it waits for its approval",
-        ),
-        false if is_done => (
-            "done",
-            "in progress and all that it had to write is there: it is done",
-        ),
-        true if drafts.iter().any(is_there) => (
-            "await",
-            "cut off at its approval: what it made is there and is shown again, not made again",
-        ),
+        true if is_done => ("done", format!("{all}: it waits for its approval")),
+        false if is_done => ("done", format!("{all}: it is done")),
+        true if has_drafts => ("await", drafts.to_owned()),
         _ => return None,
     };
-    let given = Given {
-        observed: observations.clone(),
-        ..Given::default()
-    };
-    Some(Repair {
-        what: format!("phase {} was {what}", phase.id),
-        change: Change::of_phase(verb, Some(&phase.id)).with(given),
-    })
+    let mut change = Change::of_phase(verb, Some(&phase.id));
+    change.given.observed = observations.clone();
+    let what = format!("phase {} was {what}", phase.id);
+    Some(Repair { what, change })
 }
 
 /// Whether a phase has open tasks. A task phase with an empty list counts as open.

@@ -7,12 +7,10 @@ use crate::base::cut_list::first_of;
 use crate::base::time::{age, rfc3339_seconds};
 use crate::workflow::plan;
 use crate::workflow::profiles::phases::{known_names, named_unbegun};
-use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::observation::{self, Observations, ObservedFile};
-use crate::workflow::rules::phase::{Phase, Task};
-use crate::workflow::rules::profile::{EXECUTION_FILE, PHASE_FILE};
-use crate::workflow::rules::status::{PhaseStatus, TaskStatus};
-use crate::workflow::rules::workflow::Workflow;
+use crate::workflow::rules::workflow::{
+    EXECUTION_FILE, Finding, PHASE_FILE, Phase, PhaseStatus, Task, TaskStatus, Workflow,
+};
 use crate::workflow::words::{LISTED_NAMES, phase_command};
 
 /// Age in milliseconds after which a run is reported as old.
@@ -95,11 +93,8 @@ impl ValidationReport {
         if time_ms > now_ms + SKEW_MS {
             self.error("time_in_future", place, format!("{time} is in the future"));
         } else if time_ms + SKEW_MS < run.created_ms {
-            self.error(
-                "time_unlikely",
-                place,
-                format!("{time} is before the run began"),
-            );
+            let what = format!("{time} is before the run began");
+            self.error("time_unlikely", place, what);
         }
     }
 
@@ -216,10 +211,9 @@ impl ValidationReport {
     /// Reports missing files that the free state of an open run names. It cannot go on without its
     /// plan; another may be yet to come.
     fn check_named_files(&mut self, workflow: &Workflow, observations: &Observations) {
-        for path in observation::named_files(workflow) {
-            if observations.get(path) != Some(&ObservedFile::Missing) {
-                continue;
-            }
+        let mut paths = observation::named_files(workflow);
+        paths.retain(|path| observations.get(*path) == Some(&ObservedFile::Missing));
+        for path in paths {
             let what = "the workflow's state names it, and it is missing";
             if workflow.state.get("plan_path") == Some(&path.into()) {
                 self.error("file_missing", path, what);
@@ -233,7 +227,7 @@ impl ValidationReport {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workflow::rules::phase::PhaseOutput;
+    use crate::workflow::rules::workflow::PhaseOutput;
 
     fn codes(workflow: &Workflow, observations: &Observations, now_ms: i64) -> Vec<&'static str> {
         let report = validate(workflow, observations, now_ms);

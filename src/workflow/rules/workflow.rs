@@ -1,17 +1,16 @@
-//! The state of a run at one moment.
+//! The state of a run at one moment: its phases and tasks, with the words for their status, and the
+//! findings on it.
 
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::base::json::parse;
 use crate::base::malformed::Malformed;
 use crate::base::time::json::{TimeText, always, maybe};
-use crate::workflow::rules::phase::{Phase, Task};
-use crate::workflow::rules::profile::{PHASE_FILE, Profile};
-use crate::workflow::rules::status::RunStatus;
 
 /// Newest known value of `schema`; a larger one is rejected.
 pub const SCHEMA: u32 = 1;
@@ -45,14 +44,18 @@ pub struct Workflow {
     #[serde(rename = "finished_at", with = "maybe")]
     #[schemars(with = "Option<TimeText>")]
     pub finished_ms: Option<i64>,
+    /// Put away: it can be read, and reopened.
+    pub is_archived: bool,
     pub resume_count: u64,
     /// Set by an interruption, cleared by a resume.
     pub interrupted: Option<Interruption>,
     /// In the order of the plan.
     pub phases: Vec<Phase>,
     pub tasks: Vec<Task>,
-    #[serde(flatten)]
-    pub context: Notes,
+    pub branch: Option<String>,
+    pub key_decisions: Vec<String>,
+    /// Relative to the root, or absolute where they lie outside it.
+    pub file_paths: Vec<String>,
     /// Free state, for the user's programs.
     pub state: Map<String, Value>,
     /// As given: text, or any value from a document of another program.
@@ -72,16 +75,6 @@ pub struct Interruption {
     #[serde(rename = "interrupted_at", with = "always")]
     #[schemars(with = "TimeText")]
     pub at_ms: i64,
-}
-
-/// Notes that help a new session to find its way.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct Notes {
-    pub branch: Option<String>,
-    pub key_decisions: Vec<String>,
-    /// Relative to the root, or absolute where they lie outside it.
-    pub file_paths: Vec<String>,
 }
 
 /// A checkpoint made after every third phase.
@@ -122,7 +115,7 @@ impl Workflow {
     /// # Errors
     /// The state is invalid or of a newer schema; the text says why.
     pub fn from_json(bytes: &[u8]) -> Result<Self, Malformed> {
-        let value = parse(bytes).map_err(|why| why.to_string())?;
+        let value: Value = parse(bytes).map_err(|why| why.to_string())?;
         let schema = value["state_version"]
             .as_u64()
             .ok_or("it names no version")?;
@@ -177,6 +170,255 @@ impl Workflow {
     pub fn number_of(&self, id: &str) -> Option<usize> {
         let at = self.phases.iter().position(|phase| phase.id == id);
         at.map(|at| at + 1)
+    }
+}
+
+/// A phase of a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Phase {
+    pub id: String,
+    pub name: String,
+    #[schemars(with = "String")]
+    pub status: PhaseStatus,
+    /// A file names the phase, but neither the plan nor the format of the file knows it.
+    pub is_unplanned: bool,
+    /// Ids of the phases that must be settled before it.
+    pub dependencies: Vec<String>,
+    /// Class of its output; `None` if the plan gives none.
+    #[schemars(with = "Option<String>")]
+    pub class: Option<Class>,
+    /// Patterns of the files that it writes; unknown if empty.
+    pub writes: Vec<String>,
+    /// The phase commits in the project's own repository.
+    pub commits: bool,
+    pub requires_approval: bool,
+    #[serde(rename = "approved_at", with = "maybe")]
+    #[schemars(with = "Option<TimeText>")]
+    pub approved_ms: Option<i64>,
+    #[serde(rename = "started_at", with = "maybe")]
+    #[schemars(with = "Option<TimeText>")]
+    pub started_ms: Option<i64>,
+    #[serde(rename = "completed_at", with = "maybe")]
+    #[schemars(with = "Option<TimeText>")]
+    pub completed_ms: Option<i64>,
+    /// Note on the progress.
+    pub progress: Option<String>,
+    /// Commit id in the project's own repository.
+    pub commit_sha: Option<String>,
+    /// Commit id of the project's HEAD at the start.
+    pub head: Option<String>,
+    pub outputs: Vec<PhaseOutput>,
+    /// Number of starts.
+    pub attempts: u32,
+    pub last_error: Option<String>,
+    /// Checkpoint of the files before the phase.
+    #[serde(rename = "before_id")]
+    pub before: Option<String>,
+    /// Checkpoint of the files after the phase.
+    #[serde(rename = "after_id")]
+    pub after: Option<String>,
+}
+
+/// A file that a phase produces.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct PhaseOutput {
+    /// Relative to the root. `*` in the last component is a wildcard; a trailing slash means a
+    /// non-empty directory.
+    #[serde(rename = "file", alias = "path")]
+    pub path: String,
+    /// The phase is not complete without it.
+    pub required: bool,
+    /// SHA-256 of the content when the phase was completed.
+    pub sha256: Option<String>,
+}
+
+/// What a phase makes, hardest to make again first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[derive(strum::EnumString, strum::IntoStaticStr)]
+#[strum(const_into_str, serialize_all = "snake_case")]
+pub enum Class {
+    Issues,
+    Commits,
+    Files,
+    Docs,
+    Other,
+}
+
+impl Phase {
+    pub fn new(id: &str, name: &str) -> Self {
+        Self {
+            id: id.to_owned(),
+            name: name.to_owned(),
+            ..Self::default()
+        }
+    }
+
+    pub fn lacks_approval(&self) -> bool {
+        self.requires_approval && self.approved_ms.is_none()
+    }
+
+    /// Whether the phase belongs into a document's list of completed phases: a skipped one only if
+    /// listed already.
+    pub fn is_done_in(&self, listed: &[&str]) -> bool {
+        match self.status {
+            PhaseStatus::Complete => true,
+            PhaseStatus::Skipped => listed.contains(&self.id.as_str()),
+            _ => false,
+        }
+    }
+
+    /// Whether the task list is an output of the phase.
+    pub fn is_of_tasks(&self) -> bool {
+        let mut outputs = self.outputs.iter();
+        outputs.any(|output| output.path == EXECUTION_FILE)
+    }
+
+    /// Makes the phase pending again; the checkpoint before it and the number of attempts stay.
+    pub fn reset(&mut self) {
+        self.status = PhaseStatus::Pending;
+        (self.started_ms, self.completed_ms, self.approved_ms) = (None, None, None);
+        (self.progress, self.last_error) = (None, None);
+        (self.commit_sha, self.head, self.after) = (None, None, None);
+        for output in &mut self.outputs {
+            output.sha256 = None;
+        }
+    }
+}
+
+/// A part of a phase.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Task {
+    pub id: String,
+    pub name: Option<String>,
+    #[serde(rename = "phase_id", alias = "phase")]
+    pub phase: Option<String>,
+    #[schemars(with = "String")]
+    pub status: TaskStatus,
+    /// Number of starts; includes the next one if `is_next_counted`.
+    pub attempts: u32,
+    /// `attempts` includes the next start.
+    pub is_next_counted: bool,
+    #[serde(rename = "started_at", with = "maybe")]
+    #[schemars(with = "Option<TimeText>")]
+    pub started_ms: Option<i64>,
+    #[serde(rename = "completed_at", with = "maybe")]
+    #[schemars(with = "Option<TimeText>")]
+    pub completed_ms: Option<i64>,
+    /// Path of the file that the task writes, relative to the root.
+    pub output: Option<String>,
+    pub agent: Option<String>,
+    pub note: Option<String>,
+}
+
+/// Stored status of a run. All other progress is derived from its phases.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunStatus {
+    #[default]
+    Open,
+    Complete,
+    Failed,
+    Abandoned,
+}
+
+impl RunStatus {
+    pub fn is_open(self) -> bool {
+        self == Self::Open
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[derive(strum::IntoStaticStr)]
+#[strum(const_into_str, serialize_all = "snake_case")]
+pub enum PhaseStatus {
+    #[default]
+    #[serde(alias = "todo", alias = "not_started")]
+    Pending,
+    #[serde(alias = "running", alias = "started", alias = "active")]
+    InProgress,
+    #[serde(alias = "awaiting_user")]
+    AwaitingApproval,
+    #[serde(alias = "completed", alias = "done")]
+    Complete,
+    #[serde(alias = "error")]
+    Failed,
+    Skipped,
+}
+
+impl PhaseStatus {
+    /// Whether nothing is left to do, so that dependents may begin.
+    pub fn is_settled(self) -> bool {
+        matches!(self, Self::Complete | Self::Skipped)
+    }
+
+    /// Whether it has begun and is not settled; failed ones count.
+    pub fn is_under_way(self) -> bool {
+        !self.is_settled() && self != Self::Pending
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[derive(strum::IntoStaticStr)]
+#[strum(const_into_str, serialize_all = "snake_case")]
+pub enum TaskStatus {
+    #[default]
+    #[serde(alias = "todo", alias = "queued")]
+    Pending,
+    #[serde(alias = "in_progress", alias = "started", alias = "partial")]
+    Running,
+    #[serde(alias = "completed", alias = "done", alias = "success")]
+    Complete,
+    #[serde(alias = "error", alias = "timeout", alias = "timed_out")]
+    #[serde(alias = "cancelled", alias = "canceled", alias = "aborted")]
+    Failed,
+    Blocked,
+}
+
+/// Reads a status in any spelling.
+pub fn from_word<T: DeserializeOwned>(word: &str) -> Option<T> {
+    let word = word.trim().to_ascii_lowercase().replace(['-', ' '], "_");
+    serde_json::from_value(Value::from(word)).ok()
+}
+
+pub const PHASE_FILE: &str = "memory/state/phase.json";
+pub const EXECUTION_FILE: &str = "memory/state/execution.json";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[derive(strum::EnumString, strum::IntoStaticStr)]
+#[strum(const_into_str, serialize_all = "snake_case")]
+pub enum Profile {
+    /// `memory/state/phase.json` and `execution.json`.
+    Phases,
+    /// `.claude/pipeline-state.json`.
+    Pipeline,
+    /// `.claude/checkpoints/<id>.json`.
+    Registry,
+}
+
+/// One error in a document or a run, with its place.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Finding {
+    /// Stable code in JSON.
+    pub code: &'static str,
+    /// A place in the document, such as `completed_phases[1].timestamp`, or a path.
+    pub place: String,
+    pub what: String,
+}
+
+impl Finding {
+    pub fn new(code: &'static str, place: impl Into<String>, what: impl Into<String>) -> Self {
+        Self {
+            code,
+            place: place.into(),
+            what: what.into(),
+        }
     }
 }
 
