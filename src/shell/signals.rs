@@ -2,11 +2,15 @@
 //! and clean up.
 
 #[cfg(unix)]
+use std::path::Path;
+#[cfg(unix)]
 use std::sync::Arc;
 #[cfg(not(unix))]
 use std::sync::atomic::Ordering;
 
 use crate::base::interrupt::Interrupt;
+#[cfg(unix)]
+use crate::base::read_regular;
 
 /// Installs handlers for the signals that end a program.
 #[cfg(unix)]
@@ -31,7 +35,7 @@ pub fn install(interrupt: &Interrupt) {
 /// Whether this process was started with a signal ignored, which its children inherit.
 #[cfg(unix)]
 fn is_ignored(signal: i32) -> bool {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let status = read_regular::read_linked_text(Path::new("/proc/self/status")).unwrap_or_default();
     let mut lines = status.lines();
     let ignored = lines.find_map(|line| line.strip_prefix("SigIgn:"));
     let ignored = ignored.and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok());

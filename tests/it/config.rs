@@ -584,7 +584,8 @@ fn a_wrong_key_or_value_is_told_with_what_is_meant() {
     set("kep", "3").stderr_has("'kep' is no key of a file; did you mean 'keep'?");
     set("keep", "abc").stderr_has("expected a number from 1 on; for example: keep = 50;");
     set("audit", "yes").stderr_has("expected true or false; for example: audit = false;");
-    set("max_files", "x").stderr_has("expected a number from 0 on, or 'off'; for example: max_files = ");
+    set("max_files", "x")
+        .stderr_has("expected a number from 0 on, or 'off'; for example: max_files = ");
     set("prompts", "3").stderr_has("expected a word; for example: prompts = \"line\";");
     set("auto", "x").stderr_has("; for example: auto = \"all\";");
     set("max_store_size", "x").stderr_has("; for example: max_store_size = \"5 GiB\";");
