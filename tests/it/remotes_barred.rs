@@ -57,7 +57,7 @@ impl Stage {
     /// The bad line is named with the command that removes it, and the good one is here.
     #[track_caller]
     fn bars_nothing(&self, what: &str) {
-        let drop = format!("checkpoint remote remove origin --line {}", self.line);
+        let drop = format!("remote remove origin --line {}", self.line);
         let named = format!("{} of origin was not taken", self.line);
         let run = self.third.run(&["fetch"]);
         assert_eq!(run.code, 5, "{what}: {run}");

@@ -61,6 +61,9 @@ fn parse_one(root: &Root, typed: &[u8]) -> Result<RelPath> {
             path = path.join_all(&name);
         }
     }
+    if path.components().any(is_dot_git) {
+        return Err(Error::dot_git_path(&shown()));
+    }
     // Behind a link, `..` is another directory than the one that was named before it.
     left.iter()
         .try_for_each(|dir| refuse_linked(root, dir, &|_| false))?;
