@@ -44,7 +44,7 @@ pub fn serve(
     let others = allow.iter().map(|dir| absolute(dir));
     let others = others.collect::<Result<Vec<PathBuf>>>()?;
     server::serve(Front {
-        dirs: AllowedDirs::new(root.path(), is_exact || is_project, &others)?,
+        dirs: AllowedDirs::new(&root, is_exact || is_project, &others)?,
         base: given.map(absolute).transpose()?,
         environment,
         plans: Plans::default(),
