@@ -4,6 +4,7 @@ use clap::Command as Grammar;
 
 use crate::base::interrupt::Interrupt;
 use crate::commands::prelude::*;
+use crate::error::sentence::{CommandWords, Sentence};
 use crate::shell::terminal::pager::PagerOutput;
 use crate::shell::{grammar, signals};
 
@@ -44,8 +45,17 @@ fn text(words: &[String], whole: &Grammar) -> Result<String> {
         [topic] => page(topic).map(str::to_owned),
         _ => None,
     };
+    let meant = || match words {
+        [word] => grammar::synonym(word, ""),
+        _ => None,
+    };
     page.or_else(|| grammar::help_of(whole, words))
         .ok_or_else(|| {
+            if let Some(meant) = meant() {
+                let what = format!("there is no command '{}'", words.join(" "));
+                let help = CommandWords::new(["help", &meant]);
+                return Error::usage(what).next(Sentence::command(help));
+            }
             Error::usage(format!(
                 "'{}' is neither a command nor a topic; the topics: {}",
                 words.join(" "),

@@ -75,6 +75,9 @@ impl ParseRefusal {
             values(suggested).pop().filter(is_alike)
         };
         let typed = values(ContextKind::InvalidSubcommand).pop();
+        let is_setting = typed.is_some() && at.get_name() == "config";
+        let is_include = of_first(ContextKind::InvalidArg).starts_with("--include")
+            && at.get_arguments().any(|arg| arg.get_long() == Some("glob"));
         let synonym = typed.and_then(|typed| synonym(&typed, at.get_name()));
         let command = synonym.or_else(|| {
             similar(
@@ -82,12 +85,19 @@ impl ParseRefusal {
                 ContextKind::InvalidSubcommand,
             )
         });
+        let command = command.filter(|_| !is_setting);
         let other = || {
             similar(ContextKind::SuggestedArg, ContextKind::InvalidArg)
                 .or_else(|| similar(ContextKind::SuggestedValue, ContextKind::InvalidValue))
         };
-        if let Some(similar) = command.clone().or_else(other) {
+        if let Some(similar) = command.clone().or_else(other).filter(|_| !is_include) {
             said.push_str(&format!("; did you mean '{similar}'?"));
+        } else if is_include {
+            said.push_str("; PATHs say what to take, and --glob takes patterns");
+        } else if is_setting {
+            said.push_str(
+                "; 'checkpoint config' shows all settings, 'checkpoint config set' sets one",
+            );
         }
         Self {
             text: said,
@@ -125,7 +135,7 @@ fn missing(kind: ErrorKind, at: &Grammar, arguments: &[String]) -> String {
 }
 
 /// Returns the command below `above` that another word means.
-fn synonym(typed: &str, above: &str) -> Option<String> {
+pub fn synonym(typed: &str, above: &str) -> Option<String> {
     let above = above.trim_start_matches("checkpoint");
     let mut lines = SYNONYMS.lines().filter_map(|line| line.split_once(": "));
     lines.find_map(|(meant, words)| {

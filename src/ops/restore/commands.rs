@@ -125,7 +125,8 @@ pub fn resume(context: &Context, common: &CommonOptions) -> Result<RestoreOutcom
     let found = FoundStore::of(context, &common)?;
     let Some(pending) = session::pending_unlocked(&found.store, &found.inventory.checkpoints)?
     else {
-        return Err(Error::nothing_to("resume", true));
+        let what = "nothing to resume: no restore was interrupted";
+        return Err(Error::new(Code::NOTHING_TO_TAKE_BACK, what));
     };
     let Pending::Known(journal) = &pending else {
         let why =
