@@ -90,7 +90,12 @@ impl RunAnywhere for ConfigArgs {
         let (variables, flags) = (environment::variables(), flags(global, &environment));
         let (outcome, warnings) = config(&root, base, &environment, variables, flags);
         let failure = outcome.failures.first();
-        let code = failure.map_or(exit_code::DONE, |error| error.code.exit);
+        // What is wrong elsewhere in the file does not undo what was set.
+        let code = match failure {
+            None => exit_code::DONE,
+            Some(_) if written.is_some() => exit_code::PARTIAL,
+            Some(error) => error.code.exit,
+        };
         let printer = &cmd.printer;
         if printer.json {
             cmd.document(code, &outcome, &warnings, failure);

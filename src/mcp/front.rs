@@ -19,8 +19,6 @@ use crate::mcp::paging;
 use crate::mcp::plans::{Plans, ShownPlan};
 use crate::mcp::tools::{Arguments, ToolEffect, ToolSpec, USUAL_RESULTS, usage};
 use crate::ops::find_root::{Place, exactly};
-use crate::worktree::git::find_index::path_from;
-use crate::worktree::root::Root;
 
 /// Items of a list of checkpoints, unless more or fewer are asked for.
 const USUAL_ITEMS: u64 = 20;
@@ -356,14 +354,13 @@ pub struct AllowedDirs {
 }
 
 impl AllowedDirs {
-    /// `reaches_below` says whether directories below the root are allowed.
+    /// `usual` belongs to the root; `reaches_below` says whether others below that are allowed.
     ///
     /// # Errors
     /// One of them does not exist.
-    pub fn new(root: &Root, reaches_below: bool, others: &[PathBuf]) -> Result<Self> {
-        let usual = path_from(root.current().as_bytes()).unwrap_or_default();
-        let usual = root.path().join(usual);
-        let root = exactly(root.path())?.path().to_path_buf();
+    pub fn new(root: &Path, usual: &Path, reaches_below: bool, others: &[PathBuf]) -> Result<Self> {
+        let root = exactly(root)?.path().to_path_buf();
+        let usual = exactly(usual).map_or_else(|_| root.clone(), |usual| usual.path().into());
         let mut tops = Vec::new();
         for other in others {
             tops.push(exactly(other)?.path().to_path_buf());

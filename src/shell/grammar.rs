@@ -95,9 +95,7 @@ impl ParseRefusal {
         } else if is_include {
             said.push_str("; PATHs say what to take, and --glob takes patterns");
         } else if is_setting {
-            said.push_str(
-                "; 'checkpoint config' shows all settings, 'checkpoint config set' sets one",
-            );
+            said.push_str("; 'checkpoint config' shows all settings");
         }
         Self {
             text: said,

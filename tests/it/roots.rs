@@ -350,6 +350,27 @@ fn a_linked_worktree_below_a_project_is_recorded_beside_it() {
 }
 
 #[test]
+fn a_scope_in_a_linked_worktree_names_the_root_that_it_belongs_to() {
+    let world = World::new(&["app/worktree"]);
+    world.begin_repository("app");
+    world.begin_repository("app/worktree");
+    world.begin_store("app");
+    world.change(&["app", "app/worktree"]);
+    let inside = std::fs::read_dir(world.path("app/worktree")).expect("it can be listed");
+    let names = inside.map(|entry| entry.expect("it").file_name().display().to_string());
+    let name = names
+        .into_iter()
+        .find(|name| name != ".git")
+        .expect("a file");
+    let scope = format!("worktree/{name}");
+    world
+        .0
+        .run_in(&world.path("app"), &["create", "--scope", &scope])
+        .code(3)
+        .stderr_has("is in the linked worktree worktree, which has its own checkpoints");
+}
+
+#[test]
 fn a_linked_worktree_beside_a_project_is_recorded_too() {
     for name in EVENTS {
         let world = World::new(&["app/src", "app-worktree/src", "other"]);

@@ -126,7 +126,8 @@ pub fn resume(context: &Context, common: &CommonOptions) -> Result<RestoreOutcom
     let Some(pending) = session::pending_unlocked(&found.store, &found.inventory.checkpoints)?
     else {
         let what = "nothing to resume: no restore was interrupted";
-        return Err(Error::new(Code::NOTHING_TO_TAKE_BACK, what));
+        let error = Error::new(Code::NOTHING_TO_TAKE_BACK, what);
+        return Err(error.advise("'checkpoint list' shows what can be restored"));
     };
     let Pending::Known(journal) = &pending else {
         let why =

@@ -267,13 +267,13 @@ impl<'s> Lookup<'s> {
             }
             None => {
                 let error = no_such_path(checkpoint, &path.to_string());
-                self.meant_from_root(checkpoint, path, error)
+                self.counted_from_root(checkpoint, path, error)
             }
         }
     }
 
     /// Returns the error for a path that is not there, but would be if it were counted from the root.
-    pub fn meant_from_root(&self, checkpoint: ObjectId, path: &RelPath, error: Error) -> Error {
+    pub fn counted_from_root(&self, checkpoint: ObjectId, path: &RelPath, error: Error) -> Error {
         let root = &self.context.root;
         let from_root = RelPath::new(&restore_paths::from_here(root, path));
         let held = self.inventory.get(checkpoint);
