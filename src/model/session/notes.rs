@@ -94,7 +94,7 @@ impl SessionNotes {
             seen.event == event.event || (comes_from_both(seen, &event) && seen.text == event.text)
         };
         let is_repeated = self.seen.iter().any(is_same);
-        if !is_repeated {
+        if !self.has_seen(&event) {
             keep_newest(&mut self.seen, MOST_SEEN - 1);
             self.seen.push(event);
         }

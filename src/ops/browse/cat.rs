@@ -200,9 +200,12 @@ fn find_entry(
     };
     // A trailing slash means a directory.
     let found = find_in_trees(store, checkpoint, &path, typed.ends_with(b"/"));
-    found.map_err(|error| match error.code == Code::NO_SUCH_PATH {
-        true => lookup.counted_from_root(id, &path, error),
-        false => error,
+    found.map_err(|error| {
+        if error.code == Code::NO_SUCH_PATH {
+            lookup.counted_from_root(id, &path, error)
+        } else {
+            error
+        }
     })
 }
 

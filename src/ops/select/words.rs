@@ -258,18 +258,14 @@ impl<'s> Lookup<'s> {
         }
         let typed = restore_paths::from_here(&self.context.root, path);
         let typed = std::str::from_utf8(&typed).unwrap_or_default();
-        match self.resolve(typed).ok() {
-            Some(other) => {
-                let (typed, short) = (escape(typed), checkpoint.short());
-                let what = format!("'{typed}' is a checkpoint, and no path in {short}");
-                let next = format!("name {} before any PATH", other.id.short());
-                Error::new(Code::NO_SUCH_PATH, what).next(Sentence::text(next))
-            }
-            None => {
-                let error = no_such_path(checkpoint, &path.to_string());
-                self.counted_from_root(checkpoint, path, error)
-            }
+        if let Ok(other) = self.resolve(typed) {
+            let (typed, short) = (escape(typed), checkpoint.short());
+            let what = format!("'{typed}' is a checkpoint, and no path in {short}");
+            let next = format!("name {} before any PATH", other.id.short());
+            return Error::new(Code::NO_SUCH_PATH, what).next(Sentence::text(next));
         }
+        let error = no_such_path(checkpoint, &path.to_string());
+        self.counted_from_root(checkpoint, path, error)
     }
 
     /// Returns the error for a path that is not there, but would be if it were counted from the root.

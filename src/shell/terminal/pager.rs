@@ -67,13 +67,11 @@ impl PagerOutput {
         if pager.write(bytes) {
             return ControlFlow::Continue(());
         }
-        match self.pager.take().and_then(Pager::end) {
-            Some(unseen) => self.printer.part(&[unseen.as_slice(), bytes].concat()),
-            None => {
-                self.is_over = true;
-                ControlFlow::Break(())
-            }
+        if let Some(unseen) = self.pager.take().and_then(Pager::end) {
+            return self.printer.part(&[unseen.as_slice(), bytes].concat());
         }
+        self.is_over = true;
+        ControlFlow::Break(())
     }
 }
 
