@@ -210,15 +210,15 @@ impl EventWork<'_> {
             return Ok(Some(Handled::done("within a subagent")));
         }
         let agent = event.agent.into_str();
-        let lost = self.marks().lost();
+        let root = context.root.path();
+        let lost = marks::lost(self.temporary, root, agent, &event.session);
         let known = notes.touch(agent, &event.session, context.now_ms);
         // The prompt at hand is noted by itself.
         let is_prompt = event.moment == Moment::Prompt;
         let now = (is_prompt && event.prompt.is_some()).then(|| self.unnoted());
         for lost in &lost {
-            let mut prompts = known.prompts.iter().chain(&now);
-            if !prompts.any(|prompt| prompt.is_same(&lost.note)) {
-                known.add_prompt(lost.note.clone());
+            if !now.as_ref().is_some_and(|now| now.is_same(&lost.note)) {
+                known.add_lost(&lost.note);
             }
         }
         let prompts = if is_prompt {
@@ -313,7 +313,7 @@ impl EventWork<'_> {
         }
         let checkpoints = &session.locked.inventory().checkpoints;
         if is_new && known.first.is_none() {
-            known.first = oldest_of(checkpoints, &event.session).map(|first| first.id);
+            known.first = oldest_of(checkpoints, known).map(|first| first.id);
         }
         if is_prompt {
             let checkpoint = made.as_ref().ok().and_then(|made| made.checkpoint.as_ref());

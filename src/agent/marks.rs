@@ -56,7 +56,8 @@ impl<'t> Marks<'t> {
 
     /// Remembers a prompt that could not be noted. Returns whether it was not remembered before.
     pub fn keep(&self, note: &PromptNote) -> bool {
-        for file in self.lost_files() {
+        let agent = self.event.agent.into_str();
+        for file in lost_files(self.folder, self.root, agent, &self.event.session) {
             match create(&file) {
                 Ok(mut made) => {
                     // Half a note is none.
@@ -76,23 +77,28 @@ impl<'t> Marks<'t> {
         }
         true
     }
+}
 
-    /// Returns the prompts of this session that wait to be noted, oldest first.
-    pub fn lost(&self) -> Vec<LostPrompt> {
-        let read = |file: PathBuf| {
-            let note = parsed(&read_own(&file)?)?;
-            Some(LostPrompt { note, file })
-        };
-        let mut lost: Vec<LostPrompt> = self.lost_files().filter_map(read).collect();
-        lost.sort_by_key(|lost| lost.note.time_ms);
-        lost
-    }
+/// Returns the prompts of a session that wait to be noted, oldest first.
+pub fn lost(folder: &Path, root: &Path, agent: &str, session: &str) -> Vec<LostPrompt> {
+    let read = |file: PathBuf| {
+        let note = parsed(&read_own(&file)?)?;
+        Some(LostPrompt { note, file })
+    };
+    let files = lost_files(folder, root, agent, session);
+    let mut lost: Vec<LostPrompt> = files.filter_map(read).collect();
+    lost.sort_by_key(|lost| lost.note.time_ms);
+    lost
+}
 
-    fn lost_files(&self) -> impl Iterator<Item = PathBuf> {
-        let agent = self.event.agent.into_str();
-        let stem = mark(self.folder, LOST, (agent, &self.event.session, self.root));
-        (0..MOST_LOST).map(move |at| stem.with_extension(at.to_string()))
-    }
+fn lost_files(
+    folder: &Path,
+    root: &Path,
+    agent: &str,
+    session: &str,
+) -> impl Iterator<Item = PathBuf> + use<> {
+    let stem = mark(folder, LOST, (agent, session, root));
+    (0..MOST_LOST).map(move |at| stem.with_extension(at.to_string()))
 }
 
 /// Returns the path of a mark.

@@ -39,6 +39,37 @@ fn push(word: &mut String, byte: u8) -> bool {
     true
 }
 
+/// Reads a word that is quoted as C does; `None` if it is not quoted.
+pub fn unquoted(word: &[u8]) -> Option<Vec<u8>> {
+    let mut inner = word.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
+    let mut path = Vec::new();
+    while let [byte, rest @ ..] = inner {
+        let read;
+        (read, inner) = match (byte, rest) {
+            (b'\\', [a @ b'0'..=b'3', b @ b'0'..=b'7', c @ b'0'..=b'7', rest @ ..]) => {
+                (((a - b'0') << 6) | ((b - b'0') << 3) | (c - b'0'), rest)
+            }
+            (b'\\', [letter, rest @ ..]) => (unescaped(*letter), rest),
+            _ => (*byte, rest),
+        };
+        path.push(read);
+    }
+    Some(path)
+}
+
+fn unescaped(letter: u8) -> u8 {
+    match letter {
+        b'a' => 0x07,
+        b'b' => 0x08,
+        b't' => b'\t',
+        b'n' => b'\n',
+        b'v' => 0x0b,
+        b'f' => 0x0c,
+        b'r' => b'\r',
+        other => other,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::quoted;

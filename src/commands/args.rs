@@ -12,6 +12,7 @@ use crate::answer::contract::{
 };
 use crate::answer::place::PlaceWords;
 use crate::answer::words::{self, advised};
+use crate::base::git_quoting::unquoted;
 use crate::base::shell_word::{shell_line, shell_word};
 use crate::base::text::escape_path;
 use crate::base::time::{PAST_FORMS, TypedTime, parse_past};
@@ -266,20 +267,19 @@ fn file_named(item: &OsString) -> Result<&Path> {
     Ok(Path::new(name))
 }
 
+/// A line may be quoted, as `diff --name-only` and git print paths.
 fn items(bytes: &[u8]) -> Vec<Vec<u8>> {
     let end = if bytes.contains(&0) { 0 } else { b'\n' };
     let lines = bytes.split(|byte| *byte == end);
     let whole = lines.map(|line| {
         if end == 0 {
-            line
+            line.to_vec()
         } else {
-            line.strip_suffix(b"\r").unwrap_or(line)
+            let line = line.strip_suffix(b"\r").unwrap_or(line);
+            unquoted(line).unwrap_or_else(|| line.to_vec())
         }
     });
-    whole
-        .filter(|line| !line.is_empty())
-        .map(<[u8]>::to_vec)
-        .collect()
+    whole.filter(|line| !line.is_empty()).collect()
 }
 
 #[cfg(test)]
@@ -289,8 +289,8 @@ mod tests {
     #[test]
     fn a_list_has_one_item_a_line_or_ends_them_with_nul() {
         assert_eq!(
-            items(b"a\n\r\nb c\r\nd"),
-            [b"a".to_vec(), b"b c".to_vec(), b"d".to_vec()]
+            items(b"a\n\r\nb c\r\n\"\\303\\234\\t\""),
+            [b"a".to_vec(), b"b c".to_vec(), "\u{dc}\t".into()]
         );
         assert_eq!(items(b"a\nb\0c\r\0"), [b"a\nb".to_vec(), b"c\r".to_vec()]);
         assert_eq!(items(b""), Vec::<Vec<u8>>::new());

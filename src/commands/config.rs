@@ -12,6 +12,7 @@ use crate::base::text::{escape, escape_line, escape_path};
 use crate::commands::prelude::*;
 use crate::config::edit;
 use crate::config::environment::{ColorChoice, Origin, base_and_origin, no_base};
+use crate::error::Code;
 use crate::ops::browse::config::{ConfigOutcome, Setting, SettingValue, config};
 use crate::ops::find_root::RootSearch;
 use crate::shell::command_context;
@@ -48,6 +49,12 @@ fn set(environment: &Environment, key: &str, value: &str) -> Result<String> {
         .ok_or_else(|| no_base(environment))?;
     let file = dir.join("config.toml");
     let text = match read_regular::read_linked_text(&file) {
+        Err(cause) if cause.kind() == ErrorKind::NotFound && file.is_symlink() => {
+            let what = format!("{} is a link to nothing", escape_path(&file));
+            return Err(
+                Error::new(Code::BAD_CONFIG, what).advise("make what it leads to, or remove it")
+            );
+        }
         Err(cause) if cause.kind() == ErrorKind::NotFound => String::new(),
         read => read.map_err(Error::io("read", &file))?,
     };
@@ -83,7 +90,12 @@ impl RunAnywhere for ConfigArgs {
         let (variables, flags) = (environment::variables(), flags(global, &environment));
         let (outcome, warnings) = config(&root, base, &environment, variables, flags);
         let failure = outcome.failures.first();
-        let code = failure.map_or(exit_code::DONE, |error| error.code.exit);
+        // What is wrong elsewhere in the file does not undo what was set.
+        let code = match failure {
+            None => exit_code::DONE,
+            Some(_) if written.is_some() => exit_code::PARTIAL,
+            Some(error) => error.code.exit,
+        };
         let printer = &cmd.printer;
         if printer.json {
             cmd.document(code, &outcome, &warnings, failure);

@@ -1,6 +1,6 @@
 //! `export`: writes checkpoints into a git bundle.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::answer::format::{checkpoints, size};
 use crate::base::text::escape_path;
@@ -38,17 +38,7 @@ impl Command for ExportBundleArgs {
     const TRAITS: Properties = Properties::LONG;
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<Done<ExportOutcome>> {
-        let is_stream = self.output.as_os_str() == "-";
-        if is_stream && (cmd.printer.json || cmd.printer.for_a_person()) {
-            let reader = if cmd.printer.json {
-                "JSON"
-            } else {
-                "a terminal"
-            };
-            return Err(Error::usage(format!(
-                "the bundle cannot go to standard output together with {reader}"
-            )));
-        }
+        let is_stream = is_stdout(cmd, &self.output, "bundle")?;
         let options = ExportBundleOptions {
             selectors: self.selectors,
             since: self.since,
@@ -69,6 +59,25 @@ impl Command for ExportBundleArgs {
         let warnings = std::mem::take(&mut outcome.warnings);
         Ok(transferred((outcome, warnings)))
     }
+}
+
+/// Whether `-` is named, for standard output.
+///
+/// # Errors
+/// Something else goes there.
+pub fn is_stdout(cmd: &CommandContext<'_>, output: &Path, what: &str) -> Result<bool> {
+    let reader = if cmd.printer.json {
+        "JSON"
+    } else {
+        "a terminal"
+    };
+    let is_stream = output.as_os_str() == "-";
+    if is_stream && (cmd.printer.json || cmd.printer.for_a_person()) {
+        return Err(Error::usage(format!(
+            "the {what} cannot go to standard output together with {reader}"
+        )));
+    }
+    Ok(is_stream)
 }
 
 impl Text for ExportOutcome {

@@ -84,9 +84,13 @@ impl Text for ImportOutcome {
 pub fn write_evictions(number: usize, out: &mut Out<'_>) {
     if number > 0 {
         let many = checkpoints(number);
+        let more = match out.context.settings.max_store_size_bytes {
+            Some(_) => ", and more until the store fits into max_store_size",
+            None => "",
+        };
         outln!(
             out,
-            "The next create or restore evicts {many}, as the settings say; 'checkpoint pin SEL' keeps one."
+            "The next create or restore evicts {many}{more}, as the settings say; 'checkpoint pin SEL' keeps one."
         );
     }
 }

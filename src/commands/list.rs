@@ -81,6 +81,7 @@ impl Command for ListArgs {
             grep: self.grep,
             source: self.source,
             session: self.session,
+            agent: None,
             period: self.period.resolve(context.now_ms)?,
             kind: self.kind,
             paths: bytes_of(self.path),

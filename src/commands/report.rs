@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use crate::answer::format::{checkpoints, count, size};
 use crate::base::text::escape_path;
+use crate::commands::export::is_stdout;
 use crate::commands::prelude::*;
 use crate::ops::browse::report_range;
 use crate::ops::transfer::export::into_file;
@@ -18,7 +19,7 @@ pub struct ReportArgs {
     /// First and last checkpoint; either may be left out [default: all]
     #[arg(value_name = "SEL..SEL")]
     pub range: Option<String>,
-    /// The file to write
+    /// The file to write, or - for standard output
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
 }
@@ -44,6 +45,7 @@ impl Command for ReportArgs {
             let what = "this program was built without the feature ui";
             return Err(Error::unexpected(what));
         };
+        let is_stream = is_stdout(cmd, &self.output, "report")?;
         let ids = report_range::find(context, self.range.as_deref())?;
         let report = make(context, cmd.global.base.as_deref(), &ids)?;
         let file = escape_path(&self.output);
@@ -57,10 +59,15 @@ impl Command for ReportArgs {
         );
         cmd.printer.talk(&talk);
         let html = report.html.as_bytes();
-        into_file(context, &environment::absolute(&self.output)?, |out| {
-            out.write_all(html)
-                .map_err(Error::io("write", &self.output))
-        })?;
+        if is_stream {
+            let written = cmd.printer.bytes(html);
+            written.map_err(Error::io("write", &self.output))?;
+        } else {
+            into_file(context, &environment::absolute(&self.output)?, |out| {
+                out.write_all(html)
+                    .map_err(Error::io("write", &self.output))
+            })?;
+        }
         let answer = ReportAnswer {
             file: self.output.display().to_string(),
             file_bytes: html.len() as u64,
@@ -76,7 +83,11 @@ impl Text for ReportAnswer {
     fn write(&self, out: &mut Out<'_>) {
         let bytes = size(self.file_bytes);
         let file = escape_path(self.file.as_ref());
-        outln!(out, "Wrote {file} ({bytes})");
+        if self.file == "-" {
+            talkln!(out, "Wrote the report ({bytes})");
+        } else {
+            outln!(out, "Wrote {file} ({bytes})");
+        }
         if self.left_out_count > 0 {
             let left = count(self.left_out_count, "patch", "patches");
             talkln!(out, "left out: {left}, which would make it too large");

@@ -1,5 +1,6 @@
 //! `rewind`: back to the state before a prompt of an agent.
 
+use crate::agent::marks;
 use crate::answer::format::count;
 use crate::answer::table::change_words;
 use crate::base::text::escape;
@@ -7,10 +8,12 @@ use crate::base::time::age;
 use crate::commands::prelude::*;
 use crate::commands::restore::{self, CommonArgs, RestoreAnswer};
 use crate::error::sentence::CommandWords;
+use crate::model::session::notes::AgentSession;
 use crate::ops::browse::prompts::{self, PromptsOutcome, prompts};
 use crate::ops::restore::commands as restore_op;
 use crate::ops::restore::restore_options::RestoreOptions;
 use crate::ops::select::words::TypedWords;
+use crate::shell::environment;
 use crate::shell::terminal::picker::{PickedItem, PickerChoice, line_of};
 
 /// Maximum number of other sessions that are named.
@@ -44,7 +47,13 @@ impl Command for PromptRewindArgs {
     }
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<Done<Self::Answer>> {
-        let mut known = prompts(context, self.session.as_deref())?;
+        let folder = environment::temporary_dir();
+        let lost = |session: &AgentSession| {
+            let (agent, id) = session.name();
+            let lost = marks::lost(&folder, context.root.path(), agent, id).into_iter();
+            lost.map(|lost| lost.note).collect()
+        };
+        let mut known = prompts(context, self.session.as_deref(), lost)?;
         let chosen = match self.prompt {
             None => choose(context, cmd, &known)?,
             Some(_) => None,
@@ -135,7 +144,7 @@ impl Text for PromptsOutcome {
             (None, None) => {}
         }
         for other in self.others.iter().take(NAMED_SESSIONS) {
-            let command = CommandWords::new(["rewind", "--session", &*other.id]);
+            let command = CommandWords::new(["rewind", "--session", &*self.name_of(other)]);
             let prompts = count(other.prompts.len(), "prompt", "prompts");
             let (agent, command) = (escape(&other.agent), out.place.command(command));
             talkln!(out, "{agent} had {prompts} here too: '{command}'");

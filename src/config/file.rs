@@ -245,7 +245,7 @@ impl ConfigProblem {
 
     pub fn error(self) -> Error {
         let what = format!("{}: {}", self.file.display(), self.what);
-        Error::new(Code::BAD_CONFIG, what).advise("fix or remove that line")
+        Error::new(Code::BAD_CONFIG, what).advise("fix that, or remove it")
     }
 
     pub(super) fn remark(self, but: &str) -> Self {

@@ -89,7 +89,12 @@ pub struct DatabaseCommands {
 pub fn databases<'de, D: Deserializer<'de>>(
     from: D,
 ) -> Result<BTreeMap<String, DatabaseCommands>, D::Error> {
-    let found = BTreeMap::<String, DatabaseCommands>::deserialize(from)?;
+    let mut found = BTreeMap::new();
+    for (name, of) in BTreeMap::<String, toml::Value>::deserialize(from)? {
+        let read = of.try_into();
+        let of = read.map_err(|why| D::Error::custom(format!("{name}: {}", why.message())))?;
+        found.insert(name, of);
+    }
     let is_empty = |text: &String| text.trim().is_empty();
     let has_empty = |(name, of): (&String, &DatabaseCommands)| {
         is_empty(name) || is_empty(&of.dump) || is_empty(&of.restore)

@@ -117,7 +117,10 @@ impl Error {
     /// There is no step of this kind; `had_restores`: earlier restores left safety checkpoints.
     pub fn nothing_to(verb: &str, had_restores: bool) -> Self {
         let (why, hint) = if had_restores {
-            ("", "'checkpoint list --safety' shows the earlier ones")
+            (
+                "",
+                "'checkpoint list --safety' shows what earlier restores replaced",
+            )
         } else {
             (
                 ": no restore was made here",

@@ -73,7 +73,7 @@ impl WhyNot {
             Self::ReservedName => "a name that git refuses",
             Self::Mount => "a mount of another file system",
             Self::Worktree => "a linked worktree",
-            Self::GitDir => "a repository's own data",
+            Self::GitDir | Self::DotGit => "a repository's own data",
             Self::Cache => "a cache, by its CACHEDIR.TAG",
             Self::Unreadable(_) => "cannot be read",
             Self::Collision => "an attack on SHA-1",
@@ -81,7 +81,6 @@ impl WhyNot {
             Self::Database => "a database, held beside the files",
             Self::LeftOut(_) => "left out by a rule",
             Self::Secret(_) => "a secret",
-            Self::DotGit => "a repository's own data",
         }
     }
 }

@@ -348,36 +348,35 @@ fn most_bytes(given: &Arguments) -> u64 {
 pub struct AllowedDirs {
     /// The directory of calls that name none.
     usual: PathBuf,
+    /// The root to which that belongs.
+    root: PathBuf,
     tops: Vec<PathBuf>,
 }
 
 impl AllowedDirs {
-    /// `reaches_below` says whether directories below the usual one are allowed.
+    /// `usual` belongs to the root; `reaches_below` says whether others below that are allowed.
     ///
     /// # Errors
     /// One of them does not exist.
-    pub fn new(usual: &Path, reaches_below: bool, others: &[PathBuf]) -> Result<Self> {
-        let usual = exactly(usual)?.path().to_path_buf();
+    pub fn new(root: &Path, usual: &Path, reaches_below: bool, others: &[PathBuf]) -> Result<Self> {
+        let root = exactly(root)?.path().to_path_buf();
+        let usual = exactly(usual).map_or_else(|_| root.clone(), |usual| usual.path().into());
         let mut tops = Vec::new();
         for other in others {
             tops.push(exactly(other)?.path().to_path_buf());
         }
         if reaches_below {
-            tops.push(usual.clone());
+            tops.push(root.clone());
         }
-        Ok(Self { usual, tops })
+        Ok(Self { usual, root, tops })
     }
 
     /// Returns where a call acts: a directory that it names may belong to a root above.
     pub fn place(&self, dir: &Path) -> Place {
         Place {
             dir: dir.to_path_buf(),
-            is_exact: dir == self.usual,
+            is_exact: dir == self.root,
         }
-    }
-
-    pub fn usual(&self) -> &Path {
-        &self.usual
     }
 
     /// Finds the directory that a call names, by its canonical path.
@@ -398,7 +397,7 @@ impl AllowedDirs {
     /// # Errors
     /// A canonical path is not allowed.
     pub fn check(&self, dir: &Path) -> Result<()> {
-        if dir == self.usual || self.tops.iter().any(|top| dir.starts_with(top)) {
+        if dir == self.root || self.tops.iter().any(|top| dir.starts_with(top)) {
             return Ok(());
         }
         Err(not_allowed(dir))

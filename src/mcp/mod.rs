@@ -39,12 +39,13 @@ pub fn serve(
     let home = environment.home.as_deref();
     let search = RootSearch { base: &base, home };
     let is_exact = named.is_some() || cmd.global.here;
-    let root = search.find(&Place { dir, is_exact })?;
+    let place = Place { dir, is_exact };
+    let root = search.find(&place)?;
     let is_project = root.danger(&base, home).is_none();
     let others = allow.iter().map(|dir| absolute(dir));
     let others = others.collect::<Result<Vec<PathBuf>>>()?;
     server::serve(Front {
-        dirs: AllowedDirs::new(root.path(), is_exact || is_project, &others)?,
+        dirs: AllowedDirs::new(root.path(), &place.dir, is_exact || is_project, &others)?,
         base: given.map(absolute).transpose()?,
         environment,
         plans: Plans::default(),

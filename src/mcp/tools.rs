@@ -203,8 +203,7 @@ impl ToolSpec {
                 own(of).or_else(derived).unwrap_or_default(),
             );
         }
-        let directory =
-            "Directory to act on, at or below those of the server; the server's own if not given";
+        let directory = "Directory to act on, at or below those of the server; paths count from it. If not given, the one in which the server was started";
         properties.insert("directory".to_owned(), of_type("string", directory));
         let required = self.arguments().filter(|(_, _, is_required)| *is_required);
         let required: Vec<&str> = required.map(|(name, _, _)| name).collect();

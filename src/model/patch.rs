@@ -1,5 +1,6 @@
 //! Patches of text as `diff` prints them: read, and applied to contents.
 
+use crate::base::git_quoting::unquoted;
 use crate::base::malformed::Malformed;
 
 /// The changes of a patch within one file.
@@ -122,47 +123,11 @@ fn take(
 /// Reads the name of a file, which may be quoted as C does.
 fn path_of(named: &[u8]) -> Result<Vec<u8>, Malformed> {
     let named = named.trim_ascii_end();
-    let mut path = Vec::new();
-    match named
-        .strip_prefix(b"\"")
-        .and_then(|inner| inner.strip_suffix(b"\""))
-    {
-        None => path.extend_from_slice(
-            named
-                .split(|byte| *byte == b'\t')
-                .next()
-                .unwrap_or_default(),
-        ),
-        Some(mut inner) => {
-            while let [byte, rest @ ..] = inner {
-                let read;
-                (read, inner) = match (byte, rest) {
-                    (b'\\', [a @ b'0'..=b'3', b @ b'0'..=b'7', c @ b'0'..=b'7', rest @ ..]) => {
-                        (((a - b'0') << 6) | ((b - b'0') << 3) | (c - b'0'), rest)
-                    }
-                    (b'\\', [letter, rest @ ..]) => (unescaped(*letter), rest),
-                    _ => (*byte, rest),
-                };
-                path.push(read);
-            }
-        }
-    }
+    let plain = || named.split(|byte| *byte == b'\t').next();
+    let mut path = unquoted(named).unwrap_or_else(|| plain().unwrap_or_default().to_vec());
     match path.iter().position(|byte| *byte == b'/') {
         Some(slash) if slash + 1 < path.len() => Ok(path.split_off(slash + 1)),
         _ => Err("the name of a file has no letter in front".into()),
-    }
-}
-
-fn unescaped(letter: u8) -> u8 {
-    match letter {
-        b'a' => 0x07,
-        b'b' => 0x08,
-        b't' => b'\t',
-        b'n' => b'\n',
-        b'v' => 0x0b,
-        b'f' => 0x0c,
-        b'r' => b'\r',
-        other => other,
     }
 }
 

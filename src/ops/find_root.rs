@@ -1,10 +1,12 @@
 //! Whose a directory is: the one answer of command line, hooks, status lines, server and `doctor`.
 
+use std::cell::LazyCell;
 use std::path::{Component, Path, PathBuf};
 
 use crate::base::text::escape_path;
 use crate::error::{Error, Result};
 use crate::model::state::rel_path::RelPath;
+use crate::ops::locate_store::{projects, stores_of};
 use crate::ops::restore::restore_paths::with_slashes;
 use crate::store::layout::{is_begun, store_dir};
 use crate::worktree::git::find_index::Repository;
@@ -65,8 +67,14 @@ impl RootSearch<'_> {
     /// is a root of its own: then that.
     fn root_above(&self, start: &Path) -> Option<PathBuf> {
         let mut own = None;
+        let projects = LazyCell::new(|| projects(self.base).unwrap_or_default());
+        let has_store = |dir: &Path| {
+            let elsewhere = || stores_of(&projects, dir, None).unwrap_or_default();
+            let is_here = is_begun(&store_dir(self.base, dir));
+            is_here || elsewhere().iter().any(|store| is_begun(store))
+        };
         for dir in self.reach(start) {
-            if is_begun(&store_dir(self.base, dir)) {
+            if has_store(dir) {
                 return Some(own.unwrap_or(dir).to_path_buf());
             }
             own = own.or_else(|| has_repository(dir).then_some(dir));

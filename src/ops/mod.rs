@@ -7,6 +7,7 @@ pub mod contract;
 pub mod create;
 pub mod database;
 pub mod find_root;
+pub mod locate_store;
 pub mod maintain;
 pub mod open_store;
 pub mod own_files;

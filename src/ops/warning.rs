@@ -71,8 +71,8 @@ pub enum Warning {
     Adopted {
         count: usize,
     },
-    /// A restore deletes a file in the place of a directory that its checkpoint leaves out.
-    DirNotHeld {
+    /// A restore deletes a file that its checkpoint may have left out for what it held then.
+    SecretNotHeld {
         path: RelPath,
     },
     /// A restore would find that a database cannot be written.
@@ -87,6 +87,7 @@ pub enum Warning {
     /// The time of a commit of plain git is none of a calendar; the nearest one is taken.
     AbsurdTime {
         id: ObjectId,
+        is_old: bool,
     },
     /// Commits of plain git not adopted yet, seen by a read-only command.
     #[strum(serialize = "not_adopted_yet")]
@@ -266,7 +267,7 @@ impl Warning {
             | Self::ChangedWhileRead { path }
             | Self::DatabaseInUse { path }
             | Self::LogNotHeld { path }
-            | Self::DirNotHeld { path }
+            | Self::SecretNotHeld { path }
             | Self::DamagedFile { path, .. } => Some(path),
             _ => None,
         }
@@ -286,7 +287,7 @@ impl Warning {
 
     /// What no checkpoint needs stays where it is, such as on a full disk.
     pub fn not_freed(why: String) -> Self {
-        Self::bookkeeping("freeing the space of what nothing needs any more")(why)
+        Self::bookkeeping("freeing the rest of what nothing needs any more")(why)
     }
 
     /// Names commits of plain git whose time no calendar has.
@@ -296,11 +297,12 @@ impl Warning {
     ) -> impl Iterator<Item = Self> + 'c {
         let is_bounded = |id: &&ObjectId| {
             let found = inventory.get(**id);
-            found.is_some_and(|found| limits::is_bound(found.record.time_ms))
+            found.is_some_and(|found| limits::is_absurd(found.record.time_ms))
         };
-        ids.iter()
-            .filter(is_bounded)
-            .map(|id| Self::AbsurdTime { id: *id })
+        ids.iter().filter(is_bounded).map(|id| Self::AbsurdTime {
+            id: *id,
+            is_old: inventory.get(*id).is_some_and(|it| it.record.time_ms < 0),
+        })
     }
 
     /// Says of a dry run that the command itself would be refused.

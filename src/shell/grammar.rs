@@ -76,6 +76,7 @@ impl ParseRefusal {
             values(suggested).pop().filter(is_alike)
         };
         let typed = values(ContextKind::InvalidSubcommand).pop();
+        let is_setting = typed.is_some() && at.get_name() == "config";
         let synonym = typed.and_then(|typed| synonym(&typed, at.get_name()));
         let command = synonym.or_else(|| {
             similar(
@@ -83,6 +84,7 @@ impl ParseRefusal {
                 ContextKind::InvalidSubcommand,
             )
         });
+        let command = command.filter(|_| !is_setting);
         let other = || {
             similar(ContextKind::SuggestedArg, ContextKind::InvalidArg)
                 .or_else(|| similar(ContextKind::SuggestedValue, ContextKind::InvalidValue))
@@ -97,6 +99,7 @@ impl ParseRefusal {
         match command.clone().or_else(option).or_else(other) {
             Some(sentence) if sentence.contains(' ') => said.push_str(&format!("; {sentence}")),
             Some(meant) => said.push_str(&format!("; did you mean '{meant}'?")),
+            None if is_setting => said.push_str("; 'checkpoint config' shows all settings"),
             None => {}
         }
         Self {

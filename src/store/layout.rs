@@ -116,6 +116,18 @@ impl Layout {
         Self { dir }
     }
 
+    /// Returns the files that are made anew from the others.
+    pub fn caches(&self) -> [PathBuf; 6] {
+        [
+            self.stat_cache(),
+            self.stat_cache_patch(),
+            self.commits(),
+            self.packed_commits(),
+            self.left_out(),
+            self.size_gate(),
+        ]
+    }
+
     pub fn dir(&self) -> &Path {
         &self.dir
     }

@@ -298,6 +298,9 @@ fn make(layout: &Layout, description: &Description) -> Result<()> {
     attempt()
 }
 
+const NEW_LIST: &str = "nothing was recorded; 'checkpoint verify --repair' keeps all that can be read, \
+    with the built-in list in its place";
+
 /// Refuses an exclusion list that is there and cannot be read: more might be captured without it.
 ///
 /// # Errors
@@ -306,7 +309,13 @@ pub fn check_exclusion_list(layout: &Layout) -> Result<()> {
     let path = layout.exclusion_list();
     match read_regular::read(&path) {
         Err(e) if !matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-            Err(Error::io("read", &path)(e))
+            let is_no_file = e.kind() == ErrorKind::InvalidData;
+            let error = Error::io("read", &path)(e);
+            Err(if is_no_file {
+                error.advise(NEW_LIST)
+            } else {
+                error
+            })
         }
         _ => Ok(()),
     }

@@ -455,6 +455,38 @@ fn a_time_that_no_calendar_has_is_named_and_the_commit_is_taken() {
 }
 
 #[test]
+fn a_time_before_1970_is_named_and_is_no_damage() {
+    let sandbox = sandbox();
+    let Some(recipe) = Recipe::find(&sandbox) else {
+        return;
+    };
+    sandbox.write("a", "1").create("one");
+    let git = recipe.git();
+    let tree = git.output(&["rev-parse", "HEAD^{tree}"]);
+    let by = "t <t> -3600 +0000";
+    let commit = format!("tree {}\nauthor {by}\ncommitter {by}\n\nold\n", tree.trim());
+    let put = [
+        "hash-object",
+        "-t",
+        "commit",
+        "-w",
+        "--literally",
+        "--stdin",
+    ];
+    let id = String::from_utf8(git.filter(&put, commit.as_bytes())).expect("an id");
+    git.run(&["update-ref", "refs/heads/main", id.trim()]);
+    let named = format!("commit {} of plain git has a time before 1970", &id[..8]);
+    sandbox.write("a", "2");
+    sandbox.run(&["create"]).success().stderr_has(&named);
+    sandbox.run(&["verify", "--full"]).success();
+    let bundle = sandbox.top().join("x.bundle").display().to_string();
+    sandbox
+        .run(&["export", "-o", &bundle])
+        .code(5)
+        .stderr_has("has a time before 1970, which git refuses");
+}
+
+#[test]
 fn show_counts_what_an_adopted_commit_holds() {
     let sandbox = sandbox();
     let Some(recipe) = Recipe::find(&sandbox) else {

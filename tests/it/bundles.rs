@@ -431,3 +431,14 @@ fn what_is_noted_of_checkpoints_here_is_overwritten_by_no_import_that_cannot_rea
         assert_eq!(to.listed_ids().len(), 4, "{notes}");
     }
 }
+
+#[test]
+fn a_file_in_a_directory_that_is_not_there_is_named_as_it_was_typed() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1").create("one");
+    sandbox
+        .run(&["export", "-o", "nowhere/x.bundle"])
+        .code(1)
+        .stderr_has("nowhere/x.bundle: ")
+        .stderr_has("the directory of the file must be there");
+}

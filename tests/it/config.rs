@@ -607,3 +607,22 @@ fn a_limit_is_set_and_taken_off_by_one_word() {
     sandbox.run(&["create"]).success();
     sandbox.run(&["cat", "latest:a"]).success().stdout_is("1");
 }
+
+#[cfg(unix)]
+#[test]
+fn what_was_set_is_set_whatever_else_is_wrong_and_a_link_to_nothing_is_named() {
+    let sandbox = Sandbox::new();
+    sandbox.user_config("[database.a]\ndump = \"x\"\n");
+    sandbox
+        .run(&["config", "set", "keep", "6"])
+        .code(5)
+        .stderr_has("keep = 6")
+        .stderr_has("a: missing field `restore`");
+    let file = sandbox.home().join(".config/checkpoint/config.toml");
+    std::fs::remove_file(&file).expect("it is there");
+    std::os::unix::fs::symlink("nowhere", &file).expect("a link");
+    sandbox
+        .run(&["config", "set", "keep", "7"])
+        .code(1)
+        .stderr_has("config.toml is a link to nothing");
+}

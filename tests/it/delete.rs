@@ -683,10 +683,10 @@ fn delete_all_below_a_root_is_refused_and_names_the_root() {
     for _ in 0..2 {
         let run = sandbox.run_in(&src, &all).code(4);
         run.stderr_has("above the current directory")
-            .stderr_has("delete --all");
+            .stderr_has("delete --all --yes");
     }
     let dry = sandbox.run_in(&src, &["delete", "--all", "--dry-run"]);
-    dry.code(4);
+    dry.code(4).stderr_has("delete --all --dry-run");
     assert_eq!(sandbox.listed_ids().len(), 1);
     sandbox.run(&all).success();
 }

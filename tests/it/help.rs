@@ -243,7 +243,17 @@ fn a_command_with_a_slip_leads_to_the_one_that_is_meant() {
         .run(&["workflow", "initt"])
         .code(2)
         .stderr_has("there is no workflow command 'initt'; did you mean 'init'? see 'checkpoint workflow init --help'");
-    let lines: [(&[&str], &str); 7] = [
+    let lines: [(&[&str], &str); 11] = [
+        (&["forget"], "did you mean 'prune'?"),
+        (&["remote", "rm"], "did you mean 'remove'?"),
+        (
+            &["config", "get", "keep"],
+            "'checkpoint config' shows all settings",
+        ),
+        (
+            &["restore", "--include", "a"],
+            "'--include' found; --glob takes patterns, and PATHs say what to take",
+        ),
         (
             &["zzzzz"],
             "there is no command 'zzzzz'; see 'checkpoint --help'",

@@ -55,6 +55,8 @@ const SENTENCES: &[(&str, &[&str])] = &[
     ("write what is missing, or add --force", &["phase done"]),
     ("end them first, or add --force", &["phase done"]),
     ("--for is '{typed}'", &["hold"]),
+    ("--max-age is '{typed}'", &["guard"]),
+    ("--glob takes patterns", &["restore", "diff"]),
     ("--include-sensitive captures them", &["create"]),
     ("use --type file_backup", &["create"]),
     ("--force deletes it anyway", &["delete"]),
@@ -529,6 +531,14 @@ fn what_is_advised_elsewhere_works_where_it_is_printed() {
     run(&["show", "nope"])
         .code(3)
         .stderr_has(&hint_of(&missing));
-    let unguarded = run(&["guard", "--max-age", "0s", "--scope", "nothing/x", "--json"]).code(4);
+    let unguarded = run(&[
+        "guard",
+        "--max-age",
+        "1ms",
+        "--scope",
+        "nothing/x",
+        "--json",
+    ])
+    .code(4);
     assert_eq!(hint_of(&unguarded).matches("-C").count(), 1, "{unguarded}");
 }

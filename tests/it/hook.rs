@@ -692,6 +692,57 @@ fn a_session_is_named_exactly_and_the_current_one_comes_first() {
 }
 
 #[test]
+fn sessions_of_one_name_are_told_apart_by_their_agents() {
+    let sandbox = project();
+    let of = |name| Agent {
+        sandbox: &sandbox,
+        name,
+        session: "one-name",
+    };
+    of("codex").prompt("of codex");
+    sandbox.write("a", "2");
+    of("claude").prompt("of claude");
+    let told = "'checkpoint rewind --session codex:one-name'";
+    sandbox.run(&["rewind"]).success().stderr_has(told);
+    for agent in ["codex", "claude"] {
+        let name = format!("{agent}:one-name");
+        let listed = sandbox.run(&["rewind", "--session", &name]).success();
+        assert_eq!(listed.stdout.lines().count(), 1, "{listed}");
+        listed.stdout_has(&format!("of {agent}"));
+        let listed = sandbox.run(&["list", "--session", &name]).success();
+        assert_eq!(listed.stdout.matches("before: ").count(), 1, "{listed}");
+        let first = format!("session:{name}");
+        let shown = sandbox.run(&["show", &first]).success();
+        shown.stdout_has(&format!("of {agent}"));
+    }
+    let planned = ["rewind", "1", "--session", "codex:one-name", "--dry-run"];
+    sandbox.run(&planned).success().stderr_has("codex:one-name");
+}
+
+#[test]
+fn the_current_session_is_of_the_agent_in_whose_shell_this_runs() {
+    let sandbox = project();
+    let of = |name, session| Agent {
+        sandbox: &sandbox,
+        name,
+        session,
+    };
+    of("opencode", "one").event("chat.message", &json!({ "prompt": "of opencode" }));
+    sandbox.write("a", "2");
+    of("codex", "two").prompt("of codex");
+    let current = |told: &str| {
+        let listed = sandbox.run(&["rewind", "--session", "current"]);
+        listed.success().stdout_has(told);
+    };
+    current("of codex");
+    sandbox.env("OPENCODE", "1");
+    current("of opencode");
+    sandbox.unset_env("OPENCODE").env("CURSOR_AGENT", "1");
+    sandbox.run(&["rewind", "--session", "current"]).code(3);
+    sandbox.run(&["rewind"]).success().stdout_has("of codex");
+}
+
+#[test]
 fn the_same_words_to_two_agents_or_after_a_turn_are_two_prompts() {
     let sandbox = project();
     let agent = claude(&sandbox);

@@ -75,6 +75,12 @@ fn a_prompt_that_found_the_store_locked_is_told_and_listed_as_lost() {
         let text = fs::read_to_string(&path).expect("text");
         assert!(!text.contains("hunter2"), "{text}");
     }
+    // Each is listed at once, and again once it is noted.
+    assert_eq!(prompts(&sandbox).len(), 3);
+    sandbox
+        .run(&["rewind", "2", "--dry-run"])
+        .code(3)
+        .stderr_has("nothing was recorded before prompt 2");
     drop(lock);
     agent.prompt("four").stdout_is("");
     let listed = prompts(&sandbox);

@@ -79,6 +79,11 @@ fn a_pager_that_cannot_be_started_or_ends_early_is_no_failure() {
         run.stdout.contains("diff --git a/a b/a\n") && !run.stdout.contains("a line"),
         "{run}"
     );
+    sandbox.write("few", "1").env("PAGER", "false");
+    at_a_terminal(&sandbox, "$checkpoint show --stat latest")
+        .expect("a terminal")
+        .stdout_has("reason     first")
+        .stdout_has(" a | 1 +\n");
     sandbox.env("PAGER", "no-such-pager-anywhere");
     let run = at_a_terminal(&sandbox, "$checkpoint diff")
         .expect("a terminal")

@@ -168,6 +168,11 @@ fn a_store_in_another_project_folder_is_found_by_its_hash() {
     )
     .expect("a rename");
     assert_eq!(sandbox.listed().len(), 1);
+    let below = sandbox.mkdir("below").path("below");
+    sandbox
+        .run_in(&below, &["list"])
+        .success()
+        .stdout_has("first");
     fixtures::copy_tree(&projects.join("renamed"), &projects.join("twin"));
     let run = sandbox.run(&["list", "--json"]);
     assert_eq!(

@@ -350,6 +350,27 @@ fn a_linked_worktree_below_a_project_is_recorded_beside_it() {
 }
 
 #[test]
+fn a_scope_in_a_linked_worktree_names_the_root_that_it_belongs_to() {
+    let world = World::new(&["app/worktree"]);
+    world.begin_repository("app");
+    world.begin_repository("app/worktree");
+    world.begin_store("app");
+    world.change(&["app", "app/worktree"]);
+    let inside = std::fs::read_dir(world.path("app/worktree")).expect("it can be listed");
+    let names = inside.map(|entry| entry.expect("it").file_name().display().to_string());
+    let name = names
+        .into_iter()
+        .find(|name| name != ".git")
+        .expect("a file");
+    let scope = format!("worktree/{name}");
+    world
+        .0
+        .run_in(&world.path("app"), &["create", "--scope", &scope])
+        .code(3)
+        .stderr_has("is in the linked worktree worktree, which has its own checkpoints");
+}
+
+#[test]
 fn a_linked_worktree_beside_a_project_is_recorded_too() {
     for name in EVENTS {
         let world = World::new(&["app/src", "app-worktree/src", "other"]);
@@ -584,6 +605,20 @@ fn a_server_finds_the_root_of_the_directory_that_a_call_names() {
     assert_eq!(status["root"], json!(src));
     let deep = json!({ "directory": src.join("deep") });
     assert_eq!(client.refusal("checkpoint_status", deep), "dir_not_allowed");
+    // Paths count from where it was started, as on the command line.
+    sandbox.write("deep/b.rs", "1").create("two of a name");
+    sandbox.write("deep/b.rs", "2").write("src/deep/b.rs", "2");
+    sandbox.env("CLAUDE_PROJECT_DIR", &src);
+    let mut client = McpClient::of(&sandbox, &[], "2025-06-18", false);
+    for named in [json!({}), json!({ "directory": "." })] {
+        let mut call = json!({ "checkpoint": "latest", "paths": ["deep/b.rs"] });
+        call.as_object_mut()
+            .expect("an object")
+            .extend(named.as_object().expect("it").clone());
+        let plan = client.data("checkpoint_plan_restore", call);
+        assert_eq!(plan["changes"][0]["path"], "src/deep/b.rs", "{plan}");
+        assert_eq!(plan["changes"].as_array().expect("a list").len(), 1);
+    }
 }
 
 #[test]
@@ -696,14 +731,36 @@ fn a_path_that_begins_at_the_root_is_answered_with_the_one_from_here() {
     let (sandbox, src) = nested();
     for (args, path) in [
         (&["restore", "src/a"][..], "a"),
+        (&["restore", "@", "src/a"], "a"),
+        (&["restore", "@:top.rs"], "../top.rs"),
+        (&["cat", "src/a"], "a"),
+        (&["cat", "@:src/a"], "a"),
         (&["ls", "src/deep"], "deep"),
+        (&["ls", "@", "src/deep"], "deep"),
         (&["diff", "top.rs"], "../top.rs"),
+        (&["diff", "--", "top.rs"], "../top.rs"),
+        (&["create", "--scope", "src/a"], "a"),
     ] {
         sandbox
             .run_in(&src, args)
             .code(3)
-            .stderr_has(&format!("did you mean {path}?"));
+            .stderr_has(&format!("did you mean '{path}'?"));
     }
+}
+
+#[test]
+fn a_search_below_the_root_names_the_one_of_the_whole() {
+    let (sandbox, src) = nested();
+    let root = sandbox.root().display().to_string();
+    let find = format!("'checkpoint -C {root} find top.rs' searches the whole");
+    sandbox
+        .run_in(&src, &["find", "top.rs"])
+        .code(3)
+        .stderr_has(&find);
+    sandbox
+        .run(&["-C", &root, "find", "top.rs"])
+        .success()
+        .stdout_has("top.rs");
 }
 
 #[test]

@@ -48,6 +48,7 @@ fn a_wrong_selector_says_what_was_meant() {
         no("HEAD", "did you mean @?"),
         no("HEAD~1", "did you mean @~1?"),
         no("@^", "did you mean @~1?"),
+        no("latest~~", "did you mean latest~2?"),
         no("first", "did you mean latest~2?"),
         no("2h", &format!("did you mean {QUOTE}2h ago{QUOTE}?")),
         no("wave", "did you mean 'Wave 2: api' or 'wave 1'?"),

@@ -823,6 +823,8 @@ fn a_report_holds_the_checkpoints_of_its_range_and_nothing_of_the_directory() {
     sandbox.write("secret.txt", "only in the directory");
     let file = sandbox.top().join("report.html");
     let output = file.to_str().expect("text");
+    let streamed = sandbox.run(&["report", "-o", "-"]).success();
+    assert!(streamed.stdout.ends_with("</html>\n") && !sandbox.exists("-"));
     let talk = sandbox.run(&["report", "-o", output]).success().stderr;
     assert!(talk.contains("will hold 2 checkpoints"), "{talk}");
     let page = std::fs::read_to_string(&file).expect("a page");

@@ -26,9 +26,9 @@ pub fn bounded(seconds: i64) -> i64 {
         .clamp(TIMES_MS.start, LAST_SECOND_MS)
 }
 
-/// Whether it is a time to which only a bound leads.
-pub fn is_bound(time_ms: i64) -> bool {
-    time_ms == TIMES_MS.start || time_ms == LAST_SECOND_MS
+/// Whether it is a time before 1970, which git refuses, or one to which only a bound leads.
+pub fn is_absurd(time_ms: i64) -> bool {
+    time_ms < 0 || time_ms == LAST_SECOND_MS
 }
 
 const LAST_SECOND_MS: i64 = TIMES_MS.end - 1000;

@@ -162,7 +162,7 @@ fn git_steps(word: &str) -> Option<usize> {
     if !rest.starts_with(['~', '^', '-', '{']) {
         return None;
     }
-    if rest.bytes().all(|byte| byte == b'^') {
+    if rest.bytes().all(|byte| matches!(byte, b'^' | b'~')) {
         return Some(rest.len());
     }
     match rest.trim_matches(['~', '^', '-', '{', '}']) {

@@ -12,6 +12,7 @@
 use std::str::FromStr;
 
 use crate::base::text::{percent_decode, percent_encode};
+use crate::model::session::provenance::Provenance;
 use crate::model::state::object_id::ObjectId;
 
 /// Time in which an event that comes again counts as the same one, in milliseconds.
@@ -93,7 +94,7 @@ impl SessionNotes {
             seen.event == event.event || (comes_from_both(seen, &event) && seen.text == event.text)
         };
         let is_repeated = self.seen.iter().any(is_same);
-        if !is_repeated {
+        if !self.has_seen(&event) {
             keep_newest(&mut self.seen, MOST_SEEN - 1);
             self.seen.push(event);
         }
@@ -222,6 +223,24 @@ impl SessionNotes {
 }
 
 impl AgentSession {
+    /// What tells it apart: different agents may use one id.
+    pub fn name(&self) -> (&str, &str) {
+        (&self.agent, &self.id)
+    }
+
+    /// Whether a checkpoint was made in this session.
+    pub fn made(&self, of: &Provenance) -> bool {
+        let (agent, id) = (of.agent.as_deref(), of.session.as_deref());
+        agent.zip(id) == Some(self.name())
+    }
+
+    /// Adds a prompt that could not be noted, unless it is known.
+    pub fn add_lost(&mut self, note: &PromptNote) {
+        if !self.prompts.iter().any(|prompt| prompt.is_same(note)) {
+            self.add_prompt(note.clone());
+        }
+    }
+
     /// Adds a prompt, and returns its number.
     pub fn add_prompt(&mut self, prompt: PromptNote) -> u32 {
         let number = self.next_number();

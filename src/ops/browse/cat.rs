@@ -16,7 +16,7 @@ use crate::ops::capture::scope_checks::no_such_path;
 use crate::ops::context::Context;
 use crate::ops::restore::restore_paths;
 use crate::ops::select::checkpoint::{current, find};
-use crate::ops::select::words::no_path;
+use crate::ops::select::words::{Lookup, no_path};
 use crate::ops::warning::Warning;
 use crate::store::objects::object_error::ObjectError;
 use crate::store::refs::inventory::Inventory;
@@ -74,7 +74,8 @@ pub fn cat(
     } = match path {
         Some(path) => {
             let checkpoint = name(context, &inventory, what)?;
-            find_entry(context, &store, checkpoint, path)?
+            let lookup = Lookup::new(context, &store, &inventory);
+            find_entry(&lookup, context, checkpoint, path)?
         }
         None => locate(context, &store, &inventory, what)?,
     };
@@ -112,19 +113,20 @@ fn locate(context: &Context, store: &Store, inventory: &Inventory, what: &[u8]) 
         .rev()
         .filter(|at| what[*at] == b':')
         .collect();
+    let lookup = Lookup::new(context, store, inventory);
     let (mut wrong_path, mut wrong_selector) = (None, None);
     for at in colons {
         let (selector, path) = (&what[..at], &what[at + 1..]);
         match name(context, inventory, selector) {
             Err(error) => wrong_selector = Some(error),
-            Ok(checkpoint) => match find_entry(context, store, checkpoint, path) {
+            Ok(checkpoint) => match find_entry(&lookup, context, checkpoint, path) {
                 Ok(hit) => return Ok(hit),
                 Err(error) => wrong_path = wrong_path.or(Some(error)),
             },
         }
     }
     let whole = match current(context, inventory) {
-        Ok(current) if !what.is_empty() => find_entry(context, store, current, what),
+        Ok(current) if !what.is_empty() => find_entry(&lookup, context, current, what),
         Ok(_) => Err(Error::usage("the word is empty: name a file, SEL:PATH")),
         Err(error) => Err(error),
     };
@@ -163,11 +165,12 @@ fn name(context: &Context, inventory: &Inventory, selector: &[u8]) -> Result<Che
 /// Finds what was typed: `@db/NAME` is a database, `@state` the document of values if there is one,
 /// and all else a path.
 fn find_entry(
+    lookup: &Lookup<'_>,
     context: &Context,
-    store: &Store,
     checkpoint: Checkpoint,
     typed: &[u8],
 ) -> Result<Hit> {
+    let (store, id) = (lookup.store(), checkpoint.id);
     if let Some((path, entry)) = find_database_entry(store, &checkpoint, typed)? {
         return Ok(Hit {
             checkpoint,
@@ -195,7 +198,14 @@ fn find_entry(
             .pop()
             .unwrap_or_default(),
     };
-    find_in_trees(store, checkpoint, &path)
+    let found = find_in_trees(store, checkpoint, &path);
+    found.map_err(|error| {
+        if error.code == Code::NO_SUCH_PATH {
+            lookup.counted_from_root(id, &path, error)
+        } else {
+            error
+        }
+    })
 }
 
 /// Walks down to a path, reading only the trees on the way.

@@ -8,7 +8,7 @@ use crate::config::file::ConfigProblem;
 use crate::config::settings::{self, Settings};
 use crate::error::Error;
 use crate::model::json::{self, JsonSchema, Serialize};
-use crate::ops::context::locate_store;
+use crate::ops::locate_store::locate_store;
 use crate::ops::warning::Warning;
 use crate::worktree::root::Root;
 

@@ -45,6 +45,8 @@ pub struct ListOptions {
     pub source: Option<String>,
     /// Name or beginning of the session of an agent.
     pub session: Option<String>,
+    /// The agent of that session, once it is found.
+    pub agent: Option<String>,
     pub period: Period,
     pub kind: Option<CheckpointKind>,
     /// Only checkpoints that changed one of these paths, as typed by the user.
@@ -137,8 +139,9 @@ fn in_session(
     let mut options = options.clone();
     if let Some(typed) = &options.session {
         let timeline = Timeline::of(context, inventory);
-        let known = timeline.session(typed).map(|session| session.id.clone());
-        options.session = Some(known.ok_or_else(|| no_session(typed))?);
+        let known = timeline.session(typed).ok_or_else(|| no_session(typed))?;
+        options.agent = Some(known.agent.clone());
+        options.session = Some(known.id.clone());
     }
     Ok(options)
 }
@@ -177,6 +180,10 @@ impl ListOptions {
                 .session
                 .as_ref()
                 .is_none_or(|session| record.provenance.session.as_ref() == Some(session))
+            && self
+                .agent
+                .as_ref()
+                .is_none_or(|agent| record.provenance.agent.as_ref() == Some(agent))
             && self.period.holds(checkpoint)
             && self.kind.is_none_or(|kind| kind == record.kind)
     }

@@ -51,11 +51,16 @@ pub struct ListedPrompt {
     pub changes: Option<ChangeCounts>,
 }
 
-/// Returns the prompts of a session, by default of the newest.
+/// Returns the prompts of a session, by default of the newest; `lost` are those that could not be
+/// noted in its store yet.
 ///
 /// # Errors
 /// There is no store, or no such session.
-pub fn prompts(context: &Context, session: Option<&str>) -> Result<PromptsOutcome> {
+pub fn prompts(
+    context: &Context,
+    session: Option<&str>,
+    lost: impl Fn(&AgentSession) -> Vec<PromptNote>,
+) -> Result<PromptsOutcome> {
     let store = context.require_store()?;
     let inventory = store.inventory()?;
     let timeline = Timeline::of(context, &inventory);
@@ -66,6 +71,10 @@ pub fn prompts(context: &Context, session: Option<&str>) -> Result<PromptsOutcom
                 .next(Sentence::new("'checkpoint setup' sets an agent up", &[]))
         })?,
     };
+    let mut found = found.clone();
+    for note in lost(&found) {
+        found.add_lost(&note);
+    }
     let line = &inventory.checkpoints;
     let mut memo = TreeMemo::new(store.objects());
     let mut changes = |before: &Checkpoint, after: &Checkpoint| {
@@ -76,7 +85,7 @@ pub fn prompts(context: &Context, session: Option<&str>) -> Result<PromptsOutcom
         let before = timeline.before(prompt).map(Cow::into_owned);
         let next = found.prompts.get(at + 1);
         let next = next.filter(|next| next.rewound_to.is_none());
-        let end = timeline.end_of(&found.id, prompt);
+        let end = timeline.end_of(&found, prompt);
         let after = end.or_else(|| timeline.before(next?));
         ListedPrompt {
             changes: before.as_ref().zip(after).and_then(|(b, a)| changes(b, &a)),
@@ -95,12 +104,14 @@ pub fn prompts(context: &Context, session: Option<&str>) -> Result<PromptsOutcom
         .iter()
         .find(is_here)
         .map(|prompt| prompt.note.number);
-    let others = timeline.with_prompts().filter(|other| other.id != found.id);
+    let others = timeline
+        .with_prompts()
+        .filter(|other| other.name() != found.name());
     let mut others: Vec<AgentSession> = others.cloned().collect();
     others.sort_by_key(|other| Reverse(other.last_ms));
     Ok(PromptsOutcome {
         is_named: session.is_some(),
-        session: found.clone(),
+        session: found,
         warnings: reader_warnings(context, &store, &inventory)?,
         prompts,
         here,
@@ -166,9 +177,20 @@ impl PromptsOutcome {
     /// Returns the command that goes back to before a prompt of this session.
     pub fn rewind_command(&self, number: &str) -> CommandWords {
         let mut words = vec!["rewind", number];
+        let name = self.name_of(&self.session);
         if self.is_named {
-            words.extend(["--session", &self.session.id]);
+            words.extend(["--session", &name]);
         }
         CommandWords::new(words)
+    }
+
+    /// Returns what names a session here: with its agent where another one has the same id.
+    pub fn name_of(&self, session: &AgentSession) -> String {
+        let mut all = self.others.iter().chain([&self.session]);
+        let is_twin = |it: &AgentSession| it.id == session.id && it.agent != session.agent;
+        if all.any(is_twin) {
+            return format!("{}:{}", session.agent, session.id);
+        }
+        session.id.clone()
     }
 }

@@ -4,8 +4,8 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::Path;
 use std::time::SystemTime;
 
-use crate::ops::context::locate_store;
 use crate::ops::find_root::exactly;
+use crate::ops::locate_store::locate_store;
 use crate::store::layout::Layout;
 
 /// Returns the position of the store of a root. What only makes later commands faster does not count.

@@ -69,7 +69,7 @@ pub fn gather(
         Some(scope) => {
             let _shield = context.interrupt.shield();
             let scanned = scan_scope(context, Some(store), &worktree, scope, include_sensitive)?;
-            check_each_part(scope, scanned.0.listing())?;
+            check_each_part(context, scope, scanned.0.listing())?;
             let asked = (asked, &*replaced);
             return capture_scanned(context, scanned, asked, limit_files, extras, &mut sink);
         }
@@ -168,7 +168,8 @@ pub fn preview_scope(
     let (capturing, _) = scan_scope(context, store.as_ref(), &worktree, scope, include_sensitive)?;
     let found = capturing.listing();
     let paths = found.paths();
-    let refused = check_each_part(scope, found).and_then(|()| check_something_is_held(found));
+    let refused =
+        check_each_part(context, scope, found).and_then(|()| check_something_is_held(found));
     let secrets = uncaptured(found, &paths, |why| matches!(why, WhyNot::Secret(_))).collect();
     let left_out = uncaptured(found, &paths, |why| matches!(why, WhyNot::LeftOut(_))).collect();
     Ok(ScopePreview {

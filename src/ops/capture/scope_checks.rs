@@ -3,6 +3,8 @@
 use std::fmt::Display;
 
 use crate::base::cut_list::first_of;
+use crate::base::shell_word::shell_word;
+use crate::base::text::escape_bytes;
 use crate::error::sentence::Sentence;
 use crate::error::{Code, Error, Result};
 use crate::model::checkpoint::terms::CheckpointType;
@@ -12,7 +14,11 @@ use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::scope::Scope;
 use crate::ops::context::Context;
+use crate::ops::database::backup;
+use crate::ops::find_root::is_worktree_of;
+use crate::ops::restore::restore_paths;
 use crate::worktree::git::find_index;
+use crate::worktree::root::Root;
 use crate::worktree::rules::may_be_secret;
 
 /// Maximum number of paths that a refusal names.
@@ -45,14 +51,50 @@ fn is_named_as_secret(path: &str) -> bool {
     may_be_secret(dir_name.as_bytes(), name.as_bytes())
 }
 
+/// Names a path that was counted from the root as it is called here.
+pub fn did_you_mean(root: &Root, path: &RelPath) -> Sentence {
+    let path = shell_word(&restore_paths::as_typed(root, path));
+    let quoted = if path.starts_with(['\'', '"', '$']) {
+        path
+    } else {
+        format!("'{path}'")
+    };
+    Sentence::text(format!(
+        "PATHs count from the current directory; did you mean {quoted}?"
+    ))
+}
+
+/// Returns the error for a path in a linked worktree, which belongs to another root.
+pub fn in_worktree(context: &Context, path: &RelPath) -> Option<Error> {
+    let root = &context.root;
+    let mut dirs = path.self_and_ancestors().filter(|dir| !dir.is_root());
+    let is_one = |dir: &RelPath| is_worktree_of(&backup::live(context, dir), root.path());
+    let worktree = dirs.find(is_one)?;
+    let [path, name] =
+        [path, &worktree].map(|path| escape_bytes(&restore_paths::from_here(root, path)));
+    let dir = backup::live(context, &worktree);
+    let dir = dir.as_os_str().as_encoded_bytes();
+    let what = format!("{path} is in the linked worktree {name}, which has its own checkpoints");
+    let next = Sentence::new("'checkpoint -C {} list' lists those", &[&dir]);
+    Some(Error::new(Code::NOTHING_FOUND, what).next(next))
+}
+
 /// Refuses a scope with a part that matches nothing, since the user would believe it is held.
-pub fn check_each_part(scope: &Scope, found: &Listing) -> Result<()> {
+pub fn check_each_part(context: &Context, scope: &Scope, found: &Listing) -> Result<()> {
     let paths = found.paths();
     let missed = scope.parts().iter().find(|part| match part.as_path() {
         Some(path) => !exists(found, path),
         None => !present(found, &paths).any(|path| part.covers(&path)),
     });
     let Some(missed) = missed else { return Ok(()) };
+    let path = missed.as_path();
+    if let Some(refused) = path.and_then(|path| in_worktree(context, path)) {
+        return Err(refused);
+    }
+    let root = &context.root;
+    let from_root = path.and_then(|path| RelPath::new(&restore_paths::from_here(root, path)).ok());
+    let is_there = |path: &RelPath| backup::live(context, path).symlink_metadata().is_ok();
+    let from_root = from_root.filter(|path| !root.current().is_root() && is_there(path));
     let shown = missed.shown();
     let mut secrets = uncaptured(found, &paths, |why| matches!(why, WhyNot::Secret(_)));
     Err(match secrets.find(|secret| missed.covers(secret)) {
@@ -65,11 +107,14 @@ pub fn check_each_part(scope: &Scope, found: &Listing) -> Result<()> {
             Code::NOTHING_FOUND,
             format!("scope '{shown}' matches nothing that may be captured"),
         )
-        .next(Sentence::new(
-            "a scope is a path or a pattern below the root; 'checkpoint status -v' lists what \
-             rules leave out",
-            &[],
-        )),
+        .next(match from_root {
+            Some(path) => did_you_mean(root, &path),
+            None => Sentence::new(
+                "a scope is a path or a pattern below the root; 'checkpoint status -v' lists what \
+                 rules leave out",
+                &[],
+            ),
+        }),
     })
 }
 

@@ -148,7 +148,13 @@ fn check_matches(
 }
 
 fn parse_age(typed: &str) -> Result<i64> {
-    time::parse_span(typed).ok_or_else(|| Error::bad_span("--max-age", typed))
+    let age_ms = time::parse_span(typed).ok_or_else(|| Error::bad_span("--max-age", typed))?;
+    let is_short = || {
+        Error::usage(format!(
+            "--max-age is '{typed}', and any checkpoint is older"
+        ))
+    };
+    (age_ms > 0).then_some(age_ms).ok_or_else(is_short)
 }
 
 /// Returns why a checkpoint that covers the scope is not usable, after its id.

@@ -29,7 +29,7 @@ pub fn delete_store(
     options: &DeleteOptions,
     consent: &mut DeletionConsent<'_>,
 ) -> Result<DeleteOutcome> {
-    refuse_above(context)?;
+    refuse_above(context, options)?;
     let dir = context.store_dir()?;
     let exists = ownership::is_own_directory(&dir)?;
     let outcome = DeleteOutcome {
@@ -81,7 +81,7 @@ pub fn delete_store(
 
 /// Refuses a store that lies above the current directory: typed twice, the same command would take
 /// the next store upwards.
-fn refuse_above(context: &Context) -> Result<()> {
+fn refuse_above(context: &Context, options: &DeleteOptions) -> Result<()> {
     if context.root.current().is_root() {
         return Ok(());
     }
@@ -90,12 +90,15 @@ fn refuse_above(context: &Context) -> Result<()> {
         "not confirmed: the store belongs to {}, above the current directory",
         escape_path(root)
     );
-    let command = [
-        b"-C",
-        root.as_os_str().as_encoded_bytes(),
-        b"delete",
-        b"--all",
+    let given = [
+        (options.force, &b"--force"[..]),
+        (options.dry_run, b"--dry-run"),
+        (options.yes, b"--yes"),
     ];
+    let given = given.into_iter().filter(|(is_given, _)| *is_given);
+    let root = root.as_os_str().as_encoded_bytes();
+    let command = [b"-C", root, b"delete", b"--all"].into_iter();
+    let command = command.chain(given.map(|(_, name)| name));
     Err(Error::new(Code::CONSENT_NEEDED, what).next(Sentence::command(CommandWords::new(command))))
 }
 

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use crate::error::{Error, Result};
 use crate::model::json::{JsonSchema, Serialize};
-use crate::ops::context::{Context, projects};
+use crate::ops::context::Context;
+use crate::ops::locate_store::projects;
 use crate::ops::maintain::stores::{self, KnownStore, RootState};
 use crate::ops::warning::Warning;
 use crate::store::layout::Layout;

@@ -125,7 +125,9 @@ pub fn resume(context: &Context, common: &CommonOptions) -> Result<RestoreOutcom
     let found = FoundStore::of(context, &common)?;
     let Some(pending) = session::pending_unlocked(&found.store, &found.inventory.checkpoints)?
     else {
-        return Err(Error::nothing_to("resume", true));
+        let what = "nothing to resume: no restore was interrupted";
+        let error = Error::new(Code::NOTHING_TO_TAKE_BACK, what);
+        return Err(error.advise("'checkpoint list' shows what can be restored"));
     };
     let Pending::Known(journal) = &pending else {
         let why =

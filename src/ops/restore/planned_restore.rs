@@ -228,8 +228,8 @@ fn plan(
     let gone = plan
         .delete
         .keys()
-        .filter(|path| target.leaves_out_dir(path));
-    let named = gone.map(|path| Warning::DirNotHeld { path: path.clone() });
+        .filter(|path| target.may_have_been_secret(path));
+    let named = gone.map(|path| Warning::SecretNotHeld { path: path.clone() });
     captured.warnings.extend(named);
     target.check_all_was_known()?;
     plan.unreadable

@@ -2,6 +2,7 @@
 //! stage, journal, apply.
 
 use std::collections::{BTreeSet, HashSet};
+use std::io::ErrorKind;
 
 use crate::base::random_name::random_hex;
 use crate::error::sentence::Sentence;
@@ -75,7 +76,7 @@ pub fn restore(
         if !common.yes && needs_consent(request, &shown) {
             consent(&shown)?;
         }
-        let mut session = session::begin(context, store)?;
+        let mut session = session::begin(context, store).map_err(elsewhere)?;
         if is_taken_meanwhile(&session, request) {
             return Ok(None);
         }
@@ -104,6 +105,16 @@ pub fn restore(
             }));
         }
         return restore_under_lock(context, &mut session, pack, present, request, common).map(Some);
+    }
+}
+
+/// Says of a store that cannot be written what can be done with it still.
+fn elsewhere(error: Error) -> Error {
+    match error.io_kind() {
+        Some(ErrorKind::ReadOnlyFilesystem | ErrorKind::PermissionDenied) => {
+            error.advise("nothing was changed; 'checkpoint restore SEL --to DIR' writes elsewhere")
+        }
+        _ => error,
     }
 }
 

@@ -9,7 +9,7 @@ use crate::model::checkpoint::record::Checkpoint;
 use crate::model::default_rules::{DEFAULT_STORE_LIST, IGNORE_FILE, RECIPE_LIST};
 use crate::model::restore_plan::{RestorePlan, RestoreScope};
 use crate::model::state::database::{Database, Databases, Held};
-use crate::model::state::entry::{Entry, Kind, WhyNot};
+use crate::model::state::entry::{Entry, WhyNot};
 use crate::model::state::listing::Listing;
 use crate::model::state::meta::{Meta, RuleRecord};
 use crate::model::state::object_id::ObjectId;
@@ -22,7 +22,7 @@ use crate::store::objects::object_error::ReadFailure;
 use crate::store::repository::Store;
 use crate::store::trees::meta_tree::CheckpointExtras;
 use crate::store::trees::tree_codec::{MODE_EXECUTABLE, MODE_FILE};
-use crate::worktree::rules::rule_set::{RuleSources, Rules};
+use crate::worktree::rules::rule_set::{RuleSources, RuleVerdict, Rules};
 
 pub struct Target<'s> {
     pub checkpoint: Checkpoint,
@@ -248,17 +248,21 @@ impl<'s> Target<'s> {
             self.checkpoint.adopted && is_dir && below(&present.files, path).next().is_none();
         let found = present.files.get(path);
         let size_bytes = found.map_or(0, |entry| entry.size_bytes);
-        // A directory that was left out may have become a link since.
-        let is_link = found.is_some_and(|entry| entry.kind == Kind::Symlink);
         !unknowable
             && !self.spares(path)
             && self.would_hold(path, is_dir, size_bytes)
-            && (!is_link || !self.leaves_out_dir(path))
+            // A directory that was left out may have become a file or a link since.
+            && (is_dir || self.would_hold(path, true, 0) || self.is_held_after(path, false))
     }
 
-    /// Whether this state leaves out a directory at the place of a file that it would hold.
-    pub fn leaves_out_dir(&self, path: &RelPath) -> bool {
-        !self.is_held_after(path, false) && !self.would_hold(path, true, 0)
+    /// Whether a file may have stood here in this state too, and been left out for what it held.
+    pub fn may_have_been_secret(&self, path: &RelPath) -> bool {
+        let rules = |dir: &RelPath| self.ignore_file_of(dir);
+        !self.is_held_after(path, false)
+            && matches!(
+                self.rules.judge_at(path, false, &rules),
+                RuleVerdict::Peek(_)
+            )
     }
 
     /// Checks that everything a plan would write is there and whole, so that only feasible plans

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use crate::config::environment::AgentEnvironment;
 use crate::model::checkpoint::line::Line;
 use crate::model::checkpoint::mismatch::Mismatch;
 use crate::model::checkpoint::record::{Checkpoint, MIN_PREFIX};
@@ -12,14 +13,17 @@ use crate::store::refs::inventory::Inventory;
 
 const PROMPT: &str = "prompt:";
 const SESSION: &str = "session:";
-/// The session of the agent in whose shell this runs, or else the newest.
+/// What an agent is called that only says that it is one.
+const ANY_AGENT: &str = "agent";
+/// The session of the agent in whose shell this runs; in no agent's shell, the newest.
 pub const CURRENT: &str = "current";
 
 /// The sessions of a directory.
 pub struct Timeline<'c> {
     line: &'c Line,
     sessions: Vec<AgentSession>,
-    current: Option<String>,
+    /// The agent in whose shell this runs.
+    agent: Option<AgentEnvironment>,
 }
 
 impl<'c> Timeline<'c> {
@@ -30,45 +34,62 @@ impl<'c> Timeline<'c> {
         let mut sessions = from_checkpoints(line).sessions;
         let noted = store.map(|store| store.session_notes().sessions);
         let noted = noted.unwrap_or_default();
-        sessions.retain(|told| noted.iter().all(|known| known.id != told.id));
+        sessions.retain(|told| noted.iter().all(|known| known.name() != told.name()));
         sessions.extend(noted);
-        let agent = context.environment.agent.as_ref();
+        let agent = context.environment.agent.clone();
+        let agent = agent.filter(|agent| agent.name != ANY_AGENT);
         Self {
             line,
             sessions,
-            current: agent.and_then(|agent| agent.session.clone()),
+            agent,
         }
     }
 
-    /// Returns the session of this name, or else the newest of those that begin so.
+    /// Returns the session of this name, or else the newest of those that begin so. The name of its
+    /// agent and a colon may come before it.
     pub fn session(&self, name: &str) -> Option<&AgentSession> {
         if name == CURRENT {
-            return match &self.current {
-                Some(current) => self.exact(current),
-                None => self.newest(),
-            };
+            return self.current();
         }
-        let begins =
-            |session: &&AgentSession| name.len() >= MIN_PREFIX && session.id.starts_with(name);
-        let exact = self.exact(name);
-        exact.or_else(|| {
-            self.sessions
-                .iter()
-                .filter(begins)
-                .max_by_key(|session| last_prompt_ms(session))
-        })
+        let of_agent = || {
+            let (agent, name) = name.split_once(':')?;
+            self.named(name, |session| session.agent == agent)
+        };
+        self.named(name, |_| true).or_else(of_agent)
     }
 
-    fn exact(&self, name: &str) -> Option<&AgentSession> {
-        let mut newest_first = self.sessions.iter().rev();
-        newest_first.find(|session| session.id == name)
+    /// Where several agents use one name, the agent in whose shell this runs comes first.
+    fn named(&self, name: &str, is_meant: impl Fn(&AgentSession) -> bool) -> Option<&AgentSession> {
+        let meant = || self.sessions.iter().filter(|session| is_meant(session));
+        let exact = meant().filter(|session| session.id == name);
+        let begins =
+            |session: &&AgentSession| name.len() >= MIN_PREFIX && session.id.starts_with(name);
+        let of_prefix = || meant().filter(begins).max_by_key(|it| last_prompt_ms(it));
+        exact.max_by_key(|it| self.is_own(it)).or_else(of_prefix)
+    }
+
+    fn is_own(&self, session: &AgentSession) -> bool {
+        let agent = self.agent.as_ref();
+        agent.is_some_and(|agent| agent.name == session.agent)
+    }
+
+    /// Returns the session of the agent in whose shell this runs; in no agent's shell, the newest.
+    fn current(&self) -> Option<&AgentSession> {
+        let Some(agent) = &self.agent else {
+            return self.with_prompts().max_by_key(|it| last_prompt_ms(it));
+        };
+        let newest = || {
+            let own = self.with_prompts().filter(|session| self.is_own(session));
+            own.max_by_key(|session| last_prompt_ms(session))
+        };
+        let named = |name: &String| self.named(name, |session| session.id == *name);
+        agent.session.as_ref().map_or_else(newest, named)
     }
 
     /// Returns the session of the agent in whose shell this runs, or else the one with the newest
     /// prompt.
     pub fn newest(&self) -> Option<&AgentSession> {
-        let current = self.current.as_deref().and_then(|name| self.exact(name));
-        let current = current.filter(|session| !session.prompts.is_empty());
+        let current = self.current().filter(|session| !session.prompts.is_empty());
         let all = self.with_prompts();
         current.or_else(|| all.max_by_key(|session| last_prompt_ms(session)))
     }
@@ -80,13 +101,18 @@ impl<'c> Timeline<'c> {
     }
 
     /// Returns the last checkpoint that was made after a prompt, in its turn.
-    pub fn end_of(&self, session: &str, prompt: &PromptNote) -> Option<Cow<'c, Checkpoint>> {
+    pub fn end_of(
+        &self,
+        session: &AgentSession,
+        prompt: &PromptNote,
+    ) -> Option<Cow<'c, Checkpoint>> {
         let number = format!("#{}", prompt.number);
         let name = prompt.id.as_deref().unwrap_or(&number);
         self.line.rev().find(|checkpoint| {
             let of = &checkpoint.record.provenance;
-            let is_in_turn = of.session.as_deref() == Some(session);
-            is_in_turn && of.prompt.as_deref() == Some(name) && of.event != Some(Moment::Prompt)
+            session.made(of)
+                && of.prompt.as_deref() == Some(name)
+                && of.event != Some(Moment::Prompt)
         })
     }
 
@@ -103,7 +129,7 @@ impl<'c> Timeline<'c> {
         let Some(session) = self.session(name) else {
             return Ok(None);
         };
-        let oldest = oldest_of(self.line, &session.id);
+        let oldest = oldest_of(self.line, session);
         match (oldest, session.first) {
             (Some(oldest), Some(first)) if self.line.find(first).is_none() => {
                 Err(Mismatch::FirstGone { oldest: oldest.id })
@@ -178,9 +204,9 @@ pub fn find<'c>(
 }
 
 /// Returns the oldest checkpoint of a session that is kept.
-pub fn oldest_of<'c>(line: &'c Line, session: &str) -> Option<&'c Checkpoint> {
+pub fn oldest_of<'c>(line: &'c Line, session: &AgentSession) -> Option<&'c Checkpoint> {
     line.iter()
-        .find(|checkpoint| checkpoint.record.provenance.session.as_deref() == Some(session))
+        .find(|checkpoint| session.made(&checkpoint.record.provenance))
 }
 
 /// Makes notes of what the checkpoints say of their sessions: only of prompts that have one.

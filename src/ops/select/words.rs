@@ -15,10 +15,9 @@ use crate::model::state::database::Database;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::ops::capture::lazy_snapshot::LazySnapshot;
-use crate::ops::capture::scope_checks::no_such_path;
+use crate::ops::capture::scope_checks::{did_you_mean, in_worktree, no_such_path};
 use crate::ops::context::Context;
 use crate::ops::database::backup;
-use crate::ops::find_root::is_worktree_of;
 use crate::ops::restore::restore_paths;
 use crate::ops::restore::target::Target;
 use crate::ops::select::checkpoint::{certain, current, explain, path_in_directory, resolve};
@@ -102,6 +101,10 @@ impl<'s> Lookup<'s> {
             store,
             inventory,
         }
+    }
+
+    pub fn store(&self) -> &'s Store {
+        self.store
     }
 
     /// Reads the words of a command that takes up to `most` checkpoints, then paths.
@@ -214,7 +217,10 @@ impl<'s> Lookup<'s> {
     /// # Errors
     /// It is in neither, or in a linked worktree.
     pub fn check_known(&self, target: &Target<'_>, paths: &[RelPath]) -> Result<()> {
-        if let Some(refused) = paths.iter().find_map(|path| self.in_worktree(path)) {
+        if let Some(refused) = paths
+            .iter()
+            .find_map(|path| in_worktree(self.context, path))
+        {
             return Err(refused);
         }
         let is_there = |path: &RelPath| {
@@ -245,31 +251,9 @@ impl<'s> Lookup<'s> {
         Ok(())
     }
 
-    /// Returns the error for a path in a linked worktree, which no restore of this root changes.
-    fn in_worktree(&self, path: &RelPath) -> Option<Error> {
-        let root = &self.context.root;
-        let mut dirs = path.self_and_ancestors().filter(|dir| !dir.is_root());
-        let is_one = |dir: &RelPath| is_worktree_of(&backup::live(self.context, dir), root.path());
-        let worktree = dirs.find(is_one)?;
-        let [path, name] =
-            [path, &worktree].map(|path| escape_bytes(&restore_paths::from_here(root, path)));
-        let dir = backup::live(self.context, &worktree);
-        let dir = dir.as_os_str().as_encoded_bytes();
-        Some(
-            Error::new(
-                Code::NOTHING_FOUND,
-                format!("{path} is in the linked worktree {name}, which has its own checkpoints"),
-            )
-            .next(Sentence::new(
-                "'checkpoint -C {} list' lists those",
-                &[&dir],
-            )),
-        )
-    }
-
     /// Returns the error for a path that a checkpoint does not hold.
     pub fn missing_path(&self, checkpoint: ObjectId, path: &RelPath) -> Error {
-        if let Some(refused) = self.in_worktree(path) {
+        if let Some(refused) = in_worktree(self.context, path) {
             return refused;
         }
         if let Err(linked) = restore_paths::refuse_linked(&self.context.root, path, &|_| false) {
@@ -277,14 +261,32 @@ impl<'s> Lookup<'s> {
         }
         let typed = restore_paths::from_here(&self.context.root, path);
         let typed = std::str::from_utf8(&typed).unwrap_or_default();
-        match self.resolve(typed).ok() {
-            Some(other) => {
-                let (typed, short) = (escape(typed), checkpoint.short());
-                let what = format!("'{typed}' is a checkpoint, and no path in {short}");
-                let next = format!("name {} before any PATH", other.id.short());
-                Error::new(Code::NO_SUCH_PATH, what).next(Sentence::text(next))
-            }
-            None => no_such_path(checkpoint, &path.to_string()),
+        if let Ok(other) = self.resolve(typed) {
+            let (typed, short) = (escape(typed), checkpoint.short());
+            let what = format!("'{typed}' is a checkpoint, and no path in {short}");
+            let next = format!("name {} before any PATH", other.id.short());
+            return Error::new(Code::NO_SUCH_PATH, what).next(Sentence::text(next));
+        }
+        let error = no_such_path(checkpoint, &path.to_string());
+        self.counted_from_root(checkpoint, path, error)
+    }
+
+    /// Returns the error for a path that is not there, but would be if it were counted from the root.
+    pub fn counted_from_root(&self, checkpoint: ObjectId, path: &RelPath, error: Error) -> Error {
+        let root = &self.context.root;
+        let from_root = RelPath::new(&restore_paths::from_here(root, path));
+        let held = self.inventory.get(checkpoint);
+        let is_held = |path: &RelPath| {
+            let held = held.as_deref();
+            held.is_some_and(|held| self.holds(held, path).unwrap_or(false))
+        };
+        match from_root
+            .ok()
+            .filter(|_| !root.current().is_root())
+            .filter(is_held)
+        {
+            Some(from_root) => error.next(did_you_mean(root, &from_root)),
+            None => error,
         }
     }
 
@@ -383,7 +385,7 @@ impl<'s> Lookup<'s> {
     /// Refuses a word that names nothing, but would if it were typed otherwise, or by no means.
     fn refuse_place(&self, word: &[u8]) -> Result<()> {
         let path = self.parse(word);
-        let in_worktree = || self.in_worktree(path.as_ref().ok()?);
+        let in_worktree = || in_worktree(self.context, path.as_ref().ok()?);
         if let Some(refused) = self.ambiguous(word).or_else(in_worktree) {
             return Err(refused);
         }
@@ -400,11 +402,9 @@ impl<'s> Lookup<'s> {
         if there.is_err() && !current.is_ok_and(|c| self.holds(&c, &from_root).unwrap_or(false)) {
             return Ok(());
         }
-        let [typed, here] = [word, &restore_paths::as_typed(root, &from_root)].map(escape_bytes);
-        let what =
-            format!("no checkpoint is '{typed}', and PATHs count from the current directory");
-        Err(Error::new(Code::NO_SUCH_CHECKPOINT, what)
-            .next(Sentence::text(format!("did you mean {here}?"))))
+        let typed = escape_bytes(word);
+        let what = format!("no checkpoint and no path is '{typed}'");
+        Err(Error::new(Code::NO_SUCH_CHECKPOINT, what).next(did_you_mean(root, &from_root)))
     }
 
     /// Returns the error for `SEL:PATH` with an id of several checkpoints.

@@ -279,6 +279,11 @@ pub fn into_file<T>(
         return through(file.map_err(Error::io("open", path))?, path, write);
     }
     let folder = place.parent().unwrap_or(Path::new("."));
+    let no_folder = |why| {
+        let error = Error::tree_io("write", path, why);
+        error.advise("nothing was written; the directory of the file must be there")
+    };
+    folder.metadata().map_err(no_folder)?;
     let file = TemporaryFile::create(folder, TMP_PREFIX, "-")?;
     let size = through(file.file(), path, write)?;
     file.sync()?;

@@ -23,8 +23,8 @@ const EMPTY_AFTER_FILES: &str = "this checkpoint is empty, but the one before it
 const RUN_REBUILT: &str = "the damaged ref of a workflow was rebuilt";
 const MANIFEST_REBUILT: &str = "the manifest was damaged or missing, and was rebuilt";
 const CHANGED_WHILE_READ: &str = " changed while it was read; captured as last seen";
-const DIR_NOT_HELD: &str =
-    " is a file now; a directory of that name is left out, so this brings none back";
+const SECRET_NOT_HELD: &str = " is not in that checkpoint, which may have left it out as a secret; \
+    only the safety checkpoint holds it as it is now";
 const NOT_IN_AUDIT: &str = "this create is missing from the audit trail";
 const IS_LINKED: &str = " is a link, so its rules do not count, as in git; a plain file counts";
 const GIT_INDEX_UNREADABLE: &str =
@@ -55,10 +55,10 @@ impl Warning {
             Self::RefsRestored { ids } => refs_restored(ids),
             Self::ManifestRebuilt => MANIFEST_REBUILT.to_owned(),
             Self::Adopted { count } => adopted(*count),
-            Self::DirNotHeld { path } => format!("{path}{DIR_NOT_HELD}"),
+            Self::SecretNotHeld { path } => format!("{path}{SECRET_NOT_HELD}"),
             Self::DatabaseBarred { database, why } => database_barred(database, why),
             Self::RefusedNow { why } => format!("this would fail now: {why}"),
-            Self::AbsurdTime { id } => return absurd_time(*id),
+            Self::AbsurdTime { id, is_old } => return absurd_time(*id, *is_old),
             Self::Unadopted { count } => unadopted(*count),
             Self::IndexesRebuilt { count } => indexes_rebuilt(*count),
             Self::WorkflowRestored { id } => format!("{RUN_REBUILT}: {id}"),
@@ -157,12 +157,15 @@ fn database_barred(database: &RelPath, why: &str) -> String {
     format!("database {database} cannot be changed now: {why}")
 }
 
-fn absurd_time(id: ObjectId) -> Sentence {
-    Sentence::new(
+fn absurd_time(id: ObjectId, is_old: bool) -> Sentence {
+    let what = if is_old {
+        "commit {} of plain git has a time before 1970, which git refuses, so push and export leave it \
+         out; 'checkpoint delete {}' removes it"
+    } else {
         "commit {} of plain git has an absurd time, and counts as of the nearest year from 1 to 9999; \
-         'checkpoint delete {}' removes it",
-        &[&id.short(), &id.short()],
-    )
+         'checkpoint delete {}' removes it"
+    };
+    Sentence::new(what, &[&id.short(), &id.short()])
 }
 
 fn rewords_unreadable(why: &str) -> Sentence {

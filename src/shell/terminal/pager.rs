@@ -22,6 +22,8 @@ pub struct PagerOutput {
     interrupt: Interrupt,
     command: Option<OsString>,
     pager: Option<Pager>,
+    /// Whether the user has closed the pager.
+    is_over: bool,
 }
 
 /// A running pager, and the bytes written so far while it may have failed to start.
@@ -44,11 +46,15 @@ impl PagerOutput {
             interrupt: interrupt.clone(),
             command: (for_a_person && is_one).then(|| chosen.to_owned()),
             pager: None,
+            is_over: false,
         }
     }
 
     /// Writes bytes; breaks if the reader is gone, or what was read last could not be written.
     pub fn write(&mut self, bytes: &[u8]) -> ControlFlow<()> {
+        if self.is_over {
+            return ControlFlow::Break(());
+        }
         if bytes.is_empty() {
             return ControlFlow::Continue(());
         }
@@ -61,10 +67,11 @@ impl PagerOutput {
         if pager.write(bytes) {
             return ControlFlow::Continue(());
         }
-        match self.pager.take().and_then(Pager::end) {
-            Some(unseen) => self.printer.part(&[unseen.as_slice(), bytes].concat()),
-            None => ControlFlow::Break(()),
+        if let Some(unseen) = self.pager.take().and_then(Pager::end) {
+            return self.printer.part(&[unseen.as_slice(), bytes].concat());
         }
+        self.is_over = true;
+        ControlFlow::Break(())
     }
 }
 
@@ -105,10 +112,10 @@ impl Pager {
         true
     }
 
-    /// Waits for the end; returns the bytes written if the shell could not start the pager.
+    /// Waits for the end; returns the bytes written if the pager failed, or could not be started.
     fn end(mut self) -> Option<Vec<u8>> {
         drop(self.child.stdin.take());
-        let code = self.child.wait().ok().and_then(|status| status.code());
-        self.kept.take().filter(|_| matches!(code, Some(126 | 127)))
+        let has_failed = !self.child.wait().is_ok_and(|status| status.success());
+        self.kept.take().filter(|_| has_failed)
     }
 }

@@ -63,8 +63,10 @@ impl<'c> CheckpointChecker<'c> {
     pub fn check(&mut self, id: ObjectId, report: &mut CheckReport) -> Result<()> {
         report.checkpoints += 1;
         let mut faults = Vec::new();
+        let mut is_adopted = false;
         let reason = match read_checkpoint(self.objects, id) {
             Ok(checkpoint) => {
+                is_adopted = checkpoint.adopted;
                 faults.extend(limits::record_problem(&checkpoint.record).map(fault_of));
                 if let Some(CheckpointExtras { meta, extras }) =
                     self.check_meta(checkpoint.meta, &mut faults, report)
@@ -91,7 +93,7 @@ impl<'c> CheckpointChecker<'c> {
             }
         };
         if reason.is_some() {
-            self.check_line(id, &mut faults, report)?;
+            self.check_line(id, is_adopted, &mut faults, report)?;
         }
         if !faults.is_empty() {
             report.damaged.push(FaultyCheckpoint {
@@ -123,7 +125,7 @@ impl<'c> CheckpointChecker<'c> {
         report: &mut CheckReport,
     ) -> Result<Vec<Fault>> {
         let mut faults = Vec::new();
-        self.check_line(newest, &mut faults, report)?;
+        self.check_line(newest, false, &mut faults, report)?;
         Ok(faults)
     }
 
@@ -212,10 +214,12 @@ impl<'c> CheckpointChecker<'c> {
         }
     }
 
-    /// Checks a commit and its ancestors, which git needs; our checkpoints have none.
+    /// Checks a commit and its ancestors, which git needs; our checkpoints have none. One that plain
+    /// git made has the time that it was given.
     fn check_line(
         &mut self,
         id: ObjectId,
+        is_adopted: bool,
         faults: &mut Vec<Fault>,
         report: &mut CheckReport,
     ) -> Result<()> {
@@ -235,7 +239,7 @@ impl<'c> CheckpointChecker<'c> {
             });
             match parsed {
                 Ok(parts) => {
-                    if parts.seconds < 0 {
+                    if parts.seconds < 0 && !is_adopted {
                         let why = format!("commit {} has a time before 1970", commit.short());
                         faults.push(fault_of(why));
                     }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Code, Error, Result};
 use crate::model::checkpoint::manifest;
-use crate::store::files::read_regular;
+use crate::store::files::{atomic_file, read_regular};
 use crate::store::layout::Layout;
 use crate::store::refs::ref_files::{self, Family};
 
@@ -97,11 +97,17 @@ fn parts_of_a_wrong_kind(layout: &Layout) -> Result<Vec<(PathBuf, Metadata, &'st
     for path in layout.files() {
         wrong.extend(
             lstat(&path)?
-                .filter(|found| !found.is_file())
+                .filter(|found| !found.is_file() && !is_put_right(layout, &path, found))
                 .map(|found| (path, found, "plain file")),
         );
     }
     Ok(wrong)
+}
+
+/// Removes a link in the place of a cache: nothing that it leads to is needed.
+fn is_put_right(layout: &Layout, path: &Path, found: &Metadata) -> bool {
+    let is_cache = || layout.caches().iter().any(|cache| cache == path);
+    found.is_symlink() && is_cache() && atomic_file::remove_if_there(path).is_ok()
 }
 
 /// Classifies a wrong file type: a link in the place of a directory may lead to another user's files
@@ -118,7 +124,11 @@ fn wrong_kind(layout: &Layout, path: &Path, found: &Metadata, wanted: &str) -> E
         format!("{named} is no {wanted}"),
     );
     if found.is_symlink() && wanted == "directory" {
+        let why = format!("{named} is a symbolic link, and no link is followed in a store");
         Error::hostile_store(&store, why)
+    } else if path == layout.exclusion_list() {
+        Error::store_unusable(&store, why)
+            .advise("'checkpoint verify --repair' keeps all that can be read")
     } else {
         Error::store_unusable(&store, why)
     }

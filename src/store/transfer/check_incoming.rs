@@ -184,6 +184,15 @@ fn check_one(
     if format_of(objects, id) > Some(message::CHECKPOINT_FORMAT) {
         return Ok(Some(message::MADE_BY_NEWER.to_owned()));
     }
+    let seconds = |(_, bytes): (_, Vec<u8>)| Some(commit_codec::parse(&bytes).ok()?.seconds);
+    if objects
+        .read(&id)
+        .ok()
+        .and_then(seconds)
+        .is_some_and(|seconds| seconds < 0)
+    {
+        return Ok(Some("has a time before 1970, which git refuses".to_owned()));
+    }
     let mut report = CheckReport::default();
     checker.check(id, &mut report)?;
     let fault = report

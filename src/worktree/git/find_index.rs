@@ -313,7 +313,6 @@ fn unusable(path: &Path, why: impl Into<Box<dyn std::error::Error + Send + Sync>
 }
 
 #[cfg(unix)]
-#[expect(clippy::unnecessary_wraps, reason = "elsewhere a path must be UTF-8")]
 pub fn path_from(bytes: &[u8]) -> Option<PathBuf> {
     use std::os::unix::ffi::OsStrExt as _;
     Some(PathBuf::from(std::ffi::OsStr::from_bytes(bytes)))

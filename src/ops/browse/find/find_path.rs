@@ -190,7 +190,11 @@ fn no_match(context: &Context, pattern: &[u8], passed_over: usize) -> Error {
         String::new()
     };
     let hint = if is_below || name.contains(&b'*') {
-        Sentence::text("the search is below the current directory; -C names another")
+        let root = context.root.path().as_os_str().as_encoded_bytes();
+        Sentence::new(
+            "'checkpoint -C {} find {}' searches the whole",
+            &[&root, &pattern],
+        )
     } else {
         Sentence::new(
             "a pattern such as '*{}*' looks at the names in every directory below this one",
