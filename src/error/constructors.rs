@@ -120,7 +120,7 @@ impl Error {
             ("", "'checkpoint list --safety' shows the earlier ones")
         } else {
             (
-                ": no restore was made here",
+                ": no checkpoint from before a restore is kept here",
                 "'checkpoint list' shows what can be restored",
             )
         };

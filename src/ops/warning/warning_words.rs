@@ -56,7 +56,6 @@ impl Warning {
             Self::ManifestRebuilt => MANIFEST_REBUILT.to_owned(),
             Self::Adopted { count } => adopted(*count),
             Self::DirNotHeld { path } => format!("{path}{DIR_NOT_HELD}"),
-            Self::DatabaseBarred { database, why } => database_barred(database, why),
             Self::RefusedNow { why } => format!("this would fail now: {why}"),
             Self::AbsurdTime { id } => return absurd_time(*id),
             Self::Unadopted { count } => unadopted(*count),
@@ -159,10 +158,6 @@ fn not_captured(path: &RelPath, why: &WhyNot) -> String {
 
 fn adopted(count: usize) -> String {
     format!("adopted {count} {} made with plain git", commits(count))
-}
-
-fn database_barred(database: &RelPath, why: &str) -> String {
-    format!("database {database} cannot be changed now: {why}")
 }
 
 fn absurd_time(id: ObjectId) -> Sentence {
