@@ -636,13 +636,9 @@ fn restore_assumptions(
                 .to_owned(),
         );
     }
-    assumed.extend(
-        outcome
-            .plan
-            .left_alone
-            .iter()
-            .map(|path| format!("{path} was left alone: it holds what no checkpoint holds")),
-    );
+    assumed.extend(outcome.plan.left_alone.iter().map(|path| {
+        format!("{path} was left alone: it holds what is not captured, or was not then")
+    }));
     if !contract.is_match() && !contract.is_values_alone {
         assumed.push("What is there now is not what was recorded".to_owned());
     }

@@ -620,6 +620,7 @@ fn write_nothing(outcome: &RestoreOutcome, out: &mut Out<'_>) {
     } else {
         outln!(out, "Already at {target}; nothing to do.");
     }
+    write_left(outcome, out);
     write_stays(outcome, out);
     if let Some(beyond) = &outcome.beyond {
         let short = beyond.id.short();
@@ -630,7 +631,10 @@ fn write_nothing(outcome: &RestoreOutcome, out: &mut Out<'_>) {
 /// Lists files that stay although the target lacks them.
 fn write_stays(outcome: &RestoreOutcome, out: &mut Out<'_>) {
     for path in &outcome.plan.left_alone {
-        talkln!(out, "left unchanged: {path}: it is not captured");
+        talkln!(
+            out,
+            "left unchanged: {path}: it is not captured, or was not then"
+        );
     }
 }
 

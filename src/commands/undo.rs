@@ -8,7 +8,7 @@ use crate::error::sentence::{CommandWords, Sentence};
 use crate::model::checkpoint::record::Checkpoint;
 use crate::ops::browse::undo_steps::{ListedStep, StepsOutcome, undo_steps};
 use crate::ops::restore::commands as restore_op;
-use crate::ops::restore::restore_options::RestoreOutcome;
+use crate::ops::restore::restore_options::{CommonOptions, RestoreOutcome};
 
 /// Undo the last restore
 ///
@@ -58,25 +58,46 @@ impl Command for UndoArgs {
         let consent = |named| {
             move |planned: &RestoreOutcome| restore::consent(context, cmd, planned, named, None)
         };
+        // What stops a later step is found before the first one, as far as it shows already.
+        let planned = CommonOptions {
+            dry_run: true,
+            ..common.clone()
+        };
+        for passed in 1..steps as usize {
+            restore_op::undo(context, &planned, passed, &mut consent(None))?;
+        }
         let mut whole = restore_op::undo(context, &common, 0, &mut consent(several.as_deref()))?;
         let mut passed = usize::from(whole.nothing_to_do);
+        let mut failed = None;
         for done in 1..steps {
-            let next = restore_op::undo(context, &common, passed, &mut consent(None))
-                .map_err(|why| stopped_after(done, steps, &whole, why))?;
+            let next = match restore_op::undo(context, &common, passed, &mut consent(None)) {
+                Ok(next) => next,
+                Err(why) if whole.nothing_to_do => return Err(why),
+                Err(why) => {
+                    failed = Some(stopped_after(done, steps, why));
+                    break;
+                }
+            };
             passed = if next.nothing_to_do { passed + 1 } else { 0 };
             whole.add(next);
         }
+        // Without consent, or by a signal, it ends as it would have before the first step.
+        let is_part = failed.as_ref().is_some_and(|why| {
+            let codes = [Code::CONSENT_NEEDED, Code::DECLINED, Code::INTERRUPTED];
+            !codes.contains(&why.code)
+        });
         let mut done = restore::answer(context, cmd, self.common.contract, again, whole)?;
         done.answer.several = several;
+        let done = match failed {
+            None => done,
+            failed => done.but(failed).exit_if(is_part, exit_code::PARTIAL),
+        };
         Ok(done.map(Either::Second))
     }
 }
 
 /// A failure of a step, with the steps before it.
-fn stopped_after(done: u32, steps: u32, so_far: &RestoreOutcome, cause: Error) -> Error {
-    if so_far.nothing_to_do {
-        return cause;
-    }
+fn stopped_after(done: u32, steps: u32, cause: Error) -> Error {
     let left = (steps - done).to_string();
     let hint = if cause.code == Code::CONSENT_NEEDED {
         Some(Sentence::new(

@@ -123,7 +123,7 @@ impl Error {
             )
         } else {
             (
-                ": no restore was made here",
+                ": no checkpoint from before a restore is kept here",
                 "'checkpoint list' shows what can be restored",
             )
         };

@@ -44,6 +44,7 @@ impl From<(RelPath, Blocker)> for Obstacle {
                 "a directory whose content is to stay, and a file is needed there".to_owned()
             }
             Blocker::Refused(refusal) => refusal.in_words().to_owned(),
+            Blocker::Database(why) => why.clone(),
             Blocker::Parted(other) => format!("an SQLite database is no use if {other} stays"),
         };
         Self { path, why }
@@ -56,7 +57,7 @@ impl Refusal {
             Self::ReadOnly => "on a file system that is read-only",
             Self::Directory => "this user may not change names in this directory",
             Self::OtherOwner => "belongs to another user",
-            Self::Frozen => "immutable, see lsattr",
+            Self::Frozen => "immutable or append-only, see lsattr",
             Self::Mounted => "another file is mounted there",
         }
     }

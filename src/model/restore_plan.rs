@@ -35,6 +35,8 @@ pub enum Blocker {
     Refused(Refusal),
     /// It belongs to an SQLite database, of which this file would stay as it is.
     Parted(RelPath),
+    /// A database that cannot be changed, or whose present state cannot be saved; in words.
+    Database(String),
 }
 
 /// Why the system refuses to change a path.

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::restore_plan::{Blocker, PlannedWrite, RestorePlan, RestoreScope};
-use crate::model::state::entry::Kind;
 use crate::model::state::entry::WhyNot;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::snapshot::{Snapshot, below};
@@ -98,9 +97,6 @@ impl Planner<'_> {
             }
             if self.is_targets_business(path, false) {
                 self.plan.delete.insert(path.clone(), *entry);
-            } else if entry.kind == Kind::Symlink {
-                // It may stand for a directory that the target left out.
-                self.plan.left_alone.insert(path.clone());
             }
         }
     }
@@ -207,11 +203,12 @@ impl Planner<'_> {
         }
     }
 
-    /// Lists uncaptured paths that stay although the target lacks them.
+    /// Lists paths that stay although the target lacks them.
     fn name_what_stays(&mut self) {
         if self.scope.overlay {
             return;
         }
+        self.name_what_it_left_out();
         for (path, entry) in &self.present.uncaptured {
             let is_beyond = !self.scope.acts_on(path, entry.is_dir);
             let is_ours = matches!(
@@ -233,6 +230,37 @@ impl Planner<'_> {
             } else {
                 self.plan.unreadable.insert(path.clone(), entry.why.clone());
             }
+        }
+    }
+
+    /// Lists what is captured today and what the target left out or could not capture: the outermost
+    /// directory of which that is so, for all in it.
+    fn name_what_it_left_out(&mut self) {
+        let files = self.scope.covered(&self.present.files);
+        let dirs = self.present.dirs.keys();
+        let dirs = dirs.filter(|dir| !dir.is_root() && self.scope.covers_dir(dir));
+        let there = files.map(|(path, _)| (path, false));
+        for (path, is_dir) in there.chain(dirs.map(|dir| (dir, true))) {
+            let is_wanted =
+                self.target.files.contains_key(path) || self.target.dirs.contains_key(path);
+            let goes = self.plan.delete.contains_key(path) || self.plan.remove_dirs.contains(path);
+            let is_named = |path: &RelPath| self.plan.left_alone.contains(path);
+            if is_wanted
+                || goes
+                || path.self_and_ancestors().any(|above| is_named(&above))
+                || self.is_targets_business(path, is_dir)
+            {
+                continue;
+            }
+            let is_left_out = |dir: &RelPath| {
+                !dir.is_root()
+                    && !self.target.dirs.contains_key(dir)
+                    && self.scope.covers_dir(dir)
+                    && !self.is_targets_business(dir, true)
+            };
+            let outermost = path.ancestors().filter(is_left_out).last();
+            let outermost = outermost.unwrap_or_else(|| path.clone());
+            self.plan.left_alone.insert(outermost);
         }
     }
 

@@ -75,11 +75,6 @@ pub enum Warning {
     SecretNotHeld {
         path: RelPath,
     },
-    /// A restore would find that a database cannot be written.
-    DatabaseBarred {
-        database: RelPath,
-        why: String,
-    },
     /// What a dry run shows could not be done, such as in a store that cannot be written to.
     RefusedNow {
         why: String,

@@ -58,8 +58,10 @@ pub fn copy_out(
         OpenFlags::SQLITE_OPEN_READ_ONLY,
         OpenFlags::SQLITE_OPEN_READ_WRITE,
     );
-    let by =
-        |flags| open(live, flags).and_then(|connection| copy_from(connection, copy, busy_wait));
+    let by = |flags| {
+        let mut to = open(copy, writer)?;
+        open(live, flags).and_then(|connection| copy_from(connection, &mut to, busy_wait))
+    };
     let (first, second) = if is_closed_wal(live) {
         (writer, Some(reader))
     } else {
@@ -87,9 +89,27 @@ fn is_closed_wal(live: &Path) -> bool {
     read.is_ok() && head[READ_VERSION_AT] == 2 && std::fs::symlink_metadata(log).is_err()
 }
 
+/// Returns what a copy of a live database would hold, without a change on the disk. `None` if that
+/// cannot be told so, or is too much.
+pub fn content(live: &Path, interrupt: &Interrupt) -> Option<Vec<u8>> {
+    let size_bytes = std::fs::symlink_metadata(live).ok()?.len();
+    if size_bytes >= QUICK_CHECK_FROM_BYTES || is_closed_wal(live) {
+        return None;
+    }
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_CREATE
+        | OpenFlags::SQLITE_OPEN_URI;
+    let wait = Duration::ZERO;
+    let busy_wait = BusyWait { wait, interrupt };
+    let mut to = Connection::open_with_flags("file:copy?vfs=memdb", flags).ok()?;
+    let from = open(live, OpenFlags::SQLITE_OPEN_READ_ONLY).ok()?;
+    copy_from(from, &mut to, &busy_wait).ok()?;
+    to.serialize("main").ok().map(|bytes| bytes.to_vec())
+}
+
 fn copy_from(
     connection: Connection,
-    copy: &Path,
+    to: &mut Connection,
     busy_wait: &BusyWait<'_>,
 ) -> Result<Watched, Refusal> {
     // One transaction for all pages: concurrent writers cannot restart the copy again and again.
@@ -101,10 +121,9 @@ fn copy_from(
             })
     })?;
     let version = data_version(&connection)?;
-    let mut to = open(copy, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     to.execute_batch("PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE")?;
     let _: String = to.query_row("PRAGMA journal_mode = OFF", [], |row| row.get(0))?;
-    run_through(&Backup::new(&connection, &mut to)?, busy_wait)?;
+    run_through(&Backup::new(&connection, to)?, busy_wait)?;
     connection.execute_batch("COMMIT")?;
     Ok(Watched {
         connection,

@@ -903,3 +903,22 @@ fn every_restore_answers_with_a_contract_refused_or_not() {
         assert_eq!(sandbox.read("a"), text, "{verb}");
     }
 }
+
+#[cfg(unix)]
+#[test]
+fn a_restore_that_left_something_does_not_say_that_all_is_rolled_back() {
+    let sandbox = Sandbox::new();
+    let Some(wrapper) = partial::wrapper(&sandbox) else {
+        return;
+    };
+    sandbox.write("a", "1").create("one");
+    sandbox.write("a", "2").write("new", "n").chmod("new", 0);
+    let words = ["restore", "one", "--contract", "--yes", "--format", "json"];
+    let run = sandbox.run_under(wrapper, &words).code(5);
+    let document: Value = serde_json::from_str(&run.stdout).expect("a document");
+    let facts = ["rolled_back", "confidence"].map(|key| document[key].clone());
+    assert_eq!(facts, [json!(false), json!(0.0)]);
+    assert_eq!(document["verification"]["match"], false);
+    let anchors = document["evidence_anchors"].to_string();
+    assert!(anchors.contains("new stays: cannot be read"), "{anchors}");
+}

@@ -161,3 +161,20 @@ fn commands_of_a_project_are_never_run() {
         sandbox.run(&["create"]).code(1).stderr_has("database");
     }
 }
+
+#[cfg(unix)]
+#[test]
+fn a_name_that_the_configuration_lost_is_found_by_a_dry_run() {
+    let sandbox = named();
+    sandbox
+        .run(&["create", "-r", "one", "--db", "shop"])
+        .success();
+    sandbox.user_config("").write("a", "2");
+    for how in ["--dry-run", "--yes"] {
+        sandbox
+            .run(&["restore", "one", how])
+            .code(4)
+            .stderr_has("no longer has [database.shop]; nothing was changed");
+    }
+    assert_eq!(sandbox.read("a"), "2");
+}

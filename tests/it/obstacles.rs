@@ -148,6 +148,53 @@ fn what_is_immutable_is_named_by_the_plan() {
 
 #[cfg(unix)]
 #[test]
+fn what_can_only_be_added_to_is_refused_like_what_is_immutable() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1").write("d/x", "1").create("base");
+    sandbox.write("a", "2").write("d/x", "2");
+    for (place, named) in [("", "."), ("d", "d")] {
+        if !attribute(&sandbox.path(place), "+a") {
+            return skipped("needs files that can only be added to");
+        }
+        let run = |how: &str| sandbox.run(&["restore", "base", "d", how]);
+        let runs = ["--dry-run", "--yes"].map(run);
+        attribute(&sandbox.path(place), "-a");
+        for run in runs {
+            run.code(4)
+                .stderr_has(&format!("{named} (immutable or append-only, see lsattr)"));
+        }
+    }
+    assert_eq!(sandbox.read("d/x"), "2");
+}
+
+#[cfg(unix)]
+#[test]
+fn the_hint_excludes_nothing_that_the_command_has_to_name() {
+    let sandbox = Sandbox::new();
+    sandbox.write("src", "1").create("base");
+    sandbox.write("src", "2").write("d/new", "1");
+    if !attribute(&sandbox.path("src"), "+i") {
+        return skipped("needs immutable files");
+    }
+    attribute(&sandbox.path("d"), "+i");
+    let run = |words: &[&str]| {
+        sandbox.run(&[&["restore", "base", "--dry-run", "--json"], words].concat())
+    };
+    let lost: [&[&str]; 2] = [&["--glob", "/src"], &["d/new"]];
+    let lost = lost.map(run);
+    let held = run(&["src"]);
+    for path in ["src", "d"] {
+        attribute(&sandbox.path(path), "-i");
+    }
+    for run in lost {
+        assert!(run.code(4).json()["error"]["command"].is_null());
+    }
+    let words = held.code(4).json()["error"]["command"].to_string();
+    assert!(words.contains("--exclude"), "{words}");
+}
+
+#[cfg(unix)]
+#[test]
 fn a_file_that_is_mounted_on_is_named_and_a_read_only_directory_too() {
     let sandbox = Sandbox::new();
     sandbox.write("a", "1").write("b", "1").create("base");

@@ -577,3 +577,43 @@ fn what_ls_prints_of_odd_names_is_taken_as_a_path() {
         ("1".into(), "1".into())
     );
 }
+
+#[test]
+fn what_stays_because_the_rules_of_the_checkpoint_left_it_out_is_named() {
+    let sandbox = Sandbox::new();
+    sandbox
+        .write("a", "1")
+        .write("lib/x", "1")
+        .write("big", "1".repeat(2000))
+        .write("src/keep", "1")
+        .write("src/a.log", "1")
+        .write(".gitignore", "*.log\n")
+        .mkdir("lib/empty");
+    sandbox.user_config("exclude = [\"lib\"]\nmax_file_size = 1000\n");
+    let id = sandbox.create("one");
+    sandbox.user_config("");
+    sandbox.write("a", "2").remove(".gitignore");
+    let expected = ["big", "lib", "src/a.log"];
+    let named = |data: &serde_json::Value| -> Vec<String> {
+        let left = data["left_alone"].as_array().expect("a list");
+        let paths = left.iter().map(|one| one["path"].as_str().expect("text"));
+        paths.map(str::to_owned).collect()
+    };
+    let planned = sandbox.run(&["restore", &id, "--dry-run", "--json"]).data();
+    assert_eq!(named(&planned), expected);
+    let run = sandbox.run(&["restore", &id, "--dry-run"]).success();
+    run.stdout_has("  kept     lib\n");
+    assert_eq!(named(&sandbox.restore_data(&[&id])), expected);
+    assert_eq!(
+        (sandbox.read("lib/x"), sandbox.read("src/a.log")),
+        ("1".into(), "1".into())
+    );
+    let one = sandbox
+        .run(&["restore", &id, "lib/x", "--yes", "--json"])
+        .data();
+    assert_eq!(
+        named(&one),
+        ["lib/x"],
+        "what was asked for, not what is above"
+    );
+}

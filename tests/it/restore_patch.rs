@@ -85,6 +85,7 @@ fn chosen_hunks_come_back_and_undo_and_redo_know_them() {
             (sandbox.tree(), sandbox.listed_ids()),
             (before.clone(), stored)
         );
+        assert_eq!(shown["since"], serde_json::json!([]), "there is no step");
         let digest = shown["plan_digest"].as_str().expect("a plan");
         sandbox
             .run(&["restore", "--patch", named, "--plan", digest, "--yes"])

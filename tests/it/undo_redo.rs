@@ -654,3 +654,39 @@ fn an_undo_gives_special_bits_back_as_they_were() {
     sandbox.run(&["redo", "--yes"]).success();
     assert_eq!(modes(), [0o4755, 0o1777]);
 }
+
+#[cfg(unix)]
+#[test]
+fn what_stops_a_later_step_is_found_before_the_first_one() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1").write("b", "1").create("one");
+    for path in ["a", "b"] {
+        sandbox.write(path, "2");
+        sandbox.run(&["restore", "one", path, "--yes"]).success();
+    }
+    sandbox.remove("a").fifo("a");
+    sandbox
+        .run(&["undo", "2", "--yes"])
+        .code(4)
+        .stderr_has("not restored because of a (a FIFO");
+    assert_eq!(sandbox.read("b"), "1", "nothing was changed");
+}
+
+#[test]
+fn an_empty_directory_with_the_name_of_a_secret_is_taken_back_too() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1").write(".ssh/id", "S").mkdir(".env");
+    sandbox
+        .run(&["create", "-r", "one", "--include-sensitive"])
+        .success();
+    sandbox.remove(".env").remove(".ssh");
+    sandbox.restore("one").success();
+    assert!(sandbox.exists(".env"));
+    sandbox.undo().success();
+    assert!(!sandbox.exists(".env") && !sandbox.exists(".ssh"));
+    sandbox.redo().success();
+    assert!(sandbox.exists(".env"));
+    sandbox.write(".env/mine", "1");
+    sandbox.undo().success();
+    assert_eq!(sandbox.read(".env/mine"), "1");
+}

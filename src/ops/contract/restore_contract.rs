@@ -64,9 +64,11 @@ pub fn of_restore(context: &Context, outcome: &RestoreOutcome) -> Result<Restore
     });
     let is_as_then = |fate| !matches!(fate, &DatabaseFate::Planned | &DatabaseFate::Failed(_));
     let mut databases = outcome.databases.iter();
-    let actual = match databases.find(|one| !is_as_then(&one.fate)) {
-        Some(one) => Err(format!("database {} differs", one.database).into()),
-        None => digest::sum_of(store.objects(), on_disk, &extras).map(|sum| sum.hash),
+    let other_database = databases.find(|one| !is_as_then(&one.fate));
+    let actual = match (other_database, outcome.plan.unreadable.first_key_value()) {
+        (Some(one), _) => Err(format!("database {} differs", one.database).into()),
+        (_, Some((path, why))) => Err(format!("{path} stays: {}", why.in_words()).into()),
+        (None, None) => digest::sum_of(store.objects(), on_disk, &extras).map(|sum| sum.hash),
     };
     Ok(RestoreContract {
         expected,

@@ -5,8 +5,8 @@ use std::fs::File;
 use std::path::PathBuf;
 
 use crate::error::{Code, Error, Result};
-use crate::model::restore_plan::RestorePlan;
-use crate::model::state::database::{Database, Databases, Held};
+use crate::model::restore_plan::{Blocker, RestorePlan};
+use crate::model::state::database::{Database, Databases, Held, logs_of};
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::ops::context::Context;
@@ -14,16 +14,17 @@ use crate::ops::database::backup::{self, DatabaseBackup, Purpose, busy_wait, liv
 use crate::ops::database::database_command::{self, DatabaseFailure};
 use crate::ops::restore::restore_options::{DatabaseFate, DatabaseReport, Request};
 use crate::ops::session::Pending;
-use crate::ops::warning::Warning;
 use crate::store::files::atomic_file;
 use crate::store::files::scratch::Scratch;
 use crate::store::locked::LockedStore;
 use crate::store::objects::object_error::ObjectError;
+use crate::store::objects::object_hash::{ObjectKind, hash_object};
 use crate::store::objects::pack::checkpoint_packs::PackSet;
 use crate::store::repository::Store;
 use crate::store::trees::database_tree;
 use crate::worktree::files::private_dir;
 use crate::worktree::sqlite::{self, Watched};
+use crate::worktree::sys::{self, ItemKind};
 use crate::worktree::tree_handle::WorkTree;
 
 /// Databases whose present state is kept and whose wanted content is ready.
@@ -40,6 +41,9 @@ struct DatabaseItem {
     content: Option<PathBuf>,
     watched: Option<Watched>,
 }
+
+/// Databases that are in the way of a plan, with the reason.
+type Barred = Vec<(RelPath, Blocker)>;
 
 /// Returns what a restore would do to its databases.
 pub fn planned(request: &Request<'_>) -> Vec<DatabaseReport> {
@@ -59,42 +63,68 @@ pub fn planned(request: &Request<'_>) -> Vec<DatabaseReport> {
         .collect()
 }
 
-/// Finds what would bar databases, without a change: an error if the present state of one could
-/// not be kept, and warnings of those that could not be written.
-pub fn foresee(
+/// Finds what a restore would do to its databases, and what bars it from them, without a change.
+/// With `compares`, those that are as they were then are found too, as far as that can be told.
+///
+/// # Errors
+/// The present state of one that is no file could not be saved.
+pub fn plan(
     context: &Context,
+    work: &WorkTree,
     request: &Request<'_>,
     plan: &RestorePlan,
-) -> Result<Vec<Warning>> {
-    if request.pending.is_some() || !context.root.exists() {
-        return Ok(Vec::new());
+    compares: bool,
+) -> Result<(Vec<DatabaseReport>, Barred)> {
+    let (mut reports, mut barred) = (planned(request), Vec::new());
+    let held = request.target.databases_within(&request.scope);
+    for (report, (database, held)) in reports.iter_mut().zip(held) {
+        let found = match database {
+            _ if request.pending.is_some() => continue,
+            Database::Named(name) => database_command::of_name(context, name).map(|_| None),
+            Database::File(path) => {
+                is_readable(context, work, path).map(|there| Some((path, there)))
+            }
+        };
+        let why = match (found, database.path()) {
+            (Ok(None), _) => continue,
+            (Err(DatabaseFailure::Other(error)), _) => return Err(error),
+            (Err(DatabaseFailure::Refused(why)), None) => return Err(not_held(database, &why)),
+            (Err(DatabaseFailure::Refused(why)), Some(path)) => Some((path, why)),
+            (Ok(Some((path, is_there))), _) => {
+                let refused = refuse_other_names(work, path)
+                    .and_then(|()| refuse_to_write(work, path, is_there, plan))
+                    .err();
+                if (compares || refused.is_some()) && is_as_then(context, path, *held) {
+                    report.fate = DatabaseFate::Unchanged;
+                }
+                let refused = refused.filter(|_| report.fate == DatabaseFate::Planned);
+                refused.map(|why| (path, why.to_string()))
+            }
+        };
+        barred.extend(why.map(|(path, why)| (path.clone(), Blocker::Database(why))));
     }
-    let work = WorkTree::open_root(&context.root)?;
-    let mut foreseen = Vec::new();
-    for report in planned(request) {
-        let Database::File(path) = &report.database else {
-            continue;
-        };
-        let barred = match is_readable(context, path) {
-            Err(DatabaseFailure::Other(error)) => return Err(error),
-            Err(DatabaseFailure::Refused(why)) => return Err(not_held(&report.database, &why)),
-            Ok(is_there) => refuse_other_names(&work, path)
-                .and_then(|()| refuse_to_write(&work, path, is_there, plan))
-                .err(),
-        };
-        let barred = barred.filter(|_| report.fate == DatabaseFate::Planned);
-        let of_database = |why: Error| Warning::DatabaseBarred {
-            database: path.clone(),
-            why: why.to_string(),
-        };
-        foreseen.extend(barred.map(of_database));
-    }
-    Ok(foreseen)
+    Ok((reports, barred))
 }
 
-/// Whether there is a database; an error if there is something else.
-fn is_readable(context: &Context, path: &RelPath) -> Result<bool, DatabaseFailure> {
+fn is_as_then(context: &Context, path: &RelPath, held: Held) -> bool {
+    let content = sqlite::content(&live(context, path), &context.interrupt);
+    let id = content.and_then(|content| hash_object(ObjectKind::Blob, &content).ok());
+    id.is_some_and(|id| held == Held::Content(id))
+}
+
+/// Whether there is a database; an error if there is something else, or beside it.
+fn is_readable(
+    context: &Context,
+    work: &WorkTree,
+    path: &RelPath,
+) -> Result<bool, DatabaseFailure> {
     let is_there = backup::is_there(context, path)?;
+    for log in logs_of(path) {
+        let found = work.stat(&log)?;
+        if found.is_some_and(|found| sys::kind_of(&found) != ItemKind::File) {
+            return Err(DatabaseFailure::Refused(format!("{log} is no file")));
+        }
+    }
     if is_there {
         sqlite::check_kind(&live(context, path))?;
     }
@@ -248,8 +278,8 @@ impl DatabaseRestore {
         Ok(())
     }
 
-    pub fn into_reports(self) -> Vec<DatabaseReport> {
-        self.items.into_iter().map(|item| item.report).collect()
+    pub fn reports(&self) -> Vec<DatabaseReport> {
+        self.items.iter().map(|item| item.report.clone()).collect()
     }
 }
 

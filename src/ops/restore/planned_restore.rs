@@ -17,8 +17,9 @@ use crate::ops::capture::lazy_snapshot::DirFilter;
 use crate::ops::capture::pipeline::{self, Begun, CaptureOptions, Captured, Capturing, Sink};
 use crate::ops::capture::scope_checks::no_such_path;
 use crate::ops::context::Context;
+use crate::ops::database::restore_databases;
 use crate::ops::restore::companions;
-use crate::ops::restore::restore_options::Request;
+use crate::ops::restore::restore_options::{DatabaseReport, Request};
 use crate::ops::restore::target::Target;
 use crate::ops::warning::Warning;
 use crate::store::repository::Store;
@@ -34,6 +35,7 @@ pub struct PlannedRestore {
     pub snapshot: Snapshot,
     pub wanted: Snapshot,
     pub plan: RestorePlan,
+    pub databases: Vec<DatabaseReport>,
     /// See [`crate::ops::restore::restore_options::RestoreOutcome::since`].
     pub since: Option<Vec<RelPath>>,
 }
@@ -46,6 +48,8 @@ pub fn capture_and_plan(
     mut sink: Sink<'_, '_>,
 ) -> Result<PlannedRestore> {
     let target = &request.target;
+    // Under the lock they are compared when their present state is kept.
+    let compares = matches!(sink, Sink::HashOnly);
     if !context.root.path().is_dir() {
         let captured = empty_root(target);
         return plan(
@@ -80,10 +84,11 @@ pub fn capture_and_plan(
     planned.captured.warnings.extend(without_log);
     let refused = refusals(&worktree, &planned.plan).into_iter();
     let refused = refused.map(|(path, why)| (path, Blocker::Refused(why)));
-    planned
-        .plan
-        .conflicts
-        .extend(parted.into_iter().chain(refused));
+    let databases = restore_databases::plan(context, &worktree, request, &planned.plan, compares)?;
+    let barred;
+    (planned.databases, barred) = databases;
+    let conflicts = &mut planned.plan.conflicts;
+    conflicts.extend(parted.into_iter().chain(refused).chain(barred));
     refuse_unknown(request, &planned)?;
     let scope = &request.scope;
     let is_asked_for = |store: &RelPath| {
@@ -178,10 +183,14 @@ fn extend(
     }
     more.retain(|path| !request.target.spares(path));
     let is_wanted = |path: &&RelPath| dir_filter::may_exist_unlisted(capturing.listing(), path);
+    // A directory that the step made goes even if its name is that of a secret.
+    let made = successor.dirs.keys();
+    let made = made.filter(|dir| !held.dirs.contains_key(*dir));
     let files = held
         .files
         .keys()
         .chain(successor.files.keys())
+        .chain(made)
         .chain(&more)
         .filter(is_wanted);
     let dirs = held
@@ -241,6 +250,7 @@ fn plan(
         snapshot,
         wanted,
         plan,
+        databases: restore_databases::planned(request),
         since,
     })
 }

@@ -20,13 +20,15 @@ use crate::ops::capture::pipeline::{Captured, Sink};
 use crate::ops::context::Context;
 use crate::ops::create::apply_retention::apply_retention;
 use crate::ops::create::record::safety_record;
-use crate::ops::database::restore_databases::{self, DatabaseRestore};
+use crate::ops::database::restore_databases::DatabaseRestore;
 use crate::ops::maintain::room;
 use crate::ops::restore::planned_restore::{
     PlannedRestore, capture_and_plan, check_plan, plan_digest,
 };
 use crate::ops::restore::restore_job::RestoreJob;
-use crate::ops::restore::restore_options::{CommonOptions, Consent, Request, RestoreOutcome};
+use crate::ops::restore::restore_options::{
+    CommonOptions, Consent, DatabaseFate, DatabaseReport, Request, RestoreOutcome,
+};
 use crate::ops::restore::restore_paths::escaped;
 use crate::ops::restore::target::Target;
 use crate::ops::restore::verify_written::{Verified, hash_of};
@@ -54,12 +56,13 @@ pub fn restore(
 ) -> Result<Option<RestoreOutcome>> {
     // With --yes nothing is shown, so the plan made under the lock is enough; but a missing root is
     // made only for a plan that has something in it.
-    let mut shown = outcome(request, RestorePlan::default(), None);
+    let mut shown = outcome(request, RestorePlan::default(), None, Vec::new());
     if common.dry_run || !common.yes || !context.root.exists() {
         let first = capture_and_plan(context, store, request, Sink::HashOnly)?;
         let digest = plan_digest(context, request, &first.captured)?;
-        shown = outcome(request, refuse_conflicts(request, first.plan)?, first.since);
-        shown.nothing_to_do = is_nothing_to_do(context, request, &shown.plan);
+        let plan = refuse_conflicts(request, first.plan)?;
+        shown = outcome(request, plan, first.since, first.databases);
+        shown.nothing_to_do = is_nothing_to_do(context, request, &shown.plan, &shown.databases);
         let foreseen = foresee(context, store, request, &shown.plan)?;
         if common.dry_run || shown.nothing_to_do {
             let mut warnings = first.captured.warnings;
@@ -93,16 +96,12 @@ pub fn restore(
         })?;
         let plan = refuse_conflicts(request, present.plan.clone())?;
         if plan != shown.plan && !common.yes {
-            shown = outcome(request, plan, present.since);
+            shown = outcome(request, plan, present.since, present.databases);
             shown.is_shown_again = true;
             continue;
         }
-        if is_nothing_to_do(context, request, &plan) {
-            return Ok(Some(RestoreOutcome {
-                nothing_to_do: true,
-                warnings: [session.warnings, present.captured.warnings].concat(),
-                ..outcome(request, plan, present.since)
-            }));
+        if is_nothing_to_do(context, request, &plan, &present.databases) {
+            return Ok(Some(nothing_done(session.warnings, request, present)));
         }
         return restore_under_lock(context, &mut session, pack, present, request, common).map(Some);
     }
@@ -128,8 +127,7 @@ fn foresee(
 ) -> Result<Vec<Warning>> {
     let target = &request.target;
     target.check_contents(store, plan, &request.scope, &context.interrupt)?;
-    let mut foreseen = restore_databases::foresee(context, request, plan)?;
-    foreseen.extend(Warning::refused_now(store));
+    let mut foreseen: Vec<Warning> = Warning::refused_now(store).into_iter().collect();
     if !context.root.exists() {
         foreseen.extend(Warning::refused_above(context.root.path()));
     }
@@ -141,20 +139,36 @@ fn foresee(
 fn needs_consent(request: &Request<'_>, shown: &RestoreOutcome) -> bool {
     let is_step = matches!(request.verb, Verb::Undo | Verb::Redo) && request.pending.is_none();
     let since = shown.since.as_ref();
-    !is_step || !shown.databases.is_empty() || since.is_none_or(|since| !since.is_empty())
+    let changes_database = shown.databases.iter().any(|one| one.fate.changes_it());
+    !is_step || changes_database || since.is_none_or(|since| !since.is_empty())
 }
 
 /// Whether the directory already matches. Ending an interrupted restore is something to do, and so
-/// is a database, which is not compared before it is taken.
-fn is_nothing_to_do(context: &Context, request: &Request<'_>, plan: &RestorePlan) -> bool {
-    let asks_for_databases = request
-        .target
-        .databases_within(&request.scope)
-        .next()
-        .is_some();
+/// is a database that is not known to match.
+fn is_nothing_to_do(
+    context: &Context,
+    request: &Request<'_>,
+    plan: &RestorePlan,
+    databases: &[DatabaseReport],
+) -> bool {
+    let is_same = |one: &DatabaseReport| one.fate == DatabaseFate::Unchanged;
     let is_missed = plan.is_of_nothing() && request.scope.filter.only.is_some();
     let is_there = is_missed || context.root.exists();
-    plan.is_empty() && request.pending.is_none() && !asks_for_databases && is_there
+    let are_same = databases.iter().all(is_same);
+    plan.is_empty() && request.pending.is_none() && are_same && is_there
+}
+
+fn nothing_done(
+    mut warnings: Vec<Warning>,
+    request: &Request<'_>,
+    present: PlannedRestore,
+) -> RestoreOutcome {
+    warnings.extend(present.captured.warnings);
+    RestoreOutcome {
+        nothing_to_do: true,
+        warnings,
+        ..outcome(request, present.plan, present.since, present.databases)
+    }
 }
 
 /// Makes the root if it is missing, and warns of it; returns whether it did.
@@ -196,20 +210,22 @@ fn without_conflicts(request: &Request<'_>, plan: &RestorePlan) -> Sentence {
         let elsewhere = "nothing was changed; 'checkpoint restore {} --to DIR' writes elsewhere";
         return Sentence::new(elsewhere, &[&request.target.id().short()]);
     }
-    let hint = match &request.again {
+    // What is to be written there needs the place of all that is in it.
+    let cause = |(path, _): &(RelPath, Blocker)| {
+        let above = path.ancestors();
+        let above = above.filter(|above| plan.write.contains_key(above));
+        above.last().unwrap_or_else(|| path.clone())
+    };
+    let causes: BTreeSet<RelPath> = conflicts.iter().map(cause).collect();
+    let again = request.again.as_ref();
+    let again = again.filter(|_| !leaves_nothing_named(request, plan, &causes));
+    let hint = match again {
         None => Sentence::text("nothing was changed; move these away, then run this again"),
         Some(_) if conflicts.len() > NAMED => Sentence::text(
-            "nothing was changed; move these away, or restore all but these with --exclude",
+            "nothing was changed; move these away, or restore all but these with --exclude; \
+             --json lists them all",
         ),
         Some(again) => {
-            // What is to be written there needs the place of all that is in it.
-            let cause = |(path, _): &(RelPath, Blocker)| {
-                let above = path
-                    .ancestors()
-                    .filter(|above| plan.write.contains_key(above));
-                above.last().unwrap_or_else(|| path.clone())
-            };
-            let causes: BTreeSet<RelPath> = conflicts.iter().map(cause).collect();
             let exclude = causes
                 .iter()
                 .flat_map(|path| [b"--exclude".to_vec(), [b"/", &*escaped(path)].concat()]);
@@ -226,6 +242,19 @@ fn without_conflicts(request: &Request<'_>, plan: &RestorePlan) -> Sentence {
         Some(base) => hint.then_sentence(Sentence::new(whole, &[&base.as_bytes()])),
         None => hint,
     }
+}
+
+/// Whether without these a PATH, or all patterns, would name nothing that can be restored.
+fn leaves_nothing_named(
+    request: &Request<'_>,
+    plan: &RestorePlan,
+    causes: &BTreeSet<RelPath>,
+) -> bool {
+    let is_out = |path: &RelPath| causes.iter().any(|cause| path.is_at_or_below(cause));
+    let is_lost = |path: &RelPath| is_out(path) && !request.target.holds(path).unwrap_or_default();
+    let has_patterns = request.scope.filter.only.is_some() && plan.unchanged == 0;
+    request.scope.paths.iter().any(is_lost)
+        || has_patterns && plan.changes().iter().all(|(path, _)| is_out(path))
 }
 
 /// Whether the step of an undo or redo is not the one at hand any more.
@@ -261,12 +290,17 @@ fn restore_under_lock(
     context: &Context,
     session: &mut Session<'_>,
     mut pack: PackSet<'_>,
-    present: PlannedRestore,
+    mut present: PlannedRestore,
     request: &Request<'_>,
     common: &CommonOptions,
 ) -> Result<RestoreOutcome> {
     let worktree = WorkTree::open_root(&context.root)?;
     let mut databases = DatabaseRestore::prepare(context, &session.locked, &mut pack, request)?;
+    present.databases = databases.reports();
+    if is_nothing_to_do(context, request, &present.plan, &present.databases) {
+        let warnings = std::mem::take(&mut session.warnings);
+        return Ok(nothing_done(warnings, request, present));
+    }
     let staging = random_hex();
     take_over_pending(session, &worktree, &present, request, &staging)?;
     let safety = record_safety_checkpoint(
@@ -293,12 +327,7 @@ fn restore_under_lock(
     let carried = execute::execute(&mut session.locked, &job, &applying, was_pending, &mut last)
         .map_err(|failure| room::by_deleting(context, failure, request, &present.plan))?;
     let mut warnings = std::mem::take(&mut session.warnings);
-    warnings.retain(|warning| {
-        !matches!(
-            warning,
-            Warning::RestorePending { .. } | Warning::JournalUnreadable
-        )
-    });
+    warnings.retain(|warning| !is_settled(warning));
     warnings.extend(present.captured.warnings.iter().cloned());
     warnings.extend(carried.warning);
     let captured = capture_after_restore(
@@ -321,10 +350,17 @@ fn restore_under_lock(
     Ok(RestoreOutcome {
         safety: Some(safety),
         evicted,
-        databases: databases.into_reports(),
         warnings,
-        ..outcome(request, plan, present.since)
+        ..outcome(request, plan, present.since, databases.reports())
     })
+}
+
+/// Whether a warning is of an interrupted restore, which is ended by now.
+fn is_settled(warning: &Warning) -> bool {
+    matches!(
+        warning,
+        Warning::RestorePending { .. } | Warning::JournalUnreadable
+    )
 }
 
 /// Clears what an interrupted restore staged, and names the new stage in its journal.
@@ -529,6 +565,7 @@ pub(super) fn outcome(
     request: &Request<'_>,
     plan: RestorePlan,
     since: Option<Vec<RelPath>>,
+    databases: Vec<DatabaseReport>,
 ) -> RestoreOutcome {
     RestoreOutcome {
         verb: request.verb,
@@ -539,7 +576,7 @@ pub(super) fn outcome(
         step: request.step.clone(),
         story: request.story.clone(),
         beyond: None,
-        databases: restore_databases::planned(request),
+        databases,
         paths: request.scope.paths.clone(),
         filter: request.scope.filter.clone(),
         overlay: request.scope.overlay,

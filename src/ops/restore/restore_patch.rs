@@ -169,10 +169,9 @@ impl PatchedFiles {
             ..RestorePlan::default()
         };
         let request = Request::new(Verb::Restore, target, scope);
-        let mut outcome = protocol::outcome(&request, plan, None);
+        let mut outcome = protocol::outcome(&request, plan, Some(Vec::new()), Vec::new());
         outcome.target.record.reason = format!("patch {name}");
         outcome.nothing_to_do = self.write.is_empty();
-        outcome.databases.clear();
         Ok(outcome)
     }
 

@@ -94,7 +94,7 @@ pub fn restore_to(
         dry_run,
         to: Some(destination.path().to_path_buf()),
         warnings,
-        ..protocol::outcome(&request, plan, Some(Vec::new()))
+        ..protocol::outcome(&request, plan, Some(Vec::new()), Vec::new())
     })
 }
 

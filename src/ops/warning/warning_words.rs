@@ -56,7 +56,6 @@ impl Warning {
             Self::ManifestRebuilt => MANIFEST_REBUILT.to_owned(),
             Self::Adopted { count } => adopted(*count),
             Self::SecretNotHeld { path } => format!("{path}{SECRET_NOT_HELD}"),
-            Self::DatabaseBarred { database, why } => database_barred(database, why),
             Self::RefusedNow { why } => format!("this would fail now: {why}"),
             Self::AbsurdTime { id, is_old } => return absurd_time(*id, *is_old),
             Self::Unadopted { count } => unadopted(*count),
@@ -151,10 +150,6 @@ fn not_captured(path: &RelPath, why: &WhyNot) -> String {
 
 fn adopted(count: usize) -> String {
     format!("adopted {count} {} made with plain git", commits(count))
-}
-
-fn database_barred(database: &RelPath, why: &str) -> String {
-    format!("database {database} cannot be changed now: {why}")
 }
 
 fn absurd_time(id: ObjectId, is_old: bool) -> Sentence {

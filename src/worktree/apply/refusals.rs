@@ -82,7 +82,7 @@ fn check_names(
             continue;
         };
         let sets_mode = *act == Act::SetMode && !gets_new_copy(&of_path);
-        let why = if of_path.is_frozen || of_dir.is_frozen && !sets_mode {
+        let why = if of_path.is_frozen {
             Refusal::Frozen
         } else if of_path.is_mounted && !sets_mode {
             Refusal::Mounted
@@ -102,21 +102,14 @@ fn gets_new_copy(of_path: &Rights) -> bool {
 
 /// Notes a directory in which no name can be changed, even if its owner may give the permission.
 fn check_dir(dir: &Dir, path: &RelPath, found: &mut BTreeMap<RelPath, Refusal>) -> bool {
-    let Some(error) = dir.refusal_to_write() else {
-        return false;
-    };
-    let is_owned = dir
-        .rights(None)
-        .is_ok_and(|rights| rights.is_owned && !rights.is_frozen);
-    let why = match error.kind() {
-        io::ErrorKind::ReadOnlyFilesystem => Refusal::ReadOnly,
-        io::ErrorKind::PermissionDenied if is_owned => return false,
-        io::ErrorKind::PermissionDenied
-            if dir.rights(None).is_ok_and(|rights| rights.is_frozen) =>
-        {
-            Refusal::Frozen
-        }
-        _ => Refusal::Directory,
+    let rights = dir.rights(None).unwrap_or_default();
+    let why = match dir.refusal_to_write().map(|error| error.kind()) {
+        Some(io::ErrorKind::ReadOnlyFilesystem) => Refusal::ReadOnly,
+        // What is added to a directory that can only be added to could not be taken back.
+        _ if rights.is_frozen => Refusal::Frozen,
+        Some(io::ErrorKind::PermissionDenied) if rights.is_owned => return false,
+        Some(_) => Refusal::Directory,
+        None => return false,
     };
     found.insert(path.clone(), why);
     true
