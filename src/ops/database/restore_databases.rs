@@ -107,8 +107,8 @@ pub fn plan(
 }
 
 fn is_as_then(context: &Context, path: &RelPath, held: Held) -> bool {
-    let content = sqlite::content(&live(context, path), &context.interrupt);
-    let id = content.and_then(|content| hash_object(ObjectKind::Blob, &content).ok());
+    let copy = sqlite::content(&live(context, path), &context.interrupt);
+    let id = copy.and_then(|copy| hash_object(ObjectKind::Blob, &copy).ok());
     id.is_some_and(|id| held == Held::Content(id))
 }
 
