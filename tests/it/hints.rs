@@ -56,7 +56,6 @@ const SENTENCES: &[(&str, &[&str])] = &[
     ("end them first, or add --force", &["phase done"]),
     ("--for is '{typed}'", &["hold"]),
     ("--max-age is '{typed}'", &["guard"]),
-    ("--glob takes patterns", &["restore", "diff"]),
     ("--include-sensitive captures them", &["create"]),
     ("use --type file_backup", &["create"]),
     ("--force deletes it anyway", &["delete"]),

@@ -57,6 +57,7 @@ fn unreadable_things_make_a_partial_checkpoint_with_exit_5() {
     let Some((sandbox, wrapper)) = with_closed_things() else {
         return;
     };
+    sandbox.user_config("dedup_window = \"1h\"\n");
     let run = sandbox.run_under(wrapper, &["create", "--json"]).code(5);
     let data = run.data();
     assert_eq!(

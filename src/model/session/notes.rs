@@ -96,7 +96,9 @@ impl SessionNotes {
         let is_repeated = self.seen.iter().any(is_same);
         if !self.has_seen(&event) {
             keep_newest(&mut self.seen, MOST_SEEN - 1);
-            self.seen.push(event);
+            // Another form of the next one is compared with the first form of this one alone.
+            let text = event.text.filter(|_| !is_repeated);
+            self.seen.push(SeenEvent { text, ..event });
         }
         is_repeated
     }
