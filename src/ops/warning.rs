@@ -71,6 +71,10 @@ pub enum Warning {
     Adopted {
         count: usize,
     },
+    /// A restore deletes a file in the place of a directory that its checkpoint leaves out.
+    DirNotHeld {
+        path: RelPath,
+    },
     /// A restore deletes a file that its checkpoint may have left out for what it held then.
     SecretNotHeld {
         path: RelPath,
@@ -262,6 +266,7 @@ impl Warning {
             | Self::ChangedWhileRead { path }
             | Self::DatabaseInUse { path }
             | Self::LogNotHeld { path }
+            | Self::DirNotHeld { path }
             | Self::SecretNotHeld { path }
             | Self::DamagedFile { path, .. } => Some(path),
             _ => None,

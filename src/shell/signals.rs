@@ -35,7 +35,8 @@ pub fn install(interrupt: &Interrupt) {
 /// Whether this process was started with a signal ignored, which its children inherit.
 #[cfg(unix)]
 fn is_ignored(signal: i32) -> bool {
-    let status = read_regular::read_linked_text(Path::new("/proc/self/status")).unwrap_or_default();
+    let status = read_regular::open(Path::new("/proc/self/status"));
+    let status = status.and_then(std::io::read_to_string).unwrap_or_default();
     let mut lines = status.lines();
     let ignored = lines.find_map(|line| line.strip_prefix("SigIgn:"));
     let ignored = ignored.and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok());

@@ -234,11 +234,14 @@ fn plan(
         is_meant && target.may_delete(&snapshot, path, is_dir)
     };
     let mut plan = RestorePlan::between(&snapshot, &wanted, &request.scope, &may_delete);
-    let gone = plan
-        .delete
-        .keys()
-        .filter(|path| target.may_have_been_secret(path));
-    let named = gone.map(|path| Warning::SecretNotHeld { path: path.clone() });
+    let named = plan.delete.keys().filter_map(|path| {
+        let path = path.clone();
+        if target.leaves_out_dir(&path) {
+            return Some(Warning::DirNotHeld { path });
+        }
+        let may_be_secret = target.may_have_been_secret(&path);
+        may_be_secret.then_some(Warning::SecretNotHeld { path })
+    });
     captured.warnings.extend(named);
     target.check_all_was_known()?;
     plan.unreadable

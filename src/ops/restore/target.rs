@@ -9,7 +9,7 @@ use crate::model::checkpoint::record::Checkpoint;
 use crate::model::default_rules::{DEFAULT_STORE_LIST, IGNORE_FILE, RECIPE_LIST};
 use crate::model::restore_plan::{RestorePlan, RestoreScope};
 use crate::model::state::database::{Database, Databases, Held};
-use crate::model::state::entry::{Entry, WhyNot};
+use crate::model::state::entry::{Entry, Kind, WhyNot};
 use crate::model::state::listing::Listing;
 use crate::model::state::meta::{Meta, RuleRecord};
 use crate::model::state::object_id::ObjectId;
@@ -248,11 +248,17 @@ impl<'s> Target<'s> {
             self.checkpoint.adopted && is_dir && below(&present.files, path).next().is_none();
         let found = present.files.get(path);
         let size_bytes = found.map_or(0, |entry| entry.size_bytes);
+        // A directory that was left out may have become a link since.
+        let is_link = found.is_some_and(|entry| entry.kind == Kind::Symlink);
         !unknowable
             && !self.spares(path)
             && self.would_hold(path, is_dir, size_bytes)
-            // A directory that was left out may have become a file or a link since.
-            && (is_dir || self.would_hold(path, true, 0) || self.is_held_after(path, false))
+            && (!is_link || !self.leaves_out_dir(path))
+    }
+
+    /// Whether this state leaves out a directory at the place of a file that it would hold.
+    pub fn leaves_out_dir(&self, path: &RelPath) -> bool {
+        !self.is_held_after(path, false) && !self.would_hold(path, true, 0)
     }
 
     /// Whether a file may have stood here in this state too, and been left out for what it held.

@@ -23,6 +23,8 @@ const EMPTY_AFTER_FILES: &str = "this checkpoint is empty, but the one before it
 const RUN_REBUILT: &str = "the damaged ref of a workflow was rebuilt";
 const MANIFEST_REBUILT: &str = "the manifest was damaged or missing, and was rebuilt";
 const CHANGED_WHILE_READ: &str = " changed while it was read; captured as last seen";
+const DIR_NOT_HELD: &str =
+    " is a file now; a directory of that name is left out, so this brings none back";
 const SECRET_NOT_HELD: &str = " is not in that checkpoint, which may have left it out as a secret; \
     only the safety checkpoint holds it as it is now";
 const NOT_IN_AUDIT: &str = "this create is missing from the audit trail";
@@ -55,6 +57,7 @@ impl Warning {
             Self::RefsRestored { ids } => refs_restored(ids),
             Self::ManifestRebuilt => MANIFEST_REBUILT.to_owned(),
             Self::Adopted { count } => adopted(*count),
+            Self::DirNotHeld { path } => format!("{path}{DIR_NOT_HELD}"),
             Self::SecretNotHeld { path } => format!("{path}{SECRET_NOT_HELD}"),
             Self::RefusedNow { why } => format!("this would fail now: {why}"),
             Self::AbsurdTime { id, is_old } => return absurd_time(*id, *is_old),
