@@ -105,7 +105,7 @@ impl Dir {
 
     /// Returns the device of a path.
     pub fn mount_of(path: &Path) -> Option<u64> {
-        stat_at(path).ok().map(|stat| stat.device)
+        stat_at(path).ok().map(|stat| stat.dev)
     }
 
     pub fn stat_child(&self, name: &[u8]) -> io::Result<Stat> {
