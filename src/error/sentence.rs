@@ -41,15 +41,12 @@ impl CommandWords {
         }
     }
 
-    /// Adds options with their values after the program's name, but for those that stand there.
+    /// Adds options with their values after the program's name, but for those that are there.
     #[must_use]
     pub fn with_options(mut self, options: &[Vec<u8>], commands: &[&str]) -> Self {
-        let names = || options.chunks(2).map(|option| &option[0]);
         let given = self.words[1..].chunks(2).map(|option| &option[0]);
-        let given: Vec<_> = given
-            .take_while(|word| names().any(|name| name == *word) || *word == b"-C")
-            .cloned()
-            .collect();
+        let given = given.take_while(|word| word.starts_with(b"-"));
+        let given: Vec<_> = given.cloned().collect();
         let is_command = |word: &Vec<u8>| commands.iter().any(|name| *word == name.as_bytes());
         if self.words.get(1 + 2 * given.len()).is_some_and(is_command) {
             let missing = options

@@ -89,8 +89,8 @@ fn is_closed_wal(live: &Path) -> bool {
     read.is_ok() && head[READ_VERSION_AT] == 2 && std::fs::symlink_metadata(log).is_err()
 }
 
-/// Returns what a copy of a live database would hold, without a change on the disk. `None` if that
-/// cannot be told so, or is too much.
+/// Returns what a copy of a live database would hold, without a change on the disk. `None` if it
+/// cannot be read without one, or is too large.
 pub fn content(live: &Path, interrupt: &Interrupt) -> Option<Vec<u8>> {
     let size_bytes = std::fs::symlink_metadata(live).ok()?.len();
     if size_bytes >= QUICK_CHECK_FROM_BYTES || is_closed_wal(live) {

@@ -434,16 +434,8 @@ fn a_time_that_no_calendar_has_is_named_and_the_commit_is_taken() {
             git.output(&["rev-parse", "HEAD^{tree}"]).trim(),
             parent.trim()
         );
-        let put = [
-            "hash-object",
-            "-t",
-            "commit",
-            "-w",
-            "--literally",
-            "--stdin",
-        ];
-        let id = String::from_utf8(git.filter(&put, commit.as_bytes())).expect("an id");
-        git.run(&["update-ref", "refs/heads/main", id.trim()]);
+        let id = git.put("commit", commit.as_bytes());
+        git.run(&["update-ref", "refs/heads/main", &id]);
         let named = format!("commit {} of plain git has an absurd time", &id[..8]);
         sandbox.run(&["list"]).success().stderr_has(&named);
         sandbox.write("a", seconds);
@@ -465,16 +457,8 @@ fn a_time_before_1970_is_named_and_is_no_damage() {
     let tree = git.output(&["rev-parse", "HEAD^{tree}"]);
     let by = "t <t> -3600 +0000";
     let commit = format!("tree {}\nauthor {by}\ncommitter {by}\n\nold\n", tree.trim());
-    let put = [
-        "hash-object",
-        "-t",
-        "commit",
-        "-w",
-        "--literally",
-        "--stdin",
-    ];
-    let id = String::from_utf8(git.filter(&put, commit.as_bytes())).expect("an id");
-    git.run(&["update-ref", "refs/heads/main", id.trim()]);
+    let id = git.put("commit", commit.as_bytes());
+    git.run(&["update-ref", "refs/heads/main", &id]);
     let named = format!("commit {} of plain git has a time before 1970", &id[..8]);
     sandbox.write("a", "2");
     sandbox.run(&["create"]).success().stderr_has(&named);

@@ -232,9 +232,7 @@ fn a_checkpoint_of_a_newer_program_is_left_out_of_a_push() {
         .to_owned();
     let commit = git(&["cat-file", "commit", &id]);
     let newer = commit.replace("Checkpoint-Format: 1", "Checkpoint-Format: 2");
-    let put = ["hash-object", "-t", "commit", "-w", "--stdin"];
-    let newer = recipe.git().filter(&put, newer.as_bytes());
-    let newer = String::from_utf8(newer).expect("an id").trim().to_owned();
+    let newer = recipe.git().put("commit", newer.as_bytes());
     git(&["update-ref", &format!("refs/checkpoints/{newer}"), &newer]);
     let run = stage.one.run(&["push"]).code(5);
     run.stderr_has(&newer[..8])
@@ -440,16 +438,7 @@ fn a_checkpoint_before_1970_is_sound_for_git() {
     ]);
     let before = commit.replace("> 0 +0000", "> -1 +0000");
     assert_ne!(before, commit);
-    let put = [
-        "hash-object",
-        "-t",
-        "commit",
-        "-w",
-        "--literally",
-        "--stdin",
-    ];
-    let bad = recipe.git().filter(&put, before.as_bytes());
-    let bad = String::from_utf8(bad).expect("an id").trim().to_owned();
+    let bad = recipe.git().put("commit", before.as_bytes());
     recipe
         .git()
         .run(&["update-ref", &format!("refs/checkpoints/{bad}"), &bad])

@@ -47,12 +47,7 @@ impl Stage {
     }
 
     fn put(&self, kind: &str, content: &[u8]) -> String {
-        let git = self.remote.git();
-        let id = git.filter(
-            &["hash-object", "-t", kind, "-w", "--literally", "--stdin"],
-            content,
-        );
-        String::from_utf8(id).expect("an id").trim().to_owned()
+        self.remote.git().put(kind, content)
     }
 
     /// A tree of one entry.

@@ -64,7 +64,7 @@ pub fn planned(request: &Request<'_>) -> Vec<DatabaseReport> {
 }
 
 /// Finds what a restore would do to its databases, and what bars it from them, without a change.
-/// With `compares`, those that are as they were then are found too, as far as that can be told.
+/// With `compares`, those that are as they were then are found too, as far as a copy in memory shows it.
 ///
 /// # Errors
 /// The present state of one that is no file could not be saved.

@@ -95,6 +95,13 @@ impl Git {
         output.stdout
     }
 
+    /// Adds an object as it is, whatever git thinks of it; returns its id.
+    pub fn put(&self, kind: &str, bytes: &[u8]) -> String {
+        let args = ["hash-object", "-t", kind, "-w", "--literally", "--stdin"];
+        let id = String::from_utf8(self.filter(&args, bytes)).expect("an id");
+        id.trim().to_owned()
+    }
+
     /// The id of the tree that git itself makes of a directory: everything but `.git`, without
     /// rules and filters.
     ///
