@@ -45,6 +45,10 @@ pub fn escape_path(path: &Path) -> String {
 
 /// Escapes file content for a terminal, as [`escape_bytes`] but for tab, line break and backslash.
 pub fn escape_content(bytes: &[u8]) -> String {
+    let is_plain = |byte| matches!(byte, b'\t' | b'\n' | b' '..=b'~');
+    if bytes.iter().copied().all(is_plain) {
+        return String::from_utf8_lossy(bytes).into_owned();
+    }
     let mut shown = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
         for c in chunk.valid().chars() {

@@ -1,12 +1,13 @@
 //! Compares two states of a directory, pure: files for a patch, and differences beyond a patch.
 
+use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
 use crate::model::json::{ChangeJson, JsonSchema, Octal, Serialize, published_as};
 use crate::model::state::entry::{Entry, Kind, WhyNot};
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
-use crate::model::state::snapshot::Snapshot;
+use crate::model::state::snapshot::{Snapshot, below};
 
 /// A file that differs between two trees: git mode and blob of each side, if it is there.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -168,13 +169,10 @@ pub fn between(before: &Snapshot, after: &Snapshot, paths: &[RelPath]) -> Differ
     let wanted =
         |path: &RelPath| paths.is_empty() || paths.iter().any(|limit| path.is_at_or_below(limit));
     let mut found = Difference::default();
-    let names: BTreeSet<&RelPath> = before
-        .files
-        .keys()
-        .chain(after.files.keys())
-        .filter(|path| wanted(path))
-        .collect();
-    for path in names {
+    for path in differing_files(before, after) {
+        if !wanted(path) {
+            continue;
+        }
         let pair = Pair {
             path: path.clone(),
             before: before.files.get(path).copied(),
@@ -195,6 +193,26 @@ pub fn between(before: &Snapshot, after: &Snapshot, paths: &[RelPath]) -> Differ
     compare_dirs(before, after, &wanted, &mut found.other);
     compare_uncaptured(before, after, &wanted, &mut found.other);
     found
+}
+
+/// The paths of files that are not the same in both states, in order.
+fn differing_files<'s>(before: &'s Snapshot, after: &'s Snapshot) -> Vec<&'s RelPath> {
+    let mut before = before.files.iter().peekable();
+    let mut after = after.files.iter().peekable();
+    let mut differing = Vec::new();
+    loop {
+        let order = match (before.peek(), after.peek()) {
+            (None, None) => return differing,
+            (Some(_), None) => Ordering::Less,
+            (None, Some(_)) => Ordering::Greater,
+            (Some((one, _)), Some((two, _))) => one.cmp(two),
+        };
+        let one = before.next_if(|_| order.is_le());
+        let two = after.next_if(|_| order.is_ge());
+        if one != two {
+            differing.extend(one.or(two).map(|(path, _)| path));
+        }
+    }
 }
 
 /// Whether permission bits differ in a way that git modes do not show.
@@ -238,28 +256,20 @@ fn compare_dirs(
         }
     }
     other.modes.sort();
-    let (empty_before, empty_after) = (without_files(before), without_files(after));
-    let new = |path: &&RelPath| !before.dirs.contains_key(*path) && wanted(path);
-    other.empty_dirs_added = innermost(empty_after.iter().copied().filter(new));
-    let gone = |path: &&RelPath| !after.dirs.contains_key(*path) && wanted(path);
-    other.empty_dirs_deleted = innermost(empty_before.iter().copied().filter(gone));
+    other.empty_dirs_added = empty_dirs(after, before, wanted);
+    other.empty_dirs_deleted = empty_dirs(before, after, wanted);
 }
 
-/// Returns directories with no file at any depth, except the root.
-fn without_files(snapshot: &Snapshot) -> BTreeSet<&RelPath> {
-    let mut holders: BTreeSet<RelPath> = BTreeSet::from([RelPath::root()]);
-    for path in snapshot.files.keys() {
-        for above in path.ancestors() {
-            if !holders.insert(above) {
-                break;
-            }
-        }
-    }
-    snapshot
-        .dirs
-        .keys()
-        .filter(|path| !holders.contains(*path))
-        .collect()
+/// Returns the innermost directories that hold no file at any depth and are not in `other`.
+fn empty_dirs(
+    snapshot: &Snapshot,
+    other: &Snapshot,
+    wanted: &dyn Fn(&RelPath) -> bool,
+) -> Vec<RelPath> {
+    let is_new = |path: &&RelPath| !path.is_root() && !other.dirs.contains_key(*path);
+    let is_empty = |path: &&RelPath| below(&snapshot.files, path).next().is_none();
+    let dirs = snapshot.dirs.keys().filter(is_new);
+    innermost(dirs.filter(|path| wanted(path)).filter(is_empty))
 }
 
 /// Drops directories that contain another one of the list.

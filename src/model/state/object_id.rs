@@ -51,7 +51,7 @@ impl ObjectId {
 
     /// Returns all 40 digits in lower case.
     pub fn to_hex(self) -> String {
-        hex::encode(self.0)
+        self.to_string()
     }
 
     /// Returns the first eight digits, as `create` prints them.
@@ -64,7 +64,9 @@ impl ObjectId {
 
 impl fmt::Display for ObjectId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.to_hex())
+        let mut digits = [0; 40];
+        hex::encode_to_slice(self.0, &mut digits).map_err(|_| fmt::Error)?;
+        f.write_str(str::from_utf8(&digits).map_err(|_| fmt::Error)?)
     }
 }
 
