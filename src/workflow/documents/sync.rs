@@ -104,7 +104,7 @@ fn finish_prepared(work: &Work<'_>, prepared: &PreparedTransition) -> Result<boo
     let tip = tips.find(|(id, _)| *id == prepared.id).map(|(_, tip)| tip);
     Ok(tip == prepared.parent
         && files::of_run(&next).any(is_written)
-        && files::write(&work.tree, work.context.now_ms, &next, &known).is_ok())
+        && files::write(&work.tree, &next, &known).is_ok())
 }
 
 /// Looks at all files and runs; `None` if there is something to record and no session to do it.
