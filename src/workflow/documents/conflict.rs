@@ -44,13 +44,12 @@ impl Conflict {
             command: CommandWords::new(["workflow", "recover", &self.path, "--take", key]),
         };
         let rewrite = "archive the file, and write it again from the recorded state";
-        let options = match &self.run {
-            Some(_) => vec![
-                choice("state", rewrite),
-                choice("none", "archive the file and its run, and start fresh"),
-            ],
-            None => vec![choice("none", "archive the file, and start fresh")],
-        };
+        let mut options = Vec::from_iter(self.run.as_ref().map(|_| choice("state", rewrite)));
+        let run = self.run.as_ref().map_or("", |_| " and its run");
+        options.push(choice(
+            "none",
+            &format!("archive the file{run}, and start fresh"),
+        ));
         let hint = Sentence::new(
             "the file was not changed, and 'checkpoint workflow recover {} -n' shows it; fix it, or choose: ",
             &[&self.path],

@@ -39,25 +39,21 @@ pub fn of_run(workflow: &Workflow) -> impl Iterator<Item = (&String, &Value)> {
 ///
 /// # Errors
 /// A file cannot be written, or was edited meanwhile; the next command reads what was written.
-pub fn write(
-    tree: &WorkTree,
-    now_ms: i64,
-    next: &Workflow,
-    known: &BTreeMap<String, Value>,
-) -> Result<()> {
+pub fn write(tree: &WorkTree, next: &Workflow, known: &BTreeMap<String, Value>) -> Result<()> {
     for (path, value) in of_run(next) {
         let bytes = state_file::read(tree, &rel(path))?;
         let present = bytes.as_deref().and_then(|bytes| parse(bytes).ok());
-        if present.as_ref() == Some(value) {
-            continue;
-        }
-        let write = |over| replace_known(tree, &rel(path), over, render(value).as_bytes());
-        let is_written = match (&bytes, &present) {
-            (None, _) => !fate(next, path, Leaving::Ended, now_ms).stays() || write(None)?,
-            (_, Some(present)) => known.get(path) == Some(present) && write(bytes.as_deref())?,
-            (Some(_), None) => false,
+        let is_free = bytes.is_none();
+        let (is_done, may_be_written) = match &present {
+            Some(present) => (present == value, known.get(path) == Some(present)),
+            None => (
+                is_free && fate(next, path, Leaving::Ended) != Fate::Stays,
+                is_free,
+            ),
         };
-        if !is_written {
+        let text = render(value);
+        let write = || replace_known(tree, &rel(path), bytes.as_deref(), text.as_bytes());
+        if !is_done && !(may_be_written && write()?) {
             return Err(words::moved_on(&next.id));
         }
     }
@@ -108,31 +104,23 @@ pub enum Leaving {
 }
 
 /// What becomes of a file.
+#[derive(PartialEq)]
 enum Fate {
     Stays,
     Removed,
-    MovedTo(String),
+    Moved,
 }
 
-impl Fate {
-    fn stays(&self) -> bool {
-        matches!(self, Self::Stays)
-    }
-}
-
-fn fate(workflow: &Workflow, path: &str, why: Leaving, now_ms: i64) -> Fate {
-    use RunStatus::{Abandoned, Complete, Failed};
-    match (why, workflow.status, registry::failed_path(path)) {
+fn fate(workflow: &Workflow, path: &str, why: Leaving) -> Fate {
+    use RunStatus::{Abandoned, Complete, Failed, Open};
+    let is_in_registry = registry::is_active_file(path);
+    match (why, workflow.status, is_in_registry) {
         (Leaving::Deleted, ..)
-        | (Leaving::Expired, _, Some(_))
-        | (Leaving::Ended | Leaving::Archived, Complete, Some(_)) => Fate::Removed,
-        (Leaving::Ended, Abandoned, None) if path == pipeline::FILE => Fate::Removed,
-        (Leaving::Ended, Abandoned | Failed, Some(failed))
-        | (Leaving::Archived, _, Some(failed)) => Fate::MovedTo(failed),
-        (Leaving::Ended, Abandoned, None) | (Leaving::Archived | Leaving::Expired, _, None) => {
-            Fate::MovedTo(archived(Some(&workflow.id), path, now_ms))
-        }
-        _ => Fate::Stays,
+        | (Leaving::Expired, _, true)
+        | (Leaving::Ended | Leaving::Archived, Complete, true) => Fate::Removed,
+        (Leaving::Ended, Abandoned, false) if path == pipeline::FILE => Fate::Removed,
+        (Leaving::Ended, Open, _) | (Leaving::Ended, Complete | Failed, false) => Fate::Stays,
+        _ => Fate::Moved,
     }
 }
 
@@ -151,12 +139,12 @@ fn archived(run: Option<&str>, path: &str, now_ms: i64) -> String {
 /// reopened by its file, unless it was given up.
 pub fn has_leftovers(tree: &WorkTree, run: &Run) -> bool {
     let (workflow, status) = (&run.workflow, run.workflow.status);
-    let is_over = !status.is_open() && run.is_live() || status == RunStatus::Abandoned;
-    is_over
-        && of_run(workflow).any(|(path, value)| {
-            !fate(workflow, path, Leaving::Ended, 0).stays()
-                && read_value(tree, path).as_ref() == Some(value)
-        })
+    let is_left = |(path, value): (&String, &Value)| {
+        fate(workflow, path, Leaving::Ended) != Fate::Stays
+            && read_value(tree, path).as_ref() == Some(value)
+    };
+    (!status.is_open() && run.is_live() || status == RunStatus::Abandoned)
+        && of_run(workflow).any(is_left)
 }
 
 /// Archives or removes the files of a run, each as its profile wants it. A file that differs from
@@ -170,20 +158,18 @@ pub fn put_away(tree: &WorkTree, workflow: &Workflow, why: Leaving, now_ms: i64)
             continue;
         };
         let is_recorded = parse(&bytes).ok().as_ref() == Some(value);
-        match fate(workflow, path, why, now_ms) {
+        let failed = registry::failed_path(path).filter(|_| why != Leaving::Deleted);
+        let to = failed.unwrap_or_else(|| archived(Some(&workflow.id), path, now_ms));
+        let (from, to) = (rel(path), rel(&to));
+        match fate(workflow, path, why) {
             Fate::Stays => {}
             _ if why == Leaving::Ended && !is_recorded => {}
-            Fate::Removed if is_recorded => drop(remove_known(tree, &rel(path), &bytes)?),
-            Fate::MovedTo(to) if why == Leaving::Ended => {
-                state_file::replace(tree, &rel(&to), &bytes)?;
-                remove_known(tree, &rel(path), &bytes)?;
+            Fate::Removed if is_recorded => drop(remove_known(tree, &from, &bytes)?),
+            _ if why == Leaving::Ended => {
+                state_file::replace(tree, &to, &bytes)?;
+                remove_known(tree, &from, &bytes)?;
             }
-            Fate::MovedTo(to) => drop(state_file::move_to(tree, &rel(path), &rel(&to))?),
-            Fate::Removed => {
-                let failed = registry::failed_path(path).filter(|_| why != Leaving::Deleted);
-                let to = failed.unwrap_or_else(|| archived(Some(&workflow.id), path, now_ms));
-                state_file::move_to(tree, &rel(path), &rel(&to))?;
-            }
+            _ => drop(state_file::move_to(tree, &from, &to)?),
         }
     }
     Ok(())
@@ -212,16 +198,13 @@ pub fn drop_failed(
     before_ms: i64,
     dry_run: bool,
 ) -> Result<Vec<String>> {
-    let mut paths = below(tree, registry::FAILED);
-    if paths.is_empty() {
-        return Ok(paths);
-    }
     let mut old = Runs::all(store)?.runs;
     old.retain(|run| {
         let ended_ms = run.workflow.finished_ms.unwrap_or(run.workflow.updated_ms);
         !run.is_open() && ended_ms < before_ms
     });
     let old: Vec<String> = old.iter().flat_map(|run| failed(&run.workflow)).collect();
+    let mut paths = below(tree, registry::FAILED);
     paths.retain(|path| old.contains(path));
     for path in paths.iter().filter(|_| !dry_run) {
         state_file::remove(tree, &rel(path))?;
@@ -257,14 +240,14 @@ pub fn remove_archives(tree: &WorkTree, id: &str) -> Result<Vec<String>> {
 /// Returns the folders `<id>_<YYYYMMDD_HHMMSS>` of these runs, the oldest first.
 fn archives(tree: &WorkTree, archive: &str, ids: &[String]) -> Vec<String> {
     let mut names = state_file::folders(tree, &rel(archive)).unwrap_or_default();
-    let split = |name: &str| name.len().checked_sub(TIME_LENGTH);
-    names.retain(|name| {
-        let parts = split(name).and_then(|at| name.split_at_checked(at));
-        parts.is_some_and(|(id, time)| time.starts_with('_') && ids.iter().any(|of| of == id))
-    });
-    names.sort_by_key(|name| split(name).and_then(|at| name.get(at..).map(str::to_owned)));
-    let path = |name| format!("{archive}/{name}");
-    names.into_iter().map(path).collect()
+    let is_time = |rest: &str| rest.len() == TIME_LENGTH && rest.starts_with('_');
+    let is_of = |id: &String, name: &str| name.strip_prefix(id.as_str()).is_some_and(is_time);
+    names.retain(|name| ids.iter().any(|id| is_of(id, name)));
+    names.sort_by_key(|name| name.get(name.len() - TIME_LENGTH..).map(str::to_owned));
+    names
+        .iter()
+        .map(|name| format!("{archive}/{name}"))
+        .collect()
 }
 
 /// Removes the documents in archive folders, and each folder that is then empty.

@@ -21,24 +21,19 @@ pub fn line_missing(context: &Context, workflow: &Workflow) -> Option<Warning> {
     let (path, _) = files::of_run(workflow).last()?;
     let (tree, tracked) = (WorkTree::open(root).ok()?, find_index::load(root).ok()?);
     let ignore_file_of = |dir: &RelPath| {
-        state_file::read(&tree, &dir.join(IGNORE_FILE))
-            .ok()
-            .flatten()
+        let read = state_file::read(&tree, &dir.join(IGNORE_FILE));
+        read.ok().flatten()
     };
     let verdict = Rules::new(RuleSources::default()).judge_at(&rel(path), false, &ignore_file_of);
     if matches!(verdict, RuleVerdict::LeaveOut(_)) || tracked.contains(path.as_bytes()) {
         return None;
     }
-    let pattern = match path.rsplit_once('/') {
-        Some((folder, _)) if path != pipeline::FILE => format!("{folder}/"),
-        _ => path.clone(),
-    };
+    let folder = path.rsplit_once('/').filter(|_| path != pipeline::FILE);
+    let pattern = folder.map_or(path.clone(), |(folder, _)| format!("{folder}/"));
     let ignore_file = root.join(".gitignore");
-    Some(
-        RunWarning::NotIgnored {
-            pattern,
-            ignore_file,
-        }
-        .into(),
-    )
+    let missing = RunWarning::NotIgnored {
+        pattern,
+        ignore_file,
+    };
+    Some(missing.into())
 }

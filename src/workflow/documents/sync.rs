@@ -14,6 +14,7 @@ use crate::workflow::documents::files::{self, Leaving};
 use crate::workflow::documents::{OnDisk, in_place, read_value, rel};
 use crate::workflow::engine::runs::{Run, Runs};
 use crate::workflow::engine::work::{StepOptions, Work};
+use crate::workflow::profiles::format::Found;
 use crate::workflow::profiles::{dispatch, registry};
 use crate::workflow::rules::change::Change;
 use crate::workflow::rules::workflow::{EXECUTION_FILE, Finding, Profile, RunStatus, Workflow};
@@ -23,15 +24,8 @@ use crate::worktree::tree_handle::WorkTree;
 /// Actor in the log for edits of a file.
 const BY_HAND: &str = "file";
 
-/// What one file means.
-enum Verdict<'r> {
-    /// It says what is recorded, or is no document of a run.
-    Nothing,
-    Malformed(Finding),
-    Edited(&'r Run, &'r Value),
-    /// A run that is not recorded yet.
-    New(&'r Value),
-}
+/// What a file adds to the record, if anything: the state, and the run of which it is the next.
+type Verdict<'r> = Found<Option<(Option<&'r Run>, Workflow)>>;
 
 /// A store with all edits by hand imported, as far as possible.
 pub struct Imported {
@@ -104,7 +98,7 @@ fn finish_prepared(work: &Work<'_>, prepared: &PreparedTransition) -> Result<boo
     let tip = tips.find(|(id, _)| *id == prepared.id).map(|(_, tip)| tip);
     Ok(tip == prepared.parent
         && files::of_run(&next).any(is_written)
-        && files::write(&work.tree, work.context.now_ms, &next, &known).is_ok())
+        && files::write(&work.tree, &next, &known).is_ok())
 }
 
 /// Looks at all files and runs; `None` if there is something to record and no session to do it.
@@ -128,25 +122,28 @@ fn pass(
         files::put_away(tree, &run.workflow, Leaving::Ended, context.now_ms)?;
     }
     runs.runs.retain(Run::is_live);
-    for file in &in_place(tree) {
-        let owner = owner_of(&runs, file);
-        let malformed = |finding| Conflict {
-            path: file.path.clone(),
-            run: owner.map(|run| run.workflow.id.clone()),
-            findings: vec![finding],
-            raw: file.raw.clone(),
+    let root = context.root.path().display().to_string();
+    for file in in_place(tree) {
+        let owner = owner_of(&runs, &file);
+        let taken = match (judge(&file, owner, &root), work.as_deref_mut()) {
+            (Ok(None), _) => continue,
+            (Ok(Some(_)), None) => return Ok(None),
+            (Ok(Some((Some(run), next))), Some(work)) => {
+                work.record(Some(run), next, event("external edit", &file), false)?;
+                Ok(())
+            }
+            (Ok(Some((None, next))), Some(work)) => begin(work, &file, next, owner)?,
+            (Err(finding), _) => Err(finding),
         };
-        let verdict = judge(file, owner);
-        let taken = match (&verdict, work.as_deref_mut()) {
-            (Verdict::Nothing, _) => continue,
-            (Verdict::Malformed(finding), _) => Err(finding.clone()),
-            (_, None) => return Ok(None),
-            (Verdict::Edited(run, value), Some(work)) => adopt(work, file, run, value)?,
-            (Verdict::New(value), Some(work)) => begin(work, file, value, owner)?,
-        };
-        match taken {
-            Err(finding) => left.push(malformed(finding)),
-            Ok(()) => runs = Runs::live(store)?,
+        if let Err(finding) = taken {
+            left.push(Conflict {
+                path: file.path,
+                run: owner.map(|run| run.workflow.id.clone()),
+                findings: vec![finding],
+                raw: file.raw,
+            });
+        } else {
+            runs = Runs::live(store)?;
         }
     }
     for run in &runs.runs {
@@ -171,39 +168,37 @@ fn owner_of<'r>(runs: &'r Runs, file: &OnDisk) -> Option<&'r Run> {
     })
 }
 
-fn judge<'r>(file: &'r OnDisk, owner: Option<&'r Run>) -> Verdict<'r> {
-    let value = match &file.read {
-        Ok(value) => value,
-        Err(why) => return Verdict::Malformed(Finding::new("no_json", "", why.clone())),
-    };
-    let run = match owner {
-        Some(run) => run,
-        // A task list alone does not make a run.
-        None if file.path == EXECUTION_FILE => return Verdict::Nothing,
-        None => return Verdict::New(value),
-    };
-    let known = run.workflow.documents.get(&file.path);
-    let key = run_key(file.profile);
-    let (named, of) = (value.get(key), known.and_then(|known| known.get(key)));
-    if known == Some(value) {
-        Verdict::Nothing
-    } else if let Some(finding) = files::of_other_run(&run.workflow, &file.path, value) {
-        Verdict::Malformed(finding)
-    } else if file.path != EXECUTION_FILE && named.is_some() && of.is_some() && named != of {
-        Verdict::New(value)
-    } else {
-        Verdict::Edited(run, value)
+fn judge<'r>(file: &OnDisk, owner: Option<&'r Run>, root: &str) -> Verdict<'r> {
+    let no_json = |why: &String| Finding::new("no_json", "", why);
+    let value = file.read.as_ref().map_err(no_json)?;
+    let known = owner.and_then(|run| run.workflow.documents.get(&file.path));
+    let is_list = file.path == EXECUTION_FILE;
+    // A task list alone does not make a run.
+    if known == Some(value) || owner.is_none() && is_list {
+        return Ok(None);
     }
+    let is_other = |known| !is_list && is_of_other(file.profile, known, value);
+    let Some(run) = owner.filter(|_| !known.is_some_and(is_other)) else {
+        let begun = dispatch::begin(file.profile, Some(&file.path), value, root)?;
+        return Ok(Some((None, begun)));
+    };
+    let other = files::of_other_run(&run.workflow, &file.path, value);
+    other.map_or(Ok(()), Err)?;
+    let mut next = run.workflow.clone();
+    dispatch::take(&mut next, &file.path, value, root)?;
+    Ok(Some((Some(run), next)))
 }
 
-/// Returns the key by which a document tells its run from others.
-fn run_key(profile: Profile) -> &'static str {
-    match profile {
+/// Whether two documents tell of different runs.
+fn is_of_other(profile: Profile, known: &Value, value: &Value) -> bool {
+    let key = match profile {
         Profile::Phases => "workflow_id",
         Profile::Registry => "checkpoint_id",
         // Without a time it is damaged, not the file of another run.
         Profile::Pipeline => "created_at",
-    }
+    };
+    let ids = known.get(key).zip(value.get(key));
+    ids.is_some_and(|(known, named)| known != named)
 }
 
 /// Tells how the file of an open run has gone, if it has.
@@ -218,19 +213,6 @@ fn removed(tree: &WorkTree, workflow: &Workflow) -> Option<String> {
     Some(format!("{gone} was {how} by hand"))
 }
 
-type Taken = std::result::Result<(), Finding>;
-
-/// Takes over an edit; a file that came back reopens its run.
-fn adopt(work: &mut Work<'_>, file: &OnDisk, run: &Run, value: &Value) -> Result<Taken> {
-    let mut next = run.workflow.clone();
-    next.is_archived = false;
-    let taken = dispatch::take(&mut next, &file.path, value, &work.root());
-    if taken.is_ok() {
-        work.record(Some(run), next, event("external edit", file), false)?;
-    }
-    Ok(taken)
-}
-
 fn event(verb: &str, file: &OnDisk) -> Change {
     Change {
         actor: BY_HAND.to_owned(),
@@ -240,42 +222,49 @@ fn event(verb: &str, file: &OnDisk) -> Change {
 
 /// Begins the run that a file describes, or reopens it if it is one that was archived with a
 /// version of this file.
-fn begin(work: &mut Work<'_>, file: &OnDisk, value: &Value, owner: Option<&Run>) -> Result<Taken> {
-    let now_ms = work.context.now_ms;
-    let mut next = match dispatch::begin(file.profile, Some(&file.path), value, &work.root()) {
-        Ok(next) => next,
-        Err(finding) => return Ok(Err(finding)),
-    };
+fn begin(
+    work: &mut Work<'_>,
+    file: &OnDisk,
+    mut next: Workflow,
+    owner: Option<&Run>,
+) -> Result<Found<()>> {
+    let value = next.documents.get(&file.path).cloned().unwrap_or_default();
     if let Some(run) = owner {
         // A task list that came with the file stays; the one of the run goes with it.
         for (path, known) in files::of_run(&run.workflow) {
             if *path != file.path && read_value(&work.tree, path).as_ref() == Some(known) {
-                files::put_aside(&work.tree, path, Some(&run.workflow.id), now_ms)?;
+                let (id, now_ms) = (Some(&*run.workflow.id), work.context.now_ms);
+                files::put_aside(&work.tree, path, id, now_ms)?;
             }
         }
         let why = format!("{} was replaced by hand", file.path);
         work.archive(run, Some(why))?;
     }
     let all = Runs::all(work.store())?;
-    let key = run_key(file.profile);
     let is_it = |run: &&Run| {
         let known = run.workflow.documents.get(&file.path);
         let known = known.filter(|_| run.workflow.profile == Some(file.profile));
         !run.is_live()
             && matches!(run.workflow.status, RunStatus::Open | RunStatus::Complete)
-            && known.is_some_and(|known| known.get(key) == value.get(key))
+            && known.is_some_and(|known| !is_of_other(file.profile, known, &value))
             && all.in_the_way(&run.workflow).next().is_none()
     };
     let mut archived: Vec<&Run> = all.runs.iter().filter(is_it).collect();
-    archived.sort_by_key(|run| run.workflow.documents.get(&file.path) != Some(value));
+    archived.sort_by_key(|run| run.workflow.documents.get(&file.path) != Some(&value));
     let Some(run) = archived.first() else {
         next.id = all.free_id(&next.id);
         work.record(None, next, event("import", file), false)?;
         return Ok(Ok(()));
     };
-    let id = run.workflow.id.clone();
+    next = run.workflow.clone();
+    next.is_archived = false;
+    let id = next.id.clone();
+    let taken = dispatch::take(&mut next, &file.path, &value, &work.root());
     let warning = RunWarning::Reopened { id };
     work.context.pending_warnings.add(warning.into());
     files::write_missing(&work.tree, &run.workflow)?;
-    adopt(work, file, run, value)
+    if taken.is_ok() {
+        work.record(Some(run), next, event("external edit", file), false)?;
+    }
+    Ok(taken)
 }

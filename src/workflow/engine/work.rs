@@ -202,7 +202,7 @@ impl<'w> Work<'w> {
         let none = BTreeMap::new();
         let known = before.map_or(&none, |run| &run.workflow.documents);
         let mut write = || {
-            files::write(tree, context.now_ms, &next, known)?;
+            files::write(tree, &next, known)?;
             match before {
                 None => files::add_schema(tree, &next),
                 Some(_) => Ok(()),

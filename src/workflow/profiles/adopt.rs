@@ -17,6 +17,10 @@ pub struct RunFacts {
     pub status: RunStatus,
     /// The current one precedes others that are under way.
     pub phases: Vec<PhaseProgress>,
+    /// Ids of the completed phases, in the order of the document.
+    pub listed: Vec<String>,
+    /// Id of the current phase.
+    pub named: Option<String>,
 }
 
 /// `None`: the document does not say.
@@ -40,36 +44,39 @@ pub struct PhaseListing<'w> {
     pub done: Vec<&'w Phase>,
     /// The phase under way, else one that can begin.
     pub current: Option<&'w Phase>,
+    pub is_over: bool,
+    /// Whether the present document describes the run already, between two phases.
+    pub is_described: bool,
 }
 
 impl<'w> PhaseListing<'w> {
-    /// `listed` and `named` are the completed phases and the current one in the present document.
-    pub fn of(run: &'w Workflow, listed: &[&str], named: Option<&str>) -> Self {
-        let done = run.phases.iter().filter(|phase| phase.is_done_in(listed));
-        let mut done: Vec<&Phase> = done.collect();
+    /// `present` is what the present document says.
+    pub fn of(run: &'w Workflow, present: Option<RunFacts>) -> Self {
+        let facts = present.unwrap_or_default();
+        let shown = |phase: &Phase| match phase.status {
+            PhaseStatus::Skipped if facts.listed.contains(&phase.id) => PhaseStatus::Complete,
+            status => status,
+        };
+        let is_done = |phase: &&Phase| shown(phase) == PhaseStatus::Complete;
+        let mut done: Vec<&Phase> = run.phases.iter().filter(is_done).collect();
         done.sort_by_key(|phase| phase.completed_ms);
-        sort_as_in(&mut done, listed, |phase, id| phase.id == *id);
+        sort_as_in(&mut done, &facts.listed, |phase, id| phase.id == *id);
         let may_be_next = |phase: &&Phase| match run.current() {
             Some(_) => phase.status.is_under_way(),
             None => !phase.status.is_settled(),
         };
-        let named = named.and_then(|id| run.phase(id));
-        let current = named.filter(may_be_next).or_else(|| run.next());
-        Self { done, current }
-    }
-
-    /// Whether a document with this progress describes the run already, between two phases.
-    pub fn is_described(&self, run: &Workflow, progress: &RunFacts) -> bool {
-        let shown = |phase: &Phase| match phase.status {
-            _ if self.done.iter().any(|done| done.id == phase.id) => PhaseStatus::Complete,
-            status => status,
-        };
-        let edited = |phase: &Phase| progress.phase(&phase.id).map(|edited| edited.status);
+        let named = facts.named.as_ref().and_then(|id| run.phase(id));
         let is_over = run.status == RunStatus::Complete || run.is_all_settled();
-        let mut phases = run.phases.iter();
-        run.current().is_none()
-            && is_over == (progress.status == RunStatus::Complete)
-            && phases.all(|phase| edited(phase).unwrap_or_default() == shown(phase))
+        let said = |phase: &Phase| facts.phase(&phase.id).map(|said| said.status);
+        let is_said = |phase: &Phase| said(phase).unwrap_or_default() == shown(phase);
+        Self {
+            done,
+            current: named.filter(may_be_next).or_else(|| run.next()),
+            is_over,
+            is_described: run.current().is_none()
+                && is_over == (facts.status == RunStatus::Complete)
+                && run.phases.iter().all(is_said),
+        }
     }
 }
 
@@ -82,8 +89,7 @@ impl RunFacts {
 /// # Errors
 /// A phase that has begun is not in the document any more, or the plan is wrong.
 pub fn adopt(run: &mut Workflow, edited: &RunFacts, present: &RunFacts) -> Found<()> {
-    let ids: Vec<&String> = edited.phases.iter().map(|phase| &phase.id).collect();
-    check_ids("phases", &ids)?;
+    check_ids("phases", edited.phases.iter().map(|phase| &phase.id))?;
     remove_missing(run, edited, present)?;
     // A change cannot precede the beginning of the run.
     let at_ms = edited.updated.0.max(edited.created.0);

@@ -2,9 +2,8 @@
 
 use serde_json::Value;
 
-use crate::workflow::profiles::execution::Execution;
 use crate::workflow::profiles::format::{read, taken, write};
-use crate::workflow::profiles::phases::PhaseFile;
+use crate::workflow::profiles::phases::{Execution, PhaseFile};
 use crate::workflow::profiles::pipeline::Pipeline;
 use crate::workflow::profiles::registry::Registry;
 use crate::workflow::profiles::{pipeline, registry};
@@ -50,12 +49,13 @@ pub fn export(run: &Workflow, profile: Profile, root: &str) -> Vec<(String, Valu
         Profile::Pipeline => write::<Pipeline>(run, &path, root),
         Profile::Registry => write::<Registry>(run, &path, root),
     };
+    let mut files = vec![(path, value)];
     let has_tasks = !run.tasks.is_empty() || run.documents.contains_key(EXECUTION_FILE);
-    let tasks = (profile == Profile::Phases && has_tasks).then(|| {
+    if profile == Profile::Phases && has_tasks {
         let value = write::<Execution>(run, EXECUTION_FILE, root);
-        (EXECUTION_FILE.to_owned(), value)
-    });
-    [(path, value)].into_iter().chain(tasks).collect()
+        files.push((EXECUTION_FILE.to_owned(), value));
+    }
+    files
 }
 
 /// Makes a run from the document of another program; the caller ensures a free id.

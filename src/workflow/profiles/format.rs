@@ -90,31 +90,33 @@ pub fn taken<F: Format>(run: &Workflow, path: &str, value: &Value, root: &str) -
 /// # Errors
 /// The first value of a wrong type.
 pub fn parse<T: DeserializeOwned>(mut value: Value, spelling: Spelling) -> Found<T> {
-    respell(&mut value, spelling);
+    // All keys get their first spelling.
+    change_objects(&mut value, &|map| {
+        for key in spelling.aliases.iter().map(|group| group[0]) {
+            if let Some(value) = map.remove(key_in(map, key, spelling)) {
+                map.insert(key.to_owned(), value);
+            }
+        }
+    });
     serde_path_to_error::deserialize(value).map_err(|error| {
         let place = error.path().to_string();
         let place = place.trim_matches('.');
         let what = error.inner().to_string();
-        let field = what.strip_prefix("missing field `");
-        if let Some(field) = field.and_then(|rest| rest.split('`').next()) {
+        let quoted = |before: &str| what.strip_prefix(before)?.split('`').next();
+        if let Some(field) = quoted("missing field `") {
             return missing(place, field);
         }
-        let unknown = what.strip_prefix("unknown variant `");
-        if let Some(word) = unknown.and_then(|rest| rest.split('`').next()) {
-            let what = format!("'{word}' is none of the words known here");
-            return Finding::new("bad_value", place, what);
-        }
-        if what.starts_with("invalid length ") {
-            return Finding::new("bad_value", place, IS_LIST);
-        }
         let types = what.strip_prefix("invalid type: ");
-        match types.and_then(|types| types.rsplit_once(", expected ")) {
-            Some((found, wanted)) => {
-                let what = format!("it is {}, not {}", in_words(found), in_words(wanted));
-                Finding::new("bad_value", place, what)
+        let types = types.and_then(|types| types.rsplit_once(", expected "));
+        let what = match (quoted("unknown variant `"), types) {
+            (Some(word), _) => format!("'{word}' is none of the words known here"),
+            (_, Some((found, wanted))) => {
+                format!("it is {}, not {}", in_words(found), in_words(wanted))
             }
-            None => Finding::new("bad_value", place, what),
-        }
+            _ if what.starts_with("invalid length ") => IS_LIST.to_owned(),
+            _ => what,
+        };
+        Finding::new("bad_value", place, what)
     })
 }
 
@@ -132,17 +134,13 @@ fn in_words(name: &str) -> &str {
     }
 }
 
-/// Gives all keys their first spelling.
-fn respell(value: &mut Value, spelling: Spelling) {
+/// Changes each object in a value, the outer ones first.
+fn change_objects(value: &mut Value, change: &impl Fn(&mut Map<String, Value>)) {
     match value {
-        Value::Array(list) => list.iter_mut().for_each(|one| respell(one, spelling)),
+        Value::Array(list) => list.iter_mut().for_each(|one| change_objects(one, change)),
         Value::Object(map) => {
-            for key in spelling.aliases.iter().map(|group| group[0]) {
-                if let Some(value) = map.remove(key_in(map, key, spelling)) {
-                    map.insert(key.to_owned(), value);
-                }
-            }
-            map.values_mut().for_each(|one| respell(one, spelling));
+            change(map);
+            map.values_mut().for_each(|one| change_objects(one, change));
         }
         _ => {}
     }
@@ -150,14 +148,7 @@ fn respell(value: &mut Value, spelling: Spelling) {
 
 /// Removes the keys that say `null`.
 pub fn remove_nulls(value: &mut Value) {
-    match value {
-        Value::Object(map) => {
-            map.retain(|_, value| !value.is_null());
-            map.values_mut().for_each(remove_nulls);
-        }
-        Value::Array(list) => list.iter_mut().for_each(remove_nulls),
-        _ => {}
-    }
+    change_objects(value, &|map| map.retain(|_, value| !value.is_null()));
 }
 
 pub fn missing(place: &str, field: &str) -> Finding {
@@ -168,13 +159,15 @@ pub fn missing(place: &str, field: &str) -> Finding {
 
 /// # Errors
 /// One of the ids is there twice.
-pub fn check_ids<T: Ord + Display>(place: &str, ids: &[T]) -> Found<()> {
+pub fn check_ids<T: Ord + Display>(place: &str, ids: impl Iterator<Item = T>) -> Found<()> {
     let mut seen = BTreeSet::new();
-    let Some(at) = ids.iter().position(|id| !seen.insert(id)) else {
-        return Ok(());
-    };
-    let what = format!("'{}' is listed twice", ids[at]);
-    Err(Finding::new("duplicate_id", format!("{place}[{at}]"), what))
+    for (at, id) in ids.enumerate() {
+        let what = format!("'{id}' is listed twice");
+        if !seen.insert(id) {
+            return Err(Finding::new("duplicate_id", format!("{place}[{at}]"), what));
+        }
+    }
+    Ok(())
 }
 
 /// # Errors

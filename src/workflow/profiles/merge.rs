@@ -52,18 +52,17 @@ impl Merge<'_> {
                 self.object(old, was, now)
             }
             (Some((Value::Array(old), Value::Array(was))), Value::Array(now)) => {
-                let mut places = Successive::of(was);
-                let known = |at: usize| old.get(at).zip(was.get(at));
-                let entry = |now| self.value(places.find(now).and_then(known), now);
-                now.iter().map(entry).collect()
+                let entry = |(at, now)| {
+                    let known = place(was, at, now).and_then(|at| old.get(at).zip(was.get(at)));
+                    self.value(known, now)
+                };
+                now.iter().enumerate().map(entry).collect()
             }
             // A list that the document has as an object, with the ids as keys.
             (Some((Value::Object(old), Value::Array(was))), Value::Array(now)) => {
-                let mut places = Successive::of(was);
-                let entry = |now: &Value| {
+                let entry = |(at, now): (usize, &Value)| {
                     let id = now.get("id")?.as_str()?;
-                    let was = places.find(now).map(|at| &was[at]);
-                    let known = old.get(id).zip(was);
+                    let known = old.get(id).zip(place(was, at, now).map(|at| &was[at]));
                     let mut entry = self.value(known, now);
                     // The key of the entry says it.
                     if let Some(new) = entry.as_object_mut().filter(|_| known.is_none()) {
@@ -71,7 +70,7 @@ impl Merge<'_> {
                     }
                     Some((id.to_owned(), entry))
                 };
-                now.iter().filter_map(entry).collect()
+                now.iter().enumerate().filter_map(entry).collect()
             }
             _ => now.clone(),
         }
@@ -112,24 +111,10 @@ impl Merge<'_> {
     }
 }
 
-/// Finds the entries of a list, which mostly keep their order: a search goes on behind the entry
-/// found last.
-struct Successive<'v> {
-    was: &'v [Value],
-    next: usize,
-}
-
-impl<'v> Successive<'v> {
-    fn of(was: &'v [Value]) -> Self {
-        Successive { was, next: 0 }
-    }
-
-    fn find(&mut self, now: &Value) -> Option<usize> {
-        let mut places = (self.next..self.was.len()).chain(0..self.next);
-        let found = places.find(|at| is_of_same(&self.was[*at], now));
-        self.next = found.map_or(self.next, |at| at + 1);
-        found
-    }
+/// Finds an entry of a list, which mostly keeps its place or moves forward.
+fn place(was: &[Value], from: usize, now: &Value) -> Option<usize> {
+    let mut places = (from..was.len()).chain(0..from.min(was.len()));
+    places.find(|at| is_of_same(&was[*at], now))
 }
 
 /// Whether both values are the same thing at two times.

@@ -2,7 +2,6 @@
 
 mod adopt;
 pub mod dispatch;
-mod execution;
 pub mod format;
 pub mod merge;
 pub mod phases;

@@ -1,7 +1,7 @@
 //! The phases profile: a phase file, and a file for the tasks in the phase.
 
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Map, Value};
 
 use crate::model::path_pattern::has_marks;
 use crate::model::run_id;
@@ -10,10 +10,13 @@ use crate::workflow::profiles::adopt::{
     PhaseListing, PhaseProgress, RunFacts, adopt, is_output_of,
 };
 use crate::workflow::profiles::format::{
-    Format, Found, Time, check_ids, check_run, known, name, new_run, project_of, sort_as_in,
-    unless_left_out, word,
+    Format, Found, Time, check_ids, check_run, known, name, new_run, or_default, project_of,
+    sort_as_in, time_of, unless_left_out, with_fields_of, word,
 };
-use crate::workflow::rules::workflow::{PHASE_FILE, Phase, PhaseStatus, RunStatus, Workflow};
+use crate::workflow::profiles::merge::Spelling;
+use crate::workflow::rules::workflow::{
+    PHASE_FILE, Phase, PhaseStatus, RunStatus, Task, TaskStatus, Workflow,
+};
 
 /// Archive folder for the files of runs.
 pub const ARCHIVE: &str = "memory/state/.archive";
@@ -61,9 +64,12 @@ impl PhaseFile {
         self.completed_phases.iter().find(|entry| entry.phase == id)
     }
 
-    fn approved(&self, id: &str) -> Option<Time> {
-        let mut approvals = self.user_checkpoints.iter().flatten();
-        let approval = approvals.find(|entry| entry.phase == id);
+    /// Returns when a phase was approved; a document without approvals does not change that.
+    fn approved(&self, id: &str, run: &Workflow) -> Option<Time> {
+        let Some(approvals) = &self.user_checkpoints else {
+            return run.phase(id)?.approved_ms.map(Time);
+        };
+        let approval = approvals.iter().find(|entry| entry.phase == id);
         approval.map(|entry| entry.approved_at)
     }
 
@@ -90,30 +96,33 @@ impl PhaseFile {
 
     /// Returns the progress of the planned phases and of those that the document names.
     fn progress(&self, run: &Workflow) -> RunFacts {
-        let all_unplanned = run.phases.iter().all(|phase| phase.is_unplanned);
-        let is_planned = |phase: &&Phase| all_unplanned || !phase.is_unplanned;
-        let planned = run.phases.iter().filter(is_planned);
-        let mut ids: Vec<&String> = planned.map(|phase| &phase.id).collect();
+        let mut ids = planned(run);
+        if ids.is_empty() {
+            ids = run.phases.iter().map(|phase| phase.id.as_str()).collect();
+        }
         for name in self.names() {
-            if !ids.contains(&name) {
+            if !ids.contains(&name.as_str()) {
                 ids.push(name);
             }
         }
         let phases = ids.into_iter().map(|id| PhaseProgress {
-            id: id.clone(),
+            id: id.to_owned(),
             name: run.phase(id).map(|phase| phase.name.clone()),
             status: self.status_of(id, run),
             completed: self.completed(id).map(|entry| entry.completed_at),
             output: self.completed(id).and_then(|entry| entry.output.clone()),
-            approved: self.approved(id),
+            approved: self.approved(id, run),
             ..PhaseProgress::default()
         });
         let over = self.is_over(run).then_some(RunStatus::Complete);
+        let completed = self.completed_phases.iter();
         RunFacts {
             created: self.started_at,
             updated: self.last_updated,
             status: over.unwrap_or_default(),
             phases: phases.collect(),
+            listed: completed.map(|entry| entry.phase.clone()).collect(),
+            named: Some(self.current_phase.clone()),
         }
     }
 
@@ -153,25 +162,24 @@ impl Format for PhaseFile {
         names
             .chain(completed.map(|entry| &mut entry.phase))
             .for_each(respell);
-        let ids = self.completed_phases.iter().map(|entry| &entry.phase);
-        check_ids("completed_phases", &ids.collect::<Vec<_>>())?;
+        let completed = self.completed_phases.iter();
+        check_ids("completed_phases", completed.map(|entry| &entry.phase))?;
         Ok(self)
     }
 
     fn of_run(run: &Workflow, was: Option<&Self>, _: &str) -> Self {
-        let entries = was.into_iter().flat_map(|was| &was.completed_phases);
-        let listed: Vec<&str> = entries.map(|entry| entry.phase.as_str()).collect();
-        let listing = PhaseListing::of(run, &listed, was.map(|was| was.current_phase.as_str()));
-        let is_over = run.status == RunStatus::Complete || run.is_all_settled();
-        let current = listing.current.filter(|_| !is_over).or(run.phases.last());
+        let listing = PhaseListing::of(run, was.map(|was| was.progress(run)));
+        let current = listing.current.filter(|_| !listing.is_over);
+        let current = current.or(run.phases.last());
         let current_id = current.map(|phase| phase.id.clone()).unwrap_or_default();
         let status = current.map(|phase| phase.status).unwrap_or_default();
-        let same = was.filter(|was| listing.is_described(run, &was.progress(run)));
+        let same = was.filter(|_| listing.is_described);
         let has_begun = status.is_under_way() || !listing.done.is_empty();
         // A phase that is redone is listed, too.
         let again = run.running().filter(|phase| phase.completed_ms.is_some());
         let mut done: Vec<&Phase> = listing.done.into_iter().chain(again).collect();
-        sort_as_in(&mut done, &listed, |phase, id| phase.id == *id);
+        let known = was.map_or(&[][..], |was| &was.completed_phases[..]);
+        sort_as_in(&mut done, known, |one, known| one.id == known.phase);
         if let Some(was) = same {
             // The last phase may be complete without being in the list.
             done.retain(|phase| was.completed(&phase.id).is_some());
@@ -193,10 +201,10 @@ impl Format for PhaseFile {
             started_at: Time(run.created_ms),
             last_updated: Time(run.updated_ms),
             current_phase: same.map_or(current_id, |was| was.current_phase.clone()),
-            phase_status: match same.map_or(status, |was| was.phase_status) {
-                status if same.is_some() => status,
-                _ if is_over => PhaseStatus::Complete,
-                PhaseStatus::Failed => PhaseStatus::Failed,
+            phase_status: match (same, status) {
+                (Some(was), _) => was.phase_status,
+                _ if listing.is_over => PhaseStatus::Complete,
+                (_, PhaseStatus::Failed) => PhaseStatus::Failed,
                 _ if run.status == RunStatus::Failed => PhaseStatus::Failed,
                 // Between two phases, too: readers resume a run only with that word.
                 _ if has_begun => PhaseStatus::InProgress,
@@ -213,12 +221,7 @@ impl Format for PhaseFile {
         if run.documents.contains_key(PHASE_FILE) {
             check_run("workflow_id", &self.workflow_id, &present.workflow_id)?;
         }
-        let (mut edited, known) = (self.progress(run), present.progress(run));
-        if self.user_checkpoints.is_none() {
-            for phase in &mut edited.phases {
-                phase.approved = present.approved(&phase.id);
-            }
-        }
+        let (edited, known) = (self.progress(run), present.progress(run));
         adopt(run, &edited, &known)
     }
 }
@@ -247,10 +250,123 @@ pub fn named_unbegun(run: &Workflow) -> Option<(&Phase, &'static str)> {
     (phase.status == PhaseStatus::Pending).then(|| (phase, document.phase_status.into_str()))
 }
 
+fn planned(run: &Workflow) -> Vec<&str> {
+    let planned = run.phases.iter().filter(|phase| !phase.is_unplanned);
+    planned.map(|phase| phase.id.as_str()).collect()
+}
+
 /// Returns the phases that a file may name: the planned ones, else the five.
 pub fn known_names(run: &Workflow) -> Vec<&str> {
-    let planned = run.phases.iter().filter(|phase| !phase.is_unplanned);
-    let planned: Vec<&str> = planned.map(|phase| phase.id.as_str()).collect();
-    let planned = Some(planned).filter(|names| !names.is_empty());
+    let planned = Some(planned(run)).filter(|names| !names.is_empty());
     planned.unwrap_or(DOTAGENT.to_vec())
+}
+
+/// The task file: `{"workflow_id", "updated_at", "tasks": [{"id", …}]}`. Tasks may also be an object
+/// keyed by id.
+#[derive(Serialize, Deserialize)]
+pub struct Execution {
+    workflow_id: Option<Value>,
+    /// The last change of a task.
+    updated_at: Option<Time>,
+    #[serde(default, deserialize_with = "or_default")]
+    tasks: Vec<TaskEntry>,
+}
+
+#[derive(Default, PartialEq, Serialize, Deserialize)]
+struct TaskEntry {
+    #[serde(deserialize_with = "name")]
+    id: String,
+    name: Option<String>,
+    #[serde(alias = "phase_id")]
+    phase: Option<String>,
+    #[serde(deserialize_with = "word")]
+    status: TaskStatus,
+    attempts: Option<u32>,
+    started_at: Option<Time>,
+    completed_at: Option<Time>,
+    #[serde(default, deserialize_with = "first_text")]
+    output: Option<String>,
+    agent: Option<String>,
+    note: Option<String>,
+}
+
+impl Execution {
+    fn task(&self, id: &str) -> Option<&TaskEntry> {
+        self.tasks.iter().find(|task| task.id == id)
+    }
+}
+
+impl Format for Execution {
+    const SPELLING: Spelling = Spelling {
+        aliases: &[
+            &["id", "task_id"],
+            &["output", "output_file", "output_path", "outputs"],
+        ],
+        keeps_keys: true,
+    };
+
+    fn reshape(value: &mut Value) {
+        let Some(tasks) = value.get_mut("tasks").filter(|tasks| tasks.is_object()) else {
+            return;
+        };
+        for (id, task) in tasks.as_object_mut().into_iter().flatten() {
+            if let Some(task) = task.as_object_mut() {
+                task.insert("id".to_owned(), id.as_str().into());
+            }
+        }
+        let list = tasks.as_object().into_iter().flat_map(Map::values);
+        *tasks = list.cloned().collect();
+    }
+
+    fn checked(self, _: &Value, _: &Workflow, _: &str) -> Found<Self> {
+        check_ids("tasks", self.tasks.iter().map(|task| &task.id))?;
+        Ok(self)
+    }
+
+    fn of_run(run: &Workflow, was: Option<&Self>, _: &str) -> Self {
+        let entry = |task: &Task| {
+            let known = was.and_then(|was| was.task(&task.id));
+            let attempts = known.map(|known| &known.attempts);
+            TaskEntry {
+                attempts: unless_left_out(task.attempts, attempts),
+                ..with_fields_of(task)
+            }
+        };
+        let tasks: Vec<TaskEntry> = run.tasks.iter().map(entry).collect();
+        // Both files name the same run, even if our id differs.
+        let phase_file = run.documents.get(PHASE_FILE);
+        let named = phase_file.and_then(|file| file.get("workflow_id"));
+        let id = || Some(named.cloned().unwrap_or_else(|| run.id.as_str().into()));
+        let same = was.filter(|was| was.tasks == tasks);
+        Self {
+            workflow_id: was.map_or_else(id, |was| was.workflow_id.clone()),
+            updated_at: same.map_or(Some(Time(run.updated_ms)), |was| was.updated_at),
+            tasks,
+        }
+    }
+
+    fn adopt(&self, present: &Self, run: &mut Workflow, _: &str) -> Found<()> {
+        let none = TaskEntry::default();
+        let task = |entry: &TaskEntry| {
+            let known = run.task(&entry.id).cloned().unwrap_or_default();
+            let present = present.task(&entry.id).unwrap_or(&none);
+            Task {
+                is_next_counted: known.is_next_counted && entry.status == TaskStatus::Pending,
+                attempts: entry.attempts.unwrap_or(known.attempts),
+                started_ms: time_of(entry.started_at, present.started_at, known.started_ms),
+                completed_ms: time_of(entry.completed_at, present.completed_at, known.completed_ms),
+                ..with_fields_of(entry)
+            }
+        };
+        run.tasks = self.tasks.iter().map(task).collect();
+        Ok(())
+    }
+}
+
+/// Reads a text, or the first one of a list.
+fn first_text<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
+    match Value::deserialize(from)? {
+        Value::Array(list) => Ok(list.first().and_then(Value::as_str).map(str::to_owned)),
+        value => Option::deserialize(value).map_err(serde::de::Error::custom),
+    }
 }

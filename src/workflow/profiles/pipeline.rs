@@ -11,9 +11,10 @@ use crate::workflow::profiles::format::{
     Format, Found, Time, missing, new_run, project_of, unless_left_out,
 };
 use crate::workflow::profiles::merge::{Spelling, is_nothing};
-use crate::workflow::rules::workflow::{
-    Finding, Phase, PhaseStatus, RunStatus, Workflow, from_word,
+use crate::workflow::rules::workflow::PhaseStatus::{
+    self, AwaitingApproval, Complete, Failed, InProgress, Pending, Skipped,
 };
+use crate::workflow::rules::workflow::{Finding, Phase, Workflow, from_word};
 
 pub const FILE: &str = ".claude/pipeline-state.json";
 /// Archive folder for the files of runs.
@@ -60,70 +61,53 @@ struct ContextSummary {
     task_description: Option<String>,
 }
 
-/// One of the three places for phases in a document.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum PhasePlace {
-    Completed,
-    Current,
-    Remaining,
-}
-
-impl PhasePlace {
-    /// Returns the status of a phase in this place. Programs move entries with their old status
-    /// word, so the place wins over a word that does not fit; a current one with a note has begun.
-    fn status(self, entry: &PhaseEntry) -> PhaseStatus {
-        use PhaseStatus::{AwaitingApproval, Complete, Failed, InProgress, Pending, Skipped};
-        match (self, entry.status) {
-            (Self::Completed, Some(Skipped)) => Skipped,
-            (Self::Completed, _) => Complete,
-            (Self::Current, Some(Pending)) if entry.note().is_none() => Pending,
-            (Self::Current, Some(status @ (Failed | AwaitingApproval))) => status,
-            (Self::Current, _) => InProgress,
-            (Self::Remaining, Some(status)) if status.is_under_way() => status,
-            (Self::Remaining, _) => Pending,
-        }
-    }
-}
-
 impl PhaseEntry {
     fn note(&self) -> Option<&String> {
         let note = self.progress_description.as_ref();
         note.filter(|note| !note.is_empty())
     }
+
+    /// Returns the status of the phase in one of the three places, which are named by their usual
+    /// status. Programs move entries with their old status word, so the place wins over a word that
+    /// does not fit; a current one with a note has begun.
+    fn status_in(&self, place: PhaseStatus) -> PhaseStatus {
+        match (place, self.status) {
+            (Complete, Some(Skipped)) => Skipped,
+            (InProgress, Some(Pending)) if self.note().is_none() => Pending,
+            (InProgress, Some(status @ (Failed | AwaitingApproval))) => status,
+            (Pending, Some(status)) if status.is_under_way() => status,
+            _ => place,
+        }
+    }
 }
 
 impl Pipeline {
     /// Returns the entries with their places, completed ones first.
-    fn entries(&self) -> impl Iterator<Item = (&PhaseEntry, PhasePlace)> {
-        let lists = [
-            (&self.completed_phases[..], PhasePlace::Completed),
-            (self.current_phase.as_slice(), PhasePlace::Current),
-            (&self.remaining_phases[..], PhasePlace::Remaining),
-        ];
-        let lists = lists.into_iter();
-        lists.flat_map(|(list, place)| list.iter().zip(repeat(place)))
-    }
-
-    fn listed(&self) -> Vec<&str> {
-        let completed = self.completed_phases.iter();
-        completed.map(|entry| entry.id.as_str()).collect()
+    fn entries(&self) -> impl Iterator<Item = (&PhaseEntry, PhaseStatus)> {
+        let current = self.current_phase.iter().zip(repeat(InProgress));
+        let completed = self.completed_phases.iter().zip(repeat(Complete));
+        let remaining = self.remaining_phases.iter().zip(repeat(Pending));
+        completed.chain(current).chain(remaining)
     }
 
     fn progress(&self) -> RunFacts {
         let phases = self.entries().map(|(entry, place)| PhaseProgress {
             id: entry.id.clone(),
             name: Some(entry.name.clone()),
-            status: place.status(entry),
-            completed: entry.timestamp.filter(|_| place == PhasePlace::Completed),
+            status: entry.status_in(place),
+            completed: entry.timestamp.filter(|_| place == Complete),
             commit_sha: entry.commit_sha.clone(),
             note: entry.note().cloned(),
             dependencies: entry.dependencies.clone(),
             ..PhaseProgress::default()
         });
+        let completed = self.completed_phases.iter();
         RunFacts {
             created: self.created_at,
             updated: self.updated_at,
             phases: phases.collect(),
+            listed: completed.map(|entry| entry.id.clone()).collect(),
+            named: self.current_phase.as_ref().map(|entry| entry.id.clone()),
             ..RunFacts::default()
         }
     }
@@ -164,29 +148,32 @@ impl Format for Pipeline {
     }
 
     fn of_run(run: &Workflow, was: Option<&Self>, root: &str) -> Self {
-        let named = was.and_then(|was| was.current_phase.as_ref());
-        let completed = was.map(Self::listed).unwrap_or_default();
-        let listing = PhaseListing::of(run, &completed, named.map(|entry| entry.id.as_str()));
-        let same = was.filter(|was| listing.is_described(run, &was.progress()));
-        let has_none = run.status == RunStatus::Complete
-            || same.is_some_and(|was| was.current_phase.is_none());
+        let listing = PhaseListing::of(run, was.map(Self::progress));
+        let has_none = was.is_some_and(|was| was.current_phase.is_none());
+        let has_none = listing.is_over || listing.is_described && has_none;
         let current = listing.current.filter(|_| !has_none);
-        let listed = |phases: Vec<&Phase>, place: PhasePlace| -> Vec<PhaseEntry> {
-            let entry = |phase| entry(run, was, phase, place);
-            phases.into_iter().map(entry).collect()
+        let is_left = |phase: &&Phase| {
+            !phase.status.is_settled() && current.is_none_or(|current| current.id != phase.id)
         };
-        let unsettled = run.phases.iter().filter(|phase| !phase.status.is_settled());
-        let left = unsettled.filter(|phase| current.is_none_or(|current| current.id != phase.id));
+        let entry = |place| move |phase| entry(run, was, phase, place);
         let context = was.map(|was| &was.context_summary);
         let branch = run.branch.clone().unwrap_or_default();
         let decisions = run.key_decisions.clone();
-        let written = |path: &String| absolute(path, root);
-        let paths = run.file_paths.iter().map(written).collect();
-        let description = context.and_then(|context| context.task_description.as_ref());
+        let paths = run
+            .file_paths
+            .iter()
+            .map(|path| absolute(path, root))
+            .collect();
+        let description = context.and_then(|was| was.task_description.as_ref());
         Self {
-            completed_phases: listed(listing.done, PhasePlace::Completed),
-            current_phase: current.map(|phase| entry(run, was, phase, PhasePlace::Current)),
-            remaining_phases: listed(left.collect(), PhasePlace::Remaining),
+            completed_phases: listing.done.into_iter().map(entry(Complete)).collect(),
+            current_phase: current.map(entry(InProgress)),
+            remaining_phases: run
+                .phases
+                .iter()
+                .filter(is_left)
+                .map(entry(Pending))
+                .collect(),
             context_summary: ContextSummary {
                 branch: unless_left_out(branch, context.map(|was| &was.branch)),
                 key_decisions: unless_left_out(decisions, context.map(|was| &was.key_decisions)),
@@ -199,15 +186,13 @@ impl Format for Pipeline {
     }
 
     fn adopt(&self, present: &Self, run: &mut Workflow, root: &str) -> Found<()> {
-        let listed = self.listed();
-        let lost = present.listed().into_iter().find(|id| !listed.contains(id));
-        let adopted = match lost {
-            Some(id) => {
-                let what = format!("'{id}' is complete but no longer listed; this list only grows");
-                Err(Finding::new("append_only", "completed_phases", what))
-            }
-            None => adopt(run, &self.progress(), &present.progress()),
-        };
+        let (edited, known) = (self.progress(), present.progress());
+        let lost = known.listed.iter().find(|id| !edited.listed.contains(id));
+        let lost = lost.map_or(Ok(()), |id| {
+            let what = format!("'{id}' is complete but no longer listed; this list only grows");
+            Err(Finding::new("append_only", "completed_phases", what))
+        });
+        let adopted = lost.and_then(|()| adopt(run, &edited, &known));
         // The format has no ids: a run is identified by its creation time.
         if adopted.is_err() && self.created_at != present.created_at {
             let what = "it was begun at another time and lacks what was done: it is of another run";
@@ -231,36 +216,33 @@ impl Format for Pipeline {
 }
 
 /// Describes one phase. Fields that do not belong to the place stay only where they were.
-fn entry(run: &Workflow, was: Option<&Pipeline>, phase: &Phase, place: PhasePlace) -> PhaseEntry {
-    let known = was.and_then(|was| was.entries().find(|(entry, _)| entry.id == phase.id));
+fn entry(run: &Workflow, was: Option<&Pipeline>, phase: &Phase, place: PhaseStatus) -> PhaseEntry {
+    let entries = || was.into_iter().flat_map(Pipeline::entries);
+    let known = entries().find(|(entry, _)| entry.id == phase.id);
     let here = known.and_then(|(entry, was)| (was == place).then_some(entry));
-    let has = |own: PhasePlace, has: fn(&PhaseEntry) -> bool| place == own || here.is_some_and(has);
-    let has_sha = has(PhasePlace::Completed, |entry| entry.commit_sha.is_some());
-    let has_note = |entry: &PhaseEntry| entry.progress_description.is_some();
-    let has_note = has(PhasePlace::Current, has_note);
-    let has_dependencies = has(PhasePlace::Remaining, |entry| entry.dependencies.is_some());
+    let has = |own, has: fn(&PhaseEntry) -> bool| place == own || here.is_some_and(has);
+    let has_sha = has(Complete, |entry| entry.commit_sha.is_some());
+    let has_note = has(InProgress, |entry| entry.progress_description.is_some());
+    let has_dependencies = has(Pending, |entry| entry.dependencies.is_some());
     // Skipped phases are in no list of the document.
-    let listed = was.map(Pipeline::listed).unwrap_or_default();
     let is_listed = |id: &&String| {
-        let phase = run.phase(id).map(|phase| phase.status);
-        phase != Some(PhaseStatus::Skipped) || listed.contains(&id.as_str())
+        let is_skipped = run.phase(id).is_some_and(|one| one.status == Skipped);
+        !is_skipped || entries().any(|(entry, place)| entry.id == **id && place == Complete)
     };
     let dependencies = phase.dependencies.iter().filter(is_listed);
     let time = here.and_then(|entry| entry.timestamp);
     let done_at = phase.completed_ms.map(Time).or(time);
-    let done_at = done_at.or(Some(Time(run.updated_ms)));
-    let known_note = here.and_then(|entry| entry.progress_description.clone());
-    let no_note = known_note.filter(String::is_empty);
     let note = phase.progress.clone().filter(|note| !note.is_empty());
-    let is_same = here.is_some_and(|entry| place.status(entry) == phase.status);
+    let no_note = here.and_then(|entry| entry.progress_description.clone());
+    let no_note = no_note.filter(String::is_empty);
+    let is_same = here.is_some_and(|entry| entry.status_in(place) == phase.status);
     let status = known.and_then(|(entry, _)| entry.status);
     PhaseEntry {
         id: phase.id.clone(),
         name: phase.name.clone(),
-        timestamp: if place == PhasePlace::Completed {
-            done_at
-        } else {
-            time
+        timestamp: match place {
+            Complete => done_at.or(Some(Time(run.updated_ms))),
+            _ => time,
         },
         commit_sha: phase.commit_sha.clone().filter(|_| has_sha),
         progress_description: note.or(no_note).filter(|_| has_note),

@@ -90,6 +90,8 @@ impl Registry {
             }
             phases.push(phase);
         }
+        let id_of = |number: &usize| Some(run.phases.get(number.checked_sub(1)?)?.id.clone());
+        let completed = self.completed_phases.iter();
         RunFacts {
             created: self.created_at,
             updated: self.updated_at,
@@ -99,6 +101,8 @@ impl Registry {
                 StatusWord::Abandoned => RunStatus::Abandoned,
                 _ => RunStatus::Open,
             },
+            listed: completed.filter_map(id_of).collect(),
+            named: id_of(&self.current_phase),
             phases,
         }
     }
@@ -138,7 +142,7 @@ impl Format for Registry {
                 format!("it is beyond the {total} phases of the run ({MOST_PHASES} at most)");
             return Err(Finding::new("out_of_range", place, what));
         }
-        check_ids("completed_phases", &self.completed_phases)?;
+        check_ids("completed_phases", self.completed_phases.iter())?;
         // Numbers keep their spelling in the raw values only.
         if let Some(state) = value["workflow_state"].as_object() {
             self.workflow_state.clone_from(state);
@@ -148,13 +152,9 @@ impl Format for Registry {
     }
 
     fn of_run(run: &Workflow, was: Option<&Self>, _: &str) -> Self {
-        let id_of = |number: usize| Some(run.phases.get(number.checked_sub(1)?)?.id.as_str());
-        let numbers = was.into_iter().flat_map(|was| &was.completed_phases);
-        let listed: Vec<&str> = numbers.filter_map(|number| id_of(*number)).collect();
-        let named = was.and_then(|was| id_of(was.current_phase));
-        let listing = PhaseListing::of(run, &listed, named);
+        let listing = PhaseListing::of(run, was.map(|was| was.progress(run)));
         let number_of = |phase: &Phase| run.number_of(&phase.id);
-        let same = was.filter(|was| listing.is_described(run, &was.progress(run)));
+        let same = was.filter(|_| listing.is_described);
         let next = listing.current.and_then(number_of);
         let current = same.map(|was| was.current_phase).or(next);
         let mut state = run.state.clone();

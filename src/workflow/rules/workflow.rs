@@ -260,16 +260,6 @@ impl Phase {
         self.requires_approval && self.approved_ms.is_none()
     }
 
-    /// Whether the phase belongs into a document's list of completed phases: a skipped one only if
-    /// listed already.
-    pub fn is_done_in(&self, listed: &[&str]) -> bool {
-        match self.status {
-            PhaseStatus::Complete => true,
-            PhaseStatus::Skipped => listed.contains(&self.id.as_str()),
-            _ => false,
-        }
-    }
-
     /// Whether the task list is an output of the phase.
     pub fn is_of_tasks(&self) -> bool {
         let mut outputs = self.outputs.iter();
