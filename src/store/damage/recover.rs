@@ -227,7 +227,7 @@ fn recover_refs(store: &Store, inventory: &Inventory) -> Result<()> {
 fn recover_runs(store: &Store) -> Result<Vec<String>> {
     let layout = store.layout();
     // If the roll cannot be written, the next writer tries again.
-    let _ = run_refs::make_roll_if_missing(layout);
+    let _ = run_refs::enter(layout, None);
     let mut restored = Vec::new();
     let refs = run_refs::read(layout)?;
     if refs.values().any(|value| *value == RefValue::Torn) {

@@ -46,10 +46,9 @@ impl LockedStore<'_> {
 
 /// # Errors
 /// The note cannot be written.
-pub fn note(layout: &Layout, prepared: &PreparedTransition) -> Result<()> {
-    let parent = prepared.parent.map_or(NONE.to_owned(), ObjectId::to_hex);
-    let line = format!("{} {parent} {}\n", prepared.commit, prepared.id);
-    let text = checksummed_text::seal(&line);
+pub fn note(layout: &Layout, id: &str, parent: Option<ObjectId>, commit: ObjectId) -> Result<()> {
+    let parent = parent.map_or(NONE.to_owned(), ObjectId::to_hex);
+    let text = checksummed_text::seal(&format!("{commit} {parent} {id}\n"));
     atomic_file::replace_derived(&layout.own(), &layout.prepared(), text.as_bytes())
 }
 
@@ -62,10 +61,10 @@ pub fn forget(layout: &Layout) -> Result<()> {
 fn parse_line(line: &str) -> Option<PreparedTransition> {
     let (commit, rest) = line.split_once(' ')?;
     let (parent, id) = rest.split_once(' ')?;
-    let parent = match parent {
-        NONE => None,
-        parent => Some(ObjectId::from_hex(parent)?),
-    };
-    let (commit, id) = (ObjectId::from_hex(commit)?, id.to_owned());
-    is_legal(&id).then_some(PreparedTransition { id, parent, commit })
+    is_legal(id).then_some(PreparedTransition {
+        id: id.to_owned(),
+        // [`NONE`] is not hex.
+        parent: ObjectId::from_hex(parent),
+        commit: ObjectId::from_hex(commit)?,
+    })
 }

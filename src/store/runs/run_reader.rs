@@ -8,7 +8,7 @@ use crate::model::transition;
 use crate::store::objects::object_error::ReadFailure;
 use crate::store::objects::object_hash::ObjectKind;
 use crate::store::objects::odb::Objects;
-use crate::store::refs::commit_codec::{self, CommitParts};
+use crate::store::refs::commit_reader::CommitReader;
 use crate::store::refs::ref_files::RefValue;
 use crate::store::repository::Store;
 use crate::store::runs::run_refs;
@@ -132,11 +132,8 @@ pub fn newest_of(
     taken: &[ObjectId],
 ) -> BTreeMap<String, ObjectId> {
     let mut met: BTreeMap<String, Vec<Transition>> = BTreeMap::new();
-    for found in objects
-        .commits()
-        .into_iter()
-        .filter_map(|id| transition(objects, id).ok())
-    {
+    let commits = objects.commits().into_iter();
+    for found in commits.filter_map(|id| transition(objects, id).ok()) {
         let id = transition::workflow_of(&found.message).filter(|id| ids.contains(*id));
         let id = id.filter(|_| state_of(objects, found.state).is_ok());
         if let Some(id) = id.map(str::to_owned) {
@@ -159,37 +156,18 @@ pub fn newest_of(
 /// # Errors
 /// An object cannot be read, or the commit is no transition.
 pub fn transition(objects: &Objects, id: ObjectId) -> Result<Transition, ReadFailure> {
-    let CommitParts {
-        tree,
-        parents,
-        seconds,
-        message,
-    } = commit_of(objects, id)?;
-    let mut entries = convert::read_tree(objects, tree)?.into_iter();
+    let read = CommitReader::new(objects).parts(id)?;
+    let mut entries = convert::read_tree(objects, read.tree)?.into_iter();
     let state = entries.find(|entry| *entry.name == *RUN_STATE.as_bytes());
-    let state = state
-        .ok_or_else(|| format!("there is no {RUN_STATE} in it"))?
-        .id;
-    let time_ms = transition::time_of(&message).unwrap_or_else(|| seconds.saturating_mul(1000));
+    let state = state.ok_or_else(|| format!("there is no {RUN_STATE} in it"))?;
+    let time_ms = transition::time_of(&read.message);
     Ok(Transition {
         commit: id,
-        parent: parents.first().copied(),
-        time_ms,
-        message,
-        state,
+        parent: read.parents.first().copied(),
+        time_ms: time_ms.unwrap_or_else(|| read.seconds.saturating_mul(1000)),
+        message: read.message,
+        state: state.id,
     })
-}
-
-/// Reads a commit.
-///
-/// # Errors
-/// The object cannot be read or is no commit.
-pub fn commit_of(objects: &Objects, id: ObjectId) -> Result<CommitParts, ReadFailure> {
-    let (kind, bytes) = objects.read(&id)?;
-    if kind != ObjectKind::Commit {
-        return Err(format!("{} is not a commit", id.short()).into());
-    }
-    Ok(commit_codec::parse(&bytes)?)
 }
 
 /// Reads a state.
@@ -215,6 +193,9 @@ pub fn tree_of(state: ObjectId) -> Vec<u8> {
 
 /// Returns a commit and those before it, as far as they can be read.
 pub fn lineage(objects: &Objects, tip: ObjectId) -> impl Iterator<Item = ObjectId> {
-    let before = |id: &ObjectId| commit_of(objects, *id).ok()?.parents.first().copied();
+    let before = |id: &ObjectId| {
+        let read = CommitReader::new(objects).parts(*id).ok()?;
+        read.parents.first().copied()
+    };
     std::iter::successors(Some(tip), before)
 }

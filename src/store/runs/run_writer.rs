@@ -3,19 +3,18 @@
 use crate::error::{Error, Result};
 use crate::model::run_id::is_legal;
 use crate::model::state::object_id::ObjectId;
-use crate::model::transition;
-use crate::store::layout::Layout;
+use crate::model::transition::{self, TRANSITION_FORMAT};
 use crate::store::locked::{LockedStore, check_still_there};
 use crate::store::objects::object_hash::ObjectKind;
-use crate::store::refs::commit_codec;
-use crate::store::runs::prepared::{self, PreparedTransition};
-use crate::store::runs::{run_reader, run_refs};
+use crate::store::refs::commit_reader::CommitReader;
+use crate::store::refs::{commit_codec, ref_files};
+use crate::store::runs::{prepared, run_reader, run_refs};
 
 impl LockedStore<'_> {
     /// Adds a transition to the run whose newest one is `expected`; `None` begins a new run.
     /// `message` is a subject, optional text, and optional trailers in its last paragraph, to which
     /// the store's own are added. `write_files` is called once the commit is in the store, before
-    /// the ref names it: a process that is killed in it leaves a [`PreparedTransition`]. On return,
+    /// the ref names it: a process that is killed in it leaves a [`prepared::PreparedTransition`]. On return,
     /// commit and ref are durable. `None` if another transition than the expected one is the newest.
     ///
     /// # Errors
@@ -30,9 +29,14 @@ impl LockedStore<'_> {
         time_ms: i64,
         write_files: Option<&mut dyn FnMut() -> Result<()>>,
     ) -> Result<Option<ObjectId>> {
-        refuse_illegal(id)?;
+        if !is_legal(id) {
+            let what = format!("'{}' cannot be the id of a workflow", id.escape_debug());
+            return Err(Error::usage(what));
+        }
         let layout = self.store().layout();
-        let present = present(layout, id)?;
+        let torn = || Error::damaged(format!("workflow {id}"), "its ref does not name a commit");
+        let present = run_refs::value(layout, id)?;
+        let present = present.map(|value| value.id().ok_or_else(torn)).transpose()?;
         if present != expected {
             return Ok(None);
         }
@@ -47,13 +51,11 @@ impl LockedStore<'_> {
         let commit = commit_codec::encode_after(tree, present.as_slice(), seconds, &text);
         let commit = pack.add(ObjectKind::Commit, &commit)?;
         let merged = self.merge_small_packs(pack.first())?;
-        let staged = run_refs::stage(layout, commit)?;
+        let staged = ref_files::stage(layout, commit)?;
         let published = pack.finish(Some(&staged))?;
         let has_files = write_files.is_some();
         if let Some(write_files) = write_files {
-            let id = id.to_owned();
-            let parent = present;
-            prepared::note(layout, &PreparedTransition { id, parent, commit })?;
+            prepared::note(layout, id, present, commit)?;
             if let Err(error) = write_files() {
                 let _ = prepared::forget(layout);
                 return Err(error);
@@ -65,7 +67,10 @@ impl LockedStore<'_> {
             .and_then(|()| check_still_there(layout, &published));
         if let Err(e) = done {
             // The caller gets the failure of the transition; one of this clean-up is not reported.
-            let _ = reset_ref(layout, id, present);
+            let _ = match present {
+                Some(tip) => run_refs::write(layout, id, tip),
+                None => run_refs::remove(layout, id).map(drop),
+            };
             return Err(e);
         }
         if has_files {
@@ -82,14 +87,13 @@ impl LockedStore<'_> {
     /// Checks that the parent is readable, so that the line can be read to its beginning.
     fn check_parent(&self, id: &str, parent: ObjectId) -> Result<()> {
         let damaged = |why| Error::damaged(format!("workflow {id}"), why);
-        let commit = run_reader::commit_of(self.store().objects(), parent).map_err(damaged)?;
-        let (found, known) = (
-            transition::format_of(&commit.message),
-            transition::TRANSITION_FORMAT,
-        );
-        match found.filter(|found| *found > known) {
-            Some(found) => Err(Error::store_too_new(self.store().dir(), found, known)),
-            None => Ok(()),
+        let commit = CommitReader::new(self.store().objects()).parts(parent);
+        let (message, known) = (commit.map_err(damaged)?.message, TRANSITION_FORMAT);
+        match transition::format_of(&message) {
+            Some(found) if found > known => {
+                Err(Error::store_too_new(self.store().dir(), found, known))
+            }
+            _ => Ok(()),
         }
     }
 
@@ -101,28 +105,6 @@ impl LockedStore<'_> {
     pub fn delete_workflow(&mut self, id: &str) -> Result<bool> {
         Ok(is_legal(id) && run_refs::remove(self.store().layout(), id)?)
     }
-}
-
-fn refuse_illegal(id: &str) -> Result<()> {
-    let unusable = || {
-        let id = id.escape_debug();
-        Error::usage(format!("'{id}' cannot be the id of a workflow"))
-    };
-    is_legal(id).then_some(()).ok_or_else(unusable)
-}
-
-fn reset_ref(layout: &Layout, id: &str, before: Option<ObjectId>) -> Result<()> {
-    match before {
-        Some(tip) => run_refs::write(layout, id, tip),
-        None => run_refs::remove(layout, id).map(drop),
-    }
-}
-
-/// The commit that a ref names; a torn ref is an error.
-fn present(layout: &Layout, id: &str) -> Result<Option<ObjectId>> {
-    let torn = || Error::damaged(format!("workflow {id}"), "its ref does not name a commit");
-    let value = run_refs::value(layout, id)?;
-    value.map(|value| value.id().ok_or_else(torn)).transpose()
 }
 
 #[cfg(test)]
