@@ -179,10 +179,8 @@ impl Workflow {
             "task" if verb == "add" => self.add_task(change)?,
             "task" => self.move_task(verb, change, now_ms)?,
             "interrupt" => {
-                self.interrupted = Some(Interruption {
-                    reason: change.note.clone().unwrap_or_default(),
-                    at_ms: now_ms,
-                });
+                let (reason, at_ms) = (change.note.clone().unwrap_or_default(), now_ms);
+                self.interrupted = Some(Interruption { reason, at_ms });
             }
             "resume" => self.resume_count += 1,
             "abandon" => {
@@ -194,7 +192,7 @@ impl Workflow {
             _ => {}
         }
         if let Some(made) = &given.mini_commit {
-            self.add_mini_commit(made);
+            self.add_mini_commit(made.clone());
         }
         add_new(&mut self.key_decisions, &given.decisions);
         add_new(&mut self.file_paths, &given.files);
@@ -266,13 +264,12 @@ impl Workflow {
     }
 
     fn known(&self, id: &str) -> Result<&Phase> {
-        let unknown = || {
+        self.phase(id).ok_or_else(|| {
             let known: Vec<&str> = self.phases.iter().map(|one| &*one.id).collect();
             let names = format!("its phases: {}", and_more(&known, LISTED_NAMES));
             let what = format!("workflow {} has no phase {id}", self.named());
             absent("no_such_phase", what).next(Sentence::text(names))
-        };
-        self.phase(id).ok_or_else(unknown)
+        })
     }
 
     fn move_phase(&mut self, verb: &str, change: &Change, now_ms: i64) -> Result<()> {
@@ -292,14 +289,13 @@ impl Workflow {
             _ => {}
         }
         let note = |note: &Option<String>| note.clone().map(Value::from);
-        match verb {
-            "start" if self.last_error == note(&before.last_error) => self.last_error = None,
-            "fail" => self.last_error = note(&change.note),
-            _ => {}
+        // A start takes back the error of the last attempt.
+        if verb == "fail" || verb == "start" && self.last_error == note(&before.last_error) {
+            self.last_error = note(&change.note);
         }
-        let phase = moved(&before, verb, *to, change, now_ms);
-        if let Some(at) = self.phase_mut(&id) {
-            *at = phase;
+        if let Some(phase) = self.phase_mut(&id) {
+            phase.status = to.unwrap_or(before.status);
+            phase.follow(verb, before.status, change, now_ms);
         }
         if given.is_final {
             self.end(RunStatus::Failed, now_ms);
@@ -368,16 +364,14 @@ impl Workflow {
         let open = open.filter(|task| task.status != TaskStatus::Complete);
         let open = open.map(|task| format!("{} ({})", task.id, task.status.into_str()));
         let open: Vec<String> = open.collect();
-        let (code, why, names, advice) = if !lacking.is_empty() {
-            let advice = "write what is missing, or add --force";
-            ("outputs_missing", "", lacking, advice)
-        } else if !open.is_empty() {
-            let advice = "end them first, or add --force";
-            ("tasks_open", "it has open tasks: ", open, advice)
-        } else {
-            return Ok(());
+        let end = "end them first, or add --force";
+        let write = "write what is missing, or add --force";
+        let (code, why, names, advice) = match (&*lacking, &*open) {
+            ([], []) => return Ok(()),
+            ([], open) => ("tasks_open", "it has open tasks: ", open, end),
+            (lacking, _) => ("outputs_missing", "", lacking, write),
         };
-        let names = and_more(&names, LISTED_NAMES);
+        let names = and_more(names, LISTED_NAMES);
         let what = format!("phase {} is not done: {why}{names}", phase.id);
         Err(refused(code, what).advise(advice))
     }
@@ -439,15 +433,13 @@ impl Workflow {
     }
 
     /// Merges a checkpoint and a commit of the same phases that are recorded separately.
-    fn add_mini_commit(&mut self, made: &MiniCommit) {
+    fn add_mini_commit(&mut self, mut made: MiniCommit) {
         let is_same = |other: &mut MiniCommit| other.completed == made.completed;
-        let known = self.mini_commits.extract_if(.., is_same).next();
-        let known = known.unwrap_or_default();
-        self.mini_commits.push(MiniCommit {
-            completed: made.completed,
-            checkpoint: made.checkpoint.clone().or(known.checkpoint),
-            commit: made.commit.clone().or(known.commit),
-        });
+        if let Some(known) = self.mini_commits.extract_if(.., is_same).next() {
+            made.checkpoint = made.checkpoint.or(known.checkpoint);
+            made.commit = made.commit.or(known.commit);
+        }
+        self.mini_commits.push(made);
     }
 
     /// Sets a field of the run or a key of its free state; `null` removes a key.
@@ -474,67 +466,61 @@ fn awaits(phase: &Phase) -> bool {
     phase.status == PhaseStatus::AwaitingApproval
 }
 
-/// Returns the phase after its move.
-fn moved(
-    before: &Phase,
-    verb: &str,
-    to: Option<PhaseStatus>,
-    change: &Change,
-    now_ms: i64,
-) -> Phase {
-    let given = &change.given;
-    let mut phase = before.clone();
-    phase.status = to.unwrap_or(before.status);
-    let checkpoint = change.checkpoints.first().cloned();
-    match verb {
-        "start" => {
-            phase.attempts += 1;
-            phase.started_ms = Some(now_ms);
-            phase.completed_ms = None;
-            phase.last_error = None;
-            phase.before = checkpoint.or(phase.before);
-            phase.head.clone_from(&given.commit);
-        }
-        "progress" | "skip" => phase.progress = change.note.clone().or(phase.progress),
-        "fail" => phase.last_error.clone_from(&change.note),
-        "done" => {
-            for output in &mut phase.outputs {
-                let found = given.observed.get(&output.path);
-                output.sha256 = found.and_then(ObservedFile::sum).cloned();
+impl Phase {
+    /// Follows a move that has set the status.
+    fn follow(&mut self, verb: &str, before: PhaseStatus, change: &Change, now_ms: i64) {
+        let given = &change.given;
+        let checkpoint = change.checkpoints.first().cloned();
+        match verb {
+            "start" => {
+                self.attempts += 1;
+                self.started_ms = Some(now_ms);
+                self.completed_ms = None;
+                self.last_error = None;
+                self.before = checkpoint.or(self.before.take());
+                self.head.clone_from(&given.commit);
             }
-            phase.commit_sha = given.commit.clone().or(phase.commit_sha);
-            phase.after = checkpoint.or(phase.after);
-            if phase.lacks_approval() {
-                phase.status = PhaseStatus::AwaitingApproval;
+            "progress" | "skip" => self.progress = change.note.clone().or(self.progress.take()),
+            "fail" => self.last_error.clone_from(&change.note),
+            "done" => {
+                for output in &mut self.outputs {
+                    let found = given.observed.get(&output.path);
+                    output.sha256 = found.and_then(ObservedFile::sum).cloned();
+                }
+                self.commit_sha = given.commit.clone().or(self.commit_sha.take());
+                self.after = checkpoint.or(self.after.take());
+                if self.lacks_approval() {
+                    self.status = PhaseStatus::AwaitingApproval;
+                }
             }
-        }
-        "approve" => {
-            phase.approved_ms = Some(now_ms);
-            // A required output may still be missing: then the phase goes on.
-            let mut outputs = phase.outputs.iter();
-            let lacks = outputs.any(|output| output.required && output.sha256.is_none());
-            if lacks && before.status == PhaseStatus::AwaitingApproval {
-                phase.status = PhaseStatus::InProgress;
+            "approve" => {
+                self.approved_ms = Some(now_ms);
+                // A required output may still be missing: then the phase goes on.
+                let mut outputs = self.outputs.iter();
+                let lacks = outputs.any(|output| output.required && output.sha256.is_none());
+                if lacks && before == PhaseStatus::AwaitingApproval {
+                    self.status = PhaseStatus::InProgress;
+                }
             }
+            _ => {}
         }
-        _ => {}
+        if self.status.is_settled() && !before.is_settled() {
+            self.completed_ms = Some(now_ms);
+        }
+        if self.status == PhaseStatus::Complete {
+            self.last_error = None;
+        }
     }
-    if phase.status.is_settled() && !before.status.is_settled() {
-        phase.completed_ms = Some(now_ms);
-    }
-    if phase.status == PhaseStatus::Complete {
-        phase.last_error = None;
-    }
-    phase
 }
 
 fn set_free(mut at: &mut Map<String, Value>, key: &str, value: &Value) -> Result<()> {
-    if key.split('.').any(str::is_empty) {
+    let mut names: Vec<&str> = key.split('.').collect();
+    if names.contains(&"") {
         let what = format!("'{key}' is not a valid key: a name in it is empty");
         return Err(refused("bad_key", what));
     }
-    let (names, last) = key.rsplit_once('.').unwrap_or(("", key));
-    for name in names.split('.').filter(|name| !name.is_empty()) {
+    let last = names.pop().unwrap_or_default();
+    for name in names {
         let inner = at.entry(name).or_insert_with(|| Map::new().into());
         at = inner.as_object_mut().ok_or_else(|| {
             let what = format!("'{key}' leads through '{name}', which holds no keys");
