@@ -59,17 +59,10 @@ pub fn end(context: &Context, named: Option<&str>, mode: EndMode) -> Result<EndO
     };
     with_store(context, &store, &options, |work, conflicts| {
         let mut outcome = EndOutcome::default();
-        if mode.abandon {
-            let run = choose(&store, &options, &conflicts)?;
-            outcome
-                .archived
-                .push(work.abandon(&run, "")?.run.workflow.id);
-            return Ok(outcome);
-        }
-        let run = if mode.purge {
-            Runs::all(&store)?.pick(named)?.clone()
-        } else {
-            Runs::pick_live(&store, named)?
+        let run = match mode {
+            EndMode { abandon: true, .. } => choose(&store, &options, &conflicts)?,
+            EndMode { purge: true, .. } => Runs::all(&store)?.pick(named)?.clone(),
+            _ => Runs::pick_live(&store, named)?,
         };
         let (workflow, id) = (&run.workflow, run.workflow.id.clone());
         if mode.delete || mode.purge {
@@ -82,11 +75,15 @@ pub fn end(context: &Context, named: Option<&str>, mode: EndMode) -> Result<EndO
             outcome.removed = files::remove_archives(&work.tree, &id)?;
             work.session.locked.delete_workflow(&id)?;
             outcome.purged.push(id);
+            return Ok(outcome);
+        }
+        if mode.abandon {
+            work.abandon(&run, "")?;
         } else {
             work.put_away(&run, Archived, None)?;
-            outcome.archived.push(id);
             outcome.removed.append(&mut work.removed_folders);
         }
+        outcome.archived.push(id);
         Ok(outcome)
     })
 }
@@ -120,10 +117,9 @@ pub fn cleanup(context: &Context, options: CleanupOptions) -> Result<EndOutcome>
         store => store?,
     };
     with_store(context, &store, &StepOptions::default(), |work, _| {
-        for run in Runs::live(&store)?.runs {
-            if !is_old(&run.workflow, options.max_age_ms, context.now_ms) {
-                continue;
-            }
+        let mut runs = Runs::live(&store)?.runs;
+        runs.retain(|run| is_old(&run.workflow, options.max_age_ms, context.now_ms));
+        for run in runs {
             if !options.dry_run {
                 work.put_away(&run, Expired, None)?;
             }

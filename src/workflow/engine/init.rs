@@ -11,7 +11,7 @@ use crate::model::run_id;
 use crate::ops::context::Context;
 use crate::ops::open_store::open_usable;
 use crate::ops::warning::run_warning::RunWarning;
-use crate::workflow::documents::conflict::{Conflict, in_words};
+use crate::workflow::documents::conflict::in_words;
 use crate::workflow::documents::files::{self, Leaving};
 use crate::workflow::documents::{git_ignored, read_value};
 use crate::workflow::engine::end;
@@ -85,10 +85,11 @@ pub fn init(context: &Context, options: &InitOptions, plan: Option<&[u8]>) -> Re
         }
         // In the registry each run has a file of its own.
         let of_file = workflow.profile.filter(|of| *of != Profile::Registry);
-        let is_in_way = |found: &&Conflict| {
-            of_file.is_some() && dispatch::profile_of_path(&found.path) == of_file
+        let in_way = |of| {
+            left.iter()
+                .find(|left| dispatch::profile_of_path(&left.path) == Some(of))
         };
-        if let Some(conflict) = left.iter().find(is_in_way) {
+        if let Some(conflict) = of_file.and_then(in_way) {
             return Err(conflict.problem(None));
         }
         make_room(work, &workflow)?;
@@ -156,8 +157,8 @@ fn planned(context: &Context, options: &InitOptions, plan: Option<&[u8]>) -> Res
     let project = text("project").or_else(name).unwrap_or_default();
     let kind = text("type").or_else(|| options.preset.clone());
     let kind = kind.unwrap_or_else(|| USUAL_KIND.to_owned());
-    let id = options.id.clone();
-    let id = id.unwrap_or_else(|| run_id::make(&kind, &project, context.now_ms));
+    let made = || run_id::make(&kind, &project, context.now_ms);
+    let id = options.id.clone().unwrap_or_else(made);
     if !run_id::is_legal(&id) {
         let legal = "use at most 120 letters, digits, '_', '-' and '.'";
         return Err(Error::usage(format!("'{id}' is not a valid id: {legal}")));
@@ -186,9 +187,10 @@ fn plan_phases(workflow: &mut Workflow, options: &InitOptions, plan: Option<Valu
         // Kept whole, so that an export preserves unknown fields.
         workflow.documents.insert(plan::PLAN.to_owned(), value);
     }
-    let in_words = options.phases.iter();
-    let in_words = in_words.map(|words| plan::from_words(words));
-    workflow.phases.extend(in_words);
+    let typed = options.phases.iter();
+    workflow
+        .phases
+        .extend(typed.map(|words| plan::from_words(words)));
     if workflow.phases.is_empty() {
         let what = "a workflow needs phases: give --plan, --preset or --phase";
         return Err(Error::usage(what));

@@ -1,8 +1,6 @@
 //! `phase start` and `phase done`: the transitions that make checkpoints of the files, one more
 //! after every third phase, and on request a commit in the project.
 
-use std::ops::RangeInclusive;
-
 use serde_json::Value;
 
 use crate::base::json::parse;
@@ -177,11 +175,9 @@ pub fn done(context: &Context, options: &StepOptions, typed: &Finish) -> Result<
         }
         if typed.files.is_empty() && is_pipeline {
             let mut files = new_files(work.store(), &run.workflow, &change).unwrap_or_default();
-            if files.len() > MOST_NEW_FILES {
-                let what = format!(
-                    "{} are too many; name those that matter with --file",
-                    files.len()
-                );
+            let count = files.len();
+            if count > MOST_NEW_FILES {
+                let what = format!("{count} are too many; name those that matter with --file");
                 work.warn_of::<()>("noting new files", Err(Error::unexpected(what)));
                 files.clear();
             }
@@ -208,21 +204,17 @@ fn mini_checkpoint(work: &mut Work<'_>, outcome: &mut StepOutcome) -> Result<()>
     let message = mini_commit_message(workflow, &range);
     let reason = message.lines().next().unwrap_or_default();
     let checkpoint = snapshot(work, workflow, reason, DedupPolicy::Never)?;
-    let made = work.change(&outcome.run, &mini_commit(&range, checkpoint, None))?;
+    let made = work.change(&outcome.run, &mini_commit(*range.end(), checkpoint, None))?;
     outcome.run = made.run;
     outcome.evicted.extend(made.evicted);
     Ok(())
 }
 
-fn mini_commit(
-    range: &RangeInclusive<usize>,
-    checkpoint: Option<String>,
-    commit: Option<String>,
-) -> Change {
+fn mini_commit(completed: usize, checkpoint: Option<String>, commit: Option<String>) -> Change {
     let mut change = Change::new("mini-commit");
     change.checkpoints = checkpoint.iter().cloned().collect();
     change.given.mini_commit = Some(MiniCommit {
-        completed: *range.end(),
+        completed,
         checkpoint,
         commit,
     });
@@ -273,7 +265,7 @@ pub fn commit_project(
         actor: options.actor.clone(),
         ..StepOptions::of_run(&done.run.workflow.id)
     };
-    done.run = step(context, &of_run, &mini_commit(&range, None, made))?.run;
+    done.run = step(context, &of_run, &mini_commit(*range.end(), None, made))?.run;
     Ok(())
 }
 
@@ -326,17 +318,13 @@ fn phase_checkpoint(
 fn new_files(store: &Store, workflow: &Workflow, done: &Change) -> Option<Vec<String>> {
     let phase = workflow.phase(done.phase.as_deref()?)?;
     let tree = |id: &String| {
-        let id = ObjectId::from_hex(id)?;
-        read_checkpoint(store.objects(), id)
-            .map(|read| read.tree)
-            .ok()
+        let read = read_checkpoint(store.objects(), ObjectId::from_hex(id)?);
+        read.map(|read| Some(read.tree)).ok()
     };
-    let (before, after) = (
-        tree(phase.before.as_ref()?)?,
-        tree(done.checkpoints.first()?)?,
-    );
+    let before = tree(phase.before.as_ref()?)?;
+    let after = tree(done.checkpoints.first()?)?;
     let mut memo = TreeMemo::new(store.objects());
-    let changes = memo.diff(Some(before), Some(after), &|_| true).ok()?;
+    let changes = memo.diff(before, after, &|_| true).ok()?;
     let new = changes.iter().filter(|change| change.before.is_none());
     let paths = new.filter_map(|new| String::from_utf8(new.path.as_bytes().to_vec()).ok());
     Some(paths.collect())

@@ -81,11 +81,9 @@ fn reopen(work: &mut Work<'_>, run: &Run) -> Result<Run> {
     next.is_archived = false;
     (next.status, next.finished_ms) = (RunStatus::Open, None);
     next.updated_ms = work.context.now_ms.max(next.updated_ms);
-    let reopened = work
-        .record(Some(run), next, Change::new("reopen"), true)?
-        .run;
+    let reopened = work.record(Some(run), next, Change::new("reopen"), true)?;
     files::remove_failed(&work.tree, &run.workflow)?;
-    Ok(reopened)
+    Ok(reopened.run)
 }
 
 /// As [`repair`], of a chosen run; returns it, and each repair in words.

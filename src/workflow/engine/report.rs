@@ -110,9 +110,14 @@ fn of_run(context: &Context, run: Run) -> Result<Status> {
     } else {
         Observations::new()
     };
+    let next = if !run.is_live() && workflow.status.is_open() {
+        Advice::of_archived(&workflow.id)
+    } else {
+        advice::advice(workflow, &observations)
+    };
     let repairs = recover::repairs(workflow, &observations);
     let seen = Seen {
-        next: advice::advice(workflow, &observations),
+        next,
         report: validate::validate(workflow, &observations, context.now_ms),
         order: plan::lint(workflow),
         repairs: repairs.into_iter().map(|repair| repair.what).collect(),

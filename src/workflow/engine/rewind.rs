@@ -91,7 +91,24 @@ pub fn rewind(
         files: None,
     };
     if options.files || options.both {
-        let mut files = files(context, options, &goal, consent)?;
+        let phase = &options.to;
+        let instead = "--state rewinds the state without the files";
+        let none = |what| absent("no_checkpoint", what).advise(instead);
+        let never = || none(format!("no checkpoint was made before phase {phase}"));
+        let checkpoint = goal.checkpoint.ok_or_else(never)?;
+        let mut restored = RestoreOptions {
+            words: TypedWords::of_checkpoint(checkpoint.to_hex()),
+            ..RestoreOptions::default()
+        };
+        restored.common.yes = options.yes;
+        restored.common.dry_run = options.dry_run;
+        let id = checkpoint.short();
+        let gone = format!("checkpoint {id} of phase {phase} no longer exists");
+        let restored = restore(context, &restored, consent);
+        let mut files = restored.map_err(|error| match error.code {
+            Code::NO_SUCH_CHECKPOINT => none(gone),
+            _ => error,
+        })?;
         for warning in files.warnings.drain(..) {
             context.pending_warnings.add(warning);
         }
@@ -104,33 +121,6 @@ pub fn rewind(
         outcome.run = state(context, &outcome, goal)?;
     }
     Ok(outcome)
-}
-
-fn files(
-    context: &Context,
-    options: &RewindOptions,
-    goal: &Goal,
-    consent: &mut Consent<'_>,
-) -> Result<RestoreOutcome> {
-    let phase = &options.to;
-    let none =
-        |what| absent("no_checkpoint", what).advise("--state rewinds the state without the files");
-    let checkpoint = goal
-        .checkpoint
-        .ok_or_else(|| none(format!("no checkpoint was made before phase {phase}")))?;
-    let mut restored = RestoreOptions {
-        words: TypedWords::of_checkpoint(checkpoint.to_hex()),
-        ..RestoreOptions::default()
-    };
-    restored.common.yes = options.yes;
-    restored.common.dry_run = options.dry_run;
-    restore(context, &restored, consent).map_err(|error| {
-        if error.code != Code::NO_SUCH_CHECKPOINT {
-            return error;
-        }
-        let id = checkpoint.short();
-        none(format!("checkpoint {id} of phase {phase} no longer exists"))
-    })
 }
 
 /// Rewinds the state, except for the count of resumes.

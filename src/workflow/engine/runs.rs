@@ -58,8 +58,7 @@ impl Runs {
             why: why.to_owned(),
         }));
         runs.runs.sort_by_cached_key(|run| {
-            let workflow = &run.workflow;
-            let is_open = workflow.status.is_open();
+            let (workflow, is_open) = (&run.workflow, run.workflow.status.is_open());
             let (updated_ms, id) = (workflow.updated_ms, workflow.id.clone());
             std::cmp::Reverse((run.is_live(), is_open, updated_ms, id))
         });
@@ -131,11 +130,8 @@ impl Runs {
     /// No run matches, or the matching one cannot be read.
     pub fn pick(&self, named: Option<&str>) -> Result<&Run> {
         let Some(name) = named else {
-            return match (self.runs.first(), self.lost.first()) {
-                (Some(run), _) => Ok(run),
-                (None, Some(lost)) => Err(damaged(lost)),
-                (None, None) => Err(no_workflow()),
-            };
+            let lost = || self.lost.first().map_or_else(no_workflow, damaged);
+            return self.runs.first().ok_or_else(lost);
         };
         // An archived run may have the id that the file of an open one has.
         let closeness = |run: &&Run| match run.workflow.id == name {

@@ -145,12 +145,8 @@ impl<'w> Work<'w> {
         let mut next = run.workflow.clone();
         next.is_archived = true;
         let id = next.id.clone();
-        self.record(
-            Some(run),
-            next,
-            Change::new("archive").noting(why.clone()),
-            false,
-        )?;
+        let event = Change::new("archive").noting(why.clone());
+        self.record(Some(run), next, event, false)?;
         if let Some(why) = why {
             let warning = RunWarning::PutAside { id, why };
             self.context.pending_warnings.add(warning.into());

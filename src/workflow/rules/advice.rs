@@ -35,15 +35,19 @@ impl Advice {
             phase: None,
         }
     }
+
+    /// Returns the advice for a run that was archived while it was open.
+    pub fn of_archived(run: &str) -> Self {
+        let plan = starts_from_plan(run);
+        Self::new(
+            "complete",
+            format!("none: workflow {run} is archived; {plan}"),
+        )
+    }
 }
 
 /// Returns the next step, judged by the state and the files on disk.
 pub fn advice(workflow: &Workflow, observations: &Observations) -> Advice {
-    if workflow.is_archived && workflow.status.is_open() {
-        let (run, plan) = (&workflow.id, starts_from_plan(&workflow.id));
-        let words = format!("none: workflow {run} is archived; {plan}");
-        return Advice::new("complete", words);
-    }
     if workflow.is_all_settled() || !workflow.status.is_open() {
         return Advice::new("complete", format!("workflow {}", workflow.word()));
     }
@@ -55,29 +59,26 @@ pub fn advice(workflow: &Workflow, observations: &Observations) -> Advice {
     let of_agents = is_of_agents.then(|| by_agents(workflow, phase, observations));
     let (name, id) = (&phase.name, &phase.id);
     let (action, words) = match (phase.status, of_agents.flatten()) {
-        (PhaseStatus::AwaitingApproval, _) => {
-            let again = "nothing is made again";
-            let words =
-                format!("show again what {id} made, and have it approved ('{approve}'); {again}");
-            ("approve", words)
-        }
-        (PhaseStatus::Pending, Some((action, _))) if !matches!(action, "spawn" | "continue") => {
-            let there = "what it writes is there already, from before it was begun";
-            ("start", format!("start {name}; {there}"))
-        }
-        (_, Some(("approve", _))) => {
-            let advance = "then advance to IMPLEMENTATION";
-            (
-                "approve",
-                format!("have {id} approved ('{approve}'), {advance}"),
-            )
-        }
+        (PhaseStatus::AwaitingApproval, _) => (
+            "approve",
+            format!(
+                "show again what {id} made, and have it approved ('{approve}'); nothing is made again"
+            ),
+        ),
+        (PhaseStatus::Pending, Some((action, _))) if !matches!(action, "spawn" | "continue") => (
+            "start",
+            format!("start {name}; what it writes is there already, from before it was begun"),
+        ),
+        (_, Some(("approve", _))) => (
+            "approve",
+            format!("have ARCHITECTURE approved ('{approve}'), then advance to IMPLEMENTATION"),
+        ),
         (_, Some(known)) => known,
         (PhaseStatus::Failed, None) => ("retry", format!("start {name} again")),
         (PhaseStatus::Pending, None) => ("start", format!("start {name}")),
         (_, None) => {
-            let progress = phase.progress.as_ref().map(|text| format!(" ({text})"));
-            let progress = progress.unwrap_or_default();
+            let progress = phase.progress.iter().map(|text| format!(" ({text})"));
+            let progress: String = progress.collect();
             ("continue", format!("continue {name}{progress}"))
         }
     };

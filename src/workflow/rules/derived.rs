@@ -64,10 +64,8 @@ impl Workflow {
 
     /// Returns the dependencies of a phase that are not settled.
     pub fn unmet(&self, phase: &Phase) -> Vec<String> {
-        let is_met = |id: &str| {
-            self.phase(id)
-                .is_some_and(|phase| phase.status.is_settled())
-        };
+        let is_settled = |phase: &Phase| phase.status.is_settled();
+        let is_met = |id: &&String| self.phase(id).is_some_and(is_settled);
         let unmet = phase.dependencies.iter().filter(|id| !is_met(id));
         unmet.cloned().collect()
     }
@@ -76,11 +74,12 @@ impl Workflow {
     /// every phase if there is none.
     pub fn tasks_of<'w>(&'w self, phase: &'w Phase) -> impl Iterator<Item = &'w Task> {
         let takes_others = phase.is_of_tasks() || !self.phases.iter().any(Phase::is_of_tasks);
-        let tasks = self.tasks.iter();
-        tasks.filter(move |task| match task.phase.as_deref() {
-            Some(id) if self.phase(id).is_some() => id == phase.id,
-            _ => takes_others,
-        })
+        self.tasks
+            .iter()
+            .filter(move |task| match task.phase.as_deref() {
+                Some(id) if self.phase(id).is_some() => id == phase.id,
+                _ => takes_others,
+            })
     }
 
     /// Returns the phase to work on: the one under way, else the first with settled dependencies.
@@ -94,10 +93,10 @@ impl Workflow {
     pub fn ready(&self) -> Vec<&Phase> {
         let mut beside: Vec<&Phase> = self.running().collect();
         let mut ready = Vec::new();
-        let met = self
+        for phase in self
             .remaining()
-            .filter(|phase| self.unmet(phase).is_empty());
-        for phase in met {
+            .filter(|phase| self.unmet(phase).is_empty())
+        {
             if beside.iter().all(|other| may_run_in_parallel(phase, other)) {
                 beside.push(phase);
                 ready.push(phase);

@@ -10,22 +10,22 @@ pub const EVERY: usize = 3;
 /// Returns the phases that the checkpoint due now covers, numbered from 1 in order of completion;
 /// missed ones are included.
 pub fn mini_commit_due(workflow: &Workflow) -> Option<RangeInclusive<usize>> {
-    due(workflow.completed().count(), workflow.mini_commits.iter())
+    due_after(workflow, 0, |_| true)
 }
 
 /// As [`mini_commit_due`], for the commit in the project's own repository, once `more` phases are
 /// done.
 pub fn project_commit_due(workflow: &Workflow, more: usize) -> Option<RangeInclusive<usize>> {
-    let made = workflow.mini_commits.iter();
-    let made = made.filter(|made| made.commit.is_some());
-    due(workflow.completed().count() + more, made)
+    due_after(workflow, more, |made| made.commit.is_some())
 }
 
-fn due<'m>(
-    done: usize,
-    made: impl Iterator<Item = &'m MiniCommit>,
+fn due_after(
+    workflow: &Workflow,
+    more: usize,
+    counts: fn(&&MiniCommit) -> bool,
 ) -> Option<RangeInclusive<usize>> {
-    let last = done / EVERY * EVERY;
+    let last = (workflow.completed().count() + more) / EVERY * EVERY;
+    let made = workflow.mini_commits.iter().filter(counts);
     let made = made.map(|made| made.completed).max().unwrap_or_default();
     (last > made).then(|| made + 1..=last)
 }
