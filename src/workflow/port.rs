@@ -73,8 +73,12 @@ fn of_workflow(workflow: &Workflow) -> Vec<ObjectId> {
     let mut done: Vec<&Phase> = workflow.phases.iter().collect();
     done.retain(|phase| phase.completed_ms.is_some() && !phase.status.is_under_way());
     done.sort_by_key(|phase| std::cmp::Reverse(phase.completed_ms));
-    let latest = done.iter().flat_map(|phase| [&phase.after, &phase.before]);
-    let begun = workflow.running().filter_map(|phase| phase.before.as_ref());
+    let latest = done
+        .iter()
+        .flat_map(|phase| [&phase.after_id, &phase.before_id]);
+    let begun = workflow
+        .running()
+        .filter_map(|phase| phase.before_id.as_ref());
     let ids = begun.chain(latest.flatten().take(LATEST));
     ids.filter_map(|id| ObjectId::from_hex(id)).collect()
 }
@@ -91,7 +95,7 @@ mod tests {
         for number in 0..15_u8 {
             let mut phase = Phase::new(&number.to_string(), "x");
             (phase.status, phase.completed_ms) = (PhaseStatus::Complete, Some(i64::from(number)));
-            (phase.before, phase.after) =
+            (phase.before_id, phase.after_id) =
                 (Some(id(number).to_hex()), Some(id(100 + number).to_hex()));
             workflow.phases.push(phase);
         }

@@ -42,8 +42,7 @@ pub struct EndOutcome {
     /// Runs dropped with all their transitions.
     pub purged: Vec<String>,
     /// Archive folders, and expired files of failed runs, that were removed from the project.
-    #[serde(rename = "removed_paths")]
-    pub removed: Vec<String>,
+    pub removed_paths: Vec<String>,
     pub dry_run: bool,
 }
 
@@ -72,7 +71,7 @@ pub fn end(context: &Context, named: Option<&str>, mode: EndMode) -> Result<EndO
             files::remove_failed(&work.tree, workflow)?;
         }
         if mode.purge {
-            outcome.removed = files::remove_archives(&work.tree, &id)?;
+            outcome.removed_paths = files::remove_archives(&work.tree, &id)?;
             work.session.locked.delete_workflow(&id)?;
             outcome.purged.push(id);
             return Ok(outcome);
@@ -81,7 +80,7 @@ pub fn end(context: &Context, named: Option<&str>, mode: EndMode) -> Result<EndO
             work.abandon(&run, "")?;
         } else {
             work.put_away(&run, Archived, None)?;
-            outcome.removed.append(&mut work.removed_folders);
+            outcome.removed_paths.append(&mut work.removed_folders);
         }
         outcome.archived.push(id);
         Ok(outcome)
@@ -128,7 +127,8 @@ pub fn cleanup(context: &Context, options: CleanupOptions) -> Result<EndOutcome>
         let before_ms = context.now_ms.saturating_sub(FAILED_MAX_AGE_MS);
         let folders = files::drop_old_archives(&work.tree, &store, options.dry_run)?;
         let files = files::drop_failed(&work.tree, &store, before_ms, options.dry_run)?;
-        outcome.removed = [std::mem::take(&mut work.removed_folders), folders, files].concat();
+        outcome.removed_paths =
+            [std::mem::take(&mut work.removed_folders), folders, files].concat();
         Ok(outcome)
     })
 }

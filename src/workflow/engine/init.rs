@@ -223,7 +223,7 @@ pub fn start_fresh(work: &mut Work<'_>, run: &Run) -> Result<StepOutcome> {
     }
     for phase in &mut next.phases {
         phase.reset();
-        (phase.attempts, phase.before) = (0, None);
+        (phase.attempts, phase.before_id) = (0, None);
     }
     work.abandon(run, "started fresh")?;
     let event = Change::new("init").noting(old.id.clone());

@@ -147,14 +147,14 @@ pub fn start_in(work: &mut Work<'_>, run: &Run, begin: &Start) -> Result<StepOut
     let mut running = workflow.running();
     let beside = running.find(|other| other.id != id && other.status == PhaseStatus::InProgress);
     let reason = format!("pre-{id}");
-    change.phase = Some(id);
+    change.phase_id = Some(id);
     match beside {
         _ if begin.no_snapshot => {}
         Some(other) => {
             let why = format!("phase {} is under way beside it", escape(&other.id));
             work.warn(RunWarning::SnapshotLeftOut { reason, why });
         }
-        None => change.checkpoints = phase_checkpoint(work, run, reason, DedupPolicy::Never)?,
+        None => change.checkpoint_ids = phase_checkpoint(work, run, reason, DedupPolicy::Never)?,
     }
     change.given.commit = git_head::read(context.root.path()).and_then(|head| head.commit);
     work.change(run, &change)
@@ -170,8 +170,8 @@ pub fn done(context: &Context, options: &StepOptions, typed: &Finish) -> Result<
         run.workflow.after(&change, context.now_ms)?;
         let is_pipeline = run.workflow.profile == Some(Profile::Pipeline);
         if !typed.no_snapshot {
-            let reason = format!("post-{}", change.phase.as_deref().unwrap_or_default());
-            change.checkpoints = phase_checkpoint(work, &run, reason, DedupPolicy::Always)?;
+            let reason = format!("post-{}", change.phase_id.as_deref().unwrap_or_default());
+            change.checkpoint_ids = phase_checkpoint(work, &run, reason, DedupPolicy::Always)?;
         }
         if typed.files.is_empty() && is_pipeline {
             let mut files = new_files(work.store(), &run.workflow, &change).unwrap_or_default();
@@ -206,17 +206,17 @@ fn mini_checkpoint(work: &mut Work<'_>, outcome: &mut StepOutcome) -> Result<()>
     let checkpoint = snapshot(work, workflow, reason, DedupPolicy::Never)?;
     let made = work.change(&outcome.run, &mini_commit(*range.end(), checkpoint, None))?;
     outcome.run = made.run;
-    outcome.evicted.extend(made.evicted);
+    outcome.dropped.extend(made.dropped);
     Ok(())
 }
 
 fn mini_commit(completed: usize, checkpoint: Option<String>, commit: Option<String>) -> Change {
     let mut change = Change::new("mini-commit");
-    change.checkpoints = checkpoint.iter().cloned().collect();
+    change.checkpoint_ids = checkpoint.iter().cloned().collect();
     change.given.mini_commit = Some(MiniCommit {
-        completed,
-        checkpoint,
-        commit,
+        completed_count: completed,
+        checkpoint_id: checkpoint,
+        commit_sha: commit,
     });
     change
 }
@@ -316,13 +316,13 @@ fn phase_checkpoint(
 /// Returns the files created during the phase; `None` if the checkpoints around it do not
 /// tell.
 fn new_files(store: &Store, workflow: &Workflow, done: &Change) -> Option<Vec<String>> {
-    let phase = workflow.phase(done.phase.as_deref()?)?;
+    let phase = workflow.phase(done.phase_id.as_deref()?)?;
     let tree = |id: &String| {
         let read = read_checkpoint(store.objects(), ObjectId::from_hex(id)?);
         read.map(|read| Some(read.tree)).ok()
     };
-    let before = tree(phase.before.as_ref()?)?;
-    let after = tree(done.checkpoints.first()?)?;
+    let before = tree(phase.before_id.as_ref()?)?;
+    let after = tree(done.checkpoint_ids.first()?)?;
     let mut memo = TreeMemo::new(store.objects());
     let changes = memo.diff(before, after, &|_| true).ok()?;
     let new = changes.iter().filter(|change| change.before.is_none());
@@ -338,7 +338,7 @@ fn observed(context: &Context, typed: &Finish, workflow: &Workflow) -> Result<Ch
     let head = git_head::read(context.root.path()).and_then(|head| head.commit);
     let moved = head.filter(|head| was.is_some_and(|was| was != head));
     let moved = moved.map(|head| head.chars().take(SHORT_SHA).collect());
-    change.phase = Some(id);
+    change.phase_id = Some(id);
     change.given = Given {
         force: typed.force,
         commit: typed.commit_sha.clone().or(moved),

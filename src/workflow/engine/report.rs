@@ -141,7 +141,7 @@ pub struct FileDrift {
 /// Returns `None` if no phase is under way, its checkpoint is gone, or files cannot be read.
 fn drift_of(context: &Context, store: &Store, workflow: &Workflow) -> Option<FileDrift> {
     let mut running = workflow.running();
-    let (phase, id) = running.find_map(|phase| Some((phase, phase.before.as_ref()?)))?;
+    let (phase, id) = running.find_map(|phase| Some((phase, phase.before_id.as_ref()?)))?;
     let inventory = store.inventory().ok()?;
     let checkpoint = inventory.get(ObjectId::from_hex(id)?)?;
     let sides = Side::of_present(context, store, &checkpoint, &[]);

@@ -59,8 +59,7 @@ pub struct StepOutcome {
     pub phase: Option<Phase>,
     pub task: Option<Task>,
     /// What the checkpoints of this step pushed out.
-    #[serde(rename = "dropped")]
-    pub evicted: Vec<Evicted>,
+    pub dropped: Vec<Evicted>,
 }
 
 /// What a command does to runs: by whom, while the store is locked.
@@ -121,7 +120,7 @@ impl<'w> Work<'w> {
         let next = run.workflow.after(change, self.context.now_ms)?;
         let mut event = change.clone();
         if event.verb.starts_with("phase ") {
-            event.phase = Some(run.workflow.phase_of(change)?);
+            event.phase_id = Some(run.workflow.phase_of(change)?);
         }
         self.record(Some(run), next, event, true)
     }
@@ -218,8 +217,8 @@ impl<'w> Work<'w> {
             let moved = files::put_away(tree, &next, Leaving::Ended, context.now_ms);
             self.warn_of("moving the files of the run that has ended", moved);
         }
-        let task = event.task.as_ref().and_then(|id| next.task(id));
-        let phase = event.phase.as_ref().or_else(|| task?.phase.as_ref());
+        let task = event.task_id.as_ref().and_then(|id| next.task(id));
+        let phase = event.phase_id.as_ref().or_else(|| task?.phase.as_ref());
         Ok(StepOutcome {
             phase: phase.and_then(|id| next.phase(id)).cloned(),
             task: task.cloned(),
@@ -228,7 +227,7 @@ impl<'w> Work<'w> {
                 workflow: next,
             },
             event,
-            evicted: std::mem::take(&mut self.evicted),
+            dropped: std::mem::take(&mut self.evicted),
         })
     }
 }

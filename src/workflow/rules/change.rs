@@ -27,16 +27,13 @@ const EVENT: &str = "Event: ";
 pub struct Change {
     /// One, two or three words, such as `phase done`.
     pub verb: String,
-    #[serde(rename = "phase_id")]
-    pub phase: Option<String>,
-    #[serde(rename = "task_id")]
-    pub task: Option<String>,
+    pub phase_id: Option<String>,
+    pub task_id: Option<String>,
     /// Name of the actor, as given by the caller.
     pub actor: String,
     pub session: Option<String>,
     /// Checkpoints that the transition made or needs.
-    #[serde(rename = "checkpoint_ids")]
-    pub checkpoints: Vec<String>,
+    pub checkpoint_ids: Vec<String>,
     /// Additional short text.
     pub note: Option<String>,
     /// What the rules need beside, and the log does not keep.
@@ -108,14 +105,14 @@ impl Change {
     /// Makes a transition of a phase; without an id it is the only one that can be meant.
     pub fn of_phase(verb: &str, phase: Option<&str>) -> Self {
         Self {
-            phase: phase.map(str::to_owned),
+            phase_id: phase.map(str::to_owned),
             ..Self::new(&format!("phase {verb}"))
         }
     }
 
     pub fn of_task(verb: &str, task: &str) -> Self {
         Self {
-            task: Some(task.to_owned()),
+            task_id: Some(task.to_owned()),
             ..Self::new(&format!("task {verb}"))
         }
     }
@@ -128,7 +125,7 @@ impl Change {
 
     /// Returns the verb and the phase or task.
     pub fn subject(&self) -> String {
-        let object = self.phase.as_ref().or(self.task.as_ref());
+        let object = self.phase_id.as_ref().or(self.task_id.as_ref());
         let object = object.map(|object| format!(" {}", escape(object)));
         self.verb.clone() + &object.unwrap_or_default()
     }
@@ -217,7 +214,7 @@ impl Workflow {
     /// # Errors
     /// There is no such phase, or not just one.
     pub fn phase_of(&self, change: &Change) -> Result<String> {
-        if let Some(id) = &change.phase {
+        if let Some(id) = &change.phase_id {
             return self.known(id).map(|phase| phase.id.clone());
         }
         if change.verb == "phase start" {
@@ -377,7 +374,7 @@ impl Workflow {
     }
 
     fn add_task(&mut self, change: &Change) -> Result<()> {
-        let id = change.task.clone().unwrap_or_default();
+        let id = change.task_id.clone().unwrap_or_default();
         if id.trim().is_empty() || id.chars().any(char::is_control) {
             return Err(refused("bad_id", "a task needs a name in one line"));
         }
@@ -396,7 +393,7 @@ impl Workflow {
     }
 
     fn move_task(&mut self, verb: &str, change: &Change, now_ms: i64) -> Result<()> {
-        let id = change.task.as_deref().unwrap_or_default();
+        let id = change.task_id.as_deref().unwrap_or_default();
         let mut tasks = self.tasks.iter_mut();
         let unknown = || {
             absent("no_such_task", format!("there is no task {id}"))
@@ -434,10 +431,10 @@ impl Workflow {
 
     /// Merges a checkpoint and a commit of the same phases that are recorded separately.
     fn add_mini_commit(&mut self, mut made: MiniCommit) {
-        let is_same = |other: &mut MiniCommit| other.completed == made.completed;
+        let is_same = |other: &mut MiniCommit| other.completed_count == made.completed_count;
         if let Some(known) = self.mini_commits.extract_if(.., is_same).next() {
-            made.checkpoint = made.checkpoint.or(known.checkpoint);
-            made.commit = made.commit.or(known.commit);
+            made.checkpoint_id = made.checkpoint_id.or(known.checkpoint_id);
+            made.commit_sha = made.commit_sha.or(known.commit_sha);
         }
         self.mini_commits.push(made);
     }
@@ -470,14 +467,14 @@ impl Phase {
     /// Follows a move that has set the status.
     fn follow(&mut self, verb: &str, before: PhaseStatus, change: &Change, now_ms: i64) {
         let given = &change.given;
-        let checkpoint = change.checkpoints.first().cloned();
+        let checkpoint = change.checkpoint_ids.first().cloned();
         match verb {
             "start" => {
                 self.attempts += 1;
                 self.started_ms = Some(now_ms);
                 self.completed_ms = None;
                 self.last_error = None;
-                self.before = checkpoint.or(self.before.take());
+                self.before_id = checkpoint.or(self.before_id.take());
                 self.head.clone_from(&given.commit);
             }
             "progress" | "skip" => self.progress = change.note.clone().or(self.progress.take()),
@@ -488,7 +485,7 @@ impl Phase {
                     output.sha256 = found.and_then(ObservedFile::sum).cloned();
                 }
                 self.commit_sha = given.commit.clone().or(self.commit_sha.take());
-                self.after = checkpoint.or(self.after.take());
+                self.after_id = checkpoint.or(self.after_id.take());
                 if self.lacks_approval() {
                     self.status = PhaseStatus::AwaitingApproval;
                 }
@@ -598,7 +595,7 @@ mod tests {
         let change = Change {
             actor: "me | you".into(),
             session: Some("s".into()),
-            checkpoints: vec!["ab".repeat(20)],
+            checkpoint_ids: vec!["ab".repeat(20)],
             note: Some("50% done: \u{1b}[31m".into()),
             ..Change::of_phase("done", Some("a b\n\nEvent: x"))
         };

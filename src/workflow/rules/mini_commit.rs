@@ -16,7 +16,7 @@ pub fn mini_commit_due(workflow: &Workflow) -> Option<RangeInclusive<usize>> {
 /// As [`mini_commit_due`], for the commit in the project's own repository, once `more` phases are
 /// done.
 pub fn project_commit_due(workflow: &Workflow, more: usize) -> Option<RangeInclusive<usize>> {
-    due_after(workflow, more, |made| made.commit.is_some())
+    due_after(workflow, more, |made| made.commit_sha.is_some())
 }
 
 fn due_after(
@@ -26,7 +26,10 @@ fn due_after(
 ) -> Option<RangeInclusive<usize>> {
     let last = (workflow.completed().count() + more) / EVERY * EVERY;
     let made = workflow.mini_commits.iter().filter(counts);
-    let made = made.map(|made| made.completed).max().unwrap_or_default();
+    let made = made
+        .map(|made| made.completed_count)
+        .max()
+        .unwrap_or_default();
     (last > made).then(|| made + 1..=last)
 }
 
@@ -79,9 +82,9 @@ mod tests {
         }
         let mut workflow = with(5, 8);
         workflow.mini_commits.push(MiniCommit {
-            completed: 3,
-            checkpoint: None,
-            commit: None,
+            completed_count: 3,
+            checkpoint_id: None,
+            commit_sha: None,
         });
         assert_eq!(mini_commit_due(&workflow), None);
         workflow.phases[5].status = PhaseStatus::Complete;
@@ -92,18 +95,18 @@ mod tests {
     fn the_commit_in_the_project_stays_due_when_the_checkpoint_is_made() {
         let mut workflow = with(6, 8);
         workflow.mini_commits.push(MiniCommit {
-            completed: 6,
-            checkpoint: Some("c".into()),
-            commit: None,
+            completed_count: 6,
+            checkpoint_id: Some("c".into()),
+            commit_sha: None,
         });
         assert_eq!(
             (mini_commit_due(&workflow), project_commit_due(&workflow, 0)),
             (None, Some(1..=6))
         );
         workflow.mini_commits.push(MiniCommit {
-            completed: 3,
-            checkpoint: None,
-            commit: Some("a".into()),
+            completed_count: 3,
+            checkpoint_id: None,
+            commit_sha: Some("a".into()),
         });
         assert_eq!(project_commit_due(&workflow, 0), Some(4..=6));
     }

@@ -7,10 +7,11 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use strum::{EnumString, IntoStaticStr};
 
 use crate::base::json::parse;
 use crate::base::malformed::Malformed;
-use crate::base::time::json::{TimeText, always, maybe};
+use crate::base::time::json::{MaybeMoment, Moment};
 
 /// Newest known value of `schema`; a larger one is rejected.
 pub const SCHEMA: u32 = 1;
@@ -35,14 +36,11 @@ pub struct Workflow {
     #[serde(rename = "outcome")]
     #[schemars(with = "String")]
     pub status: RunStatus,
-    #[serde(rename = "created_at", with = "always")]
-    #[schemars(with = "TimeText")]
+    #[serde(rename = "created_at", with = "Moment")]
     pub created_ms: i64,
-    #[serde(rename = "updated_at", with = "always")]
-    #[schemars(with = "TimeText")]
+    #[serde(rename = "updated_at", with = "Moment")]
     pub updated_ms: i64,
-    #[serde(rename = "finished_at", with = "maybe")]
-    #[schemars(with = "Option<TimeText>")]
+    #[serde(rename = "finished_at", with = "MaybeMoment")]
     pub finished_ms: Option<i64>,
     /// Put away: it can be read, and reopened.
     pub is_archived: bool,
@@ -72,8 +70,7 @@ pub struct Workflow {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Interruption {
     pub reason: String,
-    #[serde(rename = "interrupted_at", with = "always")]
-    #[schemars(with = "TimeText")]
+    #[serde(rename = "interrupted_at", with = "Moment")]
     pub at_ms: i64,
 }
 
@@ -81,13 +78,10 @@ pub struct Interruption {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MiniCommit {
     /// Number of completed phases at the time.
-    #[serde(rename = "completed_count")]
-    pub completed: usize,
-    #[serde(rename = "checkpoint_id")]
-    pub checkpoint: Option<String>,
+    pub completed_count: usize,
+    pub checkpoint_id: Option<String>,
     /// Commit id in the project's own repository, if requested.
-    #[serde(rename = "commit_sha")]
-    pub commit: Option<String>,
+    pub commit_sha: Option<String>,
 }
 
 impl Workflow {
@@ -193,14 +187,11 @@ pub struct Phase {
     /// The phase commits in the project's own repository.
     pub commits: bool,
     pub requires_approval: bool,
-    #[serde(rename = "approved_at", with = "maybe")]
-    #[schemars(with = "Option<TimeText>")]
+    #[serde(rename = "approved_at", with = "MaybeMoment")]
     pub approved_ms: Option<i64>,
-    #[serde(rename = "started_at", with = "maybe")]
-    #[schemars(with = "Option<TimeText>")]
+    #[serde(rename = "started_at", with = "MaybeMoment")]
     pub started_ms: Option<i64>,
-    #[serde(rename = "completed_at", with = "maybe")]
-    #[schemars(with = "Option<TimeText>")]
+    #[serde(rename = "completed_at", with = "MaybeMoment")]
     pub completed_ms: Option<i64>,
     /// Note on the progress.
     pub progress: Option<String>,
@@ -213,11 +204,9 @@ pub struct Phase {
     pub attempts: u32,
     pub last_error: Option<String>,
     /// Checkpoint of the files before the phase.
-    #[serde(rename = "before_id")]
-    pub before: Option<String>,
+    pub before_id: Option<String>,
     /// Checkpoint of the files after the phase.
-    #[serde(rename = "after_id")]
-    pub after: Option<String>,
+    pub after_id: Option<String>,
 }
 
 /// A file that a phase produces.
@@ -237,7 +226,7 @@ pub struct PhaseOutput {
 /// What a phase makes, hardest to make again first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[derive(strum::EnumString, strum::IntoStaticStr)]
+#[derive(EnumString, IntoStaticStr)]
 #[strum(const_into_str, serialize_all = "snake_case")]
 pub enum Class {
     Issues,
@@ -281,7 +270,7 @@ impl Phase {
         self.status = PhaseStatus::Pending;
         (self.started_ms, self.completed_ms, self.approved_ms) = (None, None, None);
         (self.progress, self.last_error) = (None, None);
-        (self.commit_sha, self.head, self.after) = (None, None, None);
+        (self.commit_sha, self.head, self.after_id) = (None, None, None);
         for output in &mut self.outputs {
             output.sha256 = None;
         }
@@ -302,11 +291,9 @@ pub struct Task {
     pub attempts: u32,
     /// `attempts` includes the next start.
     pub is_next_counted: bool,
-    #[serde(rename = "started_at", with = "maybe")]
-    #[schemars(with = "Option<TimeText>")]
+    #[serde(rename = "started_at", with = "MaybeMoment")]
     pub started_ms: Option<i64>,
-    #[serde(rename = "completed_at", with = "maybe")]
-    #[schemars(with = "Option<TimeText>")]
+    #[serde(rename = "completed_at", with = "MaybeMoment")]
     pub completed_ms: Option<i64>,
     /// Path of the file that the task writes, relative to the root.
     pub output: Option<String>,
@@ -331,9 +318,8 @@ impl RunStatus {
     }
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
-#[derive(strum::IntoStaticStr)]
 #[strum(const_into_str, serialize_all = "snake_case")]
 pub enum PhaseStatus {
     #[default]
@@ -362,9 +348,8 @@ impl PhaseStatus {
     }
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
-#[derive(strum::IntoStaticStr)]
 #[strum(const_into_str, serialize_all = "snake_case")]
 pub enum TaskStatus {
     #[default]
@@ -391,7 +376,7 @@ pub const EXECUTION_FILE: &str = "memory/state/execution.json";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[derive(strum::EnumString, strum::IntoStaticStr)]
+#[derive(EnumString, IntoStaticStr)]
 #[strum(const_into_str, serialize_all = "snake_case")]
 pub enum Profile {
     /// `memory/state/phase.json` and `execution.json`.
