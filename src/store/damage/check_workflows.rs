@@ -19,11 +19,8 @@ pub fn check(
     let layout = store.layout();
     let read = run_refs::read(layout)?;
     let is_torn = read.values().any(|value| *value == RefValue::Torn);
-    let lost = if is_torn {
-        run_reader::tips(store)?.torn
-    } else {
-        Vec::new()
-    };
+    let tips = is_torn.then(|| run_reader::tips(store)).transpose()?;
+    let tips = tips.unwrap_or_default();
     for (id, value) in read {
         let path = run_refs::path(layout, &id);
         let found = |why: &str| finding(layout, &path, format!("workflow {id}: {why}"));
@@ -38,7 +35,7 @@ pub fn check(
                 let why = faults.first().map(in_words).or_else(no_state);
                 report.files.extend(why.as_deref().map(found));
             }
-            RefValue::Torn if lost.contains(&id) => report
+            RefValue::Torn if tips.get(&id) == Some(&None) => report
                 .files
                 .push(found("its ref names no commit, or is gone")),
             RefValue::Torn => {

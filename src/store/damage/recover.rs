@@ -17,7 +17,7 @@ use crate::store::refs::packed_refs_lock;
 use crate::store::refs::packed_seal::{KnownRows, ManifestText};
 use crate::store::refs::ref_files::{self, Family, RefValue};
 use crate::store::repository::Store;
-use crate::store::runs::{run_reader, run_refs};
+use crate::store::runs::run_refs;
 use crate::store::trees::convert;
 
 /// What was recovered, for one warning each.
@@ -231,7 +231,7 @@ fn recover_runs(store: &Store) -> Result<Vec<String>> {
     let mut restored = Vec::new();
     let refs = run_refs::read(layout)?;
     if refs.values().any(|value| *value == RefValue::Torn) {
-        for (id, tip) in run_reader::tips(store)?.found {
+        for (id, tip) in store.workflows()? {
             if refs.get(&id) == Some(&RefValue::Torn) {
                 run_refs::write(layout, &id, tip)?;
                 restored.push(id);

@@ -9,7 +9,6 @@ use crate::store::objects::object_error::ReadFailure;
 use crate::store::objects::object_hash::ObjectKind;
 use crate::store::objects::odb::Objects;
 use crate::store::refs::commit_reader::CommitReader;
-use crate::store::refs::ref_files::RefValue;
 use crate::store::repository::Store;
 use crate::store::runs::run_refs;
 use crate::store::trees::convert;
@@ -38,22 +37,14 @@ pub struct TransitionLine {
     pub broken: Option<String>,
 }
 
-/// The runs of a store.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Tips {
-    /// Tips by id; the tip behind a torn ref was found among the commits.
-    pub found: Vec<(String, ObjectId)>,
-    /// Ids whose ref is torn and whose tip was not found.
-    pub torn: Vec<String>,
-}
-
 impl Store {
     /// The newest transition of each run, by id.
     ///
     /// # Errors
     /// The refs cannot be read.
     pub fn workflows(&self) -> Result<Vec<(String, ObjectId)>> {
-        Ok(tips(self)?.found)
+        let tips = tips(self)?.into_iter();
+        Ok(tips.filter_map(|(id, tip)| Some((id, tip?))).collect())
     }
 
     /// Reads the state after a transition.
@@ -103,25 +94,22 @@ impl Store {
     }
 }
 
-/// The runs of a store. Writes nothing.
+/// The runs of a store, with their tips; that behind a torn ref is looked for among the commits.
+/// Writes nothing.
 ///
 /// # Errors
 /// The refs cannot be read.
-pub fn tips(store: &Store) -> Result<Tips> {
-    let refs = run_refs::read(store.layout())?;
-    let mut torn: BTreeSet<String> = refs.keys().cloned().collect();
-    let tip = |(id, value): (String, RefValue)| Some((id, value.id()?));
-    let mut found: BTreeMap<String, ObjectId> = refs.into_iter().filter_map(tip).collect();
-    torn.retain(|id| !found.contains_key(id));
+pub fn tips(store: &Store) -> Result<BTreeMap<String, Option<ObjectId>>> {
+    let refs = run_refs::read(store.layout())?.into_iter();
+    let mut tips: BTreeMap<_, _> = refs.map(|(id, value)| (id, value.id())).collect();
+    let torn = tips.iter().filter(|(_, tip)| tip.is_none());
+    let torn: BTreeSet<String> = torn.map(|(id, _)| id.clone()).collect();
     if !torn.is_empty() {
-        let taken: Vec<ObjectId> = found.values().copied().collect();
-        found.extend(newest_of(store.objects(), &torn, &taken));
-        torn.retain(|id| !found.contains_key(id));
+        let taken: Vec<ObjectId> = tips.values().copied().flatten().collect();
+        let newest = newest_of(store.objects(), &torn, &taken).into_iter();
+        tips.extend(newest.map(|(id, tip)| (id, Some(tip))));
     }
-    Ok(Tips {
-        torn: torn.into_iter().collect(),
-        found: found.into_iter().collect(),
-    })
+    Ok(tips)
 }
 
 /// The newest intact transition of each of these runs that has no later one and is not `taken` as

@@ -219,10 +219,10 @@ mod tests {
         assert!(locked(&store).recovery().workflows_restored.is_empty());
         assert_eq!(
             (
-                run_reader::tips(&store).unwrap().torn,
+                run_reader::tips(&store).unwrap()["unknown"],
                 store.workflows().unwrap().len()
             ),
-            (vec!["unknown".to_owned()], 1)
+            (None, 1)
         );
     }
 }
