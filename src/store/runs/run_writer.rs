@@ -4,17 +4,20 @@ use crate::error::{Error, Result};
 use crate::model::run_id::is_legal;
 use crate::model::state::object_id::ObjectId;
 use crate::model::transition::{self, TRANSITION_FORMAT};
+use crate::store::files::{atomic_file, checksummed_text};
+use crate::store::layout::Layout;
 use crate::store::locked::{LockedStore, check_still_there};
 use crate::store::objects::object_hash::ObjectKind;
 use crate::store::refs::commit_reader::CommitReader;
 use crate::store::refs::{commit_codec, ref_files};
-use crate::store::runs::{prepared, run_reader, run_refs};
+use crate::store::repository::Store;
+use crate::store::runs::{run_reader, run_refs};
 
 impl LockedStore<'_> {
     /// Adds a transition to the run whose newest one is `expected`; `None` begins a new run.
     /// `message` is a subject, optional text, and optional trailers in its last paragraph, to which
     /// the store's own are added. `write_files` is called once the commit is in the store, before
-    /// the ref names it: a process that is killed in it leaves a [`prepared::PreparedTransition`]. On return,
+    /// the ref names it: a process that is killed in it leaves a [`PreparedTransition`]. On return,
     /// commit and ref are durable. `None` if another transition than the expected one is the newest.
     ///
     /// # Errors
@@ -57,9 +60,9 @@ impl LockedStore<'_> {
         let published = pack.finish(Some(&staged))?;
         let has_files = write_files.is_some();
         if let Some(write_files) = write_files {
-            prepared::note(layout, id, present, commit)?;
+            note(layout, id, present, commit)?;
             if let Err(error) = write_files() {
-                let _ = prepared::forget(layout);
+                let _ = forget(layout);
                 return Err(error);
             }
         }
@@ -77,7 +80,7 @@ impl LockedStore<'_> {
         }
         if has_files {
             // A note that stays names a commit that the ref names, and is passed over.
-            let _ = prepared::forget(layout);
+            let _ = forget(layout);
         }
         self.store().objects().add_packs(&published);
         // The transition is recorded. Merged packs that could not be removed are duplicates, which
@@ -109,6 +112,62 @@ impl LockedStore<'_> {
     }
 }
 
+/// Stands for the parent of the first transition.
+const NONE: &str = "-";
+
+/// The transition whose files are being written: its commit is in the store, and no ref names it yet.
+/// Derived, so damage to the note only means that the files count as edited by hand.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PreparedTransition {
+    pub id: String,
+    pub parent: Option<ObjectId>,
+    pub commit: ObjectId,
+}
+
+impl Store {
+    /// Returns the transition whose process was killed before a ref named it.
+    pub fn prepared_transition(&self) -> Option<PreparedTransition> {
+        let lines: Vec<PreparedTransition> =
+            checksummed_text::read(&self.layout().prepared(), parse_line).ok()??;
+        lines.into_iter().next()
+    }
+}
+
+impl LockedStore<'_> {
+    /// Records the transition if its files were written, and removes the note.
+    ///
+    /// # Errors
+    /// The ref cannot be written, or the note not be removed.
+    pub fn settle_prepared(&self, prepared: &PreparedTransition, is_written: bool) -> Result<()> {
+        let layout = self.store().layout();
+        if is_written {
+            run_refs::write(layout, &prepared.id, prepared.commit)?;
+        }
+        forget(layout)
+    }
+}
+
+fn note(layout: &Layout, id: &str, parent: Option<ObjectId>, commit: ObjectId) -> Result<()> {
+    let parent = parent.map_or(NONE.to_owned(), ObjectId::to_hex);
+    let text = checksummed_text::seal(&format!("{commit} {parent} {id}\n"));
+    atomic_file::replace_derived(&layout.own(), &layout.prepared(), text.as_bytes())
+}
+
+fn forget(layout: &Layout) -> Result<()> {
+    atomic_file::remove_if_there(&layout.prepared()).map(drop)
+}
+
+fn parse_line(line: &str) -> Option<PreparedTransition> {
+    let (commit, rest) = line.split_once(' ')?;
+    let (parent, id) = rest.split_once(' ')?;
+    is_legal(id).then_some(PreparedTransition {
+        id: id.to_owned(),
+        // [`NONE`] is not hex.
+        parent: ObjectId::from_hex(parent),
+        commit: ObjectId::from_hex(commit)?,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use std::path::Path;
@@ -118,7 +177,6 @@ mod tests {
     use crate::error::Code;
     use crate::store::lifecycle::description::Description;
     use crate::store::lifecycle::description::Identity;
-    use crate::store::repository::Store;
 
     fn store(place: &Path) -> Store {
         let description = Description::of_root(Path::new("/w"), 0, Identity::default(), false);

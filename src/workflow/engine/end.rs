@@ -10,8 +10,7 @@ use crate::workflow::documents::files::{
 };
 use crate::workflow::documents::sync::require_store;
 use crate::workflow::engine::runs::Runs;
-use crate::workflow::engine::transact::{choose, with_store};
-use crate::workflow::engine::work::{StepOptions, Work};
+use crate::workflow::engine::work::{StepOptions, Work, choose, with_store};
 use crate::workflow::rules::workflow::{Profile, RunStatus, Workflow};
 
 /// Default age in milliseconds at which a cleanup archives open runs.

@@ -19,8 +19,7 @@ use crate::store::trees::tree_memo::TreeMemo;
 use crate::workflow::engine::observe::observe;
 use crate::workflow::engine::report;
 use crate::workflow::engine::runs::Run;
-use crate::workflow::engine::transact::{step, with_run};
-use crate::workflow::engine::work::{StepOptions, StepOutcome, Work};
+use crate::workflow::engine::work::{StepOptions, StepOutcome, Work, step, with_run};
 use crate::workflow::rules::change::{Change, Given};
 use crate::workflow::rules::mini_commit::{
     mini_commit_due, mini_commit_message, project_commit_due,
