@@ -51,18 +51,15 @@ pub fn restore_run(
 fn newest_whole(objects: &Objects, id: &str, tip: ObjectId) -> Option<Transition> {
     let whole = |commit: ObjectId| {
         let found = run_reader::transition(objects, commit).ok()?;
-        run_reader::state_of(objects, found.state)
-            .ok()
-            .map(|_| found)
-    };
-    let ids = BTreeSet::from([id.to_owned()]);
-    let newest = || {
-        run_reader::newest_of(objects, &ids, &[])
-            .into_values()
-            .next()
+        let is_whole = run_reader::state_of(objects, found.state).is_ok();
+        is_whole.then_some(found)
     };
     let mut line = run_reader::lineage(objects, tip);
-    line.find_map(whole).or_else(|| whole(newest()?))
+    line.find_map(whole).or_else(|| {
+        let ids = BTreeSet::from([id.to_owned()]);
+        let newest = run_reader::newest_of(objects, &ids, &[]);
+        whole(newest.into_values().next()?)
+    })
 }
 
 fn without_parent(layout: &Layout, objects: &Objects, newest: &Transition) -> Result<ObjectId> {

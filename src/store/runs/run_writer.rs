@@ -102,6 +102,18 @@ impl LockedStore<'_> {
         }
     }
 
+    /// Records the transition if its files were written, and removes the note.
+    ///
+    /// # Errors
+    /// The ref cannot be written, or the note not be removed.
+    pub fn settle_prepared(&self, prepared: &PreparedTransition, is_written: bool) -> Result<()> {
+        let layout = self.store().layout();
+        if is_written {
+            run_refs::write(layout, &prepared.id, prepared.commit)?;
+        }
+        forget(layout)
+    }
+
     /// Deletes a run with all its transitions, durably; returns whether there was one. The next
     /// prune frees the space.
     ///
@@ -130,20 +142,6 @@ impl Store {
         let lines: Vec<PreparedTransition> =
             checksummed_text::read(&self.layout().prepared(), parse_line).ok()??;
         lines.into_iter().next()
-    }
-}
-
-impl LockedStore<'_> {
-    /// Records the transition if its files were written, and removes the note.
-    ///
-    /// # Errors
-    /// The ref cannot be written, or the note not be removed.
-    pub fn settle_prepared(&self, prepared: &PreparedTransition, is_written: bool) -> Result<()> {
-        let layout = self.store().layout();
-        if is_written {
-            run_refs::write(layout, &prepared.id, prepared.commit)?;
-        }
-        forget(layout)
     }
 }
 

@@ -71,7 +71,8 @@ pub fn init(context: &Context, options: &InitOptions, plan: Option<&[u8]>) -> Re
         let all = Runs::all(&store)?;
         // A new session may not know that the task has begun.
         let is_new = options.id.is_some();
-        let is_same = |run: &&Run| !is_new && run.is_open() && is_same(&run.workflow, &workflow);
+        let task = task_of(&workflow);
+        let is_same = |run: &&Run| !is_new && run.is_open() && task_of(&run.workflow) == task;
         if let Some(run) = all.runs.iter().find(is_same) {
             let beside = Sentence::text("; --id starts another beside it");
             return Err(in_way(run, "is open and has the same task", beside));
@@ -124,12 +125,12 @@ pub fn make_room(work: &mut Work<'_>, workflow: &Workflow) -> Result<()> {
     Ok(())
 }
 
-/// Compares by description, or without one by phases.
-fn is_same(one: &Workflow, other: &Workflow) -> bool {
-    let key = |of: &Workflow| [&of.kind, &of.project, &of.description].map(String::clone);
-    let phases =
-        |of: &Workflow| -> Vec<String> { of.phases.iter().map(|phase| phase.id.clone()).collect() };
-    key(one) == key(other) && (!one.description.is_empty() || phases(one) == phases(other))
+/// Returns what tells a task from others: its description, or without one its phases.
+fn task_of(of: &Workflow) -> Vec<String> {
+    let names = [&of.kind, &of.project, &of.description];
+    let ids = of.phases.iter().map(|phase| &phase.id);
+    let ids = ids.filter(|_| of.description.is_empty());
+    names.into_iter().chain(ids).cloned().collect()
 }
 
 fn in_way(run: &Run, why: &str, more: Sentence) -> Error {

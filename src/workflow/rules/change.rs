@@ -189,7 +189,14 @@ impl Workflow {
             _ => {}
         }
         if let Some(made) = &given.mini_commit {
-            self.add_mini_commit(made.clone());
+            // A checkpoint and a commit of the same phases are recorded separately.
+            let mut made = made.clone();
+            let is_same = |other: &mut MiniCommit| other.completed_count == made.completed_count;
+            if let Some(known) = self.mini_commits.extract_if(.., is_same).next() {
+                made.checkpoint_id = made.checkpoint_id.or(known.checkpoint_id);
+                made.commit_sha = made.commit_sha.or(known.commit_sha);
+            }
+            self.mini_commits.push(made);
         }
         add_new(&mut self.key_decisions, &given.decisions);
         add_new(&mut self.file_paths, &given.files);
@@ -427,16 +434,6 @@ impl Workflow {
             }
         }
         Ok(())
-    }
-
-    /// Merges a checkpoint and a commit of the same phases that are recorded separately.
-    fn add_mini_commit(&mut self, mut made: MiniCommit) {
-        let is_same = |other: &mut MiniCommit| other.completed_count == made.completed_count;
-        if let Some(known) = self.mini_commits.extract_if(.., is_same).next() {
-            made.checkpoint_id = made.checkpoint_id.or(known.checkpoint_id);
-            made.commit_sha = made.commit_sha.or(known.commit_sha);
-        }
-        self.mini_commits.push(made);
     }
 
     /// Sets a field of the run or a key of its free state; `null` removes a key.
