@@ -21,9 +21,6 @@ use crate::workflow::engine::report;
 use crate::workflow::engine::runs::Run;
 use crate::workflow::engine::work::{StepOptions, StepOutcome, Work, step, with_run};
 use crate::workflow::rules::change::{Change, Given};
-use crate::workflow::rules::mini_commit::{
-    mini_commit_due, mini_commit_message, project_commit_due,
-};
 use crate::workflow::rules::workflow::{MiniCommit, PhaseStatus, Profile, Workflow};
 use crate::workflow::words::refused;
 use crate::worktree::git::git_head;
@@ -197,10 +194,10 @@ pub fn done(context: &Context, options: &StepOptions, typed: &Finish) -> Result<
 /// Makes the named checkpoint that is due after every third phase.
 fn mini_checkpoint(work: &mut Work<'_>, outcome: &mut StepOutcome) -> Result<()> {
     let workflow = &outcome.run.workflow;
-    let Some(range) = mini_commit_due(workflow) else {
+    let Some(range) = workflow.mini_commit_due() else {
         return Ok(());
     };
-    let message = mini_commit_message(workflow, &range);
+    let message = workflow.mini_commit_message(&range);
     let reason = message.lines().next().unwrap_or_default();
     let checkpoint = snapshot(work, workflow, reason, DedupPolicy::Never)?;
     let made = work.change(&outcome.run, &mini_commit(*range.end(), checkpoint, None))?;
@@ -226,7 +223,7 @@ fn mini_commit(completed: usize, checkpoint: Option<String>, commit: Option<Stri
 /// Git would use a repository above the root, or finish an operation under way.
 pub fn will_commit(context: &Context, options: &StepOptions) -> Result<bool> {
     let status = report::status(context, options.run.as_deref(), report::View::Check)?;
-    if project_commit_due(&status.run.workflow, 1).is_none() {
+    if status.run.workflow.project_commit_due(1).is_none() {
         return Ok(false);
     }
     let (what, next) = match git_head::under_way(context.root.path()) {
@@ -255,10 +252,10 @@ pub fn commit_project(
     done: &mut StepOutcome,
     commit: &dyn Fn(&str) -> Result<()>,
 ) -> Result<()> {
-    let Some(range) = project_commit_due(&done.run.workflow, 0) else {
+    let Some(range) = done.run.workflow.project_commit_due(0) else {
         return Ok(());
     };
-    commit(&mini_commit_message(&done.run.workflow, &range))?;
+    commit(&done.run.workflow.mini_commit_message(&range))?;
     let made = git_head::read(context.root.path()).and_then(|head| head.commit);
     let of_run = StepOptions {
         actor: options.actor.clone(),

@@ -1,7 +1,12 @@
 //! Facts derived from the phases of a run, never stored: what is done, what is next, what may run
-//! in parallel.
+//! in parallel, and when the commit after every third phase is due.
 
-use crate::workflow::rules::workflow::{Phase, PhaseStatus, RunStatus, Task, Workflow};
+use std::ops::RangeInclusive;
+
+use crate::workflow::rules::workflow::{MiniCommit, Phase, PhaseStatus, RunStatus, Task, Workflow};
+
+/// Number of phases between two of these commits.
+pub const EVERY: usize = 3;
 
 impl Workflow {
     /// Returns the status word of the run: the stored one, else derived from its phases.
@@ -112,6 +117,44 @@ impl Workflow {
         let percent = (settled * 100).checked_div(self.phases.len());
         percent.unwrap_or_default()
     }
+
+    /// Returns the phases that the checkpoint due now covers, numbered from 1 in order of completion;
+    /// missed ones are included.
+    pub fn mini_commit_due(&self) -> Option<RangeInclusive<usize>> {
+        self.due(0, |_| true)
+    }
+
+    /// As [`Self::mini_commit_due`], for the commit in the project's own repository, once `more`
+    /// phases are done.
+    pub fn project_commit_due(&self, more: usize) -> Option<RangeInclusive<usize>> {
+        self.due(more, |made| made.commit_sha.is_some())
+    }
+
+    fn due(&self, more: usize, counts: fn(&&MiniCommit) -> bool) -> Option<RangeInclusive<usize>> {
+        let last = (self.completed().count() + more) / EVERY * EVERY;
+        let made = self.mini_commits.iter().filter(counts);
+        let made = made.map(|made| made.completed_count).max();
+        let first = made.unwrap_or_default() + 1;
+        (last >= first).then_some(first..=last)
+    }
+
+    /// Returns the commit message; phases are numbered in order of completion.
+    pub fn mini_commit_message(&self, range: &RangeInclusive<usize>) -> String {
+        let phases = match (range.start(), range.end()) {
+            (first, last) if first == last => format!("phase {first}"),
+            (first, last) => format!("phases {first}-{last}"),
+        };
+        let mut message = format!("checkpoint: {phases} complete\n\nCompleted:\n");
+        let numbered = self.completed().zip(1..);
+        for (phase, number) in numbered.filter(|(_, number)| range.contains(number)) {
+            let name: Vec<&str> = phase.name.split_whitespace().collect();
+            message += &format!("- Phase {number}: {}\n", name.join(" "));
+        }
+        let phases = self.phases.iter();
+        let remaining = phases.filter(|phase| !phase.status.is_settled()).count();
+        let author = "Co-Authored-By: Claude <noreply@anthropic.com>";
+        message + &format!("\nRemaining: {remaining} phases\n\n{author}\n")
+    }
 }
 
 /// Whether two phases neither share files nor both commit.
@@ -193,5 +236,72 @@ mod tests {
         assert_eq!(ready(&workflow), ["b"]);
         workflow.phases[1].status = PhaseStatus::Complete;
         assert!(workflow.is_all_settled());
+    }
+
+    fn with_done(completed: usize, all: usize) -> Workflow {
+        let mut workflow = Workflow::new("x".into(), "a".into(), "b".into(), 0);
+        for number in 1..=all {
+            let mut phase = Phase::new(&number.to_string(), &format!("Name\n{number}"));
+            if number <= completed {
+                (phase.status, phase.completed_ms) =
+                    (PhaseStatus::Complete, i64::try_from(number).ok());
+            }
+            workflow.phases.push(phase);
+        }
+        workflow
+    }
+
+    #[test]
+    fn a_mini_commit_is_due_after_every_third_phase_and_stays_due_until_it_is_made() {
+        for (completed, due) in [
+            (0, None),
+            (2, None),
+            (3, Some(1..=3)),
+            (4, Some(1..=3)),
+            (6, Some(1..=6)),
+        ] {
+            assert_eq!(
+                with_done(completed, 8).mini_commit_due(),
+                due,
+                "{completed}"
+            );
+        }
+        let mut workflow = with_done(5, 8);
+        workflow.mini_commits.push(MiniCommit {
+            completed_count: 3,
+            checkpoint_id: None,
+            commit_sha: None,
+        });
+        assert_eq!(workflow.mini_commit_due(), None);
+        workflow.phases[5].status = PhaseStatus::Complete;
+        assert_eq!(workflow.mini_commit_due(), Some(4..=6));
+    }
+
+    #[test]
+    fn the_commit_in_the_project_stays_due_when_the_checkpoint_is_made() {
+        let mut workflow = with_done(6, 8);
+        workflow.mini_commits.push(MiniCommit {
+            completed_count: 6,
+            checkpoint_id: Some("c".into()),
+            commit_sha: None,
+        });
+        assert_eq!(
+            (workflow.mini_commit_due(), workflow.project_commit_due(0)),
+            (None, Some(1..=6))
+        );
+        workflow.mini_commits.push(MiniCommit {
+            completed_count: 3,
+            checkpoint_id: None,
+            commit_sha: Some("a".into()),
+        });
+        assert_eq!(workflow.project_commit_due(0), Some(4..=6));
+    }
+
+    #[test]
+    fn the_message_of_a_mini_commit_names_the_phases_and_what_remains() {
+        let message = with_done(6, 8).mini_commit_message(&(4..=6));
+        let expected = "checkpoint: phases 4-6 complete\n\nCompleted:\n- Phase 4: Name 4\n- Phase 5: Name 5\n\
+            - Phase 6: Name 6\n\nRemaining: 2 phases\n\nCo-Authored-By: Claude <noreply@anthropic.com>\n";
+        assert_eq!(message, expected);
     }
 }

@@ -4,7 +4,6 @@ pub mod advice;
 pub mod change;
 pub mod derived;
 pub mod dialog;
-pub mod mini_commit;
 pub mod observation;
 pub mod recover;
 pub mod validate;
