@@ -2,5 +2,4 @@
 
 pub mod run_reader;
 pub mod run_refs;
-pub mod run_salvage;
 pub mod run_writer;

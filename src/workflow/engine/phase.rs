@@ -162,11 +162,28 @@ pub fn start_in(work: &mut Work<'_>, run: &Run, begin: &Start) -> Result<StepOut
 /// The rules forbid it; the phase then stays under way.
 pub fn done(context: &Context, options: &StepOptions, typed: &Finish) -> Result<StepOutcome> {
     with_run(context, options, |work, run| {
-        let mut change = observed(context, typed, &run.workflow)?;
+        let mut change = Change::of_phase("done", typed.phase.as_deref());
+        let id = run.workflow.phase_of(&change)?;
+        let was = run
+            .workflow
+            .phase(&id)
+            .and_then(|phase| phase.head.as_ref());
+        let head = git_head::read(context.root.path()).and_then(|head| head.commit);
+        let moved = head.filter(|head| was.is_some_and(|was| was != head));
+        let moved = moved.map(|head| head.chars().take(SHORT_SHA).collect());
+        let reason = format!("post-{id}");
+        change.phase_id = Some(id);
+        change.given = Given {
+            force: typed.force,
+            commit: typed.commit_sha.clone().or(moved),
+            files: typed.files.clone(),
+            decisions: typed.decisions.clone(),
+            observed: observe(context, &run.workflow)?,
+            ..Given::default()
+        };
         run.workflow.after(&change, context.now_ms)?;
         let is_pipeline = run.workflow.profile == Some(Profile::Pipeline);
         if !typed.no_snapshot {
-            let reason = format!("post-{}", change.phase_id.as_deref().unwrap_or_default());
             change.checkpoint_ids = phase_checkpoint(work, &run, reason, DedupPolicy::Always)?;
         }
         if typed.files.is_empty() && is_pipeline {
@@ -324,24 +341,4 @@ fn new_files(store: &Store, workflow: &Workflow, done: &Change) -> Option<Vec<St
     let new = changes.iter().filter(|change| change.before.is_none());
     let paths = new.filter_map(|new| String::from_utf8(new.path.as_bytes().to_vec()).ok());
     Some(paths.collect())
-}
-
-/// Returns the change that was typed, with what is seen of the files.
-fn observed(context: &Context, typed: &Finish, workflow: &Workflow) -> Result<Change> {
-    let mut change = Change::of_phase("done", typed.phase.as_deref());
-    let id = workflow.phase_of(&change)?;
-    let was = workflow.phase(&id).and_then(|phase| phase.head.as_ref());
-    let head = git_head::read(context.root.path()).and_then(|head| head.commit);
-    let moved = head.filter(|head| was.is_some_and(|was| was != head));
-    let moved = moved.map(|head| head.chars().take(SHORT_SHA).collect());
-    change.phase_id = Some(id);
-    change.given = Given {
-        force: typed.force,
-        commit: typed.commit_sha.clone().or(moved),
-        files: typed.files.clone(),
-        decisions: typed.decisions.clone(),
-        observed: observe(context, workflow)?,
-        ..Given::default()
-    };
-    Ok(change)
 }
