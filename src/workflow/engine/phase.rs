@@ -150,7 +150,7 @@ pub fn start_in(work: &mut Work<'_>, run: &Run, begin: &Start) -> Result<StepOut
             let why = format!("phase {} is under way beside it", escape(&other.id));
             work.warn(RunWarning::SnapshotLeftOut { reason, why });
         }
-        None => change.checkpoint_ids = phase_checkpoint(work, run, reason, DedupPolicy::Never)?,
+        None => change.checkpoint_ids = work.checkpoint(run, reason, DedupPolicy::Never)?,
     }
     change.given.commit = git_head::read(context.root.path()).and_then(|head| head.commit);
     work.change(run, &change)
@@ -184,7 +184,7 @@ pub fn done(context: &Context, options: &StepOptions, typed: &Finish) -> Result<
         run.workflow.after(&change, context.now_ms)?;
         let is_pipeline = run.workflow.profile == Some(Profile::Pipeline);
         if !typed.no_snapshot {
-            change.checkpoint_ids = phase_checkpoint(work, &run, reason, DedupPolicy::Always)?;
+            change.checkpoint_ids = work.checkpoint(&run, reason, DedupPolicy::Always)?;
         }
         if typed.files.is_empty() && is_pipeline {
             let mut files = new_files(work.store(), &run.workflow, &change).unwrap_or_default();
@@ -216,7 +216,7 @@ fn mini_checkpoint(work: &mut Work<'_>, outcome: &mut StepOutcome) -> Result<()>
     };
     let message = workflow.mini_commit_message(&range);
     let reason = message.lines().next().unwrap_or_default();
-    let checkpoint = snapshot(work, workflow, reason, DedupPolicy::Never)?;
+    let checkpoint = work.snapshot(&outcome.run, reason, DedupPolicy::Never)?;
     let made = work.change(&outcome.run, &mini_commit(*range.end(), checkpoint, None))?;
     outcome.run = made.run;
     outcome.dropped.extend(made.dropped);
@@ -282,47 +282,40 @@ pub fn commit_project(
     Ok(())
 }
 
-/// Makes a checkpoint of the files; an identical newest one causes no warning. `None` if none was
-/// made, as the warnings say.
-fn snapshot(
-    work: &mut Work<'_>,
-    workflow: &Workflow,
-    reason: &str,
-    dedup: DedupPolicy,
-) -> Result<Option<String>> {
-    let context = work.context;
-    if context.settings.unread.is_some() {
-        // The transition counts, and the warning on the settings says that no checkpoint is made.
-        return Ok(None);
-    }
-    let automatic = CreateOptions::automatic(reason, &workflow.kind)?;
-    let options = CreateOptions { dedup, ..automatic };
-    let outcome = create_in(context, &mut work.session, &options)?;
-    let mut warnings = outcome.warnings;
-    if outcome.skipped.is_none() && context.settings.auto_prune {
-        // The transitions merge packs themselves.
-        warnings.extend(auto_gc(context, &mut work.session, &|| true));
-    }
-    warnings.retain(|warning| !matches!(warning, Warning::Dedup { .. }));
-    work.session.warnings.extend(warnings);
-    work.evicted.extend(outcome.evicted);
-    Ok(outcome.checkpoint.map(|checkpoint| checkpoint.id.to_hex()))
-}
-
-/// Makes a checkpoint for a phase; under a hold none is made, and the transition is still recorded.
-fn phase_checkpoint(
-    work: &mut Work<'_>,
-    run: &Run,
-    reason: String,
-    dedup: DedupPolicy,
-) -> Result<Vec<String>> {
-    match snapshot(work, &run.workflow, &reason, dedup) {
-        Err(error) if error.code == Code::HELD => {
-            let why = error.why().unwrap_or_default().to_owned();
-            work.warn(RunWarning::SnapshotLeftOut { reason, why });
-            Ok(Vec::new())
+impl Work<'_> {
+    /// Makes a checkpoint of the files; an identical newest one causes no warning. `None` if none was
+    /// made, as the warnings say.
+    fn snapshot(&mut self, run: &Run, reason: &str, dedup: DedupPolicy) -> Result<Option<String>> {
+        let context = self.context;
+        if context.settings.unread.is_some() {
+            // The transition counts, and the warning on the settings says that no checkpoint is made.
+            return Ok(None);
         }
-        made => Ok(made?.into_iter().collect()),
+        let automatic = CreateOptions::automatic(reason, &run.workflow.kind)?;
+        let options = CreateOptions { dedup, ..automatic };
+        let outcome = create_in(context, &mut self.session, &options)?;
+        let mut warnings = outcome.warnings;
+        if outcome.skipped.is_none() && context.settings.auto_prune {
+            // The transitions merge packs themselves.
+            warnings.extend(auto_gc(context, &mut self.session, &|| true));
+        }
+        warnings.retain(|warning| !matches!(warning, Warning::Dedup { .. }));
+        self.session.warnings.extend(warnings);
+        self.evicted.extend(outcome.evicted);
+        Ok(outcome.checkpoint.map(|checkpoint| checkpoint.id.to_hex()))
+    }
+
+    /// Makes a checkpoint for a phase; under a hold none is made, and the transition is still
+    /// recorded.
+    fn checkpoint(&mut self, run: &Run, reason: String, dedup: DedupPolicy) -> Result<Vec<String>> {
+        match self.snapshot(run, &reason, dedup) {
+            Err(error) if error.code == Code::HELD => {
+                let why = error.why().unwrap_or_default().to_owned();
+                self.warn(RunWarning::SnapshotLeftOut { reason, why });
+                Ok(Vec::new())
+            }
+            made => Ok(made?.into_iter().collect()),
+        }
     }
 }
 

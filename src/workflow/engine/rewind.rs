@@ -71,9 +71,7 @@ pub fn rewind(
 ) -> Result<RewindOutcome> {
     let store = open_imported(context)?.store;
     let run = Runs::pick_live(&store, options.run.as_deref())?;
-    let (start, revision) = newest_start(&store, &run, &options.to)?;
-    let before = Workflow::from_json(&store.workflow_state(revision)?)
-        .map_err(|why| Error::damaged(format!("workflow {}", run.workflow.named()), why))?;
+    let (start, before) = newest_start(&store, &run, &options.to)?;
     let mut outcome = RewindOutcome {
         run,
         to_phase_id: options.to.clone(),
@@ -112,22 +110,17 @@ pub fn rewind(
         agree(format!("take workflow {run} back to before {}", options.to))?;
     }
     if outcome.state_rewound && !options.dry_run {
-        outcome.run = state(context, &outcome, revision, before)?;
+        outcome.run = state(context, &outcome, before)?;
     }
     Ok(outcome)
 }
 
 /// Rewinds the state, except for the count of resumes.
-fn state(
-    context: &Context,
-    shown: &RewindOutcome,
-    revision: ObjectId,
-    mut next: Workflow,
-) -> Result<Run> {
+fn state(context: &Context, shown: &RewindOutcome, before: Run) -> Result<Run> {
     let mut of_run = StepOptions::of_run(&shown.run.workflow.id);
     of_run.expect = Some(shown.run.tip.to_hex());
     with_run(context, &of_run, |work, run| {
-        let now = &run.workflow;
+        let (now, mut next) = (&run.workflow, before.workflow);
         // A file that came later stays, without what it said.
         let mut documents = now.documents.clone();
         documents.append(&mut next.documents);
@@ -141,7 +134,7 @@ fn state(
             profile: now.profile,
             ..next
         };
-        let mut event = Change::new("rewind").noting(revision.short());
+        let mut event = Change::new("rewind").noting(before.tip.short());
         event.phase_id = Some(shown.to_phase_id.clone());
         let outcome = work.record(Some(&run), next, event, true)?;
         let removed = files::remove_failed(&work.tree, now);
@@ -150,8 +143,8 @@ fn state(
     })
 }
 
-/// Returns the newest start of a phase, and the revision before it.
-fn newest_start(store: &Store, run: &Run, phase: &str) -> Result<(Change, ObjectId)> {
+/// Returns the newest start of a phase, and the run before it.
+fn newest_start(store: &Store, run: &Run, phase: &str) -> Result<(Change, Run)> {
     let line = store.workflow_line(run.tip, usize::MAX).transitions;
     let found = line.into_iter().find_map(|found| {
         let event = Change::read(&found.message);
@@ -159,8 +152,11 @@ fn newest_start(store: &Store, run: &Run, phase: &str) -> Result<(Change, Object
         is_start.then(|| (event, found.parent.unwrap_or(found.commit)))
     });
     let run = run.workflow.named();
-    found.ok_or_else(|| {
+    let (start, tip) = found.ok_or_else(|| {
         let what = format!("workflow {run} never started a phase {phase}");
         absent("no_such_phase", what).advise("'checkpoint workflow show' lists what happened")
-    })
+    })?;
+    let workflow = Workflow::from_json(&store.workflow_state(tip)?);
+    let workflow = workflow.map_err(|why| Error::damaged(format!("workflow {run}"), why))?;
+    Ok((start, Run { tip, workflow }))
 }
