@@ -62,7 +62,7 @@ pub fn repair(context: &Context, options: &StepOptions, dry_run: bool) -> Result
             Some(run) => reopen(work, run)?,
             None => choose(&store, options, &conflicts)?,
         };
-        let (run, recovered) = repair_chosen(work, run, dry_run)?;
+        let (run, recovered) = repair_run(work, run, dry_run)?;
         Ok(RecoverOutcome {
             run: Some(run),
             recovered,
@@ -89,11 +89,7 @@ fn reopen(work: &mut Work<'_>, run: &Run) -> Result<Run> {
 ///
 /// # Errors
 /// A repair cannot be recorded.
-pub fn repair_chosen(
-    work: &mut Work<'_>,
-    mut run: Run,
-    dry_run: bool,
-) -> Result<(Run, Vec<String>)> {
+pub fn repair_run(work: &mut Work<'_>, mut run: Run, dry_run: bool) -> Result<(Run, Vec<String>)> {
     let observations = observe(work.context, &run.workflow)?;
     let mut what = Vec::new();
     for repair in recover::repairs(&run.workflow, &observations) {

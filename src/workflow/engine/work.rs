@@ -295,12 +295,8 @@ pub fn choose(store: &Store, options: &StepOptions, conflicts: &[Conflict]) -> R
 }
 
 /// Makes a failure to find any run that of an unreadable file, whose run may be meant.
-pub fn or_conflict(
-    picked: Result<Run>,
-    named: Option<&str>,
-    conflicts: &[Conflict],
-) -> Result<Run> {
-    picked.map_err(|error| match conflicts.first() {
+pub fn or_conflict(picked: Result<Run>, named: Option<&str>, left: &[Conflict]) -> Result<Run> {
+    picked.map_err(|error| match left.first() {
         Some(conflict) if named.is_none() && error.is_of_run() => conflict.problem(None),
         _ => error,
     })
