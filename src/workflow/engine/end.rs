@@ -4,10 +4,7 @@ use crate::base::time::{self, DAY_MS};
 use crate::error::{Error, Result};
 use crate::ops::context::Context;
 use crate::ops::warning::run_warning::RunWarning;
-use crate::workflow::documents::files::{
-    self,
-    Leaving::{Archived, Deleted, Expired},
-};
+use crate::workflow::documents::files::{self, Leaving};
 use crate::workflow::documents::sync::require_store;
 use crate::workflow::engine::runs::Runs;
 use crate::workflow::engine::work::{StepOptions, Work, choose, with_store};
@@ -51,10 +48,7 @@ pub struct EndOutcome {
 /// There is no such run; with `abandon`, it has ended already.
 pub fn end(context: &Context, named: Option<&str>, mode: EndMode) -> Result<EndOutcome> {
     let store = require_store(context)?;
-    let options = StepOptions {
-        run: named.map(str::to_owned),
-        ..StepOptions::default()
-    };
+    let options = named.map(StepOptions::of_run).unwrap_or_default();
     with_store(context, &store, &options, |work, conflicts| {
         let mut outcome = EndOutcome::default();
         let run = match mode {
@@ -65,7 +59,7 @@ pub fn end(context: &Context, named: Option<&str>, mode: EndMode) -> Result<EndO
         let (workflow, id) = (&run.workflow, run.workflow.id.clone());
         if mode.delete || mode.purge {
             if run.is_live() {
-                files::put_away(&work.tree, workflow, Deleted, context.now_ms)?;
+                files::put_away(&work.tree, workflow, Leaving::Deleted, context.now_ms)?;
             }
             files::remove_failed(&work.tree, workflow)?;
         }
@@ -78,7 +72,7 @@ pub fn end(context: &Context, named: Option<&str>, mode: EndMode) -> Result<EndO
         if mode.abandon {
             work.abandon(&run, "")?;
         } else {
-            work.put_away(&run, Archived, None)?;
+            work.put_away(&run, Leaving::Archived, None)?;
             outcome.removed_paths.append(&mut work.removed_folders);
         }
         outcome.archived.push(id);
@@ -119,7 +113,7 @@ pub fn cleanup(context: &Context, options: CleanupOptions) -> Result<EndOutcome>
         runs.retain(|run| is_old(&run.workflow, options.max_age_ms, context.now_ms));
         for run in runs {
             if !options.dry_run {
-                work.put_away(&run, Expired, None)?;
+                work.put_away(&run, Leaving::Expired, None)?;
             }
             outcome.archived.push(run.workflow.id);
         }
@@ -148,7 +142,7 @@ fn expire_registry(work: &mut Work<'_>) -> Result<()> {
         {
             let days = now_ms.saturating_sub(workflow.updated_ms) / DAY_MS;
             let why = format!("nothing happened in it for {days} days");
-            work.put_away(&run, Expired, Some(why))?;
+            work.put_away(&run, Leaving::Expired, Some(why))?;
         }
     }
     let before_ms = now_ms.saturating_sub(FAILED_MAX_AGE_MS);

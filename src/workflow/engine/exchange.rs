@@ -88,8 +88,7 @@ pub fn import(context: &Context, options: &ImportOptions, bytes: &[u8]) -> Resul
             let known = document(Some(&run.workflow));
             let mut state = run.workflow.clone();
             let path = dispatch::path_of(&state, profile);
-            dispatch::take(&mut state, &path, &known, &work.root())
-                .map_err(|finding| malformed(&finding))?;
+            dispatch::take(&mut state, &path, &known, &work.root()).map_err(malformed)?;
             state.updated_ms = context.now_ms.max(state.updated_ms);
             return work.record(Some(run), state, event, true);
         }
@@ -103,8 +102,7 @@ pub fn import(context: &Context, options: &ImportOptions, bytes: &[u8]) -> Resul
 /// Makes a run of a document, which is not recorded.
 fn begun(context: &Context, profile: Profile, value: &Value) -> Result<Workflow> {
     let root = context.root.path().display().to_string();
-    let begun = dispatch::begin(profile, None, value, &root);
-    let mut begun = begun.map_err(|finding| malformed(&finding))?;
+    let mut begun = dispatch::begin(profile, None, value, &root).map_err(malformed)?;
     begun.end_if_settled(context.now_ms);
     Ok(begun)
 }
@@ -143,9 +141,8 @@ fn document_of_state(
     fields.retain(|key, _| !fixed.contains(&&**key) && (known.is_none() || key != "created_at"));
     if let Some(document) = document.as_object_mut() {
         document.extend(fields);
-        let now = rfc3339_seconds(context.now_ms);
-        document.insert("updated_at".to_owned(), now.into());
     }
+    document["updated_at"] = rfc3339_seconds(context.now_ms).into();
     document
 }
 
@@ -173,11 +170,11 @@ fn parsed(bytes: &[u8]) -> Result<Value> {
 }
 
 fn unreadable(code: &'static str, what: impl Into<String>) -> Error {
-    malformed(&Finding::new(code, "", what))
+    malformed(Finding::new(code, "", what))
 }
 
-fn malformed(finding: &Finding) -> Error {
-    let what = format!("State file is malformed: {}", conflict::in_words(finding));
+fn malformed(finding: Finding) -> Error {
+    let what = format!("State file is malformed: {}", conflict::in_words(&finding));
     let problem = words::malformed("document_malformed", what);
     let mut problem = problem.advise("nothing was recorded; fix the document");
     problem.run_details().detail = Some(json!({"findings": [finding]}));

@@ -85,11 +85,10 @@ pub fn init(context: &Context, options: &InitOptions, plan: Option<&[u8]>) -> Re
         }
         // In the registry each run has a file of its own.
         let of_file = workflow.profile.filter(|of| *of != Profile::Registry);
-        let in_way = |of| {
-            left.iter()
-                .find(|left| dispatch::profile_of_path(&left.path) == Some(of))
-        };
-        if let Some(conflict) = of_file.and_then(in_way) {
+        let mut left = left.iter();
+        let is_in_way =
+            |path: &str| of_file.is_some() && dispatch::profile_of_path(path) == of_file;
+        if let Some(conflict) = left.find(|left| is_in_way(&left.path)) {
             return Err(conflict.problem(None));
         }
         make_room(work, &workflow)?;

@@ -49,9 +49,8 @@ fn of_task(task: &Task, observations: &Observations) -> Repair {
         _ => format!("{path} was cut off"),
     };
     let attempt = task.attempts + u32::from(!task.is_next_counted);
-    let what = format!(
-        "task {id} was running and its output {why}: it is pending again, for attempt {attempt}"
-    );
+    let again = format!("it is pending again, for attempt {attempt}");
+    let what = format!("task {id} was running and its output {why}: {again}");
     let mut change = Change::of_task("reset", id);
     change.given.is_cut_off = true;
     Repair { what, change }
