@@ -274,10 +274,8 @@ pub fn commit_project(
     };
     commit(&done.run.workflow.mini_commit_message(&range))?;
     let made = git_head::read(context.root.path()).and_then(|head| head.commit);
-    let of_run = StepOptions {
-        actor: options.actor.clone(),
-        ..StepOptions::of_run(&done.run.workflow.id)
-    };
+    let mut of_run = StepOptions::of_run(&done.run.workflow.id);
+    of_run.actor.clone_from(&options.actor);
     done.run = step(context, &of_run, &mini_commit(*range.end(), None, made))?.run;
     Ok(())
 }

@@ -88,12 +88,10 @@ pub fn rewind(
         let checkpoint = ids
             .find_map(|id| ObjectId::from_hex(id))
             .ok_or_else(never)?;
-        let mut restored = RestoreOptions {
-            words: TypedWords::of_checkpoint(checkpoint.to_hex()),
-            ..RestoreOptions::default()
-        };
+        let mut restored = RestoreOptions::default();
         restored.common.yes = options.yes;
         restored.common.dry_run = options.dry_run;
+        restored.words = TypedWords::of_checkpoint(checkpoint.to_hex());
         let id = checkpoint.short();
         let gone = format!("checkpoint {id} of phase {phase} no longer exists");
         let restored = restore(context, &restored, consent);

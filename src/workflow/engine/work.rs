@@ -181,16 +181,16 @@ impl<'w> Work<'w> {
     pub fn record(
         &mut self,
         before: Option<&Run>,
-        mut next: Workflow,
+        mut workflow: Workflow,
         mut event: Change,
         writes_files: bool,
     ) -> Result<StepOutcome> {
         let (context, tree) = (self.context, &self.tree);
-        next.end_if_settled(context.now_ms);
-        let profile = next.profile.filter(|_| writes_files);
+        workflow.end_if_settled(context.now_ms);
+        let profile = workflow.profile.filter(|_| writes_files);
         if let Some(profile) = profile {
-            let documents = dispatch::export(&next, profile, &self.root());
-            next.documents.extend(documents);
+            let documents = dispatch::export(&workflow, profile, &self.root());
+            workflow.documents.extend(documents);
         }
         event.session.clone_from(&context.environment.session);
         if event.actor.is_empty() {
@@ -200,35 +200,32 @@ impl<'w> Work<'w> {
         let none = BTreeMap::new();
         let known = before.map_or(&none, |run| &run.workflow.documents);
         let mut write = || {
-            files::write(tree, context.now_ms, &next, known)?;
+            files::write(tree, context.now_ms, &workflow, known)?;
             match before {
-                None => files::add_schema(tree, &next),
+                None => files::add_schema(tree, &workflow),
                 Some(_) => Ok(()),
             }
         };
         let recorded = self.session.locked.record_workflow(
-            &next.id,
+            &workflow.id,
             before.map(|run| run.tip),
-            next.to_json().as_bytes(),
+            workflow.to_json().as_bytes(),
             &event.render(context.now_ms),
             context.now_ms,
             profile.is_some().then_some(&mut write),
         )?;
-        let tip = recorded.ok_or_else(|| moved_on(&next.id))?;
-        if !next.status.is_open() {
+        let tip = recorded.ok_or_else(|| moved_on(&workflow.id))?;
+        if !workflow.status.is_open() {
             // The run has ended all the same, and the next command tries again.
-            let moved = files::put_away(tree, &next, Leaving::Ended, context.now_ms);
+            let moved = files::put_away(tree, &workflow, Leaving::Ended, context.now_ms);
             self.warn_of("moving the files of the run that has ended", moved);
         }
-        let task = event.task_id.as_ref().and_then(|id| next.task(id));
+        let task = event.task_id.as_ref().and_then(|id| workflow.task(id));
         let phase = event.phase_id.as_ref().or_else(|| task?.phase.as_ref());
         Ok(StepOutcome {
-            phase: phase.and_then(|id| next.phase(id)).cloned(),
+            phase: phase.and_then(|id| workflow.phase(id)).cloned(),
             task: task.cloned(),
-            run: Run {
-                tip,
-                workflow: next,
-            },
+            run: Run { tip, workflow },
             event,
             dropped: std::mem::take(&mut self.evicted),
         })

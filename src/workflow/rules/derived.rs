@@ -79,12 +79,11 @@ impl Workflow {
     /// every phase if there is none.
     pub fn tasks_of<'w>(&'w self, phase: &'w Phase) -> impl Iterator<Item = &'w Task> {
         let takes_others = phase.is_of_tasks() || !self.phases.iter().any(Phase::is_of_tasks);
-        self.tasks
-            .iter()
-            .filter(move |task| match task.phase.as_deref() {
-                Some(id) if self.phase(id).is_some() => id == phase.id,
-                _ => takes_others,
-            })
+        let tasks = self.tasks.iter();
+        tasks.filter(move |task| match task.phase.as_deref() {
+            Some(id) if self.phase(id).is_some() => id == phase.id,
+            _ => takes_others,
+        })
     }
 
     /// Returns the phase to work on: the one under way, else the first with settled dependencies.
@@ -98,11 +97,9 @@ impl Workflow {
     pub fn ready(&self) -> Vec<&Phase> {
         let mut beside: Vec<&Phase> = self.running().collect();
         let mut ready = Vec::new();
-        for phase in self
-            .remaining()
-            .filter(|phase| self.unmet(phase).is_empty())
-        {
-            if beside.iter().all(|other| may_run_in_parallel(phase, other)) {
+        for phase in self.remaining() {
+            let may_run_beside = |other: &&Phase| may_run_in_parallel(phase, other);
+            if self.unmet(phase).is_empty() && beside.iter().all(may_run_beside) {
                 beside.push(phase);
                 ready.push(phase);
             }
