@@ -38,10 +38,8 @@ impl LockedStore<'_> {
         }
         let layout = self.store().layout();
         let torn = || Error::damaged(format!("workflow {id}"), "its ref does not name a commit");
-        let present = run_refs::value(layout, id)?;
-        let present = present
-            .map(|value| value.id().ok_or_else(torn))
-            .transpose()?;
+        let named = run_refs::value(layout, id)?.map(|value| value.id().ok_or_else(torn));
+        let present = named.transpose()?;
         if present != expected {
             return Ok(None);
         }

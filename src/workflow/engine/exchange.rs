@@ -61,9 +61,10 @@ pub fn import(context: &Context, options: &ImportOptions, bytes: &[u8]) -> Resul
     }
     // A state names neither run nor type.
     let is_state = found.is_none() && options.kind.is_some() && value.is_object();
-    let document = |run: Option<&Workflow>| match is_state {
-        true => options.document(context, &value, run),
-        false => value.clone(),
+    let state = is_state.then_some(&value);
+    let document = |run: Option<&Workflow>| match state {
+        Some(state) => options.document(context, state, run),
+        None => value.clone(),
     };
     let of_state = is_state.then_some(Profile::Registry);
     let unknown = || unreadable("unknown_format", "unknown format; --type names the format");
@@ -174,7 +175,7 @@ fn malformed(finding: Finding) -> Error {
     let what = format!("State file is malformed: {}", conflict::in_words(&finding));
     let problem = words::malformed("document_malformed", what);
     let mut problem = problem.advise("nothing was recorded; fix the document");
-    problem.run_details().detail = Some(json!({"findings": [finding]}));
+    problem.run_details().detail = Some(json!({"findings": vec![finding]}));
     problem
 }
 

@@ -164,10 +164,8 @@ pub fn done(context: &Context, options: &StepOptions, typed: &Finish) -> Result<
     with_run(context, options, |work, run| {
         let mut change = Change::of_phase("done", typed.phase.as_deref());
         let id = run.workflow.phase_of(&change)?;
-        let was = run
-            .workflow
-            .phase(&id)
-            .and_then(|phase| phase.head.as_ref());
+        let phase = run.workflow.phase(&id);
+        let was = phase.and_then(|phase| phase.head.as_ref());
         let head = git_head::read(context.root.path()).and_then(|head| head.commit);
         let moved = head.filter(|head| was.is_some_and(|was| was != head));
         let moved = moved.map(|head| head.chars().take(SHORT_SHA).collect());
