@@ -130,9 +130,8 @@ pub fn newest_of(
     }
     let newest = met.into_iter().filter_map(|(id, line)| {
         let below: HashSet<_> = line.iter().filter_map(|one| one.parent).collect();
-        let ends = line
-            .iter()
-            .filter(|end| !below.contains(&end.commit) && !taken.contains(&end.commit));
+        let ends = line.iter().filter(|end| !taken.contains(&end.commit));
+        let ends = ends.filter(|end| !below.contains(&end.commit));
         let newest = ends.max_by_key(|end| (end.time_ms, end.commit))?.commit;
         Some((id, newest))
     });

@@ -80,10 +80,8 @@ pub fn publish(layout: &Layout, id: &str, staged: TemporaryFile) -> Result<()> {
     if !folder.is_dir() {
         clear_place(layout, &folder)?;
         directories::create_private(&folder)?;
-        let mut above = folder
-            .ancestors()
-            .skip(1)
-            .take_while(|above| above.starts_with(layout.refs()));
+        let above = folder.ancestors().skip(1);
+        let mut above = above.take_while(|above| above.starts_with(layout.refs()));
         above.try_for_each(atomic_file::sync_directory)?;
     }
     atomic_file::put_in_place(staged, &layout.own(), &path(layout, id))?;
@@ -96,9 +94,8 @@ pub fn publish(layout: &Layout, id: &str, staged: TemporaryFile) -> Result<()> {
 /// Moves a file in place of a folder out of the way; one that is a ref to plain git stays a ref,
 /// under another name.
 fn clear_place(layout: &Layout, folder: &Path) -> Result<()> {
-    let up_to_refs = folder
-        .ancestors()
-        .take_while(|place| *place != layout.refs());
+    let places = folder.ancestors();
+    let up_to_refs = places.take_while(|place| *place != layout.refs());
     for place in up_to_refs.filter(|place| !place.is_dir()) {
         let to = match ref_files::read_file(place)? {
             Some(RefValue::Id(_)) => ref_files::out_of_the_way(layout),

@@ -185,14 +185,14 @@ pub fn done(context: &Context, options: &StepOptions, typed: &Finish) -> Result<
             change.checkpoint_ids = work.checkpoint(&run, reason, DedupPolicy::Always)?;
         }
         if typed.files.is_empty() && is_pipeline {
-            let mut files = new_files(work.store(), &run.workflow, &change).unwrap_or_default();
+            let files = new_files(work.store(), &run.workflow, &change).unwrap_or_default();
             let count = files.len();
             if count > MOST_NEW_FILES {
                 let what = format!("{count} are too many; name those that matter with --file");
                 work.warn_of::<()>("noting new files", Err(Error::unexpected(what)));
-                files.clear();
+            } else {
+                change.given.files = files;
             }
-            change.given.files = files;
         }
         let mut outcome = work.change(&run, &change)?;
         if is_pipeline && !typed.no_snapshot {

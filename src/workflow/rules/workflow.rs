@@ -162,8 +162,7 @@ impl Workflow {
 
     /// Returns the position of a phase in the plan, from 1.
     pub fn number_of(&self, id: &str) -> Option<usize> {
-        let at = self.phases.iter().position(|phase| phase.id == id);
-        at.map(|at| at + 1)
+        Some(self.phases.iter().position(|phase| phase.id == id)? + 1)
     }
 }
 
