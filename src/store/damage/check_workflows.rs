@@ -5,7 +5,7 @@ use crate::store::damage::check::{CheckReport, Fault, finding};
 use crate::store::damage::check_checkpoints::CheckpointChecker;
 use crate::store::refs::ref_files::RefValue;
 use crate::store::repository::Store;
-use crate::store::runs::{run_reader, run_refs};
+use crate::store::runs::{run_line, run_refs};
 
 /// Reports each run that is not intact.
 ///
@@ -19,7 +19,7 @@ pub fn check(
     let layout = store.layout();
     let read = run_refs::read(layout)?;
     let is_torn = read.values().any(|value| *value == RefValue::Torn);
-    let tips = is_torn.then(|| run_reader::tips(store)).transpose()?;
+    let tips = is_torn.then(|| run_line::tips(store)).transpose()?;
     let tips = tips.unwrap_or_default();
     for (id, value) in read {
         let path = run_refs::path(layout, &id);
@@ -28,7 +28,7 @@ pub fn check(
             RefValue::Id(tip) => {
                 let faults = checker.check_commits(tip, report)?;
                 let no_state = || {
-                    run_reader::transition(store.objects(), tip)
+                    run_line::transition(store.objects(), tip)
                         .err()
                         .map(|why| why.to_string())
                 };

@@ -21,7 +21,7 @@ use crate::store::refs::commit_codec;
 use crate::store::refs::commit_reader::{CommitReader, read_checkpoint};
 use crate::store::refs::inventory::{lost_row, names_transition};
 use crate::store::refs::ref_files::{self, Family, RefValue};
-use crate::store::runs::run_reader::{self, Transition};
+use crate::store::runs::run_line::{self, Transition};
 use crate::store::runs::run_refs;
 
 /// Ids and names, not checked any further.
@@ -166,7 +166,7 @@ pub fn remember_torn(damaged: &Layout, objects: &Objects, found: &mut KnownRefs)
         return;
     }
     let taken: Vec<ObjectId> = found.others.values().copied().collect();
-    let newest = run_reader::newest_of(objects, &torn, &taken);
+    let newest = run_line::newest_of(objects, &torn, &taken);
     let lost = torn.iter().filter(|id| !newest.contains_key(*id));
     found.torn.extend(lost.map(|id| run_refs::name_of(id)));
     let newest = newest.into_iter();
@@ -207,14 +207,14 @@ fn restore_run(
 /// this run.
 fn newest_whole(objects: &Objects, id: &str, tip: ObjectId) -> Option<Transition> {
     let whole = |commit: ObjectId| {
-        let found = run_reader::transition(objects, commit).ok()?;
-        let is_whole = run_reader::state_of(objects, found.state).is_ok();
+        let found = run_line::transition(objects, commit).ok()?;
+        let is_whole = run_line::state_of(objects, found.state).is_ok();
         is_whole.then_some(found)
     };
-    let mut line = run_reader::lineage(objects, tip);
+    let mut line = run_line::lineage(objects, tip);
     line.find_map(whole).or_else(|| {
         let ids = BTreeSet::from([id.to_owned()]);
-        let newest = run_reader::newest_of(objects, &ids, &[]);
+        let newest = run_line::newest_of(objects, &ids, &[]);
         whole(newest.into_values().next()?)
     })
 }
@@ -222,7 +222,7 @@ fn newest_whole(objects: &Objects, id: &str, tip: ObjectId) -> Option<Transition
 fn without_parent(layout: &Layout, objects: &Objects, newest: &Transition) -> Result<ObjectId> {
     let text = transition::cut(&newest.message, &newest.commit.to_hex());
     let mut writer = PackWriter::begin(&layout.objects(), objects)?;
-    let tree = writer.add(ObjectKind::Tree, &run_reader::tree_of(newest.state))?;
+    let tree = writer.add(ObjectKind::Tree, &run_line::tree_of(newest.state))?;
     let commit = commit_codec::encode(tree, newest.time_ms.div_euclid(1000), &text);
     let commit = writer.add(ObjectKind::Commit, &commit)?;
     writer.finish()?;

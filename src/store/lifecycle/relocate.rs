@@ -20,7 +20,7 @@ use crate::store::objects::loose_files::{self, names_in};
 use crate::store::objects::pack::pack_reader::PIECE_BYTES;
 use crate::store::refs::ref_files::{self, Family};
 use crate::store::repository::Store;
-use crate::store::runs::run_reader::lineage;
+use crate::store::runs::run_line::lineage;
 use crate::store::runs::run_refs;
 use crate::store::small_files::rewords;
 use crate::store::transfer::remotes;

@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use crate::model::run_id;
 use crate::model::state::object_id::ObjectId;
 use crate::store::repository::Store;
-use crate::store::runs::run_reader::tips;
+use crate::store::runs::run_line::tips;
 use crate::workflow::profiles::registry;
 use crate::workflow::rules::workflow::{Profile, Workflow};
 use crate::workflow::words::{no_such_workflow, no_workflow, refused, starts_from_plan};
