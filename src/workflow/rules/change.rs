@@ -10,11 +10,11 @@ use crate::base::text::escape;
 use crate::base::time::utc_seconds;
 use crate::error::sentence::{CommandWords, Sentence};
 use crate::error::{Error, Result};
-use crate::workflow::rules::derived::may_run_in_parallel;
 use crate::workflow::rules::observation::{Observations, ObservedFile};
 use crate::workflow::rules::validate::task_output;
 use crate::workflow::rules::workflow::{
     Interruption, MiniCommit, Phase, PhaseStatus, RunStatus, Task, TaskStatus, Workflow,
+    may_run_in_parallel,
 };
 use crate::workflow::words::{LISTED_NAMES, absent, phase_command, refused, shows_state};
 

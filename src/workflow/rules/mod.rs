@@ -2,7 +2,6 @@
 
 pub mod advice;
 pub mod change;
-pub mod derived;
 pub mod dialog;
 pub mod observation;
 pub mod recover;
