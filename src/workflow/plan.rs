@@ -231,31 +231,28 @@ pub fn check(phases: &[Phase]) -> Vec<Finding> {
 
 /// Returns the ids along a dependency cycle, the first one again at the end.
 fn cycle(phases: &[Phase]) -> Option<Vec<String>> {
+    let by_id = phases.iter().map(|phase| (&phase.id, phase));
+    let mut left: BTreeMap<&String, &Phase> = by_id.collect();
+    let onward = |phase: &Phase, left: &BTreeMap<&String, &Phase>| {
+        let mut ids = phase.dependencies.iter();
+        ids.find(|id| left.contains_key(id)).cloned()
+    };
     // Phases without remaining dependencies are removed; what is left leads into a cycle.
-    let by_id = phases.iter().map(|phase| (phase.id.as_str(), phase));
-    let mut left: BTreeMap<&str, &Phase> = by_id.collect();
     let mut count = 0;
     while count != left.len() {
         count = left.len();
         let known = left.clone();
         left.retain(|_, phase| onward(phase, &known).is_some());
     }
-    let mut here = *left.values().next()?;
-    let mut way: Vec<&str> = Vec::new();
+    let mut way = vec![(*left.keys().next()?).clone()];
     loop {
-        way.push(&here.id);
-        here = onward(here, &left)?;
-        if let Some(start) = way.iter().position(|id| *id == here.id) {
-            let cycle = way[start..].iter().chain([&way[start]]);
-            return Some(cycle.map(ToString::to_string).collect());
+        let next = onward(left.get(way.last()?)?, &left)?;
+        let start = way.iter().position(|id| *id == next);
+        way.push(next);
+        if let Some(start) = start {
+            return Some(way.split_off(start));
         }
     }
-}
-
-/// Returns the first dependency of a phase among these phases.
-fn onward<'p>(phase: &Phase, phases: &BTreeMap<&str, &'p Phase>) -> Option<&'p Phase> {
-    let mut ids = phase.dependencies.iter();
-    ids.find_map(|id| phases.get(id.as_str()).copied())
 }
 
 /// Returns the class as given, or guessed from id and name; the default is files.

@@ -28,8 +28,8 @@ pub const PORT: WorkflowPort = WorkflowPort {
 /// Returns the files of live runs, and well-formed files of other programs in the root, seen by a
 /// command or not.
 fn own_files(context: &Context, store: Option<&Store>) -> OwnFiles {
-    let runs = store.map(|store| Runs::live(store).unwrap_or_default().runs);
-    let runs = runs.unwrap_or_default();
+    let runs = store.map(|store| Runs::live(store).unwrap_or_default());
+    let runs = runs.unwrap_or_default().runs;
     let kept = runs.iter().flat_map(|run| files::of_run(&run.workflow));
     let kept = kept.map(|(path, _)| path.clone());
     // A root that cannot be opened fails where it is captured.
@@ -40,24 +40,23 @@ fn own_files(context: &Context, store: Option<&Store>) -> OwnFiles {
 }
 
 /// Returns the open runs that can be read.
-fn open_runs(store: &Store) -> Vec<Workflow> {
+fn open_runs(store: &Store) -> impl Iterator<Item = Workflow> {
     let runs = Runs::open(store).unwrap_or_default().into_iter();
-    runs.map(|run| run.workflow).collect()
+    runs.map(|run| run.workflow)
 }
 
 fn write_files(context: &Context, store: &Store) -> Result<()> {
     let tree = WorkTree::open_root(&context.root)?;
-    let mut runs = open_runs(store).into_iter();
-    runs.try_for_each(|run| files::write_missing(&tree, &run))
+    open_runs(store).try_for_each(|run| files::write_missing(&tree, &run))
 }
 
 fn open(store: &Store) -> Vec<String> {
-    open_runs(store).into_iter().map(|run| run.id).collect()
+    open_runs(store).map(|run| run.id).collect()
 }
 
 /// Returns the checkpoints that open runs need. An unreadable run needs none.
 fn needed(store: &Store) -> Vec<ObjectId> {
-    open_runs(store).iter().flat_map(of_workflow).collect()
+    open_runs(store).flat_map(|run| of_workflow(&run)).collect()
 }
 
 fn check_run(store: &Store, tip: ObjectId) -> std::result::Result<(), Malformed> {
@@ -71,18 +70,16 @@ fn check_run(store: &Store, tip: ObjectId) -> std::result::Result<(), Malformed>
 }
 
 fn of_workflow(workflow: &Workflow) -> Vec<ObjectId> {
-    let (under_way, mut done): (Vec<&Phase>, Vec<&Phase>) = workflow
-        .phases
-        .iter()
-        .partition(|phase| phase.status.is_under_way());
-    done.retain(|phase| phase.completed_ms.is_some());
+    let mut done: Vec<&Phase> = workflow.phases.iter().collect();
+    done.retain(|phase| phase.completed_ms.is_some() && !phase.status.is_under_way());
     done.sort_by_key(|phase| std::cmp::Reverse(phase.completed_ms));
-    let begun = under_way.iter().filter_map(|phase| phase.before.as_ref());
     let latest = done
         .iter()
-        .flat_map(|phase| [&phase.after, &phase.before])
-        .flatten();
-    let ids = begun.chain(latest.take(LATEST));
+        .flat_map(|phase| [&phase.after_id, &phase.before_id]);
+    let begun = workflow
+        .running()
+        .filter_map(|phase| phase.before_id.as_ref());
+    let ids = begun.chain(latest.flatten().take(LATEST));
     ids.filter_map(|id| ObjectId::from_hex(id)).collect()
 }
 
@@ -98,7 +95,7 @@ mod tests {
         for number in 0..15_u8 {
             let mut phase = Phase::new(&number.to_string(), "x");
             (phase.status, phase.completed_ms) = (PhaseStatus::Complete, Some(i64::from(number)));
-            (phase.before, phase.after) =
+            (phase.before_id, phase.after_id) =
                 (Some(id(number).to_hex()), Some(id(100 + number).to_hex()));
             workflow.phases.push(phase);
         }

@@ -384,7 +384,7 @@ fn what_an_open_workflow_names_is_not_evicted() {
         make(text);
     }
     let mut run = workflow("w", "x");
-    (run.phases[0].status, run.phases[0].before) = (PhaseStatus::InProgress, Some(needed));
+    (run.phases[0].status, run.phases[0].before_id) = (PhaseStatus::InProgress, Some(needed));
     record(&sandbox.store(), &run);
     sandbox.ok("prune --keep 1 --yes --dry-run");
     sandbox.ok("prune --keep 1 --yes");

@@ -20,8 +20,7 @@ use crate::workflow::engine::phase::{self, Finish, Note, Start, commit_project, 
 use crate::workflow::engine::report::{Status, View, list, show};
 use crate::workflow::engine::resume::ResumeOptions;
 use crate::workflow::engine::rewind::{self, RewindOptions, RewindOutcome};
-use crate::workflow::engine::transact::{check_expected, step};
-use crate::workflow::engine::work::{StepOptions, StepOutcome};
+use crate::workflow::engine::work::{StepOptions, StepOutcome, check_expected, step};
 use crate::workflow::rules::change::Change;
 use crate::workflow::rules::workflow::{PhaseStatus, Task};
 use crate::workflow::words::phase_command;
@@ -400,22 +399,22 @@ impl Text for StepOutcome {
             return;
         }
         outln!(out, "{}; {}", in_words(event), place(workflow));
-        if let Some(id) = event.checkpoints.first() {
+        if let Some(id) = event.checkpoint_ids.first() {
             talkln!(out, "checkpoint {}", id.get(..8).unwrap_or(id));
         }
-        let phase = event.phase.as_ref().and_then(|id| workflow.phase(id));
+        let phase = event.phase_id.as_ref().and_then(|id| workflow.phase(id));
         if let Some(phase) = phase.filter(|phase| phase.status == PhaseStatus::AwaitingApproval) {
             let command = phase_command("approve", &phase.id, workflow.named()).to_string();
             let (id, command) = (escape(&phase.id), escape_line(&command));
             talkln!(out, "{id} waits for its approval: {command}");
         }
-        out.talk.push_str(&eviction_lines("evicted", &self.evicted));
+        out.talk.push_str(&eviction_lines("evicted", &self.dropped));
     }
 }
 
 /// Formats `Phase build started`; an event of the whole run is its verb.
 fn in_words(event: &Change) -> String {
-    let object = event.phase.as_ref().or(event.task.as_ref());
+    let object = event.phase_id.as_ref().or(event.task_id.as_ref());
     let (Some(object), Some((noun, verb))) = (object, event.verb.split_once(' ')) else {
         return event.subject();
     };
@@ -456,8 +455,8 @@ pub fn rewind(
 impl Text for RewindOutcome {
     fn write(&self, out: &mut Out<'_>) {
         let would = if self.dry_run { "would go" } else { "went" };
-        let to = escape(&self.to);
-        if let Some(files) = &self.files {
+        let to = escape(&self.to_phase_id);
+        if let Some(files) = &self.rewound {
             let (plan, undo) = (&files.plan, "; 'checkpoint undo' takes this back");
             let (written, deleted) = (plan.write.len() + plan.chmod.len(), plan.delete.len());
             let undo = files.safety.as_ref().map_or("", |_| undo);
@@ -466,7 +465,7 @@ impl Text for RewindOutcome {
                 "The files {would} back to before {to} ({written} written, {deleted} deleted){undo}."
             );
         }
-        if self.takes_state {
+        if self.state_rewound {
             let run = escape(self.run.workflow.named());
             outln!(out, "Workflow {run} {would} back to before {to}.");
         }
@@ -476,7 +475,7 @@ impl Text for RewindOutcome {
 impl Text for Exported {
     fn write(&self, out: &mut Out<'_>) {
         out.result.push_str(&render(&self.document));
-        out.talk.push_str(&conflicts(&self.conflicts));
+        out.talk.push_str(&conflicts(&self.troubles));
     }
 }
 
@@ -489,7 +488,7 @@ impl Text for EndOutcome {
         for id in &self.purged {
             outln!(out, "Deleted {id} with all its transitions");
         }
-        for path in &self.removed {
+        for path in &self.removed_paths {
             outln!(out, "{} {}", word("Would remove", "Removed"), escape(path));
         }
         if out.result.is_empty() {

@@ -5,7 +5,7 @@ use crate::store::damage::check::{CheckReport, Fault, finding};
 use crate::store::damage::check_checkpoints::CheckpointChecker;
 use crate::store::refs::ref_files::RefValue;
 use crate::store::repository::Store;
-use crate::store::runs::{run_reader, run_refs};
+use crate::store::runs::{run_line, run_refs};
 
 /// Reports each run that is not intact.
 ///
@@ -19,11 +19,8 @@ pub fn check(
     let layout = store.layout();
     let read = run_refs::read(layout)?;
     let is_torn = read.values().any(|value| *value == RefValue::Torn);
-    let lost = if is_torn {
-        run_reader::tips(store)?.torn
-    } else {
-        Vec::new()
-    };
+    let tips = is_torn.then(|| run_line::tips(store)).transpose()?;
+    let tips = tips.unwrap_or_default();
     for (id, value) in read {
         let path = run_refs::path(layout, &id);
         let found = |why: &str| finding(layout, &path, format!("workflow {id}: {why}"));
@@ -31,14 +28,14 @@ pub fn check(
             RefValue::Id(tip) => {
                 let faults = checker.check_commits(tip, report)?;
                 let no_state = || {
-                    run_reader::transition(store.objects(), tip)
+                    run_line::transition(store.objects(), tip)
                         .err()
                         .map(|why| why.to_string())
                 };
                 let why = faults.first().map(in_words).or_else(no_state);
                 report.files.extend(why.as_deref().map(found));
             }
-            RefValue::Torn if lost.contains(&id) => report
+            RefValue::Torn if tips.get(&id) == Some(&None) => report
                 .files
                 .push(found("its ref names no commit, or is gone")),
             RefValue::Torn => {

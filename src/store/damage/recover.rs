@@ -17,7 +17,7 @@ use crate::store::refs::packed_refs_lock;
 use crate::store::refs::packed_seal::{KnownRows, ManifestText};
 use crate::store::refs::ref_files::{self, Family, RefValue};
 use crate::store::repository::Store;
-use crate::store::runs::{run_reader, run_refs};
+use crate::store::runs::run_refs;
 use crate::store::trees::convert;
 
 /// What was recovered, for one warning each.
@@ -227,11 +227,11 @@ fn recover_refs(store: &Store, inventory: &Inventory) -> Result<()> {
 fn recover_runs(store: &Store) -> Result<Vec<String>> {
     let layout = store.layout();
     // If the roll cannot be written, the next writer tries again.
-    let _ = run_refs::make_roll_if_missing(layout);
+    let _ = run_refs::enter(layout, None);
     let mut restored = Vec::new();
     let refs = run_refs::read(layout)?;
     if refs.values().any(|value| *value == RefValue::Torn) {
-        for (id, tip) in run_reader::tips(store)?.found {
+        for (id, tip) in store.workflows()? {
             if refs.get(&id) == Some(&RefValue::Torn) {
                 run_refs::write(layout, &id, tip)?;
                 restored.push(id);

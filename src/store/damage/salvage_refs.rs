@@ -8,17 +8,21 @@ use crate::error::Result;
 use crate::model::checkpoint::manifest;
 use crate::model::checkpoint::record::DamagedCheckpoint;
 use crate::model::state::object_id::ObjectId;
+use crate::model::transition;
 use crate::store::damage::check::CheckOptions;
 use crate::store::damage::check_checkpoints::CheckpointChecker;
 use crate::store::files::read_regular;
 use crate::store::layout::Layout;
 use crate::store::objects::loose_files::names_in;
+use crate::store::objects::object_hash::ObjectKind;
 use crate::store::objects::odb::Objects;
-use crate::store::refs::commit_reader::CommitReader;
-use crate::store::refs::commit_reader::read_checkpoint;
+use crate::store::objects::pack::pack_writer::PackWriter;
+use crate::store::refs::commit_codec;
+use crate::store::refs::commit_reader::{CommitReader, read_checkpoint};
 use crate::store::refs::inventory::{lost_row, names_transition};
 use crate::store::refs::ref_files::{self, Family, RefValue};
-use crate::store::runs::{run_reader, run_refs, run_salvage};
+use crate::store::runs::run_line::{self, Transition};
+use crate::store::runs::run_refs;
 
 /// Ids and names, not checked any further.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -111,13 +115,7 @@ pub fn restore_refs(
     let mut checker = CheckpointChecker::new(objects, &options);
     for (name, id) in &remembered.others {
         if let Some(workflow) = run_refs::id_in(name) {
-            lost.extend(run_salvage::restore_run(
-                layout,
-                objects,
-                &mut checker,
-                workflow,
-                *id,
-            )?);
+            lost.extend(restore_run(layout, objects, &mut checker, workflow, *id)?);
         } else if checker.line_is_whole(*id)? {
             ref_files::write_named(layout, name, *id)?;
         } else {
@@ -168,10 +166,66 @@ pub fn remember_torn(damaged: &Layout, objects: &Objects, found: &mut KnownRefs)
         return;
     }
     let taken: Vec<ObjectId> = found.others.values().copied().collect();
-    let newest = run_reader::newest_of(objects, &torn, &taken);
+    let newest = run_line::newest_of(objects, &torn, &taken);
     let lost = torn.iter().filter(|id| !newest.contains_key(*id));
     found.torn.extend(lost.map(|id| run_refs::name_of(id)));
     let newest = newest.into_iter();
     let named = newest.map(|(id, tip)| (run_refs::name_of(&id), tip));
     found.others.extend(named);
+}
+
+/// Writes the ref of a run unless the store has one of that name: up to its newest intact transition,
+/// or only to that one, as a new line, if earlier ones are lost. Returns a report of what is lost.
+fn restore_run(
+    layout: &Layout,
+    objects: &Objects,
+    checker: &mut CheckpointChecker<'_>,
+    id: &str,
+    tip: ObjectId,
+) -> Result<Option<String>> {
+    if run_refs::value(layout, id)?.is_some() {
+        return Ok(None);
+    }
+    let name = run_refs::name_of(id);
+    if checker.line_is_whole(tip)? {
+        return run_refs::write(layout, id, tip).map(|()| None);
+    }
+    let Some(newest) = newest_whole(objects, id, tip) else {
+        return Ok(Some(name));
+    };
+    let short = newest.commit.short();
+    let (kept, lost) = if checker.line_is_whole(newest.commit)? {
+        (newest.commit, "after")
+    } else {
+        (without_parent(layout, objects, &newest)?, "before")
+    };
+    run_refs::write(layout, id, kept)?;
+    Ok(Some(format!("{name} (transitions {lost} {short})")))
+}
+
+/// The first intact transition from `tip` downwards, or else the newest in the store that names
+/// this run.
+fn newest_whole(objects: &Objects, id: &str, tip: ObjectId) -> Option<Transition> {
+    let whole = |commit: ObjectId| {
+        let found = run_line::transition(objects, commit).ok()?;
+        let is_whole = run_line::state_of(objects, found.state).is_ok();
+        is_whole.then_some(found)
+    };
+    let mut line = run_line::lineage(objects, tip);
+    line.find_map(whole).or_else(|| {
+        let ids = BTreeSet::from([id.to_owned()]);
+        let newest = run_line::newest_of(objects, &ids, &[]);
+        whole(newest.into_values().next()?)
+    })
+}
+
+fn without_parent(layout: &Layout, objects: &Objects, newest: &Transition) -> Result<ObjectId> {
+    let text = transition::cut(&newest.message, &newest.commit.to_hex());
+    let mut writer = PackWriter::begin(&layout.objects(), objects)?;
+    let tree = writer.add(ObjectKind::Tree, &run_line::tree_of(newest.state))?;
+    let commit = commit_codec::encode(tree, newest.time_ms.div_euclid(1000), &text);
+    let commit = writer.add(ObjectKind::Commit, &commit)?;
+    writer.finish()?;
+    objects.refresh()?;
+    Ok(commit)
 }

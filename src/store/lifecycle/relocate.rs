@@ -20,8 +20,8 @@ use crate::store::objects::loose_files::{self, names_in};
 use crate::store::objects::pack::pack_reader::PIECE_BYTES;
 use crate::store::refs::ref_files::{self, Family};
 use crate::store::repository::Store;
-use crate::store::runs::run_reader::lineage;
-use crate::store::runs::{run_reader, run_refs};
+use crate::store::runs::run_line::lineage;
+use crate::store::runs::run_refs;
 use crate::store::small_files::rewords;
 use crate::store::transfer::remotes;
 
@@ -94,7 +94,7 @@ fn take_over_remotes(store: &LockedStore<'_>, source: &Layout) -> Result<()> {
 /// incoming run gets a number, unless one continues the other.
 pub(in crate::store) fn take_over_workflows(store: &LockedStore<'_>, from: &Store) -> Result<()> {
     let (into, objects) = (store.store().layout(), store.store().objects());
-    for (id, tip) in run_reader::tips(from)?.found {
+    for (id, tip) in from.workflows()? {
         let is_after = |upper, lower| lineage(objects, upper).any(|id| id == lower);
         let is_same = |known| is_after(tip, known) || is_after(known, tip);
         // The first of `id`, `id-2`, … that is free or is this run.

@@ -49,7 +49,7 @@ impl LockedStore<'_> {
         let layout = self.store().layout();
         // Staged first, so that a full disk cannot stop us once the pack has its name: its commit
         // would count as a checkpoint where there is no manifest.
-        let staged = ref_files::stage_checkpoint(layout, id)?;
+        let staged = ref_files::stage(layout, id)?;
         let staged_meta = meta
             .map(|meta| ref_files::stage_meta(layout, meta))
             .transpose()?;

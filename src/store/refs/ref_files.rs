@@ -167,8 +167,8 @@ pub fn read_main(layout: &Layout) -> Result<Option<ObjectId>> {
     Ok(packed(layout, MAIN)?.get(MAIN).copied())
 }
 
-/// Writes the ref of a new checkpoint under a temporary name, to be flushed with its packs.
-pub fn stage_checkpoint(layout: &Layout, id: ObjectId) -> Result<TemporaryFile> {
+/// Writes a ref under a temporary name, to be flushed with its packs.
+pub fn stage(layout: &Layout, id: ObjectId) -> Result<TemporaryFile> {
     atomic_file::write_temporary(&layout.own(), format!("{id}\n").as_bytes())
 }
 

@@ -1,7 +1,4 @@
 //! Runs in the store: each is a line of commits under a ref of its own.
 
-pub mod prepared;
-pub mod run_reader;
+pub mod run_line;
 pub mod run_refs;
-pub mod run_salvage;
-pub mod run_writer;

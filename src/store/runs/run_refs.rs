@@ -71,14 +71,6 @@ pub fn value(layout: &Layout, id: &str) -> Result<Option<RefValue>> {
     Ok(packed.get(&name).copied().map(RefValue::Id))
 }
 
-/// Writes a ref under a temporary name, to be flushed together with its commit.
-///
-/// # Errors
-/// The file cannot be written.
-pub fn stage(layout: &Layout, tip: ObjectId) -> Result<TemporaryFile> {
-    atomic_file::write_temporary(&layout.own(), format!("{tip}\n").as_bytes())
-}
-
 /// Renames a staged and flushed ref into place, durably.
 ///
 /// # Errors
@@ -88,25 +80,22 @@ pub fn publish(layout: &Layout, id: &str, staged: TemporaryFile) -> Result<()> {
     if !folder.is_dir() {
         clear_place(layout, &folder)?;
         directories::create_private(&folder)?;
-        let mut above = folder
-            .ancestors()
-            .skip(1)
-            .take_while(|above| above.starts_with(layout.refs()));
+        let above = folder.ancestors().skip(1);
+        let mut above = above.take_while(|above| above.starts_with(layout.refs()));
         above.try_for_each(atomic_file::sync_directory)?;
     }
     atomic_file::put_in_place(staged, &layout.own(), &path(layout, id))?;
     atomic_file::sync_directory(&folder)?;
     // Without its entry on the roll the ref is valid; only its loss would go unnoticed.
-    let _ = enter(layout, id);
+    let _ = enter(layout, Some(id));
     Ok(())
 }
 
 /// Moves a file in place of a folder out of the way; one that is a ref to plain git stays a ref,
 /// under another name.
 fn clear_place(layout: &Layout, folder: &Path) -> Result<()> {
-    let up_to_refs = folder
-        .ancestors()
-        .take_while(|place| *place != layout.refs());
+    let places = folder.ancestors();
+    let up_to_refs = places.take_while(|place| *place != layout.refs());
     for place in up_to_refs.filter(|place| !place.is_dir()) {
         let to = match ref_files::read_file(place)? {
             Some(RefValue::Id(_)) => ref_files::out_of_the_way(layout),
@@ -123,7 +112,7 @@ fn clear_place(layout: &Layout, folder: &Path) -> Result<()> {
 /// # Errors
 /// The ref cannot be written; it is as before.
 pub fn write(layout: &Layout, id: &str, tip: ObjectId) -> Result<()> {
-    let staged = stage(layout, tip)?;
+    let staged = ref_files::stage(layout, tip)?;
     staged.sync()?;
     publish(layout, id, staged)
 }
@@ -154,27 +143,20 @@ pub fn roll(layout: &Layout) -> Option<BTreeSet<String>> {
     checksummed_text::read(&layout.workflow_roll(), id).ok()?
 }
 
-/// Makes the roll if it is missing and there are runs.
+/// Adds a new run to the roll. A missing roll is made from the refs, if there are any.
 ///
 /// # Errors
-/// The refs cannot be read, or the roll cannot be written.
-pub fn make_roll_if_missing(layout: &Layout) -> Result<()> {
-    if roll(layout).is_some() {
-        return Ok(());
-    }
-    let first = stored(layout)?.into_keys().next();
-    first.map_or(Ok(()), |id| enter(layout, &id))
-}
-
-/// Adds a run to the roll. A missing roll is made from the refs; if it cannot be written, it is as
-/// before.
-fn enter(layout: &Layout, id: &str) -> Result<()> {
-    let mut ids = match roll(layout) {
-        Some(roll) if roll.contains(id) => return Ok(()),
-        Some(roll) => roll,
+/// The refs cannot be read, or the roll cannot be written; it is as before.
+pub fn enter(layout: &Layout, new: Option<&str>) -> Result<()> {
+    let known = roll(layout);
+    let mut ids = match &known {
+        Some(ids) => ids.clone(),
         None => stored(layout)?.into_keys().collect(),
     };
-    ids.insert(id.to_owned());
+    ids.extend(new.map(str::to_owned));
+    if ids == known.unwrap_or_default() {
+        return Ok(());
+    }
     let path = layout.workflow_roll();
     atomic_file::replace_derived(&layout.own(), &path, render(&ids).as_bytes())
 }

@@ -15,7 +15,7 @@ use crate::store::objects::odb::Objects;
 use crate::store::refs::commit_codec;
 use crate::store::refs::commit_reader::CommitReader;
 use crate::store::repository::Store;
-use crate::store::runs::{run_reader, run_refs};
+use crate::store::runs::{run_line, run_refs};
 use crate::store::transfer::header::{BundleHeader, BundleRef};
 use crate::store::transfer::receive::bad;
 use crate::store::trees::convert;
@@ -162,7 +162,7 @@ impl IncomingChecker<'_> {
         checker: &mut CheckpointChecker<'_>,
         tip: ObjectId,
     ) -> Result<Result<(), Malformed>> {
-        let transition = run_reader::transition(self.quarantine.objects(), tip);
+        let transition = run_line::transition(self.quarantine.objects(), tip);
         let transition = transition.map_err(|why| Malformed::from(why.to_string()));
         let sound = transition.and_then(|_| (self.check_run)(self.quarantine, tip));
         if sound.is_ok() && !checker.line_is_whole(tip)? {

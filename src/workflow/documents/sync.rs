@@ -8,7 +8,7 @@ use crate::ops::context::Context;
 use crate::ops::open_store::open_usable;
 use crate::ops::warning::run_warning::RunWarning;
 use crate::store::repository::Store;
-use crate::store::runs::prepared::PreparedTransition;
+use crate::store::runs::run_line::PreparedTransition;
 use crate::workflow::documents::conflict::Conflict;
 use crate::workflow::documents::files::{self, Leaving};
 use crate::workflow::documents::{OnDisk, in_place, read_value, rel};

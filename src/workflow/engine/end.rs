@@ -4,14 +4,10 @@ use crate::base::time::{self, DAY_MS};
 use crate::error::{Error, Result};
 use crate::ops::context::Context;
 use crate::ops::warning::run_warning::RunWarning;
-use crate::workflow::documents::files::{
-    self,
-    Leaving::{Archived, Deleted, Expired},
-};
+use crate::workflow::documents::files::{self, Leaving};
 use crate::workflow::documents::sync::require_store;
 use crate::workflow::engine::runs::Runs;
-use crate::workflow::engine::transact::{choose, with_store};
-use crate::workflow::engine::work::{StepOptions, Work};
+use crate::workflow::engine::work::{StepOptions, Work, choose, with_store};
 use crate::workflow::rules::workflow::{Profile, RunStatus, Workflow};
 
 /// Default age in milliseconds at which a cleanup archives open runs.
@@ -42,8 +38,7 @@ pub struct EndOutcome {
     /// Runs dropped with all their transitions.
     pub purged: Vec<String>,
     /// Archive folders, and expired files of failed runs, that were removed from the project.
-    #[serde(rename = "removed_paths")]
-    pub removed: Vec<String>,
+    pub removed_paths: Vec<String>,
     pub dry_run: bool,
 }
 
@@ -53,40 +48,34 @@ pub struct EndOutcome {
 /// There is no such run; with `abandon`, it has ended already.
 pub fn end(context: &Context, named: Option<&str>, mode: EndMode) -> Result<EndOutcome> {
     let store = require_store(context)?;
-    let options = StepOptions {
-        run: named.map(str::to_owned),
-        ..StepOptions::default()
-    };
+    let options = named.map(StepOptions::of_run).unwrap_or_default();
     with_store(context, &store, &options, |work, conflicts| {
         let mut outcome = EndOutcome::default();
-        if mode.abandon {
-            let run = choose(&store, &options, &conflicts)?;
-            outcome
-                .archived
-                .push(work.abandon(&run, "")?.run.workflow.id);
-            return Ok(outcome);
-        }
-        let run = if mode.purge {
-            Runs::all(&store)?.pick(named)?.clone()
-        } else {
-            Runs::pick_live(&store, named)?
+        let run = match mode {
+            EndMode { abandon: true, .. } => choose(&store, &options, &conflicts)?,
+            EndMode { purge: true, .. } => Runs::all(&store)?.pick(named)?.clone(),
+            _ => Runs::pick_live(&store, named)?,
         };
         let (workflow, id) = (&run.workflow, run.workflow.id.clone());
         if mode.delete || mode.purge {
             if run.is_live() {
-                files::put_away(&work.tree, workflow, Deleted, context.now_ms)?;
+                files::put_away(&work.tree, workflow, Leaving::Deleted, context.now_ms)?;
             }
             files::remove_failed(&work.tree, workflow)?;
         }
         if mode.purge {
-            outcome.removed = files::remove_archives(&work.tree, &id)?;
+            outcome.removed_paths = files::remove_archives(&work.tree, &id)?;
             work.session.locked.delete_workflow(&id)?;
             outcome.purged.push(id);
-        } else {
-            work.put_away(&run, Archived, None)?;
-            outcome.archived.push(id);
-            outcome.removed.append(&mut work.removed_folders);
+            return Ok(outcome);
         }
+        if mode.abandon {
+            work.abandon(&run, "")?;
+        } else {
+            work.put_away(&run, Leaving::Archived, None)?;
+            outcome.removed_paths.append(&mut work.removed_folders);
+        }
+        outcome.archived.push(id);
         Ok(outcome)
     })
 }
@@ -120,19 +109,19 @@ pub fn cleanup(context: &Context, options: CleanupOptions) -> Result<EndOutcome>
         store => store?,
     };
     with_store(context, &store, &StepOptions::default(), |work, _| {
-        for run in Runs::live(&store)?.runs {
-            if !is_old(&run.workflow, options.max_age_ms, context.now_ms) {
-                continue;
-            }
+        let mut runs = Runs::live(&store)?.runs;
+        runs.retain(|run| is_old(&run.workflow, options.max_age_ms, context.now_ms));
+        for run in runs {
             if !options.dry_run {
-                work.put_away(&run, Expired, None)?;
+                work.put_away(&run, Leaving::Expired, None)?;
             }
             outcome.archived.push(run.workflow.id);
         }
         let before_ms = context.now_ms.saturating_sub(FAILED_MAX_AGE_MS);
         let folders = files::drop_old_archives(&work.tree, &store, options.dry_run)?;
         let files = files::drop_failed(&work.tree, &store, before_ms, options.dry_run)?;
-        outcome.removed = [std::mem::take(&mut work.removed_folders), folders, files].concat();
+        outcome.removed_paths =
+            [std::mem::take(&mut work.removed_folders), folders, files].concat();
         Ok(outcome)
     })
 }
@@ -153,7 +142,7 @@ fn expire_registry(work: &mut Work<'_>) -> Result<()> {
         {
             let days = now_ms.saturating_sub(workflow.updated_ms) / DAY_MS;
             let why = format!("nothing happened in it for {days} days");
-            work.put_away(&run, Expired, Some(why))?;
+            work.put_away(&run, Leaving::Expired, Some(why))?;
         }
     }
     let before_ms = now_ms.saturating_sub(FAILED_MAX_AGE_MS);

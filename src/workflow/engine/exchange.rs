@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::base::json::parse;
 use crate::base::time::rfc3339_seconds;
@@ -13,13 +13,12 @@ use crate::model::run_id;
 use crate::ops::context::Context;
 use crate::ops::open_store::open_usable;
 use crate::workflow::documents::conflict::{self, Conflict};
-use crate::workflow::documents::sync::{Imported, open_imported};
+use crate::workflow::documents::sync::open_imported;
 use crate::workflow::engine::end;
 use crate::workflow::engine::init::{InitOptions, init};
 use crate::workflow::engine::report::{self, Status};
 use crate::workflow::engine::runs::{Run, Runs};
-use crate::workflow::engine::transact::with_store;
-use crate::workflow::engine::work::{StepOptions, StepOutcome};
+use crate::workflow::engine::work::{StepOptions, StepOutcome, with_store};
 use crate::workflow::plan;
 use crate::workflow::profiles::dispatch;
 use crate::workflow::profiles::format::project_of;
@@ -61,13 +60,13 @@ pub fn import(context: &Context, options: &ImportOptions, bytes: &[u8]) -> Resul
         return init(context, &of_plan, Some(bytes));
     }
     // A state names neither run nor type.
-    let state = value.as_object().filter(|_| found.is_none());
-    let state = state.zip(options.kind.as_deref());
-    let document = |known: Option<&Workflow>| match state {
-        Some((state, kind)) => document_of_state(context, options, kind, state, known),
+    let is_state = found.is_none() && options.kind.is_some() && value.is_object();
+    let state = is_state.then_some(&value);
+    let document = |run: Option<&Workflow>| match state {
+        Some(state) => options.document(context, state, run),
         None => value.clone(),
     };
-    let of_state = state.map(|_| Profile::Registry);
+    let of_state = is_state.then_some(Profile::Registry);
     let unknown = || unreadable("unknown_format", "unknown format; --type names the format");
     let profile = options.profile.or(found).or(of_state);
     let profile = profile.ok_or_else(unknown)?;
@@ -79,7 +78,7 @@ pub fn import(context: &Context, options: &ImportOptions, bytes: &[u8]) -> Resul
         let named = options.project.as_deref().or(named).map(run_id::snake);
         let is_it = |run: &&Run| {
             let of = &run.workflow;
-            let is_of_type = state.is_some_and(|(_, kind)| of.kind == kind);
+            let is_of_type = is_state && Some(&of.kind) == options.kind.as_ref();
             let is_named = |name: &String| run_id::snake(&of.project) == *name;
             of.status.is_open()
                 && (of.id == next.id || is_of_type && named.as_ref().is_none_or(is_named))
@@ -89,8 +88,7 @@ pub fn import(context: &Context, options: &ImportOptions, bytes: &[u8]) -> Resul
             let known = document(Some(&run.workflow));
             let mut state = run.workflow.clone();
             let path = dispatch::path_of(&state, profile);
-            dispatch::take(&mut state, &path, &known, &work.root())
-                .map_err(|finding| malformed(&finding))?;
+            dispatch::take(&mut state, &path, &known, &work.root()).map_err(malformed)?;
             state.updated_ms = context.now_ms.max(state.updated_ms);
             return work.record(Some(run), state, event, true);
         }
@@ -104,50 +102,46 @@ pub fn import(context: &Context, options: &ImportOptions, bytes: &[u8]) -> Resul
 /// Makes a run of a document, which is not recorded.
 fn begun(context: &Context, profile: Profile, value: &Value) -> Result<Workflow> {
     let root = context.root.path().display().to_string();
-    let begun = dispatch::begin(profile, None, value, &root);
-    let mut begun = begun.map_err(|finding| malformed(&finding))?;
+    let mut begun = dispatch::begin(profile, None, value, &root).map_err(malformed)?;
     begun.end_if_settled(context.now_ms);
     Ok(begun)
 }
 
-/// Makes a document of the registry from a state, over that of a known run or of a new one. What a
-/// partial document has beside its state is kept.
-fn document_of_state(
-    context: &Context,
-    options: &ImportOptions,
-    kind: &str,
-    given: &Map<String, Value>,
-    known: Option<&Workflow>,
-) -> Value {
-    let mut fields = given.clone();
-    if !given.contains_key("workflow_state") {
-        fields = Map::from_iter([("workflow_state".to_owned(), Value::from(given.clone()))]);
+impl ImportOptions {
+    /// Makes a document of the registry from a state, over that of a known run or of a new one. What
+    /// a partial document has beside its state is kept.
+    fn document(&self, context: &Context, given: &Value, run: Option<&Workflow>) -> Value {
+        let mut fields = match given.get("workflow_state") {
+            Some(_) => given.clone(),
+            None => json!({ "workflow_state": given }),
+        };
+        let root = context.root.path().display().to_string();
+        let state = &mut fields["workflow_state"];
+        let named = [state.get("project_name"), given.get("project_name")];
+        let named = named.into_iter().flatten().find_map(Value::as_str);
+        let named = self.project.clone().or(named.map(str::to_owned));
+        if let (Some(named), Some(state)) = (&named, state.as_object_mut()) {
+            let name = || run_id::snake(named).into();
+            state.entry("project_name").or_insert_with(name);
+        }
+        let base = run.cloned().unwrap_or_else(|| {
+            let project = named.unwrap_or_else(|| project_of(&root).to_owned());
+            let (kind, now_ms) = (self.kind.clone().unwrap_or_default(), context.now_ms);
+            let id = run_id::make(&kind, &project, now_ms);
+            let mut new = Workflow::new(id, kind, project, now_ms);
+            new.phases = vec![Phase::new("1", "Phase 1")];
+            new
+        });
+        let mut document = own_document(&base, Profile::Registry, context);
+        let fixed = ["checkpoint_id", "workflow_type", "updated_at"];
+        let is_kept = |key: &str| !fixed.contains(&key) && (run.is_none() || key != "created_at");
+        if let (Some(document), Some(fields)) = (document.as_object_mut(), fields.as_object_mut()) {
+            fields.retain(|key, _| is_kept(key));
+            document.append(fields);
+        }
+        document["updated_at"] = rfc3339_seconds(context.now_ms).into();
+        document
     }
-    let root = context.root.path();
-    let state = &mut fields["workflow_state"];
-    let named = [state.get("project_name"), given.get("project_name")];
-    let named = named.into_iter().flatten().find_map(Value::as_str);
-    let named = options.project.clone().or(named.map(str::to_owned));
-    if let (Some(named), Some(state)) = (&named, state.as_object_mut()) {
-        let name = || run_id::snake(named).into();
-        state.entry("project_name").or_insert_with(name);
-    }
-    let run = known.cloned().unwrap_or_else(|| {
-        let project = named.unwrap_or_else(|| project_of(&root.display().to_string()).to_owned());
-        let id = run_id::make(kind, &project, context.now_ms);
-        let mut new = Workflow::new(id, kind.to_owned(), project, context.now_ms);
-        new.phases = vec![Phase::new("1", "Phase 1")];
-        new
-    });
-    let mut document = own_document(&run, Profile::Registry, context);
-    let fixed = ["checkpoint_id", "workflow_type", "updated_at"];
-    fields.retain(|key, _| !fixed.contains(&&**key) && (known.is_none() || key != "created_at"));
-    if let Some(document) = document.as_object_mut() {
-        document.extend(fields);
-        let now = rfc3339_seconds(context.now_ms);
-        document.insert("updated_at".to_owned(), now.into());
-    }
-    document
 }
 
 /// Renders a run as the first document of a profile.
@@ -174,14 +168,14 @@ fn parsed(bytes: &[u8]) -> Result<Value> {
 }
 
 fn unreadable(code: &'static str, what: impl Into<String>) -> Error {
-    malformed(&Finding::new(code, "", what))
+    malformed(Finding::new(code, "", what))
 }
 
-fn malformed(finding: &Finding) -> Error {
-    let what = format!("State file is malformed: {}", conflict::in_words(finding));
+fn malformed(finding: Finding) -> Error {
+    let what = format!("State file is malformed: {}", conflict::in_words(&finding));
     let problem = words::malformed("document_malformed", what);
     let mut problem = problem.advise("nothing was recorded; fix the document");
-    problem.run_details().detail = Some(json!({"findings": [finding]}));
+    problem.run_details().detail = Some(json!({"findings": vec![finding]}));
     problem
 }
 
@@ -202,8 +196,7 @@ pub struct ExportOptions {
 pub struct Exported {
     pub document: Value,
     /// State files that cannot be imported.
-    #[serde(rename = "troubles")]
-    pub conflicts: Vec<Conflict>,
+    pub troubles: Vec<Conflict>,
 }
 
 /// Renders a run in a format; by default that of its own profile.
@@ -211,9 +204,9 @@ pub struct Exported {
 /// # Errors
 /// There is no such run or format.
 pub fn export(context: &Context, options: &ExportOptions) -> Result<Exported> {
-    let Imported { store, conflicts } = open_imported(context)?;
+    let imported = open_imported(context)?;
     let named = options.run.as_deref();
-    let run = Runs::all(&store)?.pick(named)?.clone();
+    let run = Runs::all(&imported.store)?.pick(named)?.clone();
     if !run.is_live() && named != Some(&*run.workflow.id) {
         return Err(named.map_or_else(words::no_workflow, no_such_workflow));
     }
@@ -231,8 +224,6 @@ pub fn export(context: &Context, options: &ExportOptions) -> Result<Exported> {
             own_document(workflow, word.parse().map_err(unknown)?, context)
         }
     };
-    Ok(Exported {
-        document,
-        conflicts,
-    })
+    let troubles = imported.conflicts;
+    Ok(Exported { document, troubles })
 }

@@ -11,13 +11,12 @@ use crate::model::run_id;
 use crate::ops::context::Context;
 use crate::ops::open_store::open_usable;
 use crate::ops::warning::run_warning::RunWarning;
-use crate::workflow::documents::conflict::{Conflict, in_words};
+use crate::workflow::documents::conflict::in_words;
 use crate::workflow::documents::files::{self, Leaving};
 use crate::workflow::documents::{git_ignored, read_value};
 use crate::workflow::engine::end;
 use crate::workflow::engine::runs::{Run, Runs};
-use crate::workflow::engine::transact::with_store;
-use crate::workflow::engine::work::{StepOptions, StepOutcome, Work};
+use crate::workflow::engine::work::{StepOptions, StepOutcome, Work, with_store};
 use crate::workflow::plan;
 use crate::workflow::profiles::dispatch;
 use crate::workflow::rules::change::Change;
@@ -72,7 +71,8 @@ pub fn init(context: &Context, options: &InitOptions, plan: Option<&[u8]>) -> Re
         let all = Runs::all(&store)?;
         // A new session may not know that the task has begun.
         let is_new = options.id.is_some();
-        let is_same = |run: &&Run| !is_new && run.is_open() && is_same(&run.workflow, &workflow);
+        let task = task_of(&workflow);
+        let is_same = |run: &&Run| !is_new && run.is_open() && task_of(&run.workflow) == task;
         if let Some(run) = all.runs.iter().find(is_same) {
             let beside = Sentence::text("; --id starts another beside it");
             return Err(in_way(run, "is open and has the same task", beside));
@@ -85,10 +85,10 @@ pub fn init(context: &Context, options: &InitOptions, plan: Option<&[u8]>) -> Re
         }
         // In the registry each run has a file of its own.
         let of_file = workflow.profile.filter(|of| *of != Profile::Registry);
-        let is_in_way = |found: &&Conflict| {
-            of_file.is_some() && dispatch::profile_of_path(&found.path) == of_file
-        };
-        if let Some(conflict) = left.iter().find(is_in_way) {
+        let mut left = left.iter();
+        let is_in_way =
+            |path: &str| of_file.is_some() && dispatch::profile_of_path(path) == of_file;
+        if let Some(conflict) = left.find(|left| is_in_way(&left.path)) {
             return Err(conflict.problem(None));
         }
         make_room(work, &workflow)?;
@@ -124,12 +124,12 @@ pub fn make_room(work: &mut Work<'_>, workflow: &Workflow) -> Result<()> {
     Ok(())
 }
 
-/// Compares by description, or without one by phases.
-fn is_same(one: &Workflow, other: &Workflow) -> bool {
-    let key = |of: &Workflow| [&of.kind, &of.project, &of.description].map(String::clone);
-    let phases =
-        |of: &Workflow| -> Vec<String> { of.phases.iter().map(|phase| phase.id.clone()).collect() };
-    key(one) == key(other) && (!one.description.is_empty() || phases(one) == phases(other))
+/// Returns what tells a task from others: its description, or without one its phases.
+fn task_of(of: &Workflow) -> Vec<String> {
+    let names = [&of.kind, &of.project, &of.description];
+    let ids = of.phases.iter().map(|phase| &phase.id);
+    let ids = ids.filter(|_| of.description.is_empty());
+    names.into_iter().chain(ids).cloned().collect()
 }
 
 fn in_way(run: &Run, why: &str, more: Sentence) -> Error {
@@ -156,8 +156,8 @@ fn planned(context: &Context, options: &InitOptions, plan: Option<&[u8]>) -> Res
     let project = text("project").or_else(name).unwrap_or_default();
     let kind = text("type").or_else(|| options.preset.clone());
     let kind = kind.unwrap_or_else(|| USUAL_KIND.to_owned());
-    let id = options.id.clone();
-    let id = id.unwrap_or_else(|| run_id::make(&kind, &project, context.now_ms));
+    let made = || run_id::make(&kind, &project, context.now_ms);
+    let id = options.id.clone().unwrap_or_else(made);
     if !run_id::is_legal(&id) {
         let legal = "use at most 120 letters, digits, '_', '-' and '.'";
         return Err(Error::usage(format!("'{id}' is not a valid id: {legal}")));
@@ -186,9 +186,10 @@ fn plan_phases(workflow: &mut Workflow, options: &InitOptions, plan: Option<Valu
         // Kept whole, so that an export preserves unknown fields.
         workflow.documents.insert(plan::PLAN.to_owned(), value);
     }
-    let in_words = options.phases.iter();
-    let in_words = in_words.map(|words| plan::from_words(words));
-    workflow.phases.extend(in_words);
+    let typed = options.phases.iter();
+    workflow
+        .phases
+        .extend(typed.map(|words| plan::from_words(words)));
     if workflow.phases.is_empty() {
         let what = "a workflow needs phases: give --plan, --preset or --phase";
         return Err(Error::usage(what));
@@ -221,7 +222,7 @@ pub fn start_fresh(work: &mut Work<'_>, run: &Run) -> Result<StepOutcome> {
     }
     for phase in &mut next.phases {
         phase.reset();
-        (phase.attempts, phase.before) = (0, None);
+        (phase.attempts, phase.before_id) = (0, None);
     }
     work.abandon(run, "started fresh")?;
     let event = Change::new("init").noting(old.id.clone());

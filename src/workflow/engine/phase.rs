@@ -1,8 +1,6 @@
 //! `phase start` and `phase done`: the transitions that make checkpoints of the files, one more
 //! after every third phase, and on request a commit in the project.
 
-use std::ops::RangeInclusive;
-
 use serde_json::Value;
 
 use crate::base::json::parse;
@@ -21,12 +19,8 @@ use crate::store::trees::tree_memo::TreeMemo;
 use crate::workflow::engine::observe::observe;
 use crate::workflow::engine::report;
 use crate::workflow::engine::runs::Run;
-use crate::workflow::engine::transact::{step, with_run};
-use crate::workflow::engine::work::{StepOptions, StepOutcome, Work};
+use crate::workflow::engine::work::{StepOptions, StepOutcome, Work, step, with_run};
 use crate::workflow::rules::change::{Change, Given};
-use crate::workflow::rules::mini_commit::{
-    mini_commit_due, mini_commit_message, project_commit_due,
-};
 use crate::workflow::rules::workflow::{MiniCommit, PhaseStatus, Profile, Workflow};
 use crate::workflow::words::refused;
 use crate::worktree::git::git_head;
@@ -149,14 +143,14 @@ pub fn start_in(work: &mut Work<'_>, run: &Run, begin: &Start) -> Result<StepOut
     let mut running = workflow.running();
     let beside = running.find(|other| other.id != id && other.status == PhaseStatus::InProgress);
     let reason = format!("pre-{id}");
-    change.phase = Some(id);
+    change.phase_id = Some(id);
     match beside {
         _ if begin.no_snapshot => {}
         Some(other) => {
             let why = format!("phase {} is under way beside it", escape(&other.id));
             work.warn(RunWarning::SnapshotLeftOut { reason, why });
         }
-        None => change.checkpoints = phase_checkpoint(work, run, reason, DedupPolicy::Never)?,
+        None => change.checkpoint_ids = work.checkpoint(run, reason, DedupPolicy::Never)?,
     }
     change.given.commit = git_head::read(context.root.path()).and_then(|head| head.commit);
     work.change(run, &change)
@@ -168,24 +162,37 @@ pub fn start_in(work: &mut Work<'_>, run: &Run, begin: &Start) -> Result<StepOut
 /// The rules forbid it; the phase then stays under way.
 pub fn done(context: &Context, options: &StepOptions, typed: &Finish) -> Result<StepOutcome> {
     with_run(context, options, |work, run| {
-        let mut change = observed(context, typed, &run.workflow)?;
+        let mut change = Change::of_phase("done", typed.phase.as_deref());
+        let id = run.workflow.phase_of(&change)?;
+        let phase = run.workflow.phase(&id);
+        let was = phase.and_then(|phase| phase.head.as_ref());
+        let head = git_head::read(context.root.path()).and_then(|head| head.commit);
+        let moved = head.filter(|head| was.is_some_and(|was| was != head));
+        let moved = moved.map(|head| head.chars().take(SHORT_SHA).collect());
+        let reason = format!("post-{id}");
+        change.phase_id = Some(id);
+        change.given = Given {
+            force: typed.force,
+            commit: typed.commit_sha.clone().or(moved),
+            files: typed.files.clone(),
+            decisions: typed.decisions.clone(),
+            observed: observe(context, &run.workflow)?,
+            ..Given::default()
+        };
         run.workflow.after(&change, context.now_ms)?;
         let is_pipeline = run.workflow.profile == Some(Profile::Pipeline);
         if !typed.no_snapshot {
-            let reason = format!("post-{}", change.phase.as_deref().unwrap_or_default());
-            change.checkpoints = phase_checkpoint(work, &run, reason, DedupPolicy::Always)?;
+            change.checkpoint_ids = work.checkpoint(&run, reason, DedupPolicy::Always)?;
         }
         if typed.files.is_empty() && is_pipeline {
-            let mut files = new_files(work.store(), &run.workflow, &change).unwrap_or_default();
-            if files.len() > MOST_NEW_FILES {
-                let what = format!(
-                    "{} are too many; name those that matter with --file",
-                    files.len()
-                );
+            let files = new_files(work.store(), &run.workflow, &change).unwrap_or_default();
+            let count = files.len();
+            if count > MOST_NEW_FILES {
+                let what = format!("{count} are too many; name those that matter with --file");
                 work.warn_of::<()>("noting new files", Err(Error::unexpected(what)));
-                files.clear();
+            } else {
+                change.given.files = files;
             }
-            change.given.files = files;
         }
         let mut outcome = work.change(&run, &change)?;
         if is_pipeline && !typed.no_snapshot {
@@ -202,29 +209,25 @@ pub fn done(context: &Context, options: &StepOptions, typed: &Finish) -> Result<
 /// Makes the named checkpoint that is due after every third phase.
 fn mini_checkpoint(work: &mut Work<'_>, outcome: &mut StepOutcome) -> Result<()> {
     let workflow = &outcome.run.workflow;
-    let Some(range) = mini_commit_due(workflow) else {
+    let Some(range) = workflow.mini_commit_due() else {
         return Ok(());
     };
-    let message = mini_commit_message(workflow, &range);
+    let message = workflow.mini_commit_message(&range);
     let reason = message.lines().next().unwrap_or_default();
-    let checkpoint = snapshot(work, workflow, reason, DedupPolicy::Never)?;
-    let made = work.change(&outcome.run, &mini_commit(&range, checkpoint, None))?;
+    let checkpoint = work.snapshot(&outcome.run, reason, DedupPolicy::Never)?;
+    let made = work.change(&outcome.run, &mini_commit(*range.end(), checkpoint, None))?;
     outcome.run = made.run;
-    outcome.evicted.extend(made.evicted);
+    outcome.dropped.extend(made.dropped);
     Ok(())
 }
 
-fn mini_commit(
-    range: &RangeInclusive<usize>,
-    checkpoint: Option<String>,
-    commit: Option<String>,
-) -> Change {
+fn mini_commit(completed: usize, checkpoint: Option<String>, commit: Option<String>) -> Change {
     let mut change = Change::new("mini-commit");
-    change.checkpoints = checkpoint.iter().cloned().collect();
+    change.checkpoint_ids = checkpoint.iter().cloned().collect();
     change.given.mini_commit = Some(MiniCommit {
-        completed: *range.end(),
-        checkpoint,
-        commit,
+        completed_count: completed,
+        checkpoint_id: checkpoint,
+        commit_sha: commit,
     });
     change
 }
@@ -235,7 +238,7 @@ fn mini_commit(
 /// Git would use a repository above the root, or finish an operation under way.
 pub fn will_commit(context: &Context, options: &StepOptions) -> Result<bool> {
     let status = report::status(context, options.run.as_deref(), report::View::Check)?;
-    if project_commit_due(&status.run.workflow, 1).is_none() {
+    if status.run.workflow.project_commit_due(1).is_none() {
         return Ok(false);
     }
     let (what, next) = match git_head::under_way(context.root.path()) {
@@ -264,100 +267,67 @@ pub fn commit_project(
     done: &mut StepOutcome,
     commit: &dyn Fn(&str) -> Result<()>,
 ) -> Result<()> {
-    let Some(range) = project_commit_due(&done.run.workflow, 0) else {
+    let Some(range) = done.run.workflow.project_commit_due(0) else {
         return Ok(());
     };
-    commit(&mini_commit_message(&done.run.workflow, &range))?;
+    commit(&done.run.workflow.mini_commit_message(&range))?;
     let made = git_head::read(context.root.path()).and_then(|head| head.commit);
-    let of_run = StepOptions {
-        actor: options.actor.clone(),
-        ..StepOptions::of_run(&done.run.workflow.id)
-    };
-    done.run = step(context, &of_run, &mini_commit(&range, None, made))?.run;
+    let mut of_run = StepOptions::of_run(&done.run.workflow.id);
+    of_run.actor.clone_from(&options.actor);
+    done.run = step(context, &of_run, &mini_commit(*range.end(), None, made))?.run;
     Ok(())
 }
 
-/// Makes a checkpoint of the files; an identical newest one causes no warning. `None` if none was
-/// made, as the warnings say.
-fn snapshot(
-    work: &mut Work<'_>,
-    workflow: &Workflow,
-    reason: &str,
-    dedup: DedupPolicy,
-) -> Result<Option<String>> {
-    let context = work.context;
-    if context.settings.unread.is_some() {
-        // The transition counts, and the warning on the settings says that no checkpoint is made.
-        return Ok(None);
-    }
-    let automatic = CreateOptions::automatic(reason, &workflow.kind)?;
-    let options = CreateOptions { dedup, ..automatic };
-    let outcome = create_in(context, &mut work.session, &options)?;
-    let mut warnings = outcome.warnings;
-    if outcome.skipped.is_none() && context.settings.auto_prune {
-        // The transitions merge packs themselves.
-        warnings.extend(auto_gc(context, &mut work.session, &|| true));
-    }
-    warnings.retain(|warning| !matches!(warning, Warning::Dedup { .. }));
-    work.session.warnings.extend(warnings);
-    work.evicted.extend(outcome.evicted);
-    Ok(outcome.checkpoint.map(|checkpoint| checkpoint.id.to_hex()))
-}
-
-/// Makes a checkpoint for a phase; under a hold none is made, and the transition is still recorded.
-fn phase_checkpoint(
-    work: &mut Work<'_>,
-    run: &Run,
-    reason: String,
-    dedup: DedupPolicy,
-) -> Result<Vec<String>> {
-    match snapshot(work, &run.workflow, &reason, dedup) {
-        Err(error) if error.code == Code::HELD => {
-            let why = error.why().unwrap_or_default().to_owned();
-            work.warn(RunWarning::SnapshotLeftOut { reason, why });
-            Ok(Vec::new())
+impl Work<'_> {
+    /// Makes a checkpoint of the files; an identical newest one causes no warning. `None` if none was
+    /// made, as the warnings say.
+    fn snapshot(&mut self, run: &Run, reason: &str, dedup: DedupPolicy) -> Result<Option<String>> {
+        let context = self.context;
+        if context.settings.unread.is_some() {
+            // The transition counts, and the warning on the settings says that no checkpoint is made.
+            return Ok(None);
         }
-        made => Ok(made?.into_iter().collect()),
+        let automatic = CreateOptions::automatic(reason, &run.workflow.kind)?;
+        let options = CreateOptions { dedup, ..automatic };
+        let outcome = create_in(context, &mut self.session, &options)?;
+        let mut warnings = outcome.warnings;
+        if outcome.skipped.is_none() && context.settings.auto_prune {
+            // The transitions merge packs themselves.
+            warnings.extend(auto_gc(context, &mut self.session, &|| true));
+        }
+        warnings.retain(|warning| !matches!(warning, Warning::Dedup { .. }));
+        self.session.warnings.extend(warnings);
+        self.evicted.extend(outcome.evicted);
+        Ok(outcome.checkpoint.map(|checkpoint| checkpoint.id.to_hex()))
+    }
+
+    /// Makes a checkpoint for a phase; under a hold none is made, and the transition is still
+    /// recorded.
+    fn checkpoint(&mut self, run: &Run, reason: String, dedup: DedupPolicy) -> Result<Vec<String>> {
+        match self.snapshot(run, &reason, dedup) {
+            Err(error) if error.code == Code::HELD => {
+                let why = error.why().unwrap_or_default().to_owned();
+                self.warn(RunWarning::SnapshotLeftOut { reason, why });
+                Ok(Vec::new())
+            }
+            made => Ok(made?.into_iter().collect()),
+        }
     }
 }
 
 /// Returns the files created during the phase; `None` if the checkpoints around it do not
 /// tell.
 fn new_files(store: &Store, workflow: &Workflow, done: &Change) -> Option<Vec<String>> {
-    let phase = workflow.phase(done.phase.as_deref()?)?;
+    let phase = workflow.phase(done.phase_id.as_deref()?)?;
     let tree = |id: &String| {
-        let id = ObjectId::from_hex(id)?;
-        read_checkpoint(store.objects(), id)
-            .map(|read| read.tree)
-            .ok()
+        let read = read_checkpoint(store.objects(), ObjectId::from_hex(id)?);
+        read.map(|read| Some(read.tree)).ok()
     };
-    let (before, after) = (
-        tree(phase.before.as_ref()?)?,
-        tree(done.checkpoints.first()?)?,
-    );
+    let before = tree(phase.before_id.as_ref()?)?;
+    let after = tree(done.checkpoint_ids.first()?)?;
     let mut memo = TreeMemo::new(store.objects());
-    let changes = memo.diff(Some(before), Some(after), &|_| true).ok()?;
+    let changes = memo.diff(before, after, &|_| true).ok()?;
     let new = changes.iter().filter(|change| change.before.is_none());
     let paths = new.filter_map(|new| String::from_utf8(new.path.as_bytes().to_vec()).ok());
     Some(paths.collect())
-}
-
-/// Returns the change that was typed, with what is seen of the files.
-fn observed(context: &Context, typed: &Finish, workflow: &Workflow) -> Result<Change> {
-    let mut change = Change::of_phase("done", typed.phase.as_deref());
-    let id = workflow.phase_of(&change)?;
-    let was = workflow.phase(&id).and_then(|phase| phase.head.as_ref());
-    let head = git_head::read(context.root.path()).and_then(|head| head.commit);
-    let moved = head.filter(|head| was.is_some_and(|was| was != head));
-    let moved = moved.map(|head| head.chars().take(SHORT_SHA).collect());
-    change.phase = Some(id);
-    change.given = Given {
-        force: typed.force,
-        commit: typed.commit_sha.clone().or(moved),
-        files: typed.files.clone(),
-        decisions: typed.decisions.clone(),
-        observed: observe(context, workflow)?,
-        ..Given::default()
-    };
-    Ok(change)
 }

@@ -12,8 +12,7 @@ use crate::workflow::documents::sync::require_store;
 use crate::workflow::engine::init::{make_room, start_fresh};
 use crate::workflow::engine::observe::observe;
 use crate::workflow::engine::runs::{Run, Runs};
-use crate::workflow::engine::transact::{choose, with_store};
-use crate::workflow::engine::work::{StepOptions, Work};
+use crate::workflow::engine::work::{StepOptions, Work, choose, with_store};
 use crate::workflow::rules::change::Change;
 use crate::workflow::rules::recover;
 use crate::workflow::rules::workflow::{EXECUTION_FILE, PHASE_FILE, Profile, RunStatus};
@@ -63,7 +62,7 @@ pub fn repair(context: &Context, options: &StepOptions, dry_run: bool) -> Result
             Some(run) => reopen(work, run)?,
             None => choose(&store, options, &conflicts)?,
         };
-        let (run, recovered) = repair_chosen(work, run, dry_run)?;
+        let (run, recovered) = repair_run(work, run, dry_run)?;
         Ok(RecoverOutcome {
             run: Some(run),
             recovered,
@@ -81,22 +80,16 @@ fn reopen(work: &mut Work<'_>, run: &Run) -> Result<Run> {
     next.is_archived = false;
     (next.status, next.finished_ms) = (RunStatus::Open, None);
     next.updated_ms = work.context.now_ms.max(next.updated_ms);
-    let reopened = work
-        .record(Some(run), next, Change::new("reopen"), true)?
-        .run;
+    let reopened = work.record(Some(run), next, Change::new("reopen"), true)?;
     files::remove_failed(&work.tree, &run.workflow)?;
-    Ok(reopened)
+    Ok(reopened.run)
 }
 
 /// As [`repair`], of a chosen run; returns it, and each repair in words.
 ///
 /// # Errors
 /// A repair cannot be recorded.
-pub fn repair_chosen(
-    work: &mut Work<'_>,
-    mut run: Run,
-    dry_run: bool,
-) -> Result<(Run, Vec<String>)> {
+pub fn repair_run(work: &mut Work<'_>, mut run: Run, dry_run: bool) -> Result<(Run, Vec<String>)> {
     let observations = observe(work.context, &run.workflow)?;
     let mut what = Vec::new();
     for repair in recover::repairs(&run.workflow, &observations) {

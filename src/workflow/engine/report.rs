@@ -16,7 +16,7 @@ use crate::workflow::documents::sync::{Imported, open_imported};
 use crate::workflow::engine::observe;
 use crate::workflow::engine::run_json::{self, RunRow};
 use crate::workflow::engine::runs::{LostRun, Run, Runs};
-use crate::workflow::engine::transact::or_conflict;
+use crate::workflow::engine::work::or_conflict;
 use crate::workflow::plan;
 use crate::workflow::rules::advice::{self, Advice};
 use crate::workflow::rules::change::Change;
@@ -141,7 +141,7 @@ pub struct FileDrift {
 /// Returns `None` if no phase is under way, its checkpoint is gone, or files cannot be read.
 fn drift_of(context: &Context, store: &Store, workflow: &Workflow) -> Option<FileDrift> {
     let mut running = workflow.running();
-    let (phase, id) = running.find_map(|phase| Some((phase, phase.before.as_ref()?)))?;
+    let (phase, id) = running.find_map(|phase| Some((phase, phase.before_id.as_ref()?)))?;
     let inventory = store.inventory().ok()?;
     let checkpoint = inventory.get(ObjectId::from_hex(id)?)?;
     let sides = Side::of_present(context, store, &checkpoint, &[]);

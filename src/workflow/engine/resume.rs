@@ -10,11 +10,10 @@ use crate::ops::context::Context;
 use crate::workflow::engine::init::start_fresh;
 use crate::workflow::engine::observe::observe;
 use crate::workflow::engine::phase::{self, Start};
-use crate::workflow::engine::recover::repair_chosen;
+use crate::workflow::engine::recover::repair_run;
 use crate::workflow::engine::report::Status;
 use crate::workflow::engine::runs::Run;
-use crate::workflow::engine::transact::with_run;
-use crate::workflow::engine::work::{StepOptions, Work};
+use crate::workflow::engine::work::{StepOptions, Work, with_run};
 use crate::workflow::rules::advice;
 use crate::workflow::rules::change::Change;
 use crate::workflow::rules::dialog::Chosen;
@@ -106,7 +105,7 @@ fn act(work: &mut Work<'_>, run: Run, chosen: &Chosen, recovered: &mut Vec<Strin
         Chosen::Deleted | Chosen::Abandoned => work.abandon(&run, "")?,
         Chosen::Resumed | Chosen::Viewed | Chosen::Declined => {
             // First repairs what the interruption left.
-            let (run, repairs) = repair_chosen(work, run, false)?;
+            let (run, repairs) = repair_run(work, run, false)?;
             *recovered = repairs;
             if !run.workflow.status.is_open() {
                 return Ok(run);

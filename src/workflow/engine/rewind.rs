@@ -13,8 +13,7 @@ use crate::store::repository::Store;
 use crate::workflow::documents::files;
 use crate::workflow::documents::sync::open_imported;
 use crate::workflow::engine::runs::{Run, Runs};
-use crate::workflow::engine::transact::with_run;
-use crate::workflow::engine::work::StepOptions;
+use crate::workflow::engine::work::{StepOptions, with_run};
 use crate::workflow::rules::change::Change;
 use crate::workflow::rules::workflow::{RunStatus, Workflow};
 use crate::workflow::words::absent;
@@ -52,22 +51,12 @@ pub struct RewindOptions {
 pub struct RewindOutcome {
     #[serde(flatten)]
     pub run: Run,
-    #[serde(rename = "to_phase_id")]
-    pub to: String,
+    pub to_phase_id: String,
     pub dry_run: bool,
     /// Whether the state is rewound, or would be.
-    #[serde(rename = "state_rewound")]
-    pub takes_state: bool,
+    pub state_rewound: bool,
     /// What was done to the files; null if they were not taken back.
-    #[serde(rename = "rewound")]
-    pub files: Option<RestoreOutcome>,
-}
-
-/// The newest start of the phase, and the state before it.
-struct Goal {
-    checkpoint: Option<ObjectId>,
-    revision: ObjectId,
-    state: Workflow,
+    pub rewound: Option<RestoreOutcome>,
 }
 
 /// Rewinds a run. `agree` asks for consent if the state is rewound without files.
@@ -82,63 +71,54 @@ pub fn rewind(
 ) -> Result<RewindOutcome> {
     let store = open_imported(context)?.store;
     let run = Runs::pick_live(&store, options.run.as_deref())?;
-    let goal = goal(&store, &run, &options.to)?;
+    let (start, before) = newest_start(&store, &run, &options.to)?;
     let mut outcome = RewindOutcome {
         run,
-        to: options.to.clone(),
+        to_phase_id: options.to.clone(),
         dry_run: options.dry_run,
-        takes_state: options.state || options.both,
-        files: None,
+        state_rewound: options.state || options.both,
+        rewound: None,
     };
     if options.files || options.both {
-        let mut files = files(context, options, &goal, consent)?;
+        let phase = &options.to;
+        let instead = "--state rewinds the state without the files";
+        let none = |what| absent("no_checkpoint", what).advise(instead);
+        let never = || none(format!("no checkpoint was made before phase {phase}"));
+        let mut ids = start.checkpoint_ids.iter();
+        let checkpoint = ids
+            .find_map(|id| ObjectId::from_hex(id))
+            .ok_or_else(never)?;
+        let mut restored = RestoreOptions::default();
+        restored.common.yes = options.yes;
+        restored.common.dry_run = options.dry_run;
+        restored.words = TypedWords::of_checkpoint(checkpoint.to_hex());
+        let id = checkpoint.short();
+        let gone = format!("checkpoint {id} of phase {phase} no longer exists");
+        let restored = restore(context, &restored, consent);
+        let mut files = restored.map_err(|error| match error.code {
+            Code::NO_SUCH_CHECKPOINT => none(gone),
+            _ => error,
+        })?;
         for warning in files.warnings.drain(..) {
             context.pending_warnings.add(warning);
         }
-        outcome.files = Some(files);
+        outcome.rewound = Some(files);
     } else if !options.yes && !options.dry_run {
         let run = outcome.run.workflow.named();
         agree(format!("take workflow {run} back to before {}", options.to))?;
     }
-    if outcome.takes_state && !options.dry_run {
-        outcome.run = state(context, &outcome, goal)?;
+    if outcome.state_rewound && !options.dry_run {
+        outcome.run = state(context, &outcome, before)?;
     }
     Ok(outcome)
 }
 
-fn files(
-    context: &Context,
-    options: &RewindOptions,
-    goal: &Goal,
-    consent: &mut Consent<'_>,
-) -> Result<RestoreOutcome> {
-    let phase = &options.to;
-    let none =
-        |what| absent("no_checkpoint", what).advise("--state rewinds the state without the files");
-    let checkpoint = goal
-        .checkpoint
-        .ok_or_else(|| none(format!("no checkpoint was made before phase {phase}")))?;
-    let mut restored = RestoreOptions {
-        words: TypedWords::of_checkpoint(checkpoint.to_hex()),
-        ..RestoreOptions::default()
-    };
-    restored.common.yes = options.yes;
-    restored.common.dry_run = options.dry_run;
-    restore(context, &restored, consent).map_err(|error| {
-        if error.code != Code::NO_SUCH_CHECKPOINT {
-            return error;
-        }
-        let id = checkpoint.short();
-        none(format!("checkpoint {id} of phase {phase} no longer exists"))
-    })
-}
-
 /// Rewinds the state, except for the count of resumes.
-fn state(context: &Context, shown: &RewindOutcome, goal: Goal) -> Result<Run> {
+fn state(context: &Context, shown: &RewindOutcome, before: Run) -> Result<Run> {
     let mut of_run = StepOptions::of_run(&shown.run.workflow.id);
     of_run.expect = Some(shown.run.tip.to_hex());
     with_run(context, &of_run, |work, run| {
-        let (now, mut next) = (&run.workflow, goal.state);
+        let (now, mut next) = (&run.workflow, before.workflow);
         // A file that came later stays, without what it said.
         let mut documents = now.documents.clone();
         documents.append(&mut next.documents);
@@ -152,8 +132,8 @@ fn state(context: &Context, shown: &RewindOutcome, goal: Goal) -> Result<Run> {
             profile: now.profile,
             ..next
         };
-        let mut event = Change::new("rewind").noting(goal.revision.short());
-        event.phase = Some(shown.to.clone());
+        let mut event = Change::new("rewind").noting(before.tip.short());
+        event.phase_id = Some(shown.to_phase_id.clone());
         let outcome = work.record(Some(&run), next, event, true)?;
         let removed = files::remove_failed(&work.tree, now);
         work.warn_of("removing the file of the run that had failed", removed);
@@ -161,26 +141,20 @@ fn state(context: &Context, shown: &RewindOutcome, goal: Goal) -> Result<Run> {
     })
 }
 
-fn goal(store: &Store, run: &Run, phase: &str) -> Result<Goal> {
+/// Returns the newest start of a phase, and the run before it.
+fn newest_start(store: &Store, run: &Run, phase: &str) -> Result<(Change, Run)> {
     let line = store.workflow_line(run.tip, usize::MAX).transitions;
-    let mut line = line
-        .into_iter()
-        .map(|found| (Change::read(&found.message), found));
-    let is_start =
-        |event: &Change| event.verb == "phase start" && event.phase.as_deref() == Some(phase);
+    let found = line.into_iter().find_map(|found| {
+        let event = Change::read(&found.message);
+        let is_start = event.verb == "phase start" && event.phase_id.as_deref() == Some(phase);
+        is_start.then(|| (event, found.parent.unwrap_or(found.commit)))
+    });
     let run = run.workflow.named();
-    let never = || {
+    let (start, tip) = found.ok_or_else(|| {
         let what = format!("workflow {run} never started a phase {phase}");
         absent("no_such_phase", what).advise("'checkpoint workflow show' lists what happened")
-    };
-    let (event, found) = line.find(|(event, _)| is_start(event)).ok_or_else(never)?;
-    let checkpoint = event.checkpoints.first();
-    let revision = found.parent.unwrap_or(found.commit);
-    let state = Workflow::from_json(&store.workflow_state(revision)?)
-        .map_err(|why| Error::damaged(format!("workflow {run}"), why))?;
-    Ok(Goal {
-        checkpoint: checkpoint.and_then(|id| ObjectId::from_hex(id)),
-        revision,
-        state,
-    })
+    })?;
+    let workflow = Workflow::from_json(&store.workflow_state(tip)?);
+    let workflow = workflow.map_err(|why| Error::damaged(format!("workflow {run}"), why))?;
+    Ok((start, Run { tip, workflow }))
 }

@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use crate::model::run_id;
 use crate::model::state::object_id::ObjectId;
 use crate::store::repository::Store;
-use crate::store::runs::run_reader::{Tips, tips};
+use crate::store::runs::run_line::tips;
 use crate::workflow::profiles::registry;
 use crate::workflow::rules::workflow::{Profile, Workflow};
 use crate::workflow::words::{no_such_workflow, no_workflow, refused, starts_from_plan};
@@ -39,27 +39,24 @@ impl Runs {
     /// The refs cannot be read.
     pub fn all(store: &Store) -> Result<Self> {
         let mut runs = Self::default();
-        let Tips { found, torn } = tips(store)?;
-        for (id, tip) in found {
-            let read = store.workflow_state(tip).map_err(|error| error.to_string());
-            let read = read.map(|state| Workflow::from_json(&state).map_err(|why| why.to_string()));
-            match read.flatten() {
+        for (id, tip) in tips(store)? {
+            let read = || {
+                let tip = tip.ok_or("its ref does not name a commit")?;
+                let state = store
+                    .workflow_state(tip)
+                    .map_err(|error| error.to_string())?;
+                let mut workflow = Workflow::from_json(&state).map_err(|why| why.to_string())?;
                 // It may have got another id where two stores met.
-                Ok(read) => runs.runs.push(Run {
-                    tip,
-                    workflow: Workflow { id, ..read },
-                }),
+                workflow.id.clone_from(&id);
+                Ok(Run { tip, workflow })
+            };
+            match read() {
+                Ok(run) => runs.runs.push(run),
                 Err(why) => runs.lost.push(LostRun { id, why }),
             }
         }
-        let why = "its ref does not name a commit";
-        runs.lost.extend(torn.into_iter().map(|id| LostRun {
-            id,
-            why: why.to_owned(),
-        }));
         runs.runs.sort_by_cached_key(|run| {
-            let workflow = &run.workflow;
-            let is_open = workflow.status.is_open();
+            let (workflow, is_open) = (&run.workflow, run.workflow.status.is_open());
             let (updated_ms, id) = (workflow.updated_ms, workflow.id.clone());
             std::cmp::Reverse((run.is_live(), is_open, updated_ms, id))
         });
@@ -131,11 +128,8 @@ impl Runs {
     /// No run matches, or the matching one cannot be read.
     pub fn pick(&self, named: Option<&str>) -> Result<&Run> {
         let Some(name) = named else {
-            return match (self.runs.first(), self.lost.first()) {
-                (Some(run), _) => Ok(run),
-                (None, Some(lost)) => Err(damaged(lost)),
-                (None, None) => Err(no_workflow()),
-            };
+            let lost = || self.lost.first().map_or_else(no_workflow, damaged);
+            return self.runs.first().ok_or_else(lost);
         };
         // An archived run may have the id that the file of an open one has.
         let closeness = |run: &&Run| match run.workflow.id == name {
@@ -179,10 +173,10 @@ fn matches_name(run: &Run, name: &str) -> bool {
     let workflow = &run.workflow;
     // Registry files have the project in lower case.
     let project = run_id::snake(&workflow.project);
-    let names = [&workflow.kind, &workflow.project, &project];
+    let names = [&*workflow.kind, &*workflow.project, &*project];
     let goal = workflow.description.trim().to_lowercase();
     let is_goal = !goal.is_empty() && goal == name.trim().to_lowercase();
-    workflow.id.starts_with(name) || names.iter().any(|known| *known == name) || is_goal
+    workflow.id.starts_with(name) || names.contains(&name) || is_goal
 }
 
 fn damaged(lost: &LostRun) -> Error {

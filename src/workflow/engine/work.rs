@@ -1,4 +1,5 @@
-//! One transition under the lock: the files are written, and one commit is made.
+//! What changes a run: edits by hand are imported first, then the run is chosen; the files are written
+//! under the lock, and one commit is made.
 
 use std::collections::BTreeMap;
 
@@ -12,13 +13,15 @@ use crate::ops::session::{self, Session};
 use crate::ops::warning::Warning;
 use crate::ops::warning::run_warning::RunWarning;
 use crate::store::repository::Store;
+use crate::workflow::documents::conflict::Conflict;
 use crate::workflow::documents::files::{self, Leaving};
+use crate::workflow::documents::sync::{require_store, sync};
 use crate::workflow::engine::run_json::{self, RunRow};
-use crate::workflow::engine::runs::Run;
+use crate::workflow::engine::runs::{Run, Runs};
 use crate::workflow::profiles::dispatch;
 use crate::workflow::rules::change::Change;
 use crate::workflow::rules::workflow::{Phase, Task, Workflow};
-use crate::workflow::words::moved_on;
+use crate::workflow::words::{moved_on, refused};
 use crate::worktree::tree_handle::WorkTree;
 
 /// Which run is meant, and who acts.
@@ -59,8 +62,7 @@ pub struct StepOutcome {
     pub phase: Option<Phase>,
     pub task: Option<Task>,
     /// What the checkpoints of this step pushed out.
-    #[serde(rename = "dropped")]
-    pub evicted: Vec<Evicted>,
+    pub dropped: Vec<Evicted>,
 }
 
 /// What a command does to runs: by whom, while the store is locked.
@@ -121,7 +123,7 @@ impl<'w> Work<'w> {
         let next = run.workflow.after(change, self.context.now_ms)?;
         let mut event = change.clone();
         if event.verb.starts_with("phase ") {
-            event.phase = Some(run.workflow.phase_of(change)?);
+            event.phase_id = Some(run.workflow.phase_of(change)?);
         }
         self.record(Some(run), next, event, true)
     }
@@ -145,12 +147,8 @@ impl<'w> Work<'w> {
         let mut next = run.workflow.clone();
         next.is_archived = true;
         let id = next.id.clone();
-        self.record(
-            Some(run),
-            next,
-            Change::new("archive").noting(why.clone()),
-            false,
-        )?;
+        let event = Change::new("archive").noting(why.clone());
+        self.record(Some(run), next, event, false)?;
         if let Some(why) = why {
             let warning = RunWarning::PutAside { id, why };
             self.context.pending_warnings.add(warning.into());
@@ -183,16 +181,16 @@ impl<'w> Work<'w> {
     pub fn record(
         &mut self,
         before: Option<&Run>,
-        mut next: Workflow,
+        mut workflow: Workflow,
         mut event: Change,
         writes_files: bool,
     ) -> Result<StepOutcome> {
         let (context, tree) = (self.context, &self.tree);
-        next.end_if_settled(context.now_ms);
-        let profile = next.profile.filter(|_| writes_files);
+        workflow.end_if_settled(context.now_ms);
+        let profile = workflow.profile.filter(|_| writes_files);
         if let Some(profile) = profile {
-            let documents = dispatch::export(&next, profile, &self.root());
-            next.documents.extend(documents);
+            let documents = dispatch::export(&workflow, profile, &self.root());
+            workflow.documents.extend(documents);
         }
         event.session.clone_from(&context.environment.session);
         if event.actor.is_empty() {
@@ -202,37 +200,117 @@ impl<'w> Work<'w> {
         let none = BTreeMap::new();
         let known = before.map_or(&none, |run| &run.workflow.documents);
         let mut write = || {
-            files::write(tree, &next, known)?;
+            files::write(tree, &workflow, known)?;
             match before {
-                None => files::add_schema(tree, &next),
+                None => files::add_schema(tree, &workflow),
                 Some(_) => Ok(()),
             }
         };
         let recorded = self.session.locked.record_workflow(
-            &next.id,
+            &workflow.id,
             before.map(|run| run.tip),
-            next.to_json().as_bytes(),
+            workflow.to_json().as_bytes(),
             &event.render(context.now_ms),
             context.now_ms,
             profile.is_some().then_some(&mut write),
         )?;
-        let tip = recorded.ok_or_else(|| moved_on(&next.id))?;
-        if !next.status.is_open() {
+        let tip = recorded.ok_or_else(|| moved_on(&workflow.id))?;
+        if !workflow.status.is_open() {
             // The run has ended all the same, and the next command tries again.
-            let moved = files::put_away(tree, &next, Leaving::Ended, context.now_ms);
+            let moved = files::put_away(tree, &workflow, Leaving::Ended, context.now_ms);
             self.warn_of("moving the files of the run that has ended", moved);
         }
-        let task = event.task.as_ref().and_then(|id| next.task(id));
-        let phase = event.phase.as_ref().or_else(|| task?.phase.as_ref());
+        let task = event.task_id.as_ref().and_then(|id| workflow.task(id));
+        let phase = event.phase_id.as_ref().or_else(|| task?.phase.as_ref());
         Ok(StepOutcome {
-            phase: phase.and_then(|id| next.phase(id)).cloned(),
+            phase: phase.and_then(|id| workflow.phase(id)).cloned(),
             task: task.cloned(),
-            run: Run {
-                tip,
-                workflow: next,
-            },
+            run: Run { tip, workflow },
             event,
-            evicted: std::mem::take(&mut self.evicted),
+            dropped: std::mem::take(&mut self.evicted),
         })
     }
+}
+
+/// Makes one transition.
+///
+/// # Errors
+/// There is no such run, the rules forbid it, another process was first, or a file is malformed.
+pub fn step(context: &Context, options: &StepOptions, change: &Change) -> Result<StepOutcome> {
+    with_run(context, options, |work, run| work.change(&run, change))
+}
+
+/// Calls `act` while the store is locked and edits by hand are imported; the context gets
+/// the warnings.
+///
+/// # Errors
+/// There is no store, or `act` fails.
+pub fn with_store<'w, T>(
+    context: &'w Context,
+    store: &'w Store,
+    options: &StepOptions,
+    act: impl FnOnce(&mut Work<'w>, Vec<Conflict>) -> Result<T>,
+) -> Result<T> {
+    let mut work = Work::begin(context, store, options)?;
+    let conflicts = sync(&mut work)?;
+    let done = act(&mut work, conflicts)?;
+    for warning in work.session.warnings {
+        context.pending_warnings.add(warning);
+    }
+    Ok(done)
+}
+
+/// As [`with_store`], with the chosen run.
+///
+/// # Errors
+/// There is no such run, another process was first, a file of the run is malformed, or `act` fails.
+pub fn with_run<T>(
+    context: &Context,
+    options: &StepOptions,
+    act: impl FnOnce(&mut Work<'_>, Run) -> Result<T>,
+) -> Result<T> {
+    let store = require_store(context)?;
+    with_store(context, &store, options, |work, conflicts| {
+        let run = choose(&store, options, &conflicts)?;
+        act(work, run)
+    })
+}
+
+/// Returns the chosen run, if it can be worked on.
+///
+/// # Errors
+/// The run cannot be read, another process moved it on, or a file of the run is malformed.
+pub fn choose(store: &Store, options: &StepOptions, conflicts: &[Conflict]) -> Result<Run> {
+    let named = options.run.as_deref();
+    let run = or_conflict(Runs::pick_live(store, named), named, conflicts)?;
+    check_expected(options, &run)?;
+    let mut conflicts = conflicts.iter();
+    match conflicts.find(|conflict| conflict.concerns(&run.workflow)) {
+        Some(conflict) => Err(conflict.problem(Some(&run.workflow))),
+        None => Ok(run),
+    }
+}
+
+/// Makes a failure to find any run that of an unreadable file, whose run may be meant.
+pub fn or_conflict(picked: Result<Run>, named: Option<&str>, left: &[Conflict]) -> Result<Run> {
+    picked.map_err(|error| match left.first() {
+        Some(conflict) if named.is_none() && error.is_of_run() => conflict.problem(None),
+        _ => error,
+    })
+}
+
+/// Checks that the run is at the revision that the caller expects.
+///
+/// # Errors
+/// It is at another one.
+pub fn check_expected(options: &StepOptions, run: &Run) -> Result<()> {
+    let expected = options.expect.as_deref().unwrap_or_default();
+    if run.tip.to_hex().starts_with(expected) {
+        return Ok(());
+    }
+    let (id, at) = (run.workflow.named(), run.tip.short());
+    let what = format!("workflow {id} is at {at}, not at {expected}");
+    Err(refused("moved_on", what)
+        .advise("check its state, then try again")
+        .with_state(&run.workflow))
 }

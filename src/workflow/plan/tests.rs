@@ -3,8 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{DOTAGENT, PLAN, check, from_document, from_words, lint, preset, to_document};
-use crate::workflow::rules::derived::share_writes;
-use crate::workflow::rules::workflow::{Class, Phase, PhaseStatus, Workflow};
+use crate::workflow::rules::workflow::{Class, Phase, PhaseStatus, Workflow, share_writes};
 
 fn run(words: &str) -> Workflow {
     let mut run = Workflow::new("x".into(), "a".into(), "b".into(), 0);

@@ -216,12 +216,12 @@ fn edit_by_hand_moves_the_run_and_stays() {
         "#,
     ) {
         let mut run = begun(profile, &example(profile));
-        run.phases[0].before = Some("b".repeat(40));
+        run.phases[0].before_id = Some("b".repeat(40));
         take(&mut run, path_of(profile), &value, ROOT).unwrap();
         let written = written(&run, path_of(profile));
         assert_eq!(written.to_string(), value.to_string());
         assert_eq!(words(&run), expected, "{value}");
-        assert_eq!(run.phases[0].before, Some("b".repeat(40)));
+        assert_eq!(run.phases[0].before_id, Some("b".repeat(40)));
     }
 }
 

@@ -90,14 +90,10 @@ pub fn advice(workflow: &Workflow, observations: &Observations) -> Advice {
 }
 
 /// Returns the next step for the five phases of an agent team.
-fn by_agents(
-    workflow: &Workflow,
-    phase: &Phase,
-    observations: &Observations,
-) -> Option<(&'static str, String)> {
+fn by_agents(run: &Workflow, phase: &Phase, seen: &Observations) -> Option<(&'static str, String)> {
     if phase.id == "IMPLEMENTATION" {
-        let (tasks, all) = (workflow.tasks.iter(), workflow.tasks.len());
-        let done = tasks.filter(|task| is_done(task, observations)).count();
+        let (tasks, all) = (run.tasks.iter(), run.tasks.len());
+        let done = tasks.filter(|task| is_done(task, seen)).count();
         let text = format!("continue execution loop ({done} of {all} tasks complete)");
         let advance = ("advance", "advance to VERIFICATION".to_owned());
         let is_over = all > 0 && done == all;
@@ -113,7 +109,7 @@ fn by_agents(
     let is_there = |part: &str| {
         let mut outputs = phase.outputs.iter();
         let output = outputs.find(|output| output.path.contains(part));
-        let found = output.and_then(|output| observations.get(&output.path));
+        let found = output.and_then(|output| seen.get(&output.path));
         found.is_some_and(ObservedFile::is_finished)
     };
     let is_architecture = phase.id == "ARCHITECTURE";

@@ -10,11 +10,11 @@ use crate::base::text::escape;
 use crate::base::time::utc_seconds;
 use crate::error::sentence::{CommandWords, Sentence};
 use crate::error::{Error, Result};
-use crate::workflow::rules::derived::may_run_in_parallel;
 use crate::workflow::rules::observation::{Observations, ObservedFile};
 use crate::workflow::rules::validate::task_output;
 use crate::workflow::rules::workflow::{
     Interruption, MiniCommit, Phase, PhaseStatus, RunStatus, Task, TaskStatus, Workflow,
+    may_run_in_parallel,
 };
 use crate::workflow::words::{LISTED_NAMES, absent, phase_command, refused, shows_state};
 
@@ -27,16 +27,13 @@ const EVENT: &str = "Event: ";
 pub struct Change {
     /// One, two or three words, such as `phase done`.
     pub verb: String,
-    #[serde(rename = "phase_id")]
-    pub phase: Option<String>,
-    #[serde(rename = "task_id")]
-    pub task: Option<String>,
+    pub phase_id: Option<String>,
+    pub task_id: Option<String>,
     /// Name of the actor, as given by the caller.
     pub actor: String,
     pub session: Option<String>,
     /// Checkpoints that the transition made or needs.
-    #[serde(rename = "checkpoint_ids")]
-    pub checkpoints: Vec<String>,
+    pub checkpoint_ids: Vec<String>,
     /// Additional short text.
     pub note: Option<String>,
     /// What the rules need beside, and the log does not keep.
@@ -108,14 +105,14 @@ impl Change {
     /// Makes a transition of a phase; without an id it is the only one that can be meant.
     pub fn of_phase(verb: &str, phase: Option<&str>) -> Self {
         Self {
-            phase: phase.map(str::to_owned),
+            phase_id: phase.map(str::to_owned),
             ..Self::new(&format!("phase {verb}"))
         }
     }
 
     pub fn of_task(verb: &str, task: &str) -> Self {
         Self {
-            task: Some(task.to_owned()),
+            task_id: Some(task.to_owned()),
             ..Self::new(&format!("task {verb}"))
         }
     }
@@ -128,7 +125,7 @@ impl Change {
 
     /// Returns the verb and the phase or task.
     pub fn subject(&self) -> String {
-        let object = self.phase.as_ref().or(self.task.as_ref());
+        let object = self.phase_id.as_ref().or(self.task_id.as_ref());
         let object = object.map(|object| format!(" {}", escape(object)));
         self.verb.clone() + &object.unwrap_or_default()
     }
@@ -179,10 +176,8 @@ impl Workflow {
             "task" if verb == "add" => self.add_task(change)?,
             "task" => self.move_task(verb, change, now_ms)?,
             "interrupt" => {
-                self.interrupted = Some(Interruption {
-                    reason: change.note.clone().unwrap_or_default(),
-                    at_ms: now_ms,
-                });
+                let (reason, at_ms) = (change.note.clone().unwrap_or_default(), now_ms);
+                self.interrupted = Some(Interruption { reason, at_ms });
             }
             "resume" => self.resume_count += 1,
             "abandon" => {
@@ -194,7 +189,14 @@ impl Workflow {
             _ => {}
         }
         if let Some(made) = &given.mini_commit {
-            self.add_mini_commit(made);
+            // A checkpoint and a commit of the same phases are recorded separately.
+            let mut made = made.clone();
+            let is_same = |other: &mut MiniCommit| other.completed_count == made.completed_count;
+            if let Some(known) = self.mini_commits.extract_if(.., is_same).next() {
+                made.checkpoint_id = made.checkpoint_id.or(known.checkpoint_id);
+                made.commit_sha = made.commit_sha.or(known.commit_sha);
+            }
+            self.mini_commits.push(made);
         }
         add_new(&mut self.key_decisions, &given.decisions);
         add_new(&mut self.file_paths, &given.files);
@@ -219,7 +221,7 @@ impl Workflow {
     /// # Errors
     /// There is no such phase, or not just one.
     pub fn phase_of(&self, change: &Change) -> Result<String> {
-        if let Some(id) = &change.phase {
+        if let Some(id) = &change.phase_id {
             return self.known(id).map(|phase| phase.id.clone());
         }
         if change.verb == "phase start" {
@@ -266,13 +268,12 @@ impl Workflow {
     }
 
     fn known(&self, id: &str) -> Result<&Phase> {
-        let unknown = || {
+        self.phase(id).ok_or_else(|| {
             let known: Vec<&str> = self.phases.iter().map(|one| &*one.id).collect();
             let names = format!("its phases: {}", and_more(&known, LISTED_NAMES));
             let what = format!("workflow {} has no phase {id}", self.named());
             absent("no_such_phase", what).next(Sentence::text(names))
-        };
-        self.phase(id).ok_or_else(unknown)
+        })
     }
 
     fn move_phase(&mut self, verb: &str, change: &Change, now_ms: i64) -> Result<()> {
@@ -292,14 +293,13 @@ impl Workflow {
             _ => {}
         }
         let note = |note: &Option<String>| note.clone().map(Value::from);
-        match verb {
-            "start" if self.last_error == note(&before.last_error) => self.last_error = None,
-            "fail" => self.last_error = note(&change.note),
-            _ => {}
+        // A start takes back the error of the last attempt.
+        if verb == "fail" || verb == "start" && self.last_error == note(&before.last_error) {
+            self.last_error = note(&change.note);
         }
-        let phase = moved(&before, verb, *to, change, now_ms);
-        if let Some(at) = self.phase_mut(&id) {
-            *at = phase;
+        if let Some(phase) = self.phase_mut(&id) {
+            phase.status = to.unwrap_or(before.status);
+            phase.follow(verb, before.status, change, now_ms);
         }
         if given.is_final {
             self.end(RunStatus::Failed, now_ms);
@@ -368,22 +368,20 @@ impl Workflow {
         let open = open.filter(|task| task.status != TaskStatus::Complete);
         let open = open.map(|task| format!("{} ({})", task.id, task.status.into_str()));
         let open: Vec<String> = open.collect();
-        let (code, why, names, advice) = if !lacking.is_empty() {
-            let advice = "write what is missing, or add --force";
-            ("outputs_missing", "", lacking, advice)
-        } else if !open.is_empty() {
-            let advice = "end them first, or add --force";
-            ("tasks_open", "it has open tasks: ", open, advice)
-        } else {
-            return Ok(());
+        let end = "end them first, or add --force";
+        let write = "write what is missing, or add --force";
+        let (code, why, names, advice) = match (&*lacking, &*open) {
+            ([], []) => return Ok(()),
+            ([], open) => ("tasks_open", "it has open tasks: ", open, end),
+            (lacking, _) => ("outputs_missing", "", lacking, write),
         };
-        let names = and_more(&names, LISTED_NAMES);
+        let names = and_more(names, LISTED_NAMES);
         let what = format!("phase {} is not done: {why}{names}", phase.id);
         Err(refused(code, what).advise(advice))
     }
 
     fn add_task(&mut self, change: &Change) -> Result<()> {
-        let id = change.task.clone().unwrap_or_default();
+        let id = change.task_id.clone().unwrap_or_default();
         if id.trim().is_empty() || id.chars().any(char::is_control) {
             return Err(refused("bad_id", "a task needs a name in one line"));
         }
@@ -402,7 +400,7 @@ impl Workflow {
     }
 
     fn move_task(&mut self, verb: &str, change: &Change, now_ms: i64) -> Result<()> {
-        let id = change.task.as_deref().unwrap_or_default();
+        let id = change.task_id.as_deref().unwrap_or_default();
         let mut tasks = self.tasks.iter_mut();
         let unknown = || {
             absent("no_such_task", format!("there is no task {id}"))
@@ -438,18 +436,6 @@ impl Workflow {
         Ok(())
     }
 
-    /// Merges a checkpoint and a commit of the same phases that are recorded separately.
-    fn add_mini_commit(&mut self, made: &MiniCommit) {
-        let is_same = |other: &mut MiniCommit| other.completed == made.completed;
-        let known = self.mini_commits.extract_if(.., is_same).next();
-        let known = known.unwrap_or_default();
-        self.mini_commits.push(MiniCommit {
-            completed: made.completed,
-            checkpoint: made.checkpoint.clone().or(known.checkpoint),
-            commit: made.commit.clone().or(known.commit),
-        });
-    }
-
     /// Sets a field of the run or a key of its free state; `null` removes a key.
     fn set(&mut self, key: &str, value: &Value) -> Result<()> {
         let text = || match value {
@@ -474,67 +460,61 @@ fn awaits(phase: &Phase) -> bool {
     phase.status == PhaseStatus::AwaitingApproval
 }
 
-/// Returns the phase after its move.
-fn moved(
-    before: &Phase,
-    verb: &str,
-    to: Option<PhaseStatus>,
-    change: &Change,
-    now_ms: i64,
-) -> Phase {
-    let given = &change.given;
-    let mut phase = before.clone();
-    phase.status = to.unwrap_or(before.status);
-    let checkpoint = change.checkpoints.first().cloned();
-    match verb {
-        "start" => {
-            phase.attempts += 1;
-            phase.started_ms = Some(now_ms);
-            phase.completed_ms = None;
-            phase.last_error = None;
-            phase.before = checkpoint.or(phase.before);
-            phase.head.clone_from(&given.commit);
-        }
-        "progress" | "skip" => phase.progress = change.note.clone().or(phase.progress),
-        "fail" => phase.last_error.clone_from(&change.note),
-        "done" => {
-            for output in &mut phase.outputs {
-                let found = given.observed.get(&output.path);
-                output.sha256 = found.and_then(ObservedFile::sum).cloned();
+impl Phase {
+    /// Follows a move that has set the status.
+    fn follow(&mut self, verb: &str, before: PhaseStatus, change: &Change, now_ms: i64) {
+        let given = &change.given;
+        let checkpoint = change.checkpoint_ids.first().cloned();
+        match verb {
+            "start" => {
+                self.attempts += 1;
+                self.started_ms = Some(now_ms);
+                self.completed_ms = None;
+                self.last_error = None;
+                self.before_id = checkpoint.or(self.before_id.take());
+                self.head.clone_from(&given.commit);
             }
-            phase.commit_sha = given.commit.clone().or(phase.commit_sha);
-            phase.after = checkpoint.or(phase.after);
-            if phase.lacks_approval() {
-                phase.status = PhaseStatus::AwaitingApproval;
+            "progress" | "skip" => self.progress = change.note.clone().or(self.progress.take()),
+            "fail" => self.last_error.clone_from(&change.note),
+            "done" => {
+                for output in &mut self.outputs {
+                    let found = given.observed.get(&output.path);
+                    output.sha256 = found.and_then(ObservedFile::sum).cloned();
+                }
+                self.commit_sha = given.commit.clone().or(self.commit_sha.take());
+                self.after_id = checkpoint.or(self.after_id.take());
+                if self.lacks_approval() {
+                    self.status = PhaseStatus::AwaitingApproval;
+                }
             }
-        }
-        "approve" => {
-            phase.approved_ms = Some(now_ms);
-            // A required output may still be missing: then the phase goes on.
-            let mut outputs = phase.outputs.iter();
-            let lacks = outputs.any(|output| output.required && output.sha256.is_none());
-            if lacks && before.status == PhaseStatus::AwaitingApproval {
-                phase.status = PhaseStatus::InProgress;
+            "approve" => {
+                self.approved_ms = Some(now_ms);
+                // A required output may still be missing: then the phase goes on.
+                let mut outputs = self.outputs.iter();
+                let lacks = outputs.any(|output| output.required && output.sha256.is_none());
+                if lacks && before == PhaseStatus::AwaitingApproval {
+                    self.status = PhaseStatus::InProgress;
+                }
             }
+            _ => {}
         }
-        _ => {}
+        if self.status.is_settled() && !before.is_settled() {
+            self.completed_ms = Some(now_ms);
+        }
+        if self.status == PhaseStatus::Complete {
+            self.last_error = None;
+        }
     }
-    if phase.status.is_settled() && !before.status.is_settled() {
-        phase.completed_ms = Some(now_ms);
-    }
-    if phase.status == PhaseStatus::Complete {
-        phase.last_error = None;
-    }
-    phase
 }
 
 fn set_free(mut at: &mut Map<String, Value>, key: &str, value: &Value) -> Result<()> {
-    if key.split('.').any(str::is_empty) {
+    let mut names: Vec<&str> = key.split('.').collect();
+    if names.contains(&"") {
         let what = format!("'{key}' is not a valid key: a name in it is empty");
         return Err(refused("bad_key", what));
     }
-    let (names, last) = key.rsplit_once('.').unwrap_or(("", key));
-    for name in names.split('.').filter(|name| !name.is_empty()) {
+    let last = names.pop().unwrap_or_default();
+    for name in names {
         let inner = at.entry(name).or_insert_with(|| Map::new().into());
         at = inner.as_object_mut().ok_or_else(|| {
             let what = format!("'{key}' leads through '{name}', which holds no keys");
@@ -612,7 +592,7 @@ mod tests {
         let change = Change {
             actor: "me | you".into(),
             session: Some("s".into()),
-            checkpoints: vec!["ab".repeat(20)],
+            checkpoint_ids: vec!["ab".repeat(20)],
             note: Some("50% done: \u{1b}[31m".into()),
             ..Change::of_phase("done", Some("a b\n\nEvent: x"))
         };

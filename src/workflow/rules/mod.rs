@@ -2,9 +2,7 @@
 
 pub mod advice;
 pub mod change;
-pub mod derived;
 pub mod dialog;
-pub mod mini_commit;
 pub mod observation;
 pub mod recover;
 pub mod validate;

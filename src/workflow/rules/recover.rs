@@ -49,9 +49,8 @@ fn of_task(task: &Task, observations: &Observations) -> Repair {
         _ => format!("{path} was cut off"),
     };
     let attempt = task.attempts + u32::from(!task.is_next_counted);
-    let what = format!(
-        "task {id} was running and its output {why}: it is pending again, for attempt {attempt}"
-    );
+    let again = format!("it is pending again, for attempt {attempt}");
+    let what = format!("task {id} was running and its output {why}: {again}");
     let mut change = Change::of_task("reset", id);
     change.given.is_cut_off = true;
     Repair { what, change }
@@ -65,7 +64,11 @@ fn of_phase(workflow: &Workflow, phase: &Phase, observations: &Observations) -> 
     let (required, drafts): (Vec<_>, Vec<_>) =
         phase.outputs.iter().partition(|output| output.required);
     let has_drafts = drafts.iter().any(is_there);
-    let is_done = required.iter().all(is_there) && !has_open_tasks(workflow, phase, observations);
+    // A task phase with an empty list of tasks is not done.
+    let mut tasks = workflow.tasks_of(phase).peekable();
+    let has_tasks = !phase.is_of_tasks() || tasks.peek().is_some();
+    let has_done_them = has_tasks && tasks.all(|task| is_done(task, observations));
+    let is_done = has_done_them && required.iter().all(is_there);
     let all = "in progress and all that it had to write is there";
     let drafts =
         "cut off at its approval: what it made is there and is shown again, not made again";
@@ -80,13 +83,6 @@ fn of_phase(workflow: &Workflow, phase: &Phase, observations: &Observations) -> 
     change.given.observed = observations.clone();
     let what = format!("phase {} was {what}", phase.id);
     Some(Repair { what, change })
-}
-
-/// Whether a phase has open tasks. A task phase with an empty list counts as open.
-fn has_open_tasks(workflow: &Workflow, phase: &Phase, observations: &Observations) -> bool {
-    let mut tasks = workflow.tasks_of(phase).peekable();
-    (phase.is_of_tasks() && tasks.peek().is_none())
-        || tasks.any(|task| !is_done(task, observations))
 }
 
 /// Whether a task is complete and its output does not contradict that.

@@ -32,10 +32,8 @@ pub struct ValidationReport {
 }
 
 pub fn validate(workflow: &Workflow, observations: &Observations, now_ms: i64) -> ValidationReport {
-    let mut report = ValidationReport {
-        errors: plan::check(&workflow.phases),
-        ..ValidationReport::default()
-    };
+    let mut report = ValidationReport::default();
+    report.errors.extend(plan::check(&workflow.phases));
     for phase in &workflow.phases {
         report.check_outputs(phase, observations);
         report.check_order(workflow, phase);
@@ -45,8 +43,8 @@ pub fn validate(workflow: &Workflow, observations: &Observations, now_ms: i64) -
         report.check_turn(workflow, phase, word);
     }
     let tasks = workflow.tasks.iter();
-    let tasks = tasks.filter_map(|task| task_output(task, observations));
-    report.errors.extend(tasks);
+    let broken = tasks.filter_map(|task| task_output(task, observations));
+    report.errors.extend(broken);
     report.check_documents(workflow);
     report.check_time(workflow, "created_at", workflow.created_ms, now_ms);
     if workflow.status.is_open() {

@@ -1,16 +1,19 @@
 //! The state of a run at one moment: its phases and tasks, with the words for their status, and the
-//! findings on it.
+//! findings on it. What is done, what is next, what may run in parallel, and when the commit after every
+//! third phase is due, is derived and never stored.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use strum::{EnumString, IntoStaticStr};
 
 use crate::base::json::parse;
 use crate::base::malformed::Malformed;
-use crate::base::time::json::{TimeText, always, maybe};
+use crate::base::time::json::{MaybeMoment, Moment};
 
 /// Newest known value of `schema`; a larger one is rejected.
 pub const SCHEMA: u32 = 1;
@@ -35,14 +38,11 @@ pub struct Workflow {
     #[serde(rename = "outcome")]
     #[schemars(with = "String")]
     pub status: RunStatus,
-    #[serde(rename = "created_at", with = "always")]
-    #[schemars(with = "TimeText")]
+    #[serde(rename = "created_at", with = "Moment")]
     pub created_ms: i64,
-    #[serde(rename = "updated_at", with = "always")]
-    #[schemars(with = "TimeText")]
+    #[serde(rename = "updated_at", with = "Moment")]
     pub updated_ms: i64,
-    #[serde(rename = "finished_at", with = "maybe")]
-    #[schemars(with = "Option<TimeText>")]
+    #[serde(rename = "finished_at", with = "MaybeMoment")]
     pub finished_ms: Option<i64>,
     /// Put away: it can be read, and reopened.
     pub is_archived: bool,
@@ -72,8 +72,7 @@ pub struct Workflow {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Interruption {
     pub reason: String,
-    #[serde(rename = "interrupted_at", with = "always")]
-    #[schemars(with = "TimeText")]
+    #[serde(rename = "interrupted_at", with = "Moment")]
     pub at_ms: i64,
 }
 
@@ -81,13 +80,10 @@ pub struct Interruption {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MiniCommit {
     /// Number of completed phases at the time.
-    #[serde(rename = "completed_count")]
-    pub completed: usize,
-    #[serde(rename = "checkpoint_id")]
-    pub checkpoint: Option<String>,
+    pub completed_count: usize,
+    pub checkpoint_id: Option<String>,
     /// Commit id in the project's own repository, if requested.
-    #[serde(rename = "commit_sha")]
-    pub commit: Option<String>,
+    pub commit_sha: Option<String>,
 }
 
 impl Workflow {
@@ -168,8 +164,7 @@ impl Workflow {
 
     /// Returns the position of a phase in the plan, from 1.
     pub fn number_of(&self, id: &str) -> Option<usize> {
-        let at = self.phases.iter().position(|phase| phase.id == id);
-        at.map(|at| at + 1)
+        Some(self.phases.iter().position(|phase| phase.id == id)? + 1)
     }
 }
 
@@ -193,14 +188,11 @@ pub struct Phase {
     /// The phase commits in the project's own repository.
     pub commits: bool,
     pub requires_approval: bool,
-    #[serde(rename = "approved_at", with = "maybe")]
-    #[schemars(with = "Option<TimeText>")]
+    #[serde(rename = "approved_at", with = "MaybeMoment")]
     pub approved_ms: Option<i64>,
-    #[serde(rename = "started_at", with = "maybe")]
-    #[schemars(with = "Option<TimeText>")]
+    #[serde(rename = "started_at", with = "MaybeMoment")]
     pub started_ms: Option<i64>,
-    #[serde(rename = "completed_at", with = "maybe")]
-    #[schemars(with = "Option<TimeText>")]
+    #[serde(rename = "completed_at", with = "MaybeMoment")]
     pub completed_ms: Option<i64>,
     /// Note on the progress.
     pub progress: Option<String>,
@@ -213,11 +205,9 @@ pub struct Phase {
     pub attempts: u32,
     pub last_error: Option<String>,
     /// Checkpoint of the files before the phase.
-    #[serde(rename = "before_id")]
-    pub before: Option<String>,
+    pub before_id: Option<String>,
     /// Checkpoint of the files after the phase.
-    #[serde(rename = "after_id")]
-    pub after: Option<String>,
+    pub after_id: Option<String>,
 }
 
 /// A file that a phase produces.
@@ -237,7 +227,7 @@ pub struct PhaseOutput {
 /// What a phase makes, hardest to make again first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[derive(strum::EnumString, strum::IntoStaticStr)]
+#[derive(EnumString, IntoStaticStr)]
 #[strum(const_into_str, serialize_all = "snake_case")]
 pub enum Class {
     Issues,
@@ -271,7 +261,7 @@ impl Phase {
         self.status = PhaseStatus::Pending;
         (self.started_ms, self.completed_ms, self.approved_ms) = (None, None, None);
         (self.progress, self.last_error) = (None, None);
-        (self.commit_sha, self.head, self.after) = (None, None, None);
+        (self.commit_sha, self.head, self.after_id) = (None, None, None);
         for output in &mut self.outputs {
             output.sha256 = None;
         }
@@ -292,11 +282,9 @@ pub struct Task {
     pub attempts: u32,
     /// `attempts` includes the next start.
     pub is_next_counted: bool,
-    #[serde(rename = "started_at", with = "maybe")]
-    #[schemars(with = "Option<TimeText>")]
+    #[serde(rename = "started_at", with = "MaybeMoment")]
     pub started_ms: Option<i64>,
-    #[serde(rename = "completed_at", with = "maybe")]
-    #[schemars(with = "Option<TimeText>")]
+    #[serde(rename = "completed_at", with = "MaybeMoment")]
     pub completed_ms: Option<i64>,
     /// Path of the file that the task writes, relative to the root.
     pub output: Option<String>,
@@ -321,9 +309,8 @@ impl RunStatus {
     }
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
-#[derive(strum::IntoStaticStr)]
 #[strum(const_into_str, serialize_all = "snake_case")]
 pub enum PhaseStatus {
     #[default]
@@ -352,9 +339,8 @@ impl PhaseStatus {
     }
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
-#[derive(strum::IntoStaticStr)]
 #[strum(const_into_str, serialize_all = "snake_case")]
 pub enum TaskStatus {
     #[default]
@@ -381,7 +367,7 @@ pub const EXECUTION_FILE: &str = "memory/state/execution.json";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[derive(strum::EnumString, strum::IntoStaticStr)]
+#[derive(EnumString, IntoStaticStr)]
 #[strum(const_into_str, serialize_all = "snake_case")]
 pub enum Profile {
     /// `memory/state/phase.json` and `execution.json`.
@@ -412,6 +398,183 @@ impl Finding {
     }
 }
 
+/// Number of phases between two of these commits.
+pub const EVERY: usize = 3;
+
+/// What is derived from the phases.
+impl Workflow {
+    /// Returns the status word of the run: the stored one, else derived from its phases.
+    pub fn word(&self) -> &'static str {
+        match self.status {
+            RunStatus::Complete => "complete",
+            RunStatus::Failed => "failed",
+            RunStatus::Abandoned => "abandoned",
+            RunStatus::Open if self.interrupted.is_some() => "interrupted",
+            RunStatus::Open => match self.current() {
+                Some(phase) if phase.status == PhaseStatus::AwaitingApproval => "awaiting_approval",
+                None if self.completed().next().is_none() => "pending",
+                _ => "in_progress",
+            },
+        }
+    }
+
+    /// Returns the phase under way; of several, the first in the plan.
+    pub fn current(&self) -> Option<&Phase> {
+        self.running().next()
+    }
+
+    /// Returns all phases under way, in the order of the plan.
+    pub fn running(&self) -> impl Iterator<Item = &Phase> {
+        let phases = self.phases.iter();
+        phases.filter(|phase| phase.status.is_under_way())
+    }
+
+    /// Returns completed phases, in the order of completion.
+    pub fn completed(&self) -> impl Iterator<Item = &Phase> {
+        let mut done: Vec<&Phase> = self.of(PhaseStatus::Complete).collect();
+        done.sort_by_key(|phase| phase.completed_ms);
+        done.into_iter()
+    }
+
+    pub fn skipped(&self) -> impl Iterator<Item = &Phase> {
+        self.of(PhaseStatus::Skipped)
+    }
+
+    /// Returns pending phases, in the order of the plan.
+    pub fn remaining(&self) -> impl Iterator<Item = &Phase> {
+        self.of(PhaseStatus::Pending)
+    }
+
+    fn of(&self, status: PhaseStatus) -> impl Iterator<Item = &Phase> {
+        let phases = self.phases.iter();
+        phases.filter(move |phase| phase.status == status)
+    }
+
+    pub fn is_all_settled(&self) -> bool {
+        !self.phases.is_empty() && self.phases.iter().all(|phase| phase.status.is_settled())
+    }
+
+    /// Marks an open run as complete if all its phases are settled.
+    pub fn end_if_settled(&mut self, now_ms: i64) {
+        if self.status.is_open() && self.is_all_settled() {
+            self.end(RunStatus::Complete, now_ms);
+        }
+    }
+
+    /// Returns the dependencies of a phase that are not settled.
+    pub fn unmet(&self, phase: &Phase) -> Vec<String> {
+        let is_settled = |phase: &Phase| phase.status.is_settled();
+        let is_met = |id: &&String| self.phase(id).is_some_and(is_settled);
+        let unmet = phase.dependencies.iter().filter(|id| !is_met(id));
+        unmet.cloned().collect()
+    }
+
+    /// Returns the tasks of a phase. A task without a known phase belongs to the task phase, or to
+    /// every phase if there is none.
+    pub fn tasks_of<'w>(&'w self, phase: &'w Phase) -> impl Iterator<Item = &'w Task> {
+        let takes_others = phase.is_of_tasks() || !self.phases.iter().any(Phase::is_of_tasks);
+        let tasks = self.tasks.iter();
+        tasks.filter(move |task| match task.phase.as_deref() {
+            Some(id) if self.phase(id).is_some() => id == phase.id,
+            _ => takes_others,
+        })
+    }
+
+    /// Returns the phase to work on: the one under way, else the first with settled dependencies.
+    pub fn next(&self) -> Option<&Phase> {
+        self.current()
+            .or_else(|| self.remaining().find(|phase| self.unmet(phase).is_empty()))
+    }
+
+    /// Returns phases that may begin in parallel with those under way: dependencies settled, no
+    /// shared files, and at most one that commits.
+    pub fn ready(&self) -> Vec<&Phase> {
+        let mut beside: Vec<&Phase> = self.running().collect();
+        let mut ready = Vec::new();
+        for phase in self.remaining() {
+            let may_run_beside = |other: &&Phase| may_run_in_parallel(phase, other);
+            if self.unmet(phase).is_empty() && beside.iter().all(may_run_beside) {
+                beside.push(phase);
+                ready.push(phase);
+            }
+        }
+        ready
+    }
+
+    /// Returns the percentage of settled phases.
+    pub fn percent(&self) -> usize {
+        let is_settled = |phase: &&Phase| phase.status.is_settled();
+        let settled = self.phases.iter().filter(is_settled).count();
+        let percent = (settled * 100).checked_div(self.phases.len());
+        percent.unwrap_or_default()
+    }
+
+    /// Returns the phases that the checkpoint due now covers, numbered from 1 in order of completion;
+    /// missed ones are included.
+    pub fn mini_commit_due(&self) -> Option<RangeInclusive<usize>> {
+        self.due(0, |_| true)
+    }
+
+    /// As [`Self::mini_commit_due`], for the commit in the project's own repository, once `more`
+    /// phases are done.
+    pub fn project_commit_due(&self, more: usize) -> Option<RangeInclusive<usize>> {
+        self.due(more, |made| made.commit_sha.is_some())
+    }
+
+    fn due(&self, more: usize, counts: fn(&&MiniCommit) -> bool) -> Option<RangeInclusive<usize>> {
+        let last = (self.completed().count() + more) / EVERY * EVERY;
+        let made = self.mini_commits.iter().filter(counts);
+        let made = made.map(|made| made.completed_count).max();
+        let first = made.unwrap_or_default() + 1;
+        (last >= first).then_some(first..=last)
+    }
+
+    /// Returns the commit message; phases are numbered in order of completion.
+    pub fn mini_commit_message(&self, range: &RangeInclusive<usize>) -> String {
+        let phases = match (range.start(), range.end()) {
+            (first, last) if first == last => format!("phase {first}"),
+            (first, last) => format!("phases {first}-{last}"),
+        };
+        let mut message = format!("checkpoint: {phases} complete\n\nCompleted:\n");
+        let numbered = self.completed().zip(1..);
+        for (phase, number) in numbered.filter(|(_, number)| range.contains(number)) {
+            let name: Vec<&str> = phase.name.split_whitespace().collect();
+            message += &format!("- Phase {number}: {}\n", name.join(" "));
+        }
+        let phases = self.phases.iter();
+        let remaining = phases.filter(|phase| !phase.status.is_settled()).count();
+        let author = "Co-Authored-By: Claude <noreply@anthropic.com>";
+        message + &format!("\nRemaining: {remaining} phases\n\n{author}\n")
+    }
+}
+
+/// Whether two phases neither share files nor both commit.
+pub fn may_run_in_parallel(one: &Phase, other: &Phase) -> bool {
+    !(one.commits && other.commits || share_writes(&one.writes, &other.writes))
+}
+
+/// Whether one file may match patterns of both: the fixed directory of one lies at or below that of
+/// the other. A phase without patterns shares with no other: what it writes is unknown, and the
+/// plan named nothing.
+pub fn share_writes(one: &[String], other: &[String]) -> bool {
+    let others: Vec<Vec<&str>> = other.iter().map(|other| fixed_part(other)).collect();
+    one.iter().map(|one| fixed_part(one)).any(|one| {
+        let mut others = others.iter();
+        others.any(|other| one.starts_with(other) || other.starts_with(&one))
+    })
+}
+
+/// Returns the components before the first wildcard.
+fn fixed_part(pattern: &str) -> Vec<&str> {
+    let has_marks = |name: &str| name.contains(['*', '?', '[', '{', '\\']);
+    let names = pattern.split('/');
+    let names = names.filter(|name| !name.is_empty() && *name != ".");
+    let fixed: Vec<&str> = names.take_while(|name| !has_marks(name)).collect();
+    // A `..` may lead anywhere.
+    let fixed = Some(fixed).filter(|fixed| !fixed.contains(&".."));
+    fixed.unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -432,5 +595,122 @@ mod tests {
                 .contains("version 2")
         );
         assert!(Workflow::from_json(b"{}").is_err());
+    }
+
+    fn with(phases: &[(&str, &[&str], &[&str], bool)]) -> Workflow {
+        let mut workflow = Workflow::new("x".into(), "a".into(), "b".into(), 0);
+        for (id, dependencies, writes, commits) in phases {
+            let mut phase = Phase::new(id, id);
+            phase.dependencies = dependencies.iter().map(ToString::to_string).collect();
+            phase.writes = writes.iter().map(ToString::to_string).collect();
+            phase.commits = *commits;
+            workflow.phases.push(phase);
+        }
+        workflow
+    }
+
+    fn ready(workflow: &Workflow) -> Vec<&str> {
+        workflow
+            .ready()
+            .iter()
+            .map(|phase| phase.id.as_str())
+            .collect()
+    }
+
+    #[test]
+    fn side_by_side_goes_what_shares_no_file_and_no_commit() {
+        let mut workflow = with(&[
+            ("a", &[], &["src/a/**"], false),
+            ("b", &[], &["src/b/*.rs"], true),
+            ("c", &[], &["src/a/x"], false),
+            ("d", &["a"], &["docs"], false),
+            ("e", &[], &["e"], true),
+        ]);
+        assert_eq!(ready(&workflow), ["a", "b"]);
+        workflow.phases[0].status = PhaseStatus::Complete;
+        assert_eq!(ready(&workflow), ["b", "c", "d"]);
+        workflow.phases[1].status = PhaseStatus::InProgress;
+        assert_eq!(ready(&workflow), ["c", "d"]);
+        assert_eq!(
+            (workflow.next().map(|phase| &*phase.id), workflow.percent()),
+            (Some("b"), 20)
+        );
+    }
+
+    #[test]
+    fn a_skipped_phase_is_settled() {
+        let mut workflow = with(&[("a", &[], &["a"], false), ("b", &["a"], &["b"], false)]);
+        assert_eq!(workflow.word(), "pending");
+        workflow.phases[0].status = PhaseStatus::Skipped;
+        assert_eq!(ready(&workflow), ["b"]);
+        workflow.phases[1].status = PhaseStatus::Complete;
+        assert!(workflow.is_all_settled());
+    }
+
+    fn with_done(completed: usize, all: usize) -> Workflow {
+        let mut workflow = Workflow::new("x".into(), "a".into(), "b".into(), 0);
+        for number in 1..=all {
+            let mut phase = Phase::new(&number.to_string(), &format!("Name\n{number}"));
+            if number <= completed {
+                (phase.status, phase.completed_ms) =
+                    (PhaseStatus::Complete, i64::try_from(number).ok());
+            }
+            workflow.phases.push(phase);
+        }
+        workflow
+    }
+
+    #[test]
+    fn a_mini_commit_is_due_after_every_third_phase_and_stays_due_until_it_is_made() {
+        for (completed, due) in [
+            (0, None),
+            (2, None),
+            (3, Some(1..=3)),
+            (4, Some(1..=3)),
+            (6, Some(1..=6)),
+        ] {
+            assert_eq!(
+                with_done(completed, 8).mini_commit_due(),
+                due,
+                "{completed}"
+            );
+        }
+        let mut workflow = with_done(5, 8);
+        workflow.mini_commits.push(MiniCommit {
+            completed_count: 3,
+            checkpoint_id: None,
+            commit_sha: None,
+        });
+        assert_eq!(workflow.mini_commit_due(), None);
+        workflow.phases[5].status = PhaseStatus::Complete;
+        assert_eq!(workflow.mini_commit_due(), Some(4..=6));
+    }
+
+    #[test]
+    fn the_commit_in_the_project_stays_due_when_the_checkpoint_is_made() {
+        let mut workflow = with_done(6, 8);
+        workflow.mini_commits.push(MiniCommit {
+            completed_count: 6,
+            checkpoint_id: Some("c".into()),
+            commit_sha: None,
+        });
+        assert_eq!(
+            (workflow.mini_commit_due(), workflow.project_commit_due(0)),
+            (None, Some(1..=6))
+        );
+        workflow.mini_commits.push(MiniCommit {
+            completed_count: 3,
+            checkpoint_id: None,
+            commit_sha: Some("a".into()),
+        });
+        assert_eq!(workflow.project_commit_due(0), Some(4..=6));
+    }
+
+    #[test]
+    fn the_message_of_a_mini_commit_names_the_phases_and_what_remains() {
+        let message = with_done(6, 8).mini_commit_message(&(4..=6));
+        let expected = "checkpoint: phases 4-6 complete\n\nCompleted:\n- Phase 4: Name 4\n- Phase 5: Name 5\n\
+            - Phase 6: Name 6\n\nRemaining: 2 phases\n\nCo-Authored-By: Claude <noreply@anthropic.com>\n";
+        assert_eq!(message, expected);
     }
 }
