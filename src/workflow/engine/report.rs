@@ -13,14 +13,13 @@ use crate::ops::context::Context;
 use crate::store::repository::Store;
 use crate::workflow::documents::conflict::Conflict;
 use crate::workflow::documents::sync::{Imported, open_imported};
-use crate::workflow::engine::observe;
+use crate::workflow::engine::observe::observe;
 use crate::workflow::engine::run_json::{self, RunRow};
 use crate::workflow::engine::runs::{LostRun, Run, Runs};
 use crate::workflow::engine::transact::or_conflict;
 use crate::workflow::plan;
 use crate::workflow::rules::advice::{self, Advice};
 use crate::workflow::rules::change::Change;
-use crate::workflow::rules::observation::Observations;
 use crate::workflow::rules::recover;
 use crate::workflow::rules::validate::{self, ValidationReport};
 use crate::workflow::rules::workflow::{Finding, Workflow};
@@ -41,9 +40,8 @@ pub struct Status {
 }
 
 /// Which part of a status is printed as text.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum View {
-    #[default]
     Whole,
     Next,
     /// The phases that may start side by side.
@@ -91,40 +89,23 @@ pub fn status(context: &Context, named: Option<&str>, view: View) -> Result<Stat
     Ok(status)
 }
 
-/// As [`status`], for a state that is in no store.
+/// As [`status`], of a run that is known, whatever its files are.
 ///
 /// # Errors
 /// The directory cannot be opened.
-pub fn of_state(context: &Context, workflow: Workflow) -> Result<Status> {
-    let run = Run {
-        tip: ObjectId::from_bytes([0; 20]),
-        workflow,
-    };
-    of_run(context, run)
-}
-
-fn of_run(context: &Context, run: Run) -> Result<Status> {
+pub fn of_run(context: &Context, run: Run) -> Result<Status> {
     let workflow = &run.workflow;
-    let observations = if context.root.exists() {
-        observe::observe(context, workflow)?
-    } else {
-        Observations::new()
-    };
-    let next = if !run.is_live() && workflow.status.is_open() {
-        Advice::of_archived(&workflow.id)
-    } else {
-        advice::advice(workflow, &observations)
-    };
+    let observations = observe(context, workflow)?;
     let repairs = recover::repairs(workflow, &observations);
     let seen = Seen {
-        next,
+        next: advice::advice(workflow, &observations),
         report: validate::validate(workflow, &observations, context.now_ms),
         order: plan::lint(workflow),
         repairs: repairs.into_iter().map(|repair| repair.what).collect(),
         conflicts: Vec::new(),
         drift: None,
     };
-    let view = View::default();
+    let view = View::Whole;
     Ok(Status { run, seen, view })
 }
 
