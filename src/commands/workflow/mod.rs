@@ -263,10 +263,7 @@ impl RunCommand for WorkflowArgs {
                 status(workflow, view)?
             }
             Of::Check { workflow } => status(workflow, View::Check)?,
-            Of::Resume(options) => match resume::settle_first(context, cmd, &options)? {
-                Some(settled) => print(context, cmd, settled),
-                None => print(context, cmd, resume::resume(context, cmd, &options)?),
-            },
+            Of::Resume(options) => print(context, cmd, resume::resume(context, cmd, &options)?),
             Of::Rewind(options) => print(context, cmd, rewind(context, cmd, options)?),
             Of::Note { note, step: of } => print(context, cmd, step(context, &of, &note.into())?),
             Of::List { all } => print(context, cmd, list(context, all)?),

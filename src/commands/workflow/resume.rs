@@ -11,25 +11,20 @@ use crate::commands::workflow::report::{
 use crate::workflow::documents::conflict::{Conflict, in_words};
 use crate::workflow::documents::render;
 use crate::workflow::documents::sync::{Imported, open_imported};
-use crate::workflow::engine::recover::{self as repair_run, RecoverOutcome, Take};
+use crate::workflow::engine::recover::{RecoverOutcome, Take, repair, resolve_conflict};
 use crate::workflow::engine::report::{self, Status, View};
 use crate::workflow::engine::resume::{self as op, ResumeOptions, ResumeOutcome};
 use crate::workflow::engine::runs::Runs;
-use crate::workflow::engine::work::StepOptions;
 use crate::workflow::profiles::dispatch::profile_of_path;
 use crate::workflow::rules::dialog::{Chosen, Dialog};
 use crate::workflow::rules::validate::is_stale;
 use crate::workflow::rules::workflow::{PhaseStatus, Profile, Workflow};
 use crate::workflow::words::{listed, refused};
 
-/// Maximum number of choices in a hint.
-const LISTED_CHOICES: usize = 5;
 const CORRUPTED: &str = "State appears corrupted. Start fresh? [y/N]";
 const DELETE: &str = "Delete the corrupted checkpoint? It is kept in the archive. [y/N]";
 const MENDING: &str = "Attempt manual recovery or start fresh? (recover/fresh)";
-/// The answers to a question about a file.
-const YES: &[(&str, Take)] = &[("y,yes", Take::None)];
-const RECOVER_OR_FRESH: &[(&str, Take)] = &[("recover", Take::State), ("fresh", Take::None)];
+const YES: &str = "y,yes";
 
 /// Repair a run after an interruption, or settle an unreadable state file
 #[derive(Clone, Debug, clap::Args)]
@@ -50,7 +45,10 @@ pub fn resume(
     context: &Context,
     cmd: &CommandContext<'_>,
     options: &ResumeOptions,
-) -> Result<ResumeOutcome> {
+) -> Result<Either<RecoverOutcome, ResumeOutcome>> {
+    if let Some(settled) = settle_first(context, cmd, options)? {
+        return Ok(Either::First(settled));
+    }
     let status = report::status(context, options.run.as_deref(), View::Whole)?;
     op::check_open(&status)?;
     let question = Question {
@@ -69,7 +67,7 @@ pub fn resume(
     }
     let mut outcome = op::resume(context, status, chosen)?;
     with_place(&mut outcome.status, &cmd.printer.place);
-    Ok(outcome)
+    Ok(Either::Second(outcome))
 }
 
 /// What is to become of a run. Nothing is changed and no lock is held until the last answer is given.
@@ -86,20 +84,17 @@ impl Question<'_> {
     fn answered(&self, word: &str) -> Result<Chosen> {
         let workflow = &self.status.run.workflow;
         let first = Dialog::first(workflow);
-        match first.understand(word).filter(|_| !word.is_empty()) {
-            None => {
-                let what = format!("'{word}' is not a valid answer; nothing was changed");
-                Err(self.refuse("no_answer", what, &first))
-            }
-            Some(chosen) if chosen.goes_on() && !self.is_accepted => {
+        let (code, what) = match first.understand(word).filter(|_| !word.is_empty()) {
+            Some(Chosen::Declined) => return Err(self.undecided(&Dialog::after_no(workflow))),
+            Some(chosen) if self.is_accepted || !chosen.goes_on() => return Ok(chosen),
+            Some(_) => {
                 self.cmd.printer.talk(&remarks(&self.status.seen));
                 let (run, wrong) = (workflow.named(), self.wrong(""));
-                let what = format!("workflow {run} is inconsistent{wrong}; nothing was changed");
-                Err(self.refuse("unsound", what, &first))
+                ("unsound", format!("workflow {run} is inconsistent{wrong}"))
             }
-            Some(Chosen::Declined) => Err(self.undecided(&Dialog::after_no(workflow))),
-            Some(chosen) => Ok(chosen),
-        }
+            None => ("no_answer", format!("'{word}' is not a valid answer")),
+        };
+        Err(self.refuse(code, format!("{what}; nothing was changed"), &first))
     }
 
     /// Asks until there is a decision; without a terminal it is the error that names the answers.
@@ -113,9 +108,12 @@ impl Question<'_> {
             self.cmd.printer.talk(&format!("{}\n", text.trim_end()));
             return Err(self.undecided(&dialog));
         }
-        let corrupted = format!("{}{CORRUPTED} ", remarks(&self.status.seen));
-        if !self.is_accepted && is_yes(&self.typed(&corrupted)?) {
-            return Ok(Chosen::StartedFresh);
+        if !self.is_accepted {
+            let corrupted = format!("{}{CORRUPTED} ", remarks(&self.status.seen));
+            let corrupted = Dialog::new(corrupted, &[(YES, Chosen::StartedFresh)]);
+            if let Some(chosen) = corrupted.by_word(&self.typed(&corrupted.text)?) {
+                return Ok(chosen);
+            }
         }
         loop {
             let typed = self.typed(&text)?;
@@ -154,7 +152,7 @@ impl Question<'_> {
     fn refuse(&self, code: &'static str, what: String, dialog: &Dialog) -> Error {
         let (workflow, is_sound) = (&self.status.run.workflow, self.status.seen.report.valid);
         let options = dialog.options(workflow, is_sound);
-        let mut error = refused(code, what).next(listed(&options, LISTED_CHOICES));
+        let mut error = refused(code, what).next(listed(&options));
         let text = Dialog::first(workflow).text;
         let question = if is_sound { text.trim_end() } else { CORRUPTED };
         error.run_details().detail = Some(self.status.detail(question));
@@ -191,10 +189,6 @@ impl Question<'_> {
     }
 }
 
-fn is_yes(answer: &str) -> bool {
-    matches!(&*answer.trim().to_ascii_lowercase(), "y" | "yes")
-}
-
 /// Formats the document in which the run is kept, else the complete state.
 fn details(workflow: &Workflow) -> String {
     let own = workflow.documents.values().next();
@@ -226,7 +220,7 @@ fn registry(workflow: &Workflow, now_ms: i64) -> String {
 
 /// Settles the malformed files that keep the chosen run from being resumed; returns the last of them
 /// if there is nothing left to resume.
-pub fn settle_first(
+fn settle_first(
     context: &Context,
     cmd: &CommandContext<'_>,
     options: &ResumeOptions,
@@ -235,8 +229,7 @@ pub fn settle_first(
     while cmd.prompt.may_ask && options.choose.is_none() {
         let Imported { store, conflicts } = open_imported(context)?;
         let runs = Runs::live(&store)?;
-        let picked = runs.pick(named).ok();
-        let meant = picked.filter(|run| run.workflow.status.is_open());
+        let meant = runs.pick(named).ok().filter(|run| run.is_open());
         let is_in_way = |conflict: &&Conflict| match meant {
             Some(run) => conflict.concerns(&run.workflow),
             None => named.is_none(),
@@ -259,20 +252,13 @@ pub fn recover(
     args: &RecoverArgs,
 ) -> Result<RecoverOutcome> {
     let named = args.what.as_deref();
+    if let Some((named, take)) = named.zip(args.take) {
+        return resolve_conflict(context, named, take);
+    }
     let mut conflicts = open_imported(context)?.conflicts.into_iter();
-    let conflict = conflicts.find(|one| {
-        named.is_none_or(|named| one.path == named || one.run.as_deref() == Some(named))
-    });
-    match (args.take, conflict) {
-        (Some(take), conflict) => {
-            let path = conflict.map(|conflict| conflict.path).or(args.what.clone());
-            repair_run::resolve_conflict(context, &path.unwrap_or_default(), take)
-        }
-        (None, Some(conflict)) => settle(context, cmd, &conflict, args.dry_run),
-        (None, None) => {
-            let options = named.map(StepOptions::of_run).unwrap_or_default();
-            repair_run::repair(context, &options, args.dry_run)
-        }
+    match conflicts.find(|conflict| named.is_none_or(|named| conflict.is_named(named))) {
+        Some(conflict) => settle(context, cmd, &conflict, args.dry_run),
+        None => repair(context, named, args.dry_run),
     }
 }
 
@@ -283,23 +269,19 @@ fn settle(
     conflict: &Conflict,
     dry_run: bool,
 ) -> Result<RecoverOutcome> {
-    let (ask, answers) = match profile_of_path(&conflict.path) {
-        Some(Profile::Phases) => (CORRUPTED, YES),
-        Some(Profile::Registry) => (DELETE, YES),
-        _ => (MENDING, RECOVER_OR_FRESH),
+    let dialog = match profile_of_path(&conflict.path) {
+        Some(Profile::Phases) => Dialog::new(CORRUPTED, &[(YES, Take::None)]),
+        Some(Profile::Registry) => Dialog::new(DELETE, &[(YES, Take::None)]),
+        _ => Dialog::new(MENDING, &[("recover", Take::State), ("fresh", Take::None)]),
     };
-    let shown = format!("{}{ask} ", content(conflict));
+    let shown = format!("{}{} ", content(conflict), dialog.text);
     if dry_run || !cmd.prompt.may_ask {
         cmd.printer.talk(&format!("{}\n", shown.trim_end()));
         return Err(conflict.problem(None));
     }
     let typed = cmd.prompt.words(&context.interrupt, &shown)?;
-    let typed = typed.unwrap_or_default();
-    let word = typed.trim().to_ascii_lowercase();
-    let mut answers = answers.iter();
-    let chosen = answers.find(|(words, _)| words.split(',').any(|one| one == word));
-    let (_, take) = chosen.ok_or_else(Error::declined)?;
-    repair_run::resolve_conflict(context, &conflict.path, *take)
+    let chosen = dialog.by_word(&typed.unwrap_or_default());
+    resolve_conflict(context, &conflict.path, chosen.ok_or_else(Error::declined)?)
 }
 
 /// Formats what is wrong with a file, and all that is in it.
