@@ -2,7 +2,7 @@
 
 use crate::answer::format::count;
 use crate::answer::place::PlaceWords;
-use crate::answer::table::aligned;
+use crate::answer::table::titled;
 use crate::base::cut_list::and_more;
 use crate::base::text::{escape, escape_line};
 use crate::base::time;
@@ -97,7 +97,8 @@ fn tasks(tasks: &[Task], out: &mut Out<'_>) {
         ]
     };
     let titles = ["task", "status", "tries", "phase", "agent", "output"];
-    out.result.push_str(&table(titles, tasks.iter().map(row)));
+    let rows = tasks.iter().map(row);
+    out.result.push_str(&titled(titles, rows, &[]));
 }
 
 /// Whether neither the run nor a state file has errors.
@@ -290,14 +291,8 @@ impl Text for Listed {
         let updated = format!("updated{zone}");
         let titles = ["workflow", "status", "done", &updated, "description"];
         let rows = self.runs.iter().map(row);
-        out.result.push_str(&table(titles, rows));
+        out.result.push_str(&titled(titles, rows, &[]));
     }
-}
-
-fn table<const N: usize>(titles: [&str; N], rows: impl Iterator<Item = [String; N]>) -> String {
-    let titles = titles.map(str::to_owned);
-    let rows: Vec<_> = [titles].into_iter().chain(rows).map(Vec::from).collect();
-    aligned(&rows, &[])
 }
 
 fn time_and_zone(out: &Out<'_>) -> (fn(i64) -> String, &'static str) {

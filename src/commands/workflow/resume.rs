@@ -136,8 +136,7 @@ impl Question<'_> {
     }
 
     fn typed(&self, text: &str) -> Result<String> {
-        let typed = self.cmd.prompt.words(&self.context.interrupt, text)?;
-        typed.ok_or_else(Error::declined)
+        self.cmd.prompt.words(&self.context.interrupt, text)
     }
 
     /// The error if the user cannot be asked.
@@ -280,7 +279,7 @@ fn settle(
         return Err(conflict.problem(None));
     }
     let typed = cmd.prompt.words(&context.interrupt, &shown)?;
-    let chosen = dialog.by_word(&typed.unwrap_or_default());
+    let chosen = dialog.by_word(&typed);
     resolve_conflict(context, &conflict.path, chosen.ok_or_else(Error::declined)?)
 }
 
