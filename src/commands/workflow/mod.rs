@@ -247,11 +247,8 @@ impl RunCommand for WorkflowArgs {
         Ok(match self.command {
             Of::Init(options) => {
                 let plan = options.plan.as_deref().map(args::content).transpose()?;
-                print(
-                    context,
-                    cmd,
-                    init::init(context, &options, plan.as_deref())?,
-                )
+                let begun = init::init(context, &options, plan.as_deref())?;
+                print(context, cmd, begun)
             }
             Of::Status { file: Some(of), .. } => {
                 let found = exchange::status_of_document(context, &args::content(&of)?)?;
@@ -281,11 +278,8 @@ impl RunCommand for WorkflowArgs {
             Of::Cleanup(options) => print(context, cmd, cleanup(context, options)?),
             Of::Import(options) => {
                 let document = args::content(&options.file)?;
-                print(
-                    context,
-                    cmd,
-                    exchange::import(context, &options, &document)?,
-                )
+                let imported = exchange::import(context, &options, &document)?;
+                print(context, cmd, imported)
             }
             Of::Export(options) => print(context, cmd, exchange::export(context, &options)?),
         })
