@@ -467,7 +467,7 @@ impl Text for RewindOutcome {
 impl Text for Exported {
     fn write(&self, out: &mut Out<'_>) {
         out.result.push_str(&render(&self.document));
-        out.talk.push_str(&conflicts(&self.conflicts));
+        out.talk.push_str(&conflicts(&self.troubles));
     }
 }
 

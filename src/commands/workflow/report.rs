@@ -69,7 +69,7 @@ impl Text for Status {
                 outln!(out, "{} is {valid}", escape(workflow.named()));
             }
             View::Tasks => {
-                out.talk.push_str(&conflicts(&seen.conflicts));
+                out.talk.push_str(&conflicts(&seen.troubles));
                 return tasks(&workflow.tasks, out);
             }
         }
@@ -103,14 +103,14 @@ fn tasks(tasks: &[Task], out: &mut Out<'_>) {
 
 /// Whether neither the run nor a state file has errors.
 fn is_sound(status: &Status) -> bool {
-    status.seen.report.valid && status.seen.conflicts.is_empty()
+    status.seen.report.valid && status.seen.troubles.is_empty()
 }
 
 /// Lists findings, possible repairs and files that could not be imported.
 pub fn remarks(seen: &Seen) -> String {
     let repair = |what: &String| format!("to recover: {}\n", escape_line(what));
-    let repairs: String = seen.repairs.iter().map(repair).collect();
-    conflicts(&seen.conflicts) + &findings(seen) + &repairs
+    let repairs: String = seen.recover.iter().map(repair).collect();
+    conflicts(&seen.troubles) + &findings(seen) + &repairs
 }
 
 pub fn findings(seen: &Seen) -> String {
@@ -259,12 +259,12 @@ pub fn ago(time_ms: i64, now_ms: i64) -> String {
 impl Text for Listed {
     /// Times are local at a terminal, else UTC.
     fn write(&self, out: &mut Out<'_>) {
-        for lost in &self.lost {
+        for lost in &self.damaged {
             talkln!(out, "damaged: {}: {}", lost.id, escape_line(&lost.why));
         }
-        out.talk.push_str(&conflicts(&self.conflicts));
-        if self.runs.is_empty() {
-            return match self.archived {
+        out.talk.push_str(&conflicts(&self.troubles));
+        if self.workflows.is_empty() {
+            return match self.archived_count {
                 0 => talkln!(out, "no workflow is known here"),
                 archived => talkln!(
                     out,
@@ -290,7 +290,7 @@ impl Text for Listed {
         };
         let updated = format!("updated{zone}");
         let titles = ["workflow", "status", "done", &updated, "description"];
-        let rows = self.runs.iter().map(row);
+        let rows = self.workflows.iter().map(row);
         out.result.push_str(&titled(titles, rows, &[]));
     }
 }
@@ -314,9 +314,9 @@ impl Text for Shown {
             let (time, subject) = (time(logged.time.ms()), event.subject());
             outln!(out, "  {revision}  {time}  {subject}  {actor}{note}");
         }
-        if let Some(why) = &self.broken {
+        if let Some(why) = &self.log_broken {
             talkln!(out, "the log is damaged before that: {}", escape(why));
         }
-        out.talk.push_str(&conflicts(&self.conflicts));
+        out.talk.push_str(&conflicts(&self.troubles));
     }
 }

@@ -202,8 +202,7 @@ pub struct ExportOptions {
 pub struct Exported {
     pub document: Value,
     /// State files that cannot be imported.
-    #[serde(rename = "troubles")]
-    pub conflicts: Vec<Conflict>,
+    pub troubles: Vec<Conflict>,
 }
 
 /// Renders a run in a format; by default that of its own profile.
@@ -233,6 +232,6 @@ pub fn export(context: &Context, options: &ExportOptions) -> Result<Exported> {
     };
     Ok(Exported {
         document,
-        conflicts,
+        troubles: conflicts,
     })
 }

@@ -59,12 +59,10 @@ pub struct Seen {
     /// Phases that should come earlier.
     pub order: Vec<Finding>,
     /// What `workflow recover` would do.
-    #[serde(rename = "recover")]
-    pub repairs: Vec<String>,
+    pub recover: Vec<String>,
     /// State files that cannot be imported.
-    #[serde(rename = "troubles")]
-    pub conflicts: Vec<Conflict>,
-    pub drift: Option<FileDrift>,
+    pub troubles: Vec<Conflict>,
+    pub drift: Option<DriftJson>,
 }
 
 impl Status {
@@ -85,7 +83,7 @@ pub fn status(context: &Context, named: Option<&str>, view: View) -> Result<Stat
     if view == View::Whole {
         status.seen.drift = drift_of(context, &store, &status.run.workflow);
     }
-    (status.seen.conflicts, status.view) = (conflicts, view);
+    (status.seen.troubles, status.view) = (conflicts, view);
     Ok(status)
 }
 
@@ -101,8 +99,8 @@ pub fn of_run(context: &Context, run: Run) -> Result<Status> {
         next: advice::advice(workflow, &observations),
         report: validate::validate(workflow, &observations, context.now_ms),
         order: plan::lint(workflow),
-        repairs: repairs.into_iter().map(|repair| repair.what).collect(),
-        conflicts: Vec::new(),
+        recover: repairs.into_iter().map(|repair| repair.what).collect(),
+        troubles: Vec::new(),
         drift: None,
     };
     let view = View::Whole;
@@ -111,8 +109,7 @@ pub fn of_run(context: &Context, run: Run) -> Result<Status> {
 
 /// What changed since a phase began.
 #[derive(Serialize, JsonSchema)]
-#[schemars(rename = "DriftJson")]
-pub struct FileDrift {
+pub struct DriftJson {
     pub phase_id: String,
     pub checkpoint: CheckpointRef,
     pub begun_at: TimeText,
@@ -120,7 +117,7 @@ pub struct FileDrift {
 }
 
 /// Returns `None` if no phase is under way, its checkpoint is gone, or files cannot be read.
-fn drift_of(context: &Context, store: &Store, workflow: &Workflow) -> Option<FileDrift> {
+fn drift_of(context: &Context, store: &Store, workflow: &Workflow) -> Option<DriftJson> {
     let mut running = workflow.running();
     let (phase, id) = running.find_map(|phase| Some((phase, phase.before.as_ref()?)))?;
     let inventory = store.inventory().ok()?;
@@ -137,7 +134,7 @@ fn drift_of(context: &Context, store: &Store, workflow: &Workflow) -> Option<Fil
         ChangeJson::new(&pair.path, change)
     });
     let begun_ms = phase.started_ms.unwrap_or(checkpoint.record.time_ms);
-    Some(FileDrift {
+    Some(DriftJson {
         phase_id: phase.id.clone(),
         checkpoint: CheckpointRef::new(&checkpoint),
         begun_at: TimeText::new(begun_ms),
@@ -155,16 +152,13 @@ fn pick(store: &Store, named: Option<&str>, conflicts: &[Conflict]) -> Result<Ru
 #[derive(Default, Serialize, JsonSchema)]
 #[schemars(rename = "RunListAnswer")]
 pub struct Listed {
-    #[serde(rename = "workflows", serialize_with = "run_json::rows")]
+    #[serde(serialize_with = "run_json::rows")]
     #[schemars(with = "Vec<RunRow>")]
-    pub runs: Vec<Run>,
+    pub workflows: Vec<Run>,
     /// Number of archived runs, where none is live.
-    #[serde(rename = "archived_count")]
-    pub archived: usize,
-    #[serde(rename = "damaged")]
-    pub lost: Vec<LostRun>,
-    #[serde(rename = "troubles")]
-    pub conflicts: Vec<Conflict>,
+    pub archived_count: usize,
+    pub damaged: Vec<LostRun>,
+    pub troubles: Vec<Conflict>,
 }
 
 /// # Errors
@@ -178,17 +172,16 @@ pub fn list(context: &Context, all: bool) -> Result<Listed> {
     let count = runs.len();
     runs.retain(|run| all || run.is_live());
     Ok(Listed {
-        archived: if runs.is_empty() { count } else { 0 },
-        runs,
-        lost,
-        conflicts,
+        archived_count: if runs.is_empty() { count } else { 0 },
+        workflows: runs,
+        damaged: lost,
+        troubles: conflicts,
     })
 }
 
 /// One line of the log of a run.
 #[derive(Serialize, JsonSchema)]
-#[schemars(rename = "LogRow")]
-pub struct Logged {
+pub struct LogRow {
     #[serde(flatten)]
     pub event: Change,
     pub revision: String,
@@ -202,12 +195,10 @@ pub struct Shown {
     #[serde(flatten)]
     pub run: Run,
     /// Newest first.
-    pub log: Vec<Logged>,
+    pub log: Vec<LogRow>,
     /// Why the log ends before the beginning, if it is damaged.
-    #[serde(rename = "log_broken")]
-    pub broken: Option<String>,
-    #[serde(rename = "troubles")]
-    pub conflicts: Vec<Conflict>,
+    pub log_broken: Option<String>,
+    pub troubles: Vec<Conflict>,
 }
 
 /// # Errors
@@ -216,15 +207,15 @@ pub fn show(context: &Context, named: Option<&str>, limit: Option<usize>) -> Res
     let Imported { store, conflicts } = open_imported(context)?;
     let run = pick(&store, named, &conflicts)?;
     let line = store.workflow_line(run.tip, limit.unwrap_or(LONGEST_LOG));
-    let log = line.transitions.iter().map(|transition| Logged {
+    let log = line.transitions.iter().map(|transition| LogRow {
         revision: transition.commit.to_hex(),
         time: TimeText::new(transition.time_ms),
         event: Change::read(&transition.message),
     });
     Ok(Shown {
         log: log.collect(),
-        broken: line.broken,
+        log_broken: line.broken,
         run,
-        conflicts,
+        troubles: conflicts,
     })
 }

@@ -55,7 +55,7 @@ pub struct ResumeOutcome {
 /// It is not.
 pub fn check_open(status: &Status) -> Result<()> {
     let workflow = &status.run.workflow;
-    let mut conflicts = status.seen.conflicts.iter();
+    let mut conflicts = status.seen.troubles.iter();
     if let Some(conflict) = conflicts.find(|conflict| conflict.concerns(workflow)) {
         return Err(conflict.problem(Some(workflow)));
     }
@@ -88,7 +88,7 @@ pub fn resume(context: &Context, mut status: Status, chosen: Chosen) -> Result<R
             act(work, run, &chosen, &mut recovered)
         })?;
         status.seen.next = advice::advice(&run.workflow, &observe(context, &run.workflow)?);
-        status.seen.repairs.clear();
+        status.seen.recover.clear();
         status.run = run;
     }
     Ok(ResumeOutcome {
