@@ -350,10 +350,8 @@ impl Command for TaskArgs {
         };
         let mut change = Change::of_task(verb, &task).noting(note);
         change.given.task = of_task;
-        Ok(done(
-            context,
-            Either::First(step(context, &self.step, &change)?),
-        ))
+        let outcome = step(context, &self.step, &change)?;
+        Ok(done(context, Either::First(outcome)))
     }
 }
 

@@ -18,7 +18,7 @@ use crate::workflow::engine::runs::Runs;
 use crate::workflow::profiles::dispatch::profile_of_path;
 use crate::workflow::rules::dialog::{Chosen, Dialog};
 use crate::workflow::rules::validate::is_stale;
-use crate::workflow::rules::workflow::{PhaseStatus, Profile, Workflow};
+use crate::workflow::rules::workflow::{Phase, PhaseStatus, Profile, Workflow};
 use crate::workflow::words::{listed, refused};
 
 const CORRUPTED: &str = "State appears corrupted. Start fresh? [y/N]";
@@ -196,12 +196,13 @@ fn details(workflow: &Workflow) -> String {
 }
 
 fn registry(workflow: &Workflow, now_ms: i64) -> String {
-    let mut phases = workflow.phases.iter();
-    let last = phases.rposition(|phase| phase.status == PhaseStatus::Complete);
-    let last = last.map_or("No phase".to_owned(), |at| format!("Phase {}", at + 1));
-    let next = workflow.next();
-    let next = next.and_then(|next| workflow.number_of(&next.id));
-    let next = next.map_or("the end".to_owned(), |number| format!("Phase {number}"));
+    let named = |phase: Option<&Phase>, none: &str| {
+        let number = phase.and_then(|phase| workflow.number_of(&phase.id));
+        number.map_or(none.to_owned(), |number| format!("Phase {number}"))
+    };
+    let mut phases = workflow.phases.iter().rev();
+    let last = phases.find(|phase| phase.status == PhaseStatus::Complete);
+    let (last, next) = (named(last, "No phase"), named(workflow.next(), "the end"));
     let title = match &*workflow.description {
         "" => workflow.named(),
         description => description,
@@ -285,14 +286,11 @@ fn settle(
 
 /// Formats what is wrong with a file, and all that is in it.
 fn content(conflict: &Conflict) -> String {
-    let findings = conflict.findings.iter();
-    let findings = findings.map(|one| format!("  {}\n", in_words(one)));
-    let raw = conflict
-        .raw
-        .lines()
-        .map(|line| format!("  | {}\n", escape(line)));
-    let (path, findings) = (escape(&conflict.path), findings.collect::<String>());
-    let raw: String = raw.collect();
+    let finding = |one| format!("  {}\n", in_words(one));
+    let line = |line| format!("  | {}\n", escape(line));
+    let findings: String = conflict.findings.iter().map(finding).collect();
+    let raw: String = conflict.raw.lines().map(line).collect();
+    let path = escape(&conflict.path);
     format!("State file is malformed: {path}\n{findings}It says:\n{raw}")
 }
 
@@ -330,22 +328,20 @@ impl Text for ResumeOutcome {
 
 impl Text for RecoverOutcome {
     fn write(&self, out: &mut Out<'_>) {
-        if let (Some(path), Some(take)) = (&self.file, self.take) {
-            let path = escape(path);
-            let done = match take {
-                Take::State => format!("Wrote {path} from the recorded state"),
-                Take::None => format!("Put {path} aside"),
+        if let (Some(path), Some(kept_as)) = (&self.file, &self.kept_as) {
+            let (path, kept) = (escape(path), escape(kept_as));
+            let done = match self.take {
+                Some(Take::State) => format!("Wrote {path} from the recorded state"),
+                _ => format!("Put {path} aside"),
             };
-            let kept = self.kept_as.iter();
-            let kept = kept.map(|to| format!("; what it said is kept as {}", escape(to)));
-            outln!(out, "{done}{}.", kept.collect::<String>());
+            outln!(out, "{done}; what it said is kept as {kept}.");
             if let Some(id) = &self.started {
                 outln!(out, "Started {id}; the old run was archived");
             }
             return;
         }
-        let id = self.run.as_ref().map(|run| escape(run.workflow.named()));
-        let id = id.unwrap_or_default();
+        let id = self.run.as_ref().map(|run| run.workflow.named());
+        let id = escape(id.unwrap_or_default());
         let word = if self.dry_run { "would be" } else { "was" };
         if self.reopened {
             outln!(out, "Workflow {id} {word} reopened.");
