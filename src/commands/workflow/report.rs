@@ -7,6 +7,7 @@ use crate::base::cut_list::and_more;
 use crate::base::text::{escape, escape_line};
 use crate::base::time;
 use crate::commands::prelude::*;
+use crate::commands::workflow::Call;
 use crate::workflow::documents::conflict::{Conflict, in_words};
 use crate::workflow::engine::report::{self, Listed, Seen, Shown, Status, View};
 use crate::workflow::engine::runs::Run;
@@ -22,17 +23,14 @@ pub fn done<A>(context: &Context, answer: A) -> Done<A> {
     Done::new(answer, context.pending_warnings.take())
 }
 
-/// Returns the status of a run; commands that it names work as printed.
-pub fn status(
-    context: &Context,
-    cmd: &CommandContext<'_>,
-    named: Option<&str>,
-    view: View,
-) -> Result<Done<Status>> {
-    let mut status = report::status(context, named, view)?;
-    with_place(&mut status, &cmd.printer.place);
-    let is_damaged = view == View::Check && !is_sound(&status);
-    Ok(done(context, status).exit_if(is_damaged, exit_code::DAMAGED))
+impl Call<'_> {
+    /// Returns the status of a run; commands that it names work as printed.
+    pub fn status(self, named: Option<&str>, view: View) -> Result<Done<Status>> {
+        let mut status = report::status(self.context, named, view)?;
+        with_place(&mut status, &self.cmd.printer.place);
+        let is_damaged = view == View::Check && !is_sound(&status);
+        Ok(done(self.context, status).exit_if(is_damaged, exit_code::DAMAGED))
+    }
 }
 
 /// Adds the global options to the commands that a status names.

@@ -5,9 +5,8 @@ use crate::base::cut_list::one_of;
 use crate::base::text::escape;
 use crate::base::time::{self, rfc3339_seconds, utc_seconds};
 use crate::commands::prelude::*;
-use crate::commands::workflow::report::{
-    ago, changed, done, findings, remarks, summary, with_place,
-};
+use crate::commands::workflow::Call;
+use crate::commands::workflow::report::{ago, changed, findings, remarks, summary, with_place};
 use crate::workflow::documents::conflict::{Conflict, in_words};
 use crate::workflow::documents::render;
 use crate::workflow::documents::sync::{Imported, open_imported};
@@ -41,39 +40,94 @@ pub struct RecoverArgs {
     pub dry_run: bool,
 }
 
-pub fn resume(
-    context: &Context,
-    cmd: &CommandContext<'_>,
-    options: &ResumeOptions,
-) -> Result<Either<RecoverOutcome, ResumeOutcome>> {
-    if let Some(settled) = settle_first(context, cmd, options)? {
-        return Ok(Either::First(settled));
+impl Call<'_> {
+    pub fn resume(self, options: &ResumeOptions) -> Result<Either<RecoverOutcome, ResumeOutcome>> {
+        let Self { context, cmd } = self;
+        if let Some(settled) = self.settle_first(options)? {
+            return Ok(Either::First(settled));
+        }
+        let status = report::status(context, options.run.as_deref(), View::Whole)?;
+        op::check_open(&status)?;
+        let question = Question {
+            call: self,
+            status: &status,
+            is_accepted: options.anyway || status.seen.report.valid,
+        };
+        let chosen = match &options.choose {
+            Some(word) => question.answered(word)?,
+            None => question.ask()?,
+        };
+        if options.choose.is_some() && chosen.goes_on() {
+            let drift = changed(&status.seen, context.now_ms);
+            cmd.printer.talk(&(drift + &findings(&status.seen)));
+        }
+        let mut outcome = op::resume(context, status, chosen)?;
+        with_place(&mut outcome.status, &cmd.printer.place);
+        Ok(Either::Second(outcome))
     }
-    let status = report::status(context, options.run.as_deref(), View::Whole)?;
-    op::check_open(&status)?;
-    let question = Question {
-        context,
-        cmd,
-        status: &status,
-        is_accepted: options.anyway || status.seen.report.valid,
-    };
-    let chosen = match &options.choose {
-        Some(word) => question.answered(word)?,
-        None => question.ask()?,
-    };
-    if options.choose.is_some() && chosen.goes_on() {
-        let drift = changed(&status.seen, context.now_ms);
-        cmd.printer.talk(&(drift + &findings(&status.seen)));
+
+    /// Settles the malformed files that keep the chosen run from being resumed; returns the last of them
+    /// if there is nothing left to resume.
+    fn settle_first(self, options: &ResumeOptions) -> Result<Option<RecoverOutcome>> {
+        let named = options.run.as_deref();
+        while self.cmd.prompt.may_ask && options.choose.is_none() {
+            let Imported { store, conflicts } = open_imported(self.context)?;
+            let runs = Runs::live(&store)?;
+            let meant = runs.pick(named).ok().filter(|run| run.is_open());
+            let is_in_way = |conflict: &&Conflict| match meant {
+                Some(run) => conflict.concerns(&run.workflow),
+                None => named.is_none(),
+            };
+            let Some(conflict) = conflicts.iter().find(is_in_way) else {
+                break;
+            };
+            let settled = self.settle(conflict, false)?;
+            if meant.is_none() || settled.take == Some(Take::None) {
+                return Ok(Some(settled));
+            }
+            self.print(settled);
+        }
+        Ok(None)
     }
-    let mut outcome = op::resume(context, status, chosen)?;
-    with_place(&mut outcome.status, &cmd.printer.place);
-    Ok(Either::Second(outcome))
+
+    pub fn recover(self, args: &RecoverArgs) -> Result<RecoverOutcome> {
+        let context = self.context;
+        let named = args.what.as_deref();
+        if let Some((named, take)) = named.zip(args.take) {
+            return resolve_conflict(context, named, take);
+        }
+        let mut conflicts = open_imported(context)?.conflicts.into_iter();
+        match conflicts.find(|conflict| named.is_none_or(|named| conflict.is_named(named))) {
+            Some(conflict) => self.settle(&conflict, args.dry_run),
+            None => repair(context, named, args.dry_run),
+        }
+    }
+
+    /// Shows a file that cannot be understood, and asks what is to become of it.
+    fn settle(self, conflict: &Conflict, dry_run: bool) -> Result<RecoverOutcome> {
+        let dialog = match profile_of_path(&conflict.path) {
+            Some(Profile::Phases) => Dialog::new(CORRUPTED, &[(YES, Take::None)]),
+            Some(Profile::Registry) => Dialog::new(DELETE, &[(YES, Take::None)]),
+            _ => Dialog::new(MENDING, &[("recover", Take::State), ("fresh", Take::None)]),
+        };
+        let shown = format!("{}{} ", content(conflict), dialog.text);
+        if dry_run || !self.cmd.prompt.may_ask {
+            self.cmd.printer.talk(&format!("{}\n", shown.trim_end()));
+            return Err(conflict.problem(None));
+        }
+        let chosen = dialog.by_word(&self.typed(&shown)?);
+        let take = chosen.ok_or_else(Error::declined)?;
+        resolve_conflict(self.context, &conflict.path, take)
+    }
+
+    fn typed(self, text: &str) -> Result<String> {
+        self.cmd.prompt.words(&self.context.interrupt, text)
+    }
 }
 
 /// What is to become of a run. Nothing is changed and no lock is held until the last answer is given.
 struct Question<'q> {
-    context: &'q Context,
-    cmd: &'q CommandContext<'q>,
+    call: Call<'q>,
     status: &'q Status,
     /// The run has no errors, or is resumed with them.
     is_accepted: bool,
@@ -88,7 +142,7 @@ impl Question<'_> {
             Some(Chosen::Declined) => return Err(self.undecided(&Dialog::after_no(workflow))),
             Some(chosen) if self.is_accepted || !chosen.goes_on() => return Ok(chosen),
             Some(_) => {
-                self.cmd.printer.talk(&remarks(&self.status.seen));
+                self.call.cmd.printer.talk(&remarks(&self.status.seen));
                 let (run, wrong) = (workflow.named(), self.wrong(""));
                 ("unsound", format!("workflow {run} is inconsistent{wrong}"))
             }
@@ -102,41 +156,42 @@ impl Question<'_> {
         let workflow = &self.status.run.workflow;
         let mut dialog = Dialog::first(workflow);
         let mut text = self.shown(&dialog.text);
-        if !self.cmd.prompt.may_ask {
+        if !self.call.cmd.prompt.may_ask {
             let corrupted = if self.is_accepted { "" } else { CORRUPTED };
             let text = format!("{text}\n{corrupted}");
-            self.cmd.printer.talk(&format!("{}\n", text.trim_end()));
+            self.call
+                .cmd
+                .printer
+                .talk(&format!("{}\n", text.trim_end()));
             return Err(self.undecided(&dialog));
         }
         if !self.is_accepted {
             let corrupted = format!("{}{CORRUPTED} ", remarks(&self.status.seen));
             let corrupted = Dialog::new(corrupted, &[(YES, Chosen::StartedFresh)]);
-            if let Some(chosen) = corrupted.by_word(&self.typed(&corrupted.text)?) {
+            if let Some(chosen) = corrupted.by_word(&self.call.typed(&corrupted.text)?) {
                 return Ok(chosen);
             }
         }
         loop {
-            let typed = self.typed(&text)?;
+            let typed = self.call.typed(&text)?;
             let mut before = String::new();
             match dialog.understand(&typed) {
                 None if typed.trim() == "pick" => dialog = Dialog::pick(workflow),
                 None => before = format!("'{}' is not a valid answer.\n", escape(typed.trim())),
                 Some(Chosen::Viewed) => before = details(workflow) + "\n",
                 Some(Chosen::Declined) => dialog = Dialog::after_no(workflow),
-                Some(Chosen::StartedFresh) if dialog.confirms_fresh() && !self.cmd.global.yes => {
+                Some(Chosen::StartedFresh)
+                    if dialog.confirms_fresh() && !self.call.cmd.global.yes =>
+                {
                     let run = escape(workflow.named());
                     let again = format!("Archive {run} and start its plan again?");
-                    self.cmd.ask(self.context, &again, &again)?;
+                    self.call.cmd.ask(self.call.context, &again, &again)?;
                     return Ok(Chosen::StartedFresh);
                 }
                 Some(chosen) => return Ok(chosen),
             }
             text = before + &dialog.text;
         }
-    }
-
-    fn typed(&self, text: &str) -> Result<String> {
-        self.cmd.prompt.words(&self.context.interrupt, text)
     }
 
     /// The error if the user cannot be asked.
@@ -168,7 +223,7 @@ impl Question<'_> {
     /// Formats the state of the run and the first question.
     fn shown(&self, question: &str) -> String {
         let (workflow, seen) = (&self.status.run.workflow, &self.status.seen);
-        let now_ms = self.context.now_ms;
+        let now_ms = self.call.context.now_ms;
         let beside = changed(seen, now_ms) + &remarks(seen);
         let head = match workflow.profile {
             Some(Profile::Phases) => {
@@ -181,7 +236,7 @@ impl Question<'_> {
                 );
             }
             Some(Profile::Registry) => registry(workflow, now_ms),
-            _ => summary(workflow, time::shown(self.cmd.prompt.may_ask)),
+            _ => summary(workflow, time::shown(self.call.cmd.prompt.may_ask)),
         };
         let gap = if beside.is_empty() { "" } else { "\n" };
         format!("{head}{gap}{beside}\n{question}")
@@ -216,72 +271,6 @@ fn registry(workflow: &Workflow, now_ms: i64) -> String {
         ago(workflow.created_ms, now_ms),
         workflow.phases.len(),
     )
-}
-
-/// Settles the malformed files that keep the chosen run from being resumed; returns the last of them
-/// if there is nothing left to resume.
-fn settle_first(
-    context: &Context,
-    cmd: &CommandContext<'_>,
-    options: &ResumeOptions,
-) -> Result<Option<RecoverOutcome>> {
-    let named = options.run.as_deref();
-    while cmd.prompt.may_ask && options.choose.is_none() {
-        let Imported { store, conflicts } = open_imported(context)?;
-        let runs = Runs::live(&store)?;
-        let meant = runs.pick(named).ok().filter(|run| run.is_open());
-        let is_in_way = |conflict: &&Conflict| match meant {
-            Some(run) => conflict.concerns(&run.workflow),
-            None => named.is_none(),
-        };
-        let Some(conflict) = conflicts.iter().find(is_in_way) else {
-            break;
-        };
-        let settled = settle(context, cmd, conflict, false)?;
-        if meant.is_none() || settled.take == Some(Take::None) {
-            return Ok(Some(settled));
-        }
-        cmd.print(context, &done(context, settled));
-    }
-    Ok(None)
-}
-
-pub fn recover(
-    context: &Context,
-    cmd: &CommandContext<'_>,
-    args: &RecoverArgs,
-) -> Result<RecoverOutcome> {
-    let named = args.what.as_deref();
-    if let Some((named, take)) = named.zip(args.take) {
-        return resolve_conflict(context, named, take);
-    }
-    let mut conflicts = open_imported(context)?.conflicts.into_iter();
-    match conflicts.find(|conflict| named.is_none_or(|named| conflict.is_named(named))) {
-        Some(conflict) => settle(context, cmd, &conflict, args.dry_run),
-        None => repair(context, named, args.dry_run),
-    }
-}
-
-/// Shows a file that cannot be understood, and asks what is to become of it.
-fn settle(
-    context: &Context,
-    cmd: &CommandContext<'_>,
-    conflict: &Conflict,
-    dry_run: bool,
-) -> Result<RecoverOutcome> {
-    let dialog = match profile_of_path(&conflict.path) {
-        Some(Profile::Phases) => Dialog::new(CORRUPTED, &[(YES, Take::None)]),
-        Some(Profile::Registry) => Dialog::new(DELETE, &[(YES, Take::None)]),
-        _ => Dialog::new(MENDING, &[("recover", Take::State), ("fresh", Take::None)]),
-    };
-    let shown = format!("{}{} ", content(conflict), dialog.text);
-    if dry_run || !cmd.prompt.may_ask {
-        cmd.printer.talk(&format!("{}\n", shown.trim_end()));
-        return Err(conflict.problem(None));
-    }
-    let typed = cmd.prompt.words(&context.interrupt, &shown)?;
-    let chosen = dialog.by_word(&typed);
-    resolve_conflict(context, &conflict.path, chosen.ok_or_else(Error::declined)?)
 }
 
 /// Formats what is wrong with a file, and all that is in it.
