@@ -103,14 +103,19 @@ impl Call<'_> {
         }
     }
 
-    /// Shows a file that cannot be understood, and asks what is to become of it.
+    /// Shows what is wrong with a file and all that is in it, and asks what is to become of it.
     fn settle(self, conflict: &Conflict, dry_run: bool) -> Result<RecoverOutcome> {
         let dialog = match profile_of_path(&conflict.path) {
             Some(Profile::Phases) => Dialog::new(CORRUPTED, &[(YES, Take::None)]),
             Some(Profile::Registry) => Dialog::new(DELETE, &[(YES, Take::None)]),
             _ => Dialog::new(MENDING, &[("recover", Take::State), ("fresh", Take::None)]),
         };
-        let shown = format!("{}{} ", content(conflict), dialog.text);
+        let finding = |one| format!("  {}\n", in_words(one));
+        let line = |line| format!("  | {}\n", escape(line));
+        let findings: String = conflict.findings.iter().map(finding).collect();
+        let raw: String = conflict.raw.lines().map(line).collect();
+        let (path, ask) = (escape(&conflict.path), dialog.text.as_str());
+        let shown = format!("State file is malformed: {path}\n{findings}It says:\n{raw}{ask} ");
         if dry_run || !self.cmd.prompt.may_ask {
             self.cmd.printer.talk(&format!("{}\n", shown.trim_end()));
             return Err(conflict.problem(None));
@@ -271,16 +276,6 @@ fn registry(workflow: &Workflow, now_ms: i64) -> String {
         ago(workflow.created_ms, now_ms),
         workflow.phases.len(),
     )
-}
-
-/// Formats what is wrong with a file, and all that is in it.
-fn content(conflict: &Conflict) -> String {
-    let finding = |one| format!("  {}\n", in_words(one));
-    let line = |line| format!("  | {}\n", escape(line));
-    let findings: String = conflict.findings.iter().map(finding).collect();
-    let raw: String = conflict.raw.lines().map(line).collect();
-    let path = escape(&conflict.path);
-    format!("State file is malformed: {path}\n{findings}It says:\n{raw}")
 }
 
 impl Text for ResumeOutcome {
