@@ -11,7 +11,7 @@ use crate::commands::workflow::Call;
 use crate::workflow::documents::conflict::{Conflict, in_words};
 use crate::workflow::engine::report::{self, Listed, Seen, Shown, Status, View};
 use crate::workflow::engine::runs::Run;
-use crate::workflow::rules::workflow::{Phase, PhaseStatus, Task, TaskStatus, Workflow};
+use crate::workflow::rules::workflow::{Finding, Phase, PhaseStatus, Task, TaskStatus, Workflow};
 
 /// Maximum number of phases by which a run without a description is called.
 const NAMED_PHASES: usize = 3;
@@ -72,8 +72,8 @@ impl Text for Status {
             }
         }
         out.talk.push_str(&remarks(seen));
-        for one in seen.order.iter().filter(|_| self.view == View::Check) {
-            talkln!(out, "order: {}", in_words(one));
+        if self.view == View::Check {
+            out.talk.push_str(&lines("order", &seen.order));
         }
     }
 }
@@ -112,12 +112,12 @@ pub fn remarks(seen: &Seen) -> String {
 }
 
 pub fn findings(seen: &Seen) -> String {
-    let (errors, notes) = (&seen.report.errors, &seen.report.remarks);
-    let errors = errors.iter().map(|one| ("wrong", one));
-    let found = errors.chain(notes.iter().map(|one| ("note", one)));
-    found
-        .map(|(word, one)| format!("{word}: {}\n", in_words(one)))
-        .collect()
+    lines("wrong", &seen.report.errors) + &lines("note", &seen.report.remarks)
+}
+
+fn lines(word: &str, findings: &[Finding]) -> String {
+    let line = |one| format!("{word}: {}\n", in_words(one));
+    findings.iter().map(line).collect()
 }
 
 /// Lists files that could not be imported.

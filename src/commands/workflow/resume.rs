@@ -2,6 +2,7 @@
 //! profile.
 
 use crate::base::cut_list::one_of;
+use crate::base::json;
 use crate::base::text::escape;
 use crate::base::time::{self, rfc3339_seconds, utc_seconds};
 use crate::commands::prelude::*;
@@ -214,7 +215,10 @@ impl Question<'_> {
         let mut error = refused(code, what).next(listed(&options));
         let text = Dialog::first(workflow).text;
         let question = if is_sound { text.trim_end() } else { CORRUPTED };
-        error.run_details().detail = Some(self.status.detail(question));
+        // What a user would be shown and asked.
+        let mut detail = json::value(&self.status.seen).unwrap_or_default();
+        detail["question"] = question.into();
+        error.run_details().detail = Some(detail);
         error.with_options(options).with_state(workflow)
     }
 

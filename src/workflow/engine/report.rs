@@ -2,7 +2,6 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::Value;
 
 use crate::error::{Code, Result};
 use crate::model::difference::between;
@@ -63,15 +62,6 @@ pub struct Seen {
     /// State files that cannot be imported.
     pub troubles: Vec<Conflict>,
     pub drift: Option<DriftJson>,
-}
-
-impl Status {
-    /// Returns what a user would be shown and asked before the run is resumed.
-    pub fn detail(&self, question: &str) -> Value {
-        let mut detail = serde_json::to_value(&self.seen).unwrap_or_default();
-        detail["question"] = question.into();
-        detail
-    }
 }
 
 /// # Errors
