@@ -12,8 +12,7 @@ use crate::error::{Choice, Error, More};
 use crate::model::checkpoint::mismatch::Candidate;
 use crate::model::json::{CheckpointRef, PathName, PathReason};
 use crate::ops::warning::Warning;
-use crate::workflow::engine::run_json::RunJson;
-use crate::workflow::rules::workflow::Workflow;
+use crate::workflow::engine::runs::Run;
 
 /// The one object on stdout.
 #[derive(Serialize, JsonSchema)]
@@ -112,7 +111,7 @@ pub struct ErrorJson {
     /// The possible answers to a question about a workflow.
     options: Option<Vec<OptionJson>>,
     /// The present state of the workflow.
-    run: Option<RunJson>,
+    run: Option<Run>,
     /// Further data of a workflow's failure.
     detail: Option<Value>,
     /// The contract of a refusal, if one was asked for.
@@ -179,7 +178,7 @@ impl ErrorJson {
                 failed.options = (!options.is_empty()).then_some(options);
                 let state = details.state.clone();
                 let state = state.and_then(|state| serde_json::from_value(state).ok());
-                failed.run = state.map(|state: Workflow| RunJson::new(&state, None));
+                failed.run = state.map(Run::unrecorded);
                 failed.detail.clone_from(&details.detail);
             }
             More::Nothing | More::Why(_) | More::NoStoreYet | More::File { .. } => {}

@@ -340,6 +340,17 @@ pub fn cut(text: &str, limit: usize) -> String {
     format!("{}{ending}", &text[..fitting.unwrap_or_default()])
 }
 
+/// Formats rows below their titles, as [`aligned`] does.
+pub fn titled<const N: usize>(
+    titles: [&str; N],
+    rows: impl Iterator<Item = [String; N]>,
+    right: &[usize],
+) -> String {
+    let titles = std::iter::once(titles.map(str::to_owned));
+    let rows: Vec<_> = titles.chain(rows).map(Vec::from).collect();
+    aligned(&rows, right)
+}
+
 /// Formats one row per line, with columns padded to their widest cell; columns in `right` are
 /// right-aligned. No line ends in spaces.
 pub fn aligned(rows: &[Vec<String>], right: &[usize]) -> String {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::answer::format::{Paint, count, size};
-use crate::answer::table::aligned;
+use crate::answer::table::titled;
 use crate::base::text::{escape_line, escape_path};
 use crate::base::time::{ago, utc_seconds};
 use crate::commands::prelude::*;
@@ -139,22 +139,18 @@ fn table(stores: &[KnownStore], now_ms: i64, paint: Paint) -> String {
     if stores.is_empty() {
         return String::new();
     }
-    let mut rows = vec![
-        ["CHECKPOINTS", "SIZE", "NEWEST", "ROOT", ""]
-            .map(str::to_owned)
-            .to_vec(),
-    ];
-    rows.extend(stores.iter().map(|known| {
+    let rows = stores.iter().map(|known| {
         let newest = known.newest_at.map(|time| ago(time.ms(), now_ms));
-        vec![
+        [
             checkpoints(known),
             size(known.store_bytes),
             newest.unwrap_or_else(|| "-".to_owned()),
             root(known),
             note(known),
         ]
-    }));
-    let text = aligned(&rows, &[0, 1, 2]);
+    });
+    let titles = ["CHECKPOINTS", "SIZE", "NEWEST", "ROOT", ""];
+    let text = titled(titles, rows, &[0, 1, 2]);
     let (head, rest) = text.split_once('\n').unwrap_or((&text, ""));
     format!("{}\n{rest}", paint.faint(head))
 }

@@ -6,6 +6,8 @@ use crate::workflow::rules::workflow::Profile;
 
 /// Maximum number of names listed in a message.
 pub const LISTED_NAMES: usize = 10;
+/// Maximum number of choices in a hint.
+const LISTED_CHOICES: usize = 5;
 
 fn failed(name: &'static str, exit: u8, what: impl Into<String>) -> Error {
     Error::new(Code { name, exit }, what).more(More::Run(RunDetails::default()))
@@ -66,17 +68,17 @@ pub fn moved_on(run: &str) -> Error {
     refused("moved_on", what).advise("check its state, then try again")
 }
 
-/// Lists at most `limit` choices, each as a command and its meaning.
-pub fn listed(choices: &[Choice], limit: usize) -> Sentence {
+/// Lists the first choices, each as a command and its meaning.
+pub fn listed(choices: &[Choice]) -> Sentence {
     let mut listed = Sentence::default();
-    for (at, choice) in choices.iter().take(limit).enumerate() {
+    for (at, choice) in choices.iter().take(LISTED_CHOICES).enumerate() {
         listed = listed
             .then(if at > 0 { "; " } else { "" })
             .then_command(choice.command.clone())
             .then(format!(": {}", choice.label));
     }
-    if choices.len() > limit {
-        return listed.then(format!("; {} more with --json", choices.len() - limit));
+    match choices.len().saturating_sub(LISTED_CHOICES) {
+        0 => listed,
+        more => listed.then(format!("; {more} more with --json")),
     }
-    listed
 }

@@ -225,8 +225,54 @@ fn of_runs(name: &'static str, has_dry_run: bool) -> Properties {
     }
 }
 
-fn print<A: Text>(context: &Context, cmd: &CommandContext<'_>, answer: A) -> u8 {
-    cmd.print(context, &done(context, answer))
+/// A call of a command on runs: where it acts, and how it asks and answers.
+#[derive(Clone, Copy)]
+pub struct Call<'c> {
+    pub context: &'c Context,
+    pub cmd: &'c CommandContext<'c>,
+}
+
+impl Call<'_> {
+    pub fn print<A: Text>(self, answer: A) -> u8 {
+        self.cmd.print(self.context, &done(self.context, answer))
+    }
+
+    /// Ends a phase, and makes the commit in the project that is due then.
+    fn finish_phase(self, options: &StepOptions, finish: &Finish) -> Result<Done<StepOutcome>> {
+        let Self { context, cmd } = self;
+        // Asked first, so that nothing has been changed if the answer is no.
+        let commits = finish.project_git && will_commit(context, options)?;
+        if commits && !cmd.global.yes {
+            let what = "commit everything in the project's own repository";
+            cmd.ask(context, what, &format!("{what}?"))?;
+        }
+        let mut outcome = phase::done(context, options, finish)?;
+        if commits {
+            let children = cmd.children(context);
+            commit_project(context, options, &mut outcome, &|message| {
+                let _shield = context.interrupt.shield();
+                children.commit_all(message, context.root.path())
+            })?;
+        }
+        Ok(done(context, outcome))
+    }
+
+    fn rewind(self, mut options: RewindOptions) -> Result<RewindOutcome> {
+        let Self { context, cmd } = self;
+        options.yes = cmd.global.yes;
+        if !options.state && !options.dry_run {
+            // The files go back without a plan that was shown.
+            let before = format!("pre-{}", options.to);
+            let again = CommandWords::new(["restore", &before]);
+            PlanArgs::default().resolve(context, false, &again)?;
+        }
+        rewind::rewind(
+            context,
+            &options,
+            &mut |planned| restore::consent(context, cmd, planned, None, None),
+            &mut |what| cmd.ask(context, &what, &format!("{what}?")),
+        )
+    }
 }
 
 impl RunCommand for WorkflowArgs {
@@ -239,22 +285,20 @@ impl RunCommand for WorkflowArgs {
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
         use WorkflowCommand as Of;
+        let call = Call { context, cmd };
         let status = |run: Option<String>, view| {
-            let status = report::status(context, cmd, run.as_deref(), view)?;
+            let status = call.status(run.as_deref(), view)?;
             Ok::<u8, Error>(cmd.print(context, &status))
         };
         Ok(match self.command {
             Of::Init(options) => {
                 let plan = options.plan.as_deref().map(args::content).transpose()?;
-                print(
-                    context,
-                    cmd,
-                    init::init(context, &options, plan.as_deref())?,
-                )
+                let begun = init::init(context, &options, plan.as_deref())?;
+                call.print(begun)
             }
             Of::Status { file: Some(of), .. } => {
                 let found = exchange::status_of_document(context, &args::content(&of)?)?;
-                print(context, cmd, found)
+                call.print(found)
             }
             Of::Status { workflow, .. } => status(workflow, View::Whole)?,
             Of::Next { workflow, parallel } => {
@@ -262,34 +306,26 @@ impl RunCommand for WorkflowArgs {
                 status(workflow, view)?
             }
             Of::Check { workflow } => status(workflow, View::Check)?,
-            Of::Resume(options) => match resume::settle_first(context, cmd, &options)? {
-                Some(settled) => print(context, cmd, settled),
-                None => print(context, cmd, resume::resume(context, cmd, &options)?),
-            },
-            Of::Rewind(options) => print(context, cmd, rewind(context, cmd, options)?),
-            Of::Note { note, step: of } => print(context, cmd, step(context, &of, &note.into())?),
-            Of::List { all } => print(context, cmd, list(context, all)?),
-            Of::Show { workflow, limit } => {
-                print(context, cmd, show(context, workflow.as_deref(), limit)?)
-            }
-            Of::Recover(args) => print(context, cmd, resume::recover(context, cmd, &args)?),
+            Of::Resume(options) => call.print(call.resume(&options)?),
+            Of::Rewind(options) => call.print(call.rewind(options)?),
+            Of::Note { note, step: of } => call.print(step(context, &of, &note.into())?),
+            Of::List { all } => call.print(list(context, all)?),
+            Of::Show { workflow, limit } => call.print(show(context, workflow.as_deref(), limit)?),
+            Of::Recover(args) => call.print(call.recover(&args)?),
             Of::End { workflow, mode } => {
                 if mode.purge && !cmd.global.yes {
                     let what = "drop a workflow with all its transitions, for good";
                     cmd.ask(context, what, &format!("{what}?"))?;
                 }
-                print(context, cmd, end(context, workflow.as_deref(), mode)?)
+                call.print(end(context, workflow.as_deref(), mode)?)
             }
-            Of::Cleanup(options) => print(context, cmd, cleanup(context, options)?),
+            Of::Cleanup(options) => call.print(cleanup(context, options)?),
             Of::Import(options) => {
                 let document = args::content(&options.file)?;
-                print(
-                    context,
-                    cmd,
-                    exchange::import(context, &options, &document)?,
-                )
+                let imported = exchange::import(context, &options, &document)?;
+                call.print(imported)
             }
-            Of::Export(options) => print(context, cmd, exchange::export(context, &options)?),
+            Of::Export(options) => call.print(exchange::export(context, &options)?),
         })
     }
 }
@@ -307,7 +343,9 @@ impl Command for PhaseArgs {
             PhaseCommand::Start(begin) => {
                 return Ok(done(context, phase::start(context, options, &begin)?));
             }
-            PhaseCommand::Done(finish) => return finish_phase(context, cmd, options, &finish),
+            PhaseCommand::Done(finish) => {
+                return Call { context, cmd }.finish_phase(options, &finish);
+            }
             PhaseCommand::Progress { text, phase } => ("progress", phase, text, false),
             PhaseCommand::Fail {
                 phase,
@@ -335,7 +373,7 @@ impl Command for TaskArgs {
         let (verb, task, note) = match self.command {
             TaskCommand::List => {
                 let run = self.step.run.as_deref();
-                let status = report::status(context, cmd, run, View::Tasks)?;
+                let status = Call { context, cmd }.status(run, View::Tasks)?;
                 check_expected(&self.step, &status.answer.run)?;
                 return Ok(status.map(Either::Second));
             }
@@ -358,35 +396,9 @@ impl Command for TaskArgs {
         };
         let mut change = Change::of_task(verb, &task).noting(note);
         change.given.task = of_task;
-        Ok(done(
-            context,
-            Either::First(step(context, &self.step, &change)?),
-        ))
+        let outcome = step(context, &self.step, &change)?;
+        Ok(done(context, Either::First(outcome)))
     }
-}
-
-/// Ends a phase, and makes the commit in the project that is due then.
-fn finish_phase(
-    context: &Context,
-    cmd: &CommandContext<'_>,
-    options: &StepOptions,
-    finish: &Finish,
-) -> Result<Done<StepOutcome>> {
-    // Asked first, so that nothing has been changed if the answer is no.
-    let commits = finish.project_git && will_commit(context, options)?;
-    if commits && !cmd.global.yes {
-        let what = "commit everything in the project's own repository";
-        cmd.ask(context, what, &format!("{what}?"))?;
-    }
-    let mut outcome = phase::done(context, options, finish)?;
-    if commits {
-        let children = cmd.children(context);
-        commit_project(context, options, &mut outcome, &|message| {
-            let _shield = context.interrupt.shield();
-            children.commit_all(message, context.root.path())
-        })?;
-    }
-    Ok(done(context, outcome))
 }
 
 impl Text for StepOutcome {
@@ -430,26 +442,6 @@ fn in_words(event: &Change) -> String {
         verb => verb,
     };
     format!("{noun} {} {done}", escape(object))
-}
-
-pub fn rewind(
-    context: &Context,
-    cmd: &CommandContext<'_>,
-    mut options: RewindOptions,
-) -> Result<RewindOutcome> {
-    options.yes = cmd.global.yes;
-    if !options.state && !options.dry_run {
-        // The files go back without a plan that was shown.
-        let before = format!("pre-{}", options.to);
-        let again = CommandWords::new(["restore", &before]);
-        PlanArgs::default().resolve(context, false, &again)?;
-    }
-    rewind::rewind(
-        context,
-        &options,
-        &mut |planned| restore::consent(context, cmd, planned, None, None),
-        &mut |what| cmd.ask(context, &what, &format!("{what}?")),
-    )
 }
 
 impl Text for RewindOutcome {

@@ -2,15 +2,16 @@
 
 use crate::answer::format::count;
 use crate::answer::place::PlaceWords;
-use crate::answer::table::aligned;
+use crate::answer::table::titled;
 use crate::base::cut_list::and_more;
 use crate::base::text::{escape, escape_line};
 use crate::base::time;
 use crate::commands::prelude::*;
+use crate::commands::workflow::Call;
 use crate::workflow::documents::conflict::{Conflict, in_words};
 use crate::workflow::engine::report::{self, Listed, Seen, Shown, Status, View};
 use crate::workflow::engine::runs::Run;
-use crate::workflow::rules::workflow::{Phase, PhaseStatus, Task, TaskStatus, Workflow};
+use crate::workflow::rules::workflow::{Finding, Phase, PhaseStatus, Task, TaskStatus, Workflow};
 
 /// Maximum number of phases by which a run without a description is called.
 const NAMED_PHASES: usize = 3;
@@ -22,17 +23,14 @@ pub fn done<A>(context: &Context, answer: A) -> Done<A> {
     Done::new(answer, context.pending_warnings.take())
 }
 
-/// Returns the status of a run; commands that it names work as printed.
-pub fn status(
-    context: &Context,
-    cmd: &CommandContext<'_>,
-    named: Option<&str>,
-    view: View,
-) -> Result<Done<Status>> {
-    let mut status = report::status(context, named, view)?;
-    with_place(&mut status, &cmd.printer.place);
-    let is_damaged = view == View::Check && !is_sound(&status);
-    Ok(done(context, status).exit_if(is_damaged, exit_code::DAMAGED))
+impl Call<'_> {
+    /// Returns the status of a run; commands that it names work as printed.
+    pub fn status(self, named: Option<&str>, view: View) -> Result<Done<Status>> {
+        let mut status = report::status(self.context, named, view)?;
+        with_place(&mut status, &self.cmd.printer.place);
+        let is_damaged = view == View::Check && !is_sound(&status);
+        Ok(done(self.context, status).exit_if(is_damaged, exit_code::DAMAGED))
+    }
 }
 
 /// Adds the global options to the commands that a status names.
@@ -69,13 +67,13 @@ impl Text for Status {
                 outln!(out, "{} is {valid}", escape(workflow.named()));
             }
             View::Tasks => {
-                out.talk.push_str(&conflicts(&seen.conflicts));
+                out.talk.push_str(&conflicts(&seen.troubles));
                 return tasks(&workflow.tasks, out);
             }
         }
         out.talk.push_str(&remarks(seen));
-        for one in seen.order.iter().filter(|_| self.view == View::Check) {
-            talkln!(out, "order: {}", in_words(one));
+        if self.view == View::Check {
+            out.talk.push_str(&lines("order", &seen.order));
         }
     }
 }
@@ -97,28 +95,29 @@ fn tasks(tasks: &[Task], out: &mut Out<'_>) {
         ]
     };
     let titles = ["task", "status", "tries", "phase", "agent", "output"];
-    out.result.push_str(&table(titles, tasks.iter().map(row)));
+    let rows = tasks.iter().map(row);
+    out.result.push_str(&titled(titles, rows, &[]));
 }
 
 /// Whether neither the run nor a state file has errors.
 fn is_sound(status: &Status) -> bool {
-    status.seen.report.valid && status.seen.conflicts.is_empty()
+    status.seen.report.valid && status.seen.troubles.is_empty()
 }
 
 /// Lists findings, possible repairs and files that could not be imported.
 pub fn remarks(seen: &Seen) -> String {
     let repair = |what: &String| format!("to recover: {}\n", escape_line(what));
-    let repairs: String = seen.repairs.iter().map(repair).collect();
-    conflicts(&seen.conflicts) + &findings(seen) + &repairs
+    let repairs: String = seen.recover.iter().map(repair).collect();
+    conflicts(&seen.troubles) + &findings(seen) + &repairs
 }
 
 pub fn findings(seen: &Seen) -> String {
-    let (errors, notes) = (&seen.report.errors, &seen.report.remarks);
-    let errors = errors.iter().map(|one| ("wrong", one));
-    let found = errors.chain(notes.iter().map(|one| ("note", one)));
-    found
-        .map(|(word, one)| format!("{word}: {}\n", in_words(one)))
-        .collect()
+    lines("wrong", &seen.report.errors) + &lines("note", &seen.report.remarks)
+}
+
+fn lines(word: &str, findings: &[Finding]) -> String {
+    let line = |one| format!("{word}: {}\n", in_words(one));
+    findings.iter().map(line).collect()
 }
 
 /// Lists files that could not be imported.
@@ -258,12 +257,12 @@ pub fn ago(time_ms: i64, now_ms: i64) -> String {
 impl Text for Listed {
     /// Times are local at a terminal, else UTC.
     fn write(&self, out: &mut Out<'_>) {
-        for lost in &self.lost {
+        for lost in &self.damaged {
             talkln!(out, "damaged: {}: {}", lost.id, escape_line(&lost.why));
         }
-        out.talk.push_str(&conflicts(&self.conflicts));
-        if self.runs.is_empty() {
-            return match self.archived {
+        out.talk.push_str(&conflicts(&self.troubles));
+        if self.workflows.is_empty() {
+            return match self.archived_count {
                 0 => talkln!(out, "no workflow is known here"),
                 archived => talkln!(
                     out,
@@ -289,15 +288,9 @@ impl Text for Listed {
         };
         let updated = format!("updated{zone}");
         let titles = ["workflow", "status", "done", &updated, "description"];
-        let rows = self.runs.iter().map(row);
-        out.result.push_str(&table(titles, rows));
+        let rows = self.workflows.iter().map(row);
+        out.result.push_str(&titled(titles, rows, &[]));
     }
-}
-
-fn table<const N: usize>(titles: [&str; N], rows: impl Iterator<Item = [String; N]>) -> String {
-    let titles = titles.map(str::to_owned);
-    let rows: Vec<_> = [titles].into_iter().chain(rows).map(Vec::from).collect();
-    aligned(&rows, &[])
 }
 
 fn time_and_zone(out: &Out<'_>) -> (fn(i64) -> String, &'static str) {
@@ -319,9 +312,9 @@ impl Text for Shown {
             let (time, subject) = (time(logged.time.ms()), event.subject());
             outln!(out, "  {revision}  {time}  {subject}  {actor}{note}");
         }
-        if let Some(why) = &self.broken {
+        if let Some(why) = &self.log_broken {
             talkln!(out, "the log is damaged before that: {}", escape(why));
         }
-        out.talk.push_str(&conflicts(&self.conflicts));
+        out.talk.push_str(&conflicts(&self.troubles));
     }
 }

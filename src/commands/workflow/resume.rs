@@ -2,34 +2,29 @@
 //! profile.
 
 use crate::base::cut_list::one_of;
+use crate::base::json;
 use crate::base::text::escape;
 use crate::base::time::{self, rfc3339_seconds, utc_seconds};
 use crate::commands::prelude::*;
-use crate::commands::workflow::report::{
-    ago, changed, done, findings, remarks, summary, with_place,
-};
+use crate::commands::workflow::Call;
+use crate::commands::workflow::report::{ago, changed, findings, remarks, summary, with_place};
 use crate::workflow::documents::conflict::{Conflict, in_words};
 use crate::workflow::documents::render;
 use crate::workflow::documents::sync::{Imported, open_imported};
-use crate::workflow::engine::recover::{self as repair_run, RecoverOutcome, Take};
+use crate::workflow::engine::recover::{RecoverOutcome, Take, repair, resolve_conflict};
 use crate::workflow::engine::report::{self, Status, View};
 use crate::workflow::engine::resume::{self as op, ResumeOptions, ResumeOutcome};
 use crate::workflow::engine::runs::Runs;
-use crate::workflow::engine::work::StepOptions;
 use crate::workflow::profiles::dispatch::profile_of_path;
 use crate::workflow::rules::dialog::{Chosen, Dialog};
 use crate::workflow::rules::validate::is_stale;
-use crate::workflow::rules::workflow::{PhaseStatus, Profile, Workflow};
+use crate::workflow::rules::workflow::{Phase, PhaseStatus, Profile, Workflow};
 use crate::workflow::words::{listed, refused};
 
-/// Maximum number of choices in a hint.
-const LISTED_CHOICES: usize = 5;
 const CORRUPTED: &str = "State appears corrupted. Start fresh? [y/N]";
 const DELETE: &str = "Delete the corrupted checkpoint? It is kept in the archive. [y/N]";
 const MENDING: &str = "Attempt manual recovery or start fresh? (recover/fresh)";
-/// The answers to a question about a file.
-const YES: &[(&str, Take)] = &[("y,yes", Take::None)];
-const RECOVER_OR_FRESH: &[(&str, Take)] = &[("recover", Take::State), ("fresh", Take::None)];
+const YES: &str = "y,yes";
 
 /// Repair a run after an interruption, or settle an unreadable state file
 #[derive(Clone, Debug, clap::Args)]
@@ -46,36 +41,99 @@ pub struct RecoverArgs {
     pub dry_run: bool,
 }
 
-pub fn resume(
-    context: &Context,
-    cmd: &CommandContext<'_>,
-    options: &ResumeOptions,
-) -> Result<ResumeOutcome> {
-    let status = report::status(context, options.run.as_deref(), View::Whole)?;
-    op::check_open(&status)?;
-    let question = Question {
-        context,
-        cmd,
-        status: &status,
-        is_accepted: options.anyway || status.seen.report.valid,
-    };
-    let chosen = match &options.choose {
-        Some(word) => question.answered(word)?,
-        None => question.ask()?,
-    };
-    if options.choose.is_some() && chosen.goes_on() {
-        let drift = changed(&status.seen, context.now_ms);
-        cmd.printer.talk(&(drift + &findings(&status.seen)));
+impl Call<'_> {
+    pub fn resume(self, options: &ResumeOptions) -> Result<Either<RecoverOutcome, ResumeOutcome>> {
+        let Self { context, cmd } = self;
+        if let Some(settled) = self.settle_first(options)? {
+            return Ok(Either::First(settled));
+        }
+        let status = report::status(context, options.run.as_deref(), View::Whole)?;
+        op::check_open(&status)?;
+        let question = Question {
+            call: self,
+            status: &status,
+            is_accepted: options.anyway || status.seen.report.valid,
+        };
+        let chosen = match &options.choose {
+            Some(word) => question.answered(word)?,
+            None => question.ask()?,
+        };
+        if options.choose.is_some() && chosen.goes_on() {
+            let drift = changed(&status.seen, context.now_ms);
+            cmd.printer.talk(&(drift + &findings(&status.seen)));
+        }
+        let mut outcome = op::resume(context, status, chosen)?;
+        with_place(&mut outcome.status, &cmd.printer.place);
+        Ok(Either::Second(outcome))
     }
-    let mut outcome = op::resume(context, status, chosen)?;
-    with_place(&mut outcome.status, &cmd.printer.place);
-    Ok(outcome)
+
+    /// Settles the malformed files that keep the chosen run from being resumed; returns the last of them
+    /// if there is nothing left to resume.
+    fn settle_first(self, options: &ResumeOptions) -> Result<Option<RecoverOutcome>> {
+        let named = options.run.as_deref();
+        while self.cmd.prompt.may_ask && options.choose.is_none() {
+            let Imported { store, conflicts } = open_imported(self.context)?;
+            let runs = Runs::live(&store)?;
+            let meant = runs.pick(named).ok().filter(|run| run.is_open());
+            let is_in_way = |conflict: &&Conflict| match meant {
+                Some(run) => conflict.concerns(&run.workflow),
+                None => named.is_none(),
+            };
+            let Some(conflict) = conflicts.iter().find(is_in_way) else {
+                break;
+            };
+            let settled = self.settle(conflict, false)?;
+            if meant.is_none() || settled.take == Some(Take::None) {
+                return Ok(Some(settled));
+            }
+            self.print(settled);
+        }
+        Ok(None)
+    }
+
+    pub fn recover(self, args: &RecoverArgs) -> Result<RecoverOutcome> {
+        let context = self.context;
+        let named = args.what.as_deref();
+        if let Some((named, take)) = named.zip(args.take) {
+            return resolve_conflict(context, named, take);
+        }
+        let mut conflicts = open_imported(context)?.conflicts.into_iter();
+        match conflicts.find(|conflict| named.is_none_or(|named| conflict.is_named(named))) {
+            Some(conflict) => self.settle(&conflict, args.dry_run),
+            None => repair(context, named, args.dry_run),
+        }
+    }
+
+    /// Shows what is wrong with a file and all that is in it, and asks what is to become of it.
+    fn settle(self, conflict: &Conflict, dry_run: bool) -> Result<RecoverOutcome> {
+        let dialog = match profile_of_path(&conflict.path) {
+            Some(Profile::Phases) => Dialog::new(CORRUPTED, &[(YES, Take::None)]),
+            Some(Profile::Registry) => Dialog::new(DELETE, &[(YES, Take::None)]),
+            _ => Dialog::new(MENDING, &[("recover", Take::State), ("fresh", Take::None)]),
+        };
+        let finding = |one| format!("  {}\n", in_words(one));
+        let line = |line| format!("  | {}\n", escape(line));
+        let findings: String = conflict.findings.iter().map(finding).collect();
+        let raw: String = conflict.raw.lines().map(line).collect();
+        let (path, ask) = (escape(&conflict.path), dialog.text.as_str());
+        let shown = format!("State file is malformed: {path}\n{findings}It says:\n{raw}{ask} ");
+        if dry_run || !self.cmd.prompt.may_ask {
+            self.cmd.printer.talk(&format!("{}\n", shown.trim_end()));
+            return Err(conflict.problem(None));
+        }
+        let chosen = dialog.by_word(&self.typed(&shown)?);
+        let take = chosen.ok_or_else(Error::declined)?;
+        resolve_conflict(self.context, &conflict.path, take)
+    }
+
+    fn typed(self, text: &str) -> Result<String> {
+        self.cmd.prompt.words(&self.context.interrupt, text)
+    }
 }
 
 /// What is to become of a run. Nothing is changed and no lock is held until the last answer is given.
 struct Question<'q> {
-    context: &'q Context,
-    cmd: &'q CommandContext<'q>,
+    call: Call<'q>,
     status: &'q Status,
     /// The run has no errors, or is resumed with them.
     is_accepted: bool,
@@ -86,20 +144,17 @@ impl Question<'_> {
     fn answered(&self, word: &str) -> Result<Chosen> {
         let workflow = &self.status.run.workflow;
         let first = Dialog::first(workflow);
-        match first.understand(word).filter(|_| !word.is_empty()) {
-            None => {
-                let what = format!("'{word}' is not a valid answer; nothing was changed");
-                Err(self.refuse("no_answer", what, &first))
-            }
-            Some(chosen) if chosen.goes_on() && !self.is_accepted => {
-                self.cmd.printer.talk(&remarks(&self.status.seen));
+        let (code, what) = match first.understand(word).filter(|_| !word.is_empty()) {
+            Some(Chosen::Declined) => return Err(self.undecided(&Dialog::after_no(workflow))),
+            Some(chosen) if self.is_accepted || !chosen.goes_on() => return Ok(chosen),
+            Some(_) => {
+                self.call.cmd.printer.talk(&remarks(&self.status.seen));
                 let (run, wrong) = (workflow.named(), self.wrong(""));
-                let what = format!("workflow {run} is inconsistent{wrong}; nothing was changed");
-                Err(self.refuse("unsound", what, &first))
+                ("unsound", format!("workflow {run} is inconsistent{wrong}"))
             }
-            Some(Chosen::Declined) => Err(self.undecided(&Dialog::after_no(workflow))),
-            Some(chosen) => Ok(chosen),
-        }
+            None => ("no_answer", format!("'{word}' is not a valid answer")),
+        };
+        Err(self.refuse(code, format!("{what}; nothing was changed"), &first))
     }
 
     /// Asks until there is a decision; without a terminal it is the error that names the answers.
@@ -107,39 +162,42 @@ impl Question<'_> {
         let workflow = &self.status.run.workflow;
         let mut dialog = Dialog::first(workflow);
         let mut text = self.shown(&dialog.text);
-        if !self.cmd.prompt.may_ask {
+        if !self.call.cmd.prompt.may_ask {
             let corrupted = if self.is_accepted { "" } else { CORRUPTED };
             let text = format!("{text}\n{corrupted}");
-            self.cmd.printer.talk(&format!("{}\n", text.trim_end()));
+            self.call
+                .cmd
+                .printer
+                .talk(&format!("{}\n", text.trim_end()));
             return Err(self.undecided(&dialog));
         }
-        let corrupted = format!("{}{CORRUPTED} ", remarks(&self.status.seen));
-        if !self.is_accepted && is_yes(&self.typed(&corrupted)?) {
-            return Ok(Chosen::StartedFresh);
+        if !self.is_accepted {
+            let corrupted = format!("{}{CORRUPTED} ", remarks(&self.status.seen));
+            let corrupted = Dialog::new(corrupted, &[(YES, Chosen::StartedFresh)]);
+            if let Some(chosen) = corrupted.by_word(&self.call.typed(&corrupted.text)?) {
+                return Ok(chosen);
+            }
         }
         loop {
-            let typed = self.typed(&text)?;
+            let typed = self.call.typed(&text)?;
             let mut before = String::new();
             match dialog.understand(&typed) {
                 None if typed.trim() == "pick" => dialog = Dialog::pick(workflow),
                 None => before = format!("'{}' is not a valid answer.\n", escape(typed.trim())),
                 Some(Chosen::Viewed) => before = details(workflow) + "\n",
                 Some(Chosen::Declined) => dialog = Dialog::after_no(workflow),
-                Some(Chosen::StartedFresh) if dialog.confirms_fresh() && !self.cmd.global.yes => {
+                Some(Chosen::StartedFresh)
+                    if dialog.confirms_fresh() && !self.call.cmd.global.yes =>
+                {
                     let run = escape(workflow.named());
                     let again = format!("Archive {run} and start its plan again?");
-                    self.cmd.ask(self.context, &again, &again)?;
+                    self.call.cmd.ask(self.call.context, &again, &again)?;
                     return Ok(Chosen::StartedFresh);
                 }
                 Some(chosen) => return Ok(chosen),
             }
             text = before + &dialog.text;
         }
-    }
-
-    fn typed(&self, text: &str) -> Result<String> {
-        let typed = self.cmd.prompt.words(&self.context.interrupt, text)?;
-        typed.ok_or_else(Error::declined)
     }
 
     /// The error if the user cannot be asked.
@@ -154,10 +212,13 @@ impl Question<'_> {
     fn refuse(&self, code: &'static str, what: String, dialog: &Dialog) -> Error {
         let (workflow, is_sound) = (&self.status.run.workflow, self.status.seen.report.valid);
         let options = dialog.options(workflow, is_sound);
-        let mut error = refused(code, what).next(listed(&options, LISTED_CHOICES));
+        let mut error = refused(code, what).next(listed(&options));
         let text = Dialog::first(workflow).text;
         let question = if is_sound { text.trim_end() } else { CORRUPTED };
-        error.run_details().detail = Some(self.status.detail(question));
+        // What a user would be shown and asked.
+        let mut detail = json::value(&self.status.seen).unwrap_or_default();
+        detail["question"] = question.into();
+        error.run_details().detail = Some(detail);
         error.with_options(options).with_state(workflow)
     }
 
@@ -171,7 +232,7 @@ impl Question<'_> {
     /// Formats the state of the run and the first question.
     fn shown(&self, question: &str) -> String {
         let (workflow, seen) = (&self.status.run.workflow, &self.status.seen);
-        let now_ms = self.context.now_ms;
+        let now_ms = self.call.context.now_ms;
         let beside = changed(seen, now_ms) + &remarks(seen);
         let head = match workflow.profile {
             Some(Profile::Phases) => {
@@ -184,15 +245,11 @@ impl Question<'_> {
                 );
             }
             Some(Profile::Registry) => registry(workflow, now_ms),
-            _ => summary(workflow, time::shown(self.cmd.prompt.may_ask)),
+            _ => summary(workflow, time::shown(self.call.cmd.prompt.may_ask)),
         };
         let gap = if beside.is_empty() { "" } else { "\n" };
         format!("{head}{gap}{beside}\n{question}")
     }
-}
-
-fn is_yes(answer: &str) -> bool {
-    matches!(&*answer.trim().to_ascii_lowercase(), "y" | "yes")
 }
 
 /// Formats the document in which the run is kept, else the complete state.
@@ -203,12 +260,13 @@ fn details(workflow: &Workflow) -> String {
 }
 
 fn registry(workflow: &Workflow, now_ms: i64) -> String {
-    let mut phases = workflow.phases.iter();
-    let last = phases.rposition(|phase| phase.status == PhaseStatus::Complete);
-    let last = last.map_or("No phase".to_owned(), |at| format!("Phase {}", at + 1));
-    let next = workflow.next();
-    let next = next.and_then(|next| workflow.number_of(&next.id));
-    let next = next.map_or("the end".to_owned(), |number| format!("Phase {number}"));
+    let named = |phase: Option<&Phase>, none: &str| {
+        let number = phase.and_then(|phase| workflow.number_of(&phase.id));
+        number.map_or(none.to_owned(), |number| format!("Phase {number}"))
+    };
+    let mut phases = workflow.phases.iter().rev();
+    let last = phases.find(|phase| phase.status == PhaseStatus::Complete);
+    let (last, next) = (named(last, "No phase"), named(workflow.next(), "the end"));
     let title = match &*workflow.description {
         "" => workflow.named(),
         description => description,
@@ -222,97 +280,6 @@ fn registry(workflow: &Workflow, now_ms: i64) -> String {
         ago(workflow.created_ms, now_ms),
         workflow.phases.len(),
     )
-}
-
-/// Settles the malformed files that keep the chosen run from being resumed; returns the last of them
-/// if there is nothing left to resume.
-pub fn settle_first(
-    context: &Context,
-    cmd: &CommandContext<'_>,
-    options: &ResumeOptions,
-) -> Result<Option<RecoverOutcome>> {
-    let named = options.run.as_deref();
-    while cmd.prompt.may_ask && options.choose.is_none() {
-        let Imported { store, conflicts } = open_imported(context)?;
-        let runs = Runs::live(&store)?;
-        let picked = runs.pick(named).ok();
-        let meant = picked.filter(|run| run.workflow.status.is_open());
-        let is_in_way = |conflict: &&Conflict| match meant {
-            Some(run) => conflict.concerns(&run.workflow),
-            None => named.is_none(),
-        };
-        let Some(conflict) = conflicts.iter().find(is_in_way) else {
-            break;
-        };
-        let settled = settle(context, cmd, conflict, false)?;
-        if meant.is_none() || settled.take == Some(Take::None) {
-            return Ok(Some(settled));
-        }
-        cmd.print(context, &done(context, settled));
-    }
-    Ok(None)
-}
-
-pub fn recover(
-    context: &Context,
-    cmd: &CommandContext<'_>,
-    args: &RecoverArgs,
-) -> Result<RecoverOutcome> {
-    let named = args.what.as_deref();
-    let mut conflicts = open_imported(context)?.conflicts.into_iter();
-    let conflict = conflicts.find(|one| {
-        named.is_none_or(|named| one.path == named || one.run.as_deref() == Some(named))
-    });
-    match (args.take, conflict) {
-        (Some(take), conflict) => {
-            let path = conflict.map(|conflict| conflict.path).or(args.what.clone());
-            repair_run::resolve_conflict(context, &path.unwrap_or_default(), take)
-        }
-        (None, Some(conflict)) => settle(context, cmd, &conflict, args.dry_run),
-        (None, None) => {
-            let options = named.map(StepOptions::of_run).unwrap_or_default();
-            repair_run::repair(context, &options, args.dry_run)
-        }
-    }
-}
-
-/// Shows a file that cannot be understood, and asks what is to become of it.
-fn settle(
-    context: &Context,
-    cmd: &CommandContext<'_>,
-    conflict: &Conflict,
-    dry_run: bool,
-) -> Result<RecoverOutcome> {
-    let (ask, answers) = match profile_of_path(&conflict.path) {
-        Some(Profile::Phases) => (CORRUPTED, YES),
-        Some(Profile::Registry) => (DELETE, YES),
-        _ => (MENDING, RECOVER_OR_FRESH),
-    };
-    let shown = format!("{}{ask} ", content(conflict));
-    if dry_run || !cmd.prompt.may_ask {
-        cmd.printer.talk(&format!("{}\n", shown.trim_end()));
-        return Err(conflict.problem(None));
-    }
-    let typed = cmd.prompt.words(&context.interrupt, &shown)?;
-    let typed = typed.unwrap_or_default();
-    let word = typed.trim().to_ascii_lowercase();
-    let mut answers = answers.iter();
-    let chosen = answers.find(|(words, _)| words.split(',').any(|one| one == word));
-    let (_, take) = chosen.ok_or_else(Error::declined)?;
-    repair_run::resolve_conflict(context, &conflict.path, *take)
-}
-
-/// Formats what is wrong with a file, and all that is in it.
-fn content(conflict: &Conflict) -> String {
-    let findings = conflict.findings.iter();
-    let findings = findings.map(|one| format!("  {}\n", in_words(one)));
-    let raw = conflict
-        .raw
-        .lines()
-        .map(|line| format!("  | {}\n", escape(line)));
-    let (path, findings) = (escape(&conflict.path), findings.collect::<String>());
-    let raw: String = raw.collect();
-    format!("State file is malformed: {path}\n{findings}It says:\n{raw}")
 }
 
 impl Text for ResumeOutcome {
@@ -349,22 +316,20 @@ impl Text for ResumeOutcome {
 
 impl Text for RecoverOutcome {
     fn write(&self, out: &mut Out<'_>) {
-        if let (Some(path), Some(take)) = (&self.file, self.take) {
-            let path = escape(path);
-            let done = match take {
-                Take::State => format!("Wrote {path} from the recorded state"),
-                Take::None => format!("Put {path} aside"),
+        if let (Some(path), Some(kept_as)) = (&self.file, &self.kept_as) {
+            let (path, kept) = (escape(path), escape(kept_as));
+            let done = match self.take {
+                Some(Take::State) => format!("Wrote {path} from the recorded state"),
+                _ => format!("Put {path} aside"),
             };
-            let kept = self.kept_as.iter();
-            let kept = kept.map(|to| format!("; what it said is kept as {}", escape(to)));
-            outln!(out, "{done}{}.", kept.collect::<String>());
+            outln!(out, "{done}; what it said is kept as {kept}.");
             if let Some(id) = &self.started {
                 outln!(out, "Started {id}; the old run was archived");
             }
             return;
         }
-        let id = self.run.as_ref().map(|run| escape(run.workflow.named()));
-        let id = id.unwrap_or_default();
+        let id = self.run.as_ref().map(|run| run.workflow.named());
+        let id = escape(id.unwrap_or_default());
         let word = if self.dry_run { "would be" } else { "was" };
         if self.reopened {
             outln!(out, "Workflow {id} {word} reopened.");

@@ -40,22 +40,16 @@ impl Prompt {
         if !self.may_ask {
             return Err(Error::consent_needed(what, self.can_look));
         }
-        let _hidden = progress::hide();
-        let _shield = interrupt.shield();
-        printer::to_stderr(question, self.paint);
-        let answer = answer(interrupt).inspect_err(|_| printer::to_stderr("\n", self.paint))?;
+        let answer = self.words(interrupt, question)?;
         let yes = matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes");
         if yes { Ok(()) } else { Err(Error::declined()) }
     }
 
-    /// Asks for a line of text; `None` if the user cannot be asked.
+    /// Asks a user who may be asked for a line of text.
     ///
     /// # Errors
     /// A signal or the end of the input came instead of an answer.
-    pub fn words(&self, interrupt: &Interrupt, question: &str) -> Result<Option<String>> {
-        if !self.may_ask {
-            return Ok(None);
-        }
+    pub fn words(&self, interrupt: &Interrupt, question: &str) -> Result<String> {
         let _hidden = progress::hide();
         let _shield = interrupt.shield();
         printer::to_stderr(question, self.paint);
@@ -64,7 +58,7 @@ impl Prompt {
             if line.is_empty() {
                 Err(Error::declined())
             } else {
-                Ok(Some(line))
+                Ok(line)
             }
         });
         answer.inspect_err(|_| printer::to_stderr("\n", self.paint))

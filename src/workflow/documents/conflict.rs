@@ -29,6 +29,11 @@ impl Conflict {
         self.run.as_ref().is_some_and(|id| *id == workflow.id)
     }
 
+    /// Whether a word of the user means the file: its path, or the id of its run.
+    pub fn is_named(&self, word: &str) -> bool {
+        self.path == word || self.run.as_deref() == Some(word)
+    }
+
     /// Describes the conflict in one line.
     pub fn in_words(&self) -> String {
         let first = self.findings.first().map(in_words).unwrap_or_default();
@@ -54,7 +59,7 @@ impl Conflict {
             "the file was not changed, and 'checkpoint workflow recover {} -n' shows it; fix it, or choose: ",
             &[&self.path],
         );
-        let hint = hint.then_sentence(listed(&options, options.len()));
+        let hint = hint.then_sentence(listed(&options));
         let problem = malformed("state_file_malformed", self.in_words());
         let mut problem = problem.next(hint).with_options(options);
         problem.run_details().detail = serde_json::to_value(self).ok();

@@ -160,7 +160,7 @@ pub fn status_of_document(context: &Context, bytes: &[u8]) -> Result<Status> {
     let profile = dispatch::profile_of_document(&value)
         .ok_or_else(|| unreadable("unknown_format", "unknown format"))?;
     let workflow = begun(context, profile, &value)?;
-    report::of_state(context, workflow)
+    report::of_run(context, Run::unrecorded(workflow))
 }
 
 fn parsed(bytes: &[u8]) -> Result<Value> {

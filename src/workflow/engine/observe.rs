@@ -16,13 +16,13 @@ use crate::worktree::tree_handle::WorkTree;
 const REPORTS: &[u8] = b"memory/reports";
 
 /// Looks at every output of phases and tasks. An unreadable file counts as broken, with the reason;
-/// paths that lead out of the root are skipped.
+/// paths that lead out of the root are skipped, and all of them without a root.
 ///
 /// # Errors
 /// The root cannot be opened.
 pub fn observe(context: &Context, workflow: &Workflow) -> Result<Observations> {
     let paths = observation::paths(workflow);
-    if paths.is_empty() {
+    if paths.is_empty() || !context.root.exists() {
         return Ok(Observations::new());
     }
     let work = WorkTree::open_root(&context.root)?;

@@ -51,16 +51,17 @@ pub struct RecoverOutcome {
 ///
 /// # Errors
 /// There is no such run, or an open run has a file that it needs.
-pub fn repair(context: &Context, options: &StepOptions, dry_run: bool) -> Result<RecoverOutcome> {
+pub fn repair(context: &Context, named: Option<&str>, dry_run: bool) -> Result<RecoverOutcome> {
     let store = require_store(context)?;
-    with_store(context, &store, options, |work, conflicts| {
+    let options = named.map(StepOptions::of_run).unwrap_or_default();
+    with_store(context, &store, &options, |work, conflicts| {
         let all = Runs::all(&store)?;
-        let named = options.run.as_deref().map(|id| all.pick(Some(id)));
-        let archived = named.and_then(|picked| picked.ok().filter(|run| !run.is_live()));
+        let picked = named.and_then(|id| all.pick(Some(id)).ok());
+        let archived = picked.filter(|run| !run.is_live());
         let run = match archived {
             Some(run) if dry_run => run.clone(),
             Some(run) => reopen(work, run)?,
-            None => choose(&store, options, &conflicts)?,
+            None => choose(&store, &options, &conflicts)?,
         };
         let (run, recovered) = repair_run(work, run, dry_run)?;
         Ok(RecoverOutcome {
@@ -101,20 +102,21 @@ pub fn repair_run(work: &mut Work<'_>, mut run: Run, dry_run: bool) -> Result<(R
     Ok((run, what))
 }
 
-/// Settles a malformed file, which is archived.
+/// Settles a malformed file, named by its path or its run; it is archived.
 ///
 /// # Errors
-/// No file of this path is malformed, or there is no state to write it from.
-pub fn resolve_conflict(context: &Context, path: &str, take: Take) -> Result<RecoverOutcome> {
+/// No such file is malformed, or there is no state to write it from.
+pub fn resolve_conflict(context: &Context, named: &str, take: Take) -> Result<RecoverOutcome> {
     let store = require_store(context)?;
     let options = StepOptions::default();
     with_store(context, &store, &options, |work, conflicts| {
         let mut conflicts = conflicts.iter();
-        let conflict = conflicts.find(|conflict| conflict.path == path);
+        let conflict = conflicts.find(|conflict| conflict.is_named(named));
         let conflict = conflict.ok_or_else(|| {
-            absent("nothing_to_settle", format!("{path} needs no decision"))
+            absent("nothing_to_settle", format!("{named} needs no decision"))
                 .next(Sentence::command(CommandWords::new(["workflow", "status"])))
         })?;
+        let path = &*conflict.path;
         let mut runs = Runs::live(&store)?.runs.into_iter();
         let run = runs.find(|run| conflict.concerns(&run.workflow));
         let mut outcome = RecoverOutcome {

@@ -2,7 +2,6 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::Value;
 
 use crate::error::{Code, Result};
 use crate::model::difference::between;
@@ -13,14 +12,13 @@ use crate::ops::context::Context;
 use crate::store::repository::Store;
 use crate::workflow::documents::conflict::Conflict;
 use crate::workflow::documents::sync::{Imported, open_imported};
-use crate::workflow::engine::observe;
+use crate::workflow::engine::observe::observe;
 use crate::workflow::engine::run_json::{self, RunRow};
 use crate::workflow::engine::runs::{LostRun, Run, Runs};
 use crate::workflow::engine::work::or_conflict;
 use crate::workflow::plan;
 use crate::workflow::rules::advice::{self, Advice};
 use crate::workflow::rules::change::Change;
-use crate::workflow::rules::observation::Observations;
 use crate::workflow::rules::recover;
 use crate::workflow::rules::validate::{self, ValidationReport};
 use crate::workflow::rules::workflow::{Finding, Workflow};
@@ -41,9 +39,8 @@ pub struct Status {
 }
 
 /// Which part of a status is printed as text.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum View {
-    #[default]
     Whole,
     Next,
     /// The phases that may start side by side.
@@ -61,21 +58,10 @@ pub struct Seen {
     /// Phases that should come earlier.
     pub order: Vec<Finding>,
     /// What `workflow recover` would do.
-    #[serde(rename = "recover")]
-    pub repairs: Vec<String>,
+    pub recover: Vec<String>,
     /// State files that cannot be imported.
-    #[serde(rename = "troubles")]
-    pub conflicts: Vec<Conflict>,
-    pub drift: Option<FileDrift>,
-}
-
-impl Status {
-    /// Returns what a user would be shown and asked before the run is resumed.
-    pub fn detail(&self, question: &str) -> Value {
-        let mut detail = serde_json::to_value(&self.seen).unwrap_or_default();
-        detail["question"] = question.into();
-        detail
-    }
+    pub troubles: Vec<Conflict>,
+    pub drift: Option<DriftJson>,
 }
 
 /// # Errors
@@ -87,51 +73,33 @@ pub fn status(context: &Context, named: Option<&str>, view: View) -> Result<Stat
     if view == View::Whole {
         status.seen.drift = drift_of(context, &store, &status.run.workflow);
     }
-    (status.seen.conflicts, status.view) = (conflicts, view);
+    (status.seen.troubles, status.view) = (conflicts, view);
     Ok(status)
 }
 
-/// As [`status`], for a state that is in no store.
+/// As [`status`], of a run that is known, whatever its files are.
 ///
 /// # Errors
 /// The directory cannot be opened.
-pub fn of_state(context: &Context, workflow: Workflow) -> Result<Status> {
-    let run = Run {
-        tip: ObjectId::from_bytes([0; 20]),
-        workflow,
-    };
-    of_run(context, run)
-}
-
-fn of_run(context: &Context, run: Run) -> Result<Status> {
+pub fn of_run(context: &Context, run: Run) -> Result<Status> {
     let workflow = &run.workflow;
-    let observations = if context.root.exists() {
-        observe::observe(context, workflow)?
-    } else {
-        Observations::new()
-    };
-    let next = if !run.is_live() && workflow.status.is_open() {
-        Advice::of_archived(&workflow.id)
-    } else {
-        advice::advice(workflow, &observations)
-    };
+    let observations = observe(context, workflow)?;
     let repairs = recover::repairs(workflow, &observations);
     let seen = Seen {
-        next,
+        next: advice::advice(workflow, &observations),
         report: validate::validate(workflow, &observations, context.now_ms),
         order: plan::lint(workflow),
-        repairs: repairs.into_iter().map(|repair| repair.what).collect(),
-        conflicts: Vec::new(),
+        recover: repairs.into_iter().map(|repair| repair.what).collect(),
+        troubles: Vec::new(),
         drift: None,
     };
-    let view = View::default();
+    let view = View::Whole;
     Ok(Status { run, seen, view })
 }
 
 /// What changed since a phase began.
 #[derive(Serialize, JsonSchema)]
-#[schemars(rename = "DriftJson")]
-pub struct FileDrift {
+pub struct DriftJson {
     pub phase_id: String,
     pub checkpoint: CheckpointRef,
     pub begun_at: TimeText,
@@ -139,7 +107,7 @@ pub struct FileDrift {
 }
 
 /// Returns `None` if no phase is under way, its checkpoint is gone, or files cannot be read.
-fn drift_of(context: &Context, store: &Store, workflow: &Workflow) -> Option<FileDrift> {
+fn drift_of(context: &Context, store: &Store, workflow: &Workflow) -> Option<DriftJson> {
     let mut running = workflow.running();
     let (phase, id) = running.find_map(|phase| Some((phase, phase.before_id.as_ref()?)))?;
     let inventory = store.inventory().ok()?;
@@ -156,7 +124,7 @@ fn drift_of(context: &Context, store: &Store, workflow: &Workflow) -> Option<Fil
         ChangeJson::new(&pair.path, change)
     });
     let begun_ms = phase.started_ms.unwrap_or(checkpoint.record.time_ms);
-    Some(FileDrift {
+    Some(DriftJson {
         phase_id: phase.id.clone(),
         checkpoint: CheckpointRef::new(&checkpoint),
         begun_at: TimeText::new(begun_ms),
@@ -174,16 +142,13 @@ fn pick(store: &Store, named: Option<&str>, conflicts: &[Conflict]) -> Result<Ru
 #[derive(Default, Serialize, JsonSchema)]
 #[schemars(rename = "RunListAnswer")]
 pub struct Listed {
-    #[serde(rename = "workflows", serialize_with = "run_json::rows")]
+    #[serde(serialize_with = "run_json::rows")]
     #[schemars(with = "Vec<RunRow>")]
-    pub runs: Vec<Run>,
+    pub workflows: Vec<Run>,
     /// Number of archived runs, where none is live.
-    #[serde(rename = "archived_count")]
-    pub archived: usize,
-    #[serde(rename = "damaged")]
-    pub lost: Vec<LostRun>,
-    #[serde(rename = "troubles")]
-    pub conflicts: Vec<Conflict>,
+    pub archived_count: usize,
+    pub damaged: Vec<LostRun>,
+    pub troubles: Vec<Conflict>,
 }
 
 /// # Errors
@@ -197,17 +162,16 @@ pub fn list(context: &Context, all: bool) -> Result<Listed> {
     let count = runs.len();
     runs.retain(|run| all || run.is_live());
     Ok(Listed {
-        archived: if runs.is_empty() { count } else { 0 },
-        runs,
-        lost,
-        conflicts,
+        archived_count: if runs.is_empty() { count } else { 0 },
+        workflows: runs,
+        damaged: lost,
+        troubles: conflicts,
     })
 }
 
 /// One line of the log of a run.
 #[derive(Serialize, JsonSchema)]
-#[schemars(rename = "LogRow")]
-pub struct Logged {
+pub struct LogRow {
     #[serde(flatten)]
     pub event: Change,
     pub revision: String,
@@ -221,12 +185,10 @@ pub struct Shown {
     #[serde(flatten)]
     pub run: Run,
     /// Newest first.
-    pub log: Vec<Logged>,
+    pub log: Vec<LogRow>,
     /// Why the log ends before the beginning, if it is damaged.
-    #[serde(rename = "log_broken")]
-    pub broken: Option<String>,
-    #[serde(rename = "troubles")]
-    pub conflicts: Vec<Conflict>,
+    pub log_broken: Option<String>,
+    pub troubles: Vec<Conflict>,
 }
 
 /// # Errors
@@ -235,15 +197,15 @@ pub fn show(context: &Context, named: Option<&str>, limit: Option<usize>) -> Res
     let Imported { store, conflicts } = open_imported(context)?;
     let run = pick(&store, named, &conflicts)?;
     let line = store.workflow_line(run.tip, limit.unwrap_or(LONGEST_LOG));
-    let log = line.transitions.iter().map(|transition| Logged {
+    let log = line.transitions.iter().map(|transition| LogRow {
         revision: transition.commit.to_hex(),
         time: TimeText::new(transition.time_ms),
         event: Change::read(&transition.message),
     });
     Ok(Shown {
         log: log.collect(),
-        broken: line.broken,
+        log_broken: line.broken,
         run,
-        conflicts,
+        troubles: conflicts,
     })
 }

@@ -17,6 +17,7 @@ use crate::workflow::engine::work::{StepOptions, Work, with_run};
 use crate::workflow::rules::advice;
 use crate::workflow::rules::change::Change;
 use crate::workflow::rules::dialog::Chosen;
+use crate::workflow::rules::workflow::Phase;
 use crate::workflow::words::{absent, moved_on, starts_from_plan};
 
 /// Show the state of a run, ask, and resume it
@@ -54,7 +55,7 @@ pub struct ResumeOutcome {
 /// It is not.
 pub fn check_open(status: &Status) -> Result<()> {
     let workflow = &status.run.workflow;
-    let mut conflicts = status.seen.conflicts.iter();
+    let mut conflicts = status.seen.troubles.iter();
     if let Some(conflict) = conflicts.find(|conflict| conflict.concerns(workflow)) {
         return Err(conflict.problem(Some(workflow)));
     }
@@ -84,10 +85,24 @@ pub fn resume(context: &Context, mut status: Status, chosen: Chosen) -> Result<R
             if run.tip != status.run.tip {
                 return Err(moved_on(run.workflow.named()).with_state(&run.workflow));
             }
-            act(work, run, &chosen, &mut recovered)
+            let step = match &chosen {
+                Chosen::Picked(id) => return pick(work, run, id),
+                Chosen::StartedFresh => start_fresh(work, &run)?,
+                Chosen::Deleted | Chosen::Abandoned => work.abandon(&run, "")?,
+                Chosen::Resumed | Chosen::Viewed | Chosen::Declined => {
+                    // First repairs what the interruption left.
+                    let (run, repairs) = repair_run(work, run, false)?;
+                    recovered = repairs;
+                    if !run.workflow.status.is_open() {
+                        return Ok(run);
+                    }
+                    work.change(&run, &Change::new("resume"))?
+                }
+            };
+            Ok(step.run)
         })?;
         status.seen.next = advice::advice(&run.workflow, &observe(context, &run.workflow)?);
-        status.seen.repairs.clear();
+        status.seen.recover.clear();
         status.run = run;
     }
     Ok(ResumeOutcome {
@@ -98,34 +113,14 @@ pub fn resume(context: &Context, mut status: Status, chosen: Chosen) -> Result<R
     })
 }
 
-fn act(work: &mut Work<'_>, run: Run, chosen: &Chosen, recovered: &mut Vec<String>) -> Result<Run> {
-    let step = match chosen {
-        Chosen::Picked(id) => return pick(work, run, id),
-        Chosen::StartedFresh => start_fresh(work, &run)?,
-        Chosen::Deleted | Chosen::Abandoned => work.abandon(&run, "")?,
-        Chosen::Resumed | Chosen::Viewed | Chosen::Declined => {
-            // First repairs what the interruption left.
-            let (run, repairs) = repair_run(work, run, false)?;
-            *recovered = repairs;
-            if !run.workflow.status.is_open() {
-                return Ok(run);
-            }
-            work.change(&run, &Change::new("resume"))?
-        }
-    };
-    Ok(step.run)
-}
-
 /// Makes the running phases pending again, with their progress notes, and starts the picked one.
 fn pick(work: &mut Work<'_>, mut run: Run, id: &str) -> Result<Run> {
     let start = Start {
         phase: Some(id.to_owned()),
         ..Start::default()
     };
-    let running = run.workflow.running();
-    let resets: Vec<Change> = running
-        .map(|phase| Change::of_phase("reset", Some(&phase.id)))
-        .collect();
+    let reset = |phase: &Phase| Change::of_phase("reset", Some(&phase.id));
+    let resets: Vec<Change> = run.workflow.running().map(reset).collect();
     // Checked before any change.
     let mut changes = resets.iter().cloned().chain([start.change()]);
     let now_ms = work.context.now_ms;

@@ -50,25 +50,24 @@ pub struct RunJson {
 }
 
 impl Derived {
-    fn new(workflow: &Workflow, run: Option<&Run>) -> Self {
-        let tip = run.filter(|run| *run.tip.as_bytes() != [0; 20]);
+    fn new(run: &Run) -> Self {
+        let workflow = &run.workflow;
         Self {
             status: workflow.word(),
             current: workflow.current().map(|phase| phase.id.clone()),
             phase_count: workflow.phases.len(),
             completed_count: workflow.completed().count(),
             percent: workflow.percent(),
-            revision: tip.map(|run| run.tip.to_hex()),
+            revision: run.is_recorded().then(|| run.tip.to_hex()),
         }
     }
 }
 
 impl RunJson {
-    /// Makes the published form of a state, of a run if it was recorded.
-    pub fn new(workflow: &Workflow, run: Option<&Run>) -> Self {
-        let id = |phase: &Phase| phase.id.clone();
+    fn new(run: &Run) -> Self {
+        let (workflow, id) = (&run.workflow, |phase: &Phase| phase.id.clone());
         Self {
-            derived: Derived::new(workflow, run),
+            derived: Derived::new(run),
             completed: workflow.completed().map(id).collect(),
             remaining: workflow.remaining().map(id).collect(),
             ready: workflow.ready().into_iter().map(id).collect(),
@@ -80,7 +79,7 @@ impl RunJson {
     }
 }
 
-published_as! { Run, RunJson, |run| RunJson::new(&run.workflow, Some(run)); }
+published_as! { Run, RunJson, RunJson::new; }
 
 impl From<&Run> for RunRow {
     fn from(run: &Run) -> Self {
@@ -93,7 +92,7 @@ impl From<&Run> for RunRow {
             created_at: TimeText::new(workflow.created_ms),
             updated_at: TimeText::new(workflow.updated_ms),
             is_archived: workflow.is_archived,
-            derived: Derived::new(workflow, Some(run)),
+            derived: Derived::new(run),
         }
     }
 }

@@ -148,6 +148,16 @@ impl Runs {
 }
 
 impl Run {
+    /// Makes a run of a state that is in no store.
+    pub fn unrecorded(workflow: Workflow) -> Self {
+        let tip = ObjectId::from_bytes([0; 20]);
+        Self { tip, workflow }
+    }
+
+    pub fn is_recorded(&self) -> bool {
+        *self.tip.as_bytes() != [0; 20]
+    }
+
     /// Returns the error of a command that would change the run, which is archived.
     pub fn refused_as_archived(&self) -> Error {
         let id = &*self.workflow.id;

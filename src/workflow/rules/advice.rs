@@ -35,19 +35,15 @@ impl Advice {
             phase: None,
         }
     }
-
-    /// Returns the advice for a run that was archived while it was open.
-    pub fn of_archived(run: &str) -> Self {
-        let plan = starts_from_plan(run);
-        Self::new(
-            "complete",
-            format!("none: workflow {run} is archived; {plan}"),
-        )
-    }
 }
 
 /// Returns the next step, judged by the state and the files on disk.
 pub fn advice(workflow: &Workflow, observations: &Observations) -> Advice {
+    if workflow.is_archived && workflow.status.is_open() {
+        let (run, plan) = (&workflow.id, starts_from_plan(&workflow.id));
+        let words = format!("none: workflow {run} is archived; {plan}");
+        return Advice::new("complete", words);
+    }
     if workflow.is_all_settled() || !workflow.status.is_open() {
         return Advice::new("complete", format!("workflow {}", workflow.word()));
     }

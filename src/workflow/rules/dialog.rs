@@ -37,10 +37,28 @@ impl Chosen {
 }
 
 /// A question, up to where the answer is typed, and its answers.
-pub struct Dialog {
+pub struct Dialog<T = Chosen> {
     pub text: String,
     /// What is chosen, with the words for it, separated by commas; the first one is shown.
-    answers: Vec<(String, Chosen)>,
+    answers: Vec<(String, T)>,
+}
+
+impl<T: Clone> Dialog<T> {
+    pub fn new(text: impl Into<String>, answers: &[(&str, T)]) -> Self {
+        let owned = |(words, chosen): &(&str, T)| ((*words).to_owned(), chosen.clone());
+        Self {
+            text: text.into(),
+            answers: answers.iter().map(owned).collect(),
+        }
+    }
+
+    /// Returns what is chosen by one of the words for it.
+    pub fn by_word(&self, typed: &str) -> Option<T> {
+        let is_word = |word: &str| word.eq_ignore_ascii_case(typed.trim());
+        let mut answers = self.answers.iter();
+        let found = answers.find(|(words, _)| words.split(',').any(is_word));
+        found.map(|(_, chosen)| chosen.clone())
+    }
 }
 
 impl Dialog {
@@ -49,9 +67,9 @@ impl Dialog {
         use Chosen::{Declined, Deleted, Resumed, StartedFresh, Viewed};
         let next = workflow.next();
         let (id, name) = next.map_or(("its end", "its end"), |next| (&next.id, &next.name));
-        let (text, answers): (_, &[(&str, Chosen)]) = match workflow.profile {
-            Some(Profile::Registry) => (
-                "Choice [r/s/v/d]: ".to_owned(),
+        match workflow.profile {
+            Some(Profile::Registry) => Self::new(
+                "Choice [r/s/v/d]: ",
                 &[
                     ("r,resume", Resumed),
                     ("s,start,start fresh,restart", StartedFresh),
@@ -59,12 +77,12 @@ impl Dialog {
                     ("d,delete", Deleted),
                 ],
             ),
-            Some(Profile::Phases) => (
+            Some(Profile::Phases) => Self::new(
                 format!("Resume workflow from {}? [Y/n] ", escape(id)),
                 // The capitalized letter is the default.
                 &[("y,yes,resume,", Resumed), ("n,no,restart", StartedFresh)],
             ),
-            _ => (
+            _ => Self::new(
                 format!("Resume from \"{}\"? (y/n/restart) ", escape(name)),
                 &[
                     ("y,yes,resume", Resumed),
@@ -72,18 +90,15 @@ impl Dialog {
                     (RESTART, StartedFresh),
                 ],
             ),
-        };
-        let owned = |(words, chosen): &(&str, Chosen)| ((*words).to_owned(), chosen.clone());
-        let answers = answers.iter().map(owned).collect();
-        Self { text, answers }
+        }
     }
 
     /// Returns the question after `n`, which a pipeline asks.
     pub fn after_no(workflow: &Workflow) -> Self {
-        let mut answers = vec![(ABANDON.to_owned(), Chosen::Abandoned)];
-        answers.extend(Self::pick(workflow).answers);
-        let text = "Abandon pipeline or pick a different phase? (abandon/pick) ".to_owned();
-        Self { text, answers }
+        let text = "Abandon pipeline or pick a different phase? (abandon/pick) ";
+        let mut dialog = Self::new(text, &[(ABANDON, Chosen::Abandoned)]);
+        dialog.answers.extend(Self::pick(workflow).answers);
+        dialog
     }
 
     /// Returns the question which of the remaining phases that can begin is next.
@@ -141,15 +156,13 @@ impl Dialog {
     /// further question.
     pub fn understand(&self, typed: &str) -> Option<Chosen> {
         let typed = typed.trim();
-        if let Some(id) = typed.strip_prefix(PICK) {
-            return Some(Chosen::Picked(id.to_owned()));
+        let id = typed.strip_prefix(PICK);
+        let pick = Chosen::Picked(id.unwrap_or(typed).to_owned());
+        if id.is_some() || self.answers.iter().any(|(_, chosen)| *chosen == pick) {
+            return Some(pick);
         }
-        let pick = Chosen::Picked(typed.to_owned());
-        let is_word = |word: &str| word.eq_ignore_ascii_case(typed);
-        let mut answers = self.answers.iter().map(|(words, chosen)| (words, chosen));
-        let picked = answers.clone().find(|(_, chosen)| **chosen == pick);
-        let found = picked.or_else(|| answers.find(|(words, _)| words.split(',').any(is_word)));
-        let abandon = is_word(ABANDON).then_some(Chosen::Abandoned);
-        found.map(|(_, chosen)| chosen.clone()).or(abandon)
+        let is_abandon = typed.eq_ignore_ascii_case(ABANDON);
+        let abandon = is_abandon.then_some(Chosen::Abandoned);
+        self.by_word(typed).or(abandon)
     }
 }
