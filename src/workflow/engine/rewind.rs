@@ -96,7 +96,7 @@ pub fn rewind(
         let gone = format!("checkpoint {id} of phase {phase} no longer exists");
         let restored = restore(context, &restored, consent);
         let mut files = restored.map_err(|error| match error.code {
-            Code::NO_SUCH_CHECKPOINT => none(gone),
+            code if code == Code::NO_SUCH_CHECKPOINT => none(gone),
             _ => error,
         })?;
         for warning in files.warnings.drain(..) {
