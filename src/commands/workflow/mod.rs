@@ -9,7 +9,7 @@ use crate::base::text::{escape, escape_line};
 use crate::commands::args::{self, PlanArgs};
 use crate::commands::prelude::*;
 use crate::commands::restore;
-use crate::commands::workflow::report::{conflicts, done, place};
+use crate::commands::workflow::report::{WorkflowCall, conflicts, done, place};
 use crate::commands::workflow::resume::RecoverArgs;
 use crate::error::sentence::CommandWords;
 use crate::workflow::documents::render;
@@ -225,18 +225,7 @@ fn of_runs(name: &'static str, has_dry_run: bool) -> Properties {
     }
 }
 
-/// A call of a command on runs: where it acts, and how it asks and answers.
-#[derive(Clone, Copy)]
-pub struct Call<'c> {
-    pub context: &'c Context,
-    pub cmd: &'c CommandContext<'c>,
-}
-
-impl Call<'_> {
-    pub fn print<A: Text>(self, answer: A) -> u8 {
-        self.cmd.print(self.context, &done(self.context, answer))
-    }
-
+impl WorkflowCall<'_> {
     /// Ends a phase, and makes the commit in the project that is due then.
     fn finish_phase(self, options: &StepOptions, finish: &Finish) -> Result<Done<StepOutcome>> {
         let Self { context, cmd } = self;
@@ -285,7 +274,7 @@ impl RunCommand for WorkflowArgs {
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
         use WorkflowCommand as Of;
-        let call = Call { context, cmd };
+        let call = WorkflowCall { context, cmd };
         let status = |run: Option<String>, view| {
             let status = call.status(run.as_deref(), view)?;
             Ok::<u8, Error>(cmd.print(context, &status))
@@ -344,7 +333,7 @@ impl Command for PhaseArgs {
                 return Ok(done(context, phase::start(context, options, &begin)?));
             }
             PhaseCommand::Done(finish) => {
-                return Call { context, cmd }.finish_phase(options, &finish);
+                return WorkflowCall { context, cmd }.finish_phase(options, &finish);
             }
             PhaseCommand::Progress { text, phase } => ("progress", phase, text, false),
             PhaseCommand::Fail {
@@ -373,7 +362,7 @@ impl Command for TaskArgs {
         let (verb, task, note) = match self.command {
             TaskCommand::List => {
                 let run = self.step.run.as_deref();
-                let status = Call { context, cmd }.status(run, View::Tasks)?;
+                let status = WorkflowCall { context, cmd }.status(run, View::Tasks)?;
                 check_expected(&self.step, &status.answer.run)?;
                 return Ok(status.map(Either::Second));
             }

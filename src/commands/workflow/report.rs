@@ -7,7 +7,6 @@ use crate::base::cut_list::and_more;
 use crate::base::text::{escape, escape_line};
 use crate::base::time;
 use crate::commands::prelude::*;
-use crate::commands::workflow::Call;
 use crate::workflow::documents::conflict::{Conflict, in_words};
 use crate::workflow::engine::report::{self, Listed, Seen, Shown, Status, View};
 use crate::workflow::engine::runs::Run;
@@ -23,7 +22,18 @@ pub fn done<A>(context: &Context, answer: A) -> Done<A> {
     Done::new(answer, context.pending_warnings.take())
 }
 
-impl Call<'_> {
+/// A call of a command on runs: where it acts, and how it asks and answers.
+#[derive(Clone, Copy)]
+pub struct WorkflowCall<'c> {
+    pub context: &'c Context,
+    pub cmd: &'c CommandContext<'c>,
+}
+
+impl WorkflowCall<'_> {
+    pub fn print<A: Text>(self, answer: A) -> u8 {
+        self.cmd.print(self.context, &done(self.context, answer))
+    }
+
     /// Returns the status of a run; commands that it names work as printed.
     pub fn status(self, named: Option<&str>, view: View) -> Result<Done<Status>> {
         let mut status = report::status(self.context, named, view)?;

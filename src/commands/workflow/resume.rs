@@ -6,8 +6,9 @@ use crate::base::json;
 use crate::base::text::escape;
 use crate::base::time::{self, rfc3339_seconds, utc_seconds};
 use crate::commands::prelude::*;
-use crate::commands::workflow::Call;
-use crate::commands::workflow::report::{ago, changed, findings, remarks, summary, with_place};
+use crate::commands::workflow::report::{
+    WorkflowCall, ago, changed, findings, remarks, summary, with_place,
+};
 use crate::workflow::documents::conflict::{Conflict, in_words};
 use crate::workflow::documents::render;
 use crate::workflow::documents::sync::{Imported, open_imported};
@@ -41,7 +42,7 @@ pub struct RecoverArgs {
     pub dry_run: bool,
 }
 
-impl Call<'_> {
+impl WorkflowCall<'_> {
     pub fn resume(self, options: &ResumeOptions) -> Result<Either<RecoverOutcome, ResumeOutcome>> {
         let Self { context, cmd } = self;
         if let Some(settled) = self.settle_first(options)? {
@@ -133,7 +134,7 @@ impl Call<'_> {
 
 /// What is to become of a run. Nothing is changed and no lock is held until the last answer is given.
 struct Question<'q> {
-    call: Call<'q>,
+    call: WorkflowCall<'q>,
     status: &'q Status,
     /// The run has no errors, or is resumed with them.
     is_accepted: bool,
