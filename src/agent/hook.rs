@@ -33,7 +33,8 @@ use crate::store::refs::inventory::Inventory;
 use crate::store::repository::Store;
 use crate::store::small_files::hook_log;
 use crate::workflow::engine::runs::{Run, Runs};
-use crate::workflow::engine::work::{StepOptions, step};
+use crate::workflow::engine::transact::step;
+use crate::workflow::engine::work::StepOptions;
 use crate::workflow::rules::change::Change;
 
 /// What was done, and what the agent is told.

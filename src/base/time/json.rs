@@ -1,33 +1,15 @@
 //! Times in documents: milliseconds in the program, RFC 3339 where they are stored or published.
 
-use serde::de::Error as _;
-use serde::{Deserialize as _, Deserializer};
-
-use crate::base::json::{JsonSchema, Serialize as _, Serializer, TimeText, time};
+pub use crate::base::json::TimeText;
 use crate::base::time::parse_iso;
 
-/// A moment, for `with` of a field.
-#[derive(JsonSchema)]
-#[serde(transparent)]
-pub struct Moment(pub TimeText);
-
-impl Moment {
-    pub fn serialize<S: Serializer>(time_ms: &i64, to: S) -> Result<S::Ok, S::Error> {
-        time(time_ms, to)
-    }
-
-    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<i64, D::Error> {
-        let time = MaybeMoment::deserialize(from)?;
-        time.ok_or_else(|| D::Error::custom("a time is missing"))
-    }
-}
-
 /// A moment that may be missing.
-#[derive(JsonSchema)]
-#[serde(transparent)]
-pub struct MaybeMoment(pub Option<TimeText>);
+pub mod maybe {
+    use serde::de::Error as _;
+    use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
 
-impl MaybeMoment {
+    use super::{TimeText, parse_iso};
+
     pub fn serialize<S: Serializer>(time_ms: &Option<i64>, to: S) -> Result<S::Ok, S::Error> {
         time_ms.map(TimeText::new).serialize(to)
     }
@@ -38,5 +20,21 @@ impl MaybeMoment {
         };
         let time = parse_iso(&text).ok_or_else(|| D::Error::custom("a time is no RFC 3339"));
         time.map(Some)
+    }
+}
+
+pub mod always {
+    use serde::de::Error as _;
+    use serde::{Deserializer, Serializer};
+
+    use super::maybe;
+    use crate::base::json::time;
+
+    pub fn serialize<S: Serializer>(time_ms: &i64, to: S) -> Result<S::Ok, S::Error> {
+        time(time_ms, to)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<i64, D::Error> {
+        maybe::deserialize(from)?.ok_or_else(|| D::Error::custom("a time is missing"))
     }
 }

@@ -20,7 +20,8 @@ use crate::workflow::engine::phase::{self, Finish, Note, Start, commit_project, 
 use crate::workflow::engine::report::{Status, View, list, show};
 use crate::workflow::engine::resume::ResumeOptions;
 use crate::workflow::engine::rewind::{self, RewindOptions, RewindOutcome};
-use crate::workflow::engine::work::{StepOptions, StepOutcome, check_expected, step};
+use crate::workflow::engine::transact::{check_expected, step};
+use crate::workflow::engine::work::{StepOptions, StepOutcome};
 use crate::workflow::rules::change::Change;
 use crate::workflow::rules::workflow::{PhaseStatus, Task};
 use crate::workflow::words::phase_command;

@@ -7,7 +7,8 @@ use crate::ops::warning::run_warning::RunWarning;
 use crate::workflow::documents::files::{self, Leaving};
 use crate::workflow::documents::sync::require_store;
 use crate::workflow::engine::runs::Runs;
-use crate::workflow::engine::work::{StepOptions, Work, choose, with_store};
+use crate::workflow::engine::transact::{choose, with_store};
+use crate::workflow::engine::work::{StepOptions, Work};
 use crate::workflow::rules::workflow::{Profile, RunStatus, Workflow};
 
 /// Default age in milliseconds at which a cleanup archives open runs.

@@ -11,4 +11,5 @@ pub mod resume;
 pub mod rewind;
 pub mod run_json;
 pub mod runs;
+pub mod transact;
 pub mod work;

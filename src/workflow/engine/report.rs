@@ -15,7 +15,7 @@ use crate::workflow::documents::sync::{Imported, open_imported};
 use crate::workflow::engine::observe::observe;
 use crate::workflow::engine::run_json::{self, RunRow};
 use crate::workflow::engine::runs::{LostRun, Run, Runs};
-use crate::workflow::engine::work::or_conflict;
+use crate::workflow::engine::transact::or_conflict;
 use crate::workflow::plan;
 use crate::workflow::rules::advice::{self, Advice};
 use crate::workflow::rules::change::Change;

@@ -13,7 +13,7 @@ use strum::{EnumString, IntoStaticStr};
 
 use crate::base::json::parse;
 use crate::base::malformed::Malformed;
-use crate::base::time::json::{MaybeMoment, Moment};
+use crate::base::time::json::{TimeText, always, maybe};
 
 /// Newest known value of `schema`; a larger one is rejected.
 pub const SCHEMA: u32 = 1;
@@ -38,11 +38,14 @@ pub struct Workflow {
     #[serde(rename = "outcome")]
     #[schemars(with = "String")]
     pub status: RunStatus,
-    #[serde(rename = "created_at", with = "Moment")]
+    #[serde(rename = "created_at", with = "always")]
+    #[schemars(with = "TimeText")]
     pub created_ms: i64,
-    #[serde(rename = "updated_at", with = "Moment")]
+    #[serde(rename = "updated_at", with = "always")]
+    #[schemars(with = "TimeText")]
     pub updated_ms: i64,
-    #[serde(rename = "finished_at", with = "MaybeMoment")]
+    #[serde(rename = "finished_at", with = "maybe")]
+    #[schemars(with = "Option<TimeText>")]
     pub finished_ms: Option<i64>,
     /// Put away: it can be read, and reopened.
     pub is_archived: bool,
@@ -72,7 +75,8 @@ pub struct Workflow {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Interruption {
     pub reason: String,
-    #[serde(rename = "interrupted_at", with = "Moment")]
+    #[serde(rename = "interrupted_at", with = "always")]
+    #[schemars(with = "TimeText")]
     pub at_ms: i64,
 }
 
@@ -188,11 +192,14 @@ pub struct Phase {
     /// The phase commits in the project's own repository.
     pub commits: bool,
     pub requires_approval: bool,
-    #[serde(rename = "approved_at", with = "MaybeMoment")]
+    #[serde(rename = "approved_at", with = "maybe")]
+    #[schemars(with = "Option<TimeText>")]
     pub approved_ms: Option<i64>,
-    #[serde(rename = "started_at", with = "MaybeMoment")]
+    #[serde(rename = "started_at", with = "maybe")]
+    #[schemars(with = "Option<TimeText>")]
     pub started_ms: Option<i64>,
-    #[serde(rename = "completed_at", with = "MaybeMoment")]
+    #[serde(rename = "completed_at", with = "maybe")]
+    #[schemars(with = "Option<TimeText>")]
     pub completed_ms: Option<i64>,
     /// Note on the progress.
     pub progress: Option<String>,
@@ -282,9 +289,11 @@ pub struct Task {
     pub attempts: u32,
     /// `attempts` includes the next start.
     pub is_next_counted: bool,
-    #[serde(rename = "started_at", with = "MaybeMoment")]
+    #[serde(rename = "started_at", with = "maybe")]
+    #[schemars(with = "Option<TimeText>")]
     pub started_ms: Option<i64>,
-    #[serde(rename = "completed_at", with = "MaybeMoment")]
+    #[serde(rename = "completed_at", with = "maybe")]
+    #[schemars(with = "Option<TimeText>")]
     pub completed_ms: Option<i64>,
     /// Path of the file that the task writes, relative to the root.
     pub output: Option<String>,
