@@ -96,8 +96,9 @@ impl ParseRefusal {
                 .flatten()
                 .find_map(|typed| option_synonym(typed, at))
         };
+        let is_sentence = |meant: &String| command.is_none() && meant.contains(' ');
         match command.clone().or_else(option).or_else(other) {
-            Some(sentence) if sentence.contains(' ') => said.push_str(&format!("; {sentence}")),
+            Some(sentence) if is_sentence(&sentence) => said.push_str(&format!("; {sentence}")),
             Some(meant) => said.push_str(&format!("; did you mean '{meant}'?")),
             None if is_setting => said.push_str("; 'checkpoint config' shows all settings"),
             None => {}
@@ -137,12 +138,13 @@ fn missing(kind: ErrorKind, at: &Grammar, arguments: &[String]) -> String {
     }
 }
 
-/// Returns the command or topic below `above` that another word means.
+/// Returns the command or topic below `above` that another word means, with the options it needs.
 pub fn synonym(typed: &str, above: &str) -> Option<String> {
     let above = above.trim_start_matches("checkpoint");
     synonyms(typed).find_map(|meant| {
-        let (group, name) = meant.rsplit_once(' ').unwrap_or(("", meant));
-        (group == above).then(|| name.to_owned())
+        let (words, options) = meant.split_at(meant.find(" -").unwrap_or(meant.len()));
+        let (group, name) = words.rsplit_once(' ').unwrap_or(("", words));
+        (group == above).then(|| format!("{name}{options}"))
     })
 }
 

@@ -78,6 +78,18 @@ const GRAMMAR: &[WrongUse] = &[
     ("create -n", 2, "'checkpoint status'"),
     ("find --path a", 2, "PATTERN is typed"),
     ("create -f", 2, "did you mean '--force'"),
+    (
+        "create --keep-hourly 3",
+        2,
+        "'checkpoint config set keep_hourly N'",
+    ),
+    ("list --restores", 2, "did you mean '--safety'"),
+    ("prompt", 2, "did you mean 'status --brief'"),
+    (
+        "plugin emit there",
+        2,
+        "did you mean 'setup --into DIR claude'",
+    ),
     ("restore base --force", 2, "--yes"),
     ("restore base -f", 2, "--yes"),
     ("delete base -f", 2, "--yes"),
