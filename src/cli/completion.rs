@@ -36,10 +36,9 @@ pub fn answer(shell: &str, mut words: Vec<OsString>) -> Option<String> {
     let at = environment::completing_index().unwrap_or(words.len().saturating_sub(1));
     if matches!(shell, "bash" | "zsh" | "fish") {
         for word in &mut words {
-            // As typed, with backslashes before blanks and the like.
             *word = word
                 .to_str()
-                .map_or(word.clone(), |typed| typed.replace('\\', "").into());
+                .map_or(word.clone(), |typed| unquoted(typed).into());
         }
     }
     let mut whole = parse::command().mut_subcommands(by_its_name);
@@ -55,6 +54,21 @@ pub fn answer(shell: &str, mut words: Vec<OsString>) -> Option<String> {
         .write_complete(&mut whole, words, here.as_deref(), &mut told)
         .ok()?;
     String::from_utf8(told).ok()
+}
+
+/// Returns a word that was typed without its backslashes and quotes; the last quote may be open.
+fn unquoted(typed: &str) -> String {
+    let (mut word, mut quote) = (String::new(), None);
+    let mut typed = typed.chars();
+    while let Some(c) = typed.next() {
+        match c {
+            '\\' => word.extend(typed.next()),
+            '"' | '\'' if quote.is_none() => quote = Some(c),
+            _ if quote == Some(c) => quote = None,
+            _ => word.push(c),
+        }
+    }
+    word
 }
 
 /// The line that is completed.

@@ -15,7 +15,6 @@ _checkpoint_complete() {
     if [[ $word == [\"\']* ]]; then
         # Bash keeps an open quote, and ends it.
         quote=${word:0:1}
-        words[${#words[@]}-1]=${word:1}
     elif [[ -n $breaks && $word == *[$breaks]* ]]; then
         # Bash replaces what follows the last sign where it cuts words.
         before=${word%"${word##*[$breaks]}"}

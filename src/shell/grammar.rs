@@ -90,12 +90,8 @@ impl ParseRefusal {
                 .or_else(|| similar(ContextKind::SuggestedValue, ContextKind::InvalidValue))
         };
         let options = [ContextKind::InvalidArg, ContextKind::PriorArg].map(values);
-        let option = || {
-            options
-                .iter()
-                .flatten()
-                .find_map(|typed| option_synonym(typed, at))
-        };
+        let mut options = options.iter().flatten();
+        let option = || options.find_map(|typed| option_synonym(typed, at));
         let is_sentence = |meant: &String| command.is_none() && meant.contains(' ');
         match command.clone().or_else(option).or_else(other) {
             Some(sentence) if is_sentence(&sentence) => said.push_str(&format!("; {sentence}")),

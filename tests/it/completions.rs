@@ -104,6 +104,21 @@ fn bash_completes_commands_options_and_ids() {
     );
 }
 
+#[test]
+fn word_with_an_open_quote_is_completed_in_every_shell() {
+    let (sandbox, _) = with_two();
+    sandbox
+        .env("_CLAP_COMPLETE_INDEX", "3")
+        .env("_CLAP_IFS", "\n");
+    for shell in ["bash", "zsh", "fish"] {
+        sandbox.env("CHECKPOINT_COMPLETE", shell);
+        for typed in ["\"sr", "'sr", "s\\r", "\"s\"r"] {
+            let run = sandbox.run(&["--", "checkpoint", "restore", "@", typed]);
+            assert_eq!(run.success().stdout.trim(), "src/", "{shell} {typed}");
+        }
+    }
+}
+
 /// A checkpoint of files whose names need quotes.
 fn with_odd_names() -> Sandbox {
     let sandbox = Sandbox::new();

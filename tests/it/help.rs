@@ -260,8 +260,8 @@ fn a_command_with_a_slip_leads_to_the_one_that_is_meant() {
         ),
         (&["workflow", "lint"], "did you mean 'check'?"),
         (
-            &["list", "--restores"],
-            "'--restores' found; see 'checkpoint list --help'",
+            &["list", "--colours"],
+            "'--colours' found; see 'checkpoint list --help'",
         ),
         (&["create", "--scope"], "--scope needs a value"),
         (&["prune", "--keep", "0"], "it must be 1 or more"),

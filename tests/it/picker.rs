@@ -94,7 +94,7 @@ Restore which checkpoint? DRAFT_                                                
                                                                         │
                                                                         │
                                                                         │
-enter: restore   right: lines   esc: cancel   type: filter
+enter: restore  right: lines  esc: cancel  type: filter
 ";
 
 #[test]
@@ -119,7 +119,7 @@ would modify 1 file, delete 1 file
   modified a
   deleted  new
 
-enter: restore   right: lines   esc: cancel   type: filter
+enter: restore  right: lines  esc: cancel  type: filter
 ";
 
 #[test]

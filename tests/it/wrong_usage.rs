@@ -81,7 +81,7 @@ const GRAMMAR: &[WrongUse] = &[
     (
         "create --keep-hourly 3",
         2,
-        "'checkpoint config set keep_hourly N'",
+        "'checkpoint config set keep_hourly 24'",
     ),
     ("list --restores", 2, "did you mean '--safety'"),
     ("prompt", 2, "did you mean 'status --brief'"),

@@ -51,6 +51,8 @@ const READING_TIME: Duration = Duration::from_millis(400);
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 /// The signal that a typed Ctrl-C stands for.
 const SIGINT: i32 = 2;
+/// Width of a list from which it also shows times and sources.
+const WITH_TIMES_COLUMNS: u16 = 50;
 /// Maximum width of a source in a row.
 const SOURCE_COLUMNS: usize = 10;
 
@@ -116,7 +118,11 @@ impl PickerChoice {
             &of.record.source
         };
         let source = cut(&escape(source), SOURCE_COLUMNS);
-        let about = format!("{time}, {}, {about}", ago(time_ms, now_ms));
+        let mut about = about.to_owned();
+        if !about.is_empty() {
+            about.insert_str(0, ", ");
+        }
+        let about = format!("{time}, {}{about}", ago(time_ms, now_ms));
         Self {
             id: of.id,
             is_safety: of.is_safety(),
@@ -332,10 +338,11 @@ where
         frame.render_widget(Line::styled(place, faint).right_aligned(), head);
         let question = format!("{} {}_", self.question, escape(&shown.typed));
         frame.render_widget(Line::styled(question, bold), head);
-        let cells: Vec<_> = matching
-            .iter()
-            .map(|choice| choice.cells.to_vec())
-            .collect();
+        let cells = matching.iter().map(|choice| match &choice.cells {
+            [id, .., words] if list.width < WITH_TIMES_COLUMNS => vec![id.clone(), words.clone()],
+            all => all.to_vec(),
+        });
+        let cells: Vec<_> = cells.collect();
         let rows = aligned(&cells, &[]);
         let rows = rows.lines().zip(&matching).map(|(row, choice)| {
             let style = if choice.is_safety {
@@ -366,7 +373,8 @@ where
             shown.read_since.set(read.map(|id| (id, Instant::now())));
         }
         frame.render_widget(Paragraph::new(fitted(text, room)).block(block), changes);
-        frame.render_widget(Line::styled(self.keys(shown), faint), foot);
+        let keys = cut(&self.keys(shown), usize::from(foot.width));
+        frame.render_widget(Line::styled(keys, faint), foot);
     }
 
     /// What a restore of a choice would change, one path a line, each in the colour of its change.
@@ -412,7 +420,7 @@ where
             (has_safety, "tab: safety checkpoints"),
         ];
         let keys = keys.into_iter().filter(|(is_shown, _)| *is_shown);
-        keys.map(|(_, key)| key).collect::<Vec<_>>().join("   ")
+        keys.map(|(_, key)| key).collect::<Vec<_>>().join("  ")
     }
 
     fn style(&self, modifier: Modifier) -> Style {

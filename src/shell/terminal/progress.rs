@@ -19,6 +19,8 @@ use crate::shell::signals;
 
 /// Time before a line is shown; shorter work gets none.
 const PATIENCE: Duration = Duration::from_millis(400);
+/// Time in a phase before its end is guessed.
+const BEFORE_GUESSES: Duration = Duration::from_secs(1);
 const BETWEEN_TICKS: Duration = Duration::from_millis(100);
 /// Ticks after a signal until the work is assumed not to check for signals by itself.
 const TICKS_TO_STOP: u32 = 3;
@@ -157,8 +159,9 @@ impl ProgressLine {
     }
 
     fn draw(&mut self, figures: Figures) {
+        // Nothing is drawn before the line is whole.
         let drawn = self.drawn.get_or_insert_with(|| VisibleLine {
-            bar: ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr()),
+            bar: ProgressBar::hidden(),
             work: None,
             _shield: self.interrupt.shield(),
         });
@@ -175,6 +178,10 @@ impl ProgressLine {
             WorkPhase::Waiting => waiting(&self.progress.holder(), figures.files),
             _ => line(figures),
         });
+        if drawn.bar.is_hidden() {
+            drawn.bar.set_draw_target(ProgressDrawTarget::stderr());
+            drawn.bar.tick();
+        }
         self.last = Some(figures);
     }
 
@@ -216,8 +223,8 @@ impl ProgressLine {
 fn style(has_end: bool) -> ProgressStyle {
     let template = if has_end { "{msg}{end}" } else { "{wide_msg}" };
     let end = |state: &ProgressState, out: &mut dyn std::fmt::Write| {
-        // Before the first figures the guess is none.
-        if !state.eta().is_zero() {
+        // The first figures are no base for a guess.
+        if state.elapsed() > BEFORE_GUESSES && !state.eta().is_zero() {
             let _ = write!(out, ", {:.0} s left", state.eta().as_secs_f64().ceil());
         }
     };
