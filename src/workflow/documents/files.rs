@@ -53,7 +53,8 @@ pub fn write(tree: &WorkTree, next: &Workflow, known: &BTreeMap<String, Value>) 
         };
         let text = render(value);
         let write = || replace_known(tree, &rel(path), bytes.as_deref(), text.as_bytes());
-        if !is_done && !(may_be_written && write()?) {
+        let is_written = is_done || may_be_written && write()?;
+        if !is_written {
             return Err(words::moved_on(&next.id));
         }
     }
