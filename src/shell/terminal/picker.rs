@@ -294,8 +294,8 @@ where
             }
             (KeyCode::Esc, _) | (KeyCode::Char('d'), true) => return Err(Error::declined()),
             (KeyCode::Char('c'), true) => return Err(Error::interrupted(SIGINT)),
-            (KeyCode::Up, _) => go(-1),
-            (KeyCode::Down, _) => go(1),
+            (KeyCode::Up, _) | (KeyCode::Char('p'), true) => go(-1),
+            (KeyCode::Down, _) | (KeyCode::Char('n'), true) => go(1),
             (KeyCode::PageUp, _) => go(-PAGE_LINES),
             (KeyCode::PageDown, _) => go(PAGE_LINES),
             (KeyCode::Home, _) => go(isize::MIN),
