@@ -100,7 +100,10 @@ enter: restore  right: lines  esc: cancel  type: filter
 #[test]
 fn on_a_narrow_screen_the_changes_stand_below_the_list() {
     let (sandbox, ids) = story();
-    let keys = [(TITLE, "\\016\\016\\020"), ("which", "'; sleep 2; printf '\\033")];
+    let keys = [
+        (TITLE, "\\016\\016\\020"),
+        ("which", "'; sleep 2; printf '\\033"),
+    ];
     let Some(run) = chosen(&sandbox, 60, &keys) else {
         return;
     };

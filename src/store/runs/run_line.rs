@@ -308,7 +308,7 @@ impl LockedStore<'_> {
     }
 }
 
-/// Stands for the parent of the first transition.
+/// The parent of the first transition.
 const NONE: &str = "-";
 
 /// The transition whose files are being written: its commit is in the store, and no ref names it yet.
