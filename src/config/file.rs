@@ -133,9 +133,14 @@ pub fn read(path: &Path, owner: Owner) -> ConfigFile {
         Ok(text) => return parse(path, &text, owner),
         Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             // The user's folder too may be a link to nothing; a project's is there.
-            let mut there = path.ancestors().filter(|at| at.symlink_metadata().is_ok());
-            let mut is_link = || there.next().is_some_and(|nearest| !nearest.exists());
-            if !path.is_symlink() && (owner == Owner::Project || !is_link()) {
+            let reach = if owner == Owner::Project {
+                1
+            } else {
+                usize::MAX
+            };
+            let mut reached = path.ancestors().take(reach);
+            let nearest = reached.find(|at| at.symlink_metadata().is_ok());
+            if nearest.is_none_or(Path::exists) {
                 return ConfigFile::new(path, false, Vec::new());
             }
             "it is a link to nothing".to_owned()

@@ -60,7 +60,7 @@ impl RootSearch<'_> {
         let current = below(found.as_deref().unwrap_or(dir), &above);
         let depth = current.components().count();
         let logical = place.dir.ancestors().nth(depth);
-        Ok(Root::resolve(&above, logical)?.seen_from(current))
+        Ok(Root::at(above, logical)?.seen_from(current))
     }
 
     /// Returns the nearest directory with a store from `start` on, unless a repository on the way
@@ -91,13 +91,16 @@ impl RootSearch<'_> {
     /// Returns the directories that a search looks at: up to the home directory, which takes over
     /// nothing below it, and to the border of a file system.
     fn reach<'d>(&self, start: &'d Path) -> impl Iterator<Item = &'d Path> {
-        let home = self.home.map(|home| canonical(home).unwrap_or(home.into()));
-        let own = start.ancestors().find_map(Dir::mount_of);
-        std::iter::successors(Some(start), move |dir| {
-            let above = dir.parent()?;
-            let is_home = [Some(*dir), Some(above)].contains(&home.as_deref());
-            let is_border = Dir::mount_of(above).is_some_and(|mount| Some(mount) != own);
-            (!is_home && !is_border).then_some(above)
+        let home = LazyCell::new(|| Some(canonical(self.home?).unwrap_or(self.home?.into())));
+        let own = LazyCell::new(|| start.ancestors().find_map(Dir::mount_of));
+        let mut below = None;
+        start.ancestors().take_while(move |dir| {
+            let Some(below) = below.replace(*dir) else {
+                return true;
+            };
+            let is_home = [Some(below), Some(*dir)].contains(&home.as_deref());
+            let is_border = || Dir::mount_of(dir).is_some_and(|mount| Some(mount) != *own);
+            !is_home && !is_border()
         })
     }
 }

@@ -175,7 +175,9 @@ pub fn directory(given: Option<&Path>, environment: &Environment) -> Result<Path
     let logical = logical.filter(|logical| given.is_none() && logical.is_absolute());
     match (here, logical) {
         (Err(_), Some(logical)) => Ok(logical.clone()),
-        (Ok(here), Some(logical)) if logical.canonicalize().is_ok_and(|real| here == real) => {
+        (Ok(here), Some(logical))
+            if here == *logical || logical.canonicalize().is_ok_and(|real| here == real) =>
+        {
             Ok(logical.clone())
         }
         (here, _) => here,

@@ -36,28 +36,34 @@ impl Root {
     /// A path that is no directory, or whose parent is gone too.
     pub fn resolve(dir: &Path, logical: Option<&Path>) -> Result<Self> {
         match canonical(dir) {
-            Ok(path) => {
-                let found = identity(&path);
-                if !path.is_dir() {
-                    return Err(Error::new(
-                        Code::ROOT_MISSING,
-                        format!("{} is a file, not a directory", dir.display()),
-                    )
-                    .advise("name a directory with -C"));
-                }
-                let same = |logical: &&Path| {
-                    logical.is_absolute() && *logical != path && identity(logical) == found
-                };
-                Ok(Self {
-                    logical: logical.filter(same).map(Path::to_path_buf),
-                    identity: found,
-                    path,
-                    current: RelPath::root(),
-                })
-            }
+            Ok(path) => Self::at(path, logical),
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => Self::of_gone(dir),
             Err(e) => Err(Error::io("find", dir)(e)),
         }
+    }
+
+    /// As [`Self::resolve`], of a canonical path.
+    pub fn at(path: PathBuf, logical: Option<&Path>) -> Result<Self> {
+        let found = identity(&path);
+        if found.is_none() {
+            return Self::of_gone(&path);
+        }
+        if !path.is_dir() {
+            return Err(Error::new(
+                Code::ROOT_MISSING,
+                format!("{} is a file, not a directory", path.display()),
+            )
+            .advise("name a directory with -C"));
+        }
+        let same = |logical: &&Path| {
+            logical.is_absolute() && *logical != path && identity(logical) == found
+        };
+        Ok(Self {
+            logical: logical.filter(same).map(Path::to_path_buf),
+            identity: found,
+            path,
+            current: RelPath::root(),
+        })
     }
 
     fn of_gone(dir: &Path) -> Result<Self> {

@@ -300,11 +300,13 @@ fn is_packable(name: &str) -> bool {
         .any(|folder| name.starts_with(folder) || folder.starts_with(name))
 }
 
-/// Whether `packed-refs` was last written by us and has no other refs than those that we pack.
+/// Whether `packed-refs` is missing, or was last written by us and has no other refs than those that
+/// we pack.
 pub(super) fn has_only_packable(layout: &Layout) -> bool {
     let mut beginning = [0; ONLY_PACKABLE.len()];
-    let Ok(mut file) = read_regular::open(&layout.packed_refs()) else {
-        return false;
+    let mut file = match read_regular::open(&layout.packed_refs()) {
+        Ok(file) => file,
+        Err(cause) => return cause.kind() == ErrorKind::NotFound,
     };
     let is_plain = file.metadata().is_ok_and(|found| found.is_file());
     is_plain && file.read_exact(&mut beginning).is_ok() && beginning == *ONLY_PACKABLE.as_bytes()
@@ -322,7 +324,7 @@ pub fn sync(layout: &Layout) -> Result<()> {
 /// we would pack again stays, and so do refs of checkpoints whose commit is missing: as files, a
 /// million would take minutes.
 pub fn unpack(layout: &Layout, objects: &Objects) -> Result<()> {
-    if !layout.packed_refs().exists() || has_only_packable(layout) {
+    if has_only_packable(layout) {
         return Ok(());
     }
     let _lock = PackedRefsLock::wait(layout)?;
