@@ -9,7 +9,7 @@ use crate::agent::dialect::AgentName;
 use crate::agent::event_place::unsuited;
 use crate::agent::setup;
 use crate::agent::setup::agents::{Agents, SetupPlaces, is_managed};
-use crate::agent::setup::plan::{AgentPlan, called_program, plan};
+use crate::agent::setup::plan::{AgentPlan, SettingsFile, called_program, plan};
 use crate::base::read_regular;
 use crate::base::text::{escape, escape_line, escape_path};
 use crate::base::time::{age, ago};
@@ -369,8 +369,12 @@ fn of_entries(plan: &AgentPlan, program: &str, log: &[String], is_project: bool)
         }
         return HealthCheck::new(Problem, name, what).advised(setup_of(name, is_project));
     }
-    if let Some(what) = flaw(plan, program) {
+    if let Some(first) = plan.changes().next() {
+        let what = flaw(plan, first, program);
         return HealthCheck::new(Problem, name, what).advised(setup_of(name, is_project));
+    }
+    if let Some(note) = plan.notes.first() {
+        return HealthCheck::new(Problem, name, note);
     }
     if !plan.agent.has_hooks() {
         return HealthCheck::new(Good, name, "the server is installed");
@@ -388,16 +392,13 @@ fn of_entries(plan: &AgentPlan, program: &str, log: &[String], is_project: bool)
 
 /// Tells what is wrong with our entries: they are there twice, call another program, or are not as
 /// they would be written.
-fn flaw(plan: &AgentPlan, program: &str) -> Option<String> {
-    let Some(first) = plan.changes().next() else {
-        return plan.notes.first().cloned();
-    };
+fn flaw(plan: &AgentPlan, first: &SettingsFile, program: &str) -> String {
     let path = escape_path(&first.path);
     // Hooks that only move are not there twice.
     if plan.changes().all(|file| file.is_extra) {
-        return Some(format!(
+        return format!(
             "{path} has hooks of ours beside those that stand elsewhere: each event comes twice"
-        ));
+        );
     }
     let calls = plan.changes().find_map(|file| {
         let called = called_program(file.found.as_deref()?)?;
@@ -405,8 +406,7 @@ fn flaw(plan: &AgentPlan, program: &str) -> Option<String> {
         let what = format!("{path} calls {shown}, and this program is {program}");
         (shown != program).then_some(what)
     });
-    let other = format!("{path} is not as it would be written for this program");
-    Some(calls.unwrap_or(other))
+    calls.unwrap_or_else(|| format!("{path} is not as it would be written for this program"))
 }
 
 /// Whether the user of Codex, which passes over other hooks, trusts ours.

@@ -50,7 +50,7 @@ impl ContractDocument {
 
     pub fn text(&self, form: ContractForm) -> String {
         match form {
-            ContractForm::Yaml => yaml(&self.value),
+            ContractForm::Yaml => yaml(&self.value, 0),
             ContractForm::Json => json::document(&self.value, false),
         }
     }
@@ -197,10 +197,8 @@ pub fn nothing_made(why: &str, anchor: &str) -> ContractDocument {
 
 /// Returns the command that restores the content, or prints it if it is values alone.
 fn way_back(contract: &Contract<'_>, call: &Call, id: &str) -> String {
-    if contract.files.is_empty()
-        && contract.made.databases.is_empty()
-        && !contract.state_keys.is_empty()
-    {
+    let is_empty = contract.files.is_empty() && contract.made.databases.is_empty();
+    if is_empty && !contract.state_keys.is_empty() {
         return values_back(call, id);
     }
     call.line(&["restore", id, "--yes"])
@@ -214,7 +212,7 @@ pub fn values_back(call: &Call, id: &str) -> String {
 /// Formats a path as in all JSON.
 fn path_text(path: &RelPath) -> String {
     path.as_utf8()
-        .map_or_else(|| path.to_string(), ToOwned::to_owned)
+        .map_or_else(|| path.to_string(), str::to_owned)
 }
 
 fn listed(paths: &BTreeSet<RelPath>) -> String {
@@ -247,11 +245,8 @@ fn summary(contract: &Contract<'_>) -> String {
     if !contract.made.databases.is_empty() {
         parts.push(counted(contract.made.databases.len() as u64, "database"));
     }
-    parts.extend(
-        contract
-            .last_modified_ms
-            .map(|ms| format!("last modified {}", utc_date(ms))),
-    );
+    let modified = contract.last_modified_ms;
+    parts.extend(modified.map(|ms| format!("last modified {}", utc_date(ms))));
     if let Some(index) = contract.index.filter(|index| index.differing > 0) {
         parts.push(format!("{} differing from the git index", index.differing));
     }
@@ -279,19 +274,16 @@ fn is_lacking(contract: &Contract<'_>) -> bool {
 fn next_safe_actions(contract: &Contract<'_>, call: &Call) -> Vec<String> {
     let id = alias::of(contract.checkpoint);
     if confidence(contract) == 0 {
-        return vec![format!(
-            "inspect: {}",
-            call.line(&["verify", &id, "--full"])
-        )];
+        let verify = call.line(&["verify", &id, "--full"]);
+        return vec![format!("inspect: {verify}")];
     }
     let rollback = format!("rollback: {}", way_back(contract, call, &id));
     if contract.made.is_partial() {
         return vec![format!("inspect: {}", call.line(&["show", &id])), rollback];
     }
     let reason = &contract.checkpoint.record.reason;
-    let mut actions = vec![format!(
-        "act-plan: Proceed with what was announced: {reason}"
-    )];
+    let plan = format!("act-plan: Proceed with what was announced: {reason}");
+    let mut actions = vec![plan];
     match contract.files.as_slice() {
         [] => {}
         [one] => actions.push(format!("edit: Modify {one}")),
@@ -320,25 +312,19 @@ fn evidence(contract: &Contract<'_>, has_reason: bool, call: &Call) -> Vec<Strin
         Ok(()) => "accepted".to_owned(),
         Err(why) => format!("refused: {why}"),
     };
-    anchors.push(format!(
-        "tool:bash:{}",
-        call.line(&["restore", &id, "--dry-run"])
-    ));
+    let planned = call.line(&["restore", &id, "--dry-run"]);
+    anchors.push(format!("tool:bash:{planned}"));
     anchors.push(format!("check:restore_planned:{restorable}"));
     anchors.push(format!("check:scope_complete:{}", scope_complete(contract)));
     anchors.push(match listed(&contract.made.left_out.secrets) {
         none if none.is_empty() => "check:nothing_sensitive:yes".to_owned(),
         secrets => format!("check:nothing_sensitive:yes, left out: {secrets}"),
     });
+    let given = if has_reason { "yes" } else { "no, the default" };
     let reason = &contract.checkpoint.record.reason;
-    anchors.push(format!(
-        "check:reason_given:{}, {reason}",
-        if has_reason { "yes" } else { "no, the default" }
-    ));
-    anchors.push(format!(
-        "check:type_fits:yes, {}",
-        contract.checkpoint_type.into_str()
-    ));
+    anchors.push(format!("check:reason_given:{given}, {reason}"));
+    let fitting = contract.checkpoint_type.into_str();
+    anchors.push(format!("check:type_fits:yes, {fitting}"));
     anchors
 }
 
@@ -358,10 +344,8 @@ fn assumptions(contract: &Contract<'_>, call: &Call) -> Vec<String> {
                 .to_owned()
         }
         (_, Some(index)) if index.untracked > 0 => {
-            format!(
-                "{} not in the git index, so the shadow store alone holds them",
-                counted(index.untracked as u64, "file")
-            )
+            let files = counted(index.untracked as u64, "file");
+            format!("{files} not in the git index, so the shadow store alone holds them")
         }
         (_, None) if !contract.files.is_empty() => {
             "No git index names the files, so the shadow store alone holds them".to_owned()
@@ -374,37 +358,22 @@ fn assumptions(contract: &Contract<'_>, call: &Call) -> Vec<String> {
         );
     }
     if !contract.made.left_out.secrets.is_empty() {
-        assumed.push(format!(
-            "Sensitive files are not held: {}",
-            listed(&contract.made.left_out.secrets)
-        ));
+        let secrets = listed(&contract.made.left_out.secrets);
+        assumed.push(format!("Sensitive files are not held: {secrets}"));
     }
-    assumed.extend(
-        contract
-            .unheld
-            .iter()
-            .map(|(path, why)| format!("{path} is not held: {why}")),
-    );
+    let unheld = contract.unheld.iter();
+    assumed.extend(unheld.map(|(path, why)| format!("{path} is not held: {why}")));
     if contract.left_out > 0 {
-        assumed.push(format!(
-            "Ignored, and therefore not held: {}",
-            counted(contract.left_out as u64, "path")
-        ));
+        let paths = counted(contract.left_out as u64, "path");
+        assumed.push(format!("Ignored, and therefore not held: {paths}"));
     }
-    match (
-        contract.made.databases.is_empty(),
-        contract.files.is_empty(),
-    ) {
-        (true, _) => {}
-        (false, true) => {
-            assumed.push(
-                "A database is restored as a whole, in one transaction where it is SQLite"
-                    .to_owned(),
-            );
-        }
-        (false, false) => {
-            assumed.push("The files are restored first, the databases last".to_owned());
-        }
+    if !contract.made.databases.is_empty() {
+        let how = if contract.files.is_empty() {
+            "A database is restored as a whole, in one transaction where it is SQLite"
+        } else {
+            "The files are restored first, the databases last"
+        };
+        assumed.push(how.to_owned());
     }
     if !contract.state_keys.is_empty() {
         let command = values_back(call, &alias::of(contract.checkpoint));
@@ -419,52 +388,26 @@ fn assumptions(contract: &Contract<'_>, call: &Call) -> Vec<String> {
 const NOT_TEXTS: [&str; 8] = ["true", "false", "null", "yes", "no", "on", "off", "nan"];
 
 /// Renders a value as YAML 1.2 in block style. Text is quoted as in JSON, which is valid YAML.
-fn yaml(document: &Value) -> String {
-    let mut text = String::new();
-    block(document, 0, &mut text);
-    text
-}
-
-fn block(value: &Value, depth: usize, text: &mut String) {
+fn yaml(value: &Value, depth: usize) -> String {
     let indent = "  ".repeat(depth);
+    let below = |value: &Value| match value {
+        Value::Object(fields) if !fields.is_empty() => format!("\n{}", yaml(value, depth + 1)),
+        Value::Array(items) if !items.is_empty() => format!("\n{}", yaml(value, depth + 1)),
+        scalar => format!(" {}", yaml(scalar, 0)),
+    };
     match value {
         Value::Object(fields) if !fields.is_empty() => {
-            for (key, value) in fields {
-                text.push_str(&format!("{indent}{}:", word(key)));
-                below(value, depth, text);
-            }
+            let fields = fields.iter();
+            let fields =
+                fields.map(|(key, value)| format!("{indent}{}:{}", word(key), below(value)));
+            fields.collect()
         }
         Value::Array(items) if !items.is_empty() => {
-            for item in items {
-                text.push_str(&format!("{indent}-"));
-                below(item, depth, text);
-            }
+            let item = |item| format!("{indent}-{}", below(item));
+            items.iter().map(item).collect()
         }
-        scalar => text.push_str(&format!("{indent}{}\n", inline(scalar))),
-    }
-}
-
-/// Writes the value after a key or a dash.
-fn below(value: &Value, depth: usize, text: &mut String) {
-    let is_nested = match value {
-        Value::Object(fields) => !fields.is_empty(),
-        Value::Array(items) => !items.is_empty(),
-        _ => false,
-    };
-    if is_nested {
-        text.push('\n');
-        block(value, depth + 1, text);
-    } else {
-        text.push_str(&format!(" {}\n", inline(value)));
-    }
-}
-
-fn inline(value: &Value) -> String {
-    match value {
-        Value::String(content) => word(content),
-        Value::Object(_) => "{}".to_owned(),
-        Value::Array(_) => "[]".to_owned(),
-        other => other.to_string(),
+        Value::String(content) => word(content) + "\n",
+        other => format!("{other}\n"),
     }
 }
 
@@ -661,6 +604,6 @@ mod tests {
         let expected = "made: true\nnothing: null\ntype: git_stash\nid: \"chk_2024\"\nanswer: \"yes\"\n\"n\": 0.95\nscope:\n  \
                 files:\n    - \"a b\"\n    - \"x: y # z\\n\\u0085\\x7f\\u202e\\U000e0041\"\n  state_keys: []\n  more: {}\nlist:\n  -\n    \
                 \"a\": 1\n    \"b\":\n      - 2\n";
-        assert_eq!(yaml(&document), expected);
+        assert_eq!(yaml(&document, 0), expected);
     }
 }

@@ -3,7 +3,7 @@
 
 use unicode_width::UnicodeWidthStr;
 
-use crate::answer::format::{Paint, count, size};
+use crate::answer::format::{Paint, checkpoints, count, size};
 use crate::base::text::escape;
 use crate::base::time::{DAY_MS, age, local_minutes};
 use crate::model::checkpoint::record::{Checkpoint, Verb};
@@ -123,21 +123,10 @@ pub fn footer(outcome: &ListOutcome, is_filtered: bool) -> String {
     let listed = &outcome.checkpoints;
     let safeties = listed.iter().filter(|c| c.is_safety()).count();
     let named = listed.len() - safeties;
-    let checkpoints = |number: usize| {
-        let word = if number == 1 {
-            "checkpoint"
-        } else {
-            "checkpoints"
-        };
-        format!("{} {word}", thousands(number as u64))
-    };
     let is_cut = named < outcome.total && !is_filtered;
     let mut text = if is_cut {
-        format!(
-            "{} of {}",
-            thousands(named as u64),
-            checkpoints(outcome.total)
-        )
+        let (shown, all) = (thousands(named as u64), checkpoints(outcome.total));
+        format!("{shown} of {all}")
     } else {
         checkpoints(named)
     };

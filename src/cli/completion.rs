@@ -274,8 +274,14 @@ fn listed(context: &Context, selector: Option<&OsStr>, typed: &str) -> Vec<Strin
         ))
     });
     shown
-        .filter(|path| path.starts_with(typed) && escape(path) == *path)
+        .filter(|path| path.starts_with(typed) && is_plain(path))
         .collect()
+}
+
+/// Whether nothing in a text has power over the terminal.
+fn is_plain(text: &str) -> bool {
+    let text = text.replace('\\', "");
+    escape(&text) == text
 }
 
 /// Completes a text that checkpoints have, the newest first.
@@ -287,7 +293,7 @@ fn texts(
     let outcome = list::list(context, &ListOptions::default()).ok()?.0;
     let mut texts: Vec<&String> = Vec::new();
     for text in outcome.checkpoints.iter().map(text) {
-        if text.starts_with(typed) && escape(text) == *text && !texts.contains(&text) {
+        if text.starts_with(typed) && is_plain(text) && !texts.contains(&text) {
             texts.push(text);
         }
     }
@@ -322,7 +328,7 @@ fn selectors(
     for checkpoint in checkpoints.iter().filter(|_| !typed.is_empty()) {
         let reason = &checkpoint.record.reason;
         let is_new = reasons.iter().all(|known| known.record.reason != *reason);
-        if is_new && reason.starts_with(typed) && escape(reason) == *reason {
+        if is_new && reason.starts_with(typed) && is_plain(reason) {
             reasons.push(checkpoint);
         }
     }

@@ -7,6 +7,7 @@ use clap::Subcommand;
 
 use crate::agent::setup;
 use crate::answer::format::{Paint, size};
+use crate::answer::table::{aligned, cut};
 use crate::base::read_regular;
 use crate::base::text::{escape, escape_line, escape_path};
 use crate::commands::prelude::*;
@@ -17,6 +18,9 @@ use crate::ops::browse::config::{ConfigOutcome, Setting, SettingValue, config};
 use crate::ops::find_root::RootSearch;
 use crate::shell::command_context;
 use crate::shell::environment::{self, Color, GlobalArgs, LOCK_TIMEOUT_SECONDS};
+
+/// Maximum width of the value of a variable, such as PATH; JSON has the whole.
+const VALUE_COLUMNS: usize = 40;
 
 /// Show each setting and its origin, or set one
 ///
@@ -148,50 +152,56 @@ fn flags(global: &GlobalArgs, environment: &Environment) -> Vec<Setting> {
 }
 
 fn text(outcome: &ConfigOutcome, paint: Paint) -> String {
-    let line = |name: &str, value: &str, remark: &str| {
-        let remark = if remark.is_empty() {
-            String::new()
-        } else {
-            paint.faint(remark)
-        };
-        format!("  {name:<22}  {value:<12}  {remark}")
-            .trim_end()
-            .to_owned()
+    let row = |name: &str, value: String, remark: &str| {
+        let remark = Some(remark).filter(|remark| !remark.is_empty());
+        let remark = remark.map_or(String::new(), |remark| paint.faint(remark));
+        vec![format!("  {name}"), value, remark]
     };
     let place = |path: Option<&PathBuf>| path.map_or("none".to_owned(), |path| escape_path(path));
-    let mut lines = vec![paint.bold("Settings")];
-    lines.extend(outcome.settings.iter().map(|setting| {
+    let settings = outcome.settings.iter().flat_map(|setting| {
         let origins: Vec<String> = setting.origins.iter().map(origin_words).collect();
-        line(setting.name, &value(&setting.value), &origins.join(", "))
-    }));
+        let mut names = [(setting.name, origins.join(", "))].into_iter();
+        let lines = value(&setting.value);
+        let line = |line: &str| {
+            let (name, origins) = names.next().unwrap_or_default();
+            row(name, line.to_owned(), &origins)
+        };
+        lines.lines().map(line).collect::<Vec<_>>()
+    });
     let origin = outcome.base_origin.as_ref().map(origin_words);
     let is_missing = outcome.store.as_ref().is_some_and(|store| !store.is_dir());
     let missing = if is_missing { "not there yet" } else { "" };
-    lines.extend([
-        String::new(),
-        paint.bold("Places"),
-        line("root", &escape_path(&outcome.root), ""),
-        line(
-            "base",
-            &place(outcome.base.as_ref()),
-            &origin.unwrap_or_default(),
-        ),
-        line("store", &place(outcome.store.as_ref()), missing),
-        String::new(),
-        paint.bold("Files"),
-    ]);
-    lines.extend(outcome.files.iter().map(|file| {
+    let places = [
+        ("root", Some(&outcome.root), ""),
+        ("base", outcome.base.as_ref(), &origin.unwrap_or_default()),
+        ("store", outcome.store.as_ref(), missing),
+    ];
+    let places = places.map(|(name, path, remark)| row(name, place(path), remark));
+    let files = outcome.files.iter().map(|file| {
         let found = if file.found { "found" } else { "not there" };
-        line("file", &escape_path(&file.path), found)
-    }));
-    lines.extend([String::new(), paint.bold("Environment")]);
-    lines.extend(outcome.environment.iter().filter_map(|variable| {
+        row("file", escape_path(&file.path), found)
+    });
+    let variables = outcome.environment.iter().filter_map(|variable| {
         let value = escape_line(variable.value.as_ref()?);
-        Some(line(variable.name, &value, variable.purpose))
-    }));
-    lines.join("\n") + "\n"
+        Some(row(
+            variable.name,
+            cut(&value, VALUE_COLUMNS),
+            variable.purpose,
+        ))
+    });
+    let sections: [(&str, Vec<_>); 4] = [
+        ("Settings", settings.collect()),
+        ("Places", places.to_vec()),
+        ("Files", files.collect()),
+        ("Environment", variables.collect()),
+    ];
+    let section = |(title, rows): &(&str, Vec<Vec<String>>)| {
+        format!("{}\n{}", paint.bold(title), aligned(rows, &[]))
+    };
+    sections.iter().map(section).collect::<Vec<_>>().join("\n")
 }
 
+/// Formats a value; each member of a list on a line of its own.
 fn value(value: &SettingValue) -> String {
     match value {
         SettingValue::Off => "off".to_owned(),
@@ -205,7 +215,7 @@ fn value(value: &SettingValue) -> String {
         SettingValue::List(list) if list.is_empty() => "none".to_owned(),
         SettingValue::List(list) => {
             let list: Vec<String> = list.iter().map(|one| escape(one)).collect();
-            list.join(" ")
+            list.join("\n")
         }
     }
 }

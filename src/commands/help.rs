@@ -47,7 +47,7 @@ fn text(words: &[String], whole: &Grammar) -> Result<String> {
     let meant = |above| grammar::synonym(&words.join("-"), above);
     page.or_else(|| grammar::help_of(whole, words))
         .or_else(|| page_of(&meant("help")?))
-        .or_else(|| grammar::help_of(whole, &[meant("")?.split(' ').next()?.to_owned()]))
+        .or_else(|| grammar::help_of(whole, &[meant("")?.split([' ', ',']).next()?.to_owned()]))
         .ok_or_else(|| {
             Error::usage(format!(
                 "'{}' is neither a command nor a topic; the topics: {}",

@@ -63,9 +63,12 @@ fn write_all(command: &Command, folder: &Path, written: &mut String) -> Result<(
 }
 
 /// Returns a manual page in ASCII, which every version of troff reads.
-fn page(command: Command) -> Result<String> {
+fn page(mut command: Command) -> Result<String> {
     let mut page = Vec::new();
-    let man = Man::new(command).manual("checkpoint");
+    // Its own synopsis lists every option, and does not say which words repeat.
+    let usage = command.render_usage().to_string();
+    let usage = usage.trim_start_matches("Usage: ").to_owned();
+    let man = Man::new(command.override_usage(usage)).manual("checkpoint");
     let man = man.source(concat!("checkpoint ", env!("CARGO_PKG_VERSION")));
     man.render(&mut page)
         .map_err(|why| Error::unexpected(format!("no manual page: {why}")))?;

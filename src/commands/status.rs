@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::answer::format::{count, size};
-use crate::answer::table::state_words;
+use crate::answer::table::{cut, state_words};
 use crate::base::json::{JsonSchema, Serialize};
 use crate::base::text::{escape, escape_line, escape_path};
 use crate::base::time::{ago, utc_seconds};
@@ -86,12 +86,8 @@ impl Text for StatusAnswer {
         write_position(outcome, out);
         write_changed(outcome, out);
         for run in &self.open_runs {
-            let place = place(&run.workflow);
-            row(
-                out,
-                "workflow",
-                &format!("{} {place}", escape(&run.workflow.id)),
-            );
+            let (id, place) = (escape(&run.workflow.id), place(&run.workflow));
+            row(out, "workflow", &format!("{id} {place}"));
         }
         if let Some(pending) = &outcome.pending {
             let (target, safety) = (pending.target.short_id(), pending.safety.short_id());
@@ -145,11 +141,7 @@ pub fn brief_line(outcome: &StatusOutcome, open_run: Option<&Run>, now_ms: i64) 
 
 /// Formats a reason or name in a short line.
 fn short(text: &str) -> String {
-    let text = escape_line(text);
-    match text.char_indices().nth(LONGEST_NAME) {
-        Some((at, _)) => format!("{}…", &text[..at]),
-        None => text,
-    }
+    cut(&escape_line(text), LONGEST_NAME)
 }
 
 fn row(out: &mut Out<'_>, label: &str, value: &str) {
@@ -167,22 +159,16 @@ fn write_position(outcome: &StatusOutcome, out: &mut Out<'_>) {
     if let Some(at) = at {
         let place = match &outcome.position_story {
             Some((story, reason)) => {
-                format!(
-                    "{} {}",
-                    at.id.short(),
-                    state_words(story, reason.as_deref())
-                )
+                let state = state_words(story, reason.as_deref());
+                format!("{} {state}", at.id.short())
             }
             None if is_newest => format!("{}, {}", named(at), out.ago(at.record.time_ms)),
             None => format!("{}, restored", named(at)),
         };
         row(out, "at", &place);
     }
-    if let Some(newest) = outcome
-        .latest
-        .as_ref()
-        .filter(|_| !is_newest || at.is_none())
-    {
+    let newest = outcome.latest.as_ref();
+    if let Some(newest) = newest.filter(|_| !is_newest || at.is_none()) {
         let newest = format!("{}, {}", named(newest), out.ago(newest.record.time_ms));
         row(out, "newest", &newest);
     }
@@ -191,15 +177,14 @@ fn write_position(outcome: &StatusOutcome, out: &mut Out<'_>) {
 /// The files that differ from the position, and the command that lists all of them.
 fn write_changed(outcome: &StatusOutcome, out: &mut Out<'_>) {
     let Some(counts) = outcome.drift else { return };
-    let mut numbers: Vec<String> = [
+    let numbers = [
         (counts.added, "added"),
         (counts.modified, "modified"),
         (counts.deleted, "deleted"),
-    ]
-    .into_iter()
-    .filter(|(number, _)| *number > 0)
-    .map(|(number, word)| format!("{} {word}", thousands(number as u64)))
-    .collect();
+    ];
+    let numbers = numbers.into_iter().filter(|(number, _)| *number > 0);
+    let numbers = numbers.map(|(number, word)| count(number, word, word));
+    let mut numbers: Vec<String> = numbers.collect();
     for (change, word) in [
         (PlannedChange::DirectoryAdded, "new"),
         (PlannedChange::DirectoryDeleted, "deleted"),
@@ -234,10 +219,8 @@ fn write_changed(outcome: &StatusOutcome, out: &mut Out<'_>) {
 /// The number of checkpoints, and where they are stored.
 fn write_place(outcome: &StatusOutcome, out: &mut Out<'_>) {
     let mut numbers = outcome.checkpoint_count.to_string();
-    if let Some(safety) = safety(outcome) {
-        numbers.push_str(&format!(", {safety}"));
-    }
     for (number, word) in [
+        (outcome.safety_count, "safety"),
         (outcome.pinned_count, "pinned"),
         (outcome.damaged_count, "damaged"),
     ] {
@@ -254,17 +237,8 @@ fn write_place(outcome: &StatusOutcome, out: &mut Out<'_>) {
     let limit = limit.map_or(String::new(), |limit| format!(" of {}", size(limit)));
     let bytes = outcome.store_bytes;
     let bytes = bytes.map_or(String::new(), |bytes| format!("{}{limit} in ", size(bytes)));
-    row(
-        out,
-        "store",
-        &format!("{bytes}{}", below_home(out, &outcome.store)),
-    );
-}
-
-/// Names the safety checkpoints beside the others.
-fn safety(outcome: &StatusOutcome) -> Option<String> {
-    let number = outcome.safety_count;
-    (number > 0).then(|| format!("{number} safety"))
+    let place = below_home(out, &outcome.store);
+    row(out, "store", &format!("{bytes}{place}"));
 }
 
 fn below_home(out: &Out<'_>, path: &Path) -> String {

@@ -202,8 +202,8 @@ impl LoadedSettings {
         settings.unread = problems.iter().find(is_of_capture).cloned();
         settings.remarks.extend(problems.into_iter().map(|bad| {
             let but = match bad.key {
-                None => "no checkpoint is made until then, and nothing is evicted",
-                Some(EXCLUDE) => "no checkpoint is made until then",
+                None => "until this is fixed, no checkpoint is made and nothing is evicted",
+                Some(EXCLUDE) => "until this is fixed, no checkpoint is made",
                 Some(_) => "ignored, and nothing is evicted",
             };
             bad.remark(but)

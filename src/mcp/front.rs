@@ -17,19 +17,17 @@ use crate::config::environment::Environment;
 use crate::error::{Code, Error, Result, exit_code};
 use crate::mcp::paging;
 use crate::mcp::plans::{Plans, ShownPlan};
-use crate::mcp::tools::{Arguments, ToolEffect, ToolSpec, USUAL_RESULTS, usage};
+use crate::mcp::tools::{
+    Arguments, LONGEST_LETTER, MOST_BYTES, ToolEffect, ToolSpec, USUAL_RESULTS, usage,
+};
 use crate::ops::find_root::{Place, exactly};
 
 /// Items of a list of checkpoints, unless more or fewer are asked for.
 const USUAL_ITEMS: u64 = 20;
 /// Changes that are listed beside a patch.
 const CHANGES_BESIDE_A_PATCH: u64 = 20;
-/// Upper bound on the bytes of a letter in UTF-8, and so lower bound on what a page may hold.
-const LONGEST_LETTER: u64 = 4;
 /// Characters that are left for what is said beside document and patch.
 const ROOM_FOR_WORDS: usize = 500;
-/// Upper bound on the bytes of one content.
-const MOST_BYTES: u64 = 20_000;
 
 /// What all calls of a server share.
 pub struct Front {
@@ -111,7 +109,7 @@ impl Front {
             "checkpoint_find" => Some(USUAL_RESULTS),
             _ => None,
         };
-        let limit = given.number("limit").map(|limit| limit.max(1)).or(usual);
+        let limit = given.number("limit").or(usual);
         let next = paging::page(&mut document, tool.lists, from, limit);
         // Without a terminal, `resume` shows what can be answered, and decides nothing.
         let shows_choices = tool.name == "workflow_resume" && code == exit_code::REFUSED;
@@ -137,7 +135,7 @@ impl Front {
         let within = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
         let from = patch.floor_char_boundary(within(given.cursor().unwrap_or_default()));
         let room = paging::LONGEST_TEXT.saturating_sub(paging::length(&document) + ROOM_FOR_WORDS);
-        let most = within(most_bytes(given))
+        let most = within(given.number("max_bytes").unwrap_or(MOST_BYTES))
             .min(room)
             .max(within(LONGEST_LETTER));
         let end = patch
@@ -161,7 +159,7 @@ impl Front {
         work: &RunningWork,
     ) -> ToolAnswer {
         let from = given.cursor().unwrap_or_default();
-        let mut most = most_bytes(given);
+        let mut most = given.number("max_bytes").unwrap_or(MOST_BYTES);
         let mut document = loop {
             let part = [
                 format!("--skip={from}").into(),
@@ -335,12 +333,6 @@ pub fn refused(tool: &ToolSpec, error: &Error) -> ToolAnswer {
 fn advise(document: &mut Value, hint: &str) {
     document["error"]["hint"] = hint.into();
     document["error"]["command"] = Value::Null;
-}
-
-/// Returns how many bytes of a content are asked for.
-fn most_bytes(given: &Arguments) -> u64 {
-    let most = given.number("max_bytes").unwrap_or(MOST_BYTES);
-    most.clamp(LONGEST_LETTER, MOST_BYTES)
 }
 
 /// Canonical paths; what lies below them is allowed too.

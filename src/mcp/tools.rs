@@ -12,9 +12,14 @@ use crate::error::{Error, Result};
 
 /// Upper bound on what an error repeats of a name, in characters.
 const LONGEST_NAME: usize = 80;
+/// Upper bound on the bytes of a letter in UTF-8, and so lower bound on what a page may hold.
+pub const LONGEST_LETTER: u64 = 4;
+/// Upper bound on the bytes of one content.
+pub const MOST_BYTES: u64 = 20_000;
 /// Results of a search, unless more or fewer are asked for.
 pub const USUAL_RESULTS: u64 = 100;
 const CHECKPOINT: &str = "Checkpoint: the beginning of an id, @ (where the directory stands), latest, latest~2, a reason, a time such as `10m ago`, or prompt:~1";
+const RUN: &str = "Workflow: its id or the beginning of it, its project, type or description; if not given, the newest open one";
 
 /// What a tool does to directory and store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,14 +121,17 @@ fn own(name: &str) -> Option<Value> {
     let actions = ["start", "progress", "done", "fail", "skip"];
     Some(match name {
         "cursor" => of_type("string", "Where to go on, as an earlier answer named it"),
-        "limit" => of_type(
-            "integer",
-            "Maximum number of items in the answer, at least 1; without it 20 checkpoints, 100 results of a search, 20 changes beside a patch, or as many as fit into 25,000 characters, which no answer exceeds",
-        ),
-        "max_bytes" => of_type(
-            "integer",
-            "Maximum length of the content or patch in bytes, from 4 to 20,000, which it is if not given; `cursor` goes on",
-        ),
+        "limit" => json!({
+            "type": "integer",
+            "description": "Maximum number of items in the answer, at least 1; without it 20 checkpoints, 100 results of a search, 20 changes beside a patch, or as many as fit into 25,000 characters, which no answer exceeds",
+            "minimum": 1,
+        }),
+        "max_bytes" => json!({
+            "type": "integer",
+            "description": "Maximum length of the content or patch in bytes, from 4 to 20,000, which it is if not given; `cursor` goes on",
+            "minimum": LONGEST_LETTER,
+            "maximum": MOST_BYTES,
+        }),
         "patch" => of_type(
             "boolean",
             "Also return the patch, as far as `max_bytes` allows",
@@ -150,6 +158,7 @@ fn property(name: &str, arg: &Arg) -> Value {
     match name {
         "checkpoint" | "from" | "to" => return of_type("string", CHECKPOINT),
         "state" => return of_type("object", "Values to record, by name"),
+        "id" => return of_type("string", RUN),
         _ => {}
     }
     let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
@@ -161,7 +170,9 @@ fn property(name: &str, arg: &Arg) -> Value {
         _ => "string",
     };
     let mut property = of_type(kind, help.trim());
-    let values = arg.get_possible_values();
+    // The databases for a savepoint cannot be named here.
+    let mut values = arg.get_possible_values();
+    values.retain(|value| value.get_name() != "database_savepoint");
     if kind == "array" {
         property["items"] = json!({ "type": "string" });
     } else if kind == "string" && !values.is_empty() {
@@ -303,7 +314,7 @@ impl ToolSpec {
             }
             // One more than the page shows tells that there is more.
             "checkpoint_find" => {
-                let shown = given.number("limit").unwrap_or(USUAL_RESULTS).max(1);
+                let shown = given.number("limit").unwrap_or(USUAL_RESULTS);
                 let end = given.cursor()?.saturating_add(shown).saturating_add(1);
                 words.push(format!("--limit={end}"));
             }
@@ -361,7 +372,11 @@ fn fits(value: &Value, wanted: &Value) -> bool {
             let allowed = wanted["enum"].as_array();
             !text.contains('\0') && allowed.is_none_or(|allowed| allowed.contains(value))
         }),
-        Some("integer") => whole(value).is_some(),
+        Some("integer") => whole(value).is_some_and(|number| {
+            let bound = |key: &str| whole(&wanted[key]);
+            bound("minimum").is_none_or(|least| number >= least)
+                && bound("maximum").is_none_or(|most| number <= most)
+        }),
         Some("boolean") => value.is_boolean(),
         Some("array") => value
             .as_array()

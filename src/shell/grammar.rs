@@ -3,7 +3,11 @@
 use std::ffi::OsString;
 
 use clap::Command as Grammar;
-use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::error::ContextKind::{
+    self, InvalidArg, InvalidSubcommand, InvalidValue, PriorArg, SuggestedArg, SuggestedSubcommand,
+    SuggestedValue,
+};
+use clap::error::{ContextValue, ErrorKind};
 
 use crate::base::text::is_similar;
 
@@ -48,61 +52,41 @@ impl ParseRefusal {
                 meant: None,
             };
         }
-        let at = named(args, whole).pop().unwrap_or(whole);
-        let values = |kind| match error.get(kind) {
-            Some(ContextValue::String(one)) => vec![one.clone()],
-            Some(ContextValue::Strings(many)) => many.clone(),
-            _ => Vec::new(),
-        };
-        let what = missing(error.kind(), at, &values(ContextKind::InvalidArg));
-        let of_first = |kind| values(kind).into_iter().next().unwrap_or_default();
-        let mut said = match error.kind() {
-            ErrorKind::InvalidSubcommand => {
-                let above = at.get_name().trim_start_matches("checkpoint");
-                let typed = of_first(ContextKind::InvalidSubcommand);
-                format!("there is no {above} command '{typed}'").replace("  ", " ")
-            }
-            ErrorKind::InvalidValue if of_first(ContextKind::InvalidValue).is_empty() => {
-                let arg = of_first(ContextKind::InvalidArg);
-                format!("{} needs a value", arg.split(' ').next().unwrap_or(&arg))
-            }
-            _ if what.is_empty() => in_one_line(&text),
-            _ => format!("{} needs {what}", at.get_name()),
-        };
+        let named = named(args, whole);
+        let at = named.last().copied().unwrap_or(whole);
+        let values = |kind| values(error, kind);
+        let mut said = complaint(error, &text, &named, at);
         // The most similar one comes last; clap also offers what is hardly similar.
         let similar = |suggested, given| {
             let given = values(given).pop()?;
             let is_alike = |known: &String| is_similar(plain(&given), plain(known));
             values(suggested).pop().filter(is_alike)
         };
-        let typed = values(ContextKind::InvalidSubcommand).pop();
+        let typed = values(InvalidSubcommand).pop();
         let is_setting = typed.is_some() && at.get_name() == "config";
         let synonym = typed.and_then(|typed| synonym(&typed, at.get_name()));
-        let command = synonym.or_else(|| {
-            similar(
-                ContextKind::SuggestedSubcommand,
-                ContextKind::InvalidSubcommand,
-            )
-        });
+        let command = synonym.or_else(|| similar(SuggestedSubcommand, InvalidSubcommand));
         let command = command.filter(|_| !is_setting);
-        let other = || {
-            similar(ContextKind::SuggestedArg, ContextKind::InvalidArg)
-                .or_else(|| similar(ContextKind::SuggestedValue, ContextKind::InvalidValue))
-        };
-        let options = [ContextKind::InvalidArg, ContextKind::PriorArg].map(values);
-        let mut options = options.iter().flatten();
-        let option = || options.find_map(|typed| option_synonym(typed, at));
+        let other =
+            || similar(SuggestedArg, InvalidArg).or_else(|| similar(SuggestedValue, InvalidValue));
+        let typed = [InvalidSubcommand, InvalidArg, PriorArg].map(values);
+        let mut typed = typed.iter().flatten();
+        let option = || typed.find_map(|typed| option_synonym(typed, at));
         let is_sentence = |meant: &String| command.is_none() && meant.contains(' ');
         match command.clone().or_else(option).or_else(other) {
             Some(sentence) if is_sentence(&sentence) => said.push_str(&format!("; {sentence}")),
-            Some(meant) => said.push_str(&format!("; did you mean '{meant}'?")),
+            Some(meant) => {
+                let meant = meant.split(',').map(|one| format!("'{one}'"));
+                let meant = joined(&meant.collect::<Vec<_>>(), "or");
+                said.push_str(&format!("; did you mean {meant}?"));
+            }
             None if is_setting => said.push_str("; 'checkpoint config' shows all settings"),
             None => {}
         }
         Self {
             text: said,
             is_failure: true,
-            meant: command,
+            meant: command.and_then(|meant| Some(meant.split(',').next()?.to_owned())),
         }
     }
 }
@@ -113,24 +97,49 @@ fn plain(word: &str) -> &str {
     word.split(['=', ' ']).next().unwrap_or(word)
 }
 
-/// Returns what a command lacks; empty if the error is another one.
-fn missing(kind: ErrorKind, at: &Grammar, arguments: &[String]) -> String {
-    match kind {
+fn values(error: &clap::Error, kind: ContextKind) -> Vec<String> {
+    match error.get(kind) {
+        Some(ContextValue::String(one)) => vec![one.clone()],
+        Some(ContextValue::Strings(many)) => many.clone(),
+        _ => Vec::new(),
+    }
+}
+
+/// Says what is wrong with a line that names a command; `text` is what clap says.
+fn complaint(error: &clap::Error, text: &str, named: &[&Grammar], at: &Grammar) -> String {
+    let first = |kind| values(error, kind).into_iter().next().unwrap_or_default();
+    let words: Vec<&str> = named.iter().skip(1).map(|one| one.get_name()).collect();
+    let words = words.join(" ");
+    match error.kind() {
+        ErrorKind::InvalidSubcommand => {
+            let typed = first(InvalidSubcommand);
+            format!("there is no {words} command '{typed}'").replace("  ", " ")
+        }
+        ErrorKind::InvalidValue if first(InvalidValue).is_empty() => {
+            let arg = first(InvalidArg);
+            format!("{} needs a value", arg.split(' ').next().unwrap_or(&arg))
+        }
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand => {
             let shown = at.get_subcommands().filter(|one| !one.is_hide_set());
             let names: Vec<&str> = shown.map(Grammar::get_name).collect();
             let has_more = names.len() < at.get_subcommands().count();
             let more = if has_more { ", …" } else { "" };
-            format!("a command: {}{more}", names.join(", "))
+            format!("{words} needs a command: {}{more}", names.join(", "))
         }
         ErrorKind::MissingRequiredArgument => {
-            let names = arguments.join(" and ");
-            names
-                .replace(['<', '>'], "")
-                .replace("...", "")
-                .replace('|', " or ")
+            let names = joined(&values(error, InvalidArg), "and");
+            let names = names.replace(['<', '>'], "").replace("...", "");
+            format!("{words} needs {}", names.replace('|', " or "))
         }
-        _ => String::new(),
+        _ => in_one_line(text),
+    }
+}
+
+/// Formats `a, b and c`.
+fn joined(words: &[String], link: &str) -> String {
+    match words {
+        [rest @ .., last] if !rest.is_empty() => format!("{} {link} {last}", rest.join(", ")),
+        _ => words.concat(),
     }
 }
 

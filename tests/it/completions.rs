@@ -125,6 +125,7 @@ fn with_odd_names() -> Sandbox {
     sandbox
         .write("sp ace dir/it's \"q\".txt", "1")
         .write("sp ace dir/plain.txt", "2")
+        .write("sp ace dir/back\\slash.txt", "2")
         .write("sp ace dir/sub dir/x $y.txt", "3");
     sandbox.create("before refactor");
     sandbox
@@ -145,6 +146,11 @@ fn bash_completes_names_with_blanks_so_that_the_words_come_out_right() {
         (
             r"cat before\\ refactor:sp\\ ace\\ dir/p\t",
             "before refactor:sp ace dir/plain.txt",
+        ),
+        (r"cat @:sp\\ ace\\ dir/ba\t", r"@:sp ace dir/back\slash.txt"),
+        (
+            r"cat @:sp\\ ace\\ dir/back\\\\sl\t",
+            r"@:sp ace dir/back\slash.txt",
         ),
         (r"restore bef\t", "before refactor"),
         (r"list --reason=bef\t", "--reason=before refactor"),
@@ -252,6 +258,10 @@ fn fish_completes_words_with_blanks() {
         (r"cat @:sp\ ace\ dir/p", "@:sp ace dir/plain.txt"),
         (r"cat @:sp\ ace\ dir/it\'s", r#"@:sp ace dir/it's "q".txt"#),
         (r"cat before\ refactor:sp", "before refactor:sp ace dir/"),
+        (
+            r"cat @:sp\ ace\ dir/back\\s",
+            r"@:sp ace dir/back\slash.txt",
+        ),
         (r"restore before\ re", "before refactor"),
     ];
     let asked = cases.map(|(line, _)| {

@@ -71,7 +71,7 @@ fn each_value_is_shown_with_its_origin() {
 #[test]
 fn the_table_is_aligned_and_tells_the_places() {
     let sandbox = Sandbox::new();
-    sandbox.user_config("keep = 20\n");
+    sandbox.user_config("keep = 20\nexclude = ['first', 'second']\n");
     let run = sandbox
         .run(&["config"])
         .success()
@@ -91,6 +91,16 @@ fn the_table_is_aligned_and_tells_the_places() {
             .map(|at| at + 2 + name.len())
     };
     assert_eq!(column("keep"), column("auto_prune"), "{run}");
+    for pair in [
+        ["the home directory", "the time zone"],
+        ["found", "not there"],
+        ["first", "second"],
+    ] {
+        // The store is not there yet, in a table of its own.
+        let mut lines = run.stdout.lines().filter(|line| !line.ends_with("yet"));
+        let [one, other] = pair.map(|words| lines.find_map(|line| line.find(words)));
+        assert!(one.is_some() && one == other, "{pair:?}\n{run}");
+    }
     assert!(!sandbox.base().exists(), "config made something");
 }
 

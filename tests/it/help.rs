@@ -224,7 +224,7 @@ fn a_command_with_a_slip_leads_to_the_one_that_is_meant() {
         ("creat", "create"),
         ("restor", "restore"),
         ("lsit", "list"),
-        ("rollback", "restore"),
+        ("recover", "restore"),
         ("clean", "prune"),
         ("remove", "delete"),
     ] {

@@ -66,6 +66,32 @@ fn every_command_has_a_page_with_examples_that_man_renders_without_a_warning() {
 }
 
 #[test]
+fn a_synopsis_is_the_usage_that_help_shows() {
+    let sandbox = Sandbox::new();
+    for words in commands() {
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let help = sandbox
+            .run(&[&["help"], &words[..]].concat())
+            .success()
+            .stdout;
+        let (_, usage) = help.split_once("Usage: ").expect("a usage");
+        let usage = usage.lines().take_while(|line| !line.is_empty());
+        let usage: Vec<&str> = usage.map(str::trim).collect();
+        let page = sandbox
+            .run(&[&["man"], &words[..]].concat())
+            .success()
+            .stdout;
+        let (_, page) = page.split_once(".SH SYNOPSIS\n").expect("a synopsis");
+        let (synopsis, _) = page.split_once(".SH").expect("more");
+        let plain = ["\\fB", "\\fR", "\\fI", ".br\n"].iter();
+        let synopsis = plain.fold(synopsis.replace("\\-", "-"), |text, mark| {
+            text.replace(mark, "")
+        });
+        assert_eq!(synopsis.trim(), usage.join("\n"), "{words:?}");
+    }
+}
+
+#[test]
 fn a_command_of_two_words_may_be_quoted_as_the_help_writes_it() {
     let sandbox = Sandbox::new();
     for command in ["help", "man"] {

@@ -78,6 +78,10 @@ fn what_is_listed_is_short_plain_and_valid() {
     let instructions = first["result"]["instructions"].as_str().expect("a text");
     assert!(instructions.starts_with("When ") && instructions.len() <= 2048);
     assert_eq!(first["result"]["serverInfo"]["name"], "checkpoint");
+    // Resources are not offered, so a request for them names no method.
+    assert!(first["result"]["capabilities"]["resources"].is_null());
+    let refused = client.request("resources/list", json!({}));
+    assert_eq!(refused["error"]["code"], -32601);
     for tool in tools(&mut client) {
         let name = tool["name"].as_str().expect("a name");
         let input = tool["inputSchema"].as_object().expect("an object");
@@ -266,6 +270,35 @@ fn a_cursor_of_another_spelling_and_a_state_without_values_are_refused() {
     let empty = json!({ "reason": "two", "state": {} });
     assert_eq!(client.refusal("checkpoint_create", empty), "usage");
     assert_eq!(sandbox.listed().len(), 1);
+}
+
+#[test]
+fn what_an_input_schema_forbids_is_refused() {
+    let sandbox = project();
+    sandbox.create("one");
+    let mut client = McpClient::of(&sandbox, &[], "2025-11-25", false);
+    let tools = tools(&mut client);
+    let read = |bytes: u64| json!({ "checkpoint": "one", "path": "a", "max_bytes": bytes });
+    for (name, arguments) in [
+        ("checkpoint_list", json!({ "limit": 0 })),
+        ("checkpoint_find", json!({ "path": "a", "limit": 0 })),
+        ("checkpoint_read", read(3)),
+        ("checkpoint_read", read(20_001)),
+        (
+            "checkpoint_create",
+            json!({ "reason": "r", "type": "database_savepoint" }),
+        ),
+    ] {
+        let tool = tools.iter().find(|tool| tool["name"] == name).expect(name);
+        let schema = jsonschema::validator_for(&tool["inputSchema"]).expect(name);
+        assert!(!schema.is_valid(&arguments), "{name} {arguments}");
+        assert_eq!(client.refusal(name, arguments), "usage", "{name}");
+    }
+    for tool in tools {
+        let id = &tool["inputSchema"]["properties"]["id"]["description"];
+        let id = id.as_str().unwrap_or("project, newest");
+        assert!(id.contains("project") && id.contains("newest"), "{tool}");
+    }
 }
 
 #[test]

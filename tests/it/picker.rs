@@ -84,7 +84,7 @@ fn a_dry_run_names_the_checkpoint_that_was_chosen_in_the_command_of_its_plan() {
 
 const WIDE: &str = "
 Restore which checkpoint? DRAFT_                                                                                     1/1
->  id-first  03-24 10:00  test  draft                                   │draft
+>  id-first  03-24 10:00  2 h ago  test  draft                          │draft
                                                                         │2026-03-24 10:00, 2 h ago, test, 2 files
                                                                         │would modify 1 file, add 1 file, delete 1 file
                                                                         │  modified a
@@ -96,6 +96,19 @@ Restore which checkpoint? DRAFT_                                                
                                                                         │
 enter: restore  right: lines  esc: cancel  type: filter
 ";
+
+#[test]
+fn nothing_is_written_while_nothing_changes() {
+    let (sandbox, _) = story();
+    let typing = "wait_for() { until grep -q \"$1\" $typescript 2>/dev/null; do sleep 0.05; done; }\n\
+                  wait_for which; printf DRAFT; wait_for gone; sleep 0.5; wc -c <$typescript >before; sleep 1\n\
+                  wc -c <$typescript >after; printf '\\033'";
+    let line = at_width(120, "$checkpoint restore");
+    let Some(run) = with_keyboard(&sandbox, typing, &line) else {
+        return;
+    };
+    assert_eq!(sandbox.read("before"), sandbox.read("after"), "{run}");
+}
 
 #[test]
 fn on_a_narrow_screen_the_changes_stand_below_the_list() {

@@ -305,6 +305,10 @@ fn goose_gets_what_to_paste_and_its_file_stays_as_it_is() {
     assert!(paste.starts_with("extensions:\n  checkpoint:\n    enabled: true\n"));
     assert!(paste.contains(&format!("    cmd: {program}\n")), "{paste}");
     assert_eq!(sandbox.read(&path), text);
+    assert!(run.stdout.contains("in the place of 'extensions: {}'"));
+    let json = ["setup", "goose", "--yes", "--json"];
+    let told = sandbox.run(&json).success();
+    assert_eq!(told.data()["agents"][0]["progress"], "manual", "{told}");
     sandbox.run(&["setup", "--remove", "--yes"]).success();
     let pasted = paste.trim_end().to_owned() + "\n";
     sandbox.write(&path, &pasted);
@@ -313,6 +317,39 @@ fn goose_gets_what_to_paste_and_its_file_stays_as_it_is() {
     let run = sandbox.run(&["setup", "--remove", "--yes"]).success();
     run.stdout_has("take the extension 'checkpoint' out of");
     assert_eq!(sandbox.read(&path), pasted);
+}
+
+/// A second key of the same name would hide the first, or make the file invalid.
+#[test]
+fn goose_with_extensions_gets_the_entry_alone_and_with_another_program_one_line() {
+    let sandbox = Sandbox::new();
+    let path = sandbox.home().join(GOOSE);
+    let text = "GOOSE_MODEL: x\nextensions:\n  developer:\n    enabled: true\n";
+    sandbox.write(&path, text);
+    let run = sandbox.run(&["setup", "goose", "--yes"]).success();
+    let (said, paste) = run.stdout.split_once("\n\n").expect("what to paste");
+    assert!(
+        said.ends_with("below the 'extensions:' that is there:"),
+        "{run}"
+    );
+    assert!(
+        paste.starts_with("  checkpoint:\n    enabled: true\n"),
+        "{run}"
+    );
+    let program = Value::from(Sandbox::binary().to_str().expect("UTF-8")).to_string();
+    let pasted = text.replace(
+        "extensions:\n",
+        &format!("extensions:\n{}\n", paste.trim_end()),
+    );
+    sandbox.write(&path, pasted.replace(&program, "/gone/checkpoint"));
+    let said = format!("calls /gone/checkpoint; write there: cmd: {program}\n");
+    for command in [&["setup", "goose", "--yes"][..], &["doctor"]] {
+        let run = sandbox.run(command).stdout_has(&said);
+        assert!(!run.stdout.contains("extensions:"), "{run}");
+    }
+    sandbox.write(&path, pasted);
+    let run = sandbox.run(&["doctor"]).success();
+    run.stdout_has("the server is installed");
 }
 
 #[test]

@@ -83,6 +83,41 @@ const GRAMMAR: &[WrongUse] = &[
         2,
         "'checkpoint config set keep_hourly 24'",
     ),
+    ("prune --keep-last 3", 2, "did you mean '--keep'"),
+    ("phase --full", 2, "'checkpoint workflow status --json'"),
+    (
+        "phase done --full x",
+        2,
+        "'checkpoint workflow status --json'",
+    ),
+    (
+        "task add --full x",
+        2,
+        "'checkpoint workflow status --json'",
+    ),
+    (
+        "workflow mini-commit",
+        2,
+        "'checkpoint phase done --project-git'",
+    ),
+    ("workflow skeleton", 2, "'checkpoint help workflows'"),
+    ("workflow shims .", 2, "'checkpoint help workflows'"),
+    (
+        "rollback",
+        2,
+        "did you mean 'undo', 'rewind' or 'restore'? see 'checkpoint undo",
+    ),
+    (
+        "remote add",
+        2,
+        "checkpoint: remote add needs NAME and URL; see",
+    ),
+    ("phase skip", 2, "checkpoint: phase skip needs PHASE; see"),
+    (
+        "bisect",
+        2,
+        "checkpoint: bisect needs GOOD, BAD and CMD; see",
+    ),
     ("list --restores", 2, "did you mean '--safety'"),
     ("prompt", 2, "did you mean 'status --brief'"),
     (

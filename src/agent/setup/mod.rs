@@ -51,7 +51,12 @@ pub fn lock(environment: &Environment) -> Result<Option<LockGuard>> {
 /// Carries out the plan for one agent, up to the first file that cannot be written or removed: what
 /// calls us never stands without what it needs. `top` is the directory that stays in any case.
 pub fn carry_out(plan: &mut AgentPlan, top: &Path) {
-    plan.progress = SetupProgress::Done;
+    let is_manual = plan.changes().next().is_none() && !plan.notes.is_empty();
+    plan.progress = if is_manual {
+        SetupProgress::Manual
+    } else {
+        SetupProgress::Done
+    };
     for file in plan.files.iter_mut().filter(|file| file.is_change()) {
         if plan.failure.is_some() {
             file.end(FileOutcome::Failed, "what comes before it failed");

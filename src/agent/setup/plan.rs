@@ -3,6 +3,7 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use serde_json::json;
 use strum::IntoStaticStr;
 
 use crate::agent::dialect::AgentName;
@@ -13,7 +14,7 @@ use crate::agent::setup::agents::{Agents, Leeway, SetupPlaces, leeway, managed_f
 use crate::agent::setup::settings_json::is_our_name;
 use crate::agent::setup::settings_toml;
 use crate::base::read_regular;
-use crate::base::text::{escape_path, without_numbers};
+use crate::base::text::{escape, escape_path, without_numbers};
 use crate::error::{Error, Result};
 use crate::model::json::{self, JsonSchema, Serialize};
 use crate::ops::find_root::canonical_or_gone;
@@ -28,6 +29,8 @@ const COPY: &str = "before-checkpoint";
 pub enum SetupProgress {
     Planned,
     Done,
+    /// It is left to the user, as the notes say.
+    Manual,
     Declined,
 }
 
@@ -254,11 +257,13 @@ fn put(plan: &mut AgentPlan, file: &AgentFile, may_copy: bool) {
         Err(flaw) => return plan.leave(path, flaw),
     };
     if let FileContent::Yaml { program, paste } = &file.content {
-        if found.and_then(|found| called_program(&found)).as_ref() != Some(program) {
-            let path = escape_path(&path);
-            plan.notes.push(format!("put this into {path}:\n\n{paste}"));
-        }
-        return;
+        let note = by_hand(
+            &escape_path(&path),
+            &found.unwrap_or_default(),
+            program,
+            paste,
+        );
+        return plan.notes.extend(note);
     }
     let wanted = match file.content.put_into(found.as_deref()) {
         Ok(wanted) => wanted,
@@ -279,6 +284,29 @@ fn put(plan: &mut AgentPlan, file: &AgentFile, may_copy: bool) {
         copy: copy.filter(is_free),
         ..SettingsFile::new(path, found, Some(wanted))
     });
+}
+
+/// Says what the user has to write into a file of YAML; `None` if it is there.
+fn by_hand(path: &str, found: &str, program: &str, paste: &str) -> Option<String> {
+    let key = found.lines().find(|line| line.starts_with("extensions:"));
+    let (what, text) = match (called_program(found), key.map(str::trim_end)) {
+        (Some(called), _) if called == program => return None,
+        (Some(called), _) => {
+            let (called, program) = (escape(&called), json!(program));
+            return Some(format!(
+                "{path} calls {called}; write there: cmd: {program}"
+            ));
+        }
+        (None, None) => (String::new(), paste),
+        (None, Some(key)) if key.ends_with("{}") => {
+            (format!(", in the place of '{}'", escape(key)), paste)
+        }
+        (None, Some(_)) => {
+            let (key, below) = paste.split_once('\n').unwrap_or_default();
+            (format!(", below the '{key}' that is there"), below)
+        }
+    };
+    Some(format!("put this into {path}{what}:\n\n{text}"))
 }
 
 /// Plans the removal of a file, or of our entries in it.

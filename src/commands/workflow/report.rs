@@ -56,6 +56,7 @@ impl Text for Status {
         match self.view {
             View::Whole => {
                 let time = time::shown(out.is_for_a_person);
+                outln!(out, "Run: {}", escape(workflow.named()));
                 out.result.push_str(&summary(workflow, time));
                 if workflow.status.is_open() {
                     outln!(out, "\nNext: {}", seen.next.words);

@@ -51,8 +51,9 @@ const READING_TIME: Duration = Duration::from_millis(400);
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 /// The signal that a typed Ctrl-C stands for.
 const SIGINT: i32 = 2;
-/// Width of a list from which it also shows times and sources.
+/// Widths of a list from which it also shows times and sources, and ages.
 const WITH_TIMES_COLUMNS: u16 = 50;
+const WITH_AGES_COLUMNS: u16 = 70;
 /// Maximum width of a source in a row.
 const SOURCE_COLUMNS: usize = 10;
 
@@ -60,8 +61,8 @@ const SOURCE_COLUMNS: usize = 10;
 pub struct PickerChoice {
     pub id: ObjectId,
     is_safety: bool,
-    /// Mark and id, day and time without this year, source, and words.
-    cells: [String; 4],
+    /// Mark and id, day and time without this year, age, source, and words.
+    cells: [String; 5],
     /// Further text about it.
     about: String,
     /// Text that the filter looks at, in lower case.
@@ -122,7 +123,8 @@ impl PickerChoice {
         if !about.is_empty() {
             about.insert_str(0, ", ");
         }
-        let about = format!("{time}, {}{about}", ago(time_ms, now_ms));
+        let age = ago(time_ms, now_ms);
+        let about = format!("{time}, {age}{about}");
         Self {
             id: of.id,
             is_safety: of.is_safety(),
@@ -130,6 +132,7 @@ impl PickerChoice {
             cells: [
                 format!("{mark} {}", of.id.short()),
                 short_time,
+                age,
                 source,
                 words,
             ],
@@ -176,6 +179,7 @@ pub struct Picker<'c, P, S> {
 /// The state of the list.
 #[derive(Default)]
 struct PickerState {
+    is_drawn: bool,
     typed: String,
     /// Index of the selected one among those that match.
     at: usize,
@@ -202,7 +206,7 @@ where
         thread::scope(|scope| {
             loop {
                 while let Ok((id, plan)) = receiver.try_recv() {
-                    shown.computing = None;
+                    (shown.computing, shown.is_drawn) = (None, false);
                     if !matches!(&plan, Err(error) if error.code == Code::INTERRUPTED) {
                         shown.plans.insert(id, plan);
                     }
@@ -254,14 +258,15 @@ where
         screen: &mut FullScreen,
         interrupt: &Interrupt,
     ) -> Result<Option<PickedItem>> {
-        screen
-            .draw(|frame| self.draw(shown, frame))
-            .map_err(refused)?;
+        let is_new = !std::mem::replace(&mut shown.is_drawn, true);
+        let drawn = screen.draw(is_new, |frame| self.draw(shown, frame));
+        drawn.map_err(refused)?;
         let key = screen.key(BETWEEN_LOOKS);
         interrupt.check()?;
         let Some(key) = key.map_err(refused)? else {
             return Ok(None);
         };
+        shown.is_drawn = false;
         let selected = self.selected(shown).map(|choice| choice.id);
         if let (KeyCode::Right, Some(show), Some(id)) = (key.code, self.show, selected) {
             screen.aside(|| show(id)).map_err(refused)?;
@@ -340,6 +345,9 @@ where
         frame.render_widget(Line::styled(question, bold), head);
         let cells = matching.iter().map(|choice| match &choice.cells {
             [id, .., words] if list.width < WITH_TIMES_COLUMNS => vec![id.clone(), words.clone()],
+            [id, time, _, rest @ ..] if list.width < WITH_AGES_COLUMNS => {
+                [&[id.clone(), time.clone()][..], rest].concat()
+            }
             all => all.to_vec(),
         });
         let cells: Vec<_> = cells.collect();
@@ -359,7 +367,7 @@ where
         let text = match matching.get(shown.at) {
             None => vec!["nothing matches".into()],
             Some(choice) => {
-                let about = [choice.cells[3].clone(), choice.about.clone()];
+                let about = [choice.cells[4].clone(), choice.about.clone()];
                 let about = about.into_iter().map(Line::from);
                 about.chain(self.plan_lines(choice, shown)).collect()
             }
@@ -506,14 +514,21 @@ impl FullScreen {
         enter()
     }
 
+    /// Draws what is new, or all anew if the size has changed; ratatui would write something each
+    /// time.
+    ///
     /// # Errors
     /// The terminal is gone.
-    pub fn draw(&mut self, draw: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
-        if self.terminal.get_frame().area() != area() {
+    pub fn draw(&mut self, is_new: bool, draw: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
+        let is_resized = self.terminal.get_frame().area() != area();
+        if is_resized {
             execute!(stderr(), Clear(ClearType::All))?;
             self.terminal = terminal()?;
         }
-        self.terminal.draw(draw).map(|_| ())
+        if is_new || is_resized {
+            self.terminal.draw(draw)?;
+        }
+        Ok(())
     }
 
     /// Waits for a key; `None` if none was typed in this time.
