@@ -111,3 +111,29 @@ fn a_phase_answers_with_itself() {
     let started = asked(&sandbox, "phase.start", &["phase", "start"]);
     assert_eq!(started["phase"]["status"], "in_progress");
 }
+
+#[test]
+fn a_run_has_the_same_fields_in_every_answer() {
+    let sandbox = Sandbox::new();
+    sandbox.ok("workflow init --id w --profile registry --phase one --phase two::one");
+    let step = sandbox.json("phase start --no-snapshot");
+    let refused = sandbox.fails(4, "phase start --no-snapshot two --json");
+    let refused = answer(&refused)["error"]["run"].clone();
+    let listed = sandbox.json("workflow list")["workflows"][0].clone();
+    let listed = listed.as_object().expect("an object");
+    assert!(!listed.contains_key("documents"), "{listed:?}");
+    let status = sandbox.json("workflow status");
+    let shown = sandbox.json("workflow show");
+    for (key, value) in listed {
+        for (name, run) in [("step", &step), ("status", &status), ("show", &shown)] {
+            assert_eq!(&run[key], value, "{key} of {name}");
+        }
+        // What is refused is told of a state, whatever its commit is.
+        let expected = if key == "revision" {
+            &Value::Null
+        } else {
+            value
+        };
+        assert_eq!(&refused[key], expected, "{key} of a failure");
+    }
+}

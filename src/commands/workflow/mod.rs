@@ -107,17 +107,21 @@ pub enum WorkflowCommand {
     Export(ExportOptions),
 }
 
-/// Start, track and end the phases of a run
+// A step of a run; its help is that of the commands.
 #[derive(Clone, Debug, clap::Args)]
-#[command(hide = true)]
-pub struct PhaseArgs {
+pub struct StepArgs<C: Subcommand> {
     #[command(subcommand)]
-    pub command: PhaseCommand,
+    pub command: C,
     #[command(flatten)]
     pub step: StepOptions,
 }
 
+pub type PhaseArgs = StepArgs<PhaseCommand>;
+pub type TaskArgs = StepArgs<TaskCommand>;
+
+/// Start, track and end the phases of a run
 #[derive(Clone, Debug, Subcommand, strum::IntoStaticStr)]
+#[command(hide = true)]
 #[strum(const_into_str, prefix = "phase.", serialize_all = "snake_case")]
 pub enum PhaseCommand {
     Start(Start),
@@ -157,16 +161,8 @@ pub enum PhaseCommand {
 }
 
 /// Manage the tasks of a phase
-#[derive(Clone, Debug, clap::Args)]
-#[command(hide = true)]
-pub struct TaskArgs {
-    #[command(subcommand)]
-    pub command: TaskCommand,
-    #[command(flatten)]
-    pub step: StepOptions,
-}
-
 #[derive(Clone, Debug, Subcommand, strum::IntoStaticStr)]
+#[command(hide = true)]
 #[strum(const_into_str, prefix = "task.", serialize_all = "snake_case")]
 pub enum TaskCommand {
     /// Add a task

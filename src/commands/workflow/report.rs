@@ -64,7 +64,11 @@ impl Text for Status {
                 out.talk.push_str(&changed(seen, out.context.now_ms));
             }
             View::Next => {
-                let phase = seen.next.phase.iter().map(|id| format!("{}: ", escape(id)));
+                let phase = seen
+                    .next
+                    .phase_id
+                    .iter()
+                    .map(|id| format!("{}: ", escape(id)));
                 outln!(out, "{}{}", phase.collect::<String>(), seen.next.words);
             }
             View::Ready => {
@@ -158,7 +162,7 @@ pub fn summary(workflow: &Workflow, time: fn(i64) -> String) -> String {
         ("Completed", workflow.completed().collect()),
         ("In progress", workflow.running().collect()),
         ("Remaining", workflow.remaining().collect()),
-        ("Skipped", workflow.skipped().collect()),
+        ("Skipped", workflow.of(PhaseStatus::Skipped).collect()),
     ];
     for (title, phases) in groups {
         if !phases.is_empty() || title == "Completed" {
@@ -205,18 +209,17 @@ fn task_count(tasks: &[Task]) -> String {
     let number = |status| tasks.iter().filter(|task| task.status == status).count();
     let (done, all) = (number(TaskStatus::Complete), tasks.len());
     let mut text = format!("\nTasks: {done} of {all} complete");
-    for status in [TaskStatus::Running, TaskStatus::Failed, TaskStatus::Blocked] {
-        match number(status) {
-            0 => {}
-            number => text += &format!(", {number} {}", status.into_str()),
-        }
+    let others = [TaskStatus::Running, TaskStatus::Failed, TaskStatus::Blocked];
+    for status in others.into_iter().filter(|status| number(*status) > 0) {
+        text += &format!(", {} {}", number(status), status.into_str());
     }
     text + "\n"
 }
 
 /// Formats the progress in a few words, after a transition.
 pub fn place(workflow: &Workflow) -> String {
-    let (done, skipped) = (workflow.completed().count(), workflow.skipped().count());
+    let done = workflow.completed().count();
+    let skipped = workflow.of(PhaseStatus::Skipped).count();
     let all = count(workflow.phases.len(), "phase", "phases");
     let status = workflow.word().replace('_', " ");
     let mut text = format!("{status}: {done} of {all} done");

@@ -11,11 +11,12 @@ use crate::commands::workflow::report::{
 };
 use crate::workflow::documents::conflict::{Conflict, in_words};
 use crate::workflow::documents::render;
-use crate::workflow::documents::sync::{Imported, open_imported};
-use crate::workflow::engine::recover::{RecoverOutcome, Take, repair, resolve_conflict};
 use crate::workflow::engine::report::{self, Status, View};
-use crate::workflow::engine::resume::{self as op, ResumeOptions, ResumeOutcome};
+use crate::workflow::engine::resume::{
+    self as op, RecoverOutcome, ResumeOptions, ResumeOutcome, Take, repair, resolve_conflict,
+};
 use crate::workflow::engine::runs::Runs;
+use crate::workflow::engine::transact::{Imported, open_imported};
 use crate::workflow::profiles::dispatch::profile_of_path;
 use crate::workflow::rules::dialog::{Chosen, Dialog};
 use crate::workflow::rules::validate::is_stale;
@@ -107,7 +108,7 @@ impl WorkflowCall<'_> {
 
     /// Shows what is wrong with a file and all that is in it, and asks what is to become of it.
     fn settle(self, conflict: &Conflict, dry_run: bool) -> Result<RecoverOutcome> {
-        let dialog = match profile_of_path(&conflict.path) {
+        let dialog = match profile_of_path(&conflict.file) {
             Some(Profile::Phases) => Dialog::new(CORRUPTED, &[(YES, Take::None)]),
             Some(Profile::Registry) => Dialog::new(DELETE, &[(YES, Take::None)]),
             _ => Dialog::new(MENDING, &[("recover", Take::State), ("fresh", Take::None)]),
@@ -116,7 +117,7 @@ impl WorkflowCall<'_> {
         let line = |line| format!("  | {}\n", escape(line));
         let findings: String = conflict.findings.iter().map(finding).collect();
         let raw: String = conflict.raw.lines().map(line).collect();
-        let (path, ask) = (escape(&conflict.path), dialog.text.as_str());
+        let (path, ask) = (escape(&conflict.file), dialog.text.as_str());
         let shown = format!("State file is malformed: {path}\n{findings}It says:\n{raw}{ask} ");
         if dry_run || !self.cmd.prompt.may_ask {
             self.cmd.printer.talk(&format!("{}\n", shown.trim_end()));
@@ -124,7 +125,7 @@ impl WorkflowCall<'_> {
         }
         let chosen = dialog.by_word(&self.typed(&shown)?);
         let take = chosen.ok_or_else(Error::declined)?;
-        resolve_conflict(self.context, &conflict.path, take)
+        resolve_conflict(self.context, &conflict.file, take)
     }
 
     fn typed(self, text: &str) -> Result<String> {
@@ -317,7 +318,7 @@ impl Text for ResumeOutcome {
 
 impl Text for RecoverOutcome {
     fn write(&self, out: &mut Out<'_>) {
-        if let (Some(path), Some(kept_as)) = (&self.file, &self.kept_as) {
+        if let (Some(path), Some(kept_as)) = (&self.file, &self.put_aside) {
             let (path, kept) = (escape(path), escape(kept_as));
             let done = match self.take {
                 Some(Take::State) => format!("Wrote {path} from the recorded state"),

@@ -82,11 +82,13 @@ impl Store {
         line
     }
 
-    /// Returns the transition whose process was killed before a ref named it.
-    pub fn prepared_transition(&self) -> Option<PreparedTransition> {
-        let lines: Vec<PreparedTransition> =
-            checksummed_text::read(&self.layout().prepared(), parse_line).ok()??;
-        lines.into_iter().next()
+    /// Returns the prepared transition: its process was killed while it wrote the files, so its commit
+    /// is in the store, and no ref names it yet. The note of it is derived; without it the files count
+    /// as edited by hand.
+    pub fn prepared_transition(&self) -> Option<Transition> {
+        let noted = checksummed_text::read(&self.layout().prepared(), ObjectId::from_hex);
+        let noted: Vec<ObjectId> = noted.ok()??;
+        transition(self.objects(), *noted.first()?).ok()
     }
 
     /// The states of each run that has more than a few, newest first, each only once.
@@ -203,7 +205,7 @@ impl LockedStore<'_> {
     /// Adds a transition to the run whose newest one is `expected`; `None` begins a new run.
     /// `message` is a subject, optional text, and optional trailers in its last paragraph, to which
     /// the store's own are added. `write_files` is called once the commit is in the store, before
-    /// the ref names it: a process that is killed in it leaves a [`PreparedTransition`]. On return,
+    /// the ref names it: a process that is killed in it leaves it prepared. On return,
     /// commit and ref are durable. `None` if another transition than the expected one is the newest.
     ///
     /// # Errors
@@ -244,7 +246,8 @@ impl LockedStore<'_> {
         let published = pack.finish(Some(&staged))?;
         let has_files = write_files.is_some();
         if let Some(write_files) = write_files {
-            note(layout, id, present, commit)?;
+            let text = checksummed_text::seal(&format!("{commit}\n"));
+            atomic_file::replace_derived(&layout.own(), &layout.prepared(), text.as_bytes())?;
             if let Err(error) = write_files() {
                 let _ = forget(layout);
                 return Err(error);
@@ -286,14 +289,14 @@ impl LockedStore<'_> {
         }
     }
 
-    /// Records the transition if its files were written, and removes the note.
+    /// Records a prepared transition of a run whose files were written, and removes the note.
     ///
     /// # Errors
     /// The ref cannot be written, or the note not be removed.
-    pub fn settle_prepared(&self, prepared: &PreparedTransition, is_written: bool) -> Result<()> {
+    pub fn settle_prepared(&self, prepared: ObjectId, id: Option<&str>) -> Result<()> {
         let layout = self.store().layout();
-        if is_written {
-            run_refs::write(layout, &prepared.id, prepared.commit)?;
+        if let Some(id) = id.filter(|id| is_legal(id)) {
+            run_refs::write(layout, id, prepared)?;
         }
         forget(layout)
     }
@@ -308,37 +311,8 @@ impl LockedStore<'_> {
     }
 }
 
-/// The parent of the first transition.
-const NONE: &str = "-";
-
-/// The transition whose files are being written: its commit is in the store, and no ref names it yet.
-/// Derived, so damage to the note only means that the files count as edited by hand.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PreparedTransition {
-    pub id: String,
-    pub parent: Option<ObjectId>,
-    pub commit: ObjectId,
-}
-
-fn note(layout: &Layout, id: &str, parent: Option<ObjectId>, commit: ObjectId) -> Result<()> {
-    let parent = parent.map_or(NONE.to_owned(), ObjectId::to_hex);
-    let text = checksummed_text::seal(&format!("{commit} {parent} {id}\n"));
-    atomic_file::replace_derived(&layout.own(), &layout.prepared(), text.as_bytes())
-}
-
 fn forget(layout: &Layout) -> Result<()> {
     atomic_file::remove_if_there(&layout.prepared()).map(drop)
-}
-
-fn parse_line(line: &str) -> Option<PreparedTransition> {
-    let (commit, rest) = line.split_once(' ')?;
-    let (parent, id) = rest.split_once(' ')?;
-    is_legal(id).then_some(PreparedTransition {
-        id: id.to_owned(),
-        // [`NONE`] is not hex.
-        parent: ObjectId::from_hex(parent),
-        commit: ObjectId::from_hex(commit)?,
-    })
 }
 
 #[cfg(test)]

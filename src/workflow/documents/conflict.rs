@@ -12,13 +12,10 @@ use crate::workflow::words::{listed, malformed};
 
 /// One file that is malformed, and was left as it is.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-#[schemars(rename = "TroubleJson")]
 pub struct Conflict {
-    #[serde(rename = "file")]
-    pub path: String,
+    pub file: String,
     /// The run that owns the file, if known.
-    #[serde(rename = "workflow")]
-    pub run: Option<String>,
+    pub workflow: Option<String>,
     pub findings: Vec<Finding>,
     /// The content of the file.
     pub raw: String,
@@ -26,19 +23,19 @@ pub struct Conflict {
 
 impl Conflict {
     pub fn concerns(&self, workflow: &Workflow) -> bool {
-        self.run.as_ref().is_some_and(|id| *id == workflow.id)
+        self.workflow.as_ref().is_some_and(|id| *id == workflow.id)
     }
 
     /// Whether a word of the user means the file: its path, or the id of its run.
     pub fn is_named(&self, word: &str) -> bool {
-        self.path == word || self.run.as_deref() == Some(word)
+        self.file == word || self.workflow.as_deref() == Some(word)
     }
 
     /// Describes the conflict in one line.
     pub fn in_words(&self) -> String {
         let first = self.findings.first().map(in_words).unwrap_or_default();
         let flaws = one_of(first, self.findings.len());
-        format!("State file is malformed: {}: {flaws}", self.path)
+        format!("State file is malformed: {}: {flaws}", self.file)
     }
 
     /// Returns the error for a command that needs this file.
@@ -46,18 +43,18 @@ impl Conflict {
         let choice = |key: &str, label: &str| Choice {
             key: key.to_owned(),
             label: label.to_owned(),
-            command: CommandWords::new(["workflow", "recover", &self.path, "--take", key]),
+            command: CommandWords::new(["workflow", "recover", &self.file, "--take", key]),
         };
         let rewrite = "archive the file, and write it again from the recorded state";
-        let mut options = Vec::from_iter(self.run.as_ref().map(|_| choice("state", rewrite)));
-        let run = self.run.as_ref().map_or("", |_| " and its run");
+        let mut options = Vec::from_iter(self.workflow.as_ref().map(|_| choice("state", rewrite)));
+        let run = self.workflow.as_ref().map_or("", |_| " and its run");
         options.push(choice(
             "none",
             &format!("archive the file{run}, and start fresh"),
         ));
         let hint = Sentence::new(
             "the file was not changed, and 'checkpoint workflow recover {} -n' shows it; fix it, or choose: ",
-            &[&self.path],
+            &[&self.file],
         );
         let hint = hint.then_sentence(listed(&options));
         let problem = malformed("state_file_malformed", self.in_words());

@@ -1,4 +1,5 @@
-//! The files of a run: written before its commit, and moved or removed after it.
+//! The files of a run: written before its commit, and moved or removed after it; and whether the
+//! project's git would commit them.
 
 use std::collections::BTreeMap;
 
@@ -7,6 +8,11 @@ use serde_json::Value;
 use crate::base::json::parse;
 use crate::base::time::utc_compact;
 use crate::error::Result;
+use crate::model::default_rules::IGNORE_FILE;
+use crate::model::state::rel_path::RelPath;
+use crate::ops::context::Context;
+use crate::ops::warning::Warning;
+use crate::ops::warning::run_warning::RunWarning;
 use crate::store::repository::Store;
 use crate::workflow::documents::{CORRUPT, below, read_value, rel, render};
 use crate::workflow::engine::runs::{Run, Runs};
@@ -18,6 +24,8 @@ use crate::workflow::rules::workflow::{
 use crate::workflow::words;
 use crate::worktree::files::replace_known::{remove_known, replace_known};
 use crate::worktree::files::state_file;
+use crate::worktree::git::{find_index, git_head};
+use crate::worktree::rules::rule_set::{RuleSources, RuleVerdict, Rules};
 use crate::worktree::tree_handle::WorkTree;
 
 /// Number of archive folders to keep.
@@ -279,4 +287,29 @@ pub fn drop_old_archives(tree: &WorkTree, store: &Store, dry_run: bool) -> Resul
         remove_folders(tree, &folders)?;
     }
     Ok(folders)
+}
+
+/// Returns a warning with the missing `.gitignore` line if the files, which may be private, are
+/// neither ignored nor committed already.
+pub fn ignore_missing(context: &Context, workflow: &Workflow) -> Option<Warning> {
+    let root = context.root.path();
+    git_head::read(root)?;
+    let (path, _) = of_run(workflow).last()?;
+    let (tree, tracked) = (WorkTree::open(root).ok()?, find_index::load(root).ok()?);
+    let ignore_file_of = |dir: &RelPath| {
+        let read = state_file::read(&tree, &dir.join(IGNORE_FILE));
+        read.ok().flatten()
+    };
+    let verdict = Rules::new(RuleSources::default()).judge_at(&rel(path), false, &ignore_file_of);
+    if matches!(verdict, RuleVerdict::LeaveOut(_)) || tracked.contains(path.as_bytes()) {
+        return None;
+    }
+    let folder = path.rsplit_once('/').filter(|_| path != pipeline::FILE);
+    let pattern = folder.map_or(path.clone(), |(folder, _)| format!("{folder}/"));
+    let ignore_file = root.join(".gitignore");
+    let missing = RunWarning::NotIgnored {
+        pattern,
+        ignore_file,
+    };
+    Some(missing.into())
 }

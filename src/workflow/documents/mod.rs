@@ -12,8 +12,6 @@ use crate::worktree::tree_handle::WorkTree;
 
 pub mod conflict;
 pub mod files;
-pub mod git_ignored;
-pub mod sync;
 
 /// Begins the name of an archive folder for files that no run owns.
 pub const CORRUPT: &str = "corrupt";

@@ -5,9 +5,8 @@ use crate::error::{Error, Result};
 use crate::ops::context::Context;
 use crate::ops::warning::run_warning::RunWarning;
 use crate::workflow::documents::files::{self, Leaving};
-use crate::workflow::documents::sync::require_store;
 use crate::workflow::engine::runs::Runs;
-use crate::workflow::engine::transact::{choose, with_store};
+use crate::workflow::engine::transact::{choose, require_store, with_store};
 use crate::workflow::engine::work::{StepOptions, Work};
 use crate::workflow::rules::workflow::{Profile, RunStatus, Workflow};
 

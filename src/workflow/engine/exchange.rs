@@ -13,12 +13,11 @@ use crate::model::run_id;
 use crate::ops::context::Context;
 use crate::ops::open_store::open_usable;
 use crate::workflow::documents::conflict::{self, Conflict};
-use crate::workflow::documents::sync::open_imported;
 use crate::workflow::engine::end;
 use crate::workflow::engine::init::{InitOptions, init};
 use crate::workflow::engine::report::{self, Status};
 use crate::workflow::engine::runs::{Run, Runs};
-use crate::workflow::engine::transact::with_store;
+use crate::workflow::engine::transact::{open_imported, with_store};
 use crate::workflow::engine::work::{StepOptions, StepOutcome};
 use crate::workflow::plan;
 use crate::workflow::profiles::dispatch;
@@ -193,7 +192,6 @@ pub struct ExportOptions {
 
 /// A document of a run, as another program reads it.
 #[derive(Serialize, JsonSchema)]
-#[schemars(rename = "DocumentAnswer")]
 pub struct Exported {
     pub document: Value,
     /// State files that cannot be imported.

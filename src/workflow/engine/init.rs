@@ -13,7 +13,7 @@ use crate::ops::open_store::open_usable;
 use crate::ops::warning::run_warning::RunWarning;
 use crate::workflow::documents::conflict::in_words;
 use crate::workflow::documents::files::{self, Leaving};
-use crate::workflow::documents::{git_ignored, read_value};
+use crate::workflow::documents::read_value;
 use crate::workflow::engine::end;
 use crate::workflow::engine::runs::{Run, Runs};
 use crate::workflow::engine::transact::with_store;
@@ -89,14 +89,14 @@ pub fn init(context: &Context, options: &InitOptions, plan: Option<&[u8]>) -> Re
         let mut left = left.iter();
         let is_in_way =
             |path: &str| of_file.is_some() && dispatch::profile_of_path(path) == of_file;
-        if let Some(conflict) = left.find(|left| is_in_way(&left.path)) {
+        if let Some(conflict) = left.find(|left| is_in_way(&left.file)) {
             return Err(conflict.problem(None));
         }
         make_room(work, &workflow)?;
         let event = Change::new("init").noting(workflow.kind.clone());
         work.record(None, workflow, event, true)
     })?;
-    if let Some(warning) = git_ignored::line_missing(context, &outcome.run.workflow) {
+    if let Some(warning) = files::ignore_missing(context, &outcome.run.workflow) {
         context.pending_warnings.add(warning);
     }
     Ok(outcome)

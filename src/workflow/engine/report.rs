@@ -11,15 +11,12 @@ use crate::ops::browse::diff::diff_side::Side;
 use crate::ops::context::Context;
 use crate::store::repository::Store;
 use crate::workflow::documents::conflict::Conflict;
-use crate::workflow::documents::sync::{Imported, open_imported};
 use crate::workflow::engine::observe::observe;
-use crate::workflow::engine::run_json::{self, RunRow};
 use crate::workflow::engine::runs::{LostRun, Run, Runs};
-use crate::workflow::engine::transact::or_conflict;
+use crate::workflow::engine::transact::{Imported, open_imported, or_conflict};
 use crate::workflow::plan;
 use crate::workflow::rules::advice::{self, Advice};
 use crate::workflow::rules::change::Change;
-use crate::workflow::rules::recover;
 use crate::workflow::rules::validate::{self, ValidationReport};
 use crate::workflow::rules::workflow::{Finding, Workflow};
 
@@ -28,7 +25,6 @@ const LONGEST_LOG: usize = 100_000;
 
 /// Status of one run.
 #[derive(Serialize, JsonSchema)]
-#[schemars(rename = "RunStatusAnswer")]
 pub struct Status {
     #[serde(flatten)]
     pub run: Run,
@@ -84,7 +80,7 @@ pub fn status(context: &Context, named: Option<&str>, view: View) -> Result<Stat
 pub fn of_run(context: &Context, run: Run) -> Result<Status> {
     let workflow = &run.workflow;
     let observations = observe(context, workflow)?;
-    let repairs = recover::repairs(workflow, &observations);
+    let repairs = advice::repairs(workflow, &observations);
     let seen = Seen {
         next: advice::advice(workflow, &observations),
         report: validate::validate(workflow, &observations, context.now_ms),
@@ -140,10 +136,7 @@ fn pick(store: &Store, named: Option<&str>, conflicts: &[Conflict]) -> Result<Ru
 
 /// All runs.
 #[derive(Default, Serialize, JsonSchema)]
-#[schemars(rename = "RunListAnswer")]
 pub struct Listed {
-    #[serde(serialize_with = "run_json::rows")]
-    #[schemars(with = "Vec<RunRow>")]
     pub workflows: Vec<Run>,
     /// Number of archived runs, where none is live.
     pub archived_count: usize,
@@ -180,7 +173,6 @@ pub struct LogRow {
 
 /// A run and its log.
 #[derive(Serialize, JsonSchema)]
-#[schemars(rename = "RunShowAnswer")]
 pub struct Shown {
     #[serde(flatten)]
     pub run: Run,

@@ -11,9 +11,8 @@ use crate::ops::restore::restore_options::{Consent, RestoreOptions, RestoreOutco
 use crate::ops::select::words::TypedWords;
 use crate::store::repository::Store;
 use crate::workflow::documents::files;
-use crate::workflow::documents::sync::open_imported;
 use crate::workflow::engine::runs::{Run, Runs};
-use crate::workflow::engine::transact::with_run;
+use crate::workflow::engine::transact::{open_imported, with_run};
 use crate::workflow::engine::work::StepOptions;
 use crate::workflow::rules::change::Change;
 use crate::workflow::rules::workflow::{RunStatus, Workflow};

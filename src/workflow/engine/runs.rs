@@ -1,13 +1,19 @@
-//! The runs in a store, and the choice of one by name.
+//! The runs in a store, the choice of one by name, and a run as answers have it.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::error::sentence::Sentence;
 use crate::error::{Error, Result};
+use crate::model::json::published_as;
 use crate::model::run_id;
 use crate::model::state::object_id::ObjectId;
 use crate::store::repository::Store;
 use crate::store::runs::run_line::tips;
 use crate::workflow::profiles::registry;
-use crate::workflow::rules::workflow::{Profile, Workflow};
+use crate::workflow::rules::workflow::{Phase, Profile, Workflow};
 use crate::workflow::words::{no_such_workflow, no_workflow, refused, starts_from_plan};
 
 /// One run in its newest state.
@@ -18,8 +24,45 @@ pub struct Run {
     pub workflow: Workflow,
 }
 
+/// A run as every answer has it: as it is stored, with what is derived from it.
+#[derive(Serialize, JsonSchema)]
+pub struct RunJson {
+    #[serde(flatten)]
+    workflow: Workflow,
+    status: &'static str,
+    /// Id of the phase that is under way.
+    current: Option<String>,
+    phase_count: usize,
+    completed_count: usize,
+    percent: usize,
+    /// Null for a run that was read from a file.
+    revision: Option<String>,
+    completed: Vec<String>,
+    remaining: Vec<String>,
+    ready: Vec<String>,
+}
+
+published_as! { Run, RunJson, |run| {
+    let (workflow, id) = (&run.workflow, |phase: &Phase| phase.id.clone());
+    RunJson {
+        status: workflow.word(),
+        current: workflow.current().map(id),
+        phase_count: workflow.phases.len(),
+        completed_count: workflow.completed().count(),
+        percent: workflow.percent(),
+        completed: workflow.completed().map(id).collect(),
+        remaining: workflow.remaining().map(id).collect(),
+        ready: workflow.ready().into_iter().map(id).collect(),
+        revision: (*run.tip.as_bytes() != [0; 20]).then(|| run.tip.to_hex()),
+        workflow: Workflow {
+            documents: BTreeMap::new(),
+            ..workflow.clone()
+        },
+    }
+}; }
+
 /// A run that cannot be read.
-#[derive(Clone, Debug, serde::Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct LostRun {
     pub id: String,
     pub why: String,
@@ -152,10 +195,6 @@ impl Run {
     pub fn unrecorded(workflow: Workflow) -> Self {
         let tip = ObjectId::from_bytes([0; 20]);
         Self { tip, workflow }
-    }
-
-    pub fn is_recorded(&self) -> bool {
-        *self.tip.as_bytes() != [0; 20]
     }
 
     /// Returns the error of a command that would change the run, which is archived.

@@ -1,14 +1,275 @@
-//! Commands that change one run: edits by hand are imported first, then the run is chosen.
+//! What every command does first: it brings runs and their files together, so that what was done by
+//! hand counts. Then the run to change is chosen.
+
+use serde_json::Value;
 
 use crate::error::Result;
 use crate::ops::context::Context;
+use crate::ops::open_store::open_usable;
+use crate::ops::warning::run_warning::RunWarning;
 use crate::store::repository::Store;
+use crate::store::runs::run_line::Transition;
 use crate::workflow::documents::conflict::Conflict;
-use crate::workflow::documents::sync::{require_store, sync};
+use crate::workflow::documents::files::{self, Leaving};
+use crate::workflow::documents::{OnDisk, in_place, read_value, rel};
 use crate::workflow::engine::runs::{Run, Runs};
 use crate::workflow::engine::work::{StepOptions, StepOutcome, Work};
+use crate::workflow::profiles::format::Found;
+use crate::workflow::profiles::{dispatch, registry};
 use crate::workflow::rules::change::Change;
-use crate::workflow::words::refused;
+use crate::workflow::rules::workflow::{EXECUTION_FILE, Finding, Profile, RunStatus, Workflow};
+use crate::workflow::words::{no_workflow, refused};
+use crate::worktree::tree_handle::WorkTree;
+
+/// Actor in the log for edits of a file.
+const BY_HAND: &str = "file";
+
+/// What a file adds to the record, if anything: the state, and the run of which it is the next.
+type Verdict<'r> = Found<Option<(Option<&'r Run>, Workflow)>>;
+
+/// A store with all edits by hand imported, as far as possible.
+pub struct Imported {
+    pub store: Store,
+    pub conflicts: Vec<Conflict>,
+}
+
+/// Returns the store, and makes one if files wait to be imported.
+///
+/// # Errors
+/// There is no store, and no file to import.
+pub fn require_store(context: &Context) -> Result<Store> {
+    if let Some(store) = context.find_store()? {
+        return Ok(store);
+    }
+    if !context.root.exists() {
+        return Err(context.no_store());
+    }
+    if in_place(&WorkTree::open_root(&context.root)?).is_empty() {
+        return Err(no_workflow());
+    }
+    open_usable(context, false)
+}
+
+/// For read-only commands: locks the store only if there is something to record.
+///
+/// # Errors
+/// As [`require_store`] and [`sync`].
+pub fn open_imported(context: &Context) -> Result<Imported> {
+    let store = require_store(context)?;
+    let looked = if context.root.exists() {
+        pass(context, &WorkTree::open_root(&context.root)?, &store, None)?
+    } else {
+        Some(Vec::new())
+    };
+    let conflicts = match looked {
+        Some(conflicts) => conflicts,
+        None => sync(&mut Work::begin(context, &store, &StepOptions::default())?)?,
+    };
+    Ok(Imported { store, conflicts })
+}
+
+/// Records what was done to the files, under the lock. Files that cannot be understood stay and are
+/// returned.
+///
+/// # Errors
+/// A file cannot be read or written, or a transition not be recorded.
+pub fn sync(work: &mut Work<'_>) -> Result<Vec<Conflict>> {
+    if let Some(prepared) = work.store().prepared_transition() {
+        let id = finish_prepared(work, &prepared)?;
+        let locked = &work.session.locked;
+        locked.settle_prepared(prepared.commit, id.as_deref())?;
+    }
+    let tree = WorkTree::open_root(&work.context.root)?;
+    Ok(pass(work.context, &tree, work.store(), Some(work))?.unwrap_or_default())
+}
+
+/// Writes the files of a transition if a killed process has written one of them, and no other has
+/// been edited since; returns the id of the run if they are all there.
+fn finish_prepared(work: &Work<'_>, prepared: &Transition) -> Result<Option<String>> {
+    let store = work.store();
+    let read = |tip| Workflow::from_json(&store.workflow_state(tip).ok()?).ok();
+    let known = prepared.parent.and_then(read).unwrap_or_default().documents;
+    let Some(next) = read(prepared.commit) else {
+        return Ok(None);
+    };
+    let is_written = |(path, value): (&String, &Value)| {
+        known.get(path) != Some(value) && read_value(&work.tree, path).as_ref() == Some(value)
+    };
+    let mut tips = store.workflows()?.into_iter();
+    let tip = tips.find(|(id, _)| *id == next.id).map(|(_, tip)| tip);
+    let is_finished = tip == prepared.parent
+        && files::of_run(&next).any(is_written)
+        && files::write(&work.tree, &next, &known).is_ok();
+    Ok(is_finished.then_some(next.id))
+}
+
+/// Looks at all files and runs; `None` if there is something to record and no session to do it.
+fn pass(
+    context: &Context,
+    tree: &WorkTree,
+    store: &Store,
+    mut work: Option<&mut Work<'_>>,
+) -> Result<Option<Vec<Conflict>>> {
+    let mut left = Vec::new();
+    let mut runs = Runs::all(store)?;
+    // A process was killed before it had moved the files of a run that ended.
+    for run in runs
+        .runs
+        .iter()
+        .filter(|run| files::has_leftovers(tree, run))
+    {
+        if work.is_none() {
+            return Ok(None);
+        }
+        files::put_away(tree, &run.workflow, Leaving::Ended, context.now_ms)?;
+    }
+    runs.runs.retain(Run::is_live);
+    let root = context.root.path().display().to_string();
+    for file in in_place(tree) {
+        let owner = owner_of(&runs, &file);
+        let taken = match (judge(&file, owner, &root), work.as_deref_mut()) {
+            (Ok(None), _) => continue,
+            (Ok(Some(_)), None) => return Ok(None),
+            (Ok(Some((Some(run), next))), Some(work)) => {
+                work.record(Some(run), next, event("external edit", &file), false)?;
+                Ok(())
+            }
+            (Ok(Some((None, next))), Some(work)) => begin(work, &file, next, owner)?,
+            (Err(finding), _) => Err(finding),
+        };
+        if let Err(finding) = taken {
+            left.push(Conflict {
+                file: file.path,
+                workflow: owner.map(|run| run.workflow.id.clone()),
+                findings: vec![finding],
+                raw: file.raw,
+            });
+        } else {
+            runs = Runs::live(store)?;
+        }
+    }
+    for run in &runs.runs {
+        let Some(why) = removed(tree, &run.workflow) else {
+            continue;
+        };
+        let Some(work) = work.as_deref_mut() else {
+            return Ok(None);
+        };
+        work.put_away(run, Leaving::Archived, Some(why))?;
+    }
+    Ok(Some(left))
+}
+
+/// Returns the run that owns a file. A new task list belongs to the open run whose phase file lies
+/// beside it.
+fn owner_of<'r>(runs: &'r Runs, file: &OnDisk) -> Option<&'r Run> {
+    let is_list = file.path == EXECUTION_FILE;
+    runs.runs.iter().find(|run| {
+        run.workflow.profile == Some(file.profile)
+            && (run.workflow.documents.contains_key(&file.path) || (is_list && run.is_open()))
+    })
+}
+
+fn judge<'r>(file: &OnDisk, owner: Option<&'r Run>, root: &str) -> Verdict<'r> {
+    let no_json = |why: &String| Finding::new("no_json", "", why);
+    let value = file.read.as_ref().map_err(no_json)?;
+    let known = owner.and_then(|run| run.workflow.documents.get(&file.path));
+    let is_list = file.path == EXECUTION_FILE;
+    // A task list alone does not make a run.
+    if known == Some(value) || owner.is_none() && is_list {
+        return Ok(None);
+    }
+    let is_other = |known| !is_list && is_of_other(file.profile, known, value);
+    let Some(run) = owner.filter(|_| !known.is_some_and(is_other)) else {
+        let begun = dispatch::begin(file.profile, Some(&file.path), value, root)?;
+        return Ok(Some((None, begun)));
+    };
+    let other = files::of_other_run(&run.workflow, &file.path, value);
+    other.map_or(Ok(()), Err)?;
+    let mut next = run.workflow.clone();
+    dispatch::take(&mut next, &file.path, value, root)?;
+    Ok(Some((Some(run), next)))
+}
+
+/// Whether two documents tell of different runs.
+fn is_of_other(profile: Profile, known: &Value, value: &Value) -> bool {
+    let key = match profile {
+        Profile::Phases => "workflow_id",
+        Profile::Registry => "checkpoint_id",
+        // Without a time it is damaged, not the file of another run.
+        Profile::Pipeline => "created_at",
+    };
+    let ids = known.get(key).zip(value.get(key));
+    ids.is_some_and(|(known, named)| known != named)
+}
+
+/// Tells how the file of an open run has gone, if it has.
+fn removed(tree: &WorkTree, workflow: &Workflow) -> Option<String> {
+    // A link or a directory in place of the file is there, too.
+    let is_there = |path: &str| !matches!(tree.stat(&rel(path)), Ok(None));
+    let mut paths = files::of_run(workflow).map(|(path, _)| path);
+    let gone = paths.find(|path| *path != EXECUTION_FILE && !is_there(path));
+    let gone = gone.filter(|_| workflow.status.is_open())?;
+    let is_failed = registry::failed_path(gone).is_some_and(|failed| is_there(&failed));
+    let how = if is_failed { "archived" } else { "removed" };
+    Some(format!("{gone} was {how} by hand"))
+}
+
+fn event(verb: &str, file: &OnDisk) -> Change {
+    Change {
+        actor: BY_HAND.to_owned(),
+        ..Change::new(verb).noting(file.path.clone())
+    }
+}
+
+/// Begins the run that a file describes, or reopens it if it is one that was archived with a
+/// version of this file.
+fn begin(
+    work: &mut Work<'_>,
+    file: &OnDisk,
+    mut next: Workflow,
+    owner: Option<&Run>,
+) -> Result<Found<()>> {
+    let value = next.documents.get(&file.path).cloned().unwrap_or_default();
+    if let Some(run) = owner {
+        // A task list that came with the file stays; the one of the run goes with it.
+        for (path, known) in files::of_run(&run.workflow) {
+            if *path != file.path && read_value(&work.tree, path).as_ref() == Some(known) {
+                let (id, now_ms) = (Some(&*run.workflow.id), work.context.now_ms);
+                files::put_aside(&work.tree, path, id, now_ms)?;
+            }
+        }
+        let why = format!("{} was replaced by hand", file.path);
+        work.archive(run, Some(why))?;
+    }
+    let all = Runs::all(work.store())?;
+    let is_it = |run: &&Run| {
+        let known = run.workflow.documents.get(&file.path);
+        let known = known.filter(|_| run.workflow.profile == Some(file.profile));
+        !run.is_live()
+            && matches!(run.workflow.status, RunStatus::Open | RunStatus::Complete)
+            && known.is_some_and(|known| !is_of_other(file.profile, known, &value))
+            && all.in_the_way(&run.workflow).next().is_none()
+    };
+    let mut archived: Vec<&Run> = all.runs.iter().filter(is_it).collect();
+    archived.sort_by_key(|run| run.workflow.documents.get(&file.path) != Some(&value));
+    let Some(run) = archived.first() else {
+        next.id = all.free_id(&next.id);
+        work.record(None, next, event("import", file), false)?;
+        return Ok(Ok(()));
+    };
+    next = run.workflow.clone();
+    next.is_archived = false;
+    let id = next.id.clone();
+    let taken = dispatch::take(&mut next, &file.path, &value, &work.root());
+    let warning = RunWarning::Reopened { id };
+    work.context.pending_warnings.add(warning.into());
+    files::write_missing(&work.tree, &run.workflow)?;
+    if taken.is_ok() {
+        work.record(Some(run), next, event("external edit", file), false)?;
+    }
+    Ok(taken)
+}
 
 /// Makes one transition.
 ///

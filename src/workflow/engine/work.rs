@@ -13,7 +13,6 @@ use crate::ops::warning::Warning;
 use crate::ops::warning::run_warning::RunWarning;
 use crate::store::repository::Store;
 use crate::workflow::documents::files::{self, Leaving};
-use crate::workflow::engine::run_json::{self, RunRow};
 use crate::workflow::engine::runs::Run;
 use crate::workflow::profiles::dispatch;
 use crate::workflow::rules::change::Change;
@@ -21,7 +20,7 @@ use crate::workflow::rules::workflow::{Phase, Task, Workflow};
 use crate::workflow::words::moved_on;
 use crate::worktree::tree_handle::WorkTree;
 
-/// Which run is meant, and who acts.
+// Which run is meant, and who acts.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct StepOptions {
     /// Run [default: the newest open one]
@@ -48,10 +47,8 @@ impl StepOptions {
 
 /// A run after a transition.
 #[derive(Serialize, JsonSchema)]
-#[schemars(rename = "StepAnswer")]
 pub struct StepOutcome {
-    #[serde(flatten, serialize_with = "run_json::row")]
-    #[schemars(with = "RunRow")]
+    #[serde(flatten)]
     pub run: Run,
     /// The log entry; the last one of several transitions.
     pub event: Change,

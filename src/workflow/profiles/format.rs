@@ -114,6 +114,7 @@ pub fn parse<T: DeserializeOwned>(mut value: Value, spelling: Spelling) -> Found
                 format!("it is {}, not {}", in_words(found), in_words(wanted))
             }
             _ if what.starts_with("invalid length ") => IS_LIST.to_owned(),
+            _ if what == "invalid number" => "it is not a whole number".to_owned(),
             _ => what,
         };
         Finding::new("bad_value", place, what)
@@ -205,7 +206,8 @@ pub fn time_of(edited: Option<Time>, present: Option<Time>, known: Option<i64>) 
     if edited == present { known } else { new }
 }
 
-/// Gives a value the fields of another type by their names.
+/// Gives a value the fields of another type by their names, or a word its meaning there; the default if
+/// it has none.
 pub fn with_fields_of<T: Serialize, U: DeserializeOwned + Default>(value: &T) -> U {
     let mut fields = serde_json::to_value(value).unwrap_or_default();
     remove_nulls(&mut fields);
@@ -266,13 +268,6 @@ pub fn name<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
         return Err(D::Error::custom(what));
     }
     Ok(text)
-}
-
-/// Reads a value, with `null` as the default.
-pub fn or_default<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(
-    from: D,
-) -> Result<T, D::Error> {
-    Ok(Option::deserialize(from)?.unwrap_or_default())
 }
 
 /// Reads a word in any case, with `-` or a blank for `_`.

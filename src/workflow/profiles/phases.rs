@@ -10,8 +10,8 @@ use crate::workflow::profiles::adopt::{
     PhaseListing, PhaseProgress, RunFacts, adopt, is_output_of,
 };
 use crate::workflow::profiles::format::{
-    Format, Found, Time, check_ids, check_run, known, name, new_run, or_default, project_of,
-    sort_as_in, time_of, unless_left_out, with_fields_of, word,
+    Format, Found, Time, check_ids, check_run, known, name, new_run, project_of, sort_as_in,
+    time_of, unless_left_out, with_fields_of, word,
 };
 use crate::workflow::profiles::merge::Spelling;
 use crate::workflow::rules::workflow::{
@@ -268,7 +268,7 @@ pub struct Execution {
     workflow_id: Option<Value>,
     /// The last change of a task.
     updated_at: Option<Time>,
-    #[serde(default, deserialize_with = "or_default")]
+    #[serde(default)]
     tasks: Vec<TaskEntry>,
 }
 
@@ -306,7 +306,8 @@ impl Format for Execution {
     };
 
     fn reshape(value: &mut Value) {
-        let Some(tasks) = value.get_mut("tasks").filter(|tasks| tasks.is_object()) else {
+        let is_list_to_be = |tasks: &&mut Value| tasks.is_object() || tasks.is_null();
+        let Some(tasks) = value.get_mut("tasks").filter(is_list_to_be) else {
             return;
         };
         for (id, task) in tasks.as_object_mut().into_iter().flatten() {

@@ -6,11 +6,10 @@ use serde_json::{Map, Value};
 use crate::model::run_id;
 use crate::workflow::profiles::adopt::{PhaseListing, PhaseProgress, RunFacts, adopt};
 use crate::workflow::profiles::format::{
-    Format, Found, Time, check_ids, check_run, check_version, name, new_run, project_of, word,
+    Format, Found, Time, check_ids, check_run, check_version, name, new_run, project_of,
+    with_fields_of, word,
 };
-use crate::workflow::rules::workflow::{
-    Finding, Interruption, Phase, PhaseStatus, RunStatus, Workflow,
-};
+use crate::workflow::rules::workflow::{Finding, Interruption, Phase, PhaseStatus, Workflow};
 
 pub const FOLDER: &str = ".claude/checkpoints";
 pub const FAILED: &str = ".claude/checkpoints/failed";
@@ -38,11 +37,12 @@ pub struct Registry {
     last_error: Value,
 }
 
-#[derive(Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum StatusWord {
     #[serde(alias = "created", alias = "not_started", alias = "initialized")]
     Pending,
+    #[default]
     #[serde(alias = "running", alias = "active", alias = "started")]
     #[serde(alias = "awaiting_approval")]
     InProgress,
@@ -95,12 +95,7 @@ impl Registry {
         RunFacts {
             created: self.created_at,
             updated: self.updated_at,
-            status: match self.status {
-                StatusWord::Complete => RunStatus::Complete,
-                StatusWord::Failed => RunStatus::Failed,
-                StatusWord::Abandoned => RunStatus::Abandoned,
-                _ => RunStatus::Open,
-            },
+            status: with_fields_of(&self.status),
             listed: completed.filter_map(id_of).collect(),
             named: id_of(&self.current_phase),
             phases,
@@ -164,7 +159,8 @@ impl Format for Registry {
             state.shift_insert(0, PROJECT.to_owned(), project);
         }
         // Open runs have one word, unless the document says why it waits.
-        let waits = was.map(|was| was.status).filter(|status| match status {
+        let waits = was.filter(|_| run.status.is_open()).map(|was| was.status);
+        let waits = waits.filter(|status| match status {
             StatusWord::Paused => run.interrupted.is_some(),
             StatusWord::Pending => run.current().is_none(),
             _ => false,
@@ -176,12 +172,7 @@ impl Format for Registry {
             workflow_description: run.description.clone(),
             created_at: Time(run.created_ms),
             updated_at: Time(run.updated_ms),
-            status: match run.status {
-                RunStatus::Open => waits.unwrap_or(StatusWord::InProgress),
-                RunStatus::Complete => StatusWord::Complete,
-                RunStatus::Failed => StatusWord::Failed,
-                RunStatus::Abandoned => StatusWord::Abandoned,
-            },
+            status: waits.unwrap_or_else(|| with_fields_of(&run.status)),
             current_phase: current.unwrap_or(run.phases.len()),
             total_phases: run.phases.len(),
             completed_phases: listing.done.into_iter().filter_map(number_of).collect(),

@@ -336,9 +336,14 @@ fn unsound_document_is_refused_with_its_place() {
         assert_eq!(found, expected, "{}", finding.what);
         assert_eq!(run, before);
     }
-    let wrong = edited(Profile::Registry, r#"/current_phase "2""#);
-    let finding = begin(Profile::Registry, None, &wrong, ROOT).unwrap_err();
-    assert_eq!(finding.what, "it is a text, not a whole number");
+    for (edit, what) in [
+        (r#"/current_phase "2""#, "it is a text, not a whole number"),
+        ("/current_phase 2.0", "it is not a whole number"),
+    ] {
+        let wrong = edited(Profile::Registry, edit);
+        let finding = begin(Profile::Registry, None, &wrong, ROOT).unwrap_err();
+        assert_eq!(finding.what, what);
+    }
     assert!(begin(Profile::Pipeline, None, &json!([]), ROOT).is_err());
 }
 

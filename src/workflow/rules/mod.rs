@@ -4,6 +4,5 @@ pub mod advice;
 pub mod change;
 pub mod dialog;
 pub mod observation;
-pub mod recover;
 pub mod validate;
 pub mod workflow;

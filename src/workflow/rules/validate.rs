@@ -22,7 +22,6 @@ const SKEW_MS: i64 = 5 * 60 * 1000;
 
 /// Result of a validation. A run with errors should not be resumed unseen.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
-#[schemars(rename = "ReportJson")]
 pub struct ValidationReport {
     /// Whether there are no errors.
     pub valid: bool,

@@ -13,9 +13,9 @@ use strum::{EnumString, IntoStaticStr};
 
 use crate::base::json::parse;
 use crate::base::malformed::Malformed;
-use crate::base::time::json::{TimeText, always, maybe};
+use crate::base::time::json::{Always, Maybe};
 
-/// Newest known value of `schema`; a larger one is rejected.
+/// Newest known value of `state_version`; a larger one is rejected.
 pub const SCHEMA: u32 = 1;
 
 /// State of a run, as it is stored and published. Times are milliseconds since 1970 here, and text
@@ -23,8 +23,7 @@ pub const SCHEMA: u32 = 1;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Workflow {
-    #[serde(rename = "state_version")]
-    pub schema: u32,
+    pub state_version: u32,
     /// `<type>_<project>_<YYYYMMDD_HHMMSS>` by default.
     pub id: String,
     #[serde(rename = "type")]
@@ -38,14 +37,11 @@ pub struct Workflow {
     #[serde(rename = "outcome")]
     #[schemars(with = "String")]
     pub status: RunStatus,
-    #[serde(rename = "created_at", with = "always")]
-    #[schemars(with = "TimeText")]
+    #[serde(rename = "created_at", with = "Always")]
     pub created_ms: i64,
-    #[serde(rename = "updated_at", with = "always")]
-    #[schemars(with = "TimeText")]
+    #[serde(rename = "updated_at", with = "Always")]
     pub updated_ms: i64,
-    #[serde(rename = "finished_at", with = "maybe")]
-    #[schemars(with = "Option<TimeText>")]
+    #[serde(rename = "finished_at", with = "Maybe")]
     pub finished_ms: Option<i64>,
     /// Put away: it can be read, and reopened.
     pub is_archived: bool,
@@ -75,8 +71,7 @@ pub struct Workflow {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Interruption {
     pub reason: String,
-    #[serde(rename = "interrupted_at", with = "always")]
-    #[schemars(with = "TimeText")]
+    #[serde(rename = "interrupted_at", with = "Always")]
     pub at_ms: i64,
 }
 
@@ -94,7 +89,7 @@ impl Workflow {
     /// Makes a run in which nothing has begun.
     pub fn new(id: String, kind: String, project: String, now_ms: i64) -> Self {
         Self {
-            schema: SCHEMA,
+            state_version: SCHEMA,
             id,
             kind,
             project,
@@ -192,14 +187,11 @@ pub struct Phase {
     /// The phase commits in the project's own repository.
     pub commits: bool,
     pub requires_approval: bool,
-    #[serde(rename = "approved_at", with = "maybe")]
-    #[schemars(with = "Option<TimeText>")]
+    #[serde(rename = "approved_at", with = "Maybe")]
     pub approved_ms: Option<i64>,
-    #[serde(rename = "started_at", with = "maybe")]
-    #[schemars(with = "Option<TimeText>")]
+    #[serde(rename = "started_at", with = "Maybe")]
     pub started_ms: Option<i64>,
-    #[serde(rename = "completed_at", with = "maybe")]
-    #[schemars(with = "Option<TimeText>")]
+    #[serde(rename = "completed_at", with = "Maybe")]
     pub completed_ms: Option<i64>,
     /// Note on the progress.
     pub progress: Option<String>,
@@ -289,11 +281,9 @@ pub struct Task {
     pub attempts: u32,
     /// `attempts` includes the next start.
     pub is_next_counted: bool,
-    #[serde(rename = "started_at", with = "maybe")]
-    #[schemars(with = "Option<TimeText>")]
+    #[serde(rename = "started_at", with = "Maybe")]
     pub started_ms: Option<i64>,
-    #[serde(rename = "completed_at", with = "maybe")]
-    #[schemars(with = "Option<TimeText>")]
+    #[serde(rename = "completed_at", with = "Maybe")]
     pub completed_ms: Option<i64>,
     /// Path of the file that the task writes, relative to the root.
     pub output: Option<String>,
@@ -445,16 +435,13 @@ impl Workflow {
         done.into_iter()
     }
 
-    pub fn skipped(&self) -> impl Iterator<Item = &Phase> {
-        self.of(PhaseStatus::Skipped)
-    }
-
     /// Returns pending phases, in the order of the plan.
     pub fn remaining(&self) -> impl Iterator<Item = &Phase> {
         self.of(PhaseStatus::Pending)
     }
 
-    fn of(&self, status: PhaseStatus) -> impl Iterator<Item = &Phase> {
+    /// Returns the phases with a status, in the order of the plan.
+    pub fn of(&self, status: PhaseStatus) -> impl Iterator<Item = &Phase> {
         let phases = self.phases.iter();
         phases.filter(move |phase| phase.status == status)
     }
