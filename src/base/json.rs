@@ -21,8 +21,15 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 pub fn parse(bytes: &[u8]) -> serde_json::Result<Value> {
     let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
     let mut value = serde_json::from_slice(bytes)?;
-    respell(&mut value, &mut numbers(bytes));
+    if has_exponent(bytes) {
+        respell(&mut value, &mut numbers(bytes));
+    }
     Ok(value)
+}
+
+/// Whether a valid text has a number with an exponent, of which the parser changes the spelling.
+pub fn has_exponent(bytes: &[u8]) -> bool {
+    numbers(bytes).any(|number| number.contains(['e', 'E']))
 }
 
 /// Whether bytes are one whole JSON document.
@@ -30,7 +37,7 @@ pub fn is_json(bytes: &[u8]) -> bool {
     serde_json::from_slice::<serde::de::IgnoredAny>(bytes).is_ok()
 }
 
-/// Gives numbers their spelling in the text, of which the parser changes exponents: `1E5` to `1e+5`.
+/// Gives numbers their spelling in the text: the parser makes `1e+5` of `1E5`.
 fn respell(value: &mut Value, spelled: &mut dyn Iterator<Item = &str>) {
     match value {
         Value::Number(number) => {
