@@ -1,6 +1,6 @@
 //! `verify`: prints findings on stdout, and one line on stderr if there is damage.
 
-use crate::answer::format::{count, size};
+use crate::answer::format::{checkpoints, count, size};
 use crate::base::text::{escape, escape_path};
 use crate::commands::prelude::*;
 use crate::error::Code;
@@ -71,32 +71,24 @@ fn failure(outcome: &VerifyOutcome) -> Error {
     let report = &outcome.report;
     let repaired = outcome.repaired.as_ref();
     match repaired.and_then(|repaired| repaired.salvaged.as_ref()) {
-        Some(salvaged) if report.is_whole() => Error::new(
-            Code::DAMAGED,
-            format!("{} could not be repaired", lost(salvaged)),
-        )
-        .next(Sentence::text(format!(
-            "what is left is in {}",
-            escape_path(&salvaged.kept_as)
-        ))),
-        _ if repaired.is_some() => Error::new(
-            Code::DAMAGED,
-            format!("{} and cannot be repaired", damage(report)),
-        )
-        .next(Sentence::new(
-            "'checkpoint restore ID PATH' restores what is left, 'checkpoint delete ID' deletes it",
-            &[],
-        )),
-        _ => Error::new(Code::DAMAGED, damage(report)).next(Sentence::new(
-            "'checkpoint verify --repair' repairs what it can",
-            &[],
-        )),
+        Some(salvaged) if report.is_whole() => {
+            let what = format!("{} could not be repaired", lost(salvaged));
+            let place = escape_path(&salvaged.kept_as);
+            Error::new(Code::DAMAGED, what)
+                .next(Sentence::text(format!("what is left is in {place}")))
+        }
+        _ if repaired.is_some() => {
+            let what = format!("{} and cannot be repaired", damage(report));
+            Error::new(Code::DAMAGED, what).advise("'checkpoint restore ID PATH' restores what is left, 'checkpoint delete ID' deletes it")
+        }
+        _ => Error::new(Code::DAMAGED, damage(report))
+            .advise("'checkpoint verify --repair' repairs what it can"),
     }
 }
 
 /// Formats `2 checkpoints and 1 ref` of what a repair lost.
 fn lost(salvaged: &Salvaged) -> String {
-    let checkpoints = count(salvaged.lost.len(), "checkpoint", "checkpoints");
+    let checkpoints = checkpoints(salvaged.lost.len());
     let refs = count(salvaged.lost_refs.len(), "ref", "refs");
     match (salvaged.lost.is_empty(), salvaged.lost_refs.is_empty()) {
         (true, _) => refs,
@@ -107,36 +99,27 @@ fn lost(salvaged: &Salvaged) -> String {
 
 /// Formats `2 checkpoints and 1 file are damaged`.
 fn damage(report: &CheckReport) -> String {
+    let (damaged, files) = (report.damaged.len(), report.files.len());
     let mut parts = Vec::new();
-    if !report.damaged.is_empty() {
-        parts.push(count(report.damaged.len(), "checkpoint", "checkpoints"));
+    if damaged > 0 {
+        parts.push(checkpoints(damaged));
     }
-    if !report.files.is_empty() {
-        parts.push(format!(
-            "{} of the store",
-            count(report.files.len(), "file", "files")
-        ));
+    if files > 0 {
+        parts.push(count(files, "file of the store", "files of the store"));
     }
-    let is = if report.damaged.len() + report.files.len() == 1 {
-        "is"
-    } else {
-        "are"
-    };
+    let is = if damaged + files == 1 { "is" } else { "are" };
     format!("{} {is} damaged", parts.join(" and "))
 }
 
 fn summary(report: &CheckReport) -> String {
-    format!(
-        "verified: {}, {} {}, {}\n",
-        count(report.checkpoints, "checkpoint", "checkpoints"),
-        thousands(report.objects),
-        if report.objects == 1 {
-            "object"
-        } else {
-            "objects"
-        },
-        size(report.bytes)
-    )
+    let (all, bytes) = (checkpoints(report.checkpoints), size(report.bytes));
+    let objects = thousands(report.objects);
+    let things = if report.objects == 1 {
+        "object"
+    } else {
+        "objects"
+    };
+    format!("verified: {all}, {objects} {things}, {bytes}\n")
 }
 
 fn faulty(faulty: &FaultyCheckpoint) -> String {
@@ -144,11 +127,8 @@ fn faulty(faulty: &FaultyCheckpoint) -> String {
         Some(reason) => format!("{} ({})", faulty.id.short(), escape(reason)),
         None => faulty.id.short(),
     };
-    faulty
-        .faults
-        .iter()
-        .map(|fault| format!("{named}: {}\n", fault_line(fault)))
-        .collect()
+    let line = |fault| format!("{named}: {}\n", fault_line(fault));
+    faulty.faults.iter().map(line).collect()
 }
 
 fn fault_line(fault: &Fault) -> String {
@@ -159,11 +139,8 @@ fn fault_line(fault: &Fault) -> String {
 }
 
 fn found(finding: &FileFinding) -> String {
-    format!(
-        "{}: {}",
-        escape(&finding.file.to_string_lossy()),
-        escape(&finding.why)
-    )
+    let file = escape(&finding.file.to_string_lossy());
+    format!("{file}: {}", escape(&finding.why))
 }
 
 fn write_repair(repair: &RepairOutcome, out: &mut Out<'_>) {
@@ -174,11 +151,10 @@ fn write_repair(repair: &RepairOutcome, out: &mut Out<'_>) {
         outln!(out, "set aside: {}", escape_path(path));
     }
     if repair.healed > 0 {
-        let healed = count(repair.healed, "checkpoint", "checkpoints");
-        outln!(out, "repaired: {healed}");
+        outln!(out, "repaired: {}", checkpoints(repair.healed));
     }
     if repair.fetched > 0 {
-        let fetched = count(repair.fetched, "checkpoint", "checkpoints");
+        let fetched = checkpoints(repair.fetched);
         outln!(out, "restored from the damaged copy: {fetched}");
     }
     if let Some(salvaged) = &repair.salvaged {

@@ -13,6 +13,8 @@ use crate::model::checkpoint::mismatch::{Candidate, Mismatch};
 use crate::model::checkpoint::selector::SelectorProblem;
 use crate::model::state::object_id::ObjectId;
 
+const ALL_AND_NEWEST: &str = "'checkpoint list' shows them all; the newest is {}";
+
 impl Error {
     /// The command line makes no sense.
     pub fn usage(what: impl Into<String>) -> Self {
@@ -26,9 +28,8 @@ impl Error {
 
     /// The failure to write an answer.
     pub fn unanswered(why: impl std::fmt::Display) -> Self {
-        Self::unexpected(format!(
-            "the answer could not be written to standard output: {why}"
-        ))
+        let what = "the answer could not be written to standard output";
+        Self::unexpected(format!("{what}: {why}"))
     }
 
     /// Something cannot be read in full.
@@ -103,11 +104,8 @@ impl Error {
 
     /// This root has no store.
     pub fn no_store(root: &Path, instead: &Instead) -> Self {
-        let error = Self::new(
-            Code::NO_STORE,
-            format!("{} has no checkpoints", root.display()),
-        )
-        .next(without_store(instead));
+        let what = format!("{} has no checkpoints", root.display());
+        let error = Self::new(Code::NO_STORE, what).next(without_store(instead));
         match instead {
             Instead::Create => error.more(More::NoStoreYet),
             _ => error,
@@ -127,36 +125,25 @@ impl Error {
                 "'checkpoint list' shows what can be restored",
             )
         };
-        Self::new(
-            Code::NOTHING_TO_TAKE_BACK,
-            format!("nothing to {verb}{why}"),
-        )
-        .advise(hint)
+        let what = format!("nothing to {verb}{why}");
+        Self::new(Code::NOTHING_TO_TAKE_BACK, what).advise(hint)
     }
 
     pub fn root_missing(root: &Path) -> Self {
-        Self::new(
-            Code::ROOT_MISSING,
-            format!("{} does not exist", root.display()),
-        )
-        .advise("name an existing directory with -C")
+        let what = format!("{} does not exist", root.display());
+        Self::new(Code::ROOT_MISSING, what).advise("name an existing directory with -C")
     }
 
     pub fn unsafe_root(root: &Path, why: &str) -> Self {
-        Self::new(
-            Code::UNSAFE_ROOT,
-            format!("refusing {}: {why}", root.display()),
-        )
-        .advise("name a project directory with -C; 'checkpoint create --force' overrides this")
+        let what = format!("refusing {}: {why}", root.display());
+        Self::new(Code::UNSAFE_ROOT, what)
+            .advise("name a project directory with -C; 'checkpoint create --force' overrides this")
     }
 
     /// A directory to write to must not be written.
     pub fn bad_destination(dir: &Path, why: impl std::fmt::Display) -> Self {
-        Self::new(
-            Code::BAD_DESTINATION,
-            format!("cannot write to {}: {why}", dir.display()),
-        )
-        .advise("name a new or empty directory elsewhere")
+        let what = format!("cannot write to {}: {why}", dir.display());
+        Self::new(Code::BAD_DESTINATION, what).advise("name a new or empty directory elsewhere")
     }
 
     /// Files exist, but a checkpoint could hold none of them.
@@ -167,11 +154,8 @@ impl Error {
 
     /// Consent is needed, but there is no terminal to ask on.
     pub fn consent_needed(what: &str, has_dry_run: bool) -> Self {
-        Self::new(
-            Code::CONSENT_NEEDED,
-            format!("not confirmed: this would {what}"),
-        )
-        .advise(if has_dry_run {
+        let what = format!("not confirmed: this would {what}");
+        Self::new(Code::CONSENT_NEEDED, what).advise(if has_dry_run {
             "nothing was changed; add --yes to confirm, --dry-run to look first"
         } else {
             "nothing was changed; add --yes to confirm"
@@ -199,11 +183,9 @@ impl Error {
 
     /// A path is at or below a `.git`.
     pub fn dot_git_path(path: &str) -> Self {
-        Self::new(
-            Code::DOT_GIT_PATH,
-            format!("'{path}' is at or below a .git"),
-        )
-        .advise("a repository's own data is never captured and never changed")
+        let what = format!("'{path}' is at or below a .git");
+        Self::new(Code::DOT_GIT_PATH, what)
+            .advise("a repository's own data is never captured and never changed")
     }
 
     /// No checkpoint exists from which the change could be undone; `command` makes or asks for one.
@@ -223,11 +205,9 @@ impl Error {
 
     /// The store is not ours to use, or contains planted files.
     pub fn hostile_store(store: &Path, why: impl std::fmt::Display) -> Self {
-        Self::new(
-            Code::HOSTILE_STORE,
-            format!("refusing the store {}: {why}", store.display()),
-        )
-        .advise("check that directory; CHECKPOINT_HOME can name another place")
+        let what = format!("refusing the store {}: {why}", store.display());
+        Self::new(Code::HOSTILE_STORE, what)
+            .advise("check that directory; CHECKPOINT_HOME can name another place")
     }
 
     /// A part of the store is of a file type that cannot be used.
@@ -240,15 +220,10 @@ impl Error {
 
     /// The base of the stores is not known; `relative` is a home directory that is no absolute path.
     pub fn no_base(relative: Option<&Path>) -> Self {
-        let why = relative.map_or_else(
-            || "HOME is not set".to_owned(),
-            |home| {
-                format!(
-                    "HOME is '{}', which is not an absolute path",
-                    home.display()
-                )
-            },
-        );
+        let home = relative.map(Path::display);
+        let why = home.map_or("HOME is not set".to_owned(), |home| {
+            format!("HOME is '{home}', which is not an absolute path")
+        });
         Self::new(Code::NO_BASE, format!("no place for checkpoints: {why}"))
             .advise("set CHECKPOINT_HOME to a directory for the stores")
     }
@@ -327,11 +302,7 @@ fn mismatch(query: &str, why: &Mismatch) -> String {
 
 fn alternatives(candidates: &[Candidate]) -> String {
     let shown = |c: &Candidate| format!("{} ({})", c.id.short(), escape(&c.reason));
-    candidates
-        .iter()
-        .map(shown)
-        .collect::<Vec<_>>()
-        .join(" or ")
+    join_or(candidates.iter().map(shown))
 }
 
 fn mismatch_hint(query: &str, why: &Mismatch) -> Option<Sentence> {
@@ -339,16 +310,10 @@ fn mismatch_hint(query: &str, why: &Mismatch) -> Option<Sentence> {
     let newest = |newest: &Option<ObjectId>| Some(newest.as_ref()?.short());
     Some(Sentence::text(match why {
         Mismatch::Unknown { newest: id } | Mismatch::NorPath { newest: id } => {
-            return Some(Sentence::new(
-                "'checkpoint list' shows them all; the newest is {}",
-                &[&newest(id)?],
-            ));
+            return Some(Sentence::new(ALL_AND_NEWEST, &[&newest(id)?]));
         }
         Mismatch::AllScoped { newest } => {
-            return Some(Sentence::new(
-                "'checkpoint list' shows them all; the newest is {}",
-                &[&newest.short()],
-            ));
+            return Some(Sentence::new(ALL_AND_NEWEST, &[&newest.short()]));
         }
         Mismatch::OfRemote { name } => {
             let hint = "'checkpoint list --remote {}' shows what is here of it";
@@ -367,10 +332,7 @@ fn mismatch_hint(query: &str, why: &Mismatch) -> Option<Sentence> {
             format!("the newest is {}", newest(id)?)
         }
         Mismatch::TooShort { candidates } => {
-            let named = candidates
-                .iter()
-                .map(|c| format!("{} ({})", c.id.short(), escape(&c.reason)));
-            format!("did you mean {}?", join_or(named))
+            format!("did you mean {}?", alternatives(candidates))
         }
         Mismatch::Reasons { candidates } => {
             format!("did you mean {}?", join_or(candidates.iter().map(reason)))

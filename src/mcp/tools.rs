@@ -252,8 +252,11 @@ impl ToolSpec {
                 let known = known.join(", ");
                 return usage(format!("there is no argument '{shown}'; there are {known}"));
             }
-            let wanted = &schema["properties"][name];
-            if !fits(value, wanted) {
+            let mut wanted = schema["properties"][name].clone();
+            if !fits(value, &wanted) {
+                wanted
+                    .as_object_mut()
+                    .map(|wanted| wanted.remove("description"));
                 return usage(format!("the argument '{shown}' does not fit {wanted}"));
             }
         }

@@ -106,9 +106,9 @@ fn values(error: &clap::Error, kind: ContextKind) -> Vec<String> {
 }
 
 /// Says what is wrong with a line that names a command; `text` is what clap says.
-fn complaint(error: &clap::Error, text: &str, named: &[&Grammar], at: &Grammar) -> String {
+fn complaint(error: &clap::Error, text: &str, path: &[&Grammar], at: &Grammar) -> String {
     let first = |kind| values(error, kind).into_iter().next().unwrap_or_default();
-    let words: Vec<&str> = named.iter().skip(1).map(|one| one.get_name()).collect();
+    let words: Vec<&str> = path.iter().skip(1).map(|one| one.get_name()).collect();
     let words = words.join(" ");
     match error.kind() {
         ErrorKind::InvalidSubcommand => {
