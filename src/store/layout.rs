@@ -90,17 +90,15 @@ fn path_bytes(path: &Path) -> &[u8] {
     path.as_os_str().as_encoded_bytes()
 }
 
-/// Makes a function of [`Layout`] for each path, and one for all files with a fixed name.
+/// Makes a function of [`Layout`] for each path, and a list of all files with a fixed name.
 macro_rules! paths {
     ($($(#[$other_doc:meta])* $other:ident $other_path:literal,)* ; $($(#[$doc:meta])* $file:ident $path:literal,)*) => {
         impl Layout {
             $($(#[$other_doc])* pub fn $other(&self) -> PathBuf { self.below($other_path) })*
             $($(#[$doc])* pub fn $file(&self) -> PathBuf { self.below($path) })*
 
-            /// Returns every file with a fixed name.
-            pub fn files(&self) -> Vec<PathBuf> {
-                vec![$(self.$file()),*]
-            }
+            /// The names of all files with a fixed name, from the store.
+            pub const FILES: &[&str] = &[$($path),*];
         }
     };
 }
@@ -142,7 +140,7 @@ impl Layout {
     }
 
     /// `name` has slashes on every system.
-    fn below(&self, name: &str) -> PathBuf {
+    pub fn below(&self, name: &str) -> PathBuf {
         let mut path = self.dir.clone();
         path.extend(name.split('/'));
         path
@@ -160,22 +158,24 @@ impl Layout {
         [self.own(), self.packs(), heads, checkpoints]
     }
 
+    /// The names of the directories below a store, parents first.
+    pub const DIRECTORIES: [&str; 10] = [
+        "info",
+        "objects",
+        "objects/info",
+        "objects/pack",
+        "refs/heads",
+        "refs/checkpoints",
+        "refs/meta",
+        "refs/pins",
+        "refs",
+        "checkpoint",
+    ];
+
     /// Returns the directories of a store, parents first.
     pub fn directories(&self) -> Vec<PathBuf> {
-        let refs = self.refs();
-        vec![
-            self.dir.clone(),
-            self.dir.join("info"),
-            self.objects(),
-            self.objects().join("info"),
-            self.packs(),
-            refs.join("heads"),
-            refs.join("checkpoints"),
-            refs.join("meta"),
-            refs.join("pins"),
-            refs.clone(),
-            self.own(),
-        ]
+        let below = Self::DIRECTORIES.map(|name| self.below(name));
+        std::iter::once(self.dir.clone()).chain(below).collect()
     }
 }
 

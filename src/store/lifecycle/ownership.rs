@@ -2,9 +2,10 @@
 //! unexpected file types.
 
 use std::collections::BTreeMap;
-use std::fs::{FileType, Metadata, ReadDir};
-use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::ffi::{OsStr, OsString};
+use std::fs::{FileType, Metadata};
+use std::io::{self, ErrorKind};
+use std::path::Path;
 
 use crate::error::{Code, Error, Result};
 use crate::model::checkpoint::manifest;
@@ -29,12 +30,7 @@ const PLANTED: [&str; 7] = [
 /// The path is not a directory.
 pub fn is_store(layout: &Layout) -> Result<bool> {
     if let Some(found) = lstat(layout.dir())?.filter(|found| !found.is_dir()) {
-        return Err(wrong_kind(
-            layout,
-            layout.dir(),
-            found.file_type(),
-            "directory",
-        ));
+        return Err(wrong_kind(layout, "", found.file_type(), "directory"));
     }
     for path in [
         layout.own(),
@@ -59,28 +55,23 @@ pub fn check(layout: &Layout) -> Result<()> {
         return Ok(());
     };
     if !dir.is_dir() {
-        return Err(wrong_kind(
-            layout,
-            layout.dir(),
-            dir.file_type(),
-            "directory",
-        ));
+        return Err(wrong_kind(layout, "", dir.file_type(), "directory"));
     }
     check_owner(layout.dir(), &dir)?;
     let parts = Parts::list(layout)?;
     for name in PLANTED {
-        if parts.kind(&layout.dir().join(name))?.is_some() {
+        if parts.kind(name)?.is_some() {
             return Err(refuse(format!("{name} was planted in it")));
         }
     }
-    if parts.kind(&layout.objects())?.is_none() && has_no_record(layout) {
+    if parts.kind("objects")?.is_none() && has_no_record(layout) {
         let why = "its objects are missing, and neither refs nor a manifest tell which they were"
             .to_owned();
         return Err(Error::store_unusable(layout.dir(), why));
     }
     let unusable = parts.of_a_wrong_kind()?;
     let wrong = unusable.iter();
-    let mut wrong = wrong.map(|(path, found, wanted)| wrong_kind(layout, path, *found, wanted));
+    let mut wrong = wrong.map(|(name, found, wanted)| wrong_kind(layout, name, *found, wanted));
     let is_attack = |error: &Error| error.code == Code::HOSTILE_STORE;
     wrong
         .clone()
@@ -97,99 +88,90 @@ fn has_no_record(layout: &Layout) -> bool {
     !manifest::is_readable(&manifest) && !has_refs()
 }
 
+/// What lies in one folder, by name.
+type Listing = BTreeMap<OsString, FileType>;
+
 /// The types of what lies in a store. The two folders with most of it are listed, which takes less
 /// time than a look at each name.
 struct Parts<'l> {
     layout: &'l Layout,
-    folders: [PathBuf; 2],
-    listed: BTreeMap<PathBuf, FileType>,
+    top: Listing,
+    own: Listing,
 }
 
 impl<'l> Parts<'l> {
     fn list(layout: &'l Layout) -> Result<Self> {
-        let folders = [layout.dir().to_path_buf(), layout.own()];
-        let mut listed = BTreeMap::new();
-        for folder in &folders {
-            match std::fs::read_dir(folder).and_then(|entries| kinds(entries, &mut listed)) {
-                Err(e) if !matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-                    return Err(Error::io("list", folder)(e));
-                }
-                _ => {}
+        let list = |dir: &Path| match listing(dir) {
+            Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+                Ok(Listing::new())
             }
-        }
+            listed => listed.map_err(Error::io("list", dir)),
+        };
         Ok(Self {
             layout,
-            folders,
-            listed,
+            top: list(layout.dir())?,
+            own: list(&layout.own())?,
         })
     }
 
-    fn kind(&self, path: &Path) -> Result<Option<FileType>> {
-        if self
-            .folders
-            .iter()
-            .any(|folder| path.parent() == Some(folder))
-        {
-            return Ok(self.listed.get(path).copied());
+    fn kind(&self, name: &str) -> Result<Option<FileType>> {
+        let listed = |listing: &Listing, name| Ok(listing.get(OsStr::new(name)).copied());
+        match name.rsplit_once('/') {
+            None => listed(&self.top, name),
+            Some(("checkpoint", name)) => listed(&self.own, name),
+            Some(_) => Ok(lstat(&self.layout.below(name))?.map(|found| found.file_type())),
         }
-        Ok(lstat(path)?.map(|found| found.file_type()))
     }
 
-    /// Returns paths of the wrong type: not a directory, or not a regular file.
-    fn of_a_wrong_kind(&self) -> Result<Vec<(PathBuf, FileType, &'static str)>> {
+    /// Returns names of the wrong type: not a directory, or not a regular file.
+    fn of_a_wrong_kind(&self) -> Result<Vec<(&'static str, FileType, &'static str)>> {
         let mut wrong = Vec::new();
-        for path in self.layout.directories().into_iter().skip(1) {
-            let found = self.kind(&path)?.filter(|found| !found.is_dir());
-            wrong.extend(found.map(|found| (path, found, "directory")));
+        for name in Layout::DIRECTORIES {
+            let found = self.kind(name)?.filter(|found| !found.is_dir());
+            wrong.extend(found.map(|found| (name, found, "directory")));
         }
-        for path in self.layout.files() {
-            let found = self
-                .kind(&path)?
-                .filter(|found| !found.is_file() && !is_put_right(self.layout, &path, *found));
-            wrong.extend(found.map(|found| (path, found, "plain file")));
+        for name in Layout::FILES {
+            let found = self.kind(name)?.filter(|found| !found.is_file());
+            let found = found.filter(|found| !is_put_right(self.layout, name, *found));
+            wrong.extend(found.map(|found| (*name, found, "plain file")));
         }
         Ok(wrong)
     }
 }
 
-fn kinds(entries: ReadDir, listed: &mut BTreeMap<PathBuf, FileType>) -> std::io::Result<()> {
-    for entry in entries {
+fn listing(dir: &Path) -> io::Result<Listing> {
+    let mut listing = Listing::new();
+    for entry in std::fs::read_dir(dir)? {
         let entry = entry?;
         match entry.file_type() {
             Err(gone) if gone.kind() == ErrorKind::NotFound => {}
-            kind => drop(listed.insert(entry.path(), kind?)),
+            kind => drop(listing.insert(entry.file_name(), kind?)),
         }
     }
-    Ok(())
+    Ok(listing)
 }
 
 /// Removes a link in the place of a cache: nothing that it leads to is needed.
-fn is_put_right(layout: &Layout, path: &Path, found: FileType) -> bool {
-    let is_cache = || layout.caches().iter().any(|cache| cache == path);
-    found.is_symlink() && is_cache() && atomic_file::remove_if_there(path).is_ok()
+fn is_put_right(layout: &Layout, name: &str, found: FileType) -> bool {
+    let path = layout.below(name);
+    let is_cache = || layout.caches().contains(&path);
+    found.is_symlink() && is_cache() && atomic_file::remove_if_there(&path).is_ok()
 }
 
 /// Classifies a wrong file type: a link in the place of a directory may lead to another user's files
 /// and is an attack. Anything else is damage: no link is followed to a file.
-fn wrong_kind(layout: &Layout, path: &Path, found: FileType, wanted: &str) -> Error {
-    let inside = layout.name_of(path).unwrap_or_else(|| path.to_path_buf());
-    let named = if inside.as_os_str().is_empty() {
-        "it".to_owned()
-    } else {
-        inside.display().to_string()
-    };
-    let (store, why) = (
-        layout.dir().to_path_buf(),
-        format!("{named} is no {wanted}"),
-    );
+fn wrong_kind(layout: &Layout, name: &str, found: FileType, wanted: &str) -> Error {
+    let named = if name.is_empty() { "it" } else { name };
+    let why = format!("{named} is no {wanted}");
     if found.is_symlink() && wanted == "directory" {
         let why = format!("{named} is a symbolic link, and no link is followed in a store");
-        Error::hostile_store(&store, why)
-    } else if path == layout.exclusion_list() {
-        Error::store_unusable(&store, why)
-            .advise("'checkpoint verify --repair' keeps all that can be read")
+        return Error::hostile_store(layout.dir(), why);
+    }
+    let unusable = Error::store_unusable(layout.dir(), why);
+    if layout.below(name) == layout.exclusion_list() {
+        unusable.advise("'checkpoint verify --repair' keeps all that can be read")
     } else {
-        Error::store_unusable(&store, why)
+        unusable
     }
 }
 
