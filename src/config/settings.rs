@@ -204,7 +204,7 @@ impl LoadedSettings {
             let but = match bad.key {
                 None => "until this is fixed, no checkpoint is made and nothing is evicted",
                 Some(EXCLUDE) => "until this is fixed, no checkpoint is made",
-                Some(_) => "ignored, and nothing is evicted",
+                Some(_) => "ignored; until this is fixed, nothing is evicted",
             };
             bad.remark(but)
         }));

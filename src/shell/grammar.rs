@@ -127,8 +127,11 @@ fn complaint(error: &clap::Error, text: &str, path: &[&Grammar], at: &Grammar) -
             format!("{words} needs a command: {}{more}", names.join(", "))
         }
         ErrorKind::MissingRequiredArgument => {
-            let names = joined(&values(error, InvalidArg), "and");
-            let names = names.replace(['<', '>'], "").replace("...", "");
+            let mut names = values(error, InvalidArg);
+            names.sort_by_key(|name| name.contains("--"));
+            let names = joined(&names, "and")
+                .replace(['<', '>'], "")
+                .replace("...", "");
             format!("{words} needs {}", names.replace('|', " or "))
         }
         _ => in_one_line(text),

@@ -68,7 +68,11 @@ const GRAMMAR: &[WrongUse] = &[
     ("completions", 2, "SHELL"),
     ("completions tcsh", 2, "tcsh"),
     ("workflow init --profile nope", 2, "nope"),
-    ("workflow rewind", 2, "PHASE"),
+    (
+        "workflow rewind",
+        2,
+        "needs PHASE and --files or --state or --both; see",
+    ),
     ("phase skip", 2, "PHASE"),
     ("verify base extra", 2, "extra"),
     ("create --include a", 2, "what --scope names"),
