@@ -21,15 +21,20 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 pub fn parse(bytes: &[u8]) -> serde_json::Result<Value> {
     let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
     let mut value = serde_json::from_slice(bytes)?;
-    if has_exponent(bytes) {
+    if has_exponent(&value) {
         respell(&mut value, &mut numbers(bytes));
     }
     Ok(value)
 }
 
-/// Whether a valid text has a number with an exponent, of which the parser changes the spelling.
-pub fn has_exponent(bytes: &[u8]) -> bool {
-    numbers(bytes).any(|number| number.contains(['e', 'E']))
+/// Whether there is a number with an exponent, of which the parser changes the spelling.
+pub fn has_exponent(value: &Value) -> bool {
+    match value {
+        Value::Number(number) => number.as_str().contains('e'),
+        Value::Array(list) => list.iter().any(has_exponent),
+        Value::Object(map) => map.values().any(has_exponent),
+        _ => false,
+    }
 }
 
 /// Whether bytes are one whole JSON document.

@@ -1,5 +1,6 @@
 //! Plans of phases, from the command line, a preset or a document, and their checks.
 
+use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Not;
 
@@ -275,21 +276,22 @@ fn class_of(phase: &Phase) -> Class {
 /// A commit gathers earlier work, so one after files is in place if an earlier commit precedes
 /// those files. Issues have no such exception.
 pub fn lint(workflow: &Workflow) -> Vec<Finding> {
+    let phases = workflow.phases.iter();
+    let phases: Vec<(&Phase, Class)> = phases.map(|phase| (phase, class_of(phase))).collect();
     let is_pending =
-        |phase: &Phase| phase.status == PhaseStatus::Pending && class_of(phase) != Class::Other;
+        |phase: &Phase, class| phase.status == PhaseStatus::Pending && class != Class::Other;
     let mut findings = Vec::new();
-    for (at, late) in workflow.phases.iter().enumerate() {
-        let class = class_of(late);
-        let needed = all_before(workflow, late);
+    for (at, &(late, class)) in phases.iter().enumerate() {
+        let needed = LazyCell::new(|| all_before(workflow, late));
         let mut has_commit = false;
-        let early = workflow.phases[..at].iter().find(|early| {
+        let early = phases[..at].iter().find(|(early, other)| {
             let is_excused = class == Class::Commits && has_commit;
-            has_commit |= class_of(early) == Class::Commits;
-            let is_due_later = is_pending(early) && class_of(early) > class;
+            has_commit |= *other == Class::Commits;
+            let is_due_later = is_pending(early, *other) && *other > class;
             is_due_later && !is_excused && !needed.contains(&*early.id)
         });
-        if let Some(early) = early.filter(|_| is_pending(late)) {
-            let (class, other) = (class.into_str(), class_of(early).into_str());
+        if let Some((early, other)) = early.filter(|_| is_pending(late, class)) {
+            let (class, other) = (class.into_str(), other.into_str());
             let what = format!(
                 "'{}' makes {class} and comes after '{}', which makes {other}; {class} are harder to make again, so put it first",
                 late.id, early.id

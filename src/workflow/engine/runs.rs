@@ -1,5 +1,6 @@
 //! The runs in a store, the choice of one by name, and a run as answers have it.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
@@ -75,14 +76,25 @@ pub struct Runs {
     pub lost: Vec<LostRun>,
 }
 
+thread_local! {
+    /// The runs that were read last, by their newest commits, which tell all that is in them.
+    static KNOWN: RefCell<(BTreeMap<String, Option<ObjectId>>, Runs)> = RefCell::default();
+}
+
 impl Runs {
     /// Returns live and archived runs.
     ///
     /// # Errors
     /// The refs cannot be read.
     pub fn all(store: &Store) -> Result<Self> {
+        let tips = tips(store)?;
+        let known = KNOWN.with_borrow(|(of, runs)| (*of == tips).then(|| runs.clone()));
+        // What could not be read may have been mended.
+        if let Some(known) = known.filter(|known| known.lost.is_empty()) {
+            return Ok(known);
+        }
         let mut runs = Self::default();
-        for (id, tip) in tips(store)? {
+        for (id, tip) in tips.clone() {
             let read = || {
                 let tip = tip.ok_or("its ref does not name a commit")?;
                 let state = store
@@ -103,6 +115,7 @@ impl Runs {
             let (updated_ms, id) = (workflow.updated_ms, workflow.id.clone());
             std::cmp::Reverse((run.is_live(), is_open, updated_ms, id))
         });
+        KNOWN.set((tips, runs.clone()));
         Ok(runs)
     }
 

@@ -111,9 +111,12 @@ impl Workflow {
     /// The state is invalid or of a newer schema; the text says why.
     pub fn from_json(bytes: &[u8]) -> Result<Self, Malformed> {
         // Nearly all states: read at once, which takes a fraction of the time.
-        let read = serde_json::from_slice::<Self>(bytes).ok();
-        let read = read.filter(|read| (1..=SCHEMA).contains(&read.state_version));
-        if let Some(read) = read.filter(|_| !has_exponent(bytes)) {
+        let is_whole = |read: &Self| {
+            let values = read.documents.values().chain(read.state.values());
+            (1..=SCHEMA).contains(&read.state_version)
+                && !values.chain(&read.last_error).any(has_exponent)
+        };
+        if let Some(read) = serde_json::from_slice(bytes).ok().filter(is_whole) {
             return Ok(read);
         }
         let value: Value = parse(bytes).map_err(|why| why.to_string())?;
