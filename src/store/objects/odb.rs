@@ -4,6 +4,7 @@
 use std::collections::{BTreeSet, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use crate::error::{Error, Result};
@@ -40,6 +41,8 @@ pub struct Objects {
     pub(in crate::store) unread: Mutex<Option<Error>>,
     /// Whether damaged packs were examined again, which is done once.
     pub(in crate::store) made_readable: Mutex<bool>,
+    /// The place of the pack that had the last object: it probably has the next one.
+    last_hit: AtomicUsize,
 }
 
 impl Objects {
@@ -68,6 +71,7 @@ impl Objects {
             bad_copies: Mutex::default(),
             unread: Mutex::default(),
             made_readable: Mutex::default(),
+            last_hit: AtomicUsize::default(),
         })
     }
 
@@ -322,7 +326,7 @@ impl Objects {
         ids
     }
 
-    /// Searches the packs in order for a good copy; on a miss the directory is listed again, once.
+    /// Searches the packs for a good copy; on a miss the directory is listed again, once.
     fn first_copy<T>(
         &self,
         id: &ObjectId,
@@ -333,13 +337,20 @@ impl Objects {
             if again && self.refresh().is_err() {
                 break;
             }
-            for pack in &self.snapshot().packs {
+            let listing = self.snapshot();
+            let count = listing.packs.len();
+            let last = self.last_hit.load(Ordering::Relaxed).min(count);
+            for at in (last..count).chain(0..last) {
+                let pack = &listing.packs[at];
                 if self.is_bad(pack, id) {
                     failure.get_or_insert_with(|| corrupt(id, "its copy is damaged"));
                     continue;
                 }
                 match ask(pack) {
-                    Ok(Copy::Whole(found)) => return Ok(Some(found)),
+                    Ok(Copy::Whole(found)) => {
+                        self.last_hit.store(at, Ordering::Relaxed);
+                        return Ok(Some(found));
+                    }
                     // Another pack may have an undeltified copy, which is cheaper to read.
                     Ok(Copy::Foreign) => foreign = true,
                     // A pack that was removed meanwhile has been replaced; the second round finds
