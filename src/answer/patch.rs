@@ -154,7 +154,11 @@ pub fn stat(files: &[FileDiff], paint: Paint) -> String {
 /// Formats the number of changed lines with their graph, or the sizes of a binary file.
 fn change(file: &FileDiff, most: usize, digits: usize, paint: Paint) -> String {
     if file.is_binary {
-        let size = |side: Option<SeenFile>| side.map_or(0, |seen| seen.size_bytes).to_string();
+        let size = |side: Option<SeenFile>| {
+            side.and_then(|seen| seen.size_bytes)
+                .unwrap_or(0)
+                .to_string()
+        };
         let [before, after] = [file.before, file.after].map(size);
         return format!(
             "Bin {} -> {} bytes",
@@ -232,7 +236,7 @@ mod tests {
         let seen = SeenFile {
             mode: Octal(mode),
             id: ObjectId::from_bytes([id; 20]),
-            size_bytes: bytes.len() as u64,
+            size_bytes: Some(bytes.len() as u64),
         };
         FileVersion {
             seen,

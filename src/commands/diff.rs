@@ -88,7 +88,7 @@ impl Command for DiffArgs {
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<Done<DiffAnswer>> {
         let json = cmd.printer.json;
-        let names = !json && (self.name_only || self.name_status);
+        let names = self.name_only || self.name_status;
         let has_patch = self.binary || self.unified.is_some();
         let detail = match self {
             _ if names => Detail::Names,
@@ -109,7 +109,7 @@ impl Command for DiffArgs {
         let globs = self.globs.clone().resolve();
         let mut patch = PatchWriter::new(context, cmd);
         let outcome = diff(context, &words, &globs, options, &mut |file| {
-            if names {
+            if names && !json {
                 cmd.page(context, &self.name(context, file))
             } else {
                 patch.write(file)

@@ -1,6 +1,6 @@
 //! `diff`: the differences of two states in git's words, and those that no patch can express.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::bench::fixtures::{files_below, noise};
 use crate::bench::{Run, Sandbox};
@@ -74,6 +74,26 @@ fn each_kind_of_change_has_the_header_that_git_gives_it() {
     sandbox
         .run(&["diff", &first, &second, "--name-only", "--stat"])
         .code(2);
+}
+
+#[test]
+fn names_alone_read_no_content_in_json_either() {
+    let (sandbox, first, second) = with_two();
+    let changes = |form: &[&str]| {
+        let args = [&["diff", &first, &second, "--json"], form].concat();
+        sandbox.run(&args).success().json()["data"]["changes"].take()
+    };
+    let (mut whole, names) = (changes(&[]), changes(&["--name-only"]));
+    for change in whole.as_array_mut().expect("a list") {
+        (change["insertions"], change["deletions"]) = (Value::Null, Value::Null);
+        for side in ["before", "after"] {
+            if let Some(seen) = change[side].as_object_mut() {
+                assert!(seen["size_bytes"].is_number(), "{seen:?}");
+                seen["size_bytes"] = Value::Null;
+            }
+        }
+    }
+    assert_eq!(whole, names);
 }
 
 #[cfg(unix)]

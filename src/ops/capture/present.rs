@@ -202,7 +202,7 @@ fn load_file(
             let seen = SeenFile {
                 mode: Octal(git_mode(kind, stat.perm())),
                 id,
-                size_bytes: stat.size_bytes,
+                size_bytes: Some(stat.size_bytes),
             };
             LoadedVersion::Version(Box::new(FileVersion {
                 seen,

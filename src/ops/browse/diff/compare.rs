@@ -296,11 +296,11 @@ fn read_versions(
     Ok(Some(versions))
 }
 
-/// Describes an unread file; a checkpoint's sizes are not known without reading its blobs.
+/// Describes an unread file; a checkpoint's sizes are not known without looking at its blobs.
 fn unread(entry: &Entry) -> SeenFile {
     SeenFile {
         mode: Octal(entry.git_mode()),
         id: entry.id,
-        size_bytes: entry.size_bytes,
+        size_bytes: None,
     }
 }

@@ -89,7 +89,7 @@ impl<'s> Side<'s> {
             let seen = SeenFile {
                 mode: Octal(entry.git_mode()),
                 id: entry.id,
-                size_bytes,
+                size_bytes: Some(size_bytes),
             };
             if size_bytes > LARGEST_TEXT_BYTES {
                 return Ok(FileVersion { seen, bytes: None });

@@ -30,5 +30,6 @@ pub struct SeenFile {
     /// Type and mode as git writes them: `100644`.
     pub mode: Octal,
     pub id: ObjectId,
-    pub size_bytes: u64,
+    /// Null if only names are compared.
+    pub size_bytes: Option<u64>,
 }
