@@ -103,30 +103,41 @@ impl ReportDraft<'_> {
 
     fn read_checkpoint(&mut self, id: &str) -> Result<()> {
         let shown = self.ask(&["show", id, "--stat"])?;
-        let changes = shown["file_changes"]
-            .as_array()
-            .cloned()
-            .unwrap_or_default();
+        let changes = shown["file_changes"].as_array().cloned();
+        let changes = changes.unwrap_or_default();
         self.keep(&format!("show {id}"), shown);
+        let sides = changes.iter().flat_map(|it| [&it["before"], &it["after"]]);
+        let bytes: u64 = sides.filter_map(|side| side["size_bytes"].as_u64()).sum();
+        let paths: Vec<&str> = changes.iter().filter_map(text_path).collect();
+        // What may make a very long patch is read file by file.
+        let is_long = bytes > MOST_BYTES as u64;
         let mut patches = Map::new();
-        for change in &changes {
-            let (Some(path), true) = (change["path"].as_str(), change["path_hex"].is_null()) else {
-                continue;
-            };
-            if change["binary"] == true {
-                continue;
-            }
-            let text = self.ask(&["show", id, "-p", "--", path])?["patch"].take();
-            let length = text.as_str().map_or(0, str::len);
-            if length > MOST_PATCH_BYTES || self.bytes + length > MOST_BYTES {
-                self.left_out_count += 1;
-                continue;
-            }
-            self.bytes += length;
-            patches.insert(path.to_owned(), text);
+        for some in paths.chunks(if is_long { 1 } else { paths.len().max(1) }) {
+            let only = if is_long { some } else { &[] };
+            let found = self.ask(&[&["show", id, "-p", "--"], only].concat())?;
+            self.keep_patches(&found, &mut patches);
         }
         self.patches.insert(id.to_owned(), patches.into());
         Ok(())
+    }
+
+    /// Keeps the patch of each file of an answer, unless it is too large.
+    fn keep_patches(&mut self, found: &Value, patches: &mut Map<String, Value>) {
+        let mut parts = parts(found["patch"].as_str().unwrap_or_default());
+        for change in found["file_changes"].as_array().into_iter().flatten() {
+            // A file that became a link, or the other way round, has two.
+            let count = if change["change"] == "type" { 2 } else { 1 };
+            let text: String = parts.by_ref().take(count).collect();
+            let Some(path) = text_path(change) else {
+                continue;
+            };
+            if text.len() > MOST_PATCH_BYTES || self.bytes + text.len() > MOST_BYTES {
+                self.left_out_count += 1;
+                continue;
+            }
+            self.bytes += text.len();
+            patches.insert(path.to_owned(), text.into());
+        }
     }
 
     fn page(self, checkpoint_count: usize) -> Result<ReportPage> {
@@ -143,6 +154,20 @@ impl ReportDraft<'_> {
             left_out_count: self.left_out_count,
         })
     }
+}
+
+/// Returns the path of a change whose patch can be shown.
+fn text_path(change: &Value) -> Option<&str> {
+    let is_shown = change["path_hex"].is_null() && change["binary"] != true;
+    change["path"].as_str().filter(|_| is_shown)
+}
+
+/// Cuts a patch at the heads of its files; no other line begins like them.
+fn parts(patch: &str) -> impl Iterator<Item = String> {
+    let lines = patch.strip_prefix("diff --git ").unwrap_or_default();
+    let lines = lines.strip_suffix('\n').unwrap_or(lines);
+    let parts = lines.split("\ndiff --git ");
+    parts.map(|part| format!("diff --git {part}\n"))
 }
 
 /// Puts data, style and script into the page. Only what has the nonce may act.
