@@ -11,17 +11,17 @@ export const taste = { split: localStorage.getItem('split') === 'yes' && innerWi
 export const CHANGE = { added: ['+', 'added'], modified: ['●', 'modified'], deleted: ['−', 'deleted'], mode: ['m', 'mode'], type: ['t', 'type'], directory_added: ['+', 'directory added'], directory_deleted: ['−', 'directory deleted'] };
 
 /** `id` is a checkpoint or `here`; `other` is what it is compared with: a checkpoint, `here`, or nothing for the one before. */
-export function checkpointView(main, id, other, shownPath) {
-  const view = { id, other, files: [], at: -1, part: 'changes', patch: null, asked: 0 };
-  load(main, view, shownPath).catch((why) => broken(main, why));
-  const off = onChange(() => (id === 'here' || other === 'here') && view.refresh?.());
+export function checkpointView(main, id, other) {
+  const view = { id, other, files: null, at: -1, part: 'changes', patch: null, asked: 0 };
+  (view.load = (path) => load(main, view, path).catch((why) => view.gone || broken(main, why)))();
+  const off = onChange(() => (id === 'here' || other === 'here') && view.files && view.load(view.files[view.at]?.path));
   const neighbour = (step) => {
     const rows = store.rows.filter((row) => row.kind !== 'safety' || row.id === id);
     const to = id === 'here' ? (step > 0 ? rows[0] : null) : rows[rows.findIndex((row) => row.id === id) + step];
     if (to) location.hash = `#/at/${to.id}`;
   };
   return {
-    stop: () => (off(), stop(view)),
+    stop: () => (off(), (view.gone = true), view.patch?.stop(), view.list?.stop()),
     keys: {
       j: () => view.choose?.(view.at + 1), k: () => view.choose?.(view.at - 1),
       n: () => view.next?.(1), p: () => view.next?.(-1),
@@ -35,35 +35,38 @@ export function checkpointView(main, id, other, shownPath) {
 export const broken = (main, why, title = 'This cannot be shown') => fill(main, h('div.narrow', h('h1.name', title), failed(why)));
 export const failed = (why) => h('div.failure', { role: 'alert' }, h('b', `${why.message}.`), why.hint && h('p', why.hint), why.paths?.length ? h('ul', why.paths.slice(0, 20).map((it) => h('li.name.path', `${it.path}: ${it.why}`))) : null);
 
-const stop = (view) => (view.patch?.stop(), view.list?.stop());
-
 async function load(main, view, shownPath) {
   const { id, other } = view;
-  let row = store.byId.get(id);
-  let from, to, files, extra = [];
-  if (id !== 'here' && !other) {
-    const shown = await recall(['show', id, '--stat']);
-    row = { ...shown.checkpoint, ...row };
-    [from, to, files] = [shown.before, shown.checkpoint, shown.file_changes ?? []];
-    extra = [shown.uncaptured.length && `${count(shown.uncaptured.length, 'path')} could not be captured`, shown.databases.length && count(shown.databases.length, 'database'), shown.state && 'values of --state'];
-  } else {
-    const args = id === 'here' ? [other ?? '@'] : other === 'here' ? [id] : [other, id];
-    const both = args.length === 2;
-    if (id !== 'here' && !row) row = (await recall(['show', id])).checkpoint;
-    const answer = await ask(['diff', ...args, '--stat']);
-    [from, to, files] = [answer.from, both ? answer.to : null, answer.changes];
-    extra = [answer.too_large.length && `${count(answer.too_large.length, 'file')} too large to compare`, answer.damaged.length && `${count(answer.damaged.length, 'file')} damaged`, ...answer.other.mode_changes.slice(0, 5).map((it) => `mode of ${it.path}`)];
-    view.refresh = () => load(main, view, view.files[view.at]?.path).catch((why) => broken(main, why));
-  }
-  Object.assign(view, { row, from, to, files, range: (path) => ['diff', '-U', '3', ...(from ? [from.id] : []), ...(to ? [to.id] : []), '--', path] });
-  if (!from && to) view.range = null;
-  stop(view);
-  draw(main, view, extra, shownPath);
+  const isOne = id !== 'here' && !other;
+  const words = isOne ? ['show', id] : ['diff', ...(id === 'here' ? [other ?? '@'] : other === 'here' ? [id] : [other, id])];
+  // Where much differs, lines take long to count: the names come first.
+  const counted = () => (isOne ? recall : ask)([...words, '--stat']);
+  const first = await (isOne ? recall(words) : words.length === 3 ? ask([...words, '--name-only']) : counted());
+  view.row = id === 'here' ? null : store.byId.get(id) ?? first.checkpoint ?? (await recall(['show', id])).checkpoint;
+  draw(main, view, first, shownPath);
+  if (words.length === 2 && !isOne) return;
+  const [shown, whole] = [view.files, await counted()];
+  const files = whole.file_changes ?? whole.changes;
+  if (view.files !== shown) return;
+  if (files.length !== shown.length) return draw(main, view, whole, shown[view.at]?.path);
+  files.forEach((it, i) => Object.assign(shown[i], it).lines && effect(shown[i]));
+  view.totals();
+  if (shown[view.at]?.binary) view.choose?.(view.at);
 }
 
-function draw(main, view, extra, shownPath) {
-  const { id, row, files } = view;
-  const total = (key) => files.reduce((sum, it) => sum + (it[key] ?? 0), 0).toLocaleString('en');
+/** Shows an answer of `show` or `diff`. */
+function draw(main, view, answer, shownPath) {
+  if (view.gone) return;
+  const { id, row } = view;
+  const lost = (list, text) => list?.length && `${count(list.length, 'path')} ${text}`;
+  const extra = [lost(answer.uncaptured, 'could not be captured'), answer.databases?.length && count(answer.databases.length, 'database'), answer.state && 'values of --state', lost(answer.too_large, 'too large to compare'), lost(answer.damaged, 'damaged'), ...(answer.other?.mode_changes ?? []).slice(0, 5).map((it) => `mode of ${it.path}`)];
+  const [from, to, files] = [answer.checkpoint ? answer.before : answer.from, answer.checkpoint ?? answer.to, answer.file_changes ?? answer.changes];
+  const range = from || !to ? (path) => ['diff', '-U', '3', ...(from ? [from.id] : []), ...(to ? [to.id] : []), '--', path] : null;
+  Object.assign(view, { from, to, files, range });
+  const [sum, total] = [h('span.totals'), (key) => files.reduce((sum, it) => sum + (it[key] ?? 0), 0).toLocaleString('en')];
+  const isCounted = () => !files.length || files.some((it) => it.binary || (it.insertions ?? null) !== null);
+  view.totals = () => fill(sum, ' · ', isCounted() ? [h('span.plus', `+${total('insertions')}`), ' ', h('span.minus', `−${total('deletions')}`)] : 'counting lines …');
+  view.totals();
   const left = h('div.files', { role: 'group', 'aria-label': 'Files' });
   const pane = h('section.pane', { 'aria-label': 'File' });
   const tabs = ['changes', ...(id === 'here' ? [] : ['files'])].map((part) => h('button.tab', { type: 'button', 'aria-pressed': String(part === view.part), onclick: () => {
@@ -75,7 +78,7 @@ function draw(main, view, extra, shownPath) {
     h('div.wide-view',
       h('div.head', h('div', h('h1.name', id === 'here' ? 'Now, not saved yet' : named(row)),
         h('p.dim.meta', id === 'here' ? 'The directory as it is' : [h('span.mono', row.short), ` · ${moment(row.time)} · `, h('span.name', row.source ?? ''), row.provenance && [' · session ', h('span.mono', row.provenance.session?.slice(0, 8) ?? '')], row.content_bytes !== undefined && ` · ${bytes(row.content_bytes)}`, row.pinned && ' · pinned'],
-          h('span.totals', ' · ', h('span.plus', `+${total('insertions')}`), ' ', h('span.minus', `−${total('deletions')}`))),
+          sum),
         extra.some(Boolean) && h('p.warn-text', extra.filter(Boolean).join(' · '))),
       h('div.actions', actions(view))),
       h('div.bar-line', h('div.tabs', { role: 'group', 'aria-label': 'What to show' }, tabs), against(view)),
@@ -111,14 +114,8 @@ async function words(title, value, button) {
   return modal(title, h('label.field', 'Reason', input), [['Cancel', null], [button, () => input.value.trim(), 'primary']]);
 }
 
-const reword = async (row) => {
-  const reason = await words('Another reason', row.reason, 'Reword');
-  if (reason) await change(['reword', row.id, '--', reason], 'Reworded');
-};
-export const saveNow = async () => {
-  const reason = await words('Save a checkpoint', '', 'Save');
-  if (reason !== null) await change(['create', '--reason', reason || 'manual'], 'Saved');
-};
+const reword = (row) => words('Another reason', row.reason, 'Reword').then((reason) => reason && change(['reword', row.id, '--', reason], 'Reworded'));
+export const saveNow = () => words('Save a checkpoint', '', 'Save').then((reason) => reason !== null && change(['create', '--reason', reason || 'manual'], 'Saved'));
 
 /** What it is compared with: the one before, here, or any other. */
 function against({ id, other, from }) {
@@ -135,8 +132,8 @@ function against({ id, other, from }) {
 function changed(view, left, pane, shownPath) {
   const { files } = view;
   view.list?.stop();
-  left.replaceChildren();
-  if (!files.length) return fill(pane, h('p.empty', 'Nothing differs.')), fill(left);
+  fill(left);
+  if (!files.length) return fill(pane, h('p.empty', 'Nothing differs.'));
   const lines = grouped(files);
   view.list = longList(left, lines.length, () => 32, (i) => lines[i].folder !== undefined ? h('div.folder-line.name.path', lines[i].folder || './') : fileButton(view, lines[i]), { root: null });
   view.choose = (i) => {
@@ -157,22 +154,28 @@ function changed(view, left, pane, shownPath) {
 
 /** Files with a line for each folder before them. */
 function grouped(files) {
-  const lines = [];
   let last = null;
-  files.forEach((it, index) => {
+  const lines = files.flatMap((it, index) => {
     const folder = it.path.slice(0, it.path.lastIndexOf('/') + 1);
-    if (folder !== last) lines.push({ folder: (last = folder) });
-    lines.push({ ...it, index, name: it.path.slice(folder.length) });
+    [it.index, it.name] = [index, it.path.slice(folder.length)];
+    return folder === last ? it : [{ folder: (last = folder) }, it];
   });
   return lines.length > 1 && !lines.some((it) => it.folder) ? lines.slice(1) : lines;
 }
 
 function fileButton(view, it) {
   const [mark, word] = CHANGE[it.change] ?? ['?', it.change];
-  const grown = (it.after?.size_bytes ?? 0) - (it.before?.size_bytes ?? 0);
   return h('button.file', { type: 'button', onclick: () => view.choose(it.index), 'aria-current': it.index === view.at ? 'true' : null, title: it.path },
     h(`span.badge.${it.change}`, { 'aria-hidden': 'true' }, mark), h('span.name.path', it.name), h('span.hidden', `, ${word}`),
-    h('span.numbers', it.binary ? h('span.dim', `${grown >= 0 ? '+' : '−'}${bytes(Math.abs(grown))}`) : [it.insertions ? h('span.plus', `+${it.insertions.toLocaleString('en')}`) : null, ' ', it.deletions ? h('span.minus', `−${it.deletions.toLocaleString('en')}`) : null]));
+    effect(it).lines);
+}
+
+/** Fills in how much of a file came and went, as far as that is known. */
+function effect(it) {
+  const grown = (it.after?.size_bytes ?? 0) - (it.before?.size_bytes ?? 0);
+  fill((it.sizes ??= h('span')), [it.before, it.after].filter((side) => (side?.size_bytes ?? null) !== null).map((side) => bytes(side.size_bytes)).join(' → '));
+  fill((it.lines ??= h('span.numbers')), it.binary ? h('span.dim', `${grown >= 0 ? '+' : '−'}${bytes(Math.abs(grown))}`) : [it.insertions > 0 && h('span.plus', `+${it.insertions.toLocaleString('en')}`), ' ', it.deletions > 0 && h('span.minus', `−${it.deletions.toLocaleString('en')}`)]);
+  return it;
 }
 
 async function openFile(view, it, pane) {
@@ -184,7 +187,7 @@ async function openFile(view, it, pane) {
     localStorage.setItem(key, taste[key] ? 'yes' : 'no');
     openFile(view, it, pane);
   };
-  const body = fileHead(pane, it, [it.before, it.after].filter(Boolean).map((side) => bytes(side.size_bytes)).join(' → '), view.to?.id ?? view.from?.id, it.binary ? [] : [toggle('split', 'Side by side'), toggle('wrap', 'Wrap')]);
+  const body = fileHead(pane, it, effect(it).sizes, view.to?.id ?? view.from?.id, it.binary ? [] : [toggle('split', 'Side by side'), toggle('wrap', 'Wrap')]);
   const shown = await bodyOf(view, it).catch(failed);
   if (turn === view.asked) fill(body, shown);
 }

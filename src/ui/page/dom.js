@@ -62,14 +62,14 @@ export function bytes(n) {
 }
 
 const CLOCK = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
-const DAY = new Intl.DateTimeFormat(undefined, { weekday: 'long', day: 'numeric', month: 'long', year: 'numeric' });
+const DAY = new Intl.DateTimeFormat(undefined, { weekday: 'long', day: 'numeric', month: 'long' });
 const SHORT = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' });
 export const clock = (time) => (time ? CLOCK.format(new Date(time)) : '');
 export const moment = (time) => (time ? SHORT.format(new Date(time)) : 'unknown time');
 
 export function day(time) {
   const ago = Math.round((new Date().setHours(0, 0, 0, 0) - new Date(time).setHours(0, 0, 0, 0)) / 864e5);
-  return `${ago === 0 ? 'Today · ' : ago === 1 ? 'Yesterday · ' : ''}${DAY.format(new Date(time))}`;
+  return `${ago === 0 ? 'Today · ' : ago === 1 ? 'Yesterday · ' : ''}${DAY.format(new Date(time))}${new Date(time).getFullYear() === new Date().getFullYear() ? '' : ` ${new Date(time).getFullYear()}`}`;
 }
 
 /** The short name of a checkpoint as people read it. */

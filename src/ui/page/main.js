@@ -26,7 +26,7 @@ function route() {
   for (const link of document.querySelectorAll('nav a')) link.dataset.view === key ? link.setAttribute('aria-current', 'page') : link.removeAttribute('aria-current');
   main.dataset.view = name || 'timeline';
   view =
-    name === 'at' && first ? checkpointView(main, first, second ?? null, null)
+    name === 'at' && first ? checkpointView(main, first, second ?? null)
     : name === 'back' && first ? backView(main, first, second ?? null)
     : name === 'file' && first ? fileView(main, first, second ?? null)
     : name === 'files' ? filesView(main)

@@ -19,7 +19,7 @@ export function roomView(main) {
       status.max_store_bytes && figure(bytes(status.max_store_bytes), status.over_max_store_size ? 'limit, exceeded' : 'limit'));
     const whole = rows.filter((row) => !row.scope && row.time).reverse();
     fill(chart, whole.length > 1 ? area(whole) : h('p.empty', 'Two checkpoints make a line.'));
-    const grown = whole.map((row, i) => ({ row, by: row.content_bytes - (whole[i - 1]?.content_bytes ?? 0) })).filter((it) => it.by).sort((a, b) => Math.abs(b.by) - Math.abs(a.by)).slice(0, 10);
+    const grown = whole.map((row, i) => ({ row, by: row.content_bytes - (whole[i - 1] ?? row).content_bytes })).filter((it) => it.by).sort((a, b) => Math.abs(b.by) - Math.abs(a.by)).slice(0, 10);
     const top = Math.abs(grown[0]?.by ?? 1);
     fill(most, h('ul.tree', grown.map(({ row, by }) => h('li', h('a.file', { href: `#/at/${row.id}` }, h('span.name', named(row)), h('span.numbers', { class: `numbers ${by > 0 ? 'plus' : 'minus'}` }, `${by > 0 ? '+' : '−'}${bytes(Math.abs(by))}`), h('span.share', { 'aria-hidden': 'true' }, h('span', { style: { width: `${(100 * Math.abs(by)) / top}%` } })))))));
   };

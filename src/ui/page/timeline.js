@@ -193,9 +193,9 @@ function drawn(it, i, entries, pick) {
 
 function drift() {
   const drift = store.status?.drift;
-  if (!drift) return store.status ? 'changes since are not known' : '…';
+  if (!drift) return store.status ? 'Changes since are not known' : '…';
   const total = drift.added + drift.modified + drift.deleted;
-  return total ? `${count(total, 'file')} changed since the last checkpoint, not saved yet` : 'nothing changed since the last checkpoint';
+  return total ? `${count(total, 'file')} changed since the last checkpoint, not saved yet` : 'Nothing changed since the last checkpoint';
 }
 
 function folded(it, tab) {
@@ -232,7 +232,7 @@ function measure(row, box) {
   const draw = () => {
     const [plus, minus] = row.lines ?? [0, 0];
     const files = added + modified + deleted;
-    const lines = [h('span.plus', `+${brief(plus)}`), ' ', h('span.minus', `−${brief(minus)}`)];
+    const lines = [plus > 0 && h('span.plus', `+${brief(plus)}`), ' ', minus > 0 && h('span.minus', `−${brief(minus)}`)];
     const text = plus + minus ? lines : h('span.dim', files ? count(files, 'file') : 'no change');
     fill(box, (row.counts || row.lines) && [h('span.numbers', text), bar(plus + minus ? [plus, 0, minus] : [added, modified, deleted])]);
   };
