@@ -1,5 +1,5 @@
 //! The only file that starts other programs: checks after a restore, bisect and database commands,
-//! git, the pager, and a wrapped status line.
+//! git, the pager, and a wrapped status line; and this program itself, for the page of `ui`.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{IsTerminal as _, Read, Write as _};
@@ -386,6 +386,20 @@ pub fn filtered(line: &OsStr, input: Vec<u8>, limit: Duration) -> std::io::Resul
         .stdout(Stdio::piped())
         .stderr(Stdio::null());
     Ok(run(&mut command, &Interrupt::default(), limit, Some(input))?.stdout)
+}
+
+/// Returns a command that is this program, which says nothing but its answer on a pipe.
+///
+/// # Errors
+/// The system does not tell which file this program is.
+pub fn this_program(words: &[OsString]) -> std::io::Result<Command> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command
+        .args(words)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null());
+    Ok(command)
 }
 
 /// Sets the options of `less` and `lv`, unless the user did, as git does: colours pass, and a short

@@ -2,13 +2,16 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::process::Command;
 
 use crate::base::interrupt::Interrupt;
 use crate::cli::entry;
 use crate::config::environment::Environment;
 use crate::error::{Error, exit_code};
 use crate::ops::find_root::Place;
+use crate::shell::child;
 use crate::ui::allow;
+use crate::worktree::root::canonical;
 
 /// Upper bound on the bytes of a content that is shown.
 const MOST_CONTENT_BYTES: u64 = 32 << 20;
@@ -33,14 +36,6 @@ pub struct CommandCall {
     pub input: Option<Vec<u8>>,
 }
 
-/// Bytes that answer a request.
-#[derive(Debug)]
-pub struct ContentAnswer {
-    pub bytes: Vec<u8>,
-    /// Whether they are the document of a failure.
-    pub has_failed: bool,
-}
-
 impl Runner {
     /// Runs a command; returns the document that `--json` prints. `None` if it is not allowed.
     pub fn document(&self, call: &CommandCall, interrupt: &Interrupt) -> Option<Vec<u8>> {
@@ -48,8 +43,13 @@ impl Runner {
         may_run.then(|| self.run(call, interrupt, true).1)
     }
 
-    /// Reads a file of a checkpoint. `None` if the command is not allowed.
-    pub fn content(&self, call: &CommandCall, interrupt: &Interrupt) -> Option<ContentAnswer> {
+    /// Reads a file of a checkpoint; or returns the document of the failure. `None` if the command is
+    /// not allowed.
+    pub fn content(
+        &self,
+        call: &CommandCall,
+        interrupt: &Interrupt,
+    ) -> Option<Result<Vec<u8>, Vec<u8>>> {
         let words = &call.words;
         if !allow::is_allowed(words, self.may_change, true) {
             return None;
@@ -60,26 +60,34 @@ impl Runner {
             words: [&words[..1], &[bound.into()], &words[1..]].concat(),
             input: None,
         };
-        let (code, bytes) = self.run(&call, interrupt, false);
-        let has_failed = code != exit_code::DONE;
-        let bytes = if has_failed {
-            self.run(&call, interrupt, true).1
-        } else {
-            bytes
-        };
-        Some(ContentAnswer { bytes, has_failed })
+        Some(match self.run(&call, interrupt, false) {
+            (exit_code::DONE, bytes) => Ok(bytes),
+            _ => Err(self.run(&call, interrupt, true).1),
+        })
     }
 
-    fn run(&self, call: &CommandCall, interrupt: &Interrupt, as_json: bool) -> (u8, Vec<u8>) {
-        let mut line: Vec<OsString> = vec!["checkpoint".into()];
+    /// Returns the process for a command that only reads and may need much memory, which the system
+    /// has back at its end. `None` if it has to run here.
+    pub fn process(&self, call: &CommandCall) -> Option<Command> {
+        let is_link = canonical(&self.root).is_ok_and(|path| path != self.root);
+        let fits = call.input.is_none() && !is_link && allow::is_allowed(&call.words, false, false);
+        fits.then(|| child::this_program(&self.line(call, true)[1..]).ok())?
+    }
+
+    /// Returns the whole line of a command.
+    fn line(&self, call: &CommandCall, as_json: bool) -> Vec<OsString> {
+        let mut line: Vec<OsString> = ["checkpoint", "--no-input", "-C"].map(Into::into).into();
+        line.push(self.root.clone().into());
         if let Some(base) = &self.given_base {
             line.extend(["--base".into(), base.into()]);
         }
-        line.push("--no-input".into());
-        if as_json {
-            line.push("--json".into());
-        }
+        line.extend(as_json.then(|| "--json".into()));
         line.extend_from_slice(&call.words);
+        line
+    }
+
+    fn run(&self, call: &CommandCall, interrupt: &Interrupt, as_json: bool) -> (u8, Vec<u8>) {
+        let line = self.line(call, as_json);
         let place = Place {
             dir: self.root.clone(),
             is_exact: true,

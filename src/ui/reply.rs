@@ -7,10 +7,11 @@ use std::task::{Context as Polling, Poll};
 use hyper::body::{Body, Bytes, Frame, Incoming};
 use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
-use tokio::sync::mpsc;
+use tokio::io::{AsyncRead as _, ReadBuf};
+use tokio::process::Child;
+use tokio::sync::{OwnedSemaphorePermit, mpsc};
 
 use crate::ui::door::Refused;
-use crate::ui::front::ContentAnswer;
 
 pub type Reply = Response<ReplyBody>;
 
@@ -20,7 +21,11 @@ pub enum ReplyBody {
     /// `None` once it is sent.
     Whole(Option<Bytes>),
     Lines(mpsc::Receiver<Bytes>),
+    Process(Box<Child>, OwnedSemaphorePermit),
 }
+
+/// Bytes that are read at once of what a process writes: all that a pipe holds.
+const AT_ONCE: usize = 64 << 10;
 
 impl Body for ReplyBody {
     type Data = Bytes;
@@ -33,12 +38,17 @@ impl Body for ReplyBody {
         let part = match self.get_mut() {
             Self::Whole(bytes) => Poll::Ready(bytes.take()),
             Self::Lines(lines) => lines.poll_recv(polling),
+            Self::Process(child, _) => {
+                let mut space = vec![0; AT_ONCE];
+                let mut read = ReadBuf::new(&mut space);
+                let polled = child.stdout.as_mut().map_or(Poll::Ready(Ok(())), |stdout| {
+                    Pin::new(stdout).poll_read(polling, &mut read)
+                });
+                let bytes = Bytes::copy_from_slice(read.filled());
+                polled.map(|_| Some(bytes).filter(|bytes| !bytes.is_empty()))
+            }
         };
         part.map(|part| part.map(|part| Ok(Frame::data(part))))
-    }
-
-    fn is_end_stream(&self) -> bool {
-        matches!(self, Self::Whole(None))
     }
 
     fn size_hint(&self) -> hyper::body::SizeHint {
@@ -47,7 +57,7 @@ impl Body for ReplyBody {
                 let length = bytes.as_ref().map_or(0, Bytes::len);
                 hyper::body::SizeHint::with_exact(length as u64)
             }
-            Self::Lines(_) => hyper::body::SizeHint::default(),
+            _ => hyper::body::SizeHint::default(),
         }
     }
 }
@@ -103,13 +113,18 @@ pub fn document(bytes: Vec<u8>) -> Reply {
     reply(StatusCode::OK, JSON, SANDBOX, whole(bytes))
 }
 
+/// The document that a process writes, which holds a slot meanwhile.
+pub fn process(child: Child, slot: OwnedSemaphorePermit) -> Reply {
+    let body = ReplyBody::Process(Box::new(child), slot);
+    reply(StatusCode::OK, JSON, SANDBOX, body)
+}
+
 /// The content of a file of a checkpoint; never as a page, whatever it holds.
-pub fn content(answer: ContentAnswer) -> Reply {
-    if answer.has_failed {
-        return reply(StatusCode::NOT_FOUND, JSON, SANDBOX, whole(answer.bytes));
+pub fn content(read: Result<Vec<u8>, Vec<u8>>) -> Reply {
+    match read {
+        Ok(bytes) => reply(StatusCode::OK, kind_of(&bytes), SANDBOX, whole(bytes)),
+        Err(document) => reply(StatusCode::NOT_FOUND, JSON, SANDBOX, whole(document)),
     }
-    let kind = kind_of(&answer.bytes);
-    reply(StatusCode::OK, kind, SANDBOX, whole(answer.bytes))
 }
 
 /// A stream of events.

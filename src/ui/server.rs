@@ -15,6 +15,7 @@ use hyper::{Request, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use serde::Deserialize;
 use tokio::net::{TcpListener, TcpStream};
+use tokio::process::Command as Process;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::time::{sleep, timeout};
 
@@ -24,9 +25,8 @@ use crate::error::{Error, Result, exit_code};
 use crate::shell::browser::{self, PrivateFile};
 use crate::shell::command_context::PageOptions;
 use crate::shell::signals;
-use crate::ui::allow;
 use crate::ui::door::{Door, MOST_BODY_BYTES, PageToken, Refused, Route};
-use crate::ui::events::StorePosition;
+use crate::ui::events;
 use crate::ui::front::{CommandCall, Runner};
 use crate::ui::page;
 use crate::ui::reply::{self, Reply};
@@ -47,8 +47,6 @@ const WITHOUT_TOKEN: Duration = Duration::from_secs(5);
 const FOR_THE_LAST_ANSWER: Duration = Duration::from_secs(1);
 /// Time between two looks at signals, while a command runs.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
-/// Number of the signal that a command is stopped by if the page is gone: that of Ctrl-C.
-const CANCELLED: usize = 2;
 
 /// What the page posts.
 #[derive(Deserialize)]
@@ -62,7 +60,8 @@ struct Asked {
 struct PageServer {
     door: Door,
     runner: Runner,
-    position: StorePosition,
+    /// Each page that listens to events holds one more.
+    listeners: Arc<()>,
     slots: Arc<Semaphore>,
     signals: Interrupt,
     /// When the page last asked for anything.
@@ -95,8 +94,6 @@ pub fn serve(
         let url = format!("http://{first}/#token={}", token.as_text());
         tell(&url, &runner.root);
         let opened = (options.opens && may_open).then(|| browser::open_in_browser(&url));
-        let position =
-            StorePosition::new(runner.base.clone(), runner.root.clone(), runner.may_change);
         let server = Arc::new(PageServer {
             door: Door {
                 port: first.port(),
@@ -104,14 +101,13 @@ pub fn serve(
                 files: page::FILES.iter().map(|(name, ..)| *name).collect(),
             },
             runner,
-            position: position.clone(),
+            listeners: Arc::default(),
             slots: Arc::new(Semaphore::new(AT_ONCE as usize)),
             signals: signals.clone(),
             last_asked: Mutex::new(Instant::now()),
             opened: Mutex::new(opened.flatten()),
             ended: Notify::new(),
         });
-        tokio::spawn(position.watch());
         let connections = Arc::new(Semaphore::new(MOST_CONNECTIONS));
         for listener in listeners {
             tokio::spawn(accept(server.clone(), listener, connections.clone()));
@@ -216,7 +212,10 @@ impl PageServer {
                 let (_, kind, text) = page::FILES[number];
                 reply::file(kind, text)
             }
-            Route::Events => reply::events(self.position.listen()),
+            Route::Events => {
+                let lines = events::listen(self.runner.clone(), self.listeners.clone());
+                reply::events(lines)
+            }
             Route::Run | Route::Content => {
                 let Some(call) = read(body).await else {
                     let why = "the body is not {\"args\": [...]}";
@@ -227,12 +226,16 @@ impl PageServer {
         })
     }
 
-    /// Runs a command. One that only reads is asked to stop if the page is gone.
+    /// Runs a command. The process of one that only reads ends with its answer, or if the page is gone.
     async fn run(self: Arc<Self>, call: CommandCall, route: Route) -> Reply {
-        let interrupt = Interrupt::default();
-        let only_reads = allow::is_allowed(&call.words, false, route == Route::Content);
-        let _stop = only_reads.then(|| StopAtDrop(interrupt.clone()));
-        let worked = tokio::spawn(self.work(interrupt, move |runner, interrupt| match route {
+        if route == Route::Run
+            && let Some(process) = self.runner.process(&call)
+            && let Ok(slot) = self.slots.clone().acquire_owned().await
+            && let Ok(child) = Process::from(process).kill_on_drop(true).spawn()
+        {
+            return reply::process(child, slot);
+        }
+        let worked = tokio::spawn(self.work(move |runner, interrupt| match route {
             Route::Content => runner.content(&call, interrupt).map(reply::content),
             _ => runner.document(&call, interrupt).map(reply::document),
         }));
@@ -250,12 +253,12 @@ impl PageServer {
     /// without any work, a signal ends the process at once.
     async fn work<T: Send + 'static>(
         self: Arc<Self>,
-        interrupt: Interrupt,
         work: impl FnOnce(&Runner, &Interrupt) -> T + Send + 'static,
     ) -> Option<T> {
         let slot = self.slots.clone().acquire_owned().await.ok()?;
         let shield = self.signals.shield();
-        let (runner, of_thread) = (self.runner.clone(), interrupt.clone());
+        let (runner, interrupt) = (self.runner.clone(), Interrupt::default());
+        let of_thread = interrupt.clone();
         let mut worker = tokio::task::spawn_blocking(move || {
             let result = work(&runner, &of_thread);
             drop((slot, shield));
@@ -267,7 +270,7 @@ impl PageServer {
                 result = &mut worker => return result.ok(),
                 _ = looks.tick() => {
                     if let Err(signal) = self.signals.check() {
-                        interrupt.set(usize::try_from(signal.0).unwrap_or(CANCELLED));
+                        interrupt.set(usize::try_from(signal.0).unwrap_or_default());
                         self.ended.notify_one();
                     }
                 }
@@ -281,7 +284,7 @@ impl PageServer {
             return std::future::pending().await;
         };
         loop {
-            if self.position.listeners() > 0 {
+            if Arc::strong_count(&self.listeners) > 1 {
                 *lock(&self.last_asked) = Instant::now();
             }
             let asked = lock(&self.last_asked).elapsed();
@@ -290,15 +293,6 @@ impl PageServer {
             };
             sleep(left.min(idle / 4).max(BETWEEN_LOOKS)).await;
         }
-    }
-}
-
-/// Asks a command to stop when nobody waits for its answer any more.
-struct StopAtDrop(Interrupt);
-
-impl Drop for StopAtDrop {
-    fn drop(&mut self) {
-        self.0.set(CANCELLED);
     }
 }
 

@@ -676,13 +676,15 @@ fn mutated_requests_are_refused_or_answered_as_what_they_are() {
     }
     assert_eq!((sandbox.tree(), sandbox.listed_ids()), before);
     assert_eq!(client.run(&["list"]).status, 200);
-    assert_small(&client);
+    let kib = peak(&client);
+    assert!(kib < 100 << 10, "{kib} KiB");
 }
 
 /// The server needs little memory, whatever it went through.
-fn assert_small(client: &PageClient) {
+/// Returns the most memory that the server had, in KiB; zero where the system does not tell.
+fn peak(client: &PageClient) -> u64 {
     if !cfg!(target_os = "linux") {
-        return;
+        return 0;
     }
     let status =
         std::fs::read_to_string(format!("/proc/{}/status", client.pid())).expect("it runs");
@@ -690,12 +692,37 @@ fn assert_small(client: &PageClient) {
         .lines()
         .find(|line| line.starts_with("VmHWM:"))
         .expect("a peak");
-    let kib: u64 = peak
-        .split_whitespace()
-        .nth(1)
-        .and_then(|kib| kib.parse().ok())
-        .expect("a number");
-    assert!(kib < 100 << 10, "{kib} KiB");
+    let kib = peak.split_whitespace().nth(1);
+    kib.and_then(|kib| kib.parse().ok()).expect("a number")
+}
+
+#[test]
+fn what_only_reads_takes_no_memory_of_the_server() {
+    let sandbox = Sandbox::new();
+    let fill = |text: &str| {
+        for i in 0..4000 {
+            sandbox.write(format!("{}/{i}", i % 40), text);
+        }
+    };
+    fill("one\n");
+    sandbox.create("first");
+    fill("two\n");
+    sandbox.create("second");
+    let client = PageClient::start(&sandbox, &[]);
+    assert_eq!(client.run(&["list"]).status, 200);
+    let before = peak(&client);
+    for args in [
+        &["diff", "first", "second"][..],
+        &["ls", "@", "-l", "-R"],
+        &["status"],
+        &["restore", "first", "--dry-run"],
+    ] {
+        let answer = client.run(args);
+        assert!(answer.body.len() > 1000, "{args:?}: {}", answer.text());
+        assert_eq!(answer.json()["ok"], true, "{args:?}");
+    }
+    let grown = peak(&client) - before;
+    assert!(grown < 1 << 10, "{grown} KiB");
 }
 
 #[test]
@@ -734,7 +761,8 @@ fn many_and_slow_connections_keep_nobody_out_for_long() {
     let many = vec![("X-Many", Some("x")); 100];
     assert_eq!(client.ask("GET /", &many, "").status, 431);
     assert_eq!(client.run(&["list"]).status, 200);
-    assert_small(&client);
+    let kib = peak(&client);
+    assert!(kib < 100 << 10, "{kib} KiB");
 }
 
 #[test]
@@ -871,6 +899,47 @@ fn a_report_holds_the_checkpoints_of_its_range_and_nothing_of_the_directory() {
         .code(3);
     let page = std::fs::read_to_string(&file).expect("a page");
     assert!(page.contains("fn main()"), "what was there stays");
+}
+
+#[cfg(unix)]
+#[test]
+fn each_patch_of_a_report_is_that_of_its_file_alone() {
+    let sandbox = Sandbox::new();
+    sandbox
+        .write("changed", "one\n")
+        .write("gone", "diff --git a/gone b/gone\nno end")
+        .write("mode", "m\n")
+        .write("turned", "file\n")
+        .write("zeros", b"\0".as_slice());
+    sandbox.create("first");
+    sandbox
+        .write("changed", "two\ndiff --git a/x b/x\n")
+        .write("new file", "")
+        .chmod("mode", 0o755)
+        .remove("gone")
+        .remove("turned")
+        .symlink("turned", "mode")
+        .write("zeros", b"\0\0".as_slice());
+    let id = sandbox.create("second");
+    let page = sandbox.run(&["report", "-o", "-"]).success().stdout;
+    let data = page.split("id=\"data\">").nth(1).expect("data");
+    let data: Value = serde_json::Deserializer::from_str(data)
+        .into_iter()
+        .next()
+        .expect("data")
+        .expect("JSON");
+    let patches = data["patches"].as_object().expect("patches");
+    let (_, patches) = patches
+        .iter()
+        .find(|(long, _)| long.starts_with(&id))
+        .expect("those of the second");
+    let patches = patches.as_object().expect("patches");
+    let paths: Vec<&str> = patches.keys().map(String::as_str).collect();
+    assert_eq!(paths, ["changed", "gone", "mode", "new file", "turned"]);
+    for (path, patch) in patches {
+        let alone = sandbox.run(&["show", &id, "-p", "--json", "--", path]);
+        assert_eq!(*patch, alone.success().json()["data"]["patch"], "{path}");
+    }
 }
 
 #[test]

@@ -201,9 +201,28 @@ pub fn answer(bytes: &[u8]) -> PageAnswer {
         .split(' ')
         .nth(1)
         .and_then(|status| status.parse().ok());
+    let body = &bytes[end + 4..];
+    let in_chunks = head.contains("transfer-encoding: chunked");
     PageAnswer {
         status: status.expect("a status"),
         head,
-        body: bytes[end + 4..].to_vec(),
+        body: if in_chunks {
+            joined(body)
+        } else {
+            body.to_vec()
+        },
     }
+}
+
+/// Puts the chunks of a body together, as far as they came.
+fn joined(mut rest: &[u8]) -> Vec<u8> {
+    let mut body = Vec::new();
+    while let Some(end) = rest.windows(2).position(|two| two == b"\r\n") {
+        let length = std::str::from_utf8(&rest[..end]).expect("text");
+        let length = usize::from_str_radix(length, 16).expect("a number");
+        let chunk = rest.get(end + 2..end + 2 + length);
+        body.extend_from_slice(chunk.unwrap_or_default());
+        rest = rest.get(end + 4 + length..).unwrap_or_default();
+    }
+    body
 }
