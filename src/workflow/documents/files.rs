@@ -43,7 +43,7 @@ pub fn of_run(workflow: &Workflow) -> impl Iterator<Item = (&String, &Value)> {
 }
 
 /// Writes the files of the next state, each atomically and only if it says what its `known` document
-/// says.
+/// says. The schema of the pipeline state is written beside a new run, if the project has none.
 ///
 /// # Errors
 /// A file cannot be written, or was edited meanwhile; the next command reads what was written.
@@ -66,15 +66,7 @@ pub fn write(tree: &WorkTree, next: &Workflow, known: &BTreeMap<String, Value>) 
             return Err(words::moved_on(&next.id));
         }
     }
-    Ok(())
-}
-
-/// Writes the schema of the pipeline state beside a new run, if the project has none.
-///
-/// # Errors
-/// It cannot be written.
-pub fn add_schema(tree: &WorkTree, workflow: &Workflow) -> Result<()> {
-    if workflow.profile == Some(Profile::Pipeline) {
+    if known.is_empty() && next.profile == Some(Profile::Pipeline) {
         let (path, text) = (rel(pipeline::SCHEMA_FILE), pipeline::PIPELINE_SCHEMA);
         replace_known(tree, &path, None, text.as_bytes())?;
     }

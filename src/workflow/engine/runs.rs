@@ -97,9 +97,8 @@ impl Runs {
         for (id, tip) in tips.clone() {
             let read = || {
                 let tip = tip.ok_or("its ref does not name a commit")?;
-                let state = store
-                    .workflow_state(tip)
-                    .map_err(|error| error.to_string())?;
+                let state = store.workflow_state(tip);
+                let state = state.map_err(|error| error.to_string())?;
                 let mut workflow = Workflow::from_json(&state).map_err(|why| why.to_string())?;
                 // It may have got another id where two stores met.
                 workflow.id.clone_from(&id);

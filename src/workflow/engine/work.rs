@@ -193,13 +193,7 @@ impl<'w> Work<'w> {
         let _shield = context.interrupt.shield();
         let none = BTreeMap::new();
         let known = before.map_or(&none, |run| &run.workflow.documents);
-        let mut write = || {
-            files::write(tree, &workflow, known)?;
-            match before {
-                None => files::add_schema(tree, &workflow),
-                Some(_) => Ok(()),
-            }
-        };
+        let mut write = || files::write(tree, &workflow, known);
         let recorded = self.session.locked.record_workflow(
             &workflow.id,
             before.map(|run| run.tip),

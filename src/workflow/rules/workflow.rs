@@ -120,14 +120,12 @@ impl Workflow {
             return Ok(read);
         }
         let value: Value = parse(bytes).map_err(|why| why.to_string())?;
-        let schema = value["state_version"]
-            .as_u64()
-            .ok_or("it names no version")?;
+        let schema = value["state_version"].as_u64();
+        let schema = schema.ok_or("it names no version")?;
         if schema > u64::from(SCHEMA) {
             return Err(format!("it has version {schema}; this program knows {SCHEMA}").into());
         }
-        let read = serde_json::from_value(value.clone());
-        let mut read: Self = read.map_err(|why| why.to_string())?;
+        let mut read = Self::deserialize(&value).map_err(|why| why.to_string())?;
         // Numbers of other programs keep their spelling.
         for (path, document) in &mut read.documents {
             document.clone_from(&value["documents"][path]);
