@@ -43,30 +43,29 @@ impl Route {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refused(pub StatusCode, pub &'static str);
 
+fn refuse<T>(status: StatusCode, why: &'static str) -> Result<T, Refused> {
+    Err(Refused(status, why))
+}
+
 /// The secret of one run of the server.
 #[derive(Clone)]
-pub struct PageToken([u8; 2 * TOKEN_BYTES]);
+pub struct PageToken(String);
 
 impl PageToken {
     /// Makes a new one; `None` if the system has no random numbers.
     pub fn random() -> Option<Self> {
         let mut bytes = [0; TOKEN_BYTES];
         getrandom::fill(&mut bytes).ok()?;
-        let digit = |value: u8| b"0123456789abcdef"[usize::from(value & 15)];
-        let mut text = [0; 2 * TOKEN_BYTES];
-        for (pair, byte) in text.chunks_exact_mut(2).zip(bytes) {
-            pair.copy_from_slice(&[digit(byte >> 4), digit(byte)]);
-        }
-        Some(Self(text))
+        Some(Self(hex::encode(bytes)))
     }
 
-    pub fn as_text(&self) -> String {
-        self.0.iter().copied().map(char::from).collect()
+    pub fn as_text(&self) -> &str {
+        &self.0
     }
 
     /// Whether a text is this token; the time does not depend on where they differ.
     fn is(&self, given: &[u8]) -> bool {
-        let pairs = self.0.iter().zip(given);
+        let pairs = self.0.as_bytes().iter().zip(given);
         let differing = pairs.fold(0, |all, (one, other)| {
             all | std::hint::black_box(one ^ other)
         });
@@ -89,7 +88,7 @@ impl Door {
     /// It does not come from the page, or asks for nothing that there is.
     pub fn check(&self, head: &Parts) -> Result<Route, Refused> {
         let headers = &head.headers;
-        let bad = |why| Err(Refused(StatusCode::BAD_REQUEST, why));
+        let bad = |why| refuse(StatusCode::BAD_REQUEST, why);
         if head.version != Version::HTTP_11 {
             return bad("only HTTP/1.1 is spoken");
         }
@@ -98,10 +97,10 @@ impl Door {
         }
         let host = single(headers, &header::HOST).and_then(|host| host.to_str().ok());
         let Some(host) = host.filter(|host| self.is_ours(host)) else {
-            return Err(Refused(
+            return refuse(
                 StatusCode::MISDIRECTED_REQUEST,
                 "the host is not this server",
-            ));
+            );
         };
         let route = self.route(head.uri.path())?;
         if head.uri.query().is_some() {
@@ -109,18 +108,12 @@ impl Door {
         }
         check_origin(headers, host, route)?;
         if head.method != route.method() {
-            return Err(Refused(
-                StatusCode::METHOD_NOT_ALLOWED,
-                "the method is another",
-            ));
+            return refuse(StatusCode::METHOD_NOT_ALLOWED, "the method is another");
         }
         check_body(headers, route)?;
         let given = single(headers, &TOKEN).map(HeaderValue::as_bytes);
         if route.needs_token() && !given.is_some_and(|given| self.token.is(given)) {
-            return Err(Refused(
-                StatusCode::UNAUTHORIZED,
-                "the token is missing or another",
-            ));
+            return refuse(StatusCode::UNAUTHORIZED, "the token is missing or another");
         }
         Ok(route)
     }
@@ -172,10 +165,7 @@ fn check_origin(headers: &HeaderMap, host: &str, route: Route) -> Result<(), Ref
         let name = HeaderName::try_from(name).ok()?;
         single(headers, &name)?.to_str().ok()
     };
-    let foreign = Err(Refused(
-        StatusCode::FORBIDDEN,
-        "the request comes from another page",
-    ));
+    let foreign = refuse(StatusCode::FORBIDDEN, "the request comes from another page");
     if headers.contains_key(header::ORIGIN)
         && text("origin") != Some(format!("http://{host}").as_str())
     {
@@ -195,7 +185,7 @@ fn check_origin(headers: &HeaderMap, host: &str, route: Route) -> Result<(), Ref
 
 /// Refuses a body whose length is not said at once, and what could be taken for a second request.
 fn check_body(headers: &HeaderMap, route: Route) -> Result<(), Refused> {
-    let bad = |why| Err(Refused(StatusCode::BAD_REQUEST, why));
+    let bad = |why| refuse(StatusCode::BAD_REQUEST, why);
     if headers.contains_key(header::TRANSFER_ENCODING) || headers.contains_key(header::UPGRADE) {
         return bad("the body has to come as it is");
     }
@@ -204,33 +194,15 @@ fn check_body(headers: &HeaderMap, route: Route) -> Result<(), Refused> {
         return bad("there are several lengths");
     }
     let length = length.map(|length| length.to_str().unwrap_or_default().parse::<usize>());
-    if route.method() == Method::GET {
-        return match length {
-            None | Some(Ok(0)) => Ok(()),
-            _ => bad("this request has no body"),
-        };
-    }
-    match length {
-        Some(Ok(length)) if length <= MOST_BODY_BYTES => {}
-        Some(Ok(_)) => {
-            return Err(Refused(
-                StatusCode::PAYLOAD_TOO_LARGE,
-                "the body is too long",
-            ));
-        }
-        _ => {
-            return Err(Refused(
-                StatusCode::LENGTH_REQUIRED,
-                "the length is missing",
-            ));
-        }
-    }
     let kind = single(headers, &header::CONTENT_TYPE).map(HeaderValue::as_bytes);
-    if kind != Some(b"application/json") {
-        return Err(Refused(
-            StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            "the body is not JSON",
-        ));
+    match (length, route.method() == Method::GET) {
+        (None | Some(Ok(0)), true) => Ok(()),
+        (_, true) => bad("this request has no body"),
+        (Some(Ok(length)), _) if length > MOST_BODY_BYTES => {
+            refuse(StatusCode::PAYLOAD_TOO_LARGE, "the body is too long")
+        }
+        (None | Some(Err(_)), _) => refuse(StatusCode::LENGTH_REQUIRED, "the length is missing"),
+        _ if kind == Some(b"application/json") => Ok(()),
+        _ => refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, "the body is not JSON"),
     }
-    Ok(())
 }

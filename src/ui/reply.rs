@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::task::{Context as Polling, Poll};
 
 use hyper::body::{Body, Bytes, Frame, Incoming};
-use hyper::header::{self, HeaderName, HeaderValue};
+use hyper::header::{self, HeaderValue};
 use hyper::{Response, StatusCode};
 use tokio::io::{AsyncRead as _, ReadBuf};
 use tokio::process::Child;
@@ -69,32 +69,22 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; c
 const SANDBOX: &str = "default-src 'none'; frame-ancestors 'none'; sandbox";
 
 /// Headers of every answer.
-const ALWAYS: [(HeaderName, &str); 6] = [
-    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-    (header::X_FRAME_OPTIONS, "DENY"),
-    (header::REFERRER_POLICY, "no-referrer"),
-    (header::CACHE_CONTROL, "no-store"),
-    (
-        HeaderName::from_static("cross-origin-opener-policy"),
-        "same-origin",
-    ),
-    (
-        HeaderName::from_static("cross-origin-resource-policy"),
-        "same-origin",
-    ),
+const ALWAYS: [(&str, &str); 6] = [
+    ("x-content-type-options", "nosniff"),
+    ("x-frame-options", "DENY"),
+    ("referrer-policy", "no-referrer"),
+    ("cache-control", "no-store"),
+    ("cross-origin-opener-policy", "same-origin"),
+    ("cross-origin-resource-policy", "same-origin"),
 ];
 
 fn reply(status: StatusCode, kind: &'static str, policy: &'static str, body: ReplyBody) -> Reply {
     let mut reply = Response::new(body);
     *reply.status_mut() = status;
-    let own = [
-        (header::CONTENT_TYPE, kind),
-        (header::CONTENT_SECURITY_POLICY, policy),
-    ];
+    let own = [("content-type", kind), ("content-security-policy", policy)];
     for (name, value) in ALWAYS.into_iter().chain(own) {
-        reply
-            .headers_mut()
-            .insert(name, HeaderValue::from_static(value));
+        let (headers, value) = (reply.headers_mut(), HeaderValue::from_static(value));
+        headers.insert(name, value);
     }
     reply
 }

@@ -147,7 +147,7 @@ impl ReportDraft<'_> {
         let nonce = PageToken::random()
             .ok_or_else(|| Error::unexpected("the system has no random numbers"))?;
         Ok(ReportPage {
-            html: html(&json::document(&data, false), &nonce.as_text()),
+            html: html(&json::document(&data, false), nonce.as_text()),
             checkpoint_count,
             patch_count,
             patch_bytes: self.bytes as u64,
