@@ -313,7 +313,7 @@ fn a_plan_for_which_the_screen_has_no_room_is_no_consent() {
         let line = format!("stty rows {rows} cols 60; $checkpoint restore");
         let keys = [
             (TITLE, "\\033[B"),
-            (what_is_looked_at, "'; sleep 1; printf '\\r"),
+            (what_is_looked_at, "'; sleep 2; printf '\\r"),
             ("1049l", "n\\r"),
         ];
         let Some(run) = dialogue(&sandbox, &line, &keys) else {
