@@ -51,7 +51,7 @@ async function load(main, view, shownPath) {
   if (files.length !== shown.length) return draw(main, view, whole, shown[view.at]?.path);
   files.forEach((it, i) => Object.assign(shown[i], it).lines && effect(shown[i]));
   view.totals();
-  if (shown[view.at]?.binary) view.choose?.(view.at);
+  if (shown[view.at]?.binary) view.reopen?.();
 }
 
 /** Shows an answer of `show` or `diff`. */
@@ -182,10 +182,11 @@ async function openFile(view, it, pane) {
   const turn = ++view.asked;
   view.patch?.stop();
   const toggle = (key, text) => h('button.quiet', { type: 'button', 'aria-pressed': String(taste[key]), onclick: () => view.toggle(key) }, text);
+  view.reopen = () => openFile(view, it, pane);
   view.toggle = (key) => {
     taste[key] = !taste[key];
     localStorage.setItem(key, taste[key] ? 'yes' : 'no');
-    openFile(view, it, pane);
+    view.reopen();
   };
   const body = fileHead(pane, it, effect(it).sizes, view.to?.id ?? view.from?.id, it.binary ? [] : [toggle('split', 'Side by side'), toggle('wrap', 'Wrap')]);
   const shown = await bodyOf(view, it).catch(failed);
@@ -240,7 +241,7 @@ export function picture(blob, path) {
 async function whole(view, left, pane) {
   view.list?.stop();
   fill(left, h('p.empty', 'Loading …'));
-  view.choose = null;
+  view.choose = view.reopen = null;
   const { entries } = await recall(['ls', view.id, '-l', '-R']);
   const tree = sized(entries);
   fill(left, branch(tree, tree.size, (it) => showContent(view, it, pane)));
