@@ -339,8 +339,9 @@ impl Objects {
             }
             let listing = self.snapshot();
             let count = listing.packs.len();
-            let last = self.last_hit.load(Ordering::Relaxed).min(count);
-            for at in (last..count).chain(0..last) {
+            let last = self.last_hit.load(Ordering::Relaxed);
+            let in_order = (0..count).filter(|at| *at != last);
+            for at in (last < count).then_some(last).into_iter().chain(in_order) {
                 let pack = &listing.packs[at];
                 if self.is_bad(pack, id) {
                     failure.get_or_insert_with(|| corrupt(id, "its copy is damaged"));
