@@ -14,7 +14,7 @@ use crate::shell::command_context::PageOptions;
 /// them unless --read-only is given: share it with nobody.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct UiArgs {
-    /// Port to listen on [default: any that is free]
+    /// Port to listen on: one that nobody else had, whose page the browser may remember [default: any that is free]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub port: Option<u16>,
     /// Only print the address; open no browser
@@ -26,6 +26,9 @@ pub struct UiArgs {
     /// Time without an open page after which the server ends, such as 2h, or never [default: 30m]
     #[arg(long, value_name = "TIME", value_parser = idle)]
     pub idle: Option<IdleTime>,
+    /// Answer the one command on stdin, for a server that reads by processes of their own
+    #[arg(long, hide = true)]
+    pub reader: bool,
 }
 
 /// How long the server waits for a page.
@@ -65,6 +68,7 @@ impl RunAnywhere for UiArgs {
             opens: !self.no_open,
             may_change: !self.read_only,
             idle: self.idle.map_or(Some(USUAL_IDLE), |idle| idle.0),
+            is_reader: self.reader,
         };
         serve(cmd, environment, &options, &|url, root| {
             let answer = UiAnswer {

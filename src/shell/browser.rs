@@ -1,9 +1,10 @@
 //! Opens the user's browser.
 
-use std::fs::OpenOptions;
+use std::fs::{DirBuilder, File};
 use std::io::Write as _;
 use std::path::PathBuf;
 
+use crate::base::random_name::random_hex;
 use crate::shell::environment;
 
 /// Opens an address in the user's browser, by a file that only the user can read: other users see the
@@ -13,24 +14,25 @@ pub fn open_in_browser(url: &str) -> Option<PrivateFile> {
         "<!doctype html><meta charset=\"utf-8\"><meta name=\"referrer\" content=\"no-referrer\">\
          <meta http-equiv=\"refresh\" content=\"0;url={url}\"><title>checkpoint</title>\n"
     );
-    let name = format!("checkpoint-ui-{}.html", std::process::id());
-    let file = PrivateFile(environment::temporary_dir().join(name));
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
+    let folder = environment::temporary_dir().join(format!("checkpoint-ui-{}", random_hex()));
+    let mut builder = DirBuilder::new();
     #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut out = options.open(&file.0).ok()?;
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(&folder).ok()?;
+    let file = PrivateFile(folder.join("checkpoint.html"));
+    let mut out = File::create_new(&file.0).ok()?;
     out.write_all(page.as_bytes()).ok()?;
     open::that_detached(&file.0).ok()?;
     Some(file)
 }
 
-/// A file that goes when this is dropped.
+/// A file that goes with its folder when this is dropped.
 #[derive(Debug)]
 pub struct PrivateFile(PathBuf);
 
 impl Drop for PrivateFile {
     fn drop(&mut self) {
         let _ = std::fs::remove_file(&self.0);
+        let _ = self.0.parent().map(std::fs::remove_dir);
     }
 }

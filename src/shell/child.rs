@@ -388,18 +388,20 @@ pub fn filtered(line: &OsStr, input: Vec<u8>, limit: Duration) -> std::io::Resul
     Ok(run(&mut command, &Interrupt::default(), limit, Some(input))?.stdout)
 }
 
-/// Returns a command that is this program, which says nothing but its answer on a pipe.
+/// Starts this program for a reader: it is told on a pipe what to do, for other users see the words of
+/// every program, and says nothing but its answer on another. It ends if what is returned is dropped.
 ///
 /// # Errors
-/// The system does not tell which file this program is.
-pub fn this_program(words: &[OsString]) -> std::io::Result<Command> {
-    let mut command = Command::new(std::env::current_exe()?);
-    command
+/// The system does not tell which file this program is, or cannot start it.
+#[cfg(feature = "ui")]
+pub fn this_program(words: &[OsString]) -> std::io::Result<tokio::process::Child> {
+    tokio::process::Command::new(std::env::current_exe()?)
         .args(words)
-        .stdin(Stdio::null())
+        .stdin(Stdio::piped())
         .stdout(Stdio::piped())
-        .stderr(Stdio::null());
-    Ok(command)
+        .stderr(Stdio::null())
+        .kill_on_drop(true)
+        .spawn()
 }
 
 /// Sets the options of `less` and `lv`, unless the user did, as git does: colours pass, and a short

@@ -44,6 +44,8 @@ pub struct PageOptions {
     pub may_change: bool,
     /// Time without a page after which the server ends; `None` for never.
     pub idle: Option<Duration>,
+    /// Whether one command of a server is answered in its place.
+    pub is_reader: bool,
 }
 
 /// Makes a page that needs no server of checkpoints, by their ids, newest first; `--base` is given.

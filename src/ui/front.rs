@@ -1,17 +1,22 @@
 //! Runs the commands of the page as if each were called with `--json` in the root.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
-use std::process::Command;
+use std::io::{BufRead as _, Read as _};
+use std::path::{Path, PathBuf};
+use std::thread;
+
+use serde::Deserialize;
+use tokio::process::Child;
 
 use crate::base::interrupt::Interrupt;
 use crate::cli::entry;
 use crate::config::environment::Environment;
 use crate::error::{Error, exit_code};
-use crate::ops::find_root::Place;
+use crate::ops::find_root::{Place, canonical_or_gone};
 use crate::shell::child;
+use crate::shell::signals;
+use crate::shell::terminal::printer::Printer;
 use crate::ui::allow;
-use crate::worktree::root::canonical;
 
 /// Upper bound on the bytes of a content that is shown.
 const MOST_CONTENT_BYTES: u64 = 32 << 20;
@@ -36,10 +41,40 @@ pub struct CommandCall {
     pub input: Option<Vec<u8>>,
 }
 
+/// What the page posts.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Asked {
+    args: Vec<String>,
+    /// What the command reads instead of standard input.
+    input: Option<String>,
+}
+
+impl CommandCall {
+    /// Reads a command as the page posts it.
+    pub fn parse(posted: &[u8]) -> Option<Self> {
+        let asked: Asked = serde_json::from_slice(posted).ok()?;
+        Some(Self {
+            words: asked.args.into_iter().map(OsString::from).collect(),
+            input: asked.input.map(String::into_bytes),
+        })
+    }
+
+    /// Returns the line from which [`Self::parse`] makes a command without input again.
+    pub fn as_line(&self) -> Vec<u8> {
+        let words = self.words.iter().map(|word| word.to_string_lossy());
+        let words: Vec<_> = words.collect();
+        let mut line = serde_json::json!({ "args": words }).to_string();
+        line.push('\n');
+        line.into_bytes()
+    }
+}
+
 impl Runner {
     /// Runs a command; returns the document that `--json` prints. `None` if it is not allowed.
     pub fn document(&self, call: &CommandCall, interrupt: &Interrupt) -> Option<Vec<u8>> {
-        let may_run = allow::is_allowed(&call.words, self.may_change, false);
+        let is_read = call.input.is_none() || call.words.first().is_some_and(|it| it == "restore");
+        let may_run = is_read && allow::is_allowed(&call.words, self.may_change, false);
         may_run.then(|| self.run(call, interrupt, true).1)
     }
 
@@ -54,7 +89,6 @@ impl Runner {
         if !allow::is_allowed(words, self.may_change, true) {
             return None;
         }
-        // Of two bounds, the last one counts.
         let bound = format!("--bytes={MOST_CONTENT_BYTES}");
         let call = CommandCall {
             words: [&words[..1], &[bound.into()], &words[1..]].concat(),
@@ -66,28 +100,35 @@ impl Runner {
         })
     }
 
-    /// Returns the process for a command that only reads and may need much memory, which the system
-    /// has back at its end. `None` if it has to run here.
-    pub fn process(&self, call: &CommandCall) -> Option<Command> {
-        let is_link = canonical(&self.root).is_ok_and(|path| path != self.root);
-        let fits = call.input.is_none() && !is_link && allow::is_allowed(&call.words, false, false);
-        fits.then(|| child::this_program(&self.line(call, true)[1..]).ok())?
+    /// Whether a command only reads: then a process of its own may run it, and the system has back at
+    /// its end the memory that it needed.
+    pub fn only_reads(&self, call: &CommandCall) -> bool {
+        let is_here = canonical_or_gone(&self.root).is_some_and(|path| path == self.root);
+        is_here && call.input.is_none() && allow::is_allowed(&call.words, false, false)
+    }
+
+    /// Starts the process that runs [`answer_one`].
+    pub fn start_reader(&self) -> std::io::Result<Child> {
+        let line = self.line(&["ui", "--reader", "--read-only"].map(OsString::from));
+        child::this_program(&line[1..])
     }
 
     /// Returns the whole line of a command.
-    fn line(&self, call: &CommandCall, as_json: bool) -> Vec<OsString> {
+    fn line(&self, words: &[OsString]) -> Vec<OsString> {
         let mut line: Vec<OsString> = ["checkpoint", "--no-input", "-C"].map(Into::into).into();
         line.push(self.root.clone().into());
         if let Some(base) = &self.given_base {
             line.extend(["--base".into(), base.into()]);
         }
-        line.extend(as_json.then(|| "--json".into()));
-        line.extend_from_slice(&call.words);
+        line.extend_from_slice(words);
         line
     }
 
     fn run(&self, call: &CommandCall, interrupt: &Interrupt, as_json: bool) -> (u8, Vec<u8>) {
-        let line = self.line(call, as_json);
+        let mut line = self.line(&call.words);
+        if as_json {
+            line.insert(1, "--json".into());
+        }
         let place = Place {
             dir: self.root.clone(),
             is_exact: true,
@@ -103,4 +144,25 @@ impl Runner {
             Ok(None)
         })
     }
+}
+
+/// Answers the one command that a server writes to this process, which ends at once when the server
+/// has ended, or no longer wants the answer: the pipe is closed then.
+///
+/// # Errors
+/// There is no such command.
+pub fn answer_one(runner: &Runner, printer: &Printer) -> crate::error::Result<u8> {
+    let mut line = Vec::new();
+    let read = std::io::stdin().lock().read_until(b'\n', &mut line);
+    read.map_err(Error::io("read", Path::new("the command")))?;
+    thread::spawn(|| {
+        let _ = std::io::stdin().read(&mut [0]);
+        signals::end_at_once();
+    });
+    let call = CommandCall::parse(&line).ok_or_else(|| Error::usage("no command"))?;
+    if let Some(document) = runner.document(&call, &Interrupt::default()) {
+        let failed = Error::io("write", Path::new("the answer"));
+        printer.bytes(&document).map_err(failed)?;
+    }
+    Ok(exit_code::DONE)
 }

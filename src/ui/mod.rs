@@ -45,5 +45,8 @@ pub fn serve(
         environment,
         may_change: options.may_change,
     };
+    if options.is_reader {
+        return front::answer_one(&runner, &cmd.printer);
+    }
     server::serve(runner, options, cmd.printer.talks_to_a_person(), tell)
 }

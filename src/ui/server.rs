@@ -1,7 +1,6 @@
 //! The server: connections, and the answer to each request that the door lets in.
 
 use std::convert::Infallible;
-use std::ffi::OsString;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,9 +12,8 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Request, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use serde::Deserialize;
+use tokio::io::AsyncWriteExt as _;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::process::Command as Process;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::time::{sleep, timeout};
 
@@ -48,21 +46,14 @@ const FOR_THE_LAST_ANSWER: Duration = Duration::from_secs(1);
 /// Time between two looks at signals, while a command runs.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 
-/// What the page posts.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Asked {
-    args: Vec<String>,
-    /// What the command reads instead of standard input.
-    input: Option<String>,
-}
-
 struct PageServer {
     door: Door,
     runner: Runner,
     /// Each page that listens to events holds one more.
     listeners: Arc<()>,
     slots: Arc<Semaphore>,
+    /// The same for processes that only read, for which the end does not wait.
+    readers: Arc<Semaphore>,
     signals: Interrupt,
     /// When the page last asked for anything.
     last_asked: Mutex<Instant>,
@@ -103,6 +94,7 @@ pub fn serve(
             runner,
             listeners: Arc::default(),
             slots: Arc::new(Semaphore::new(AT_ONCE as usize)),
+            readers: Arc::new(Semaphore::new(AT_ONCE as usize)),
             signals: signals.clone(),
             last_asked: Mutex::new(Instant::now()),
             opened: Mutex::new(opened.flatten()),
@@ -229,9 +221,11 @@ impl PageServer {
     /// Runs a command. The process of one that only reads ends with its answer, or if the page is gone.
     async fn run(self: Arc<Self>, call: CommandCall, route: Route) -> Reply {
         if route == Route::Run
-            && let Some(process) = self.runner.process(&call)
-            && let Ok(slot) = self.slots.clone().acquire_owned().await
-            && let Ok(child) = Process::from(process).kill_on_drop(true).spawn()
+            && self.runner.only_reads(&call)
+            && let Ok(slot) = self.readers.clone().acquire_owned().await
+            && let Ok(mut child) = self.runner.start_reader()
+            && let Some(stdin) = child.stdin.as_mut()
+            && stdin.write_all(&call.as_line()).await.is_ok()
         {
             return reply::process(child, slot);
         }
@@ -310,9 +304,5 @@ async fn read(mut body: Incoming) -> Option<CommandCall> {
         Some(())
     };
     timeout(FOR_A_REQUEST, whole).await.ok()??;
-    let asked: Asked = serde_json::from_slice(&bytes).ok()?;
-    Some(CommandCall {
-        words: asked.args.into_iter().map(OsString::from).collect(),
-        input: asked.input.map(String::into_bytes),
-    })
+    CommandCall::parse(&bytes)
 }

@@ -144,9 +144,9 @@ fn contents_come_as_they_are_and_never_as_a_page() {
             b"<script>alert(1)</script>",
         ),
         (
-            vec!["cat", "--skip", "1", "--bytes", "2", "first:a.txt"],
+            vec!["cat", "--skip", "1", "first:a.txt"],
             "application/octet-stream",
-            b"ne",
+            b"ne\n",
         ),
     ] {
         let content = client.content(&args);
@@ -723,6 +723,53 @@ fn what_only_reads_takes_no_memory_of_the_server() {
     }
     let grown = peak(&client) - before;
     assert!(grown < 1 << 10, "{grown} KiB");
+}
+
+/// Returns the processes that a process has started.
+#[cfg(target_os = "linux")]
+fn children(pid: u32) -> Vec<u32> {
+    let is_child = |other: &u32| {
+        let stat = std::fs::read_to_string(format!("/proc/{other}/stat")).unwrap_or_default();
+        let after_name = stat.rsplit_once(") ").map_or("", |(_, rest)| rest);
+        after_name.split(' ').nth(1) == Some(&pid.to_string())
+    };
+    let all = std::fs::read_dir("/proc").expect("it is there").flatten();
+    let all = all.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    all.filter(is_child).collect()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_process_that_reads_shows_no_words_and_ends_with_the_server() {
+    let sandbox = Sandbox::new();
+    for (reason, text) in [("first", "one\n"), ("second", "two\n")] {
+        for i in 0..2000 {
+            sandbox.write(format!("{}/{i}", i % 40), text.repeat(2000));
+        }
+        sandbox.create(reason);
+    }
+    let client = PageClient::start(&sandbox, &[]);
+    let body = r#"{"args":["diff","first","second","-U","3"]}"#;
+    let mut unread = client.connect();
+    let request = client.head("POST /api/run", &[], body);
+    unread.write_all(request.as_bytes()).expect("it is sent");
+    let started = Instant::now();
+    let within = |limit: u64| started.elapsed() < Duration::from_secs(limit);
+    let reader = loop {
+        if let Some(reader) = children(client.pid()).first() {
+            break *reader;
+        }
+        assert!(within(30), "no process reads");
+    };
+    let words = std::fs::read(format!("/proc/{reader}/cmdline")).expect("it runs");
+    assert!(!String::from_utf8_lossy(&words).contains("second"));
+    drop(client);
+    let path = format!("/proc/{reader}/stat");
+    let runs = || std::fs::read_to_string(&path).is_ok_and(|stat| !stat.contains(") Z "));
+    while runs() {
+        assert!(within(60), "the process outlives its server");
+        std::thread::sleep(Duration::from_millis(20));
+    }
 }
 
 #[test]
