@@ -75,6 +75,14 @@ pub fn value(data: &impl Serialize) -> Option<Value> {
     serde_json::to_value(data).ok()
 }
 
+/// Returns a value as JSON, a text without its quotes.
+pub fn plain(data: &impl Serialize) -> String {
+    match value(data).unwrap_or_default() {
+        Value::String(text) => text,
+        other => other.to_string(),
+    }
+}
+
 /// Returns a structure as a line of JSON, or of several lines if it is `pretty`. Characters that could act
 /// on a terminal are escaped.
 pub fn document(data: &impl Serialize, pretty: bool) -> String {

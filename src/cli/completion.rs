@@ -38,7 +38,7 @@ pub fn answer(shell: &str, mut words: Vec<OsString>) -> Option<String> {
         for word in &mut words {
             *word = word
                 .to_str()
-                .map_or(word.clone(), |typed| unquoted(typed).into());
+                .map_or(word.clone(), |typed| unquoted(typed, shell).into());
         }
     }
     let mut whole = parse::command().mut_subcommands(by_its_name);
@@ -57,12 +57,12 @@ pub fn answer(shell: &str, mut words: Vec<OsString>) -> Option<String> {
 }
 
 /// Returns a word that was typed without its backslashes and quotes; the last quote may be open.
-fn unquoted(typed: &str) -> String {
+fn unquoted(typed: &str, shell: &str) -> String {
     let (mut word, mut quote) = (String::new(), None);
     let mut typed = typed.chars();
     while let Some(c) = typed.next() {
         match c {
-            '\\' => word.extend(typed.next()),
+            '\\' if quote != Some('\'') || shell == "fish" => word.extend(typed.next()),
             '"' | '\'' if quote.is_none() => quote = Some(c),
             _ if quote == Some(c) => quote = None,
             _ => word.push(c),

@@ -254,6 +254,15 @@ mod tests {
                 "invalid value 'abc' for '--limit <N>': it is no whole number",
             ),
             ("list -n", "--limit needs a value"),
+            ("list --kind", "--kind needs a value: checkpoint or safety"),
+            (
+                "list --color",
+                "--color needs a value: auto, always or never",
+            ),
+            (
+                "workflow rewind",
+                "workflow rewind needs PHASE and one of --files, --state, --both",
+            ),
             (
                 "list --color sometimes",
                 "invalid value 'sometimes' for '--color <WHEN>' [possible values: auto, always, never]",

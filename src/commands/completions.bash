@@ -1,5 +1,5 @@
 _checkpoint_complete() {
-    local IFS=$'\013' line=${COMP_LINE:0:COMP_POINT} words=() word= before= quote= i
+    local IFS=$'\013' line=${COMP_LINE:0:COMP_POINT} words=() word= plain= before= opened= quote= sign= i
     local breaks=${COMP_WORDBREAKS//[^:=@]}
     for (( i = 0; i <= COMP_CWORD; i++ )); do
         if [[ $i == 0 || $line == [[:blank:]]* ]]; then
@@ -12,18 +12,30 @@ _checkpoint_complete() {
         line=${line#"$word"}
     done
     word=${words[${#words[@]}-1]}
-    if [[ $word == [\"\']* ]]; then
-        # Bash keeps an open quote, and ends it.
-        quote=${word:0:1}
-    elif [[ -n $breaks && $word == *[$breaks]* ]]; then
-        # Bash replaces what follows the last sign where it cuts words.
-        before=${word%"${word##*[$breaks]}"}
-    fi
+    # Bash replaces what follows an open quote, which it ends, or the last sign where it cuts words.
+    for (( i = 0; i < ${#word}; i++ )); do
+        sign=${word:i:1}
+        case $quote$sign in
+            \\ | \"\\) plain+=${word:i+1:1} i=$((i+1)) ;;
+            \" | \') quote=$sign opened=$plain ;;
+            \"\" | \'\') quote= ;;
+            *)
+                plain+=$sign
+                [[ -z $quote && $breaks == *"$sign"* ]] && before=$plain
+                ;;
+        esac
+    done
+    [[ -z $quote ]] || before=$opened
     COMPREPLY=()
     while read -r -d "$IFS" word; do
         [[ -n $word ]] || continue
-        [[ -n $quote ]] || printf -v word %q "$word"
-        COMPREPLY+=("${word#"$before"}")
+        word=${word#"$before"}
+        case $quote in
+            \") for sign in \\ \" \$ \`; do word=${word//"$sign"/"\\$sign"}; done ;;
+            \') word=${word//\'/"'\\''"} ;;
+            *) [[ -z $word ]] || printf -v word %q "$word" ;;
+        esac
+        COMPREPLY+=("$word")
     done < <(
         _CLAP_IFS=$IFS _CLAP_COMPLETE_INDEX=$(( ${#words[@]} - 1 )) ASKING -- "${words[@]}"
         printf %s "$IFS"

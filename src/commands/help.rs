@@ -44,10 +44,14 @@ fn text(words: &[String], whole: &Grammar) -> Result<String> {
         [topic] => page_of(topic),
         _ => None,
     };
-    let meant = |above| grammar::synonym(&words.join("-"), above);
+    let of_synonym = |at: usize| {
+        let meant = grammar::synonym(&words[at], &words[..at].join(" "))?;
+        let name = meant.split([' ', ',']).next()?.to_owned();
+        grammar::help_of(whole, &[&words[..at], &[name]].concat())
+    };
     page.or_else(|| grammar::help_of(whole, words))
-        .or_else(|| page_of(&meant("help")?))
-        .or_else(|| grammar::help_of(whole, &[meant("")?.split([' ', ',']).next()?.to_owned()]))
+        .or_else(|| page_of(&grammar::synonym(&words.join("-"), "help")?))
+        .or_else(|| (0..words.len()).find_map(of_synonym))
         .ok_or_else(|| {
             Error::usage(format!(
                 "'{}' is neither a command nor a topic; the topics: {}",

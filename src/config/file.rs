@@ -59,7 +59,8 @@ impl ConfigFile {
             let failure = alone.try_into::<T>().err();
             problems.extend(failure.iter().map(|e| {
                 let known = keys(Owner::User).find(|known| *known == key);
-                bad(path, known, &format!("{key}: {}", first_line(e)))
+                let what = format!("{key}: {}", first_line(e)).replacen(": must", " must", 1);
+                bad(path, known, &what)
             }));
             failure.is_none()
         });
@@ -99,7 +100,7 @@ impl ConfigFile {
         };
         let (good, bad_ones): (Vec<_>, Vec<_>) = found.into_iter().partition(is_pattern);
         if let Some(one) = bad_ones.first() {
-            let shown = one.as_str().unwrap_or(one.type_str());
+            let shown = crate::base::json::plain(one);
             let what =
                 format!("{EXCLUDE}: '{shown}' is no pattern as in .gitignore, such as 'private/'");
             self.problems.push(bad(&self.path, Some(EXCLUDE), &what));
@@ -204,6 +205,10 @@ fn with_line(text: &str, e: &toml::de::Error) -> String {
 
 fn first_line(e: &toml::de::Error) -> String {
     let what = e.message().lines().next().unwrap_or_default();
+    let variants = what.strip_prefix("unknown variant");
+    if let Some((_, words)) = variants.and_then(|said| said.split_once(", expected ")) {
+        return format!("must be {}", words.replace('`', "\""));
+    }
     what.replace("a nonzero usize", "a number from 1 on")
         .replace("usize", "a number from 0 on")
         .replace("u64", "a number from 0 on")

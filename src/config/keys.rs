@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer};
 use strum::IntoStaticStr;
 use toml::Value;
 
-use crate::base::time::parse_span;
+use crate::base::{json, time::parse_span};
 use crate::model::checkpoint::keep_policy::PolicyChange;
 
 /// Keys of the user's own file alone.
@@ -177,7 +177,9 @@ fn amount<'de, D: Deserializer<'de>, T>(
     read: impl Fn(&Value) -> Option<T>,
     complaint: &str,
 ) -> Result<T, D::Error> {
-    read(&Value::deserialize(from)?).ok_or_else(|| D::Error::custom(complaint))
+    let value = Value::deserialize(from)?;
+    let complaint = complaint.replacen("it is", &format!("'{}' is", json::plain(&value)), 1);
+    read(&value).ok_or_else(|| D::Error::custom(complaint))
 }
 
 /// Parses a number of bytes: `4096`, `64 KiB`, `10MB`, `1 GiB`.

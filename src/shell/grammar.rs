@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use clap::Command as Grammar;
 use clap::error::ContextKind::{
     self, InvalidArg, InvalidSubcommand, InvalidValue, PriorArg, SuggestedArg, SuggestedSubcommand,
-    SuggestedValue,
+    SuggestedValue, ValidValue,
 };
 use clap::error::{ContextValue, ErrorKind};
 
@@ -86,7 +86,7 @@ impl ParseRefusal {
         Self {
             text: said,
             is_failure: true,
-            meant: command.and_then(|meant| Some(meant.split(',').next()?.to_owned())),
+            meant: command.and_then(|meant| Some(meant.split([',', ' ']).next()?.to_owned())),
         }
     }
 }
@@ -117,7 +117,9 @@ fn complaint(error: &clap::Error, text: &str, path: &[&Grammar], at: &Grammar) -
         }
         ErrorKind::InvalidValue if first(InvalidValue).is_empty() => {
             let arg = first(InvalidArg);
-            format!("{} needs a value", arg.split(' ').next().unwrap_or(&arg))
+            let choices = joined(&values(error, ValidValue), "or");
+            let said = format!("{} needs a value: ", arg.split(' ').next().unwrap_or(&arg));
+            (said + &choices).trim_end_matches(": ").to_owned()
         }
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand => {
             let shown = at.get_subcommands().filter(|one| !one.is_hide_set());
@@ -129,10 +131,13 @@ fn complaint(error: &clap::Error, text: &str, path: &[&Grammar], at: &Grammar) -
         ErrorKind::MissingRequiredArgument => {
             let mut names = values(error, InvalidArg);
             names.sort_by_key(|name| name.contains("--"));
-            let names = joined(&names, "and")
-                .replace(['<', '>'], "")
-                .replace("...", "");
-            format!("{words} needs {}", names.replace('|', " or "))
+            let said = |name: String| match name.strip_prefix("<--") {
+                Some(first) => format!("one of --{}", first.replace('|', ", ")),
+                None => name.replace('|', " or "),
+            };
+            let names: Vec<String> = names.into_iter().map(said).collect();
+            let names = joined(&names, "and").replace(['<', '>'], "");
+            format!("{words} needs {}", names.replace("...", ""))
         }
         _ => in_one_line(text),
     }

@@ -1,8 +1,9 @@
 //! Failures of commands on runs, and sentences that several of them use.
 
+use crate::base::text::escape;
 use crate::error::sentence::{CommandWords, Sentence};
 use crate::error::{Choice, Code, Error, More, Result, RunDetails};
-use crate::workflow::rules::workflow::Profile;
+use crate::workflow::rules::workflow::{Profile, Workflow};
 
 /// Maximum number of names listed in a message.
 pub const LISTED_NAMES: usize = 10;
@@ -26,6 +27,12 @@ pub fn refused(code: &'static str, what: impl Into<String>) -> Error {
 /// A document cannot be understood.
 pub fn malformed(code: &'static str, what: impl Into<String>) -> Error {
     failed(code, Code::DAMAGED.exit, what)
+}
+
+/// Names a run in a line if it is one of several.
+pub fn which(workflow: &Workflow, is_one_of: bool) -> String {
+    let line = is_one_of.then(|| format!("Run: {}\n", escape(workflow.named())));
+    line.unwrap_or_default()
 }
 
 /// Returns the command of a transition of a phase.

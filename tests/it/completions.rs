@@ -156,10 +156,18 @@ fn bash_completes_names_with_blanks_so_that_the_words_come_out_right() {
         (r"list --reason=bef\t", "--reason=before refactor"),
         (r#"restore "before ref\t"#, "before refactor"),
         (r#"cat @ "sp ace dir/pl\t"#, "sp ace dir/plain.txt"),
+        (r#"restore @ "sp\tp\t"#, "sp ace dir/plain.txt"),
+        (
+            r#"restore @ "sp ace dir/it\t"#,
+            r#"sp ace dir/it's "q".txt"#,
+        ),
+        ("restore @ 'sp ace dir/it\\t", r#"sp ace dir/it's "q".txt"#),
+        ("restore @ 'sp ace dir/ba\\t", r"sp ace dir/back\slash.txt"),
+        (r#"cat @:"sp ace dir/p\t"#, "@:sp ace dir/plain.txt"),
     ];
     let typed: Vec<String> = cases
         .iter()
-        .map(|(line, _)| format!(r"checkpoint {line}\n"))
+        .map(|(line, _)| format!(r"checkpoint {}\n", line.replace('\'', r"\047")))
         .collect();
     let start = r#"source <("$checkpoint" completions bash); checkpoint() { printf "told<%%s>\\n" "${@: -1}"; }; PS1="G""O> "\n"#;
     let mut answers = vec![("READY>", start)];

@@ -597,7 +597,15 @@ fn a_wrong_key_or_value_is_told_with_what_is_meant() {
     set("max_files", "x")
         .stderr_has("expected a number from 0 on, or 'off'; for example: max_files = ");
     set("prompts", "3").stderr_has("expected a word; for example: prompts = \"line\";");
-    set("auto", "x").stderr_has("; for example: auto = \"all\";");
+    set("auto", "x").stderr_has(
+        "auto must be one of \"all\", \"prompts\", \"off\"; for example: auto = \"all\";",
+    );
+    set("keep_within", "soon").stderr_has("keep_within: 'soon' is not a duration such as '7d';");
+    sandbox.write(".checkpoint.toml", "exclude = 5\n");
+    sandbox
+        .run(&["create"])
+        .code(1)
+        .stderr_has("'5' is no pattern");
     set("max_store_size", "x").stderr_has("; for example: max_store_size = \"5 GiB\";");
 }
 

@@ -244,7 +244,7 @@ fn a_command_with_a_slip_leads_to_the_one_that_is_meant() {
         .code(2)
         .stderr_has("there is no workflow command 'initt'; did you mean 'init'? see 'checkpoint workflow init --help'");
     let lines: [(&[&str], &str); 11] = [
-        (&["forget"], "did you mean 'prune'?"),
+        (&["forget"], "did you mean 'delete' or 'prune'?"),
         (&["remote", "rm"], "did you mean 'remove'?"),
         (
             &["config", "get", "keep"],
@@ -315,6 +315,24 @@ fn help_without_a_word_or_with_that_of_a_command_is_the_help_of_it() {
             &[&["help"], &line[..]].concat(),
             &[&line[..], &["--help"]].concat(),
         );
+    }
+}
+
+#[test]
+fn help_of_a_word_of_before_is_that_of_the_command_of_today() {
+    let sandbox = Sandbox::new();
+    for (words, today) in [
+        ("workflow archive", "workflow end"),
+        ("workflow lint", "workflow check"),
+        ("remote drop", "remote remove"),
+        ("plugin emit", "setup"),
+        ("recover", "restore"),
+    ] {
+        let help = |words: &str| {
+            let line: Vec<&str> = words.split(' ').collect();
+            sandbox.run(&[&["help"], &line[..]].concat()).success()
+        };
+        help(words).stdout_is(&help(today).stdout);
     }
 }
 

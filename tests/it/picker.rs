@@ -85,7 +85,7 @@ fn a_dry_run_names_the_checkpoint_that_was_chosen_in_the_command_of_its_plan() {
 const WIDE: &str = "
 Restore which checkpoint? DRAFT_                                                                                     1/1
 >  id-first  03-24 10:00  2 h ago  test  draft                          │draft
-                                                                        │2026-03-24 10:00, 2 h ago, test, 2 files
+                                                                        │2026-03-24 10:00, test, 2 files, 2 h ago
                                                                         │would modify 1 file, add 1 file, delete 1 file
                                                                         │  modified a
                                                                         │  added    gone
@@ -125,12 +125,12 @@ fn on_a_narrow_screen_the_changes_stand_below_the_list() {
 
 const NARROW: &str = "
 Restore which checkpoint? _                              2/3
- * id-third  03-24 11:30  test  wave 2
->  id-2nd-_  03-24 11:00  test  波形: 表の幅 🎈
-   id-first  03-24 10:00  test  draft
+ * id-third  30 min ago  wave 2
+>  id-2nd-_  1 h ago     波形: 表の幅 🎈
+   id-first  2 h ago     draft
 ────────────────────────────────────────────────────────────
 波形: 表の幅 🎈
-2026-03-24 11:00, 1 h ago, test, 1 file
+2026-03-24 11:00, test, 1 file, 1 h ago
 would modify 1 file, delete 1 file
   modified a
   deleted  new
@@ -295,6 +295,8 @@ fn a_key_shows_the_lines_of_the_change_and_comes_back() {
         run.stdout.contains("-1") && run.stdout.contains("+333"),
         "{run}"
     );
+    let usual = screens(&run.stdout).usual.join("\n");
+    assert!(!usual.contains("any key: back"), "{usual}");
     let shown = screens(&run.stdout).other.join("\n");
     assert!(
         shown.contains("draft_") && shown.contains("right: lines"),

@@ -137,3 +137,19 @@ fn a_run_has_the_same_fields_in_every_answer() {
         assert_eq!(&refused[key], expected, "{key} of a failure");
     }
 }
+
+#[test]
+fn one_of_several_runs_is_named_where_it_is_shown() {
+    let sandbox = Sandbox::new();
+    sandbox.ok("workflow init --id first --phase one");
+    let shown = sandbox.run(&["workflow", "show"]).success();
+    assert!(!shown.stdout.contains("Run:"), "{shown}");
+    sandbox.ok("workflow init --id second --phase one");
+    let shown = sandbox.run(&["workflow", "show"]).success();
+    assert!(
+        shown.stdout.starts_with("Run: second\nPipeline: One\n"),
+        "{shown}"
+    );
+    let asked = sandbox.run(&["workflow", "resume", "first"]).code(4);
+    asked.stderr_has("Run: first\nPipeline: One\n");
+}

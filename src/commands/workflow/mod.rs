@@ -54,7 +54,8 @@ pub enum WorkflowCommand {
     },
     /// Show what to do next
     Next {
-        /// Run [default: the newest open one]
+        /// Run: its id or the beginning of it, its project, type or description [default: the newest
+        /// open one]
         workflow: Option<String>,
         /// Show all phases that may start side by side
         #[arg(long)]
@@ -77,7 +78,8 @@ pub enum WorkflowCommand {
     },
     /// Show a run and its history
     Show {
-        /// Run [default: the newest open one]
+        /// Run: its id or the beginning of it, its project, type or description [default: the newest
+        /// open one]
         workflow: Option<String>,
         /// Maximum number of transitions
         #[arg(short = 'n', long, value_name = "N")]
@@ -86,7 +88,8 @@ pub enum WorkflowCommand {
     /// Check the plan, order, times, tasks and outputs of a run
     #[command(hide = true)]
     Check {
-        /// Run [default: the newest open one]
+        /// Run: its id or the beginning of it, its project, type or description [default: the newest
+        /// open one]
         workflow: Option<String>,
     },
     #[command(hide = true)]
@@ -94,7 +97,8 @@ pub enum WorkflowCommand {
     /// End a run and archive it; it stays readable
     #[command(hide = true)]
     End {
-        /// Run [default: the newest open one]
+        /// Run: its id or the beginning of it, its project, type or description [default: the newest
+        /// open one]
         workflow: Option<String>,
         #[command(flatten)]
         mode: EndMode,

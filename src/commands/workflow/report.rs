@@ -11,6 +11,7 @@ use crate::workflow::documents::conflict::{Conflict, in_words};
 use crate::workflow::engine::report::{self, Listed, Seen, Shown, Status, View};
 use crate::workflow::engine::runs::Run;
 use crate::workflow::rules::workflow::{Finding, Phase, PhaseStatus, Task, TaskStatus, Workflow};
+use crate::workflow::words::which;
 
 /// Maximum number of phases by which a run without a description is called.
 const NAMED_PHASES: usize = 3;
@@ -316,6 +317,8 @@ impl Text for Shown {
     /// A run and its history.
     fn write(&self, out: &mut Out<'_>) {
         let (time, zone) = time_and_zone(out);
+        out.result
+            .push_str(&which(&self.run.workflow, self.is_one_of));
         out.result.push_str(&summary(&self.run.workflow, time));
         outln!(out, "\nLog, the newest first{zone}:");
         for logged in &self.log {

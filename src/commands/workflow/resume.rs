@@ -21,7 +21,7 @@ use crate::workflow::profiles::dispatch::profile_of_path;
 use crate::workflow::rules::dialog::{Chosen, Dialog};
 use crate::workflow::rules::validate::is_stale;
 use crate::workflow::rules::workflow::{Phase, PhaseStatus, Profile, Workflow};
-use crate::workflow::words::{listed, refused};
+use crate::workflow::words::{listed, refused, which};
 
 const CORRUPTED: &str = "State appears corrupted. Start fresh? [y/N]";
 const DELETE: &str = "Delete the corrupted checkpoint? It is kept in the archive. [y/N]";
@@ -247,7 +247,10 @@ impl Question<'_> {
                 );
             }
             Some(Profile::Registry) => registry(workflow, now_ms),
-            _ => summary(workflow, time::shown(self.call.cmd.prompt.may_ask)),
+            _ => {
+                let which = which(workflow, self.status.is_one_of);
+                which + &summary(workflow, time::shown(self.call.cmd.prompt.may_ask))
+            }
         };
         let gap = if beside.is_empty() { "" } else { "\n" };
         format!("{head}{gap}{beside}\n{question}")

@@ -51,9 +51,9 @@ const READING_TIME: Duration = Duration::from_millis(400);
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 /// The signal that a typed Ctrl-C stands for.
 const SIGINT: i32 = 2;
-/// Widths of a list from which it also shows times and sources, and ages.
-const WITH_TIMES_COLUMNS: u16 = 50;
-const WITH_AGES_COLUMNS: u16 = 70;
+/// Widths of a list from which it also shows ages, and times and sources.
+const WITH_AGES_COLUMNS: u16 = 50;
+const WITH_TIMES_COLUMNS: u16 = 70;
 /// Maximum width of a source in a row.
 const SOURCE_COLUMNS: usize = 10;
 
@@ -119,12 +119,9 @@ impl PickerChoice {
             &of.record.source
         };
         let source = cut(&escape(source), SOURCE_COLUMNS);
-        let mut about = about.to_owned();
-        if !about.is_empty() {
-            about.insert_str(0, ", ");
-        }
+        let gap = if about.is_empty() { "" } else { ", " };
         let age = ago(time_ms, now_ms);
-        let about = format!("{time}, {age}{about}");
+        let about = format!("{time}{gap}{about}, {age}");
         Self {
             id: of.id,
             is_safety: of.is_safety(),
@@ -344,9 +341,9 @@ where
         let question = format!("{} {}_", self.question, escape(&shown.typed));
         frame.render_widget(Line::styled(question, bold), head);
         let cells = matching.iter().map(|choice| match &choice.cells {
-            [id, .., words] if list.width < WITH_TIMES_COLUMNS => vec![id.clone(), words.clone()],
-            [id, time, _, rest @ ..] if list.width < WITH_AGES_COLUMNS => {
-                [&[id.clone(), time.clone()][..], rest].concat()
+            [id, .., words] if list.width < WITH_AGES_COLUMNS => vec![id.clone(), words.clone()],
+            [id, _, age, _, words] if list.width < WITH_TIMES_COLUMNS => {
+                [id, age, words].map(String::clone).to_vec()
             }
             all => all.to_vec(),
         });
@@ -509,6 +506,7 @@ impl FullScreen {
             enable_raw_mode()?;
             stderr().write_all(b"(any key: back)")?;
             while self.key(Duration::from_secs(1))?.is_none() {}
+            stderr().write_all(b"\r\x1b[K")?;
         }
         self.terminal = terminal()?;
         enter()

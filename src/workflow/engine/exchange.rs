@@ -182,7 +182,8 @@ fn malformed(finding: Finding) -> Error {
 /// Write a run as a document of another program
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct ExportOptions {
-    /// Run [default: the newest open one]
+    /// Run: its id or the beginning of it, its project, type or description [default: the newest
+    /// open one]
     #[arg(value_name = "WORKFLOW")]
     pub run: Option<String>,
     /// Format: phases, pipeline, registry, plan or state [default: its own]

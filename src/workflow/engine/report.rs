@@ -32,6 +32,9 @@ pub struct Status {
     pub seen: Seen,
     #[serde(skip)]
     pub view: View,
+    /// Whether several runs are open.
+    #[serde(skip)]
+    pub is_one_of: bool,
 }
 
 /// Which part of a status is printed as text.
@@ -70,6 +73,7 @@ pub fn status(context: &Context, named: Option<&str>, view: View) -> Result<Stat
         status.seen.drift = drift_of(context, &store, &status.run.workflow);
     }
     (status.seen.troubles, status.view) = (conflicts, view);
+    status.is_one_of = Runs::open(&store)?.len() > 1;
     Ok(status)
 }
 
@@ -90,7 +94,12 @@ pub fn of_run(context: &Context, run: Run) -> Result<Status> {
         drift: None,
     };
     let view = View::Whole;
-    Ok(Status { run, seen, view })
+    Ok(Status {
+        run,
+        seen,
+        view,
+        is_one_of: false,
+    })
 }
 
 /// What changed since a phase began.
@@ -181,6 +190,9 @@ pub struct Shown {
     /// Why the log ends before the beginning, if it is damaged.
     pub log_broken: Option<String>,
     pub troubles: Vec<Conflict>,
+    /// Whether several runs are open.
+    #[serde(skip)]
+    pub is_one_of: bool,
 }
 
 /// # Errors
@@ -197,6 +209,7 @@ pub fn show(context: &Context, named: Option<&str>, limit: Option<usize>) -> Res
     Ok(Shown {
         log: log.collect(),
         log_broken: line.broken,
+        is_one_of: Runs::open(&store)?.len() > 1,
         run,
         troubles: conflicts,
     })

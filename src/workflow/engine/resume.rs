@@ -28,7 +28,8 @@ use crate::workflow::words::{absent, moved_on, starts_from_plan};
 /// with errors is resumed only with --anyway.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct ResumeOptions {
-    /// Run [default: the newest open one]
+    /// Run: its id or the beginning of it, its project, type or description [default: the newest
+    /// open one]
     #[arg(value_name = "WORKFLOW")]
     pub run: Option<String>,
     /// Answer: y, n, restart, abandon or pick:ID; with registry r, s, v or d
