@@ -388,8 +388,8 @@ pub fn filtered(line: &OsStr, input: Vec<u8>, limit: Duration) -> std::io::Resul
     Ok(run(&mut command, &Interrupt::default(), limit, Some(input))?.stdout)
 }
 
-/// Starts this program for a reader: it is told on a pipe what to do, for other users see the words of
-/// every program, and says nothing but its answer on another. It ends if what is returned is dropped.
+/// Starts this program for a reader: it reads its command from a pipe, since other users see the words
+/// of every program, and writes its answer to another. It ends if what is returned is dropped.
 ///
 /// # Errors
 /// The system does not tell which file this program is, or cannot start it.
