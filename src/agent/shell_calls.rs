@@ -7,15 +7,7 @@
 /// Commands that change the directory, or remove checkpoints that were not to go.
 const VERBS: [&str; 6] = ["restore", "undo", "redo", "rewind", "delete", "rm"];
 /// Options before a command that take the next word.
-const OPTIONS_WITH_VALUE: [&str; 7] = [
-    "-C",
-    "--dir",
-    "--base",
-    "--color",
-    "--lock-timeout",
-    "-w",
-    "--workflow",
-];
+const OPTIONS_WITH_VALUE: &str = "-C --dir --base --color --lock-timeout -w --workflow";
 /// Options of other programs whose value is a directory, which may have our name.
 const OPTIONS_WITH_DIRECTORY: [&str; 5] = ["-C", "--directory", "--prefix", "--cwd", "--git-dir"];
 /// Upper bound on the words in which an option is looked for that makes a call harmless.
@@ -65,7 +57,8 @@ fn verb(words: &[&str]) -> Option<&'static str> {
     let mut rest = words.iter();
     let mut next = || loop {
         let word = rest.next()?.replace([QUOTE, '\\'], "");
-        if OPTIONS_WITH_VALUE.contains(&&*word) || word.ends_with(['<', '>']) {
+        if OPTIONS_WITH_VALUE.split(' ').any(|option| option == word) || word.ends_with(['<', '>'])
+        {
             rest.next();
         } else if !word.starts_with('-') && !word.contains(['<', '>', '(', '@']) && !word.is_empty()
         {

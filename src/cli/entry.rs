@@ -30,10 +30,7 @@ use crate::shell::{environment, signals};
 /// Runs one command line and returns its exit code.
 pub fn run(args: impl IntoIterator<Item = OsString>, services: Services) -> ExitCode {
     let args: Vec<OsString> = args.into_iter().collect();
-    if ["hook", "statusline"]
-        .iter()
-        .any(|name| parse::calls(&args, name))
-    {
+    if parse::calls(&args, "hook") || parse::calls(&args, "statusline") {
         return harmless(&args);
     }
     if let Some(shell) = environment::completing_shell(&args) {
@@ -47,10 +44,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>, services: Services) -> Exit
     let cli = match parse::parse(&args) {
         Ok(cli) => cli,
         Err(refusal) => {
-            return {
-                let printer = Printer::for_a_program(is_json(&args), None);
-                ExitCode::from(refuse(&args, &refusal, printer))
-            };
+            let printer = Printer::for_a_program(is_json(&args), None);
+            return ExitCode::from(refuse(&args, &refusal, printer));
         }
     };
     let environment = environment::read();

@@ -101,7 +101,9 @@ pub struct SchemaAnswer {
 }
 
 macro_rules! answers {
-    ($($name:literal $answer:ty,)*) => { [$(($name, envelope::schema::<$answer> as Schema)),*] };
+    ($($($name:literal)+ => $answer:ty,)*) => {
+        [$($(($name, envelope::schema::<$answer> as Schema)),+),*]
+    };
 }
 
 /// What is no answer.
@@ -111,95 +113,60 @@ const OTHERS: [(&str, Schema); 3] = [
     ("restore-contract", |_| json::schema::<RollbackContract>()),
 ];
 
-/// Every answer; `usage` is that of a command line without a command.
+/// Every answer; one without a value is of wrong usage, or of a command that prints no document.
 const ANSWERS: &[(&str, Schema)] = &answers! {
-    "bisect" BisectOutcome,
-    "cat" CatAnswer,
-    "clone" CloneOutcome,
-    "completions" TextAnswer,
-    "config" ConfigOutcome,
-    "config.set" ConfigOutcome,
-    "create" create::CreateAnswer,
-    "delete" DeleteOutcome,
-    "diff" diff::DiffAnswer,
-    "doctor" DoctorOutcome,
-    "export" ExportOutcome,
-    "fetch" FetchOutcome,
-    "find" FindOutcome,
-    "guard" GuardOutcome,
-    "help" TextAnswer,
-    "hook" (),
-    "hold" HoldOutcome,
-    "import" ImportOutcome,
-    "list" ListOutcome,
-    "list.all" StoreList,
-    "man" TextAnswer,
-    "mcp" (),
-    "ls" LsOutcome,
-    "pin" PinOutcome,
-    "prune" PruneOutcome,
-    "prune.orphaned" OrphansOutcome,
-    "push" PushOutcome,
-    "redo" RestoreAnswer,
-    "release" ReleaseOutcome,
-    "relink" RelinkOutcome,
-    "remote" (),
-    "remote.add" RemoteOutcome,
-    "remote.list" RemoteOutcome,
-    "remote.remove" RemoteOutcome,
-    "report" ReportAnswer,
-    "restore" RestoreAnswer,
-    "rewind" RestoreAnswer,
-    "rewind.list" PromptsOutcome,
-    "reword" RewordOutcome,
-    "schema" SchemaAnswer,
-    "setup" SetupOutcome,
-    "show" show::ShowAnswer,
-    "status" status::StatusAnswer,
-    "statusline" TextAnswer,
-    "undo" RestoreAnswer,
-    "undo.list" StepsOutcome,
-    "ui" UiAnswer,
-    "unpin" PinOutcome,
-    "usage" (),
-    "verify" VerifyOutcome,
-};
-
-/// The answers of `workflow`, `phase` and `task`; those without a word are of wrong usage.
-const RUN_ANSWERS: &[(&str, Schema)] = &answers! {
-    "phase" (),
-    "phase.approve" StepOutcome,
-    "phase.done" StepOutcome,
-    "phase.fail" StepOutcome,
-    "phase.progress" StepOutcome,
-    "phase.skip" StepOutcome,
-    "phase.start" StepOutcome,
-    "task" (),
-    "task.add" StepOutcome,
-    "task.done" StepOutcome,
-    "task.fail" StepOutcome,
-    "task.list" Status,
-    "task.reset" StepOutcome,
-    "task.start" StepOutcome,
-    "workflow" (),
-    "workflow.check" Status,
-    "workflow.cleanup" EndOutcome,
-    "workflow.end" EndOutcome,
-    "workflow.export" Exported,
-    "workflow.import" StepOutcome,
-    "workflow.init" StepOutcome,
-    "workflow.list" Listed,
-    "workflow.next" Status,
-    "workflow.note" StepOutcome,
-    "workflow.recover" RecoverOutcome,
-    "workflow.resume" ResumeOutcome,
-    "workflow.rewind" RewindOutcome,
-    "workflow.show" Shown,
-    "workflow.status" Status,
+    "hook" "mcp" "phase" "remote" "task" "usage" "workflow" => (),
+    "completions" "help" "man" "statusline" => TextAnswer,
+    "bisect" => BisectOutcome,
+    "cat" => CatAnswer,
+    "clone" => CloneOutcome,
+    "config" "config.set" => ConfigOutcome,
+    "create" => create::CreateAnswer,
+    "delete" => DeleteOutcome,
+    "diff" => diff::DiffAnswer,
+    "doctor" => DoctorOutcome,
+    "export" => ExportOutcome,
+    "fetch" => FetchOutcome,
+    "find" => FindOutcome,
+    "guard" => GuardOutcome,
+    "hold" => HoldOutcome,
+    "import" => ImportOutcome,
+    "list" => ListOutcome,
+    "list.all" => StoreList,
+    "ls" => LsOutcome,
+    "pin" "unpin" => PinOutcome,
+    "prune" => PruneOutcome,
+    "prune.orphaned" => OrphansOutcome,
+    "push" => PushOutcome,
+    "redo" "restore" "rewind" "undo" => RestoreAnswer,
+    "release" => ReleaseOutcome,
+    "relink" => RelinkOutcome,
+    "remote.add" "remote.list" "remote.remove" => RemoteOutcome,
+    "report" => ReportAnswer,
+    "rewind.list" => PromptsOutcome,
+    "reword" => RewordOutcome,
+    "schema" => SchemaAnswer,
+    "setup" => SetupOutcome,
+    "show" => show::ShowAnswer,
+    "status" => status::StatusAnswer,
+    "undo.list" => StepsOutcome,
+    "ui" => UiAnswer,
+    "verify" => VerifyOutcome,
+    "phase.approve" "phase.done" "phase.fail" "phase.progress" "phase.skip" "phase.start"
+    "task.add" "task.done" "task.fail" "task.reset" "task.start"
+    "workflow.import" "workflow.init" "workflow.note" => StepOutcome,
+    "task.list" "workflow.check" "workflow.next" "workflow.status" => Status,
+    "workflow.cleanup" "workflow.end" => EndOutcome,
+    "workflow.export" => Exported,
+    "workflow.list" => Listed,
+    "workflow.recover" => RecoverOutcome,
+    "workflow.resume" => ResumeOutcome,
+    "workflow.rewind" => RewindOutcome,
+    "workflow.show" => Shown,
 };
 
 fn all() -> impl Iterator<Item = &'static (&'static str, Schema)> {
-    ANSWERS.iter().chain(RUN_ANSWERS).chain(&OTHERS)
+    ANSWERS.iter().chain(&OTHERS)
 }
 
 /// Returns the names of all schemas.

@@ -221,7 +221,11 @@ pub fn expand(typed: &[OsString]) -> Result<Vec<Vec<u8>>> {
     for item in typed {
         match item.as_encoded_bytes() {
             b"-" => all.extend(items(&content(Path::new("-"))?)),
-            [b'@', ..] => all.extend(items(&content(file_named(item)?)?)),
+            [b'@', ..] => {
+                let name = item.to_str().map(|item| Path::new(&item[1..]));
+                let unread = || Error::usage("the name of a list of paths is not UTF-8");
+                all.extend(items(&content(name.ok_or_else(unread)?)?));
+            }
             plain => all.push(plain.to_vec()),
         }
     }
@@ -259,12 +263,6 @@ pub fn content(file: &Path) -> Result<Vec<u8>> {
     let read = std::io::stdin().lock().read_to_end(&mut bytes);
     read.map_err(Error::io("read", Path::new("standard input")))?;
     Ok(bytes)
-}
-
-fn file_named(item: &OsString) -> Result<&Path> {
-    let name = item.to_str().and_then(|item| item.strip_prefix('@'));
-    let name = name.ok_or_else(|| Error::usage("the name of a list of paths is not UTF-8"))?;
-    Ok(Path::new(name))
 }
 
 /// A line may be quoted, as `diff --name-only` and git print paths.

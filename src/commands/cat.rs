@@ -71,15 +71,6 @@ impl Write for ContentPart<'_> {
     }
 }
 
-/// Removes the beginning of a letter at the end of a text that was cut there.
-fn drop_cut_letter(bytes: &mut Vec<u8>) {
-    if let Err(flaw) = std::str::from_utf8(bytes)
-        && flaw.error_len().is_none()
-    {
-        bytes.truncate(flaw.valid_up_to());
-    }
-}
-
 impl Command for CatArgs {
     type Answer = CatAnswer;
     const TRAITS: Properties = Properties::LOOKING;
@@ -100,8 +91,12 @@ impl Command for CatArgs {
         };
         let (file, warnings) = cat(context, what.as_encoded_bytes(), path, &mut part)?;
         stdout.finish();
-        if self.bytes.is_some() {
-            drop_cut_letter(&mut bytes);
+        // The beginning of a letter at the end of a text that was cut there.
+        if self.bytes.is_some()
+            && let Err(flaw) = std::str::from_utf8(&bytes)
+            && flaw.error_len().is_none()
+        {
+            bytes.truncate(flaw.valid_up_to());
         }
         let (text, hex) = match String::from_utf8(bytes) {
             Ok(text) => (Some(text), None),

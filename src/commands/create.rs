@@ -47,34 +47,20 @@ pub struct CreateArgs {
     #[arg(hide = true)]
     pub more_words: Vec<OsString>,
     /// Reason, which list shows and restore accepts [default: manual]
-    #[arg(
-        short,
-        long,
-        value_name = "TEXT",
-        allow_hyphen_values = true,
-        visible_alias = "message",
-        visible_short_alias = 'm'
-    )]
+    #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true)]
+    #[arg(visible_alias = "message", visible_short_alias = 'm')]
     pub reason: Option<String>,
     /// Source, such as the name of a skill [default: `CHECKPOINT_SOURCE`, or cli]
     #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true)]
     pub source: Option<String>,
     /// Path or pattern to record instead of everything (repeatable; @FILE reads a list, - reads
     /// stdin)
-    #[arg(
-        long,
-        value_name = "GLOB|PATH",
-        allow_hyphen_values = true,
-        help_heading = "What is recorded"
-    )]
+    #[arg(long, value_name = "GLOB|PATH", allow_hyphen_values = true)]
+    #[arg(help_heading = "What is recorded")]
     pub scope: Vec<OsString>,
     /// Database to record: an SQLite file, or a NAME of your configuration (repeatable)
-    #[arg(
-        long,
-        value_name = "FILE|NAME",
-        allow_hyphen_values = true,
-        help_heading = "What is recorded"
-    )]
+    #[arg(long, value_name = "FILE|NAME", allow_hyphen_values = true)]
+    #[arg(help_heading = "What is recorded")]
     pub db: Vec<OsString>,
     /// Type of the checkpoint, as agents declare it [default: the whole directory]
     #[arg(long = "type", value_name = "TYPE", help_heading = "What is recorded")]

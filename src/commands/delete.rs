@@ -1,6 +1,6 @@
 //! `delete`: drops checkpoints, or a whole store.
 
-use crate::answer::format::{count, size};
+use crate::answer::format::{checkpoints, size};
 use crate::base::text::{escape, escape_path};
 use crate::base::time::{self, local_minutes};
 use crate::commands::args::{PlanArgs, write_plan};
@@ -21,11 +21,8 @@ const LISTED_CHECKPOINTS: usize = 20;
 #[derive(Clone, Debug, clap::Args)]
 pub struct DeleteArgs {
     /// Checkpoints: ids, @, latest~N, reasons, or times such as '10m ago'
-    #[arg(
-        value_name = "SEL",
-        required_unless_present = "all",
-        conflicts_with = "all"
-    )]
+    #[arg(value_name = "SEL", required_unless_present = "all")]
+    #[arg(conflicts_with = "all")]
     pub selectors: Vec<String>,
     /// Remove the whole store of this directory, pinned checkpoints included
     #[arg(long)]
@@ -94,7 +91,7 @@ fn write_question(planned: &DeleteOutcome, out: &mut Out<'_>) -> String {
         let more = planned.deleted.len() - LISTED_CHECKPOINTS;
         talkln!(out, "  … and {more} more");
     }
-    let number = count(planned.deleted.len(), "checkpoint", "checkpoints");
+    let number = checkpoints(planned.deleted.len());
     let what = if planned.whole_store {
         let (dir, bytes) = (escape_path(&planned.store), size(planned.bytes_before));
         talkln!(out, "  {dir} ({bytes})");
@@ -152,7 +149,7 @@ impl Text for DeleteOutcome {
                 talkln!(out, "  {line}");
             }
         }
-        let number = count(self.deleted.len(), "checkpoint", "checkpoints");
+        let number = checkpoints(self.deleted.len());
         let (before, after) = (size(self.bytes_before), size(self.bytes_after));
         let (done, room) = match (self.dry_run, self.whole_store) {
             (true, false) => ("Would delete", String::new()),

@@ -23,10 +23,7 @@ use crate::ops::select::words::TypedWords;
 /// could be both is a checkpoint, and a path behind --.
 #[derive(Clone, Debug, Default, clap::Args)]
 #[group(skip)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is a flag of its own on the command line"
-)]
+#[expect(clippy::struct_excessive_bools, reason = "flags of one line")]
 pub struct DiffArgs {
     /// Up to two checkpoints (an id, @, latest~N, a reason, or a time), then paths
     #[arg(value_name = "SEL|PATH")]
@@ -220,11 +217,8 @@ impl Text for DiffAnswer {
             (!dirs.is_empty()).then(|| count(dirs.len(), &one, &many))
         };
         let modes = other.modes.len();
-        let (uncaptured, is, are) = (
-            other.uncaptured.len(),
-            "path that was not captured",
-            "paths that were not captured",
-        );
+        let uncaptured = other.uncaptured.len();
+        let (is, are) = ("path that was not captured", "paths that were not captured");
         let parts = [
             (modes > 0).then(|| count(modes, "mode", "modes")),
             of_dirs(added, "new"),

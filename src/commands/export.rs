@@ -80,6 +80,15 @@ pub fn is_stdout(cmd: &CommandContext<'_>, output: &Path, what: &str) -> Result<
     Ok(is_stream)
 }
 
+/// Says how many checkpoints with prompts are left out.
+pub fn write_left_out(number: usize, verb: &str, out: &mut Out<'_>) {
+    if number > 0 {
+        let left = checkpoints(number);
+        let what = "with the text of a prompt, which only --with-prompts";
+        outln!(out, "Left out: {left} {what} {verb}.");
+    }
+}
+
 impl Text for ExportOutcome {
     fn write(&self, out: &mut Out<'_>) {
         let is_stream = self.file.as_os_str() == "-";
@@ -88,21 +97,13 @@ impl Text for ExportOutcome {
         } else {
             escape_path(&self.file)
         };
-        let (number, bytes) = (
-            checkpoints(self.checkpoints.len()),
-            size(self.size.size_bytes),
-        );
+        let number = checkpoints(self.checkpoints.len());
+        let bytes = size(self.size.size_bytes);
         outln!(out, "Exported {number} to {place} ({bytes})");
         if let Some(since) = self.prerequisite {
             outln!(out, "The other side needs {} already.", since.short());
         }
-        if !self.left_out_for_prompts.is_empty() {
-            let left = checkpoints(self.left_out_for_prompts.len());
-            outln!(
-                out,
-                "Left out: {left} with the text of a prompt, which only --with-prompts exports."
-            );
-        }
+        write_left_out(self.left_out_for_prompts.len(), "exports", out);
         if is_stream {
             out.talk = std::mem::take(&mut out.result);
         }

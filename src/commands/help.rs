@@ -61,25 +61,15 @@ fn text(words: &[String], whole: &Grammar) -> Result<String> {
         })
 }
 
+macro_rules! pages {
+    ($($name:literal)*) => { &[$(($name, include_str!(concat!("../docs/", $name, ".md")))),*] };
+}
+
 /// Topics and pages, in the order in which a newcomer needs them. None has the name of a command.
-const TOPICS: [(&str, &str); 13] = [
-    ("selectors", include_str!("../docs/selectors.md")),
-    ("history", include_str!("../docs/history.md")),
-    ("recovery", include_str!("../docs/recovery.md")),
-    (
-        "what-is-captured",
-        include_str!("../docs/what-is-captured.md"),
-    ),
-    ("scoped", include_str!("../docs/scoped.md")),
-    ("workflows", include_str!("../docs/workflows.md")),
-    ("agents", include_str!("../docs/agents.md")),
-    ("browser", include_str!("../docs/browser.md")),
-    ("json", include_str!("../docs/json.md")),
-    ("configuration", include_str!("../docs/configuration.md")),
-    ("performance", include_str!("../docs/performance.md")),
-    ("platforms", include_str!("../docs/platforms.md")),
-    ("remotes", include_str!("../docs/remotes.md")),
-];
+const TOPICS: &[(&str, &str)] = pages! {
+    "selectors" "history" "recovery" "what-is-captured" "scoped" "workflows" "agents" "browser"
+    "json" "configuration" "performance" "platforms" "remotes"
+};
 
 pub fn topic_names() -> Vec<&'static str> {
     TOPICS.iter().map(|(name, _)| *name).collect()

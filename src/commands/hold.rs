@@ -48,10 +48,8 @@ impl Command for ReleaseArgs {
 impl Text for HoldOutcome {
     fn write(&self, out: &mut Out<'_>) {
         let done = if self.renewed { "Renewed hold" } else { "Hold" };
-        let (name, end) = (
-            shell_word(self.hold.name.as_bytes()),
-            utc_seconds(self.hold.end_ms),
-        );
+        let name = shell_word(self.hold.name.as_bytes());
+        let end = utc_seconds(self.hold.end_ms);
         outln!(out, "{done} {name} until {end} UTC.");
     }
 }

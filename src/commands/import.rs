@@ -58,10 +58,8 @@ impl Text for ImportOutcome {
     fn write(&self, out: &mut Out<'_>) {
         let taken = &self.taken;
         let from = taken.origin.as_ref().map(|origin| format!(" of {origin}"));
-        let (new, from) = (
-            checkpoints(taken.checkpoints.len()),
-            from.unwrap_or_default(),
-        );
+        let from = from.unwrap_or_default();
+        let new = checkpoints(taken.checkpoints.len());
         outln!(out, "Imported {new}{from}");
         let were = |number: usize| count(number, "checkpoint was", "checkpoints were");
         if taken.already_here > 0 {

@@ -49,10 +49,7 @@ impl RunAnywhere for ManArgs {
 }
 
 /// Writes the page of a command and those below it; adds their paths, one per line.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the pages are no files of a store"
-)]
+#[expect(clippy::disallowed_methods, reason = "no files of a store")]
 fn write_all(command: &Command, folder: &Path, written: &mut String) -> Result<()> {
     std::fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
     let path = folder.join(Man::new(command.clone()).get_filename());

@@ -1,6 +1,6 @@
 //! `prune`: drops surplus checkpoints, or orphaned stores.
 
-use crate::answer::format::{count, size};
+use crate::answer::format::{checkpoints, count, size};
 use crate::answer::words::eviction_lines;
 use crate::base::malformed::Malformed;
 use crate::base::time::parse_span;
@@ -89,7 +89,7 @@ impl KeepArgs {
         let gone = beyond(context, &keep.change)?;
         if !gone.is_empty() {
             let lines = eviction_lines("  drop", &gone);
-            let number = count(gone.len(), "checkpoint", "checkpoints");
+            let number = checkpoints(gone.len());
             let question = format!(
                 "{lines}Drop {number} that the configuration keeps? This cannot be taken back."
             );
@@ -142,7 +142,7 @@ impl Text for PruneOutcome {
         if drops_nothing && (before == after || self.bytes_after >= self.bytes_before) {
             outln!(out, "Nothing to prune.");
         } else {
-            let evicted = count(self.evicted.len(), "checkpoint", "checkpoints");
+            let evicted = checkpoints(self.evicted.len());
             let rows = count(self.rows_removed, "row", "rows");
             // Packs that are merged may take still less.
             let most = if self.dry_run { "at most " } else { "" };

@@ -1,6 +1,7 @@
 //! `push`: sends checkpoints to a remote.
 
 use crate::answer::format::{checkpoints, count};
+use crate::commands::export::write_left_out;
 use crate::commands::prelude::*;
 use crate::commands::remote::{GitArgs, transferred};
 use crate::ops::transfer::push::{PushOptions, PushOutcome, push};
@@ -57,12 +58,6 @@ impl Text for PushOutcome {
             let removed = count(self.removed_lines, "former line", "former lines");
             outln!(out, "Removed {removed} there.");
         }
-        if !self.left_out_for_prompts.is_empty() {
-            let left = checkpoints(self.left_out_for_prompts.len());
-            outln!(
-                out,
-                "Left out: {left} with the text of a prompt, which only --with-prompts pushes."
-            );
-        }
+        write_left_out(self.left_out_for_prompts.len(), "pushes", out);
     }
 }

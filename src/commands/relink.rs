@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::answer::format::count;
+use crate::answer::format::checkpoints;
 use crate::base::text::escape_path;
 use crate::commands::prelude::*;
 use crate::ops::maintain::moved::RootEvidence;
@@ -47,7 +47,7 @@ impl Command for RelinkArgs {
 
 /// Formats `2 checkpoints of /old/path`.
 fn what(outcome: &RelinkOutcome) -> String {
-    let number = count(outcome.checkpoint_count, "checkpoint", "checkpoints");
+    let number = checkpoints(outcome.checkpoint_count);
     format!("{number} of {}", escape_path(&outcome.old_root))
 }
 
@@ -61,7 +61,7 @@ fn question(planned: &RelinkOutcome) -> String {
         0 => String::new(),
         here => format!(
             " The {} of this directory come after them.",
-            count(here, "checkpoint", "checkpoints")
+            checkpoints(here)
         ),
     };
     let (what, root) = (what(planned), escape_path(&planned.root));

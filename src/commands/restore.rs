@@ -166,9 +166,7 @@ impl RestoreArgs {
                 .collect(),
         })
     }
-}
 
-impl RestoreArgs {
     /// Applies the patch in a file, or of standard input for `-`.
     fn apply_patch(
         &self,
@@ -199,13 +197,20 @@ impl Command for RestoreArgs {
     }
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<Done<RestoreAnswer>> {
-        if let Some(file) = &self.patch {
-            let done = self.apply_patch(context, cmd, file)?;
-            return match self.check {
-                Some(command_line) => checked(context, cmd, done, command_line),
-                None => Ok(done),
-            };
+        let check = self.check.clone();
+        let done = match &self.patch {
+            Some(file) => self.apply_patch(context, cmd, file)?,
+            None => self.restore(context, cmd)?,
+        };
+        match check {
+            Some(command_line) => checked(context, cmd, done, command_line),
+            None => Ok(done),
         }
+    }
+}
+
+impl RestoreArgs {
+    fn restore(self, context: &Context, cmd: &CommandContext<'_>) -> Result<Done<RestoreAnswer>> {
         let mut options = RestoreOptions {
             words: self.typed(cmd)?,
             to: self.to.as_deref().map(environment::absolute).transpose()?,
@@ -238,11 +243,7 @@ impl Command for RestoreArgs {
         } else {
             restore_op::restore(context, &options, &mut consent)?
         };
-        let done = answer(context, cmd, self.common.contract, again, outcome)?;
-        match self.check {
-            Some(command_line) => checked(context, cmd, done, command_line),
-            None => Ok(done),
-        }
+        answer(context, cmd, self.common.contract, again, outcome)
     }
 }
 
@@ -579,10 +580,8 @@ fn target(outcome: &RestoreOutcome) -> String {
 }
 
 fn write_planned(outcome: &RestoreOutcome, out: &mut Out<'_>) {
-    let (listed, target) = (
-        plan::listing_of(outcome, usize::MAX, out.paint),
-        target(outcome),
-    );
+    let listed = plan::listing_of(outcome, usize::MAX, out.paint);
+    let target = target(outcome);
     let counts = plan::counts(&outcome.plan, &outcome.databases, Tense::Planned);
     let what = match &outcome.to {
         Some(to) => format!("Writing checkpoint {target} to {}", escape_path(to)),
@@ -639,10 +638,8 @@ fn write_stays(outcome: &RestoreOutcome, out: &mut Out<'_>) {
 }
 
 fn write_done(outcome: &RestoreOutcome, several: Option<&str>, out: &mut Out<'_>) {
-    let (target, done) = (
-        target(outcome),
-        plan::counts(&outcome.plan, &outcome.databases, Tense::Done),
-    );
+    let target = target(outcome);
+    let done = plan::counts(&outcome.plan, &outcome.databases, Tense::Done);
     if let Some(to) = &outcome.to {
         let dir = escape_path(to);
         for path in &outcome.paths {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::answer::format::{count, size};
+use crate::answer::format::{checkpoints, count, size};
 use crate::answer::table::{cut, state_words};
 use crate::base::json::{JsonSchema, Serialize};
 use crate::base::text::{escape, escape_line, escape_path};
@@ -117,7 +117,7 @@ pub fn brief_line(outcome: &StatusOutcome, open_run: Option<&Run>, now_ms: i64) 
     if !outcome.exists {
         return String::new();
     }
-    let mut parts = vec![count(outcome.checkpoint_count, "checkpoint", "checkpoints")];
+    let mut parts = vec![checkpoints(outcome.checkpoint_count)];
     if let Some(Checkpoint { id, record, .. }) = &outcome.latest {
         let (reason, ago) = (short(&record.reason), ago(record.time_ms, now_ms));
         parts.push(format!("latest {} {reason} ({ago})", id.short()));

@@ -8,14 +8,8 @@ use crate::error::{Error, Result};
 use crate::model::json::{self, JsonSchema, Serialize};
 
 /// Variables that name a folder.
-pub const FOLDERS: [&str; 6] = [
-    "CHECKPOINT_HOME",
-    "CLAUDE_CONFIG_DIR",
-    "CLAUDE_PROJECT_DIR",
-    "CODEX_HOME",
-    "COPILOT_HOME",
-    "XDG_CONFIG_HOME",
-];
+pub const FOLDERS: &str = "CHECKPOINT_HOME CLAUDE_CONFIG_DIR CLAUDE_PROJECT_DIR CODEX_HOME \
+    COPILOT_HOME XDG_CONFIG_HOME";
 
 /// Every environment variable that this program reads; filled once, at the rim.
 #[derive(Clone, Debug, Default)]

@@ -15,14 +15,7 @@ use crate::model::json::{self, JsonSchema, Serialize};
 /// Key of the patterns that a file leaves out.
 pub const EXCLUDE: &str = "exclude";
 /// Keys without which more is recorded or allowed.
-const PROTECTING: [&str; 6] = [
-    "agent_restore",
-    "auto",
-    EXCLUDE,
-    "max_file_size",
-    "max_files",
-    "prompts",
-];
+const PROTECTING: &str = "agent_restore auto exclude max_file_size max_files prompts";
 /// Upper bound on the size of a configuration file, in bytes; a larger file is refused.
 const LARGEST_CONFIG_BYTES: u64 = 1 << 20;
 
@@ -82,7 +75,7 @@ impl ConfigFile {
         } else {
             format!("unknown key '{}'{}", escape(key), did_you_mean(key, owner))
         };
-        let protects = meant.is_some_and(|meant| PROTECTING.contains(&meant));
+        let protects = meant.is_some_and(|meant| PROTECTING.split(' ').any(|key| key == meant));
         let list = if (has_more && !is_users) || protects {
             &mut self.problems
         } else {

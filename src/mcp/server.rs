@@ -49,15 +49,8 @@ const VERSIONS: [ProtocolVersion; 3] = [
 ];
 
 /// Methods whose parameters the SDK may fail to read.
-const METHODS: [&str; 7] = [
-    "initialize",
-    "server/discover",
-    "ping",
-    "tools/list",
-    "tools/call",
-    "prompts/list",
-    "prompts/get",
-];
+const METHODS: &str = "initialize server/discover ping tools/list tools/call prompts/list \
+    prompts/get";
 
 const INSTRUCTIONS: &str = "When you are about to change, move or delete many files, run a generator or a migration, or start other agents: call checkpoint_create first, with what comes next as the reason. When the user wants to go back, to undo something or to know what changed: checkpoint_list, checkpoint_diff and checkpoint_find show it, checkpoint_read returns a file as it was. When a restore is wanted: checkpoint_plan_restore changes nothing and shows what would be written and deleted; show that to the user, and call checkpoint_restore with its plan after the user agreed. What a restore replaces is kept: plan `undo` takes it back. When a session begins and work was interrupted: workflow_resume. A checkpoint holds the whole directory, whatever wrote it, but for what .gitignore files and the rules on secrets leave out. No tool deletes checkpoints.";
 
@@ -498,7 +491,7 @@ impl ServerHandler for Server {
         _: Request,
     ) -> Result<CustomResult, ErrorData> {
         let method = asked.method;
-        if METHODS.contains(&method.as_str()) {
+        if METHODS.split(' ').any(|known| known == method) {
             let what = format!("the parameters of {method} do not fit");
             return Err(ErrorData::invalid_params(what, None));
         }

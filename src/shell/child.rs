@@ -30,20 +30,9 @@ const MOST_KEPT: usize = 32 << 20;
 const LEFT_OPEN: Duration = Duration::from_millis(500);
 
 /// Variables that redirect git to another repository or other settings, in any directory.
-const GIT_PLACES: [&str; 12] = [
-    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-    "GIT_COMMON_DIR",
-    "GIT_CONFIG",
-    "GIT_CONFIG_COUNT",
-    "GIT_CONFIG_PARAMETERS",
-    "GIT_DIR",
-    "GIT_INDEX_FILE",
-    "GIT_NAMESPACE",
-    "GIT_OBJECT_DIRECTORY",
-    "GIT_PREFIX",
-    "GIT_SHALLOW_FILE",
-    "GIT_WORK_TREE",
-];
+const GIT_PLACES: &str = "GIT_ALTERNATE_OBJECT_DIRECTORIES GIT_COMMON_DIR GIT_CONFIG \
+    GIT_CONFIG_COUNT GIT_CONFIG_PARAMETERS GIT_DIR GIT_INDEX_FILE GIT_NAMESPACE \
+    GIT_OBJECT_DIRECTORY GIT_PREFIX GIT_SHALLOW_FILE GIT_WORK_TREE";
 
 /// How this process starts children. The caller holds a shield: a signal also reaches the child.
 #[derive(Clone, Copy, Debug)]
@@ -99,7 +88,7 @@ impl Children<'_> {
     fn git(&self, arguments: &[&str], dir: &Path) -> Result<()> {
         let mut command = Command::new("git");
         command.arg("-C").arg(dir).args(arguments);
-        for name in GIT_PLACES {
+        for name in GIT_PLACES.split(' ') {
             command.env_remove(name);
         }
         if self.run(&mut command, Path::new("git"))?.is_success() {
@@ -265,21 +254,10 @@ pub fn database_command(interrupt: &Interrupt, fed: FedCommand<'_>) -> Result<Co
 
 /// Settings of git at a remote: nothing that a project or a template may bring, nothing that goes on
 /// afterwards. What is fetched is checked and flushed by us; a server flushes by its own settings.
-const REMOTE_SETTINGS: [&str; 13] = [
-    "core.alternateRefsPrefixes=refs/none",
-    "core.fsync=none",
-    "core.hooksPath=/dev/null",
-    "core.fsmonitor=false",
-    "core.useReplaceRefs=true",
-    "fetch.fsckObjects=false",
-    "fetch.unpackLimit=1",
-    "fetch.writeCommitGraph=false",
-    "gc.auto=0",
-    "maintenance.auto=false",
-    "push.gpgSign=false",
-    "transfer.fsckObjects=false",
-    "transfer.unpackLimit=1",
-];
+const REMOTE_SETTINGS: &str = "core.alternateRefsPrefixes=refs/none core.fsync=none \
+    core.hooksPath=/dev/null core.fsmonitor=false core.useReplaceRefs=true \
+    fetch.fsckObjects=false fetch.unpackLimit=1 fetch.writeCommitGraph=false gc.auto=0 \
+    maintenance.auto=false push.gpgSign=false transfer.fsckObjects=false transfer.unpackLimit=1";
 
 /// Runs git at a remote, with the user's own settings and keys. Without a terminal it asks nothing.
 /// The caller holds a shield.
@@ -338,12 +316,12 @@ fn remote_git(asked: &GitCommand<'_>, may_ask: bool) -> Command {
         command = Command::new("/bin/sh");
         command.args(["-c", WATCHED, "sh", "git"]);
     }
-    for setting in REMOTE_SETTINGS {
+    for setting in REMOTE_SETTINGS.split(' ') {
         command.args(["-c", setting]);
     }
     // Settings in the environment are the user's own; a repository there is another.
     for name in GIT_PLACES
-        .iter()
+        .split(' ')
         .filter(|name| !name.starts_with("GIT_CONFIG"))
     {
         command.env_remove(name);

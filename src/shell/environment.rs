@@ -40,7 +40,7 @@ pub fn read() -> Environment {
         account_home: home.clone().or_else(platform_home),
         home,
         relative_home,
-        folders: (FOLDERS.into_iter())
+        folders: (FOLDERS.split(' '))
             .filter_map(|name| Some((name, path(name)?)))
             .collect(),
         source: text("CHECKPOINT_SOURCE"),
@@ -247,10 +247,7 @@ pub fn found_program(args: &[OsString]) -> Option<PathBuf> {
 pub const LOCK_TIMEOUT_SECONDS: u64 = 30;
 
 /// Options that every command takes, before or after its name.
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is a flag of its own on the command line"
-)]
+#[expect(clippy::struct_excessive_bools, reason = "flags of one line")]
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Options for every command")]
 pub struct GlobalArgs {

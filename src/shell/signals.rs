@@ -68,19 +68,13 @@ pub fn end_by(signal: i32) {
 
 /// Ends this process with the exit code that a shell of Unix gives for the signal.
 #[cfg(not(unix))]
-#[expect(
-    clippy::exit,
-    reason = "threads that are still at work must not be waited for"
-)]
+#[expect(clippy::exit, reason = "threads at work are not waited for")]
 pub fn end_by(signal: i32) {
     std::process::exit(128 + signal)
 }
 
 /// Ends this process with 0, whatever its threads do; for a hook, which must stop no agent.
-#[expect(
-    clippy::exit,
-    reason = "threads that are still at work must not be waited for"
-)]
+#[expect(clippy::exit, reason = "threads at work are not waited for")]
 pub fn end_at_once() -> ! {
     std::process::exit(0)
 }

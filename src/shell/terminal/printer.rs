@@ -24,10 +24,7 @@ use crate::shell::terminal::progress::{self, Showing};
 const USUAL_SIZE: (usize, usize) = (80, 24);
 
 /// What is printed, and with which colours; decided once.
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is a separate answer of the command line or the environment"
-)]
+#[expect(clippy::struct_excessive_bools, reason = "each is asked alone")]
 #[derive(Clone, Debug)]
 pub struct Printer {
     pub json: bool,
@@ -58,7 +55,6 @@ impl Printer {
             },
         };
         Self {
-            json: global.json,
             quiet: global.quiet,
             out_paint: Paint {
                 enabled: coloured(out_is_terminal) && !global.json,
@@ -68,8 +64,7 @@ impl Printer {
             },
             out_is_terminal,
             is_dumb: environment.is_dumb,
-            place: Rc::default(),
-            kept: None,
+            ..Self::for_a_program(global.json, None)
         }
     }
 
