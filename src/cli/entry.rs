@@ -213,7 +213,9 @@ fn run_in_directory(
     }
     let up = context.root.current().components().map(|_| "..");
     let up = up.collect::<Vec<_>>().join("/");
-    if !up.is_empty() {
+    // What is for a prompt has one line.
+    let is_brief = matches!(&command, DirCommand::Status(status) if status.brief);
+    if !up.is_empty() && !is_brief {
         cmd.printer.talk(&format!("(in {up})\n"));
     }
     let code = command

@@ -527,6 +527,11 @@ fn where_the_root_is_not_the_current_directory_it_is_said() {
         ""
     );
     assert_eq!(sandbox.run(&["list"]).success().stderr, "");
+    let brief = sandbox.run_in(&deep, &["status", "--brief"]).success();
+    assert!(
+        !brief.stdout.is_empty() && brief.stderr.is_empty(),
+        "{brief}"
+    );
     // What is printed holds where the user stands.
     sandbox.write("src/a", "2");
     sandbox
