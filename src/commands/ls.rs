@@ -12,8 +12,9 @@ use crate::ops::select::words::TypedWords;
 
 /// List the files of a checkpoint
 ///
-/// Without SEL it is @, where the directory stands. Paths are printed as restore and cat accept them in
-/// the current directory. A directory is listed one level deep; names of directories end in /.
+/// Without SEL it is @, where the directory stands; without PATH, what it holds of the current
+/// directory. Paths are printed as restore and cat accept them there. A directory is listed one level
+/// deep; names of directories end in /.
 #[derive(Clone, Debug, clap::Args)]
 pub struct LsArgs {
     /// A checkpoint (an id, @, latest~N, a reason, or a time), then paths; or SEL:PATH

@@ -516,6 +516,31 @@ fn paths_and_patterns_begin_at_the_current_directory() {
 }
 
 #[test]
+fn ls_without_a_path_lists_the_current_directory() {
+    let (sandbox, src) = nested();
+    let top = sandbox.run(&["ls"]).success().stdout;
+    let below = sandbox.run(&["ls", "src", "-R"]).success().stdout;
+    let ls = |words: &[&str]| {
+        let run = sandbox.run_in(&src, &[&["ls"], words].concat());
+        run.success().stdout
+    };
+    let here = ls(&["."]);
+    assert!(!here.is_empty() && !here.contains(".."), "{here}");
+    assert_eq!((ls(&[]), ls(&["@"])), (here.clone(), here));
+    assert_eq!(ls(&["-R"]), below.replace("src/", ""));
+    // What is named is listed, wherever it is.
+    assert_eq!(ls(&[".."]).lines().count(), top.lines().count());
+    assert_eq!(ls(&["--glob", "../top.rs"]), "../top.rs\n");
+    let new = sandbox.path("new");
+    std::fs::create_dir(&new).unwrap();
+    sandbox
+        .run_in(&new, &["ls"])
+        .success()
+        .stdout_is("")
+        .stderr_has("nothing there");
+}
+
+#[test]
 fn where_the_root_is_not_the_current_directory_it_is_said() {
     let (sandbox, src) = nested();
     let deep = src.join("deep");

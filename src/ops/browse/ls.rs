@@ -29,7 +29,7 @@ pub struct LsOptions {
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct LsOutcome {
     pub checkpoint: Checkpoint,
-    /// What was asked for; none for the top.
+    /// What was asked for, or else the current directory; none for the top.
     pub paths: Vec<RelPath>,
     /// By path.
     pub entries: Vec<LsEntry>,
@@ -67,11 +67,15 @@ pub fn ls(context: &Context, options: &LsOptions) -> Result<(LsOutcome, Vec<Warn
     let store = context.require_store()?;
     let inventory = store.inventory()?;
     let lookup = Lookup::new(context, &store, &inventory);
-    let (checkpoint, paths) = lookup.read_one(&options.words)?;
+    let (checkpoint, mut paths) = lookup.read_one(&options.words)?;
     for path in &paths {
         if !lookup.holds(&checkpoint, path)? {
             return Err(lookup.missing_path(checkpoint.id, path));
         }
+    }
+    // Patterns may lead to another directory.
+    if paths.is_empty() && filter.only.is_none() {
+        paths.push(context.root.current().clone());
     }
     let listing = LsSelection {
         paths: limits(paths),
