@@ -16,12 +16,11 @@ const SENTENCES: &[(&str, &[&str])] = &[
     ("beyond --keep", &["create", "prune"]),
     ("--contract needs N", &["rewind"]),
     ("--max-files N raises the limit", &["create"]),
-    ("which only --with-prompts pushes", &["push"]),
+    ("which only --with-prompts", &["push", "export"]),
     (
         "'--timeout SECONDS' gives it more",
         &["push", "fetch", "clone"],
     ),
-    ("which only --with-prompts exports", &["export"]),
     ("which only --safety imports", &["import"]),
     ("--base names another place", &["create", "workflow init"]),
     ("restore all but these with --exclude", &["restore"]),
@@ -88,9 +87,10 @@ const DRY_RUN: [&str; 10] = [
     "workflow cleanup",
 ];
 /// Sentences that are no advice: options of other programs, and those in manuals and lists.
-const OTHERS: [&str; 10] = [
+const OTHERS: [&str; 11] = [
     "Options of every command, such as",
     "--remove-destination",
+    "-C --dir --base --color --lock-timeout -w --workflow",
     "diff --git",
     "unless --source names one",
     "unless --session names one",
