@@ -71,6 +71,24 @@ fn nothing_is_pruned_that_a_lost_ref_named() {
 }
 
 #[test]
+fn a_run_that_is_given_up_keeps_the_reason() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1");
+    sandbox.ok("workflow init --id w --phase one");
+    sandbox.fails(2, "workflow end w --reason late");
+    let why = "superseded by the rewrite";
+    sandbox
+        .run(&["workflow", "end", "--abandon", "--reason", why])
+        .success();
+    sandbox
+        .ok("workflow show w")
+        .stdout_has("abandon")
+        .stdout_has(why);
+    let listed = sandbox.json("workflow list --all");
+    assert_eq!(listed["workflows"][0]["last_error"], why);
+}
+
+#[test]
 fn a_run_that_was_removed_does_not_come_back() {
     let sandbox = with_runs();
     sandbox.ok("workflow end --abandon w");

@@ -101,7 +101,10 @@ pub enum WorkflowCommand {
         /// open one]
         workflow: Option<String>,
         #[command(flatten)]
-        mode: EndMode,
+        how: EndMode,
+        /// Why it was given up
+        #[arg(long = "reason", value_name = "TEXT", requires = "abandon")]
+        why: Option<String>,
     },
     #[command(hide = true)]
     Cleanup(CleanupOptions),
@@ -302,12 +305,13 @@ impl RunCommand for WorkflowArgs {
             Of::List { all } => call.print(list(context, all)?),
             Of::Show { workflow, limit } => call.print(show(context, workflow.as_deref(), limit)?),
             Of::Recover(args) => call.print(call.recover(&args)?),
-            Of::End { workflow, mode } => {
-                if mode.purge && !cmd.global.yes {
+            Of::End { workflow, how, why } => {
+                if how.purge && !cmd.global.yes {
                     let what = "drop a workflow with all its transitions, for good";
                     cmd.ask(context, what, &format!("{what}?"))?;
                 }
-                call.print(end(context, workflow.as_deref(), mode)?)
+                let why = why.unwrap_or_default();
+                call.print(end(context, workflow.as_deref(), how, &why)?)
             }
             Of::Cleanup(options) => call.print(cleanup(context, options)?),
             Of::Import(options) => {

@@ -42,11 +42,11 @@ pub struct EndOutcome {
     pub dry_run: bool,
 }
 
-/// Ends a run in any state.
+/// Ends a run in any state; `why` is noted with `abandon`.
 ///
 /// # Errors
 /// There is no such run; with `abandon`, it has ended already.
-pub fn end(context: &Context, named: Option<&str>, mode: EndMode) -> Result<EndOutcome> {
+pub fn end(context: &Context, named: Option<&str>, mode: EndMode, why: &str) -> Result<EndOutcome> {
     let store = require_store(context)?;
     let options = named.map(StepOptions::of_run).unwrap_or_default();
     with_store(context, &store, &options, |work, conflicts| {
@@ -70,7 +70,7 @@ pub fn end(context: &Context, named: Option<&str>, mode: EndMode) -> Result<EndO
             return Ok(outcome);
         }
         if mode.abandon {
-            work.abandon(&run, "")?;
+            work.abandon(&run, why)?;
         } else {
             work.put_away(&run, Leaving::Archived, None)?;
             outcome.removed_paths.append(&mut work.removed_folders);
