@@ -154,6 +154,33 @@ const GRAMMAR: &[WrongUse] = &[
     ("restore base -n", 2, "did you mean '--dry-run'"),
     ("restore base --path a", 2, "PATH is typed"),
     ("diff --path a", 2, "PATH is typed"),
+    ("rewind --expect 1", 2, "'checkpoint workflow show'"),
+    ("workflow rewind p --files --expect 1", 2, "--dry-run shows"),
+    (
+        "workflow cleanup --failed-max-age 3d",
+        2,
+        "'checkpoint workflow end RUN --purge'",
+    ),
+    ("workflow cleanup --keep-archives 2", 2, "the last five"),
+    (
+        "task list --phase p",
+        2,
+        "'checkpoint task list' has a column",
+    ),
+    ("phase start --phase p", 2, "PHASE is typed"),
+    ("task done t --phase p", 2, "belongs to one phase"),
+    ("task reset t --cut-off", 2, "'checkpoint workflow recover'"),
+    (
+        "task done t --output x",
+        2,
+        "'checkpoint task add TASK --output PATH'",
+    ),
+    ("phase done p --output x", 2, "--file of a phase"),
+    (
+        "completions bash --static",
+        2,
+        "'checkpoint completions SHELL'",
+    ),
 ];
 
 /// Lines that a command refuses, in a directory with checkpoints and a workflow.
