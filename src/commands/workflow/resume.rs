@@ -276,8 +276,10 @@ fn registry(workflow: &Workflow, now_ms: i64) -> String {
         "" => workflow.named(),
         description => description,
     };
+    // A description stands in the place of the id.
+    let run = which(workflow, !workflow.description.is_empty());
     format!(
-        "Found existing checkpoint for \"{}\"\nCreated: {} ({})\nProgress: {last} of {} completed\n\n\
+        "{run}Found existing checkpoint for \"{}\"\nCreated: {} ({})\nProgress: {last} of {} completed\n\n\
          Options:\n  (r)esume - Continue from {next}\n  (s)tart fresh - Delete checkpoint and restart\n  \
          (v)iew details - Show checkpoint contents\n  (d)elete - Remove checkpoint without starting\n",
         escape(title),
