@@ -322,11 +322,31 @@ pub fn cut(text: &str, limit: usize) -> String {
     if width(text) <= limit {
         return text.to_owned();
     }
-    let room = limit.saturating_sub(1);
+    let ending = if limit > 0 { "…" } else { "" };
+    let fitting = fitting(text, limit.saturating_sub(1));
+    format!("{}{ending}", &text[..fitting])
+}
+
+/// Returns the length of the beginning that fits into a width.
+fn fitting(text: &str, room: usize) -> usize {
     let ends = text.char_indices().map(|(at, c)| at + c.len_utf8());
     let fitting = ends.take_while(|end| width(&text[..*end]) <= room).last();
-    let ending = if limit > 0 { "…" } else { "" };
-    format!("{}{ending}", &text[..fitting.unwrap_or_default()])
+    fitting.unwrap_or_default()
+}
+
+/// Breaks a text into lines of at most this width, at blanks where there are some.
+pub fn wrapped(text: &str, room: usize) -> Vec<&str> {
+    let (mut lines, mut rest) = (Vec::new(), text);
+    while width(rest) > room {
+        let end = match fitting(rest, room) {
+            0 => break,
+            end => rest[..end].rfind(' ').map_or(end, |blank| blank + 1),
+        };
+        lines.push(rest[..end].trim_end());
+        rest = &rest[end..];
+    }
+    lines.push(rest);
+    lines
 }
 
 /// Formats rows below their titles, as [`aligned`] does.

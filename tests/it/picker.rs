@@ -139,6 +139,25 @@ enter: restore  right: lines  esc: cancel  type: filter
 ";
 
 #[test]
+fn a_long_reason_is_shown_whole_beside_its_row() {
+    let (sandbox, _) = story();
+    let reason = "before the parser reads its rules from a table, and no longer from the code that \
+                  a generator of 2019 wrote into the folder of the tests";
+    sandbox.write("a", "4").create(reason);
+    sandbox.write("a", "5").at(NOON);
+    for columns in [80, 100, 40] {
+        let keys = [(TITLE, "parser"), ("would", "\\033")];
+        let Some(run) = chosen(&sandbox, columns, &keys) else {
+            return;
+        };
+        let shown = screens(&run.stdout).other;
+        let pane = shown.iter().map(|line| line.split('│').next_back());
+        let pane = pane.flatten().map(str::trim).collect::<Vec<_>>().join(" ");
+        assert!(pane.contains(reason), "{columns}: {run}");
+    }
+}
+
+#[test]
 fn leaving_changes_nothing_and_gives_the_terminal_back() {
     let (sandbox, _) = story();
     let before = sandbox.listed_ids();

@@ -25,7 +25,7 @@ use ratatui::{TerminalOptions, Viewport};
 
 use crate::answer::format::Paint;
 use crate::answer::plan::{self, Tense};
-use crate::answer::table::{aligned, change_words, cut, state_words};
+use crate::answer::table::{aligned, change_words, cut, state_words, wrapped};
 use crate::answer::words::count_files;
 use crate::base::interrupt::{Interrupt, Shield};
 use crate::base::text::escape;
@@ -361,16 +361,17 @@ where
         let rows = List::new(rows).highlight_symbol(">").highlight_style(bold);
         let mut state = ListState::default().with_selected(Some(shown.at));
         frame.render_stateful_widget(rows, list, &mut state);
+        let block = Block::new().borders(border).border_style(faint);
+        let room = block.inner(changes);
         let text = match matching.get(shown.at) {
             None => vec!["nothing matches".into()],
             Some(choice) => {
-                let about = [choice.cells[4].clone(), choice.about.clone()];
-                let about = about.into_iter().map(Line::from);
+                let about = [&choice.cells[4], &choice.about].into_iter();
+                let about = about.flat_map(|text| wrapped(text, room.width.into()));
+                let about = about.map(|line| Line::from(line.to_owned()));
                 about.chain(self.plan_lines(choice, shown)).collect()
             }
         };
-        let block = Block::new().borders(border).border_style(faint);
-        let room = block.inner(changes);
         let is_whole = text.len() <= usize::from(room.height);
         let read = matching.get(shown.at).map(|choice| choice.id);
         let read = read.filter(|id| is_whole && matches!(shown.plans.get(id), Some(Ok(_))));
