@@ -75,7 +75,7 @@ pub fn topic_names() -> Vec<&'static str> {
     TOPICS.iter().map(|(name, _)| *name).collect()
 }
 
-fn page_of(topic: &str) -> Option<String> {
+pub fn page_of(topic: &str) -> Option<String> {
     let mut topics = TOPICS.iter();
     let (_, page) = topics.find(|(name, _)| *name == topic)?;
     Some((*page).to_owned())

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Command;
 use clap_mangen::Man;
 
+use crate::commands::help::page_of;
 use crate::commands::prelude::*;
 use crate::shell::grammar;
 
@@ -29,6 +30,7 @@ impl RunAnywhere for ManArgs {
         whole.build();
         // They are hidden in the pages of the commands only.
         let whole = whole.mut_args(|arg| arg.hide(false));
+        let whole = whole.after_long_help(more());
         let text = if let Some(folder) = &self.into {
             let mut written = String::new();
             write_all(&whole, folder, &mut written)?;
@@ -46,6 +48,17 @@ impl RunAnywhere for ManArgs {
         cmd.print_text(&text);
         Ok(exit_code::DONE)
     }
+}
+
+/// Sections of the page of the program that its help lacks, each below `#` and its name.
+fn more() -> String {
+    let variables = include_str!("../shell/variables.txt").replace("\n*", "\n ");
+    let page = page_of("configuration").unwrap_or_default();
+    // The first block of it is a file with each key.
+    let settings = page.split("```").nth(1).unwrap_or_default();
+    let settings = settings.replace("toml\n", "").replace('\n', "\n  ");
+    let files = include_str!("man.txt");
+    format!("{files}\n# ENVIRONMENT\n{variables}\n# SETTINGS\n  {settings}")
 }
 
 /// Writes the page of a command and those below it; adds their paths, one per line.
@@ -73,8 +86,6 @@ fn page(mut command: Command) -> Result<String> {
         '\0'..='\x7f' => character.to_string(),
         _ => format!("\\[u{:04X}]", u32::from(character)),
     };
-    Ok(String::from_utf8_lossy(&page)
-        .chars()
-        .map(in_ascii)
-        .collect())
+    let page = String::from_utf8_lossy(&page).replace("\n\n# ", "\n.SH ");
+    Ok(page.chars().map(in_ascii).collect())
 }

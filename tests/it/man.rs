@@ -24,6 +24,33 @@ fn the_main_page_names_every_command_and_where_more_is() {
 }
 
 #[test]
+fn the_main_page_has_the_variables_the_files_and_the_settings() {
+    let sandbox = Sandbox::new();
+    let page = sandbox.run(&["man"]).success().stdout.replace("\\-", "-");
+    let section = |name: &str| {
+        let (_, rest) = page.split_once(&format!(".SH {name}")).expect(name);
+        rest.split(".SH").next().expect("text").to_owned()
+    };
+    let config = sandbox.json("config");
+    let named = |list: &str| {
+        let rows = config[list].as_array().expect("a list").iter();
+        let names = rows.map(|row| row["name"].as_str().expect("a name").to_owned());
+        names.collect::<Vec<_>>()
+    };
+    let environment = section("ENVIRONMENT");
+    for name in named("environment") {
+        assert!(environment.contains(&format!("\n  {name} ")), "{page}");
+    }
+    let settings = section("SETTINGS");
+    let keys = settings.matches(" = ").count();
+    assert!(keys > 15 && settings.contains("\n  keep = 50 "), "{page}");
+    let files = section("FILES");
+    for name in ["checkpoint-manifest.md", ".checkpoint.toml", "config.toml"] {
+        assert!(files.contains(name), "{page}");
+    }
+}
+
+#[test]
 fn every_command_has_a_page_with_examples_that_man_renders_without_a_warning() {
     let sandbox = Sandbox::new();
     let folder = sandbox.top().join("man/man1");
