@@ -234,6 +234,7 @@ impl ToolSpec {
             .map(|name| format!("checkpoint.{name}/2"));
         let names: Vec<String> = names.collect();
         let mut schema = schema::of_answer(self.answers[0]).unwrap_or_default();
+        drop_descriptions(&mut schema);
         schema["properties"]["schema"] = json!({ "type": "string", "enum": names });
         schema
     }
@@ -330,6 +331,19 @@ impl ToolSpec {
                 .flat_map(|last| std::iter::once("--".to_owned()).chain(last)),
         );
         Ok(words.into_iter().map(OsString::from).collect())
+    }
+}
+
+/// Drops the descriptions, which are most of a schema; that of `checkpoint schema` has them.
+fn drop_descriptions(schema: &mut Value) {
+    match schema {
+        Value::Object(members) => {
+            // A field of this name is no text.
+            members.retain(|key, value| key != "description" || !value.is_string());
+            members.values_mut().for_each(drop_descriptions);
+        }
+        Value::Array(items) => items.iter_mut().for_each(drop_descriptions),
+        _ => {}
     }
 }
 

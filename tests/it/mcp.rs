@@ -82,7 +82,8 @@ fn what_is_listed_is_short_plain_and_valid() {
     assert!(first["result"]["capabilities"]["resources"].is_null());
     let refused = client.request("resources/list", json!({}));
     assert_eq!(refused["error"]["code"], -32601);
-    for tool in tools(&mut client) {
+    let tools = tools(&mut client);
+    for tool in &tools {
         let name = tool["name"].as_str().expect("a name");
         let input = tool["inputSchema"].as_object().expect("an object");
         let keys: Vec<&String> = input.keys().collect();
@@ -121,6 +122,9 @@ fn what_is_listed_is_short_plain_and_valid() {
         let asks = &tool["_meta"]["anthropic/requiresUserInteraction"];
         assert_eq!(*asks == true, name == "checkpoint_restore", "{name}");
     }
+    // A client reads all of it before the first call.
+    let length: usize = tools.iter().map(|tool| tool.to_string().len()).sum();
+    assert!(length < 160_000, "{length}");
 }
 
 fn validator(tools: &[Value], name: &str) -> Validator {
