@@ -658,8 +658,18 @@ fn write_done(outcome: &RestoreOutcome, several: Option<&str>, out: &mut Out<'_>
         .partition(|path| plan.delete.contains_key(path) || plan.remove_dirs.contains(path));
     let mut asked_for = patterns(outcome.filter.only.as_ref());
     asked_for.extend(held.into_iter().map(RelPath::to_string));
-    let mut named = String::new();
-    if asked_for.is_empty() && gone.is_empty() || outcome.verb != Verb::Restore {
+    let mut named = match (outcome.verb, &outcome.step, several) {
+        (Verb::Undo, _, Some(several)) => format!("undid {several}; "),
+        (Verb::Undo, Some(step), None) => format!("undid {}; ", restore_of(step)),
+        (Verb::Redo, Some(step), _) => format!("redid {}; ", restore_of(step)),
+        _ => String::new(),
+    };
+    if out.is_for_a_person && !named.is_empty() {
+        // The sentence below is for programs, and says this less plainly.
+        let (first, rest) = (named[..1].to_uppercase(), &named[1..named.len() - 2]);
+        outln!(out, "{first}{rest}.");
+        named.clear();
+    } else if asked_for.is_empty() && gone.is_empty() || outcome.verb != Verb::Restore {
         outln!(
             out,
             "Restored to checkpoint {target}. Safety checkpoint created at `{safety}` — use this to undo the restore."
@@ -675,12 +685,6 @@ fn write_done(outcome: &RestoreOutcome, several: Option<&str>, out: &mut Out<'_>
                 "Deleted `{path}`, which checkpoint {target} does not hold."
             );
         }
-    }
-    match (outcome.verb, &outcome.step, several) {
-        (Verb::Undo, _, Some(several)) => named = format!("undid {several}; "),
-        (Verb::Undo, Some(step), None) => named = format!("undid {}; ", restore_of(step)),
-        (Verb::Redo, Some(step), _) => named = format!("redid {}; ", restore_of(step)),
-        _ => {}
     }
     let back = match outcome.verb {
         Verb::Undo if outcome.calls_off => {

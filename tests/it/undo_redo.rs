@@ -50,6 +50,29 @@ fn undo_gives_back_the_state_before_the_restore() {
 }
 
 #[test]
+fn on_a_terminal_an_undo_names_the_restore_and_a_program_gets_the_usual_sentence() {
+    let sandbox = Sandbox::new();
+    let one = step(&sandbox, "one");
+    sandbox.write("a", "two");
+    sandbox.restore(&one).success();
+    let usual = "use this to undo the restore.";
+    for (verb, did, back) in [("undo", "Undid", "redo"), ("redo", "Redid", "undo")] {
+        let Some(run) = dialogue(&sandbox, &format!("$checkpoint {verb} --yes"), &[]) else {
+            return;
+        };
+        let run = run
+            .success()
+            .stdout_has(&format!("{did} the restore to {one} (one).\n"))
+            .stdout_has(&format!("1 file modified; 'checkpoint {back}' "));
+        assert!(!run.stdout.contains(usual), "{run}");
+    }
+    sandbox.undo().success().stdout_has(usual);
+    let line = format!("$checkpoint restore {one} --yes");
+    let run = dialogue(&sandbox, &line, &[]).expect("a terminal");
+    run.success().stdout_has(usual);
+}
+
+#[test]
 fn undo_and_redo_walk_any_number_of_steps() {
     let sandbox = Sandbox::new();
     let ids = ["one", "two", "three"].map(|content| step(&sandbox, content));
