@@ -98,6 +98,30 @@ fn for_each_agent_twice_is_once_and_removal_leaves_no_trace() {
 }
 
 #[test]
+fn an_empty_folder_that_was_there_before_stays_when_ours_goes() {
+    for (agent, folder) in [
+        ("gemini", ".gemini"),
+        ("cursor", ".cursor"),
+        ("claude", ".claude"),
+        ("codex", ".codex"),
+    ] {
+        let sandbox = Sandbox::new();
+        let folder = sandbox.home().join(folder);
+        std::fs::create_dir_all(&folder).expect("a folder");
+        let before = Tree::capture(sandbox.home());
+        for _ in 0..2 {
+            sandbox.run(&["setup", agent, "--yes"]).success();
+            sandbox.run(&["setup", agent, "--yes"]).success();
+            sandbox
+                .run(&["setup", agent, "--remove", "--yes"])
+                .success()
+                .stdout_has("removed");
+            assert_eq!(Tree::capture(sandbox.home()), before, "{agent}");
+        }
+    }
+}
+
+#[test]
 fn without_consent_nothing_is_written_and_the_agents_that_are_here_are_named() {
     let sandbox = Sandbox::new();
     sandbox.run(&["setup"]).code(2).stderr_has("windsurf");

@@ -28,12 +28,15 @@ use crate::agent::setup::agents::{Agents, SetupPlaces};
 use crate::agent::setup::plan::{AgentPlan, FileOutcome, SettingsFile, SetupProgress, text_of};
 use crate::config::environment::Environment;
 use crate::error::{Error, Result};
+use crate::ops::transfer::clone::is_free;
 use crate::store::files::atomic_file::{self, TemporaryFile};
 use crate::store::lock::{self, LockGuard};
 
 /// Prefix of the names of temporary files.
 const TEMPORARY: &str = ".checkpoint-tmp-";
 
+/// Marks the folder of an agent that was there before us, empty: it stays when ours goes.
+const EMPTY_BEFORE: &str = ".empty-before-checkpoint";
 /// Upper bound on the time to wait for another `setup`.
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
 
@@ -57,6 +60,8 @@ pub fn carry_out(plan: &mut AgentPlan, top: &Path) {
     } else {
         SetupProgress::Done
     };
+    let folder = Some(&plan.folder).filter(|folder| folder.starts_with(top) && *folder != top);
+    let empty = folder.filter(|folder| is_free(folder).unwrap_or(false));
     for file in plan.files.iter_mut().filter(|file| file.is_change()) {
         if plan.failure.is_some() {
             file.end(FileOutcome::Failed, "what comes before it failed");
@@ -72,6 +77,9 @@ pub fn carry_out(plan: &mut AgentPlan, top: &Path) {
             }
             plan.failure = Some(why);
         }
+    }
+    if let Some(folder) = empty.filter(|folder| !is_free(folder).unwrap_or(true)) {
+        let _ = File::create_new(folder.join(EMPTY_BEFORE));
     }
 }
 
@@ -91,7 +99,7 @@ fn apply(change: &SettingsFile, top: &Path) -> Result<()> {
         let folders = change.path.ancestors().skip(1);
         let mut folders = folders.take_while(|folder| folder.starts_with(top) && *folder != top);
         // One that holds something stays, and all above it.
-        let _ = folders.try_for_each(std::fs::remove_dir);
+        let _ = folders.try_for_each(remove_folder);
         return Ok(());
     };
     let written = match &change.found {
@@ -105,6 +113,14 @@ fn apply(change: &SettingsFile, top: &Path) -> Result<()> {
         atomic_file::remove_if_there(copy)?;
     }
     written
+}
+
+/// Removes a folder that is empty; of one that was there before us, only our mark.
+fn remove_folder(folder: &Path) -> io::Result<()> {
+    let mark = folder.join(EMPTY_BEFORE);
+    let is_alone = std::fs::read_dir(folder)?.count() == 1 && mark.is_file();
+    let removed = std::fs::remove_dir(folder);
+    removed.inspect_err(|_| drop(is_alone.then(|| std::fs::remove_file(mark))))
 }
 
 /// Removes temporary files that a killed run left beside the files of any agent. The caller has
