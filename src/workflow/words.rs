@@ -53,9 +53,18 @@ pub fn shows_state(run: &str) -> Sentence {
     Sentence::new("'checkpoint workflow status {}' shows its state", &[&run])
 }
 
-pub fn no_workflow() -> Error {
-    absent("no_workflow", "there is no workflow here")
-        .advise("'checkpoint workflow init --phase NAME' starts one")
+/// No run is live; `archived` is the id of the newest that is in the archive.
+pub fn no_workflow(archived: Option<&str>) -> Error {
+    let reopens = archived.map(|id| {
+        Sentence::new(
+            "'checkpoint workflow recover {}' reopens the last one, ",
+            &[&id],
+        )
+    });
+    let next = reopens
+        .unwrap_or_default()
+        .then("'checkpoint workflow init --phase NAME' starts one");
+    absent("no_workflow", "there is no workflow here").next(next)
 }
 
 pub fn no_such_workflow(name: &str) -> Error {

@@ -271,6 +271,111 @@ fn end_killed_anywhere_leaves_the_run_open_or_archived() {
     }
 }
 
+/// What a user can tell apart: each run with its phases, its document, and a file of the work.
+fn seen(sandbox: &Sandbox) -> Value {
+    let runs = sandbox.json("workflow list --all")["workflows"].clone();
+    let run = |run: &Value| {
+        let phases = run["phases"].as_array().unwrap().iter();
+        let phases: Vec<_> = phases.map(|phase| phase["status"].clone()).collect();
+        json!([run["status"], run["is_archived"], phases])
+    };
+    let runs: Vec<Value> = runs.as_array().unwrap().iter().map(run).collect();
+    json!([runs, sandbox.exists(FILE), sandbox.read("a")])
+}
+
+/// Kills a command at each call of a run whose second phase is under way: what is there is as
+/// before, as after or one of `between`, and the same command again leads to the end, if need be
+/// after the first one that its error names.
+fn ends_at_either_state(
+    args: &[&str],
+    seed: usize,
+    between: impl Fn(&Value, &Value) -> Vec<Value>,
+) {
+    if !strace::available() {
+        return;
+    }
+    let under_way = || {
+        let sandbox = story(3);
+        sandbox.ok("phase start");
+        sandbox.write("a", "1").ok("phase done");
+        sandbox.ok("phase start");
+        sandbox.write("a", "2").ok("phase progress half");
+        sandbox.write("a", "3");
+        sandbox
+    };
+    let sandbox = under_way();
+    let before = seen(&sandbox);
+    let all = count(&sandbox, args);
+    let after = seen(&sandbox);
+    let allowed = between(&before, &after);
+    for nth in some_of(all, seed) {
+        let sandbox = under_way();
+        let run = kill(&sandbox, nth, args);
+        let now = seen(&sandbox);
+        assert!(
+            now == before || now == after || allowed.contains(&now),
+            "{args:?} killed at {nth}\n{run}\n{now}\nbefore {before}\nafter {after}"
+        );
+        assert!(
+            now == after || run.stdout.is_empty(),
+            "at {nth}: it was printed and did not happen\n{run}"
+        );
+        if now != after {
+            let again = sandbox.run(args);
+            if again.code != 0 {
+                let named = again.stderr.split("'checkpoint ").nth(1);
+                let named = named.and_then(|rest| rest.split('\'').next());
+                sandbox.ok(named.unwrap_or_else(|| panic!("no command leads on\n{again}")));
+                sandbox.run(args).success();
+            }
+            assert_eq!(seen(&sandbox), after, "{args:?} again, killed at {nth}");
+        }
+        sandbox.ok("verify");
+    }
+}
+
+fn nothing(_: &Value, _: &Value) -> Vec<Value> {
+    Vec::new()
+}
+
+#[test]
+fn resume_killed_anywhere_leaves_the_phases_as_they_are() {
+    ends_at_either_state(&["workflow", "resume", "--choose", "y"], 3, nothing);
+}
+
+/// The old run is archived before the new one begins.
+#[test]
+fn restart_killed_anywhere_is_completed_by_the_commands_that_are_named() {
+    let args = ["workflow", "resume", "--choose", "restart"];
+    ends_at_either_state(&args, 4, |_, after| {
+        vec![json!([[after[0][1]], false, after[2]])]
+    });
+}
+
+#[test]
+fn abandon_killed_anywhere_has_ended_the_run_or_not() {
+    let args = ["workflow", "resume", "--choose", "abandon"];
+    ends_at_either_state(&args, 5, nothing);
+}
+
+#[test]
+fn rewind_of_the_state_killed_anywhere_has_rewound_it_or_not() {
+    let args = ["workflow", "rewind", "p2", "--state", "--yes"];
+    ends_at_either_state(&args, 6, nothing);
+}
+
+/// Files and state are two steps; a kill may lie between them.
+#[test]
+fn rewind_of_both_killed_anywhere_is_completed_by_the_commands_that_are_named() {
+    let args = ["workflow", "rewind", "p2", "--both", "--yes"];
+    ends_at_either_state(&args, 7, |before, after| {
+        vec![
+            json!([before[0], true, after[2]]),
+            json!([after[0], true, before[2]]),
+        ]
+    });
+}
+
 /// Kills at the worst moments in a row, with no command in between that could repair.
 #[test]
 fn kills_in_a_row_lose_nothing_that_was_printed() {

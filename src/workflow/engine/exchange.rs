@@ -208,7 +208,7 @@ pub fn export(context: &Context, options: &ExportOptions) -> Result<Exported> {
     let named = options.run.as_deref();
     let run = Runs::all(&imported.store)?.pick(named)?.clone();
     if !run.is_live() && named != Some(&*run.workflow.id) {
-        return Err(named.map_or_else(words::no_workflow, no_such_workflow));
+        return Err(named.map_or_else(|| words::no_workflow(None), no_such_workflow));
     }
     let workflow = &run.workflow;
     let mut paths = workflow.documents.keys();

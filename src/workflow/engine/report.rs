@@ -138,9 +138,11 @@ fn drift_of(context: &Context, store: &Store, workflow: &Workflow) -> Option<Dri
 }
 
 fn pick(store: &Store, named: Option<&str>, conflicts: &[Conflict]) -> Result<Run> {
-    let mut runs = Runs::all(store)?;
-    runs.runs.retain(|run| named.is_some() || run.is_live());
-    or_conflict(runs.pick(named).cloned(), named, conflicts)
+    let picked = match named {
+        None => Runs::pick_live(store, None),
+        named => Runs::all(store)?.pick(named).cloned(),
+    };
+    or_conflict(picked, named, conflicts)
 }
 
 /// All runs.

@@ -139,16 +139,17 @@ impl Runs {
         Ok(runs)
     }
 
-    /// Picks a live run as [`Self::pick`] does. One that is only in the archive is refused by name.
+    /// Picks a live run as [`Self::pick`] does. The error names one that is only in the archive.
     ///
     /// # Errors
     /// As [`Self::pick`], or the run is archived.
     pub fn pick_live(store: &Store, named: Option<&str>) -> Result<Run> {
         let picked = Self::live(store)?.pick(named).cloned();
-        if named.is_none() || !picked.as_ref().is_err_and(Error::is_of_run) {
+        if !picked.as_ref().is_err_and(Error::is_of_run) {
             return picked;
         }
         match Self::all(store)?.pick(named) {
+            Ok(run) if named.is_none() => Err(no_workflow(Some(&run.workflow.id))),
             Ok(run) => Err(run.refused_as_archived()),
             Err(_) => picked,
         }
@@ -183,7 +184,7 @@ impl Runs {
     /// No run matches, or the matching one cannot be read.
     pub fn pick(&self, named: Option<&str>) -> Result<&Run> {
         let Some(name) = named else {
-            let lost = || self.lost.first().map_or_else(no_workflow, damaged);
+            let lost = || self.lost.first().map_or_else(|| no_workflow(None), damaged);
             return self.runs.first().ok_or_else(lost);
         };
         // An archived run may have the id that the file of an open one has.
@@ -213,7 +214,7 @@ impl Run {
     pub fn refused_as_archived(&self) -> Error {
         let id = &*self.workflow.id;
         let next = Sentence::new(
-            "'checkpoint workflow show {}' shows it, 'checkpoint workflow end {} --purge' drops it, and ",
+            "'checkpoint workflow recover {}' reopens it, 'checkpoint workflow end {} --purge' drops it, and ",
             &[&id, &id],
         );
         let what = format!("workflow {id} is archived and can only be read");

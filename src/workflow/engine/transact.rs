@@ -45,7 +45,7 @@ pub fn require_store(context: &Context) -> Result<Store> {
         return Err(context.no_store());
     }
     if in_place(&WorkTree::open_root(&context.root)?).is_empty() {
-        return Err(no_workflow());
+        return Err(no_workflow(None));
     }
     open_usable(context, false)
 }
