@@ -149,10 +149,10 @@ impl WorkTree {
     }
 }
 
-/// Stats many paths in turn, keeping the last parent directory open.
+/// Stats many paths in turn, keeping the last parent directory open; `None` if it is absent.
 pub struct StatReader<'w> {
     work: &'w WorkTree,
-    held: Option<(RelPath, Dir)>,
+    held: Option<(RelPath, Option<Dir>)>,
 }
 
 impl<'w> StatReader<'w> {
@@ -168,18 +168,18 @@ impl<'w> StatReader<'w> {
         let Some(parent) = path.parent() else {
             return self.work.stat(path);
         };
-        let held = match self.held.take() {
-            Some(held) if held.0 == parent => Ok(held),
-            _ => self
-                .work
-                .root
-                .open_below(&parent, Access::Search)
-                .map(|dir| (parent, dir)),
+        let looked = match self.held.take().filter(|(held, _)| *held == parent) {
+            Some((_, dir)) => Ok(dir),
+            None => match self.work.root.open_below(&parent, Access::Search) {
+                Err(error) if sys::is_absent(&error) => Ok(None),
+                opened => opened.map(Some),
+            },
         };
-        match held.and_then(|held| self.held.insert(held).1.stat_child(path.name())) {
-            Ok(stat) => Ok(Some(stat)),
+        let held = looked.map(|dir| self.held.insert((parent, dir)).1.as_ref());
+        match held.and_then(|dir| dir.map(|dir| dir.stat_child(path.name())).transpose()) {
             Err(error) if sys::is_absent(&error) => Ok(None),
             Err(error) => Err(self.work.io("look at", path, error)),
+            stat => Ok(stat.unwrap_or_default()),
         }
     }
 }
@@ -222,6 +222,11 @@ mod tests {
         assert_eq!(work.stat(&path("file")).unwrap().unwrap().size_bytes, 1);
         assert!(work.stat(&path("none")).unwrap().is_none());
         assert!(work.stat(&path("file/below")).unwrap().is_none());
+        let mut reader = StatReader::new(&work);
+        assert!(reader.stat(&path("none/a")).unwrap().is_none());
+        assert!(reader.stat(&path("none/b")).unwrap().is_none());
+        assert!(reader.stat(&path("file/below")).unwrap().is_none());
+        assert!(reader.stat(&path("file")).unwrap().is_some());
         assert!(work.dir(&path("file")).is_err());
         assert!(work.stat(&RelPath::root()).unwrap().is_some());
     }

@@ -135,6 +135,20 @@ fn an_unchanged_tree_has_no_file_opened() {
 }
 
 #[test]
+fn a_restore_looks_for_a_missing_directory_and_not_for_each_file_in_it() {
+    let sandbox = settled(20);
+    for directory in 0..20 {
+        std::fs::remove_dir_all(sandbox.path(format!("d{directory}"))).expect("it can be removed");
+    }
+    let Some(trace) = trace(&sandbox, &["restore", "latest", "--yes"]) else {
+        return;
+    };
+    assert_eq!(trace.run.code, 0, "{}", trace.run);
+    let looks = trace.named(&["openat2"]).count();
+    assert!(looks < 20 * FILES_PER_DIRECTORY, "{looks} looks");
+}
+
+#[test]
 fn an_unchanged_tree_has_no_directory_listed() {
     let Some(warm) = warm() else { return };
     let listed = listed(&warm.trace, &warm.root);
