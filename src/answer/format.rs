@@ -136,6 +136,19 @@ fn unfinished(bytes: &[u8]) -> usize {
     }
 }
 
+/// Formats an age such as `12 minutes ago`.
+pub fn ago(time_ms: i64, now_ms: i64) -> String {
+    let minutes = now_ms.saturating_sub(time_ms) / 60_000;
+    let (number, one, many) = match minutes {
+        ..1 => return "just now".to_owned(),
+        1..60 => (minutes, "minute", "minutes"),
+        60..1440 => (minutes / 60, "hour", "hours"),
+        _ => (minutes / 1440, "day", "days"),
+    };
+    let number = usize::try_from(number).unwrap_or_default();
+    format!("{} ago", count(number, one, many))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

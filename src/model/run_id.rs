@@ -48,6 +48,15 @@ pub fn numbered(id: &str, number: usize) -> String {
     format!("{}{ending}", kept.trim_end_matches('.'))
 }
 
+/// Whether an id is a variant of a taken one, as [`numbered`] makes them.
+pub fn is_variant(id: &str, of: &str) -> bool {
+    let name = |id| parts(id).map_or(id, |(name, _)| name);
+    let number = name(id)
+        .strip_prefix(name(of))
+        .and_then(|rest| rest.strip_prefix('-'));
+    number.is_some_and(|number| number.parse::<u32>().is_ok())
+}
+
 /// Splits an id into the part before the time, and the time.
 fn parts(id: &str) -> Option<(&str, &str)> {
     let is_number = |text: &str, digits: usize| {

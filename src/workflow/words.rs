@@ -55,16 +55,10 @@ pub fn shows_state(run: &str) -> Sentence {
 
 /// No run is live; `archived` is the id of the newest that is in the archive.
 pub fn no_workflow(archived: Option<&str>) -> Error {
-    let reopens = archived.map(|id| {
-        Sentence::new(
-            "'checkpoint workflow recover {}' reopens the last one, ",
-            &[&id],
-        )
-    });
-    let next = reopens
-        .unwrap_or_default()
-        .then("'checkpoint workflow init --phase NAME' starts one");
-    absent("no_workflow", "there is no workflow here").next(next)
+    let starts = "'checkpoint workflow init --phase NAME' starts one";
+    let reopens = "'checkpoint workflow recover {}' reopens the last one, ";
+    let next = archived.map_or_else(Sentence::default, |id| Sentence::new(reopens, &[&id]));
+    absent("no_workflow", "there is no workflow here").next(next.then(starts))
 }
 
 pub fn no_such_workflow(name: &str) -> Error {

@@ -12,6 +12,7 @@ use crate::commands::restore;
 use crate::commands::workflow::report::{WorkflowCall, conflicts, done, place};
 use crate::commands::workflow::resume::RecoverArgs;
 use crate::error::sentence::CommandWords;
+use crate::ops::restore::restore_paths::from_root;
 use crate::workflow::documents::render;
 use crate::workflow::engine::end::{CleanupOptions, EndMode, EndOutcome, cleanup, end};
 use crate::workflow::engine::exchange::{self, ExportOptions, Exported, ImportOptions};
@@ -301,7 +302,11 @@ impl RunCommand for WorkflowArgs {
             Of::Check { workflow } => status(workflow, View::Check)?,
             Of::Resume(options) => call.print(call.resume(&options)?),
             Of::Rewind(options) => call.print(call.rewind(options)?),
-            Of::Note { note, step: of } => call.print(step(context, &of, &note.into())?),
+            Of::Note { mut note, step: of } => {
+                let files = note.files.iter();
+                note.files = files.map(|file| from_root(&context.root, file)).collect();
+                call.print(step(context, &of, &note.into())?)
+            }
             Of::List { all } => call.print(list(context, all)?),
             Of::Show { workflow, limit } => call.print(show(context, workflow.as_deref(), limit)?),
             Of::Recover(args) => call.print(call.recover(&args)?),

@@ -1,6 +1,6 @@
 //! The state of runs: `status`, `next`, `check`, `list`, `show` and `task list`.
 
-use crate::answer::format::count;
+use crate::answer::format::{ago, count};
 use crate::answer::place::PlaceWords;
 use crate::answer::table::titled;
 use crate::base::cut_list::and_more;
@@ -65,12 +65,9 @@ impl Text for Status {
                 out.talk.push_str(&changed(seen, out.context.now_ms));
             }
             View::Next => {
-                let phase = seen
-                    .next
-                    .phase_id
-                    .iter()
-                    .map(|id| format!("{}: ", escape(id)));
-                outln!(out, "{}{}", phase.collect::<String>(), seen.next.words);
+                let phase = seen.next.phase_id.iter();
+                let phase: String = phase.map(|id| format!("{}: ", escape(id))).collect();
+                outln!(out, "{phase}{}", seen.next.words);
             }
             View::Ready => {
                 for one in workflow.ready() {
@@ -256,19 +253,6 @@ pub fn changed(seen: &Seen, now_ms: i64) -> String {
     text
 }
 
-/// Formats an age such as `12 minutes ago`.
-pub fn ago(time_ms: i64, now_ms: i64) -> String {
-    let minutes = now_ms.saturating_sub(time_ms) / 60_000;
-    let (number, one, many) = match minutes {
-        ..1 => return "just now".to_owned(),
-        1..60 => (minutes, "minute", "minutes"),
-        60..1440 => (minutes / 60, "hour", "hours"),
-        _ => (minutes / 1440, "day", "days"),
-    };
-    let number = usize::try_from(number).unwrap_or_default();
-    format!("{} ago", count(number, one, many))
-}
-
 impl Text for Listed {
     /// Times are local at a terminal, else UTC.
     fn write(&self, out: &mut Out<'_>) {
@@ -288,13 +272,10 @@ impl Text for Listed {
         let (time, zone) = time_and_zone(out);
         let row = |run: &Run| {
             let workflow = &run.workflow;
-            let (mut named, mut archived) = (workflow.named(), "");
-            if !run.is_live() {
-                (named, archived) = (&workflow.id, ", archived");
-            }
+            let archived = if run.is_live() { "" } else { ", archived" };
             let (done, all) = (workflow.completed().count(), workflow.phases.len());
             [
-                escape(named),
+                escape(workflow.named()),
                 format!("{}{archived}", workflow.word()),
                 format!("{done}/{all}"),
                 time(workflow.updated_ms),

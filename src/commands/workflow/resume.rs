@@ -1,14 +1,16 @@
 //! `workflow resume` and `workflow recover`: the commands that ask, in the words and letters of each
 //! profile.
 
+use crate::answer::format::ago;
 use crate::base::cut_list::one_of;
 use crate::base::json;
 use crate::base::text::escape;
 use crate::base::time::{self, rfc3339_seconds, utc_seconds};
 use crate::commands::prelude::*;
 use crate::commands::workflow::report::{
-    WorkflowCall, ago, changed, findings, remarks, summary, with_place,
+    WorkflowCall, changed, findings, remarks, summary, with_place,
 };
+use crate::ops::restore::restore_paths::from_root;
 use crate::workflow::documents::conflict::{Conflict, in_words};
 use crate::workflow::documents::render;
 use crate::workflow::engine::report::{self, Status, View};
@@ -95,7 +97,13 @@ impl WorkflowCall<'_> {
 
     pub fn recover(self, args: &RecoverArgs) -> Result<RecoverOutcome> {
         let context = self.context;
-        let named = args.what.as_deref();
+        // From a subdirectory, a file is named by a path that leads up; from the root as in messages.
+        let path = args
+            .what
+            .as_deref()
+            .filter(|named| named.starts_with("../"));
+        let path = path.map(|path| from_root(&context.root, path));
+        let named = path.as_deref().or(args.what.as_deref());
         if let Some((named, take)) = named.zip(args.take) {
             return resolve_conflict(context, named, take);
         }
@@ -167,10 +175,8 @@ impl Question<'_> {
         if !self.call.cmd.prompt.may_ask {
             let corrupted = if self.is_accepted { "" } else { CORRUPTED };
             let text = format!("{text}\n{corrupted}");
-            self.call
-                .cmd
-                .printer
-                .talk(&format!("{}\n", text.trim_end()));
+            let printer = &self.call.cmd.printer;
+            printer.talk(&format!("{}\n", text.trim_end()));
             return Err(self.undecided(&dialog));
         }
         if !self.is_accepted {
@@ -238,7 +244,7 @@ impl Question<'_> {
         let beside = changed(seen, now_ms) + &remarks(seen);
         let head = match workflow.profile {
             Some(Profile::Phases) => {
-                let run = escape(workflow.named());
+                let run = escape(workflow.id_in_document().unwrap_or(&workflow.id));
                 let started = rfc3339_seconds(workflow.created_ms);
                 let old = "This state is old: answer n to archive it and start fresh.\n";
                 let offer = if is_stale(workflow, now_ms) { old } else { "" };

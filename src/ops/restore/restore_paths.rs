@@ -22,6 +22,17 @@ pub fn parse(root: &Root, typed: &[Vec<u8>]) -> Result<Vec<RelPath>> {
     Ok(paths)
 }
 
+/// Returns a path typed in the current directory as it is called in the root; what lies outside
+/// stays as it is.
+pub fn from_root(root: &Root, typed: &str) -> String {
+    let inside = parse_one(root, typed.as_bytes()).ok();
+    let inside = inside.filter(|_| !root.current().is_root());
+    inside.map_or_else(
+        || typed.to_owned(),
+        |path| String::from_utf8_lossy(path.as_bytes()).into_owned(),
+    )
+}
+
 /// Limits that these paths set: naming the root means everything, like naming no path.
 pub fn limits(paths: Vec<RelPath>) -> Vec<RelPath> {
     if paths.iter().any(RelPath::is_root) {

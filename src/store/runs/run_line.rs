@@ -7,7 +7,6 @@ use crate::model::run_id::is_legal;
 use crate::model::state::object_id::ObjectId;
 use crate::model::transition::{self, TRANSITION_FORMAT};
 use crate::store::files::{atomic_file, checksummed_text};
-use crate::store::layout::Layout;
 use crate::store::locked::{LockedStore, check_still_there};
 use crate::store::objects::object_error::ReadFailure;
 use crate::store::objects::object_hash::ObjectKind;
@@ -82,9 +81,9 @@ impl Store {
         line
     }
 
-    /// Returns the prepared transition: its process was killed while it wrote the files, so its commit
-    /// is in the store, and no ref names it yet. The note of it is derived; without it the files count
-    /// as edited by hand.
+    /// Returns the prepared transition: its process was killed while it wrote or moved the files, so its
+    /// commit is in the store, and perhaps no ref names it yet. The note of it is derived; without it
+    /// the files count as edited by hand.
     pub fn prepared_transition(&self) -> Option<Transition> {
         let noted = checksummed_text::read(&self.layout().prepared(), ObjectId::from_hex);
         let noted: Vec<ObjectId> = noted.ok()??;
@@ -205,8 +204,9 @@ impl LockedStore<'_> {
     /// Adds a transition to the run whose newest one is `expected`; `None` begins a new run.
     /// `message` is a subject, optional text, and optional trailers in its last paragraph, to which
     /// the store's own are added. `write_files` is called once the commit is in the store, before
-    /// the ref names it: a process that is killed in it leaves it prepared. On return,
-    /// commit and ref are durable. `None` if another transition than the expected one is the newest.
+    /// the ref names it; then the transition counts as prepared until [`Self::forget_prepared`]. On
+    /// return, commit and ref are durable. `None` if another transition than the expected one is the
+    /// newest.
     ///
     /// # Errors
     /// The ref is torn, the previous transition is unreadable or from a newer program, or a file
@@ -244,12 +244,11 @@ impl LockedStore<'_> {
         let merged = self.merge_small_packs(pack.first())?;
         let staged = ref_files::stage(layout, commit)?;
         let published = pack.finish(Some(&staged))?;
-        let has_files = write_files.is_some();
         if let Some(write_files) = write_files {
             let text = checksummed_text::seal(&format!("{commit}\n"));
             atomic_file::replace_derived(&layout.own(), &layout.prepared(), text.as_bytes())?;
             if let Err(error) = write_files() {
-                let _ = forget(layout);
+                let _ = self.forget_prepared();
                 return Err(error);
             }
         }
@@ -264,10 +263,6 @@ impl LockedStore<'_> {
                 None => run_refs::remove(layout, id).map(drop),
             };
             return Err(e);
-        }
-        if has_files {
-            // A note that stays names a commit that the ref names, and is passed over.
-            let _ = forget(layout);
         }
         self.store().objects().add_packs(&published);
         // The transition is recorded. Merged packs that could not be removed are duplicates, which
@@ -289,16 +284,20 @@ impl LockedStore<'_> {
         }
     }
 
-    /// Records a prepared transition of a run whose files were written, and removes the note.
+    /// Records a prepared transition of a run whose files were written.
     ///
     /// # Errors
-    /// The ref cannot be written, or the note not be removed.
-    pub fn settle_prepared(&self, prepared: ObjectId, id: Option<&str>) -> Result<()> {
-        let layout = self.store().layout();
-        if let Some(id) = id.filter(|id| is_legal(id)) {
-            run_refs::write(layout, id, prepared)?;
-        }
-        forget(layout)
+    /// The ref cannot be written.
+    pub fn record_prepared(&self, prepared: ObjectId, id: &str) -> Result<()> {
+        run_refs::write(self.store().layout(), id, prepared)
+    }
+
+    /// Removes the note of a prepared transition.
+    ///
+    /// # Errors
+    /// It cannot be removed.
+    pub fn forget_prepared(&self) -> Result<()> {
+        atomic_file::remove_if_there(&self.store().layout().prepared()).map(drop)
     }
 
     /// Deletes a run with all its transitions, durably; returns whether there was one. The next
@@ -309,10 +308,6 @@ impl LockedStore<'_> {
     pub fn delete_workflow(&mut self, id: &str) -> Result<bool> {
         Ok(is_legal(id) && run_refs::remove(self.store().layout(), id)?)
     }
-}
-
-fn forget(layout: &Layout) -> Result<()> {
-    atomic_file::remove_if_there(&layout.prepared()).map(drop)
 }
 
 #[cfg(test)]

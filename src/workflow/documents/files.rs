@@ -14,8 +14,8 @@ use crate::ops::context::Context;
 use crate::ops::warning::Warning;
 use crate::ops::warning::run_warning::RunWarning;
 use crate::store::repository::Store;
-use crate::workflow::documents::{CORRUPT, below, read_value, rel, render};
-use crate::workflow::engine::runs::{Run, Runs};
+use crate::workflow::documents::{CORRUPT, below, rel, render};
+use crate::workflow::engine::runs::Runs;
 use crate::workflow::profiles::format::check_run;
 use crate::workflow::profiles::{dispatch, phases, pipeline, registry};
 use crate::workflow::rules::workflow::{
@@ -52,12 +52,10 @@ pub fn write(tree: &WorkTree, next: &Workflow, known: &BTreeMap<String, Value>) 
         let bytes = state_file::read(tree, &rel(path))?;
         let present = bytes.as_deref().and_then(|bytes| parse(bytes).ok());
         let is_free = bytes.is_none();
+        let leaves = fate(next, path, Leaving::Ended) != Fate::Stays;
         let (is_done, may_be_written) = match &present {
             Some(present) => (present == value, known.get(path) == Some(present)),
-            None => (
-                is_free && fate(next, path, Leaving::Ended) != Fate::Stays,
-                is_free,
-            ),
+            None => (is_free && leaves, is_free),
         };
         let text = render(value);
         let write = || replace_known(tree, &rel(path), bytes.as_deref(), text.as_bytes());
@@ -136,25 +134,14 @@ fn archived(run: Option<&str>, path: &str, now_ms: i64) -> String {
     format!("{folder}/{run}_{time}/{name}")
 }
 
-/// Whether a file of a run that has ended is still there as recorded. One that was archived is
-/// reopened by its file, unless it was given up.
-pub fn has_leftovers(tree: &WorkTree, run: &Run) -> bool {
-    let (workflow, status) = (&run.workflow, run.workflow.status);
-    let is_left = |(path, value): (&String, &Value)| {
-        fate(workflow, path, Leaving::Ended) != Fate::Stays
-            && read_value(tree, path).as_ref() == Some(value)
-    };
-    (!status.is_open() && run.is_live() || status == RunStatus::Abandoned)
-        && of_run(workflow).any(is_left)
-}
-
 /// Archives or removes the files of a run, each as its profile wants it. A file that differs from
 /// the recorded state may be the only record, and is never removed.
 ///
 /// # Errors
 /// A file cannot be moved.
 pub fn put_away(tree: &WorkTree, workflow: &Workflow, why: Leaving, now_ms: i64) -> Result<()> {
-    for (path, value) in of_run(workflow) {
+    let leaves = |path: &str| fate(workflow, path, why) != Fate::Stays;
+    for (path, value) in of_run(workflow).filter(|(path, _)| leaves(path)) {
         let Some(bytes) = state_file::read(tree, &rel(path))? else {
             continue;
         };
@@ -163,10 +150,10 @@ pub fn put_away(tree: &WorkTree, workflow: &Workflow, why: Leaving, now_ms: i64)
         let to = failed.unwrap_or_else(|| archived(Some(&workflow.id), path, now_ms));
         let (from, to) = (rel(path), rel(&to));
         match fate(workflow, path, why) {
-            Fate::Stays => {}
             _ if why == Leaving::Ended && !is_recorded => {}
             Fate::Removed if is_recorded => drop(remove_known(tree, &from, &bytes)?),
-            _ if why == Leaving::Ended => {
+            // What is there under that name is in the store, too.
+            _ if is_recorded => {
                 state_file::replace(tree, &to, &bytes)?;
                 remove_known(tree, &from, &bytes)?;
             }

@@ -24,7 +24,7 @@ use crate::workflow::profiles::dispatch;
 use crate::workflow::profiles::format::project_of;
 use crate::workflow::rules::change::Change;
 use crate::workflow::rules::workflow::{Finding, Phase, Profile, Workflow};
-use crate::workflow::words::{self, no_such_workflow};
+use crate::workflow::words;
 
 /// Make a run from a document of another program
 #[derive(Clone, Debug, clap::Args)]
@@ -208,7 +208,7 @@ pub fn export(context: &Context, options: &ExportOptions) -> Result<Exported> {
     let named = options.run.as_deref();
     let run = Runs::all(&imported.store)?.pick(named)?.clone();
     if !run.is_live() && named != Some(&*run.workflow.id) {
-        return Err(named.map_or_else(|| words::no_workflow(None), no_such_workflow));
+        return Err(named.map_or_else(|| words::no_workflow(None), words::no_such_workflow));
     }
     let workflow = &run.workflow;
     let mut paths = workflow.documents.keys();

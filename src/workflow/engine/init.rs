@@ -21,7 +21,7 @@ use crate::workflow::engine::work::{StepOptions, StepOutcome, Work};
 use crate::workflow::plan;
 use crate::workflow::profiles::dispatch;
 use crate::workflow::rules::change::Change;
-use crate::workflow::rules::workflow::{EXECUTION_FILE, Finding, Profile, Workflow};
+use crate::workflow::rules::workflow::{EXECUTION_FILE, Finding, Phase, Profile, Workflow};
 use crate::workflow::words::{profile, refused};
 use crate::worktree::git::git_head;
 
@@ -75,7 +75,7 @@ pub fn init(context: &Context, options: &InitOptions, plan: Option<&[u8]>) -> Re
         let task = task_of(&workflow);
         let is_same = |run: &&Run| !is_new && run.is_open() && task_of(&run.workflow) == task;
         if let Some(run) = all.runs.iter().find(is_same) {
-            let beside = Sentence::text("; --id starts another beside it");
+            let beside = Sentence::text("; 'checkpoint workflow init --id NAME' starts another");
             return Err(in_way(run, "is open and has the same task", beside));
         }
         let wanted = std::mem::take(&mut workflow.id);
@@ -191,6 +191,10 @@ fn plan_phases(workflow: &mut Workflow, options: &InitOptions, plan: Option<Valu
     workflow
         .phases
         .extend(typed.map(|words| plan::from_words(words)));
+    // The plan of a run that is done begins anew.
+    if workflow.is_all_settled() {
+        workflow.phases.iter_mut().for_each(Phase::reset);
+    }
     if workflow.phases.is_empty() {
         let what = "a workflow needs phases: give --plan, --preset or --phase";
         return Err(Error::usage(what));

@@ -11,6 +11,7 @@ use crate::ops::context::Context;
 use crate::ops::create::command::create_in;
 use crate::ops::create::options::{CreateOptions, DedupPolicy};
 use crate::ops::maintain::auto_gc::auto_gc;
+use crate::ops::restore::restore_paths::from_root;
 use crate::ops::warning::Warning;
 use crate::ops::warning::run_warning::RunWarning;
 use crate::store::refs::commit_reader::read_checkpoint;
@@ -175,7 +176,11 @@ pub fn done(context: &Context, options: &StepOptions, typed: &Finish) -> Result<
         change.given = Given {
             force: typed.force,
             commit: typed.commit_sha.clone().or(moved),
-            files: typed.files.clone(),
+            files: typed
+                .files
+                .iter()
+                .map(|file| from_root(&context.root, file))
+                .collect(),
             decisions: typed.decisions.clone(),
             observed: observe(context, &run.workflow)?,
             ..Given::default()

@@ -93,11 +93,10 @@ pub fn of_run(context: &Context, run: Run) -> Result<Status> {
         troubles: Vec::new(),
         drift: None,
     };
-    let view = View::Whole;
     Ok(Status {
         run,
         seen,
-        view,
+        view: View::Whole,
         is_one_of: false,
     })
 }

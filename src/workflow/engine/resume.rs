@@ -20,7 +20,7 @@ use crate::workflow::rules::advice;
 use crate::workflow::rules::change::Change;
 use crate::workflow::rules::dialog::Chosen;
 use crate::workflow::rules::workflow::{EXECUTION_FILE, PHASE_FILE, Phase, Profile, RunStatus};
-use crate::workflow::words::{absent, moved_on, starts_from_plan};
+use crate::workflow::words::{absent, moved_on};
 
 /// Show the state of a run, ask, and resume it
 ///
@@ -64,8 +64,7 @@ pub fn check_open(status: &Status) -> Result<()> {
     if !workflow.status.is_open() {
         let (run, word) = (workflow.named(), workflow.word());
         let what = format!("nothing to resume: workflow {run} is {word}");
-        let next = starts_from_plan(&workflow.id);
-        return Err(absent("nothing_to_resume", what).next(next));
+        return Err(absent("nothing_to_resume", what).next(status.run.ways_on()));
     }
     if status.run.is_live() {
         Ok(())
@@ -176,7 +175,8 @@ pub fn repair(context: &Context, named: Option<&str>, dry_run: bool) -> Result<R
     let options = named.map(StepOptions::of_run).unwrap_or_default();
     with_store(context, &store, &options, |work, conflicts| {
         let all = Runs::all(&store)?;
-        let picked = named.and_then(|id| all.pick(Some(id)).ok());
+        let exact = |id| all.runs.iter().find(|run| run.workflow.id == id);
+        let picked = named.and_then(|id| exact(id).or_else(|| all.pick(Some(id)).ok()));
         let archived = picked.filter(|run| !run.is_live());
         let run = match archived {
             Some(run) if dry_run => run.clone(),

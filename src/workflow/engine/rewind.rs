@@ -85,9 +85,8 @@ pub fn rewind(
         let none = |what| absent("no_checkpoint", what).advise(instead);
         let never = || none(format!("no checkpoint was made before phase {phase}"));
         let mut ids = start.checkpoint_ids.iter();
-        let checkpoint = ids
-            .find_map(|id| ObjectId::from_hex(id))
-            .ok_or_else(never)?;
+        let found = ids.find_map(|id| ObjectId::from_hex(id));
+        let checkpoint = found.ok_or_else(never)?;
         let mut restored = RestoreOptions::default();
         restored.common.yes = options.yes;
         restored.common.dry_run = options.dry_run;

@@ -188,10 +188,10 @@ impl Runs {
             return self.runs.first().ok_or_else(lost);
         };
         // An archived run may have the id that the file of an open one has.
-        let closeness = |run: &&Run| match run.workflow.id == name {
-            true if run.is_open() => Some(0),
-            is_id if is_id || run.workflow.named() == name => Some(1),
-            _ => matches_name(run, name).then_some(2),
+        let closeness = |run: &&Run| {
+            let is_id = run.workflow.id == name;
+            let is_own = is_id || run.workflow.id_in_document() == Some(name);
+            (is_own || matches_name(run, name)).then_some((!is_own, !run.is_open(), !is_id))
         };
         let matching = self.runs.iter().filter(|run| closeness(run).is_some());
         if let Some(run) = matching.min_by_key(closeness) {
@@ -212,13 +212,19 @@ impl Run {
 
     /// Returns the error of a command that would change the run, which is archived.
     pub fn refused_as_archived(&self) -> Error {
-        let id = &*self.workflow.id;
-        let next = Sentence::new(
-            "'checkpoint workflow recover {}' reopens it, 'checkpoint workflow end {} --purge' drops it, and ",
-            &[&id, &id],
-        );
+        let id = &self.workflow.id;
         let what = format!("workflow {id} is archived and can only be read");
-        refused("workflow_archived", what).next(next.then_sentence(starts_from_plan(id)))
+        refused("workflow_archived", what).next(self.ways_on())
+    }
+
+    /// The next steps where the run has ended.
+    pub fn ways_on(&self) -> Sentence {
+        let id = &*self.workflow.id;
+        let archived = "'checkpoint workflow recover {}' reopens it, 'checkpoint workflow end {} --purge' drops it, and ";
+        let archived = (!self.is_live()).then(|| Sentence::new(archived, &[&id, &id]));
+        archived
+            .unwrap_or_default()
+            .then_sentence(starts_from_plan(id))
     }
 
     pub fn is_live(&self) -> bool {

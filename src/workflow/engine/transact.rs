@@ -75,17 +75,18 @@ pub fn open_imported(context: &Context) -> Result<Imported> {
 /// A file cannot be read or written, or a transition not be recorded.
 pub fn sync(work: &mut Work<'_>) -> Result<Vec<Conflict>> {
     if let Some(prepared) = work.store().prepared_transition() {
-        let id = finish_prepared(work, &prepared)?;
-        let locked = &work.session.locked;
-        locked.settle_prepared(prepared.commit, id.as_deref())?;
+        match recorded(work, &prepared)? {
+            Some(workflow) => work.finish_recorded(&workflow),
+            None => work.session.locked.forget_prepared()?,
+        }
     }
     let tree = WorkTree::open_root(&work.context.root)?;
     Ok(pass(work.context, &tree, work.store(), Some(work))?.unwrap_or_default())
 }
 
-/// Writes the files of a transition if a killed process has written one of them, and no other has
-/// been edited since; returns the id of the run if they are all there.
-fn finish_prepared(work: &Work<'_>, prepared: &Transition) -> Result<Option<String>> {
+/// Returns the state of a prepared transition that has been recorded. It is now if a killed process
+/// has written one of its files, and no other has been edited since.
+fn recorded(work: &Work<'_>, prepared: &Transition) -> Result<Option<Workflow>> {
     let store = work.store();
     let read = |tip| Workflow::from_json(&store.workflow_state(tip).ok()?).ok();
     let known = prepared.parent.and_then(read).unwrap_or_default().documents;
@@ -100,7 +101,12 @@ fn finish_prepared(work: &Work<'_>, prepared: &Transition) -> Result<Option<Stri
     let is_finished = tip == prepared.parent
         && files::of_run(&next).any(is_written)
         && files::write(&work.tree, &next, &known).is_ok();
-    Ok(is_finished.then_some(next.id))
+    if is_finished {
+        work.session
+            .locked
+            .record_prepared(prepared.commit, &next.id)?;
+    }
+    Ok(Some(next).filter(|_| is_finished || tip == Some(prepared.commit)))
 }
 
 /// Looks at all files and runs; `None` if there is something to record and no session to do it.
@@ -111,19 +117,10 @@ fn pass(
     mut work: Option<&mut Work<'_>>,
 ) -> Result<Option<Vec<Conflict>>> {
     let mut left = Vec::new();
-    let mut runs = Runs::all(store)?;
-    // A process was killed before it had moved the files of a run that ended.
-    for run in runs
-        .runs
-        .iter()
-        .filter(|run| files::has_leftovers(tree, run))
-    {
-        if work.is_none() {
-            return Ok(None);
-        }
-        files::put_away(tree, &run.workflow, Leaving::Ended, context.now_ms)?;
+    if work.is_none() && store.prepared_transition().is_some() {
+        return Ok(None);
     }
-    runs.runs.retain(Run::is_live);
+    let mut runs = Runs::live(store)?;
     let root = context.root.path().display().to_string();
     for file in in_place(tree) {
         let owner = owner_of(&runs, &file);
@@ -134,7 +131,7 @@ fn pass(
                 work.record(Some(run), next, event("external edit", &file), false)?;
                 Ok(())
             }
-            (Ok(Some((None, next))), Some(work)) => begin(work, &file, next, owner)?,
+            (Ok(Some((None, next))), Some(work)) => begin(work, &file, next, owner).map(Ok)?,
             (Err(finding), _) => Err(finding),
         };
         if let Err(finding) = taken {
@@ -229,7 +226,7 @@ fn begin(
     file: &OnDisk,
     mut next: Workflow,
     owner: Option<&Run>,
-) -> Result<Found<()>> {
+) -> Result<()> {
     let value = next.documents.get(&file.path).cloned().unwrap_or_default();
     if let Some(run) = owner {
         // A task list that came with the file stays; the one of the run goes with it.
@@ -253,22 +250,25 @@ fn begin(
     };
     let mut archived: Vec<&Run> = all.runs.iter().filter(is_it).collect();
     archived.sort_by_key(|run| run.workflow.documents.get(&file.path) != Some(&value));
-    let Some(run) = archived.first() else {
+    let reopened = archived.first().and_then(|run| {
+        let mut next = run.workflow.clone();
+        next.is_archived = false;
+        // An older version of the file may not be a next state.
+        dispatch::take(&mut next, &file.path, &value, &work.root()).ok()?;
+        Some((*run, next))
+    });
+    let Some((run, next)) = reopened else {
         next.id = all.free_id(&next.id);
-        work.record(None, next, event("import", file), false)?;
-        return Ok(Ok(()));
+        return work
+            .record(None, next, event("import", file), false)
+            .map(drop);
     };
-    next = run.workflow.clone();
-    next.is_archived = false;
     let id = next.id.clone();
-    let taken = dispatch::take(&mut next, &file.path, &value, &work.root());
     let warning = RunWarning::Reopened { id };
     work.context.pending_warnings.add(warning.into());
     files::write_missing(&work.tree, &run.workflow)?;
-    if taken.is_ok() {
-        work.record(Some(run), next, event("external edit", file), false)?;
-    }
-    Ok(taken)
+    work.record(Some(run), next, event("external edit", file), false)
+        .map(drop)
 }
 
 /// Makes one transition.

@@ -166,6 +166,15 @@ impl<'w> Work<'w> {
         self.archive(run, why)
     }
 
+    /// Moves the files of a run that has ended. It has ended all the same where that fails, and the
+    /// next command tries again.
+    pub fn finish_recorded(&mut self, workflow: &Workflow) {
+        let now_ms = self.context.now_ms;
+        let moved = files::put_away(&self.tree, workflow, Leaving::Ended, now_ms)
+            .and_then(|()| self.session.locked.forget_prepared());
+        self.warn_of("moving the files of the run that has ended", moved);
+    }
+
     /// Records a state as the next of its run, or without `before` as the first; one whose phases
     /// are all settled is complete. The files, unless the state was read from them, are written
     /// before a ref names the commit: the next command finishes what a killed process has begun.
@@ -193,20 +202,19 @@ impl<'w> Work<'w> {
         let _shield = context.interrupt.shield();
         let none = BTreeMap::new();
         let known = before.map_or(&none, |run| &run.workflow.documents);
-        let mut write = || files::write(tree, &workflow, known);
+        let mut write = || profile.map_or(Ok(()), |_| files::write(tree, &workflow, known));
+        let is_noted = profile.is_some() || !workflow.status.is_open();
         let recorded = self.session.locked.record_workflow(
             &workflow.id,
             before.map(|run| run.tip),
             workflow.to_json().as_bytes(),
             &event.render(context.now_ms),
             context.now_ms,
-            profile.is_some().then_some(&mut write),
+            is_noted.then_some(&mut write),
         )?;
         let tip = recorded.ok_or_else(|| moved_on(&workflow.id))?;
-        if !workflow.status.is_open() {
-            // The run has ended all the same, and the next command tries again.
-            let moved = files::put_away(tree, &workflow, Leaving::Ended, context.now_ms);
-            self.warn_of("moving the files of the run that has ended", moved);
+        if is_noted {
+            self.finish_recorded(&workflow);
         }
         let task = event.task_id.as_ref().and_then(|id| workflow.task(id));
         let phase = event.phase_id.as_ref().or_else(|| task?.phase.as_ref());

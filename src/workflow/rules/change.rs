@@ -530,8 +530,11 @@ fn set_free(mut at: &mut Map<String, Value>, key: &str, value: &Value) -> Result
 }
 
 fn add_new(list: &mut Vec<String>, more: &[String]) {
-    let known = list.clone();
-    list.extend(more.iter().filter(|one| !known.contains(one)).cloned());
+    for one in more {
+        if !list.contains(one) {
+            list.push(one.clone());
+        }
+    }
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ use strum::{EnumString, IntoStaticStr};
 use crate::base::json::{has_exponent, parse};
 use crate::base::malformed::Malformed;
 use crate::base::time::json::{Always, Maybe};
+use crate::model::run_id;
 
 /// Newest known value of `state_version`; a larger one is rejected.
 pub const SCHEMA: u32 = 1;
@@ -139,12 +140,18 @@ impl Workflow {
 
     /// Returns the id in a document of another program: not ours if it is no valid ref name or was
     /// taken. One that begins like an option could not be typed.
-    pub fn named(&self) -> &str {
+    pub fn id_in_document(&self) -> Option<&str> {
         let keys = ["workflow_id", "checkpoint_id"];
         let documents = self.documents.values();
         let mut ids = documents.flat_map(|document| keys.map(|key| document.get(key)?.as_str()));
-        let id = ids.find_map(|id| id.filter(|id| !id.starts_with('-')));
-        id.unwrap_or(&self.id)
+        ids.find_map(|id| id.filter(|id| !id.starts_with('-')))
+    }
+
+    /// Returns the id under which a run is shown: that in its document, unless another run has it.
+    pub fn named(&self) -> &str {
+        let own = self.id_in_document();
+        own.filter(|id| !run_id::is_variant(&self.id, id))
+            .unwrap_or(&self.id)
     }
 
     /// Clears the mark of an interrupted write in `phase.json`: our transition rewrites it.
