@@ -1,9 +1,9 @@
 //! `ui`: the checkpoints as a page in the browser.
 //!
-//! `server` takes connections, `door` refuses what does not come from the page, `allow` lists the
-//! commands that it may run and `front` runs them; `reply` makes the answers, and `events` tells it that the store has changed. `page`
-//! holds the files of the page, which are part of the program, and `report` makes one file of them with
-//! its data.
+//! `server` takes connections, `door` refuses what does not come from the page,
+//! `allow` lists the commands that it may run and `front` runs them; `reply` makes the answers, and
+//! `events` reports to it each change of the store. `page` holds the files of the page, which are part
+//! of the program, and `report` makes one file of them with its data.
 
 pub mod allow;
 pub mod door;

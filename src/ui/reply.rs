@@ -3,13 +3,15 @@
 use std::convert::Infallible;
 use std::pin::Pin;
 use std::task::{Context as Polling, Poll};
+use std::time::Duration;
 
 use hyper::body::{Body, Bytes, Frame, Incoming};
 use hyper::header::{self, HeaderValue};
 use hyper::{Response, StatusCode};
-use tokio::io::{AsyncRead as _, ReadBuf};
+use tokio::io::AsyncReadExt as _;
 use tokio::process::Child;
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
+use tokio::time::timeout;
 
 use crate::ui::door::Refused;
 
@@ -20,12 +22,13 @@ pub type Reply = Response<ReplyBody>;
 pub enum ReplyBody {
     /// `None` once it is sent.
     Whole(Option<Bytes>),
-    Lines(mpsc::Receiver<Bytes>),
-    Process(Box<Child>, OwnedSemaphorePermit),
+    Parts(mpsc::Receiver<Bytes>),
 }
 
 /// Bytes that are read at once of what a process writes: all that a pipe holds.
 const AT_ONCE: usize = 64 << 10;
+/// Time in which a client has to take some more of it.
+const FOR_A_PART: Duration = Duration::from_secs(15);
 
 impl Body for ReplyBody {
     type Data = Bytes;
@@ -37,28 +40,9 @@ impl Body for ReplyBody {
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         let part = match self.get_mut() {
             Self::Whole(bytes) => Poll::Ready(bytes.take()),
-            Self::Lines(lines) => lines.poll_recv(polling),
-            Self::Process(child, _) => {
-                let mut space = vec![0; AT_ONCE];
-                let mut read = ReadBuf::new(&mut space);
-                let polled = child.stdout.as_mut().map_or(Poll::Ready(Ok(())), |stdout| {
-                    Pin::new(stdout).poll_read(polling, &mut read)
-                });
-                let bytes = Bytes::copy_from_slice(read.filled());
-                polled.map(|_| Some(bytes).filter(|bytes| !bytes.is_empty()))
-            }
+            Self::Parts(parts) => parts.poll_recv(polling),
         };
         part.map(|part| part.map(|part| Ok(Frame::data(part))))
-    }
-
-    fn size_hint(&self) -> hyper::body::SizeHint {
-        match self {
-            Self::Whole(bytes) => {
-                let length = bytes.as_ref().map_or(0, Bytes::len);
-                hyper::body::SizeHint::with_exact(length as u64)
-            }
-            _ => hyper::body::SizeHint::default(),
-        }
     }
 }
 
@@ -103,10 +87,28 @@ pub fn document(bytes: Vec<u8>) -> Reply {
     reply(StatusCode::OK, JSON, SANDBOX, whole(bytes))
 }
 
-/// The document that a process writes, which holds a slot meanwhile.
-pub fn process(child: Child, slot: OwnedSemaphorePermit) -> Reply {
-    let body = ReplyBody::Process(Box::new(child), slot);
-    reply(StatusCode::OK, JSON, SANDBOX, body)
+/// The document that a process writes, which holds a slot meanwhile. It ends with its client, or if that
+/// takes nothing for long.
+pub fn process(mut child: Child, slot: OwnedSemaphorePermit) -> Reply {
+    let (sender, parts) = mpsc::channel(1);
+    tokio::spawn(async move {
+        tokio::select! {
+            _ = hand_on(&mut child, &sender) => {}
+            () = sender.closed() => {}
+        }
+        drop((child, slot));
+    });
+    reply(StatusCode::OK, JSON, SANDBOX, ReplyBody::Parts(parts))
+}
+
+async fn hand_on(child: &mut Child, sender: &mpsc::Sender<Bytes>) -> Option<()> {
+    let (stdout, mut part) = (child.stdout.as_mut()?, Vec::with_capacity(AT_ONCE));
+    while stdout.read_buf(&mut part).await.is_ok_and(|read| read > 0) {
+        let sent = sender.send(Bytes::copy_from_slice(&part));
+        timeout(FOR_A_PART, sent).await.ok()?.ok()?;
+        part.clear();
+    }
+    None
 }
 
 /// The content of a file of a checkpoint; never as a page, whatever it holds.
@@ -119,25 +121,16 @@ pub fn content(read: Result<Vec<u8>, Vec<u8>>) -> Reply {
 
 /// A stream of events.
 pub fn events(lines: mpsc::Receiver<Bytes>) -> Reply {
-    reply(
-        StatusCode::OK,
-        "text/event-stream",
-        SANDBOX,
-        ReplyBody::Lines(lines),
-    )
+    let body = ReplyBody::Parts(lines);
+    reply(StatusCode::OK, "text/event-stream", SANDBOX, body)
 }
 
 /// A refusal, after which the connection ends: what follows on it may be no request.
 pub fn refusal(Refused(status, why): Refused) -> Reply {
-    let mut reply = reply(
-        status,
-        "text/plain; charset=utf-8",
-        SANDBOX,
-        whole(format!("{why}\n")),
-    );
-    reply
-        .headers_mut()
-        .insert(header::CONNECTION, HeaderValue::from_static("close"));
+    let body = whole(format!("{why}\n"));
+    let mut reply = reply(status, "text/plain; charset=utf-8", SANDBOX, body);
+    let close = HeaderValue::from_static("close");
+    reply.headers_mut().insert(header::CONNECTION, close);
     reply
 }
 

@@ -772,6 +772,31 @@ fn a_process_that_reads_shows_no_words_and_ends_with_the_server() {
     }
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn clients_that_take_no_answer_are_cut_with_the_processes_that_read() {
+    let sandbox = Sandbox::new();
+    for (reason, text) in [("first", "one\n"), ("second", "two\n")] {
+        sandbox.write("long", text.repeat(2 << 20));
+        sandbox.create(reason);
+    }
+    let client = PageClient::start(&sandbox, &[]);
+    let body = r#"{"args":["diff","first","second","-U","3"]}"#;
+    let request = client.head("POST /api/run", &[], body);
+    let unread: Vec<TcpStream> = (0..4)
+        .map(|_| {
+            let mut stream = client.connect();
+            stream.write_all(request.as_bytes()).expect("it is sent");
+            stream
+        })
+        .collect();
+    assert_eq!(client.run(&["list"]).status, 200);
+    while !children(client.pid()).is_empty() {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    drop(unread);
+}
+
 #[test]
 fn many_and_slow_connections_keep_nobody_out_for_long() {
     let sandbox = project();

@@ -220,6 +220,9 @@ fn joined(mut rest: &[u8]) -> Vec<u8> {
     while let Some(end) = rest.windows(2).position(|two| two == b"\r\n") {
         let length = std::str::from_utf8(&rest[..end]).expect("text");
         let length = usize::from_str_radix(length, 16).expect("a number");
+        if length == 0 {
+            break;
+        }
         let chunk = rest.get(end + 2..end + 2 + length);
         body.extend_from_slice(chunk.unwrap_or_default());
         rest = rest.get(end + 4 + length..).unwrap_or_default();
