@@ -301,9 +301,11 @@ const checks = {
     const long = (n) => `var a=[${Array.from({ length: 60000 }, (_, i) => (i * n) % 999983)}];\n`;
     project.write('big.txt', big(3));
     project.write('long.js', long(5));
-    project.save('large');
+    project.write('it\'s huge', 'one\n'.repeat(3 << 20));
+    const first = project.save('large');
     project.write('big.txt', big(7));
     project.write('long.js', long(11));
+    project.write('it\'s huge', 'two\n'.repeat(3 << 20));
     const id = project.save('large, changed');
     const page = await open(await project.serve());
     await watched(page);
@@ -317,6 +319,10 @@ const checks = {
     await page.waitForSelector('.split .side.added');
     const worst = await page.evaluate(() => Math.max(0, ...window.tasks));
     assert.ok(worst < 400, `a task of ${worst} ms`);
+    await page.click('.file:has-text("huge")');
+    await page.waitForSelector(`.failure:has-text("checkpoint diff -U 3 ${first.slice(0, 8)} ${id.slice(0, 8)} -- 'it'\\\\''s huge'")`);
+    await go(page, `#/file/${encodeURIComponent("it's huge")}`);
+    await page.waitForSelector('.failure:has-text("too large to be shown here"):has-text("checkpoint cat")');
     return page;
   },
 

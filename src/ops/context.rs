@@ -34,6 +34,8 @@ pub struct Context {
     pub lock_wait: Duration,
     pub interrupt: Interrupt,
     pub progress: Progress,
+    /// Upper bound on text of one file that a diff holds in memory; more is binary.
+    pub largest_text_bytes: u64,
     /// Runs a command of the user's configuration.
     pub run_database_command: RunDatabaseCommand,
     /// Runs git to reach a remote.

@@ -18,6 +18,7 @@ use crate::config::environment::{Environment, base};
 use crate::config::settings::{self, OwnFile};
 use crate::error::{Error, Result, exit_code};
 use crate::model::json::{Serialize, TextAnswer};
+use crate::ops::browse::diff::version::LARGEST_TEXT_BYTES;
 use crate::ops::context::{Context, PendingWarnings};
 use crate::ops::find_root::{Place, RootSearch};
 use crate::ops::warning::Warning;
@@ -251,6 +252,7 @@ pub fn open(
         lock_wait: Duration::from_secs(global.lock_timeout),
         interrupt: Interrupt::default(),
         progress: Progress::default(),
+        largest_text_bytes: LARGEST_TEXT_BYTES,
         run_database_command: child::database_command,
         run_git: child::git,
         holder: environment::holder(command),

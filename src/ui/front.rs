@@ -18,8 +18,8 @@ use crate::shell::signals;
 use crate::shell::terminal::printer::Printer;
 use crate::ui::allow;
 
-/// Upper bound on the bytes of a content that is shown.
-const MOST_CONTENT_BYTES: u64 = 32 << 20;
+/// Upper bound on the bytes of a file whose content, or difference, is shown.
+pub const MOST_FILE_BYTES: u64 = 8 << 20;
 
 /// What all commands of a server share.
 #[derive(Clone)]
@@ -89,7 +89,7 @@ impl Runner {
         if !allow::is_allowed(words, self.may_change, true) {
             return None;
         }
-        let bound = format!("--bytes={MOST_CONTENT_BYTES}");
+        let bound = format!("--bytes={}", MOST_FILE_BYTES + 1);
         let call = CommandCall {
             words: [&words[..1], &[bound.into()], &words[1..]].concat(),
             input: None,
@@ -138,6 +138,7 @@ impl Runner {
             if context.root.path() != self.root {
                 return Err(Error::root_missing(&self.root));
             }
+            context.largest_text_bytes = MOST_FILE_BYTES;
             context.interrupt = interrupt.clone();
             // Whatever the terminal of the server has is not for the page.
             context.input = Some(call.input.clone().unwrap_or_default());

@@ -14,6 +14,7 @@ use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio::time::timeout;
 
 use crate::ui::door::Refused;
+use crate::ui::front::MOST_FILE_BYTES;
 
 pub type Reply = Response<ReplyBody>;
 
@@ -114,6 +115,10 @@ async fn hand_on(child: &mut Child, sender: &mpsc::Sender<Bytes>) -> Option<()> 
 /// The content of a file of a checkpoint; never as a page, whatever it holds.
 pub fn content(read: Result<Vec<u8>, Vec<u8>>) -> Reply {
     match read {
+        Ok(bytes) if bytes.len() as u64 > MOST_FILE_BYTES => {
+            let why = "the file is too large to be shown here";
+            refusal(Refused(StatusCode::PAYLOAD_TOO_LARGE, why))
+        }
         Ok(bytes) => reply(StatusCode::OK, kind_of(&bytes), SANDBOX, whole(bytes)),
         Err(document) => reply(StatusCode::NOT_FOUND, JSON, SANDBOX, whole(document)),
     }

@@ -172,6 +172,38 @@ fn contents_come_as_they_are_and_never_as_a_page() {
 }
 
 #[test]
+fn a_file_too_large_for_the_page_is_not_read_for_it() {
+    let sandbox = Sandbox::new();
+    for (reason, text) in [("first", "one\n"), ("second", "two\n"), ("", "now\n")] {
+        sandbox.write("long", text.repeat(3 << 20)).write("a", text);
+        if !reason.is_empty() {
+            sandbox.create(reason);
+        }
+    }
+    let client = PageClient::start(&sandbox, &[]);
+    let refused = client.content(&["cat", "first", "--", "long"]);
+    assert_eq!(refused.status, 413, "{}", refused.head);
+    assert_eq!(refused.text(), "the file is too large to be shown here\n");
+    assert_eq!(client.content(&["cat", "first", "--", "a"]).body, b"one\n");
+    for args in [
+        &["diff", "first", "second", "-U", "3"][..],
+        &["diff", "second", "-U", "3"],
+        &["show", "second", "--stat"],
+        &["show", "second", "-p"],
+    ] {
+        let data = client.run(args).json()["data"].take();
+        let files = data["file_changes"].as_array();
+        let files = files.or(data["changes"].as_array()).expect("files");
+        let shown = |name: &str| files.iter().map(|it| it[name].clone()).collect::<Vec<_>>();
+        assert_eq!(shown("insertions"), [json!(1), json!(null)], "{args:?}");
+        assert_eq!(shown("binary"), [false, true], "{args:?}");
+        assert_eq!(files[1]["after"]["size_bytes"], 12 << 20, "{args:?}");
+    }
+    let kib = peak(&client);
+    assert!(kib < 64 << 10, "{kib} KiB");
+}
+
+#[test]
 fn a_restore_needs_the_plan_that_was_shown_and_can_be_undone() {
     let sandbox = project();
     let client = PageClient::start(&sandbox, &[]);

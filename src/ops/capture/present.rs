@@ -11,7 +11,7 @@ use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::snapshot::Snapshot;
 use crate::model::state::stat::{ListedFile, Stat};
-use crate::ops::browse::diff::version::{FileVersion, LARGEST_TEXT_BYTES, LoadedVersion, SeenFile};
+use crate::ops::browse::diff::version::{FileVersion, LoadedVersion, SeenFile};
 use crate::ops::capture::dir_filter;
 use crate::ops::capture::pipeline::{CaptureOptions, CaptureOutcome, Captured, Sink, capture};
 use crate::ops::capture::sink::ThreadSink;
@@ -99,9 +99,10 @@ impl WorktreeSide {
         &self,
         path: &RelPath,
         entry: &Entry,
+        limit_bytes: u64,
         warnings: &mut Vec<Warning>,
     ) -> Result<LoadedVersion> {
-        load_file(&self.worktree, path, entry, warnings)
+        load_file(&self.worktree, path, entry, limit_bytes, warnings)
     }
 
     /// Whether a version of a file is a secret, now or in the checkpoint.
@@ -168,6 +169,7 @@ fn load_file(
     worktree: &WorkTree,
     path: &RelPath,
     entry: &Entry,
+    limit_bytes: u64,
     warnings: &mut Vec<Warning>,
 ) -> Result<LoadedVersion> {
     let stat = Stat::default();
@@ -179,7 +181,7 @@ fn load_file(
         racy: false,
     };
     let mut keeper = CollectingSink {
-        limit_bytes: LARGEST_TEXT_BYTES,
+        limit_bytes,
         bytes: None,
     };
     let read = read_file(
@@ -271,6 +273,7 @@ mod tests {
             &work,
             &RelPath::new(path.as_bytes()).unwrap(),
             &stale,
+            1 << 20,
             &mut Vec::new(),
         )
         .unwrap()

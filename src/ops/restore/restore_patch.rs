@@ -12,7 +12,7 @@ use crate::model::restore_plan::{PlannedWrite, RestorePlan, RestoreScope};
 use crate::model::state::entry::{Entry, Kind};
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::scope::{Scope, ScopePart};
-use crate::ops::browse::diff::version::LoadedVersion;
+use crate::ops::browse::diff::version::{LARGEST_TEXT_BYTES, LoadedVersion};
 use crate::ops::capture::present::WorktreeSide;
 use crate::ops::context::Context;
 use crate::ops::create::command::create;
@@ -113,7 +113,7 @@ impl PatchedFiles {
             let before = before.ok_or_else(|| refused("it is no captured file"))?;
             let lines = match changes.contents.remove(&path) {
                 Some(lines) => lines,
-                None => match present.load(&path, &before, &mut Vec::new())? {
+                None => match present.load(&path, &before, LARGEST_TEXT_BYTES, &mut Vec::new())? {
                     LoadedVersion::Version(version) if version.seen.id == before.id => {
                         version.bytes.ok_or_else(|| refused("it is too large"))?
                     }

@@ -65,8 +65,18 @@ export async function ask(args, more = {}) {
   return Object.assign(document.data, { warnings: document.warnings });
 }
 
+/** The largest file whose content or difference is shown. */
+export const LARGEST = 8 << 20;
+const typed = (it) => /^[0-9a-f]{40}$/.test(it) ? it.slice(0, 8) : /^[\w./@:~-]+$/.test(it) ? it : `'${it.replaceAll("'", "'\\''")}'`;
+/** That a file is too large, with the command that shows it. */
+export const tooLarge = (...args) => new Failure({ code: 'too_large', message: 'this file is too large to be shown here', hint: `in a terminal: checkpoint ${args.map(typed).join(' ')}` });
+
 /** The content of a file in a checkpoint. */
-export const content = async (id, path) => held ? Promise.reject(notHeld()) : (await post('/api/content', { args: ['cat', id, '--', path] })).blob();
+export async function content(id, path) {
+  if (held) throw notHeld();
+  const asked = ['cat', id, '--', path];
+  return (await post('/api/content', { args: asked }).catch((why) => Promise.reject(why.code === 'http_413' ? tooLarge(...asked) : why))).blob();
+}
 
 const kept = new Map();
 /** As `ask`, for what never changes: an answer about checkpoints alone is kept. */

@@ -1,6 +1,6 @@
 // A checkpoint: what changed against another one or the directory, all its files with sizes, and one file at a time.
 
-import { ask, content, recall } from './api.js';
+import { LARGEST, ask, content, recall, tooLarge } from './api.js';
 import { bytes, count, fill, h, longList, modal, moment, named, safe, say } from './dom.js';
 import { patchView } from './diff.js';
 import { onChange, refresh, store } from './store.js';
@@ -204,9 +204,11 @@ async function bodyOf(view, it) {
   const sides = [[it.before, view.from], [it.after, view.to]];
   view.next = null;
   if (IMAGE.test(it.path) && !it.path_hex) return images(sides, it);
+  const asked = view.range?.(it.path) ?? ['show', view.to.id, '-p', '--', it.path];
+  if (it.binary && sides.some(([side]) => side?.size_bytes > LARGEST)) throw tooLarge(...asked);
   if (it.binary) return h('div.empty', 'Binary content: ', sides.map(([side]) => (side ? bytes(side.size_bytes) : 'nothing')).join(' → '));
   if (it.path_hex) return h('p.empty', 'The name of this file is not UTF-8; ', h('code', 'checkpoint diff'), ' shows it.');
-  const patch = view.range ? (await (view.to ? recall : ask)(view.range(it.path))).patch : (await recall(['show', view.to.id, '-p', '--', it.path])).patch;
+  const { patch } = await (view.to ? recall : ask)(asked);
   if (!patch?.includes('\n@@ ')) return h('p.empty', it.before?.mode !== it.after?.mode && it.before && it.after ? `Mode ${it.before.mode} → ${it.after.mode}, same content.` : 'No lines to show.');
   const turn = view.asked;
   const made = await patchView(patch, { split: taste.split });

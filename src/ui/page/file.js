@@ -1,6 +1,6 @@
 // A file through time: its versions on a slider, what changed in each, and since which checkpoint each line is there.
 
-import { ask, recall } from './api.js';
+import { LARGEST, ask, recall, tooLarge } from './api.js';
 import { bytes, count, fill, h, moment, named } from './dom.js';
 import { branch, broken, contentView, failed, sized, taste } from './at.js';
 import { patchView } from './diff.js';
@@ -74,7 +74,9 @@ async function show(view, body) {
 }
 
 async function changes(view) {
-  const patch = await step(view, ancestry(view, view.at).at(-2), view.at, '3');
+  const before = ancestry(view, view.at).at(-2);
+  if ([before, view.at].some((i) => view.versions[i]?.size_bytes > LARGEST)) throw tooLarge('show', view.versions[view.at].checkpoint.id, '-p', '--', view.path);
+  const patch = await step(view, before, view.at, '3');
   if (!patch?.includes('\n@@ ')) return h('p.empty', 'No lines to show.');
   view.patch?.stop();
   view.patch = await patchView(patch, { split: taste.split });

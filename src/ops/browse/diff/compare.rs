@@ -166,7 +166,7 @@ fn compare_pairs(
 ) -> Result<()> {
     for pair in pairs {
         context.interrupt.check()?;
-        let Some(mut file) = read_pair(pair, sides, patch, outcome)? else {
+        let Some(mut file) = read_pair(context, pair, sides, patch, outcome)? else {
             continue;
         };
         let flow = receiver(&file);
@@ -212,6 +212,7 @@ fn sides<'s>(
 
 /// Reads and compares one path; `None` if there is nothing to show.
 fn read_pair(
+    context: &Context,
     pair: Pair,
     sides: &[Side<'_>; 2],
     options: PatchOptions,
@@ -232,7 +233,7 @@ fn read_pair(
         }));
     }
     let path = pair.path.clone();
-    let Some(mut versions) = read_versions(pair, sides, outcome)? else {
+    let Some(mut versions) = read_versions(context, pair, sides, outcome)? else {
         return Ok(None);
     };
     let [_, now] = sides;
@@ -263,6 +264,7 @@ fn read_pair(
 
 /// Reads both versions of a path; `None` if one cannot be read, which is noted.
 fn read_versions(
+    context: &Context,
     pair: Pair,
     sides: &[Side<'_>; 2],
     outcome: &mut DiffOutcome,
@@ -274,7 +276,8 @@ fn read_versions(
         .zip([pair.before, pair.after])
     {
         let Some(entry) = entry else { continue };
-        match side.load(&pair.path, &entry, &mut outcome.warnings)? {
+        let limit = context.largest_text_bytes;
+        match side.load(&pair.path, &entry, limit, &mut outcome.warnings)? {
             LoadedVersion::Version(read) => *version = Some(*read),
             LoadedVersion::Gone => outcome.warnings.push(Warning::ChangedWhileRead {
                 path: pair.path.clone(),

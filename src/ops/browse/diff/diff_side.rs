@@ -6,7 +6,7 @@ use crate::model::json::Octal;
 use crate::model::state::entry::Entry;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::snapshot::Snapshot;
-use crate::ops::browse::diff::version::{FileVersion, LARGEST_TEXT_BYTES, LoadedVersion, SeenFile};
+use crate::ops::browse::diff::version::{FileVersion, LoadedVersion, SeenFile};
 use crate::ops::capture::present::WorktreeSide;
 use crate::ops::context::Context;
 use crate::ops::warning::Warning;
@@ -75,15 +75,16 @@ impl<'s> Side<'s> {
         &self,
         path: &RelPath,
         entry: &Entry,
+        limit_bytes: u64,
         warnings: &mut Vec<Warning>,
     ) -> Result<LoadedVersion> {
         match &self.source {
-            Source::Store(store) => self.load_blob(store, entry),
-            Source::Present(present) => present.load(path, entry, warnings),
+            Source::Store(store) => self.load_blob(store, entry, limit_bytes),
+            Source::Present(present) => present.load(path, entry, limit_bytes, warnings),
         }
     }
 
-    fn load_blob(&self, store: &Store, entry: &Entry) -> Result<LoadedVersion> {
+    fn load_blob(&self, store: &Store, entry: &Entry, limit_bytes: u64) -> Result<LoadedVersion> {
         let read = || -> Result<FileVersion, ReadFailure> {
             let size_bytes = store.objects().size(&entry.id)?;
             let seen = SeenFile {
@@ -91,7 +92,7 @@ impl<'s> Side<'s> {
                 id: entry.id,
                 size_bytes: Some(size_bytes),
             };
-            if size_bytes > LARGEST_TEXT_BYTES {
+            if size_bytes > limit_bytes {
                 return Ok(FileVersion { seen, bytes: None });
             }
             match store.objects().read(&entry.id)? {

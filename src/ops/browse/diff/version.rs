@@ -4,14 +4,14 @@ use crate::model::json::{JsonSchema, Octal, Serialize};
 use crate::model::state::entry::WhyNot;
 use crate::model::state::object_id::ObjectId;
 
-/// Upper bound on text held in memory, in bytes; more is binary. As git's `core.bigFileThreshold`.
+/// Usual upper bound on text held in memory, in bytes; more is binary. As git's `core.bigFileThreshold`.
 pub const LARGEST_TEXT_BYTES: u64 = 512 << 20;
 
 /// A file as read on one side.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileVersion {
     pub seen: SeenFile,
-    /// `None` above [`LARGEST_TEXT_BYTES`].
+    /// `None` above the bound on text.
     pub bytes: Option<Vec<u8>>,
 }
 
