@@ -165,11 +165,11 @@ const checks = {
     assert.ok(pending, 'the server could be killed in the middle');
     const page = await open(await project.serve());
     await page.click('#banner button:has-text("Finish it")');
-    await page.waitForFunction(() => /is finished/.test(document.getElementById('said').textContent), null, { timeout: 60000 });
+    await page.waitForFunction(() => /is finished/.test(document.getElementById('status').textContent), null, { timeout: 60000 });
     assert.equal(project.content(), before, 'it is finished');
     await page.click('#undo:not(:disabled)');
     await page.click('#dialog .primary');
-    await page.waitForFunction(() => /Undone/.test(document.getElementById('said').textContent), null, { timeout: 60000 });
+    await page.waitForFunction(() => /Undone/.test(document.getElementById('status').textContent), null, { timeout: 60000 });
     assert.equal(project.content(), after, 'and can be undone');
     return page;
   },
@@ -186,6 +186,26 @@ const checks = {
     }
     await page.goBack();
     await settled(page);
+    return page;
+  },
+
+  async 'a slow view is busy, a long reason is whole on a phone, and the root comes before folders'(project, ids) {
+    const reason = 'a reason that is longer than one line, and is read to its very end';
+    for (const name of ['a/x.txt', 'm.txt', 'z/y.txt']) project.write(name, `${name}\n`);
+    const id = project.save(reason);
+    const page = await open(await project.serve(), { viewport: { width: 360, height: 740 } });
+    const cut = await page.locator('.line', { hasText: reason }).evaluate((it) => it.scrollHeight - it.clientHeight + it.scrollWidth - it.clientWidth);
+    assert.equal(cut, 0, 'nothing of the reason is cut');
+    await page.route('**/api/run', async (route) => (await new Promise((done) => setTimeout(done, 800)), route.continue()));
+    await page.evaluate((to) => { location.hash = to; }, `#/at/${id}`);
+    await page.waitForSelector('main[aria-busy=true] .timeline');
+    await page.waitForSelector('main:not([aria-busy]) .file');
+    assert.deepEqual(await page.locator('.files .file .name').allTextContents(), ['m.txt', 'x.txt', 'y.txt']);
+    await go(page, `#/at/here/${ids.first}`);
+    assert.equal(await page.locator('.tab').count(), 0);
+    await go(page, '#/room');
+    const heights = (await page.getAttribute('.curve', 'd')).match(/(?<=V|M0 )[\d.]+/g).map(Number);
+    assert.ok(Math.max(...heights) - Math.min(...heights) > 100, `the chart uses its height: ${heights}`);
     return page;
   },
 

@@ -13,7 +13,7 @@ use crate::ui::front::Runner;
 
 /// Time between two looks at the store, for each page that listens.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(500);
-/// Time after which a page that is told nothing hears that the server is there.
+/// Time after which a page without an event learns that the server is there.
 const BETWEEN_SIGNS: Duration = Duration::from_secs(15);
 
 /// Returns the lines for one page, which first say where the store is now. While the page listens, it
@@ -25,18 +25,18 @@ pub fn listen(runner: Runner, listener: Arc<()>) -> mpsc::Receiver<Bytes> {
 }
 
 async fn tell(runner: Runner, _listener: Arc<()>, lines: mpsc::Sender<Bytes>) {
-    let (mut known, mut told) = (None, Instant::now());
+    let (mut known, mut sent) = (None, Instant::now());
     loop {
         let now = Some(position(&runner.base, &runner.root));
         let may_change = runner.may_change;
-        let event = json!({ "position": now, "may_change": may_change, "can_patch": true });
+        let event = json!({ "position": now, "may_change": may_change });
         let line = match () {
             () if known != now => format!("data: {event}\n\n"),
-            () if told.elapsed() >= BETWEEN_SIGNS => ":\n\n".to_owned(),
+            () if sent.elapsed() >= BETWEEN_SIGNS => ":\n\n".to_owned(),
             () => String::new(),
         };
         if !line.is_empty() {
-            (known, told) = (now, Instant::now());
+            (known, sent) = (now, Instant::now());
             if lines.send(Bytes::from(line)).await.is_err() {
                 return;
             }

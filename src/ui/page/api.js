@@ -89,9 +89,9 @@ export function recall(args) {
   return kept.get(key);
 }
 
-/** Calls `changed` with what is told of each change of the store, and `up(false)` while the server is away. */
+/** Calls `changed` with the event of each change of the store, and `up(false)` while the server is away. */
 export async function listen(changed, up) {
-  if (held) return changed({ may_change: false, can_patch: false });
+  if (held) return changed({ may_change: false });
   for (let wait = 500; ; wait = Math.min(wait * 2, 8000)) {
     try {
       const reader = (await post('/api/events')).body.pipeThrough(new TextDecoderStream()).getReader();
@@ -99,7 +99,7 @@ export async function listen(changed, up) {
       for (wait = 500; ; ) {
         const { value, done } = await reader.read();
         if (done) break;
-        for (const [, told] of value.matchAll(/^data: (\{.*\})$/gm)) changed(JSON.parse(told));
+        for (const [, event] of value.matchAll(/^data: (\{.*\})$/gm)) changed(JSON.parse(event));
       }
     } catch (why) {
       up(false, why);

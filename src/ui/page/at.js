@@ -35,6 +35,10 @@ export function checkpointView(main, id, other) {
 export const broken = (main, why, title = 'This cannot be shown') => fill(main, h('div.narrow', h('h1.name', title), failed(why)));
 export const failed = (why) => h('div.failure', { role: 'alert' }, h('b', `${why.message}.`), why.hint && h('p', why.hint), why.paths?.length ? h('ul', why.paths.slice(0, 20).map((it) => h('li.name.path', `${it.path}: ${it.why}`))) : null);
 
+/** What changed, folder by folder, the files of the root first. */
+const folderOf = (it) => it.path.slice(0, it.path.lastIndexOf('/') + 1);
+const changesOf = (answer) => (answer.file_changes ?? answer.changes).sort((a, b) => (folderOf(a) < folderOf(b) ? -1 : folderOf(a) > folderOf(b) ? 1 : 0));
+
 async function load(main, view, shownPath) {
   const { id, other } = view;
   const isOne = id !== 'here' && !other;
@@ -46,7 +50,7 @@ async function load(main, view, shownPath) {
   draw(main, view, first, shownPath);
   if (words.length === 2 && !isOne) return;
   const [shown, whole] = [view.files, await counted()];
-  const files = whole.file_changes ?? whole.changes;
+  const files = changesOf(whole);
   if (view.files !== shown) return;
   if (files.length !== shown.length) return draw(main, view, whole, shown[view.at]?.path);
   files.forEach((it, i) => Object.assign(shown[i], it).lines && effect(shown[i]));
@@ -60,7 +64,7 @@ function draw(main, view, answer, shownPath) {
   const { id, row } = view;
   const lost = (list, text) => list?.length && `${count(list.length, 'path')} ${text}`;
   const extra = [lost(answer.uncaptured, 'could not be captured'), answer.databases?.length && count(answer.databases.length, 'database'), answer.state && 'values of --state', lost(answer.too_large, 'too large to compare'), lost(answer.damaged, 'damaged'), ...(answer.other?.mode_changes ?? []).slice(0, 5).map((it) => `mode of ${it.path}`)];
-  const [from, to, files] = [answer.checkpoint ? answer.before : answer.from, answer.checkpoint ?? answer.to, answer.file_changes ?? answer.changes];
+  const [from, to, files] = [answer.checkpoint ? answer.before : answer.from, answer.checkpoint ?? answer.to, changesOf(answer)];
   const range = from || !to ? (path) => ['diff', '-U', '3', ...(from ? [from.id] : []), ...(to ? [to.id] : []), '--', path] : null;
   Object.assign(view, { from, to, files, range });
   const [sum, total] = [h('span.totals'), (key) => files.reduce((sum, it) => sum + (it[key] ?? 0), 0).toLocaleString('en')];
@@ -81,7 +85,7 @@ function draw(main, view, answer, shownPath) {
           sum),
         extra.some(Boolean) && h('p.warn-text', extra.filter(Boolean).join(' · '))),
       h('div.actions', actions(view))),
-      h('div.bar-line', h('div.tabs', { role: 'group', 'aria-label': 'What to show' }, tabs), against(view)),
+      h('div.bar-line', tabs.length > 1 ? h('div.tabs', { role: 'group', 'aria-label': 'What to show' }, tabs) : h('h2', tabs[0].textContent), against(view)),
       h('div.columns', left, pane)));
   changed(view, left, pane, shownPath);
 }
@@ -156,7 +160,7 @@ function changed(view, left, pane, shownPath) {
 function grouped(files) {
   let last = null;
   const lines = files.flatMap((it, index) => {
-    const folder = it.path.slice(0, it.path.lastIndexOf('/') + 1);
+    const folder = folderOf(it);
     [it.index, it.name] = [index, it.path.slice(folder.length)];
     return folder === last ? it : [{ folder: (last = folder) }, it];
   });

@@ -17,10 +17,10 @@ export function backView(main, id, path) {
 
 async function start(main, view) {
   const whole = await ask(['restore', view.id, '--dry-run']);
-  view.whole = whole.changes;
+  view.whole = whole.changes.sort((a, b) => a.path.includes('/') - b.path.includes('/'));
   view.chosen = new Set(whole.changes.map((it) => it.path).filter((path) => view.path && `${path}/`.startsWith(`${view.path}/`)));
   const [choice, plan] = [h('div.choice'), h('section.card.plan', { 'aria-label': 'Plan', 'aria-live': 'polite' })];
-  const kinds = [['all', 'Everything', `${count(view.whole.length, 'path')} differ`], ['some', 'Some files', 'choose files and folders'], ...(store.canPatch ? [['hunks', 'Some changes', 'choose changes inside files']] : [])];
+  const kinds = [['all', 'Everything', `${count(view.whole.length, 'path')} differ`], ['some', 'Some files', 'choose files and folders'], ['hunks', 'Some changes', 'choose changes inside files']];
   const set = (how) => ((view.how = how), choose(view, choice, plan), look(view, plan));
   fill(main, h('div.narrow',
     h('h1', 'Go back to “', h('span.name', named(whole.restored_from)), '”'), h('p.dim.meta', h('span.mono', whole.restored_from.short), ` · ${moment(whole.restored_from.time)} · the present is kept first, in a safety checkpoint`),
@@ -96,7 +96,7 @@ function hunks(view, box, plan) {
   async function show(path) {
     view.patch?.stop();
     const { patch } = await ask(['diff', '-U', '3', view.id, '--', path]);
-    if (!patch?.includes('\n@@ ')) return fill(body, h('p.empty', 'No lines to choose.'));
+    if (!patch?.includes('\n@@ ')) return fill(body, h('p.empty', 'No lines to choose: its content is binary, or too large.'));
     const turned = reversed(patch);
     view.patch = await patchView(turned, { choose: (chosen) => {
       if (chosen.length) view.hunks.set(path, turned.slice(0, turned.indexOf('\n@@ ') + 1) + chosen.map((it) => turned.slice(it.start, it.end)).join(''));
@@ -185,7 +185,7 @@ export function planOf(plan) {
     h('p.dim', `${count(plan.counts.unchanged, 'file')} already as they were.`));
 }
 
-/** Does what a plan said, and says how it went. */
+/** Does what a plan said, and reports how it went. */
 async function act(args, more, box, look) {
   fill(box, h('p.empty', 'Restoring …'));
   try {

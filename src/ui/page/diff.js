@@ -63,7 +63,7 @@ export async function patchView(text, { split = false, choose = null } = {}) {
   await pause();
   const chosen = new Set();
   const box = h('div.diff', { role: 'group', 'aria-label': 'Changes', tabindex: '0', class: `diff ${split ? 'split' : 'unified'}` });
-  const list = longList(box, rows.length, (i) => (rows[i].hunk ? 30 : 20), (i) => (rows[i].hunk ? head(rows[i], hunks.length, choose && tick) : split ? pair(rows[i]) : single(rows[i])), { size: 60 });
+  const list = longList(box, rows.length, (i) => (rows[i].hunk ? 30 : 20), (i) => (rows[i].hunk ? head(rows[i], hunks.length, choose && tick) : rows[i].note ? note() : split ? pair(rows[i]) : single(rows[i])), { size: 60 });
   function tick(hunk, on) {
     chosen[on ? 'add' : 'delete'](hunk);
     choose(hunks.filter((it) => chosen.has(it)));
@@ -81,15 +81,15 @@ function head({ hunk, index }, total, tick) {
 const number = (n) => h('span.no', { 'aria-hidden': 'true' }, n ? String(n) : '');
 const SIGN = { '-': 'removed', '+': 'added' };
 
+const note = () => h('div.code-row.dim', h('span.code', 'no newline at the end'));
+
 function single(row) {
-  if (row.note) return h('div.code-row.dim', h('span.code', 'no newline at the end'));
   const line = row.left ?? row.right;
   const kind = row.left && row.right ? '' : SIGN[line.sign];
   return h(`div.code-row${kind && `.${kind}`}`, number(row.old), number(row.new), h('span.sign', { 'aria-hidden': 'true' }, kind ? line.sign.replace('-', '−') : ''), kind && h('span.hidden', `${kind}: `), code(line));
 }
 
 function pair(row) {
-  if (row.note) return h('div.code-row.dim', h('span.code', 'no newline at the end'));
   const side = (line, n, changed) => h(`div.side${line ? (changed ? `.${SIGN[line.sign]}` : '') : '.none'}`, number(n), line && changed && h('span.hidden', `${SIGN[line.sign]}: `), line ? code(line) : h('span.code'));
   const same = row.left === row.right;
   return h('div.code-row', side(row.left, row.old, !same), side(row.right, row.new, !same));

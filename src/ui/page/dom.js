@@ -24,7 +24,7 @@ const isProps = (it) => it !== null && typeof it === 'object' && !(it instanceof
 
 function setAll(node, props) {
   for (const [name, value] of Object.entries(props)) {
-    if (value === undefined || value === null || value === false) continue;
+    if ((value ?? false) === false) continue;
     if (name.startsWith('on')) node.addEventListener(name.slice(2), value);
     else if (name === 'style') for (const [key, to] of Object.entries(value)) node.style.setProperty(key, to);
     else if (name in { checked: 0, value: 0, disabled: 0, selected: 0 }) node[name] = value;
@@ -33,10 +33,7 @@ function setAll(node, props) {
 }
 
 export function add(node, children) {
-  for (const child of children.flat(9)) {
-    if (child === undefined || child === null || child === false) continue;
-    node.append(child instanceof Node ? child : safe(child));
-  }
+  for (const child of children.flat(9)) if ((child ?? false) !== false) node.append(child instanceof Node ? child : safe(child));
   return node;
 }
 
@@ -45,8 +42,8 @@ export const $ = (id) => document.getElementById(id);
 
 /** Says it to those who listen. */
 export function say(text) {
-  $('said').textContent = '';
-  setTimeout(() => ($('said').textContent = safe(text)), 30);
+  $('status').textContent = '';
+  setTimeout(() => ($('status').textContent = safe(text)), 30);
 }
 
 /** A number that fits where there is little room. */
@@ -81,13 +78,8 @@ export function modal(title, body, buttons) {
   return new Promise((resolve) => {
     let answer = null;
     const close = (value) => ((answer = value), dialog.close());
-    fill(
-      dialog,
-      h('h2', { id: 'dialog-title' }, title),
-      h('div.dialog-body', { tabindex: 0, role: 'group', 'aria-label': 'Details' }, body),
-      h('div.dialog-buttons', buttons.map(([label, value, kind]) =>
-        h(`button.${kind ?? 'quiet'}`, { type: 'button', onclick: () => close(typeof value === 'function' ? value() : value) }, label))),
-    );
+    fill(dialog, h('h2', { id: 'dialog-title' }, title), h('div.dialog-body', { tabindex: 0, role: 'group', 'aria-label': 'Details' }, body),
+      h('div.dialog-buttons', buttons.map(([label, value, kind]) => h(`button.${kind ?? 'quiet'}`, { type: 'button', onclick: () => close(typeof value === 'function' ? value() : value) }, label))));
     dialog.setAttribute('aria-labelledby', 'dialog-title');
     dialog.addEventListener('close', () => resolve(answer), { once: true });
     if (dialog.open) dialog.close();
@@ -105,20 +97,14 @@ export function longList(box, length, height, make, { size = 60, root = null } =
   const set = (chunk, on, tall) => {
     if (on === chunk.made) return;
     chunk.made = on;
-    if (!on) {
-      chunk.node.style.height = `${tall ?? chunk.node.offsetHeight}px`;
-      chunk.node.replaceChildren();
-      return;
-    }
+    chunk.node.style.height = on ? '' : `${tall ?? chunk.node.offsetHeight}px`;
+    if (!on) return chunk.node.replaceChildren();
     const rows = document.createDocumentFragment();
     for (let i = chunk.from; i < chunk.to; i++) rows.append(make(i));
-    chunk.node.style.height = '';
     chunk.node.append(rows);
   };
-  const watch = new IntersectionObserver(
-    (seen) => { for (const it of seen) set(chunks[it.target.dataset.at], it.isIntersecting, it.boundingClientRect.height); },
-    { root, rootMargin: '700px 0px' },
-  );
+  const seen = (all) => all.forEach((it) => set(chunks[it.target.dataset.at], it.isIntersecting, it.boundingClientRect.height));
+  const watch = new IntersectionObserver(seen, { root, rootMargin: '700px 0px' });
   for (let from = 0; from < length; from += size) {
     const to = Math.min(from + size, length);
     let total = 0;

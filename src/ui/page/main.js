@@ -10,6 +10,8 @@ import { onChange, refresh, store } from './store.js';
 import { timeline } from './timeline.js';
 
 const main = $('main');
+// Until a view shows something, what is there is the view before.
+new MutationObserver(() => main.removeAttribute('aria-busy')).observe(main, { childList: true });
 let view = null;
 let shown = null;
 
@@ -25,6 +27,7 @@ function route() {
   const key = { files: 'files', file: 'files', room: 'room' }[name] ?? 'timeline';
   for (const link of document.querySelectorAll('nav a')) link.dataset.view === key ? link.setAttribute('aria-current', 'page') : link.removeAttribute('aria-current');
   main.dataset.view = name || 'timeline';
+  main.setAttribute('aria-busy', 'true');
   view =
     name === 'at' && first ? checkpointView(main, first, second ?? null)
     : name === 'back' && first ? backView(main, first, second ?? null)
@@ -87,8 +90,7 @@ function banner(key, content) {
 
 function theme() {
   const dark = (document.documentElement.dataset.theme ?? (matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light')) === 'dark';
-  document.documentElement.dataset.theme = dark ? 'light' : 'dark';
-  localStorage.setItem('theme', document.documentElement.dataset.theme);
+  localStorage.setItem('theme', (document.documentElement.dataset.theme = dark ? 'light' : 'dark'));
 }
 
 const icon = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><path d="M8 3v10" stroke="#5b6ef0" stroke-width="2"/><circle cx="8" cy="3.5" r="2.5" fill="#5b6ef0"/><circle cx="8" cy="12.5" r="2.5" fill="#5b6ef0"/></svg>';
@@ -109,8 +111,8 @@ function away(why) {
   if (shown === null) broken(main, why);
 }
 const failing = (why) => (['gone', 'token'].includes(why.code) ? away(why) : store.rows.length || broken(main, why));
-function news(told) {
-  if (told) Object.assign(store, { readOnly: !told.may_change, canPatch: told.can_patch });
+function news(event) {
+  if (event) store.readOnly = !event.may_change;
   if (shown === null) route();
   refresh().then(() => banner('away', null), failing);
 }

@@ -37,16 +37,16 @@ function area(rows) {
   const [width, height] = [800, 160];
   const first = Date.parse(rows[0].time);
   const span = Math.max(1, Date.parse(rows.at(-1).time) - first);
-  const top = Math.max(1, ...rows.map((row) => row.content_bytes));
+  const [low, top] = [Math.min, Math.max].map((of) => of(...rows.map((row) => row.content_bytes)));
   const thin = rows.length > 800 ? rows.filter((_, i) => i % Math.ceil(rows.length / 800) === 0 || i === rows.length - 1) : rows;
   const x = (row) => ((Date.parse(row.time) - first) / span) * width;
-  const y = (row) => height - (row.content_bytes / top) * (height - 8);
+  const y = (row) => height - 16 - ((row.content_bytes - low) / (top - low || 1)) * (height - 24);
   let line = `M0 ${y(thin[0]).toFixed(1)}`;
   for (const row of thin.slice(1)) line += `H${x(row).toFixed(1)}V${y(row).toFixed(1)}`;
-  const text = `From ${bytes(rows[0].content_bytes)} on ${moment(rows[0].time)} to ${bytes(rows.at(-1).content_bytes)} on ${moment(rows.at(-1).time)}; at most ${bytes(top)}.`;
+  const text = `From ${bytes(rows[0].content_bytes)} on ${moment(rows[0].time)} to ${bytes(rows.at(-1).content_bytes)} on ${moment(rows.at(-1).time)}; between ${bytes(low)} and ${bytes(top)}.`;
   return h('figure.chart', h('svg', { viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: 'none', role: 'img', 'aria-label': text },
     h('path.area', { d: `${line}H${width}V${height}H0Z` }), h('path.curve', { d: `${line}H${width}` })),
-  h('figcaption.dim', h('span', moment(rows[0].time)), h('span', `most: ${bytes(top)}`), h('span', moment(rows.at(-1).time))));
+  h('figcaption.dim', h('span', moment(rows[0].time)), h('span', `between ${bytes(low)} and ${bytes(top)}`), h('span', moment(rows.at(-1).time))));
 }
 
 const RULES = { keep: ['Last', 20], 'keep-daily': ['Days', ''], 'keep-weekly': ['Weeks', ''], 'keep-monthly': ['Months', ''] };

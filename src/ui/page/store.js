@@ -2,7 +2,7 @@
 
 import { ask, recall } from './api.js';
 
-export const store = { rows: [], byId: new Map(), status: null, undo: [], redo: [], phases: new Map(), operations: new Map(), all: false, canPatch: null, readOnly: false };
+export const store = { rows: [], byId: new Map(), status: null, undo: [], redo: [], phases: new Map(), operations: new Map(), all: false, readOnly: false };
 const listeners = new Set();
 
 /** Calls `done` after each change, until what it returns is called. */
@@ -92,11 +92,7 @@ export function lanes(nodes) {
   const waiting = [];
   return nodes.map(({ id, parent }) => {
     const before = [...waiting];
-    let column = waiting.indexOf(id);
-    if (column < 0) {
-      column = waiting.indexOf(null);
-      if (column < 0) column = waiting.length;
-    }
+    const column = [waiting.indexOf(id), waiting.indexOf(null), waiting.length].find((at) => at >= 0);
     const joins = [];
     waiting.forEach((wanted, i) => {
       if (wanted === id && i !== column) (joins.push(i), (waiting[i] = null));

@@ -6,6 +6,8 @@ import { lanes, onChange, parents, store, tell } from './store.js';
 
 const HEIGHT = { now: 74, day: 44, session: 36, prompt: 36, row: 58, fold: 34 };
 const [LANE, MOST_LANES] = [16, 5];
+// On a phone, a reason has up to four lines.
+const heightOf = (it) => HEIGHT[it.is] + (it.row && innerWidth <= 760 ? 21 * Math.min(3, Math.floor((named(it.row).length + (it.row.is_current ? 16 : it.row.pinned ? 8 : 0)) / 22)) : 0);
 const memory = { at: 'now', search: '', mode: 'reason', found: null, open: new Set(), pick: null };
 
 export function timeline(main) {
@@ -19,7 +21,7 @@ export function timeline(main) {
     list?.stop();
     entries = compose();
     box.replaceChildren();
-    list = longList(box, entries.length, (i) => HEIGHT[entries[i].is], (i) => drawn(entries[i], i, entries, pick), { size: 20 });
+    list = longList(box, entries.length, (i) => heightOf(entries[i]), (i) => drawn(entries[i], i, entries, pick), { size: 20 });
     if (focused) focus(position());
     if (!entries.length) fill(box, h('p.empty', { role: 'listitem' }, store.all ? nothing() : 'Loading …'));
     picked();
@@ -180,8 +182,8 @@ function rail({ column, joins, through, up, down }, height, kind) {
 }
 
 function drawn(it, i, entries, pick) {
-  const item = (...inside) => h(`div.entry.${it.is}`, { role: 'listitem', 'aria-setsize': String(entries.length), 'aria-posinset': String(i + 1), style: { height: `${HEIGHT[it.is]}px` } },
-    rail(it.lines, HEIGHT[it.is], it.is === 'now' ? 'now' : it.is === 'fold' ? 'fold' : it.row?.is_current ? 'here' : it.row?.pinned ? 'pinned' : 'plain'), inside);
+  const item = (...inside) => h(`div.entry.${it.is}`, { role: 'listitem', 'aria-setsize': String(entries.length), 'aria-posinset': String(i + 1), style: { height: `${heightOf(it)}px` } },
+    rail(it.lines, heightOf(it), it.is === 'now' ? 'now' : it.is === 'fold' ? 'fold' : it.row?.is_current ? 'here' : it.row?.pinned ? 'pinned' : 'plain'), inside);
   const tab = { tabindex: it.key === memory.at || (i === 0 && !entries.some((other) => other.key === memory.at)) ? 0 : -1, onfocus: () => (memory.at = it.key) };
   if (it.is === 'day') return item(h('h2', it.text));
   if (it.is === 'session') return item(h('h3', h('span.agent', it.provenance.agent_name ?? 'agent'), ' session ', h('span.mono', it.provenance.session.slice(0, 8))));
@@ -214,7 +216,7 @@ function checkpoint(it, tab, pick) {
     row.is_current && h('span.tag.here', 'you are here'), row.pinned && h('span.tag.pin', 'pinned'), row.kind === 'safety' && h('span.tag', 'safety'),
     row.scope && h('span.tag', 'scoped'), row.coverage === 'partial' && h('span.tag.warn', 'partial'), (store.phases.get(row.id) ?? []).map((text) => h('span.tag.phase.name', text)),
   ];
-  const title = row.provenance?.moment === 'prompt' ? h('span.dim', 'before the prompt') : row.reason?.startsWith('before Bash: ') ? [h('span.dim', 'before '), h('code', row.reason.slice(13))] : (row.reason ?? 'cannot be read');
+  const title = row.provenance?.moment === 'prompt' ? h('span.dim', 'before the prompt') : (row.reason ?? 'cannot be read');
   const effect = h('span.effect');
   measure(row, effect);
   return [
