@@ -11,10 +11,10 @@ use crate::shell::command_context::PageOptions;
 ///
 /// Serves one page on this machine alone, until Ctrl-C or until no page was open for the idle time. The
 /// address that it prints holds a secret, which lets the page read every checkpoint, and restore
-/// them unless --read-only is given: share it with nobody.
+/// them unless --read-only is given: do not share it.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct UiArgs {
-    /// Port to listen on: one that nobody else had, whose page the browser may remember [default: any that is free]
+    /// Port to listen on, which should have served no other page [default: any that is free]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub port: Option<u16>,
     /// Only print the address; open no browser

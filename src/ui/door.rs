@@ -183,7 +183,7 @@ fn check_origin(headers: &HeaderMap, host: &str, route: Route) -> Result<(), Ref
     }
 }
 
-/// Refuses a body whose length is not said at once, and what could be taken for a second request.
+/// Refuses a body without a length before it, and what could be taken for a second request.
 fn check_body(headers: &HeaderMap, route: Route) -> Result<(), Refused> {
     let bad = |why| refuse(StatusCode::BAD_REQUEST, why);
     if headers.contains_key(header::TRANSFER_ENCODING) || headers.contains_key(header::UPGRADE) {
