@@ -92,6 +92,7 @@ async function step(view, before, i, lines) {
 
 async function withOrigins(view, it) {
   if (it.change === 'deleted') return h('p.empty', 'The file was deleted here.');
+  if (it.size_bytes > LARGEST) throw tooLarge('cat', it.checkpoint.id, '--', view.path);
   const from = await origins(view, view.at).catch(() => null);
   let last = null;
   const since = from && ((i) => {

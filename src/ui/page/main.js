@@ -12,8 +12,7 @@ import { timeline } from './timeline.js';
 const main = $('main');
 // Until a view shows something, what is there is the view before.
 new MutationObserver(() => main.removeAttribute('aria-busy')).observe(main, { childList: true });
-let view = null;
-let shown = null;
+let [view, shown] = [null, null];
 
 function route() {
   if (takeToken() && shown !== null) return location.reload();
