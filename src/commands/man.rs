@@ -58,7 +58,17 @@ fn more() -> String {
     let settings = page.split("```").nth(1).unwrap_or_default();
     let settings = settings.replace("toml\n", "").replace('\n', "\n  ");
     let files = include_str!("man.txt");
-    format!("{files}\n# ENVIRONMENT\n{variables}\n# SETTINGS\n  {settings}")
+    let json = page_of("json").unwrap_or_default();
+    let codes = json.split("## Exit codes").nth(1).unwrap_or_default();
+    let codes = codes
+        .split("\n\n")
+        .nth(1)
+        .unwrap_or_default()
+        .lines()
+        .skip(2);
+    let code = |row: &str| row.trim_matches(['|', ' ']).replace(" | ", "  ") + "\n";
+    let codes: String = codes.map(code).collect();
+    format!("{files}\n# EXIT STATUS\n{codes}\n# ENVIRONMENT\n{variables}\n# SETTINGS\n  {settings}")
 }
 
 /// Writes the page of a command and those below it; adds their paths, one per line.
@@ -86,6 +96,38 @@ fn page(mut command: Command) -> Result<String> {
         '\0'..='\x7f' => character.to_string(),
         _ => format!("\\[u{:04X}]", u32::from(character)),
     };
-    let page = String::from_utf8_lossy(&page).replace("\n\n# ", "\n.SH ");
+    let page = in_sections(&String::from_utf8_lossy(&page));
     Ok(page.chars().map(in_ascii).collect())
+}
+
+/// Makes sections of what stands below EXTRA: lists of terms, and as they stand examples and
+/// settings.
+fn in_sections(page: &str) -> String {
+    let (before, extra) = page.split_once(".SH EXTRA\n").unwrap_or((page, ""));
+    let (extra, after) = extra.split_once("\n.SH ").unwrap_or((extra, ""));
+    let mut extra = format!("\n\n{extra}");
+    for (start, name) in [
+        ("Examples:\n", "EXAMPLES\n"),
+        ("More commands:\n", "MORE COMMANDS\n"),
+        ("Topics:", "SEE ALSO\nTopics:"),
+    ] {
+        extra = extra.replacen(&format!("\n\n{start}"), &format!("\n\n# {name}"), 1);
+    }
+    let entry = |line: &str| match line.trim_start().split_once("  ") {
+        Some((term, what)) => format!(".TP\n\\&{term}\n{}\n", what.trim_start()),
+        None => format!("{line}\n"),
+    };
+    let section = |section: &str| match section.split_once('\n').unwrap_or((section, "")) {
+        (name @ ("EXAMPLES" | "SETTINGS"), text) => format!(".SH {name}\n.nf\n{text}\n.fi\n"),
+        (name, text) => format!(
+            ".SH \"{name}\"\n{}",
+            text.lines().map(entry).collect::<String>()
+        ),
+    };
+    let sections: String = extra.split("\n\n# ").skip(1).map(section).collect();
+    let after = Some(after).filter(|after| !after.is_empty());
+    format!(
+        "{before}{sections}{}",
+        after.map_or(String::new(), |after| format!(".SH {after}"))
+    )
 }

@@ -68,7 +68,6 @@ const SENTENCES: &[(&str, &[&str])] = &[
     ("give --plan, --preset or --phase", &["workflow init"]),
     ("--state rewinds the state", &["workflow rewind"]),
     ("more with --json", &["workflow resume"]),
-    ("--id starts another", &["workflow init"]),
     ("name those that matter with --file", &["phase done"]),
     ("create --source=mcp", &["create"]),
     ("phase --actor=mcp", &["phase"]),

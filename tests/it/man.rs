@@ -28,7 +28,10 @@ fn the_main_page_has_the_variables_the_files_and_the_settings() {
     let sandbox = Sandbox::new();
     let page = sandbox.run(&["man"]).success().stdout.replace("\\-", "-");
     let section = |name: &str| {
-        let (_, rest) = page.split_once(&format!(".SH {name}")).expect(name);
+        let quoted = page.split_once(&format!(".SH \"{name}\""));
+        let (_, rest) = quoted
+            .or(page.split_once(&format!(".SH {name}")))
+            .expect(name);
         rest.split(".SH").next().expect("text").to_owned()
     };
     let config = sandbox.json("config");
@@ -39,11 +42,16 @@ fn the_main_page_has_the_variables_the_files_and_the_settings() {
     };
     let environment = section("ENVIRONMENT");
     for name in named("environment") {
-        assert!(environment.contains(&format!("\n  {name} ")), "{page}");
+        assert!(environment.contains(&format!(".TP\n\\&{name}\n")), "{page}");
     }
     let settings = section("SETTINGS");
     let keys = settings.matches(" = ").count();
     assert!(keys > 15 && settings.contains("\n  keep = 50 "), "{page}");
+    assert!(settings.contains("\n.nf\n"), "they can be copied: {page}");
+    let codes = section("EXIT STATUS");
+    for code in ["0", "6", "130, 143"] {
+        assert!(codes.contains(&format!(".TP\n\\&{code}\n")), "{page}");
+    }
     let files = section("FILES");
     for name in ["checkpoint-manifest.md", ".checkpoint.toml", "config.toml"] {
         assert!(files.contains(name), "{page}");
@@ -66,12 +74,12 @@ fn every_command_has_a_page_with_examples_that_man_renders_without_a_warning() {
             .run(&[&["man"], &line[..]].concat())
             .success()
             .stdout_is(&page);
-        for section in ["NAME", "SYNOPSIS", "DESCRIPTION", "EXTRA"] {
+        for section in ["NAME", "SYNOPSIS", "DESCRIPTION", "EXAMPLES"] {
             let is_there = page.contains(&format!(".SH {section}\n"))
                 || page.contains(&format!(".SH \"{section}\"\n"));
             assert!(is_there, "{name} has no {section}\n{page}");
         }
-        assert!(page.contains("\nExamples:\n  "), "{page}");
+        assert!(page.contains("\n.nf\n  "), "{page}");
         names.push(name);
     }
     assert_eq!(run.stdout.lines().count(), names.len());
