@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::bench::screen::screens;
+use crate::bench::screen::{screen, screens};
 use crate::bench::terminal::{dialogue, with_keyboard};
 use crate::bench::{Run, Sandbox};
 
@@ -94,7 +94,7 @@ Restore which checkpoint? DRAFT_                                                
                                                                         │
                                                                         │
                                                                         │
-enter: restore  right: lines  esc: cancel  type: filter
+enter: restore  up, down: move  right: lines  esc: cancel  type: filter
 ";
 
 #[test]
@@ -134,9 +134,54 @@ Restore which checkpoint? _                              2/3
 would modify 1 file, delete 1 file
   modified a
   deleted  new
-
-enter: restore  right: lines  esc: cancel  type: filter
+enter: restore  up, down: move  right: lines  esc: cancel
+type: filter
 ";
+
+#[test]
+fn a_footer_that_is_too_long_for_the_screen_is_shown_whole_in_lines() {
+    let (sandbox, _) = story();
+    sandbox.run(&["restore", "latest~1", "--yes"]).success();
+    let Some(run) = chosen(&sandbox, 50, &[("tab: safety", "\\033")]) else {
+        return;
+    };
+    let mut shown = screens(&run.stdout).other;
+    for line in &mut shown {
+        *line = line.replace("choose ", "restore");
+    }
+    let footer = [
+        "enter: restore  up, down: move  right: lines",
+        "esc: cancel  type: filter  tab: safety checkpoints",
+    ];
+    assert!(shown.ends_with(&footer.map(str::to_owned)), "{shown:#?}");
+}
+
+/// No blank is drawn, and here what stood on the screen is not put aside.
+#[test]
+fn a_terminal_without_another_screen_shows_nothing_of_before_between_the_lines() {
+    let (sandbox, _) = story();
+    sandbox.env("PAGER", "cat");
+    let line =
+        "yes 'what stood here before, in every line of the screen' | head -30; $checkpoint restore";
+    let keys = [
+        ("cancel", "draft"),
+        ("gone", "\\033[C"),
+        ("any key: back", "x"),
+        ("cancel", "\\033"),
+    ];
+    let Some(run) = dialogue(&sandbox, &at_width(120, line), &keys) else {
+        return;
+    };
+    for (at, picker) in run.stdout.split("\x1b[?1049l").enumerate().take(2) {
+        let (before, own) = picker.split_once("\x1b[?1049h").expect("a picker");
+        let shown = screen(&format!("{before}{own}")).join("\n");
+        assert!(
+            shown.contains("wave 2") || shown.contains("draft_"),
+            "{shown}"
+        );
+        assert!(!shown.contains("before"), "{at}: {shown}");
+    }
+}
 
 #[test]
 fn a_long_reason_is_shown_whole_beside_its_row() {
@@ -227,7 +272,7 @@ fn restores_are_chosen_among_only_when_asked_for() {
         ("matches", "\\t"),
         ("modif", "'; sleep 1; printf '\\r"),
     ];
-    let Some(run) = chosen(&sandbox, 30, &keys) else {
+    let Some(run) = dialogue(&sandbox, "stty rows 13 cols 30; $checkpoint restore", &keys) else {
         return;
     };
     run.success();

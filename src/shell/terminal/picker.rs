@@ -10,9 +10,10 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use ratatui::crossterm::cursor::{Hide, Show};
+use ratatui::crossterm::cursor::{Hide, MoveTo, Show};
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use ratatui::crossterm::execute;
+use ratatui::crossterm::style::Print;
 use ratatui::crossterm::terminal::{
     Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode,
     enable_raw_mode, is_raw_mode_enabled,
@@ -47,6 +48,8 @@ const PAGE_LINES: isize = 10;
 /// Shortest time in which a screen is read: a plan that was whole on it for that long has been seen,
 /// and a pager that ended sooner showed nothing.
 const READING_TIME: Duration = Duration::from_millis(400);
+/// A blank at which no line is broken.
+const TIED: &str = "\u{a0}";
 /// Interval of checks for a signal, and for a plan that is ready.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 /// The signal that a typed Ctrl-C stands for.
@@ -324,9 +327,10 @@ where
     fn draw(&self, shown: &PickerState, frame: &mut Frame<'_>) {
         let (bold, faint) = (self.style(Modifier::BOLD), self.style(Modifier::DIM));
         let matching = self.matching(shown);
-        let one = Constraint::Length(1);
+        let is_long = self.keys(shown).chars().count() > frame.area().width.into();
+        let [one, rows] = [1, 1 + u16::from(is_long)].map(Constraint::Length);
         let [head, body, foot] =
-            Layout::vertical([one, Constraint::Min(0), one]).areas(frame.area());
+            Layout::vertical([one, Constraint::Min(0), rows]).areas(frame.area());
         let (halves, border) = if body.width >= SIDE_BY_SIDE_COLUMNS {
             let halves = Constraint::from_percentages([60, 40]);
             (Layout::horizontal(halves), Borders::LEFT)
@@ -379,8 +383,11 @@ where
             shown.read_since.set(read.map(|id| (id, Instant::now())));
         }
         frame.render_widget(Paragraph::new(fitted(text, room)).block(block), changes);
-        let keys = cut(&self.keys(shown), usize::from(foot.width));
-        frame.render_widget(Line::styled(keys, faint), foot);
+        let keys = self.keys(shown);
+        let keys = wrapped(&keys, foot.width.into());
+        let keys = keys.iter().map(|line| line.trim()).collect::<Vec<_>>();
+        let keys = keys.join("\n").replace(TIED, " ");
+        frame.render_widget(Paragraph::new(keys).style(faint), foot);
     }
 
     /// What a restore of a choice would change, one path a line, each in the colour of its change.
@@ -412,21 +419,24 @@ where
         lines.collect()
     }
 
+    /// The keys in one line, to be broken between two of them only.
     fn keys(&self, shown: &PickerState) -> String {
         let enter = match shown.read_since.get() {
             Some(_) => "enter: restore",
-            None => "enter: choose",
+            None => "enter: choose ",
         };
         let has_safety = self.choices.iter().any(|choice| choice.is_safety);
         let keys = [
             (true, enter),
+            (true, "up, down: move"),
             (self.show.is_some(), "right: lines"),
             (true, "esc: cancel"),
             (true, "type: filter"),
             (has_safety, "tab: safety checkpoints"),
         ];
         let keys = keys.into_iter().filter(|(is_shown, _)| *is_shown);
-        keys.map(|(_, key)| key).collect::<Vec<_>>().join("  ")
+        let keys = keys.map(|(_, key)| key.replace(' ', TIED));
+        keys.collect::<Vec<_>>().join("  ")
     }
 
     fn style(&self, modifier: Modifier) -> Style {
@@ -613,14 +623,17 @@ pub fn forget_typed() {
     let _ = disable_raw_mode();
 }
 
+/// Begins with nothing on the screen: not every terminal has another one, and no blank is drawn.
 fn enter() -> io::Result<()> {
     enable_raw_mode()?;
-    execute!(stderr(), EnterAlternateScreen, Hide)
+    execute!(stderr(), EnterAlternateScreen, Clear(ClearType::All), Hide)
 }
 
+/// Leaves the usual screen as it was, or else a new line at its end.
 fn leave() {
     if is_raw_mode_enabled().unwrap_or(false) {
-        let _ = execute!(stderr(), Show, LeaveAlternateScreen);
+        let end = MoveTo(0, area().height);
+        let _ = execute!(stderr(), end, Print("\n"), Show, LeaveAlternateScreen);
         let _ = disable_raw_mode();
     }
 }

@@ -88,6 +88,7 @@ impl Cells {
                 self.line().truncate(column);
                 self.lines.truncate(self.row + 1);
             }
+            ("2", 'J') => self.lines.clear(),
             ("1", 'A') => self.row = self.row.saturating_sub(1),
             (place, 'H') => {
                 let mut numbers = place.split(';').map(|number| number.parse().unwrap_or(1));
