@@ -2,9 +2,11 @@
 
 use serde_json::{Map, Value, json};
 
+use std::path::{Path, PathBuf};
+
 use crate::bench::sample::Draw;
-use crate::bench::{Sandbox, cases};
-use crate::setup::{SHARED, linked, run_as};
+use crate::bench::{Sandbox, Tree, cases};
+use crate::setup::{AGENTS, SHARED, linked, run_as};
 
 /// Files that are made up in an everyday run.
 const EVERYDAY: usize = 200;
@@ -215,5 +217,107 @@ fn every_shared_file_comes_back_byte_for_byte() {
             format!("{later}{text}"),
             "{case}: from\n{with}"
         );
+    }
+}
+
+/// Returns the files that an agent shares with others, with what setup writes into none.
+fn shared_files(sandbox: &Sandbox, agent: &str, flags: &[&str]) -> Vec<(PathBuf, String)> {
+    let words = [&["setup", agent, "--print", "--json"], flags].concat();
+    let data = sandbox.run(&words).success().data();
+    let files = data["agents"][0]["files"].as_array().expect("files").iter();
+    let files = files.map(|file| {
+        let text = |key: &str| file[key].as_str().expect("a text").to_owned();
+        (PathBuf::from(text("file")), text("content"))
+    });
+    let is_shared = |(path, content): &(PathBuf, String)| {
+        let in_own = ["extensions/checkpoint", "skills/checkpoint"];
+        let is_own = in_own
+            .iter()
+            .any(|own| path.display().to_string().contains(own));
+        !is_own && !content.contains("written by the setup of checkpoint")
+    };
+    files.filter(is_shared).collect()
+}
+
+/// Returns texts with the keys of what setup writes, and nothing in them.
+fn empty_texts(content: &str) -> [String; 5] {
+    let Ok(Value::Object(mut root)) = serde_json::from_str(content) else {
+        return ["", "\n", "[mcp_servers]\n", "a = 1", "a = 1\n"].map(str::to_owned);
+    };
+    for value in root.values_mut() {
+        match value {
+            Value::Object(map) => {
+                map.retain(|_, value| value.is_array());
+                map.values_mut().for_each(|list| *list = json!([]));
+            }
+            version => *version = 2.into(),
+        }
+    }
+    let deep = json!(root);
+    root.remove("version");
+    root.values_mut().for_each(|value| *value = json!({}));
+    let flat = format!("{:#}\n", json!(root)).replacen('{', "{ // mine", 1);
+    let [nothing, braces] = ["", "{}\n"].map(str::to_owned);
+    [
+        nothing,
+        braces,
+        deep.to_string(),
+        format!("{deep:#}\n"),
+        flat,
+    ]
+}
+
+/// Adds what a user might add to settings; of JSON, only to some that say anything.
+fn edited(path: &Path, text: &str, says_anything: bool) -> String {
+    match path.extension().is_some_and(|end| end == "toml") {
+        true => format!("# later\n{text}"),
+        false if says_anything => text.replacen('{', "{ // later\n", 1),
+        false => text.replacen('{', "{ ", 1),
+    }
+}
+
+#[test]
+fn empty_keys_and_files_of_the_user_stay_for_every_agent() {
+    let agents = AGENTS.iter().filter(|agent| **agent != "goose");
+    for (agent, flags) in agents.flat_map(|agent| [(agent, &[][..]), (agent, &["--project"])]) {
+        let sandbox = Sandbox::new();
+        let files = shared_files(&sandbox, agent, flags);
+        let run = |words: &[&str]| {
+            let words = [&["setup"], words, flags, &["--yes"]].concat();
+            sandbox.run(&words).success()
+        };
+        for number in 0..5 {
+            let texts: Vec<(&Path, String)> = files
+                .iter()
+                .map(|(path, content)| (&**path, empty_texts(content)[number].clone()))
+                .collect();
+            for (path, text) in &texts {
+                sandbox.write(path, text);
+            }
+            let before = Tree::capture(&sandbox.top());
+            run(&[agent]);
+            run(&["--remove"]);
+            for (path, text) in &texts {
+                assert_eq!(sandbox.read(path), *text, "{}", path.display());
+            }
+            assert_eq!(Tree::capture(&sandbox.top()), before, "{agent}");
+            // What its user adds meanwhile stays, beside what was there.
+            run(&[agent]);
+            for (path, text) in &texts {
+                let with = sandbox.read(path);
+                assert_ne!(with, *text, "{}", path.display());
+                sandbox.write(path, edited(path, &with, number > 1));
+            }
+            run(&["--remove"]);
+            for (path, text) in &texts {
+                let (left, expected) = (sandbox.read(path), edited(path, text, number > 1));
+                // What says nothing is as it was; a last line may have got its end.
+                let is_back = number < 2 && left == *text;
+                let is_same = is_back || left.trim_end() == expected.trim_end();
+                assert!(is_same, "{}: {text}\n{left}", path.display());
+                sandbox.write(path, text);
+            }
+            assert_eq!(Tree::capture(&sandbox.top()), before, "{agent}");
+        }
     }
 }

@@ -41,12 +41,14 @@ pub fn value(text: &str) -> Result<Value> {
 }
 
 /// Returns a text that says what `change` makes of its values; null in the place of an element
-/// takes that out. What is empty then goes too, unless there is a comment in it.
+/// takes that out. What is empty then goes too, unless there is a comment in it or its key was in
+/// the values `before`.
 ///
 /// # Errors
 /// It is no JSON object, or a key is in an object twice.
 pub fn edited(
     text: &str,
+    before: &Value,
     change: impl FnOnce(&mut Map<String, Value>) -> Result<()>,
 ) -> Result<String> {
     let plain = text.trim_start_matches(BOM);
@@ -70,7 +72,7 @@ pub fn edited(
         newline: newline_of(plain),
         unit: indentation(plain),
     };
-    edit.change(&root, &wanted);
+    edit.change(&root, &wanted, Some(before));
     let mark = &text[..text.len() - plain.len()];
     Ok(format!("{mark}{}", edit.text))
 }
@@ -122,17 +124,19 @@ struct Child<'n> {
     node: &'n Node<'n>,
     /// `None` takes it out.
     wanted: Option<&'n Value>,
+    before: Option<&'n Value>,
 }
 
 impl Edit {
     /// Makes the text of a node say what is wanted. Returns whether that took out all there was.
-    fn change(&mut self, node: &Node<'_>, wanted: &Value) -> bool {
+    fn change(&mut self, node: &Node<'_>, wanted: &Value, before: Option<&Value>) -> bool {
         let (children, new): (Vec<Child<'_>>, Vec<(Option<&str>, &Value)>) = match (node, wanted) {
             (Node::Object(object), Value::Object(wanted)) => {
                 let properties = object.properties.iter().map(|one| Child {
                     start: one.range.start,
                     node: &one.value,
                     wanted: wanted.get(one.name.as_str()),
+                    before: before.and_then(|before| before.get(one.name.as_str())),
                 });
                 let is_new = |(key, _): &(&String, _)| object.get(key).is_none();
                 let new = wanted.iter().filter(is_new);
@@ -146,6 +150,7 @@ impl Edit {
                     start: node.range().start,
                     node,
                     wanted: Some(wanted).filter(|wanted| !wanted.is_null() || is_null(node)),
+                    before: None,
                 });
                 let new = wanted.iter().skip(array.elements.len());
                 (elements.collect(), new.map(|value| (None, value)).collect())
@@ -164,7 +169,8 @@ impl Edit {
         let mut is_less = false;
         for (at, child) in children.iter().enumerate().rev() {
             let length = self.text.len();
-            let goes = |wanted| self.change(child.node, wanted);
+            let before = child.before;
+            let goes = |wanted| self.change(child.node, wanted, before) && before.is_none();
             if child.wanted.is_none_or(goes) {
                 let end = child.node.range().end + self.text.len() - length;
                 let before = at.checked_sub(1).map(|at| children[at].node.range().end);

@@ -85,11 +85,8 @@ pub fn carry_out(plan: &mut AgentPlan, top: &Path) {
 
 /// Makes one change. The copy of what others wrote comes first, and goes last.
 fn apply(change: &SettingsFile, top: &Path) -> Result<()> {
-    let copied = change.copy.as_deref().and_then(text_of);
-    let is_back = copied == change.wanted;
-    if let (Some(copy), Some(found)) = (&change.copy, &change.found)
-        && !is_back
-        && copied != change.found
+    if let (Some(copy), Some(found), false) = (&change.copy, &change.found, change.copy_goes)
+        && text_of(copy) != change.found
     {
         write(copy, found, Some(&change.path))?;
     }
@@ -106,9 +103,10 @@ fn apply(change: &SettingsFile, top: &Path) -> Result<()> {
         Some(found) if found == text => Ok(()),
         _ => write(&change.path, text, None),
     };
-    // What was not changed needs no copy.
+    // What is without ours needs no copy.
+    let without = [&change.found, &change.wanted][usize::from(change.copy_goes)];
     if let Some(copy) = &change.copy
-        && (is_back || text_of(&change.path) == change.found)
+        && text_of(&change.path) == *without
     {
         atomic_file::remove_if_there(copy)?;
     }

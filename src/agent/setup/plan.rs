@@ -68,9 +68,11 @@ pub struct SettingsFile {
     /// The text as it would be; `None` if there would be no file.
     #[serde(skip)]
     pub wanted: Option<String>,
-    /// The copy of what is found: one to make, or one that is back in its place and goes.
+    /// The copy of what was there before ours: one to make, or one that goes.
     #[serde(skip)]
     pub copy: Option<PathBuf>,
+    #[serde(skip)]
+    pub copy_goes: bool,
     /// Whether ours should not be in this file at all.
     #[serde(skip)]
     pub is_extra: bool,
@@ -237,7 +239,9 @@ fn foreign_folder(wanted: &AgentFiles) -> Option<PathBuf> {
     let is_ours = |file: &AgentFile| match read(&file.path, &file.content) {
         Ok(Some(found)) => match &file.content {
             FileContent::Text(_) => author(&found) != Author::Others,
-            content => content.take_out_of(&found).is_ok_and(|left| left != found),
+            content => content
+                .take_out_of(&found, "")
+                .is_ok_and(|left| left != found),
         },
         _ => false,
     };
@@ -255,7 +259,7 @@ fn holds_files(folder: &Path) -> bool {
 }
 
 /// Plans to write a file, or our entries in it.
-fn put(plan: &mut AgentPlan, file: &AgentFile, may_copy: bool) {
+fn put(plan: &mut AgentPlan, file: &AgentFile, always_copies: bool) {
     let path = file.path.clone();
     let found = match read(&path, &file.content) {
         Ok(found) => found,
@@ -274,10 +278,13 @@ fn put(plan: &mut AgentPlan, file: &AgentFile, may_copy: bool) {
         Ok(wanted) => wanted,
         Err(flaw) => return plan.leave(path, flaw),
     };
-    // What has ours in it already is no longer what its user wrote.
+    // What has ours in it already is no longer what its user wrote. The rest needs a copy where
+    // taking ours out of it does not bring it back.
+    let without = |text: &str| file.content.take_out_of(text, "");
     let is_theirs = |found: &&String| {
-        let left = file.content.take_out_of(found);
-        may_copy && left.is_ok_and(|left| left == **found)
+        let is = |left: Result<String>| left.is_ok_and(|left| left == **found);
+        let needs_copy = always_copies || is_nothing(found) || !is(without(&wanted));
+        needs_copy && is(without(found))
     };
     // A copy of an earlier time is replaced.
     let copy = found
@@ -337,34 +344,41 @@ fn remove(plan: &mut AgentPlan, file: &AgentFile) {
         }
         return;
     }
-    let left = match file.content.take_out_of(&found) {
+    let copy = path.with_added_extension(COPY);
+    let is_shared = !matches!(file.content, FileContent::Text(_));
+    let before = text_of(&copy).filter(|_| is_shared);
+    let of_before = before.as_deref().unwrap_or_default();
+    let left = match file.content.take_out_of(&found, of_before) {
         Ok(left) => left,
         // Of what cannot be read, only what may be ours is named.
         Err(flaw) if found.contains("checkpoint") => return plan.leave(path, flaw),
         Err(_) => return,
     };
-    // One of the text as it was before us, or as it is.
-    let copy = Some(path.with_added_extension(COPY)).filter(|copy| {
-        text_of(copy).is_some_and(|copy| {
-            let with = file.content.put_into(Some(&copy));
-            (copy == found && left == found) || with.is_ok_and(|with| with == found)
-        })
-    });
-    if copy.is_none() && left == found {
+    if left == found && before.as_ref() != Some(&found) {
         return;
     }
-    let rest = left.trim_start_matches('\u{feff}').split_whitespace();
-    let rest: String = rest.collect();
-    let wanted = match &copy {
-        Some(copy) => text_of(copy),
+    let put_back = file.content.put_into(before.as_deref());
+    let is_back = put_back.is_ok_and(|with| with == found);
+    let wanted = match &before {
+        Some(before) if is_back || (is_nothing(before) && is_nothing(&left)) => {
+            Some(before.clone())
+        }
         // What the user keeps behind a link is emptied, and not removed.
-        None => (!matches!(&*rest, "" | "{}") || path.is_symlink()).then_some(left),
+        None if is_nothing(&left) && !path.is_symlink() => None,
+        _ => Some(left),
     };
     plan.files.push(SettingsFile {
-        copy,
+        copy: before.map(|_| copy),
+        copy_goes: true,
         is_extra: file.is_extra,
         ..SettingsFile::new(path, Some(found), wanted)
     });
+}
+
+/// Whether a text says nothing.
+fn is_nothing(text: &str) -> bool {
+    let words = text.trim_start_matches('\u{feff}').split_whitespace();
+    matches!(&*words.collect::<String>(), "" | "{}")
 }
 
 impl FileContent {
@@ -383,8 +397,8 @@ impl FileContent {
         }
     }
 
-    /// Returns a text without what is ours in it.
-    fn take_out_of(&self, found: &str) -> Result<String> {
+    /// Returns a text without what is ours in it, but with what was in it before, though empty.
+    fn take_out_of(&self, found: &str, before: &str) -> Result<String> {
         match self {
             Self::Text(_) => match author(found) {
                 Author::Us => Ok(String::new()),
@@ -393,7 +407,7 @@ impl FileContent {
                 )),
                 Author::Others => Ok(found.to_owned()),
             },
-            Self::Json(json) => json.take_out_of(found),
+            Self::Json(json) => json.take_out_of(found, before),
             Self::Toml { .. } => settings_toml::take_out_of(found),
             Self::Yaml { .. } => Ok(found.to_owned()),
         }

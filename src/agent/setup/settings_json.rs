@@ -51,7 +51,7 @@ impl OurJson {
     /// # Errors
     /// The file is not JSON, or not of the form that the agent reads.
     pub fn put_into(&self, text: &str) -> Result<String> {
-        json_edit::edited(text, |root| {
+        json_edit::edited(text, &Value::Null, |root| {
             let members = self.members.iter();
             root.extend(members.map(|(key, value)| ((*key).to_owned(), value.clone())));
             if let Some(hooks) = &self.hooks {
@@ -62,12 +62,13 @@ impl OurJson {
         })
     }
 
-    /// Takes out all that calls us.
+    /// Takes out all that calls us, and what is empty then unless it was in the text `before`.
     ///
     /// # Errors
     /// As [`Self::put_into`].
-    pub fn take_out_of(&self, text: &str) -> Result<String> {
-        json_edit::edited(text, |root| {
+    pub fn take_out_of(&self, text: &str, before: &str) -> Result<String> {
+        let before = json_edit::value(before).unwrap_or_default();
+        json_edit::edited(text, &before, |root| {
             let mut members = self.members.iter();
             let mut is_ours =
                 members.any(|(key, value)| *key == "author" && root.get(*key) == Some(value));
@@ -75,7 +76,7 @@ impl OurJson {
                 is_ours |= server.take_out_of(root);
             }
             if let Some(hooks) = &self.hooks {
-                is_ours |= hooks.take_out_of(root)?;
+                is_ours |= hooks.take_out_of(root, &before)?;
             }
             for (key, _) in self.members.iter().filter(|_| is_ours) {
                 root.remove(*key);
@@ -107,8 +108,8 @@ impl HookEntries {
         Ok(())
     }
 
-    /// Returns whether anything was ours. A version goes with the last hooks.
-    fn take_out_of(&self, root: &mut Map<String, Value>) -> Result<bool> {
+    /// Returns whether anything was ours. A version that was not there before goes with the last hooks.
+    fn take_out_of(&self, root: &mut Map<String, Value>, before: &Value) -> Result<bool> {
         if !root.contains_key(HOOKS) {
             return Ok(false);
         }
@@ -120,7 +121,8 @@ impl HookEntries {
         }
         let is_taken = |list: &Vec<Value>| !list.is_empty() && list.iter().all(Value::is_null);
         let mut events = hooks.values();
-        if is_ours && events.all(|event| event.as_array().is_some_and(is_taken)) {
+        let is_new = before.get(VERSION).is_none();
+        if is_ours && is_new && events.all(|event| event.as_array().is_some_and(is_taken)) {
             self.version.and_then(|_| root.remove(VERSION));
         }
         Ok(is_ours)
