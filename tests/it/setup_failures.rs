@@ -74,28 +74,31 @@ fn a_removal_that_fails_goes_on_the_next_time() {
     if !strace::available() {
         return;
     }
-    let sandbox = Sandbox::new();
-    let hooks = sandbox.home().join(".codex/hooks.json");
-    sandbox.write(&hooks, OTHERS);
-    let before = Tree::capture(sandbox.home());
-    sandbox.run(&["setup", "codex", "--yes"]).success();
-    let remove = ["setup", "codex", "--remove", "--yes", "--json"];
-    let run = strace::failing_nth(&sandbox, RENAMES, "EROFS", 1, &remove).code(1);
-    let told = outcomes(&run, &sandbox, "codex");
-    let outcomes_of = |told: &[(String, String)]| -> Vec<String> {
-        told.iter().map(|(_, outcome)| outcome.clone()).collect()
-    };
-    assert_eq!(outcomes_of(&told), ["failed"; 5], "{run}");
-    let skill = sandbox.home().join(".agents/skills/checkpoint/SKILL.md");
-    let run = strace::failing_at_path(&sandbox, &skill, "unlink,unlinkat", "EACCES", "1", &remove);
-    let told = outcomes(&run.code(1), &sandbox, "codex");
-    assert_eq!(
-        outcomes_of(&told),
-        ["changed", "removed", "removed", "removed", "failed"]
-    );
-    assert_eq!(sandbox.read(&hooks), OTHERS);
-    sandbox.run(&remove).success();
-    assert_eq!(Tree::capture(sandbox.home()), before);
+    for text in [OTHERS, "{}\n"] {
+        let sandbox = Sandbox::new();
+        let hooks = sandbox.home().join(".codex/hooks.json");
+        sandbox.write(&hooks, text);
+        let before = Tree::capture(sandbox.home());
+        sandbox.run(&["setup", "codex", "--yes"]).success();
+        let remove = ["setup", "codex", "--remove", "--yes", "--json"];
+        let run = strace::failing_nth(&sandbox, RENAMES, "EROFS", 1, &remove).code(1);
+        let told = outcomes(&run, &sandbox, "codex");
+        let outcomes_of = |told: &[(String, String)]| -> Vec<String> {
+            told.iter().map(|(_, outcome)| outcome.clone()).collect()
+        };
+        assert_eq!(outcomes_of(&told), ["failed"; 5], "{run}");
+        let skill = sandbox.home().join(".agents/skills/checkpoint/SKILL.md");
+        let run =
+            strace::failing_at_path(&sandbox, &skill, "unlink,unlinkat", "EACCES", "1", &remove);
+        let told = outcomes(&run.code(1), &sandbox, "codex");
+        assert_eq!(
+            outcomes_of(&told),
+            ["changed", "removed", "removed", "removed", "failed"]
+        );
+        assert_eq!(sandbox.read(&hooks), text);
+        sandbox.run(&remove).success();
+        assert_eq!(Tree::capture(sandbox.home()), before);
+    }
 }
 
 #[test]

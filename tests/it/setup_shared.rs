@@ -230,8 +230,8 @@ fn shared_files(sandbox: &Sandbox, agent: &str, flags: &[&str]) -> Vec<(PathBuf,
         (PathBuf::from(text("file")), text("content"))
     });
     let is_shared = |(path, content): &(PathBuf, String)| {
-        let in_own = ["extensions/checkpoint", "skills/checkpoint"];
-        let is_own = in_own
+        let folders = ["extensions/checkpoint", "skills/checkpoint"];
+        let is_own = folders
             .iter()
             .any(|own| path.display().to_string().contains(own));
         !is_own && !content.contains("written by the setup of checkpoint")
