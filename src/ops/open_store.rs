@@ -7,6 +7,7 @@ use crate::base::text::escape_path;
 use crate::error::sentence::Sentence;
 use crate::error::{Code, Error, Result};
 use crate::ops::context::Context;
+use crate::ops::find_root::is_worktree_of;
 use crate::ops::maintain::repair::salvage_unusable;
 use crate::ops::warning::Warning;
 use crate::store::damage::salvage::Unreadable;
@@ -55,17 +56,27 @@ fn refuse_base_out_of_nothing(base: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Says that a store begins below the top of a repository, unless the directory was named.
-fn warn_below_top(context: &Context, dir: &Path) {
-    let root = context.root.path();
-    if !context.is_named
-        && !dir.exists()
-        && let Some(top) = context.root_search().repository_top(root)
-    {
-        context.pending_warnings.add(Warning::BelowTop {
-            root: root.to_path_buf(),
-            top,
-        });
+/// Says that a store begins below a root whose checkpoints hold this one too, or, unless the
+/// directory was named, below the top of a repository.
+fn warn_below(context: &Context, dir: &Path) {
+    if dir.exists() {
+        return;
+    }
+    let (search, path) = (context.root_search(), context.root.path());
+    let root = path.to_path_buf();
+    let above = search.store_above(path);
+    let warning = match above.filter(|above| !is_worktree_of(path, above)) {
+        Some(above) => Some(Warning::BelowRoot {
+            root,
+            above: above.to_path_buf(),
+        }),
+        None if context.is_named => None,
+        None => search
+            .repository_top(path)
+            .map(|top| Warning::BelowTop { root, top }),
+    };
+    if let Some(warning) = warning {
+        context.pending_warnings.add(warning);
     }
 }
 
@@ -98,7 +109,7 @@ fn open_store(context: &Context, force: bool) -> Result<Store> {
     let dir = context.store_dir()?;
     let Some(why) = root.danger(&context.base, context.environment.account_home.as_deref()) else {
         refuse_base_out_of_nothing(&context.base)?;
-        warn_below_top(context, &dir);
+        warn_below(context, &dir);
         return Store::open_or_create(dir, &context.description(false));
     };
     let known = Store::open(dir.clone())?.and_then(|store| store.description().ok()?);

@@ -163,6 +163,11 @@ pub enum Warning {
         root: PathBuf,
         top: PathBuf,
     },
+    /// The first checkpoint of a directory below a root with checkpoints.
+    BelowRoot {
+        root: PathBuf,
+        above: PathBuf,
+    },
     EmptyAfterFiles,
     OverKeep {
         keep: usize,

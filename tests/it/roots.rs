@@ -622,6 +622,30 @@ fn a_first_checkpoint_below_a_repositorys_top_names_the_top() {
 }
 
 #[test]
+fn a_first_checkpoint_below_another_root_names_that_and_what_undoes_it() {
+    let (sandbox, src) = nested();
+    let (root, src_path) = (sandbox.root().display(), src.display());
+    let deep = src.join("deep");
+    let made = sandbox.run(&["-C", "src", "create"]).success();
+    made.stderr_has(&format!("no longer those of {root}"))
+        .stderr_has(&format!(
+            "'checkpoint -C {src_path} delete --all' undoes this"
+        ))
+        .stderr_has(&format!("'checkpoint -C {root} create' adds to those"));
+    let again = sandbox.run(&["-C", "src", "create", "-r", "b", "--json"]);
+    assert_eq!(again.success().warning_codes(), [""; 0]);
+    // A repository of its own is its own root without any word.
+    sandbox.mkdir("src/deep/.git");
+    let made = sandbox.run_in(&deep, &["create", "--json"]).success();
+    assert_eq!(made.warning_codes(), ["below_root"]);
+    // So does what comes in.
+    sandbox.write("other/a", "1");
+    sandbox.run(&["export", "-o", "bundle"]).success();
+    let taken = sandbox.run(&["-C", "other", "import", "bundle", "--json"]);
+    assert_eq!(taken.success().warning_codes(), ["below_root"]);
+}
+
+#[test]
 fn a_server_finds_the_root_of_the_directory_that_a_call_names() {
     let (sandbox, src) = nested();
     let root = sandbox.root().to_path_buf();

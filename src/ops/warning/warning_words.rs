@@ -42,10 +42,7 @@ impl Warning {
     /// Returns what it says, with the command that it suggests.
     pub fn sentence(&self) -> Sentence {
         let text = match self {
-            Self::Dedup { existing, reason } => {
-                let (short, reason) = (existing.short(), escape(reason));
-                format!("unchanged since {short} ({reason}) a moment ago: no new checkpoint")
-            }
+            Self::Dedup { existing, reason } => unchanged(*existing, reason),
             Self::TooManyFiles { limit, .. } => too_many(*limit),
             Self::AlsoBefore { of, prompts } => also_before(of, *prompts),
             Self::OfRun(warning) => return warning.sentence(),
@@ -87,6 +84,7 @@ impl Warning {
                 checkpoints,
             } => return moved(old_root, top.as_deref(), *checkpoints),
             Self::BelowTop { root, top } => return below_top(root, top),
+            Self::BelowRoot { root, above } => return below_root(root, above),
             Self::EmptyAfterFiles => EMPTY_AFTER_FILES.to_owned(),
             Self::OverKeep { keep, kept } => over_keep(*keep, *kept),
             Self::OverMaxStoreSize {
@@ -141,6 +139,11 @@ impl RunWarning {
             }
         })
     }
+}
+
+fn unchanged(since: ObjectId, reason: &str) -> String {
+    let (short, reason) = (since.short(), escape(reason));
+    format!("unchanged since {short} ({reason}) a moment ago: no new checkpoint")
 }
 
 fn not_captured(path: &RelPath, why: &WhyNot) -> String {
@@ -381,6 +384,15 @@ fn below_top(root: &Path, top: &Path) -> Sentence {
         "checkpoints here hold only {}, and commands here use only these; \
          'checkpoint -C {} create' saves the whole repository",
         &[&escape_path(root), &top.as_os_str().as_encoded_bytes()],
+    )
+}
+
+fn below_root(root: &Path, above: &Path) -> Sentence {
+    let [own, its] = [root, above].map(|dir| dir.as_os_str().as_encoded_bytes());
+    Sentence::new(
+        "commands in {} use only its own checkpoints from now on, and no longer those of {}; \
+         'checkpoint -C {} create' adds to those, 'checkpoint -C {} delete --all' undoes this",
+        &[&escape_path(root), &escape_path(above), &its, &own],
     )
 }
 
