@@ -213,7 +213,7 @@ impl Text for DiffAnswer {
         let other = &outcome.other;
         let (added, deleted) = (&other.empty_dirs_added, &other.empty_dirs_deleted);
         let of_dirs = |dirs: &[_], word: &str| {
-            let [one, many] = ["directory", "directories"].map(|dir| format!("{word} empty {dir}"));
+            let [one, many] = ["directory", "directories"].map(|dir| format!("{word} {dir}"));
             (!dirs.is_empty()).then(|| count(dirs.len(), &one, &many))
         };
         let modes = other.modes.len();
@@ -222,7 +222,7 @@ impl Text for DiffAnswer {
         let parts = [
             (modes > 0).then(|| count(modes, "mode", "modes")),
             of_dirs(added, "new"),
-            of_dirs(deleted, "removed"),
+            of_dirs(deleted, "deleted"),
             (uncaptured > 0).then(|| count(uncaptured, is, are)),
         ];
         let parts: Vec<String> = parts.into_iter().flatten().collect();
@@ -265,10 +265,10 @@ fn write_other(other: &OtherDifferences, out: &mut Out<'_>) {
         talkln!(out, "mode {} -> {}: {path}", octal(*before), octal(*after));
     }
     for path in &other.empty_dirs_added {
-        talkln!(out, "new empty directory: {path}/");
+        talkln!(out, "new directory: {path}/");
     }
     for path in &other.empty_dirs_deleted {
-        talkln!(out, "removed empty directory: {path}/");
+        talkln!(out, "deleted directory: {path}/");
     }
     for sides in &other.uncaptured {
         let words =

@@ -191,7 +191,7 @@ fn write_changed(outcome: &StatusOutcome, out: &mut Out<'_>) {
     ] {
         let dirs = outcome.changed.iter().filter(|one| one.1 == change).count();
         if dirs > 0 {
-            let [one, many] = ["directory", "directories"].map(|dir| format!("{word} empty {dir}"));
+            let [one, many] = ["directory", "directories"].map(|dir| format!("{word} {dir}"));
             numbers.push(count(dirs, &one, &many));
         }
     }

@@ -201,7 +201,8 @@ fn what_no_patch_can_say_is_told_beside_it() {
         .mkdir("fresh/empty")
         .chmod("same", 0o700)
         .fifo("pipe");
-    let told = "also differ: 3 modes, 1 new empty directory, 1 removed empty directory, 1 path that was not captured";
+    let told =
+        "also differ: 3 modes, 1 new directory, 1 deleted directory, 1 path that was not captured";
     sandbox
         .run(&["diff"])
         .success()
@@ -214,8 +215,8 @@ fn what_no_patch_can_say_is_told_beside_it() {
         .stderr_has("mode 644 -> 600: a\n");
     let run = run
         .stderr_has("mode 755 -> 700: same\n")
-        .stderr_has("new empty directory: fresh/empty/\n");
-    run.stderr_has("removed empty directory: old/empty/\n")
+        .stderr_has("new directory: fresh/empty/\n");
+    run.stderr_has("deleted directory: old/empty/\n")
         .stderr_has("pipe (captured or absent -> a FIFO)");
     let other = sandbox.run(&["diff", "--json"]).success().data()["other"].clone();
     assert_eq!(

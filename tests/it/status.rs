@@ -228,6 +228,18 @@ fn diff_and_status_tell_the_same_of_a_secret_that_was_recorded() {
 }
 
 #[test]
+fn a_directory_of_ignored_files_alone_is_recorded_and_is_not_called_empty() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".gitignore", "*.log\n").create("one");
+    sandbox.write("x/a.log", "1");
+    let told = "1 new directory";
+    sandbox.run(&["status"]).success().stdout_has(told);
+    sandbox.run(&["diff"]).success().stderr_has(told);
+    sandbox.create("two");
+    sandbox.run(&["ls"]).success().stdout_has("x/\n");
+}
+
+#[test]
 fn an_empty_directory_that_is_new_or_gone_is_a_change() {
     let sandbox = Sandbox::new();
     sandbox.write("a", "1").mkdir("old");
@@ -235,7 +247,7 @@ fn an_empty_directory_that_is_new_or_gone_is_a_change() {
     sandbox.mkdir("new").remove("old");
     sandbox.write("full/x", "1");
     let run = sandbox.run(&["status"]).success();
-    run.stdout_has("1 added, 1 new empty directory, 1 deleted empty directory")
+    run.stdout_has("1 added, 1 new directory, 1 deleted directory")
         .stdout_has("\n  + full/x\n  + new/\n  - old/\n");
     sandbox.run(&["create"]).success();
     sandbox
