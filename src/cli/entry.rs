@@ -223,8 +223,10 @@ fn run_in_directory(
         .map_err(|error| moved::named_in(context, error))
         .map_err(|error| room::named_in(context, error));
     warnings.extend(cmd.print_pending_warnings(context));
-    warnings.extend(context.settings.remarks.iter().map(Warning::from));
-    cmd.warn_of_settings(context);
+    if !matches!(&code, Err(refusal) if refusal.code == Code::BAD_CONFIG) {
+        warnings.extend(context.settings.remarks.iter().map(Warning::from));
+        cmd.warn_of_settings(context);
+    }
     code
 }
 

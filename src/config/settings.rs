@@ -202,8 +202,8 @@ impl LoadedSettings {
         settings.unread = problems.iter().find(is_of_capture).cloned();
         settings.remarks.extend(problems.into_iter().map(|bad| {
             let but = match bad.key {
-                None => "until this is fixed, no checkpoint is made and nothing is evicted",
-                Some(EXCLUDE) => "until this is fixed, no checkpoint is made",
+                None => "until this is fixed, no checkpoint is made but for safety, and nothing is evicted",
+                Some(EXCLUDE) => "until this is fixed, no checkpoint is made but for safety",
                 Some(_) => "ignored; until this is fixed, nothing is evicted",
             };
             bad.remark(but)

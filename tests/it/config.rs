@@ -302,6 +302,20 @@ fn a_broken_file_of_the_project_is_a_warning_of_every_command_and_ends_create_al
     }
 }
 
+#[test]
+fn a_refused_create_tells_once_what_is_wrong_and_a_restore_does_not_deny_its_safety_checkpoint() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1").create("one");
+    sandbox.write(".checkpoint.toml", "exclude = [");
+    let run = sandbox.run(&["create"]).code(1);
+    assert_eq!(run.stderr.matches(".checkpoint.toml").count(), 1, "{run}");
+    let run = sandbox.run(&["create", "--json"]).code(1);
+    assert_eq!(run.warning_codes(), [""; 0]);
+    let run = sandbox.run(&["restore", "one", "--yes"]).success();
+    run.stdout_has("Safety checkpoint created")
+        .stderr_has("no checkpoint is made but for safety");
+}
+
 #[cfg(unix)]
 #[test]
 fn whatever_lies_at_the_place_of_the_projects_file_ends_no_way_back() {
