@@ -22,6 +22,9 @@ pub struct Screen {
     pub now_ms: i64,
 }
 
+/// Precedes advice where no path matches.
+const FROM_HERE: &str = "PATHs count from the current directory; ";
+
 /// Marks the row that the directory was last set to, as git marks the current branch.
 const MARK: &str = "*";
 
@@ -158,9 +161,10 @@ pub fn footer(outcome: &ListOutcome, is_filtered: bool) -> String {
 /// Says that nothing matches, and what would show more.
 pub fn nothing(outcome: &ListOutcome) -> String {
     let all = thousands(outcome.total as u64);
+    let lead = if outcome.is_below { FROM_HERE } else { "" };
     match (outcome.hidden, outcome.total) {
         (0, 0) => "no checkpoints yet: 'checkpoint create' makes one\n".to_owned(),
-        (0, _) => format!("no checkpoint matches; 'checkpoint list' shows all {all}\n"),
+        (0, _) => format!("no checkpoint matches; {lead}'checkpoint list' shows all {all}\n"),
         (hidden, _) => {
             let do_match = count(hidden, "safety checkpoint does", "safety checkpoints do");
             format!("no checkpoint matches; {do_match}: 'checkpoint list --safety'\n")

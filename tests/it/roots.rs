@@ -803,6 +803,39 @@ fn a_path_that_begins_at_the_root_is_answered_with_the_one_from_here() {
 }
 
 #[test]
+fn a_list_by_a_path_that_begins_at_the_root_says_where_paths_begin() {
+    let (sandbox, src) = nested();
+    let lead = "no checkpoint matches; PATHs count from the current directory; 'checkpoint list'";
+    let list = |dir, args: &[&str]| sandbox.run_in(dir, &[&["list"], args].concat()).success();
+    list(&src, &["--path", "src/a"]).stderr_has(lead);
+    for other in [
+        list(&src, &["--grep", "nothing"]),
+        list(sandbox.root(), &["--path", "none"]),
+    ] {
+        assert!(!other.stderr.contains("PATHs count"), "{other}");
+    }
+}
+
+#[test]
+fn a_text_is_looked_for_below_the_current_directory_as_a_name_is() {
+    let (sandbox, src) = nested();
+    sandbox
+        .write("top.rs", "-x everywhere")
+        .write("src/a", "-x y");
+    sandbox.create("with a text");
+    let find = |text: &str| sandbox.run_in(&src, &["find", text]);
+    let found = find("--text=-x").success().stdout_has("src/a: in");
+    assert!(!found.stdout.contains("top.rs"), "{found}");
+    find("--text=-x every")
+        .code(3)
+        .stderr_has("no checkpoint has '-x every' in a file below src");
+    sandbox
+        .run_in(&src, &["find", "--text=-x", "../top.rs"])
+        .success()
+        .stdout_has("top.rs: in");
+}
+
+#[test]
 fn a_search_below_the_root_names_the_one_of_the_whole() {
     let (sandbox, src) = nested();
     let root = sandbox.root().display().to_string();

@@ -79,6 +79,8 @@ pub struct ListOutcome {
     pub store: PathBuf,
     /// Whether anything but the limit decides which checkpoints are listed.
     pub is_filtered: bool,
+    /// Whether paths do, which count from a directory below the root.
+    pub is_below: bool,
 }
 
 pub fn list(context: &Context, options: &ListOptions) -> Result<(ListOutcome, Vec<Warning>)> {
@@ -107,6 +109,7 @@ pub fn list(context: &Context, options: &ListOptions) -> Result<(ListOutcome, Ve
         exists: true,
         store: context.store_dir()?,
         is_filtered: options.has_filters(),
+        is_below: !options.paths.is_empty() && !context.root.current().is_root(),
         ..ListOutcome::default()
     };
     // Whether a hidden one changed a path is not looked up.

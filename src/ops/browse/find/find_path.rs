@@ -16,6 +16,7 @@ use crate::ops::select::period::Period;
 use crate::ops::select::words::Lookup;
 use crate::ops::warning::Warning;
 use crate::store::repository::Store;
+use crate::worktree::root::Root;
 use crate::worktree::tree_handle::WorkTree;
 
 /// What was found: paths, or the contents with a text.
@@ -177,19 +178,13 @@ fn event(store: &Store, history: &History, path: &RelPath, step: &HistoryStep) -
 }
 
 fn no_match(context: &Context, pattern: &[u8], passed_over: usize) -> Error {
-    let current = context.root.current();
     let shown = escape_bytes(pattern);
     let name = pattern
         .rsplit(|byte| *byte == b'/')
         .find(|name| !name.is_empty())
         .unwrap_or(pattern);
-    let is_below = !current.is_root() && !pattern.starts_with(b"/");
-    let below = if is_below {
-        format!(" below {current}")
-    } else {
-        String::new()
-    };
-    let hint = if is_below || name.contains(&b'*') {
+    let below = below(&context.root, pattern);
+    let hint = if below.is_some() || name.contains(&b'*') {
         let root = context.root.path().as_os_str().as_encoded_bytes();
         Sentence::new(
             "'checkpoint -C {} find {}' searches the whole",
@@ -202,10 +197,16 @@ fn no_match(context: &Context, pattern: &[u8], passed_over: usize) -> Error {
         )
     };
     not_found(
-        format!("no checkpoint holds '{shown}'{below}"),
+        format!("no checkpoint holds '{shown}'{}", below.unwrap_or_default()),
         hint,
         passed_over,
     )
+}
+
+/// Says below which directory a pattern looks, if not below the root.
+pub fn below(root: &Root, pattern: &[u8]) -> Option<String> {
+    let is_below = !root.current().is_root() && !pattern.starts_with(b"/");
+    is_below.then(|| format!(" below {}", root.current()))
 }
 
 /// Returns the failure of a search without results; where checkpoints could not be read, it may be

@@ -13,7 +13,7 @@ use crate::model::path_pattern::PathPattern;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::stat::{FILE_BITS, TYPE_BITS};
-use crate::ops::browse::find::find_path::{FindOutcome, TextMatch, not_found};
+use crate::ops::browse::find::find_path::{FindOutcome, TextMatch, below, not_found};
 use crate::ops::browse::find::find_pattern;
 use crate::ops::browse::find::text_search::{FoundText, Needle, Search};
 use crate::ops::browse::history::{History, Version};
@@ -48,16 +48,13 @@ pub fn find_text(
     if text.is_empty() {
         return Err(Error::usage("the text to look for is empty"));
     }
-    let pattern = typed
-        .map(|typed| find_pattern::parse(&context.root, typed))
-        .transpose()?;
+    let pattern = match typed {
+        Some(typed) => find_pattern::parse(&context.root, typed)?,
+        None => PathPattern::of_path(context.root.current().clone()),
+    };
     let store = context.require_store()?;
     let inventory = store.inventory()?;
-    let history = History::read(
-        &store,
-        &inventory.checkpoints,
-        &pattern.unwrap_or_else(PathPattern::all),
-    );
+    let history = History::read(&store, &inventory.checkpoints, &pattern);
     let mut spans = spans(&history);
     spans.retain(|span| {
         let mut held_by = history.checkpoints[span.first..=span.last].iter();
@@ -77,10 +74,9 @@ pub fn find_text(
     }));
     spans.retain(|span| found.contains(&span.blob));
     if spans.is_empty() {
-        return Err(no_match(
-            text,
-            inventory.all_damaged().len() + history.warnings.len() + damaged.len(),
-        ));
+        let unread = inventory.all_damaged().len() + history.warnings.len() + damaged.len();
+        let below = below(&context.root, typed.unwrap_or_default());
+        return Err(no_match(text, &below.unwrap_or_default(), unread));
     }
     spans.sort_by(|a, b| b.last.cmp(&a.last).then_with(|| a.path.cmp(b.path)));
     let limit = limit.unwrap_or(USUAL_LIMIT);
@@ -177,9 +173,12 @@ fn search_one(
     Ok(search.finish())
 }
 
-fn no_match(text: &[u8], passed_over: usize) -> Error {
+fn no_match(text: &[u8], below: &str, passed_over: usize) -> Error {
     not_found(
-        format!("no checkpoint has '{}' in a file", escape_bytes(text)),
+        format!(
+            "no checkpoint has '{}' in a file{below}",
+            escape_bytes(text)
+        ),
         Sentence::text("the text is matched exactly, including case"),
         passed_over,
     )
