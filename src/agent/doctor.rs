@@ -163,7 +163,7 @@ fn root(context: &Context) -> HealthCheck {
     let why = context.root.danger(&context.base, home);
     let refusal = match why {
         _ if !context.root.exists() => Error::root_missing(&root),
-        Some(why) => Error::unsafe_root(&root, &why),
+        Some(why) => Error::unsafe_root(&root, &why).advise("go to a project, or name one with -C"),
         None => return HealthCheck::new(Good, "directory", escape_path(&root)),
     };
     HealthCheck::of_error("directory", &refusal)

@@ -251,11 +251,9 @@ pub fn content(file: &Path) -> Result<Vec<u8>> {
                 Code::NOTHING_FOUND,
                 format!("{} does not exist", escape_path(file)),
             )
-            .next(Sentence::text(
-                "nothing was changed; the name is relative to the current directory, not to -C, \
-                     a path that begins with @ is typed with ./ before it, \
-                     and a checkpoint whose reason does is named by its id",
-            )),
+            .advise(
+                "nothing was changed; the name is relative to the current directory, not to -C",
+            ),
             _ => Error::io("read", file)(cause),
         });
     }

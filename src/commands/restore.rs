@@ -35,6 +35,10 @@ use crate::shell::environment;
 use crate::shell::terminal::picker::{self, PickedItem, Picker, PickerChoice};
 use crate::shell::terminal::progress;
 
+const NO_LIST: &str = "nothing was changed; the name is relative to the current directory, not to -C, \
+    a path that begins with @ is typed with ./ before it, \
+    and a checkpoint whose reason does is named by its id";
+
 /// Maximum number of paths of one kind in a question, and of those that changed since a step.
 const LISTED_PATHS: usize = 10;
 
@@ -131,7 +135,7 @@ impl RestoreArgs {
     fn typed(&self, cmd: &CommandContext<'_>) -> Result<TypedWords> {
         let is_list = |word: &OsString| args::is_list(word.as_encoded_bytes());
         let (lists, words): (Vec<_>, Vec<_>) = self.words.iter().cloned().partition(is_list);
-        let listed = args::expand(&lists)?;
+        let listed = args::expand(&lists).map_err(|error| error.advise(NO_LIST))?;
         let to = self.to.clone().map(PathBuf::into_os_string);
         let valued = [
             ("--glob", self.globs.globs.clone()),

@@ -169,7 +169,7 @@ fn option_synonym(typed: &str, at: &Grammar) -> Option<String> {
             let mut names = arg.get_value_names().into_iter().flatten();
             let long = word.strip_prefix("--");
             (long.is_some() && arg.get_long() == long)
-                || names.any(|name| name.split('|').any(|name| name == word))
+                || arg.is_positional() && names.any(|name| name.split('|').any(|name| name == word))
         };
         word == at.get_name() || at.get_arguments().any(is_arg)
     };

@@ -227,6 +227,21 @@ fn a_command_with_a_slip_leads_to_the_one_that_is_meant() {
         ("recover", "restore"),
         ("clean", "prune"),
         ("remove", "delete"),
+        ("install", "setup"),
+        ("uninstall", "setup"),
+        ("hooks", "setup"),
+        ("settings", "config"),
+        ("view", "show"),
+        ("ls-files", "ls"),
+        ("snap", "create"),
+        ("apply", "restore"),
+        ("load", "restore"),
+        ("switch", "restore"),
+        ("goto", "restore"),
+        ("amend", "reword"),
+        ("mv", "relink"),
+        ("move", "relink"),
+        ("heal", "doctor"),
     ] {
         let run = sandbox.run(&[word]).code(2).stdout_is("");
         let said = format!(

@@ -85,6 +85,10 @@ fn the_refusal_names_the_root_and_the_way_out() {
         .code(4)
         .stderr_has(&home)
         .stderr_has("--force");
+    let found = sandbox.run(&["-C", &home, "doctor", "--json"]).code(1);
+    let check = &found.data()["checks"][0];
+    assert_eq!(check["remedy"], "go to a project, or name one with -C");
+    assert!(check["command"].is_null(), "{found}");
 }
 
 #[test]
