@@ -100,7 +100,7 @@ fn page(mut command: Command) -> Result<String> {
     Ok(page.chars().map(in_ascii).collect())
 }
 
-/// Makes sections of what stands below EXTRA: lists of terms, and as they stand examples and
+/// Makes sections of what is below EXTRA: lists of terms, and without any change examples and
 /// settings.
 fn in_sections(page: &str) -> String {
     let (before, extra) = page.split_once(".SH EXTRA\n").unwrap_or((page, ""));

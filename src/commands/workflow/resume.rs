@@ -282,7 +282,7 @@ fn registry(workflow: &Workflow, now_ms: i64) -> String {
         "" => workflow.named(),
         description => description,
     };
-    // A description stands in the place of the id.
+    // A description is shown instead of the id.
     let run = which(workflow, !workflow.description.is_empty());
     format!(
         "{run}Found existing checkpoint for \"{}\"\nCreated: {} ({})\nProgress: {last} of {} completed\n\n\
