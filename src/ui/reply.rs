@@ -3,7 +3,6 @@
 use std::convert::Infallible;
 use std::pin::Pin;
 use std::task::{Context as Polling, Poll};
-use std::time::Duration;
 
 use hyper::body::{Body, Bytes, Frame, Incoming};
 use hyper::header::{self, HeaderValue};
@@ -11,7 +10,6 @@ use hyper::{Response, StatusCode};
 use tokio::io::AsyncReadExt as _;
 use tokio::process::Child;
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
-use tokio::time::timeout;
 
 use crate::ui::door::Refused;
 use crate::ui::front::MOST_FILE_BYTES;
@@ -28,8 +26,6 @@ pub enum ReplyBody {
 
 /// Bytes that are read at once of what a process writes: all that a pipe holds.
 const AT_ONCE: usize = 64 << 10;
-/// Time in which a client has to take some more of it.
-const FOR_A_PART: Duration = Duration::from_secs(15);
 
 impl Body for ReplyBody {
     type Data = Bytes;
@@ -88,8 +84,7 @@ pub fn document(bytes: Vec<u8>) -> Reply {
     reply(StatusCode::OK, JSON, SANDBOX, whole(bytes))
 }
 
-/// The document that a process writes, which holds a slot meanwhile. It ends with its client, or if that
-/// takes nothing for long.
+/// The document that a process writes, which holds a slot meanwhile. It ends with its client.
 pub fn process(mut child: Child, slot: OwnedSemaphorePermit) -> Reply {
     let (sender, parts) = mpsc::channel(1);
     tokio::spawn(async move {
@@ -105,8 +100,7 @@ pub fn process(mut child: Child, slot: OwnedSemaphorePermit) -> Reply {
 async fn hand_on(child: &mut Child, sender: &mpsc::Sender<Bytes>) -> Option<()> {
     let (stdout, mut part) = (child.stdout.as_mut()?, Vec::with_capacity(AT_ONCE));
     while stdout.read_buf(&mut part).await.is_ok_and(|read| read > 0) {
-        let sent = sender.send(Bytes::copy_from_slice(&part));
-        timeout(FOR_A_PART, sent).await.ok()?.ok()?;
+        sender.send(Bytes::copy_from_slice(&part)).await.ok()?;
         part.clear();
     }
     None

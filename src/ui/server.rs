@@ -16,6 +16,7 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::time::{sleep, timeout};
+use tokio_io_timeout::TimeoutStream;
 
 use crate::base::interrupt::Interrupt;
 use crate::base::mutex::lock;
@@ -39,6 +40,8 @@ const MOST_HEAD_BYTES: usize = 16 << 10;
 const MOST_HEADERS: usize = 64;
 /// Time for the head of a request, and for its body.
 const FOR_A_REQUEST: Duration = Duration::from_secs(10);
+/// Time in which a client has to take some more of an answer.
+const FOR_A_PART: Duration = Duration::from_secs(15);
 /// Time in which a connection has to show the token.
 const WITHOUT_TOKEN: Duration = Duration::from_secs(5);
 /// Time for what such a connection asked last.
@@ -154,7 +157,7 @@ async fn accept(server: Arc<PageServer>, listener: TcpListener, connections: Arc
 }
 
 impl PageServer {
-    /// Answers the requests of a connection. One that never shows the token is cut.
+    /// Answers the requests of a connection. One that never shows the token, or takes no answer, is cut.
     async fn hold_connection(self: Arc<Self>, stream: TcpStream, _slot: OwnedSemaphorePermit) {
         let is_known = Arc::new(AtomicBool::new(false));
         let service = {
@@ -162,12 +165,14 @@ impl PageServer {
             service_fn(move |request| self.clone().answer(request, is_known.clone()))
         };
         let _ = stream.set_nodelay(true);
+        let mut stream = TimeoutStream::new(stream);
+        stream.set_write_timeout(Some(FOR_A_PART));
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(FOR_A_REQUEST)
             .max_buf_size(MOST_HEAD_BYTES)
             .max_headers(MOST_HEADERS)
-            .serve_connection(TokioIo::new(stream), service);
+            .serve_connection(TokioIo::new(Box::pin(stream)), service);
         let mut connection = std::pin::pin!(connection);
         if timeout(WITHOUT_TOKEN, connection.as_mut()).await.is_ok() {
             return;

@@ -370,6 +370,22 @@ fn a_few_edits_ask_few_packs_whether_they_have_them() {
 }
 
 #[test]
+fn the_newest_checkpoint_is_shown_without_the_packs_of_the_old_ones() {
+    let sandbox = Sandbox::bare();
+    for at in 0..30 {
+        sandbox.write(format!("f{at}"), format!("{at}"));
+        sandbox.create(&format!("number {at}"));
+    }
+    let Some(trace) = trace(&sandbox, &["show", "latest"]) else {
+        return;
+    };
+    assert_eq!(trace.run.code, 0, "{}", trace.run);
+    let indexes = trace.opened(&sandbox.store(), ".idx");
+    println!("{} indexes were read", indexes.len());
+    assert!(indexes.len() < 6, "{indexes:#?}");
+}
+
+#[test]
 fn who_takes_small_packs_in_reads_nothing_of_a_large_one() {
     let sandbox = settled(200);
     let packs = || {

@@ -804,6 +804,16 @@ fn a_process_that_reads_shows_no_words_and_ends_with_the_server() {
     }
 }
 
+/// Counts the sockets that a process holds.
+#[cfg(target_os = "linux")]
+fn sockets(pid: u32) -> usize {
+    let all = std::fs::read_dir(format!("/proc/{pid}/fd")).expect("it runs");
+    let targets = all.flatten().flat_map(|fd| std::fs::read_link(fd.path()));
+    targets
+        .filter(|to| to.to_string_lossy().starts_with("socket:"))
+        .count()
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn clients_that_take_no_answer_are_cut_with_the_processes_that_read() {
@@ -813,6 +823,7 @@ fn clients_that_take_no_answer_are_cut_with_the_processes_that_read() {
         sandbox.create(reason);
     }
     let client = PageClient::start(&sandbox, &[]);
+    let before = sockets(client.pid());
     let body = r#"{"args":["diff","first","second","-U","3"]}"#;
     let request = client.head("POST /api/run", &[], body);
     let unread: Vec<TcpStream> = (0..4)
@@ -823,7 +834,7 @@ fn clients_that_take_no_answer_are_cut_with_the_processes_that_read() {
         })
         .collect();
     assert_eq!(client.run(&["list"]).status, 200);
-    while !children(client.pid()).is_empty() {
+    while !children(client.pid()).is_empty() || sockets(client.pid()) > before {
         std::thread::sleep(Duration::from_millis(50));
     }
     drop(unread);
