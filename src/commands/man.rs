@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Command;
 use clap_mangen::Man;
+use clap_mangen::roff::{Roff, bold, roman};
 
 use crate::commands::help::page_of;
 use crate::commands::prelude::*;
@@ -30,6 +31,8 @@ impl RunAnywhere for ManArgs {
         whole.build();
         // They are hidden in the pages of the commands only.
         let whole = whole.mut_args(|arg| arg.hide(false));
+        let whole = whole.mut_subcommand("phase", |command| command.hide(false));
+        let whole = whole.mut_subcommand("task", |command| command.hide(false));
         let whole = whole.after_long_help(more());
         let text = if let Some(folder) = &self.into {
             let mut written = String::new();
@@ -37,10 +40,8 @@ impl RunAnywhere for ManArgs {
             written
         } else {
             let below = |at: &'_ Command, word: &String| at.find_subcommand(word).cloned();
-            let found = self
-                .words
-                .iter()
-                .try_fold(whole, |at, word| below(&at, word));
+            let mut words = self.words.iter();
+            let found = words.try_fold(whole, |at, word| below(&at, word));
             page(found.ok_or_else(|| {
                 Error::usage(format!("there is no command '{}'", self.words.join(" ")))
             })?)?
@@ -50,7 +51,7 @@ impl RunAnywhere for ManArgs {
     }
 }
 
-/// Sections of the page of the program that its help lacks, each below `#` and its name.
+/// What the page of the program has beside its help, in blocks as those of other commands.
 fn more() -> String {
     let variables = include_str!("../shell/variables.txt").replace("\n*", "\n ");
     let page = page_of("configuration").unwrap_or_default();
@@ -59,16 +60,11 @@ fn more() -> String {
     let settings = settings.replace("toml\n", "").replace('\n', "\n  ");
     let files = include_str!("man.txt");
     let json = page_of("json").unwrap_or_default();
-    let codes = json.split("## Exit codes").nth(1).unwrap_or_default();
-    let codes = codes
-        .split("\n\n")
-        .nth(1)
-        .unwrap_or_default()
-        .lines()
-        .skip(2);
+    let codes = json.split("|---|---|\n").nth(1).unwrap_or_default();
     let code = |row: &str| row.trim_matches(['|', ' ']).replace(" | ", "  ") + "\n";
+    let codes = codes.lines().take_while(|row| !row.is_empty());
     let codes: String = codes.map(code).collect();
-    format!("{files}\n# EXIT STATUS\n{codes}\n# ENVIRONMENT\n{variables}\n# SETTINGS\n  {settings}")
+    format!("{files}\nExit status:\n{codes}\nEnvironment:\n{variables}\nSettings:\n  {settings}")
 }
 
 /// Writes the page of a command and those below it; adds their paths, one per line.
@@ -88,46 +84,45 @@ fn page(mut command: Command) -> Result<String> {
     // Its own synopsis lists every option, and does not say which words repeat.
     let usage = command.render_usage().to_string();
     let usage = usage.trim_start_matches("Usage: ").to_owned();
-    let man = Man::new(command.override_usage(usage)).manual("checkpoint");
+    let extra = command.get_after_long_help().map(ToString::to_string);
+    let plain = command.override_usage(usage).after_help(None::<&str>);
+    let man = Man::new(plain.after_long_help(None::<&str>)).manual("checkpoint");
     let man = man.source(concat!("checkpoint ", env!("CARGO_PKG_VERSION")));
-    man.render(&mut page)
-        .map_err(|why| Error::unexpected(format!("no manual page: {why}")))?;
+    let extra = sections(&extra.unwrap_or_default());
+    let written = man.render(&mut page);
+    let written = written.and_then(|()| extra.to_writer(&mut page));
+    written.map_err(|why| Error::unexpected(format!("no manual page: {why}")))?;
     let in_ascii = |character: char| match character {
         '\0'..='\x7f' => character.to_string(),
         _ => format!("\\[u{:04X}]", u32::from(character)),
     };
-    let page = in_sections(&String::from_utf8_lossy(&page));
+    let page = String::from_utf8_lossy(&page);
     Ok(page.chars().map(in_ascii).collect())
 }
 
-/// Makes sections of what is below EXTRA: lists of terms, and without any change examples and
-/// settings.
-fn in_sections(page: &str) -> String {
-    let (before, extra) = page.split_once(".SH EXTRA\n").unwrap_or((page, ""));
-    let (extra, after) = extra.split_once("\n.SH ").unwrap_or((extra, ""));
-    let mut extra = format!("\n\n{extra}");
-    for (start, name) in [
-        ("Examples:\n", "EXAMPLES\n"),
-        ("More commands:\n", "MORE COMMANDS\n"),
-        ("Topics:", "SEE ALSO\nTopics:"),
-    ] {
-        extra = extra.replacen(&format!("\n\n{start}"), &format!("\n\n# {name}"), 1);
+/// Makes sections of the blocks below a help: a list of terms of each that has a name, but examples
+/// and settings stay as they are, to be copied.
+fn sections(help: &str) -> Roff {
+    let mut sections = Roff::new();
+    for block in help.split("\n\n") {
+        let (name, text) = block.split_once(":\n").unwrap_or(("See also", block));
+        sections.control("SH", [&*name.to_uppercase()]);
+        if let "Examples" | "Settings" = name {
+            sections
+                .control("nf", [])
+                .text([roman(text)])
+                .control("fi", []);
+            continue;
+        }
+        for line in text.lines() {
+            match line.trim_start().split_once("  ") {
+                Some((term, what)) => sections
+                    .control("TP", [])
+                    .text([bold(term)])
+                    .text([roman(what.trim_start())]),
+                None => sections.text([roman(line)]),
+            };
+        }
     }
-    let entry = |line: &str| match line.trim_start().split_once("  ") {
-        Some((term, what)) => format!(".TP\n\\&{term}\n{}\n", what.trim_start()),
-        None => format!("{line}\n"),
-    };
-    let section = |section: &str| match section.split_once('\n').unwrap_or((section, "")) {
-        (name @ ("EXAMPLES" | "SETTINGS"), text) => format!(".SH {name}\n.nf\n{text}\n.fi\n"),
-        (name, text) => format!(
-            ".SH \"{name}\"\n{}",
-            text.lines().map(entry).collect::<String>()
-        ),
-    };
-    let sections: String = extra.split("\n\n# ").skip(1).map(section).collect();
-    let after = Some(after).filter(|after| !after.is_empty());
-    format!(
-        "{before}{sections}{}",
-        after.map_or(String::new(), |after| format!(".SH {after}"))
-    )
+    sections
 }

@@ -11,7 +11,7 @@ fn the_main_page_names_every_command_and_where_more_is() {
     let sandbox = Sandbox::new();
     let page = sandbox.run(&["man"]).success().stdout.replace("\\-", "-");
     for words in commands().iter().filter(|words| words.len() == 1) {
-        let is_hidden = ["man", "schema", "phase", "task"].contains(&&*words[0]);
+        let is_hidden = ["man", "schema"].contains(&&*words[0]);
         let name = format!("checkpoint-{}(1)", words[0]);
         assert!(
             page.contains(&name) || is_hidden,
@@ -42,7 +42,10 @@ fn the_main_page_has_the_variables_the_files_and_the_settings() {
     };
     let environment = section("ENVIRONMENT");
     for name in named("environment") {
-        assert!(environment.contains(&format!(".TP\n\\&{name}\n")), "{page}");
+        assert!(
+            environment.contains(&format!(".TP\n\\fB{name}\\fR\n")),
+            "{page}"
+        );
     }
     let settings = section("SETTINGS");
     let keys = settings.matches(" = ").count();
@@ -50,7 +53,7 @@ fn the_main_page_has_the_variables_the_files_and_the_settings() {
     assert!(settings.contains("\n.nf\n"), "they can be copied: {page}");
     let codes = section("EXIT STATUS");
     for code in ["0", "6", "130, 143"] {
-        assert!(codes.contains(&format!(".TP\n\\&{code}\n")), "{page}");
+        assert!(codes.contains(&format!(".TP\n\\fB{code}\\fR\n")), "{page}");
     }
     let files = section("FILES");
     for name in ["checkpoint-manifest.md", ".checkpoint.toml", "config.toml"] {

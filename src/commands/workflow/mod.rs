@@ -33,7 +33,8 @@ pub mod resume;
 /// Record a run of phases, and resume it after an interruption
 ///
 /// Each transition is a commit in the store, under refs/workflows. With --profile the run is also
-/// kept in the files of other programs; the next command imports edits of these files.
+/// kept in the files of other programs; the next command imports edits of these files. Phases and
+/// tasks have commands of their own: see 'checkpoint phase --help' and 'checkpoint task --help'.
 #[derive(Clone, Debug, clap::Args)]
 pub struct WorkflowArgs {
     #[command(subcommand)]
