@@ -17,6 +17,8 @@ pub struct PlaceWords {
     pub left_by_a_signal: Option<&'static str>,
     /// The command line whose `--help` has the correct usage: `checkpoint workflow init`.
     pub help_of: Option<String>,
+    /// Returns the call that does what the words of a command do, for who has no command line.
+    pub call_of: Option<fn(&[String]) -> Option<String>>,
 }
 
 impl PlaceWords {
@@ -29,7 +31,10 @@ impl PlaceWords {
 
     /// Adds the options to a command.
     pub fn command(&self, command: CommandWords) -> CommandWords {
-        command.with_options(&self.options, self.commands)
+        let words = command.texts().unwrap_or_default();
+        let call = self.call_of.and_then(|call_of| call_of(words.get(1..)?));
+        let placed = command.with_options(&self.options, self.commands);
+        placed.shown_as(call)
     }
 
     /// Adds the options to the commands of a sentence.
@@ -56,10 +61,8 @@ fn put(advice: &str, place: &PlaceWords) -> String {
         placed.push_str(before);
         rest = after;
         let lead = &placed[..placed.len() - PROGRAM.len()];
-        let word = after
-            .split(|sign: char| !sign.is_ascii_lowercase())
-            .next()
-            .unwrap_or_default();
+        let mut words = after.split(|sign: char| !sign.is_ascii_lowercase());
+        let word = words.next().unwrap_or_default();
         if (lead.is_empty() || lead.ends_with('\'')) && place.commands.contains(&word) {
             placed.push_str(&shell_line(place.options.iter().map(Vec::as_slice)));
             placed.push(' ');

@@ -114,7 +114,8 @@ fn is_json(args: &[OsString]) -> bool {
 }
 
 /// Prepares a command that was opened in its directory; what it returns is dropped at the end.
-pub type Enter<'e> = dyn Fn(&mut Context, &Properties, &Printer) -> Result<Option<Showing>> + 'e;
+pub type Enter<'e> =
+    dyn Fn(&mut Context, &Properties, &mut Printer) -> Result<Option<Showing>> + 'e;
 
 /// A command line, and where its answer goes.
 struct Invocation<'c> {
@@ -175,7 +176,7 @@ impl Invocation<'_> {
                         let top = Some(context.root.path());
                         cmd.printer.place = parse::place(top, global.base.as_deref(), left);
                     }
-                    let _showing = (self.enter)(&mut context, &properties, &cmd.printer)?;
+                    let _showing = (self.enter)(&mut context, &properties, &mut cmd.printer)?;
                     run_in_directory(command, &context, &cmd, &mut warnings)
                 })
             }

@@ -64,10 +64,8 @@ pub fn command() -> Grammar {
 /// Returns the command at hand as far as a wrong line names one, such as `checkpoint workflow init`.
 pub fn help_of(args: &[OsString]) -> String {
     let whole = command();
-    let names: Vec<&str> = grammar::named(args, &whole)
-        .into_iter()
-        .map(Grammar::get_name)
-        .collect();
+    let named = grammar::named(args, &whole).into_iter();
+    let names: Vec<&str> = named.map(Grammar::get_name).collect();
     names.join(" ")
 }
 
@@ -107,7 +105,7 @@ pub fn place(
         options: words.map(|word| word.as_encoded_bytes().to_vec()).collect(),
         commands: command_list::NAMES,
         left_by_a_signal,
-        help_of: None,
+        ..PlaceWords::default()
     })
 }
 
@@ -134,24 +132,13 @@ fn long_version() -> String {
         ("static", cfg!(target_feature = "crt-static")),
     ];
     let libraries = libraries.iter().filter(|(_, is_on)| *is_on);
-    let platform: Vec<&str> = [OS, ARCH]
-        .into_iter()
-        .chain(libraries.map(|(name, _)| *name))
-        .collect();
-    let or_none = |words: &[&str]| {
-        if words.is_empty() {
-            "none".to_owned()
-        } else {
-            words.join(" ")
-        }
-    };
-    format!(
-        "{}commit    {}\nfeatures  {}\nplatform  {}\n",
-        version(),
-        COMMIT.unwrap_or("not recorded"),
-        or_none(&features),
-        or_none(&platform)
-    )
+    let libraries = libraries.map(|(name, _)| *name);
+    let platform: Vec<&str> = [OS, ARCH].into_iter().chain(libraries).collect();
+    let features = Some(features.join(" ")).filter(|one| !one.is_empty());
+    let features = features.unwrap_or_else(|| "none".to_owned());
+    let (version, platform) = (version(), platform.join(" "));
+    let commit = COMMIT.unwrap_or("not recorded");
+    format!("{version}commit    {commit}\nfeatures  {features}\nplatform  {platform}\n")
 }
 
 #[cfg(test)]

@@ -14,6 +14,8 @@ pub struct CommandWords {
     words: Vec<Vec<u8>>,
     /// Whether a word has to be replaced before it can be run, such as `PATH` or `…`.
     has_placeholder: bool,
+    /// What does the same where its reader has no command line.
+    call: Option<String>,
 }
 
 impl CommandWords {
@@ -23,6 +25,7 @@ impl CommandWords {
         Self {
             words: std::iter::once(PROGRAM.into()).chain(words).collect(),
             has_placeholder: false,
+            call: None,
         }
     }
 
@@ -67,14 +70,21 @@ impl CommandWords {
         self
     }
 
+    /// Sets what is shown in its place.
+    #[must_use]
+    pub fn shown_as(self, call: Option<String>) -> Self {
+        Self { call, ..self }
+    }
+
+    /// Returns the words, if they are UTF-8.
+    pub fn texts(&self) -> Option<Vec<String>> {
+        let words = self.words.iter().cloned().map(String::from_utf8);
+        words.collect::<Result<_, _>>().ok()
+    }
+
     /// Returns the words to run, if they can be run as they are and are UTF-8.
     pub fn to_run(&self) -> Option<Vec<String>> {
-        let texts = self
-            .words
-            .iter()
-            .map(|word| String::from_utf8(word.clone()));
-        let texts = texts.collect::<Result<_, _>>().ok();
-        texts.filter(|_| !self.has_placeholder)
+        self.texts().filter(|_| !self.has_placeholder)
     }
 }
 
@@ -103,7 +113,8 @@ fn text_of<'a>(template: &str, args: &mut impl Iterator<Item = &'a [u8]>) -> Str
 
 impl fmt::Display for CommandWords {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&shell_line(self.words.iter().map(Vec::as_slice)))
+        let line = || shell_line(self.words.iter().map(Vec::as_slice));
+        f.write_str(&self.call.clone().unwrap_or_else(line))
     }
 }
 

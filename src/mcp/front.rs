@@ -3,6 +3,7 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::time::Instant;
 
 use serde_json::{Map, Value};
@@ -18,7 +19,7 @@ use crate::error::{Code, Error, Result, exit_code};
 use crate::mcp::paging;
 use crate::mcp::plans::{Plans, ShownPlan};
 use crate::mcp::tools::{
-    Arguments, LONGEST_LETTER, MOST_BYTES, ToolEffect, ToolSpec, USUAL_RESULTS, usage,
+    self, Arguments, LONGEST_LETTER, MOST_BYTES, ToolEffect, ToolSpec, USUAL_RESULTS, usage,
 };
 use crate::ops::find_root::{Place, exactly};
 
@@ -59,7 +60,12 @@ pub struct ToolAnswer {
 
 impl ToolAnswer {
     /// Returns an answer, a page of which there may be a next one.
-    fn page(document: Value, next: Option<u64>, mut texts: Vec<String>) -> Self {
+    fn page(mut document: Value, next: Option<u64>, mut texts: Vec<String>) -> Self {
+        let hint = document["error"]["hint"].as_str();
+        if hint.is_some_and(|hint| hint.ends_with("--help'")) {
+            let of_schema = "the input schema of the tool names its arguments";
+            advise(&mut document, of_schema);
+        }
         // Tells a model, which may see no more than the texts.
         let goes_on = |next| format!("There is more: call again with \"cursor\": \"{next}\".");
         texts.extend(next.map(goes_on));
@@ -80,9 +86,8 @@ impl Front {
         given: Map<String, Value>,
         work: &RunningWork,
     ) -> ToolAnswer {
-        let answered = tool
-            .check(given)
-            .and_then(|given| self.answer(tool, &given, work));
+        let checked = tool.check(given);
+        let answered = checked.and_then(|given| self.answer(tool, &given, work));
         answered.unwrap_or_else(|error| refused(tool, &error))
     }
 
@@ -174,11 +179,8 @@ impl Front {
         };
         let data = &document["data"];
         let hex = data["hex"].as_str().map(|hex| hex.len() / 2);
-        let length = data["text"]
-            .as_str()
-            .map(str::len)
-            .or(hex)
-            .unwrap_or_default() as u64;
+        let text = data["text"].as_str().map(str::len);
+        let length = text.or(hex).unwrap_or_default() as u64;
         let size = data["size_bytes"].as_u64().unwrap_or_default();
         let end = from.saturating_add(length);
         let next = (length > 0 && end < size).then_some(end);
@@ -298,17 +300,23 @@ impl Front {
         }
         line.extend_from_slice(words);
         let place = self.dirs.place(dir);
-        entry::answer(&line, &place, self.environment.clone(), &|context, _, _| {
-            // It was made canonical again, in case a link took its place meanwhile.
-            self.dirs.check(context.root.path())?;
-            context.interrupt = work.interrupt.clone();
-            context.progress = work.progress.clone();
-            if words.first().is_some_and(|command| command == "create") {
-                // A call that is repeated adds nothing.
-                context.settings.dedup_window_ms = i64::MAX;
-            }
-            Ok(None)
-        })
+        entry::answer(
+            &line,
+            &place,
+            self.environment.clone(),
+            &|context, _, printer| {
+                // It was made canonical again, in case a link took its place meanwhile.
+                self.dirs.check(context.root.path())?;
+                Rc::make_mut(&mut printer.place).call_of = Some(tools::call_of);
+                context.interrupt = work.interrupt.clone();
+                context.progress = work.progress.clone();
+                if words.first().is_some_and(|command| command == "create") {
+                    // A call that is repeated adds nothing.
+                    context.settings.dedup_window_ms = i64::MAX;
+                }
+                Ok(None)
+            },
+        )
     }
 }
 
@@ -319,12 +327,6 @@ pub fn refused(tool: &ToolSpec, error: &Error) -> ToolAnswer {
     let failed = Some(ErrorJson::new(error, None, &place));
     let answer = Answer::<()>::new(name, error.code.exit, None, failed, (&[], &place));
     let mut document = json::value(&answer).unwrap_or_default();
-    if error.code == Code::USAGE {
-        advise(
-            &mut document,
-            "the input schema of the tool names its arguments",
-        );
-    }
     paging::page(&mut document, &[], 0, None);
     ToolAnswer::page(document, None, Vec::new())
 }

@@ -33,11 +33,8 @@ pub fn page(document: &mut Value, keys: &[&str], from: u64, limit: Option<u64>) 
     }
     let next = (end < all.len()).then_some(end as u64);
     if let Some(next) = next {
-        let message = format!(
-            "{} of {} {key}; cursor {next} goes on",
-            end - from,
-            all.len()
-        );
+        let (number, all) = (end - from, all.len());
+        let message = format!("{number} of {all} {key}; cursor {next} goes on");
         warn(document, &message);
     }
     shorten(document);
@@ -48,10 +45,8 @@ pub fn page(document: &mut Value, keys: &[&str], from: u64, limit: Option<u64>) 
 pub fn cut_list(document: &mut Value, key: &str, limit: u64) {
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
     let count = document["data"][key].as_array().map_or(0, Vec::len);
-    if let Some(list) = document["data"][key]
-        .as_array_mut()
-        .filter(|_| count > limit)
-    {
+    let list = document["data"][key].as_array_mut();
+    if let Some(list) = list.filter(|_| count > limit) {
         list.truncate(limit);
         let message = format!("{limit} of {count} {key}; all of them are listed without a patch");
         warn(document, &message);

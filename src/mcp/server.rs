@@ -14,13 +14,13 @@ use rmcp::model::{
     GetPromptResponse, GetPromptResult, Implementation, InitializeRequestParams, InitializeResult,
     InputRequest, InputRequiredResult, ListPromptsResult, ListToolsResult, MetaObject,
     PaginatedRequestParams, ProgressNotificationParam, Prompt, PromptArgument, PromptMessage,
-    ProtocolVersion, Role, ServerCapabilities, ServerConfig, ServerJsonRpcMessage, ServerRequest,
-    Tool, ToolAnnotations,
+    ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, Role, ServerCapabilities,
+    ServerConfig, ServerJsonRpcMessage, ServerRequest, Tool, ToolAnnotations,
 };
 use rmcp::service::{QuitReason, RequestContext, RoleServer, serve_directly};
 use rmcp::transport::Transport;
 use rmcp::transport::async_rw::AsyncRwTransport;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader, Empty, Stdin, Stdout};
 use tokio::sync::{Semaphore, watch};
 
@@ -257,10 +257,8 @@ impl Server {
             Ok(found) => found,
             Err(error) => return Ok(result_of(front::refused(tool, &error)).into()),
         };
-        if let Some(instead) = self
-            .ask(tool, &call, &digest, &plan.stake, &request)
-            .await?
-        {
+        let asked = self.ask(tool, &call, &digest, &plan.stake, &request);
+        if let Some(instead) = asked.await? {
             return Ok(instead);
         }
         let work =
@@ -406,10 +404,8 @@ fn listed_prompt(prompt: &PromptSpec) -> Prompt {
 
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
-        let capabilities = ServerCapabilities::builder()
-            .enable_tools()
-            .enable_prompts()
-            .build();
+        let capabilities = ServerCapabilities::builder().enable_tools();
+        let capabilities = capabilities.enable_prompts().build();
         let program = Implementation::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"));
         ServerConfig::new(capabilities)
             .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
@@ -482,6 +478,23 @@ impl ServerHandler for Server {
         let message = PromptMessage::new_text(Role::User, prompt.text(argument));
         let result = GetPromptResult::new(vec![message]);
         Ok(result.with_description(prompt.description).into())
+    }
+
+    /// Names the call that answers, for a client that kept the address of a resource.
+    async fn read_resource(
+        &self,
+        asked: ReadResourceRequestParams,
+        _: Request,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let address = asked.uri.trim_start_matches("checkpoint://");
+        let (tool, given) = match address.split_once('/') {
+            None if address == "list" => ("checkpoint_list", json!({})),
+            None => ("checkpoint_show", json!({ "checkpoint": address })),
+            Some(("workflow", id)) => ("workflow_status", json!({ "id": id })),
+            Some((id, path)) => ("checkpoint_read", json!({ "checkpoint": id, "path": path })),
+        };
+        let what = format!("there are no resources; the tool {tool} answers, given {given}");
+        Err(ErrorData::resource_not_found(what, None))
     }
 
     /// Answers what the SDK does not know, and known methods whose parameters do not fit.

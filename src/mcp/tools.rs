@@ -19,6 +19,13 @@ pub const MOST_BYTES: u64 = 20_000;
 /// Results of a search, unless more or fewer are asked for.
 pub const USUAL_RESULTS: u64 = 100;
 const CHECKPOINT: &str = "Checkpoint: the beginning of an id, @ (where the directory stands), latest, latest~2, a reason, a time such as `10m ago`, or prompt:~1";
+/// Arguments that stand for a word of the command.
+const PLAIN_WORDS: [&str; 5] = ["checkpoint", "from", "path", "phase", "id"];
+/// Upper bounds on the characters of a text, and the members of a list.
+const LONGEST_ARGUMENT: usize = 4_096;
+const LONGEST_LIST: usize = 1_000;
+/// Upper bound on a limit.
+const HIGHEST_LIMIT: u32 = 100_000;
 const RUN: &str = "Workflow: its id or the beginning of it, its project, type or description; if not given, the newest open one";
 
 /// What a tool does to directory and store.
@@ -107,9 +114,18 @@ tools! {
         "workflow resume" with "id=run" answers ["workflow.resume", "workflow"], pages [];
         "Changes nothing: shows an interrupted workflow and the answers that the user can give (go on, another phase, start again, give up)."
     Steps "workflow_step" "Record a step":
-        "phase --actor=mcp" with "id=workflow phase! action! text=note expect"
+        "phase --actor=mcp" with "phase! action! text=note expect id=workflow"
         answers ["phase.start", "phase.progress", "phase.done", "phase.fail", "phase.skip", "phase"], pages [];
         "Records that a phase was started, came further, is done, failed or is skipped. At start and end a checkpoint is made."
+}
+
+/// Returns the call that does what the words of a command do, as `checkpoint_show {"checkpoint":"@"}`;
+/// `None` if there is no tool for it.
+pub fn call_of(words: &[String]) -> Option<String> {
+    let is_step = matches!(words, [step] if step == "undo" || step == "redo");
+    let restore = is_step.then(|| "restore".to_owned());
+    let words: Vec<String> = restore.iter().chain(words).cloned().collect();
+    TOOLS.iter().find_map(|tool| tool.call_of(&words))
 }
 
 pub fn find_tool(name: &str) -> Option<&'static ToolSpec> {
@@ -125,6 +141,7 @@ fn own(name: &str) -> Option<Value> {
             "type": "integer",
             "description": "Maximum number of items in the answer, at least 1; without it 20 checkpoints, 100 results of a search, 20 changes beside a patch, or as many as fit into 25,000 characters, which no answer exceeds",
             "minimum": 1,
+            "maximum": HIGHEST_LIMIT,
         }),
         "max_bytes" => json!({
             "type": "integer",
@@ -150,7 +167,11 @@ fn own(name: &str) -> Option<Value> {
 }
 
 fn of_type(kind: &str, description: &str) -> Value {
-    json!({ "type": kind, "description": description })
+    let mut schema = json!({ "type": kind, "description": description });
+    if kind == "string" {
+        schema["maxLength"] = LONGEST_ARGUMENT.into();
+    }
+    schema
 }
 
 /// Returns the schema of an option or word of a command.
@@ -174,7 +195,8 @@ fn property(name: &str, arg: &Arg) -> Value {
     let mut values = arg.get_possible_values();
     values.retain(|value| value.get_name() != "database_savepoint");
     if kind == "array" {
-        property["items"] = json!({ "type": "string" });
+        property["items"] = json!({ "type": "string", "maxLength": LONGEST_ARGUMENT });
+        property["maxItems"] = LONGEST_LIST.into();
     } else if kind == "string" && !values.is_empty() {
         property["enum"] = values.iter().map(PossibleValue::get_name).collect();
     }
@@ -185,11 +207,8 @@ impl ToolSpec {
     /// Returns the grammar of its command.
     fn grammar(&self) -> Grammar {
         let mut words = self.command.split(' ');
-        let top = words
-            .next()
-            .and_then(command_list::grammar)
-            .unwrap_or_default();
-        words.fold(top, |at, word| {
+        let top = words.next().and_then(command_list::grammar);
+        words.fold(top.unwrap_or_default(), |at, word| {
             at.find_subcommand(word).cloned().unwrap_or(at)
         })
     }
@@ -201,6 +220,37 @@ impl ToolSpec {
             let (name, of) = plain.split_once('=').unwrap_or((plain, plain));
             (name, of, plain != one)
         })
+    }
+
+    /// Returns the call that does what the words of a command do, unless they have an option that is
+    /// not known here.
+    fn call_of(&self, words: &[String]) -> Option<String> {
+        let own = self.command.split(' ');
+        let own = own.filter(|word| !word.starts_with('-'));
+        let (start, rest) = words.split_at_checked(own.clone().count())?;
+        let mut rest = rest.iter().cloned();
+        let mut given = Map::new();
+        if self.effect == ToolEffect::Steps {
+            given.insert("action".to_owned(), rest.next()?.into());
+        }
+        let plain = self.arguments().map(|(name, ..)| name);
+        let mut plain = plain.filter(|name| PLAIN_WORDS.contains(name));
+        while let Some(word) = rest.next() {
+            let (name, value) = match &*word {
+                "-w" => ("id", rest.next()?),
+                _ if word.starts_with('-') => return None,
+                _ => (plain.next()?, word),
+            };
+            given.insert(name.to_owned(), value.into());
+        }
+        let lacks = |(name, _, is_required)| is_required && !given.contains_key(name);
+        let name = self.name;
+        match given.is_empty() {
+            _ if !own.eq(start) => None,
+            true => Some(name.to_owned()),
+            false if self.arguments().any(lacks) => None,
+            false => Some(format!("{name} {}", Value::Object(given))),
+        }
     }
 
     /// Returns the JSON Schema of its arguments.
@@ -228,10 +278,8 @@ impl ToolSpec {
 
     /// Returns the published schema of the first of its answers, under the names of all of them.
     pub fn output_schema(&self) -> Value {
-        let names = self
-            .answers
-            .iter()
-            .map(|name| format!("checkpoint.{name}/2"));
+        let names = self.answers.iter();
+        let names = names.map(|name| format!("checkpoint.{name}/2"));
         let names: Vec<String> = names.collect();
         let mut schema = schema::of_answer(self.answers[0]).unwrap_or_default();
         drop_descriptions(&mut schema);
@@ -299,11 +347,9 @@ impl ToolSpec {
                 None => plain.extend(texts(value)),
             }
         }
-        if let Some(step @ ("undo" | "redo")) = plain
-            .first()
-            .map(String::as_str)
-            .filter(|_| self.effect == ToolEffect::Plans)
-        {
+        let first = plain.first().map(String::as_str);
+        let first = first.filter(|_| self.effect == ToolEffect::Plans);
+        if let Some(step @ ("undo" | "redo")) = first {
             return if words.len() == 1 && last.is_none_or(|paths| paths.is_empty()) {
                 Ok(vec![step.into()])
             } else {
@@ -384,20 +430,24 @@ fn texts(value: &Value) -> Vec<String> {
 
 /// Whether a value is as its schema has it.
 fn fits(value: &Value, wanted: &Value) -> bool {
+    let is_within = |most: &str, number: u64| {
+        whole(&wanted["minimum"]).is_none_or(|least| number >= least)
+            && whole(&wanted[most]).is_none_or(|most| number <= most)
+    };
     match wanted["type"].as_str() {
         Some("string") => value.as_str().is_some_and(|text| {
             let allowed = wanted["enum"].as_array();
-            !text.contains('\0') && allowed.is_none_or(|allowed| allowed.contains(value))
+            let is_allowed = allowed.is_none_or(|allowed| allowed.contains(value));
+            is_allowed
+                && !text.contains('\0')
+                && is_within("maxLength", text.chars().count() as u64)
         }),
-        Some("integer") => whole(value).is_some_and(|number| {
-            let bound = |key: &str| whole(&wanted[key]);
-            bound("minimum").is_none_or(|least| number >= least)
-                && bound("maximum").is_none_or(|most| number <= most)
-        }),
+        Some("integer") => whole(value).is_some_and(|number| is_within("maximum", number)),
         Some("boolean") => value.is_boolean(),
-        Some("array") => value
-            .as_array()
-            .is_some_and(|items| items.iter().all(|item| fits(item, &wanted["items"]))),
+        Some("array") => value.as_array().is_some_and(|items| {
+            let fit = items.iter().all(|item| fits(item, &wanted["items"]));
+            fit && is_within("maxItems", items.len() as u64)
+        }),
         _ => value.is_object(),
     }
 }

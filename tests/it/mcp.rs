@@ -288,6 +288,16 @@ fn what_an_input_schema_forbids_is_refused() {
         ("checkpoint_find", json!({ "path": "a", "limit": 0 })),
         ("checkpoint_read", read(3)),
         ("checkpoint_read", read(20_001)),
+        ("checkpoint_list", json!({ "limit": 100_001 })),
+        ("checkpoint_create", json!({ "reason": "é".repeat(4_097) })),
+        (
+            "checkpoint_create",
+            json!({ "reason": "r", "scope": vec!["a"; 1_001] }),
+        ),
+        (
+            "checkpoint_create",
+            json!({ "reason": "r", "scope": ["a".repeat(4_097)] }),
+        ),
         (
             "checkpoint_create",
             json!({ "reason": "r", "type": "database_savepoint" }),
@@ -495,4 +505,59 @@ fn no_program_is_started_and_no_network_used() {
         reached.len() == 1 && reached[0].contains("execve"),
         "{reached:?}"
     );
+}
+
+#[test]
+fn the_address_of_a_former_resource_leads_to_the_tool_that_answers() {
+    let sandbox = project();
+    let mut client = McpClient::of(&sandbox, &[], "2025-11-25", false);
+    for (address, call) in [
+        ("checkpoint://list", "checkpoint_list answers, given {}"),
+        (
+            "checkpoint://1a2b3c4d",
+            "checkpoint_show answers, given {\"checkpoint\":\"1a2b3c4d\"}",
+        ),
+        (
+            "checkpoint://1a2b3c4d/src/main.rs",
+            "checkpoint_read answers, given {\"checkpoint\":\"1a2b3c4d\",\"path\":\"src/main.rs\"}",
+        ),
+        (
+            "checkpoint://workflow/w1",
+            "workflow_status answers, given {\"id\":\"w1\"}",
+        ),
+    ] {
+        let refused = client.request("resources/read", json!({ "uri": address }));
+        let message = refused["error"]["message"].as_str().expect("a text");
+        assert!(message.ends_with(call), "{address}: {message}");
+    }
+}
+
+#[test]
+fn a_hint_names_the_tool_that_does_it_where_there_is_one() {
+    let sandbox = project();
+    let mut client = McpClient::of(&sandbox, &[], "2025-11-25", false);
+    let mut failed = |tool: &str, arguments: Value| {
+        client.call(tool, arguments)["structuredContent"]["error"].clone()
+    };
+    let hint = |error: &Value| error["hint"].as_str().unwrap_or_default().to_owned();
+    let none = failed("checkpoint_show", json!({ "checkpoint": "@" }));
+    assert!(hint(&none).contains("checkpoint_create"), "{none}");
+    sandbox.create("one");
+    let unknown = failed("checkpoint_show", json!({ "checkpoint": "nothing" }));
+    assert!(hint(&unknown).contains("'checkpoint_list'"), "{unknown}");
+    // The words of the command stay beside it, for a shell.
+    assert_eq!(unknown["command"][0], "checkpoint", "{unknown}");
+    sandbox.run(&["hold", "deploy"]).success();
+    let held = failed("checkpoint_create", json!({ "reason": "two" }));
+    let release = format!("checkpoint -C {} release deploy", sandbox.root().display());
+    assert!(hint(&held).contains(&release), "no tool releases: {held}");
+    sandbox.run(&["release"]).success();
+    let usage = failed("checkpoint_create", json!({ "reason": " " }));
+    assert!(!hint(&usage).contains("--help"), "{usage}");
+    let plan = ["workflow", "init", "--id", "w1", "--phase", "plan"];
+    sandbox.run(&plan).success();
+    let step = json!({ "phase": "plan", "action": "done" });
+    let step = failed("workflow_step", step);
+    let call = "workflow_step {\"action\":\"start\",\"phase\":\"plan\",\"id\":\"w1\"}";
+    assert!(hint(&step).contains(call), "{step}");
 }
