@@ -14,18 +14,20 @@ use crate::base::read_regular;
 use crate::base::text::{escape, escape_line, escape_path};
 use crate::base::time::{age, ago};
 use crate::error::sentence::{CommandWords, Sentence};
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::model::checkpoint::selector;
 use crate::model::json::{JsonSchema, Serialize};
 use crate::ops::context::Context;
 use crate::ops::contract::hold;
 use crate::ops::maintain::verify;
+use crate::ops::open_store::root_above;
 use crate::ops::session;
 use crate::ops::warning::Warning;
 use crate::store::files::atomic_file::{self, TemporaryFile};
 use crate::store::repository::Store;
 use crate::store::small_files::hook_log;
 use crate::worktree::apply::stage_removal;
+use crate::worktree::root::folds_case;
 use crate::worktree::tree_handle::WorkTree;
 
 /// Free space in bytes below which a `create` may soon fail.
@@ -111,6 +113,12 @@ pub fn doctor(context: &Context, program: &str, fix: bool) -> Result<DoctorOutco
     let mut outcome = DoctorOutcome::default();
     let checks = &mut outcome.checks;
     checks.push(root(context));
+    checks.extend(root_above(context).map(|above| {
+        let above = escape_path(&above);
+        let what =
+            format!("{above} has checkpoints too; commands here use only those of this root");
+        HealthCheck::new(Note, "above", what)
+    }));
     if let Some(what) = unsuited(context) {
         let what = format!("this is {what}: hooks begin nothing here, 'checkpoint create' does");
         checks.push(HealthCheck::new(Note, "hooks", what));
@@ -127,8 +135,18 @@ pub fn doctor(context: &Context, program: &str, fix: bool) -> Result<DoctorOutco
     let shown = escape_path(place);
     checks.push(match &writing {
         Ok(()) => HealthCheck::new(Good, "writing", format!("{shown} can be written")),
+        Err(why) if why.code == Code::IO => {
+            let base = context.base.as_os_str().as_encoded_bytes();
+            let advice = "let the sandbox write {}, or name another folder with CHECKPOINT_HOME";
+            HealthCheck::of_error("writing", why).advised(Sentence::new(advice, &[&base]))
+        }
         Err(why) => HealthCheck::of_error("writing", why),
     });
+    let (level, names) = match folds_case(context.root.path()) {
+        true => (Note, "names that differ only by case are one here"),
+        false => (Good, "names that differ only by case are two"),
+    };
+    checks.push(HealthCheck::new(level, "file system", names));
     checks.push(if atomic_file::has_room(place, ROOM_BYTES) {
         HealthCheck::new(Good, "room", "more than 256 MiB are free")
     } else {

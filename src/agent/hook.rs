@@ -143,16 +143,12 @@ impl EventWork<'_> {
         };
         let has_failed = matches!(moment, Moment::TurnFailed | Moment::Interrupted);
         let marks_run = has_failed && !matches!(done, Ok(None));
-        let interrupted = if marks_run {
-            self.interrupt_run()
-        } else {
-            Ok(())
-        };
+        let interrupted = marks_run.then(|| self.interrupt_run()).transpose();
         let mut handled = done?.unwrap_or_else(|| Handled::done("repeated"));
         if begins {
             handled.answer.context = start_line(context, &store);
         }
-        interrupted.map(|()| handled)
+        interrupted.map(|_| handled)
     }
 
     /// Marks the open workflow as interrupted.
@@ -453,14 +449,10 @@ pub fn log(context: &Context, event: &AgentEvent, done: &str, took: Duration) {
     let (Ok(Some(store)), false) = (context.find_store(), done.is_empty()) else {
         return;
     };
-    let line = format!(
-        "{} {} {} {} ms: {}",
-        utc_seconds(context.now_ms),
-        event.agent.into_str(),
-        event.moment.into_str(),
-        took.as_millis(),
-        done.replace('\n', " ")
-    );
+    let (agent, moment) = (event.agent.into_str(), event.moment.into_str());
+    let (time, took) = (utc_seconds(context.now_ms), took.as_millis());
+    let done = done.replace('\n', " ");
+    let line = format!("{time} {agent} {moment} {took} ms: {done}");
     let _ = hook_log::append(store.layout(), &line);
 }
 
@@ -556,16 +548,12 @@ fn start_line(context: &Context, store: &Store) -> Option<String> {
     let count = checkpoints.regular_count();
     let mut facts = Vec::new();
     if let Some(latest) = selector::latest(checkpoints, 0) {
+        let (id, record) = (latest.id.short(), &latest.record);
+        let age = age(record.time_ms, context.now_ms);
+        let s = if count == 1 { "" } else { "s" };
         facts.push(format!(
-            "checkpoint has {count} {} of this directory; the latest, {}, is {} old ({}).",
-            if count == 1 {
-                "checkpoint"
-            } else {
-                "checkpoints"
-            },
-            latest.id.short(),
-            age(latest.record.time_ms, context.now_ms),
-            short(&latest.record.reason)
+            "checkpoint has {count} checkpoint{s} of this directory; the latest, {id}, is {age} old ({}).",
+            short(&record.reason)
         ));
     }
     let runs = Runs::live(store).ok()?;

@@ -146,10 +146,8 @@ pub fn document(
     };
     let record = &contract.checkpoint.record;
     let id = alias::of(contract.checkpoint);
-    let not_utf8 = contract
-        .files
-        .iter()
-        .filter(|path| path.as_utf8().is_none());
+    let files = contract.files.iter();
+    let not_utf8 = files.filter(|path| path.as_utf8().is_none());
     let confidence = confidence(contract);
     let document = CheckpointContract {
         checkpoint_created: true,

@@ -161,9 +161,8 @@ impl ErrorJson {
                 failed.store_dirs = Some(shown.collect());
             }
             More::Paths(obstacles) => {
-                let named = obstacles
-                    .iter()
-                    .map(|one| PathReason::plain(&one.path, one.why.clone()));
+                let named = obstacles.iter();
+                let named = named.map(|one| PathReason::plain(&one.path, one.why.clone()));
                 failed.paths = Some(named.collect());
             }
             More::Run(details) => {

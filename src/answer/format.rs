@@ -20,11 +20,8 @@ pub fn size(bytes: u64) -> String {
 
 /// Formats `1 file`, `3,000 files`.
 pub fn count(number: usize, one: &str, many: &str) -> String {
-    format!(
-        "{} {}",
-        thousands(number as u64),
-        if number == 1 { one } else { many }
-    )
+    let noun = if number == 1 { one } else { many };
+    format!("{} {noun}", thousands(number as u64))
 }
 
 /// Formats `1 checkpoint`, `3,000 checkpoints`.

@@ -56,10 +56,8 @@ fn header(file: &FileDiff, piece: &Piece) -> String {
             header.push_str(&format!("deleted file mode {:06o}\n", before.mode.0));
         }
         (Some(before), Some(after)) if before.mode != after.mode => {
-            header.push_str(&format!(
-                "old mode {:06o}\nnew mode {:06o}\n",
-                before.mode.0, after.mode.0
-            ));
+            let (old, new) = (before.mode.0, after.mode.0);
+            header.push_str(&format!("old mode {old:06o}\nnew mode {new:06o}\n"));
         }
         (Some(before), _) => mode_at_end = format!(" {:06o}", before.mode.0),
         (None, None) => {}
@@ -75,11 +73,8 @@ fn header(file: &FileDiff, piece: &Piece) -> String {
                 hex[..ID_DIGITS].to_owned()
             }
         };
-        header.push_str(&format!(
-            "index {}..{}{mode_at_end}\n",
-            id(piece.before),
-            id(piece.after)
-        ));
+        let [before, after] = [piece.before, piece.after].map(id);
+        header.push_str(&format!("index {before}..{after}{mode_at_end}\n"));
     }
     if matches!(&piece.body, Body::Text(hunks) if !hunks.is_empty()) {
         let [before, after] = labels(file, piece).map(|label| {
@@ -129,17 +124,12 @@ fn paint_hunk_head(text: &str, paint: Paint) -> String {
 
 /// Renders one line for each path with a graph, in 80 columns.
 pub fn stat(files: &[FileDiff], paint: Paint) -> String {
-    let Some(most) = files
-        .iter()
-        .map(|file| lines(file).iter().sum::<usize>())
-        .max()
-    else {
+    let numbers = files.iter().map(|file| lines(file).iter().sum::<usize>());
+    let Some(most) = numbers.max() else {
         return String::new();
     };
-    let names: Vec<String> = files
-        .iter()
-        .map(|file| shortened(&quoted("", file.path.as_bytes())))
-        .collect();
+    let paths = files.iter().map(|file| quoted("", file.path.as_bytes()));
+    let names: Vec<String> = paths.map(|path| shortened(&path)).collect();
     let width = names.iter().map(String::len).max().unwrap_or_default();
     let has_binary = files.iter().any(|file| file.is_binary);
     let digits = most.to_string().len().max(if has_binary { 3 } else { 1 });
@@ -154,17 +144,11 @@ pub fn stat(files: &[FileDiff], paint: Paint) -> String {
 /// Formats the number of changed lines with their graph, or the sizes of a binary file.
 fn change(file: &FileDiff, most: usize, digits: usize, paint: Paint) -> String {
     if file.is_binary {
-        let size = |side: Option<SeenFile>| {
-            side.and_then(|seen| seen.size_bytes)
-                .unwrap_or(0)
-                .to_string()
-        };
-        let [before, after] = [file.before, file.after].map(size);
-        return format!(
-            "Bin {} -> {} bytes",
-            paint.red(&before),
-            paint.green(&after)
-        );
+        let size = |side: Option<SeenFile>| side.and_then(|seen| seen.size_bytes);
+        let [before, after] =
+            [file.before, file.after].map(|side| size(side).unwrap_or(0).to_string());
+        let (before, after) = (paint.red(&before), paint.green(&after));
+        return format!("Bin {before} -> {after} bytes");
     }
     let [added, deleted] = lines(file);
     // At least one sign unless zero.

@@ -8,6 +8,7 @@ use crate::model::json::{PathName, paths, patterns};
 use crate::model::path_filter::PathFilter;
 use crate::model::restore_plan::{PlannedChange, RestorePlan};
 use crate::model::state::rel_path::RelPath;
+use crate::ops::context::Context;
 use crate::ops::restore::restore_options::{DatabaseFate, DatabaseReport, RestoreOutcome};
 
 /// Whether counts tell what would be done or what was done.
@@ -55,8 +56,13 @@ pub fn counts(plan: &RestorePlan, databases: &[DatabaseReport], tense: Tense) ->
 }
 
 /// Lists all that a restore would do: paths, databases, and later changes that go with them.
-pub fn listing_of(outcome: &RestoreOutcome, limit: usize, paint: Paint) -> String {
-    let mut text = listing(&outcome.plan, limit, paint);
+pub fn listing_of(
+    outcome: &RestoreOutcome,
+    context: &Context,
+    limit: usize,
+    paint: Paint,
+) -> String {
+    let mut text = listing(&outcome.plan, context, limit, paint);
     for report in &outcome.databases {
         if report.fate == DatabaseFate::Planned {
             let line = format!("  database {}", report.database);
@@ -67,7 +73,7 @@ pub fn listing_of(outcome: &RestoreOutcome, limit: usize, paint: Paint) -> Strin
 }
 
 /// Lists all paths of a plan, at most `limit` of each kind.
-pub fn listing(plan: &RestorePlan, limit: usize, paint: Paint) -> String {
+pub fn listing(plan: &RestorePlan, context: &Context, limit: usize, paint: Paint) -> String {
     let changes = plan.changes();
     let kinds = PlannedChange::ALL.iter().map(|kind| {
         let color = match kind {
@@ -77,17 +83,14 @@ pub fn listing(plan: &RestorePlan, limit: usize, paint: Paint) -> String {
         };
         let (nouns, _, word) = words(*kind);
         let slash = if nouns == DIRECTORIES { "/" } else { "" };
-        let word = if *kind == PlannedChange::Mode {
-            "mode"
-        } else {
-            word
-        };
+        let is_mode = *kind == PlannedChange::Mode;
+        let word = if is_mode { "mode" } else { word };
         let of_kind = changes.iter().filter(|(_, change)| change == kind);
-        let paths = of_kind.map(|(path, _)| format!("{path}{slash}"));
+        let paths = of_kind.map(|(path, _)| context.shown(path) + slash);
         section(word, paths.collect(), limit, |line| color(paint, line))
     });
     let kept = plan.left_alone.iter().chain(plan.unreadable.keys());
-    let kept = kept.map(RelPath::to_string).collect();
+    let kept = kept.map(|path| context.shown(path)).collect();
     let kept = section("kept", kept, limit, |line| paint.faint(line));
     kinds.chain([kept]).collect()
 }
@@ -100,9 +103,8 @@ fn section(
 ) -> String {
     let more = paths.len().saturating_sub(limit);
     paths.truncate(limit);
-    let lines = paths
-        .iter()
-        .map(|path| color(&format!("  {word:<8} {path}")) + "\n");
+    let lines = paths.iter();
+    let lines = lines.map(|path| color(&format!("  {word:<8} {path}")) + "\n");
     let rest = (more > 0).then(|| format!("  {word:<8} … and {more} more\n"));
     lines.chain(rest).collect()
 }

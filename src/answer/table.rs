@@ -176,15 +176,11 @@ pub fn nothing(outcome: &ListOutcome) -> String {
 fn marked(outcome: &ListOutcome) -> Option<ObjectId> {
     let position = outcome.position.as_ref()?;
     let listed = &outcome.checkpoints;
-    let equal = listed
-        .iter()
-        .find(|c| c.is_whole() && c.holds_the_same(position));
+    let mut whole = listed.iter().filter(|c| c.is_whole());
+    let equal = whole.find(|c| c.holds_the_same(position));
     let found = listed.iter().find(|c| c.id == position.id);
-    found
-        .filter(|c| c.is_whole())
-        .or(equal)
-        .or(found)
-        .map(|c| c.id)
+    let itself = found.filter(|c| c.is_whole());
+    itself.or(equal).or(found).map(|c| c.id)
 }
 
 fn rows(outcome: &ListOutcome, screen: Screen) -> Vec<Row> {
@@ -201,11 +197,8 @@ fn rows(outcome: &ListOutcome, screen: Screen) -> Vec<Row> {
         let time = local_minutes(record.time_ms);
         let (day, clock) = time.split_once(' ').unwrap_or((&time, ""));
         let changes = outcome.changes.get(at).copied().flatten();
-        let source = if checkpoint.is_safety() {
-            ""
-        } else {
-            &*record.source
-        };
+        let is_safety = checkpoint.is_safety();
+        let source = if is_safety { "" } else { &*record.source };
         Row {
             day: match day {
                 day if day == today => "Today".to_owned(),
@@ -213,7 +206,7 @@ fn rows(outcome: &ListOutcome, screen: Screen) -> Vec<Row> {
                 day => day.to_owned(),
             },
             is_marked: marked == Some(checkpoint.id),
-            is_safety: checkpoint.is_safety(),
+            is_safety,
             cells: [
                 checkpoint.id.short(),
                 clock.to_owned(),
@@ -284,9 +277,8 @@ fn story_parts(story: &RestoreStory, reason: Option<&str>) -> (String, String) {
 }
 
 fn notes(checkpoint: &Checkpoint, story: Option<&RestoreStory>, now_ms: i64) -> String {
-    let taken_back = story
-        .filter(|story| story.is_taken_back)
-        .map(|story| story.verb);
+    let taken_back = story.filter(|story| story.is_taken_back);
+    let taken_back = taken_back.map(|story| story.verb);
     let expiry = match checkpoint.record.terms.expiry {
         Some(Expiry::At(end_ms)) if end_ms <= now_ms => "expired".to_owned(),
         Some(Expiry::At(end_ms)) => format!("expires in {}", age(now_ms, end_ms)),

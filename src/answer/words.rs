@@ -6,7 +6,6 @@ use crate::base::text::{escape_line, without_numbers};
 use crate::error::sentence::{CommandWords, Sentence};
 use crate::error::{Code, Error};
 use crate::model::checkpoint::retention::{Evicted, EvictionReason};
-use crate::model::state::rel_path::RelPath;
 use crate::ops::warning::Warning;
 use crate::ops::warning::warning_words::thousands;
 
@@ -69,16 +68,13 @@ pub fn advised(what: &str, hint: Option<&Sentence>) -> String {
 pub fn warning(warning: &Warning, place: &PlaceWords, paint: Paint) -> String {
     // The text of the size gate is fixed word for word, so it has no prefix.
     let Warning::TooManyFiles { largest, .. } = warning else {
-        return format!(
-            "{} {}\n",
-            paint.yellow("warning:"),
-            without_numbers(&place.sentence(warning.sentence()).to_string())
-        );
+        let said = place.sentence(warning.sentence()).to_string();
+        let said = without_numbers(&said);
+        return format!("{} {said}\n", paint.yellow("warning:"));
     };
-    let folders: Vec<String> = largest
-        .iter()
-        .map(|(path, files)| format!("{path}/ ({})", thousands(*files)))
-        .collect();
+    let folders = largest.iter();
+    let folders = folders.map(|(path, files)| format!("{path}/ ({})", thousands(*files)));
+    let folders: Vec<String> = folders.collect();
     let largest = if folders.is_empty() {
         String::new()
     } else {
@@ -87,18 +83,11 @@ pub fn warning(warning: &Warning, place: &PlaceWords, paint: Paint) -> String {
     format!("{warning}\n{largest}--max-files N raises the limit\n")
 }
 
-pub fn join<'p>(paths: impl Iterator<Item = &'p RelPath>) -> String {
-    paths.map(RelPath::to_string).collect::<Vec<_>>().join(" ")
-}
-
 /// Formats a line for each: `evicted aab1778f (wave-1): beyond keep_auto`.
 pub fn eviction_lines(verb: &str, evicted: &[Evicted]) -> String {
     let line = |gone: &Evicted| {
-        format!(
-            "{verb} {}: {}\n",
-            gone.checkpoint.named(),
-            why_evicted(gone.why)
-        )
+        let (named, why) = (gone.checkpoint.named(), why_evicted(gone.why));
+        format!("{verb} {named}: {why}\n")
     };
     evicted.iter().map(line).collect()
 }
@@ -124,9 +113,6 @@ fn why_evicted(why: EvictionReason) -> String {
 }
 
 pub fn count_files(files: u64) -> String {
-    format!(
-        "{} {}",
-        thousands(files),
-        if files == 1 { "file" } else { "files" }
-    )
+    let noun = if files == 1 { "file" } else { "files" };
+    format!("{} {noun}", thousands(files))
 }

@@ -16,6 +16,7 @@ use crate::base::time::ago;
 use crate::cli::{command_list, parse, schema};
 use crate::commands::completions::NAME;
 use crate::commands::help;
+use crate::config::keys::{Owner, keys};
 use crate::config::settings::OwnFile;
 use crate::model::checkpoint::record::Checkpoint;
 use crate::ops::browse::list::{self, ListOptions};
@@ -114,7 +115,9 @@ fn completed(command: &str, arg: Arg, line: &Arc<TypedLine>) -> Arg {
     let find: Find = match (value_name.as_str(), command) {
         ("SEL", "pin") => |_, context, typed| selectors(context, typed, "", |c| !c.pinned),
         ("SEL", "unpin") => |_, context, typed| selectors(context, typed, "", |c| c.pinned),
-        ("SEL" | "GOOD" | "BAD", _) => |_, context, typed| inside_or(context, typed, ""),
+        ("SEL" | "SEL..SEL" | "GOOD" | "BAD", _) => {
+            |_, context, typed| inside_or(context, typed, "")
+        }
         ("SEL:PATH", _) => |_, context, typed| inside_or(context, typed, ":"),
         ("SEL|PATH", "diff") => |line, context, typed| line.either(context, typed, 2),
         ("SEL|PATH", _) => |line, context, typed| line.either(context, typed, 1),
@@ -122,8 +125,10 @@ fn completed(command: &str, arg: Arg, line: &Arc<TypedLine>) -> Arg {
             |line, context, typed| Some(paths(context, line.before.first(), typed))
         }
         ("PATH" | "GLOB|PATH", _) => return arg.value_hint(ValueHint::AnyPath),
-        ("WORKFLOW", _) => runs,
-        ("NAME", "release") => holds,
+        ("WORKFLOW" | "WORKFLOW|PATH", _) => runs,
+        ("NAME", "hold" | "release") => holds,
+        ("KEY", "set") => return arg.add(ArgValueCandidates::new(settings)),
+        ("COMMAND", "man") => return arg.add(ArgValueCandidates::new(commands)),
         ("NAME", "schema") => return arg.add(ArgValueCandidates::new(schemas)),
         ("COMMAND|TOPIC", _) => return arg.add(ArgValueCandidates::new(words_of_help)),
         _ if arg.get_id() == "source" => {
@@ -152,20 +157,28 @@ fn starting(
     named: impl Iterator<Item = (String, Option<StyledStr>)>,
 ) -> Vec<CompletionCandidate> {
     let fitting = named.filter(|(name, _)| name.starts_with(typed));
-    fitting
-        .map(|(name, about)| CompletionCandidate::new(name).help(about))
-        .collect()
+    let fitting = fitting.map(|(name, about)| CompletionCandidate::new(name).help(about));
+    fitting.collect()
+}
+
+/// Returns commands, with their descriptions.
+fn commands() -> Vec<CompletionCandidate> {
+    let whole = parse::command();
+    let commands = whole.get_subcommands();
+    let described =
+        |one: &Command| CompletionCandidate::new(one.get_name()).help(one.get_about().cloned());
+    commands.map(described).collect()
 }
 
 /// Returns commands and topics, with their descriptions.
 fn words_of_help() -> Vec<CompletionCandidate> {
-    let whole = parse::command();
-    let commands = whole.get_subcommands();
-    let commands =
-        commands.map(|one| CompletionCandidate::new(one.get_name()).help(one.get_about().cloned()));
     let topics =
         help::titles().map(|(name, title)| CompletionCandidate::new(name).help(Some(title.into())));
-    commands.chain(topics).collect()
+    commands().into_iter().chain(topics).collect()
+}
+
+fn settings() -> Vec<CompletionCandidate> {
+    keys(Owner::User).map(CompletionCandidate::new).collect()
 }
 
 fn schemas() -> Vec<CompletionCandidate> {
@@ -230,11 +243,9 @@ fn inside(context: &Context, typed: &str) -> Vec<CompletionCandidate> {
     let Some((selector, path)) = typed.rsplit_once(':').filter(|(sel, _)| !sel.is_empty()) else {
         return Vec::new();
     };
-    let found = listed(context, Some(selector.as_ref()), path);
-    found
-        .into_iter()
-        .map(|path| CompletionCandidate::new(format!("{selector}:{path}")))
-        .collect()
+    let found = listed(context, Some(selector.as_ref()), path).into_iter();
+    let found = found.map(|path| format!("{selector}:{path}"));
+    found.map(CompletionCandidate::new).collect()
 }
 
 /// Completes a path of the checkpoint that a word names, else of the latest one.
@@ -263,19 +274,13 @@ fn listed(context: &Context, selector: Option<&OsStr>, typed: &str) -> Vec<Strin
         return Vec::new();
     };
     let shown = outcome.entries.iter().filter_map(|entry| {
-        let slash = if entry.kind == LsKind::Directory {
-            "/"
-        } else {
-            ""
-        };
-        Some(format!(
-            "{before}{}{slash}",
-            std::str::from_utf8(entry.path.name()).ok()?
-        ))
+        let is_dir = entry.kind == LsKind::Directory;
+        let slash = if is_dir { "/" } else { "" };
+        let name = std::str::from_utf8(entry.path.name()).ok()?;
+        Some(format!("{before}{name}{slash}"))
     });
-    shown
-        .filter(|path| path.starts_with(typed) && is_plain(path))
-        .collect()
+    let shown = shown.filter(|path| path.starts_with(typed) && is_plain(path));
+    shown.collect()
 }
 
 /// Whether nothing in a text has power over the terminal.
@@ -317,9 +322,10 @@ fn selectors(
     let latest = ("latest".starts_with(typed) && !checkpoints.is_empty())
         .then(|| CompletionCandidate::new(format!("latest{end}")));
     let latest = latest.map(|latest| latest.help(Some("the newest checkpoint".into())));
+    let start = typed.to_ascii_lowercase();
     let by_id = checkpoints
         .iter()
-        .filter(|c| c.id.short().starts_with(&typed.to_ascii_lowercase()));
+        .filter(|c| c.id.short().starts_with(&start));
     let by_id = by_id.map(|c| {
         CompletionCandidate::new(format!("{}{end}", c.id.short()))
             .help(Some(described(c, context.now_ms).into()))
@@ -342,11 +348,8 @@ fn selectors(
 fn described(checkpoint: &Checkpoint, now_ms: i64) -> String {
     let record = &checkpoint.record;
     let pinned = if checkpoint.pinned { ", pinned" } else { "" };
-    format!(
-        "{} ({}{pinned})",
-        escape(&record.reason),
-        ago(record.time_ms, now_ms)
-    )
+    let (reason, ago) = (escape(&record.reason), ago(record.time_ms, now_ms));
+    format!("{reason} ({ago}{pinned})")
 }
 
 /// Returns the context of the directory that the line refers to.

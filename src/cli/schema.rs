@@ -172,11 +172,8 @@ fn all() -> impl Iterator<Item = &'static (&'static str, Schema)> {
 /// Returns the names of all schemas.
 pub fn names() -> Vec<&'static str> {
     let answers = all().map(|(name, _)| *name);
-    let mut names: Vec<&str> = DOCUMENTS
-        .iter()
-        .map(|(name, _)| *name)
-        .chain(answers)
-        .collect();
+    let documents = DOCUMENTS.iter().map(|(name, _)| *name);
+    let mut names: Vec<&str> = documents.chain(answers).collect();
     names.sort_unstable();
     names
 }

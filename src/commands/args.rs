@@ -88,9 +88,8 @@ impl PlanArgs {
 /// Names the plan of a dry run, and the command that carries out just this one.
 pub fn write_plan(out: &mut Out<'_>, digest: Option<&str>, again: &CommandWords) {
     if let Some(digest) = digest {
-        let command = out
-            .place
-            .command(again.clone().with(["--plan", digest, "--yes"]));
+        let words = again.clone().with(["--plan", digest, "--yes"]);
+        let command = out.place.command(words);
         talkln!(
             out,
             "plan {digest}, refused if anything changes meanwhile; to do exactly this: {command}"
@@ -118,10 +117,8 @@ impl GlobArgs {
 }
 
 pub fn bytes_of(words: Vec<OsString>) -> Vec<Vec<u8>> {
-    words
-        .into_iter()
-        .map(OsString::into_encoded_bytes)
-        .collect()
+    let words = words.into_iter();
+    words.map(OsString::into_encoded_bytes).collect()
 }
 
 /// Flattened into `create`, `restore` and its kin.

@@ -64,11 +64,8 @@ impl Text for BisectOutcome {
 }
 
 fn test_line(tested: &TestedCheckpoint) -> String {
-    let how = if tested.exit.is_none() {
-        ", without a run"
-    } else {
-        ""
-    };
+    let ran = tested.exit.is_some();
+    let how = if ran { "" } else { ", without a run" };
     let (checkpoint, verdict) = (tested.checkpoint.named(), tested.verdict.into_str());
     format!("testing {checkpoint}: {verdict}{how}\n")
 }
@@ -77,10 +74,9 @@ fn test_line(tested: &TestedCheckpoint) -> String {
 fn undecided(outcome: &BisectOutcome, paint: Paint) -> String {
     let number = checkpoints(outcome.candidates.len());
     let ids: Vec<String> = outcome.candidates.iter().map(|c| c.id.short()).collect();
+    let (lead, ids) = (paint.red("checkpoint:"), ids.join(" "));
+    let good = outcome.last_good.id.short();
     format!(
-        "{} the first bad one is among these {number}, which could not be tested: {}; the last good one is {}\n",
-        paint.red("checkpoint:"),
-        ids.join(" "),
-        outcome.last_good.id.short()
+        "{lead} the first bad one is among these {number}, which could not be tested: {ids}; the last good one is {good}\n"
     )
 }

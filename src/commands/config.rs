@@ -7,24 +7,23 @@ use clap::Subcommand;
 
 use crate::agent::setup;
 use crate::answer::format::{Paint, size};
-use crate::answer::table::{aligned, cut};
+use crate::answer::table::aligned;
 use crate::base::read_regular;
 use crate::base::text::{escape, escape_line, escape_path};
 use crate::commands::prelude::*;
 use crate::config::edit;
 use crate::config::environment::{ColorChoice, Origin, base_and_origin, no_base};
+use crate::config::keys::{Owner, keys};
 use crate::error::Code;
 use crate::ops::browse::config::{ConfigOutcome, Setting, SettingValue, config};
 use crate::ops::find_root::RootSearch;
 use crate::shell::command_context;
 use crate::shell::environment::{self, Color, GlobalArgs, LOCK_TIMEOUT_SECONDS};
 
-/// Maximum width of the value of a variable, such as PATH; JSON has the whole.
-const VALUE_COLUMNS: usize = 40;
-
 /// Show each setting and its origin, or set one
 ///
-/// --json shows the environment variables that are not set too.
+/// A setting that is no key of a file comes from an option or a variable. Variables of completion
+/// scripts are shown with --json alone.
 #[derive(Clone, Debug, clap::Args)]
 pub struct ConfigArgs {
     #[command(subcommand)]
@@ -47,10 +46,8 @@ pub enum ConfigCommand {
 
 /// Writes the value, and returns a line on it.
 fn set(environment: &Environment, key: &str, value: &str) -> Result<String> {
-    let dir = environment
-        .config_dir
-        .as_ref()
-        .ok_or_else(|| no_base(environment))?;
+    let dir = environment.config_dir.as_ref();
+    let dir = dir.ok_or_else(|| no_base(environment))?;
     let file = dir.join("config.toml");
     let text = match read_regular::read_linked_text(&file) {
         Err(cause) if cause.kind() == ErrorKind::NotFound && file.is_symlink() => {
@@ -64,11 +61,8 @@ fn set(environment: &Environment, key: &str, value: &str) -> Result<String> {
     };
     let (text, written) = edit::set(&file, &text, key, value)?;
     setup::write(&file, &text, None)?;
-    Ok(format!(
-        "{}: {key} = {}\n",
-        escape_path(&file),
-        escape(&written)
-    ))
+    let (file, written) = (escape_path(&file), escape(&written));
+    Ok(format!("{file}: {key} = {written}\n"))
 }
 
 impl RunAnywhere for ConfigArgs {
@@ -158,7 +152,7 @@ fn text(outcome: &ConfigOutcome, paint: Paint) -> String {
         vec![format!("  {name}"), value, remark]
     };
     let place = |path: Option<&PathBuf>| path.map_or("none".to_owned(), |path| escape_path(path));
-    let settings = outcome.settings.iter().flat_map(|setting| {
+    let rows = |setting: &Setting| {
         let origins: Vec<String> = setting.origins.iter().map(origin_words).collect();
         let mut names = [(setting.name, origins.join(", "))].into_iter();
         let lines = value(&setting.value);
@@ -167,7 +161,9 @@ fn text(outcome: &ConfigOutcome, paint: Paint) -> String {
             row(name, line.to_owned(), &origins)
         };
         lines.lines().map(line).collect::<Vec<_>>()
-    });
+    };
+    let is_key = |setting: &&Setting| keys(Owner::User).any(|key| key == setting.name);
+    let (in_files, others): (Vec<_>, Vec<_>) = outcome.settings.iter().partition(is_key);
     let origin = outcome.base_origin.as_ref().map(origin_words);
     let is_missing = outcome.store.as_ref().is_some_and(|store| !store.is_dir());
     let missing = if is_missing { "not there yet" } else { "" };
@@ -181,16 +177,23 @@ fn text(outcome: &ConfigOutcome, paint: Paint) -> String {
         let found = if file.found { "found" } else { "not there" };
         row("file", escape_path(&file.path), found)
     });
-    let variables = outcome.environment.iter().filter_map(|variable| {
-        let value = escape_line(variable.value.as_ref()?);
-        Some(row(
+    let variables = outcome.environment.iter();
+    let variables = variables.filter(|variable| !variable.name.starts_with("_CLAP_"));
+    let variables = variables.map(|variable| {
+        let value = variable.value.as_deref().map(escape_line);
+        // A long one, such as PATH, is last and whole.
+        row(
             variable.name,
-            cut(&value, VALUE_COLUMNS),
-            variable.purpose,
-        ))
+            variable.purpose.to_owned(),
+            &value.unwrap_or_default(),
+        )
     });
-    let sections: [(&str, Vec<_>); 4] = [
-        ("Settings", settings.collect()),
+    let sections: [(&str, Vec<_>); 5] = [
+        ("Settings", in_files.into_iter().flat_map(rows).collect()),
+        (
+            "No keys of files",
+            others.into_iter().flat_map(rows).collect(),
+        ),
         ("Places", places.to_vec()),
         ("Files", files.collect()),
         ("Environment", variables.collect()),

@@ -10,7 +10,7 @@ use strum::VariantArray as _;
 
 use crate::answer::contract::{self as contract_view, ContractDocument, ContractForm};
 use crate::answer::format::{count, size};
-use crate::answer::words::{count_files, eviction_lines, join};
+use crate::answer::words::{count_files, eviction_lines};
 use crate::base::cut_list::and_more;
 use crate::base::shell_word::shell_word;
 use crate::base::text::{escape, escape_path};
@@ -124,12 +124,8 @@ impl CreateArgs {
     fn take_words(&mut self, context: &Context, typed: &[OsString]) -> Result<()> {
         let root = context.root.path();
         let here = backup::live(context, context.root.current());
-        let words: Vec<OsString> = self
-            .word
-            .take()
-            .into_iter()
-            .chain(self.more_words.drain(..))
-            .collect();
+        let word = self.word.take().into_iter();
+        let words: Vec<OsString> = word.chain(self.more_words.drain(..)).collect();
         // A pattern after a blank would become the reason, and all secrets be recorded.
         let behind_option = typed.windows(2).find_map(|pair| {
             let is_word = pair[0] == "--include-sensitive" && words.contains(&pair[1]);
@@ -146,9 +142,8 @@ impl CreateArgs {
         }
         let is_there = |word: &&OsString| here.join(word).symlink_metadata().is_ok();
         if let Some(path) = words.iter().filter(|word| !word.is_empty()).find(is_there) {
-            let has_dots = Path::new(path)
-                .components()
-                .any(|part| part == Component::ParentDir);
+            let mut parts = Path::new(path).components();
+            let has_dots = parts.any(|part| part == Component::ParentDir);
             let is_inside = !has_dots && here.join(path).starts_with(root);
             let word = path.as_encoded_bytes();
             let path = shell_word(word);
@@ -167,10 +162,8 @@ impl CreateArgs {
                 Error::usage(format!("{path} is a path outside this directory")).next(everything)
             });
         }
-        let text = words.join(OsStr::new(" "));
-        let text = text
-            .into_string()
-            .map_err(|_| Error::usage("the reason is not UTF-8"))?;
+        let text = words.join(OsStr::new(" ")).into_string();
+        let text = text.map_err(|_| Error::usage("the reason is not UTF-8"))?;
         match words.len() {
             0 => {}
             1 => self.reason = Some(text),
@@ -357,13 +350,10 @@ impl Command for CreateArgs {
         // A new checkpoint that cannot be read back is damaged.
         let is_damaged = contract.as_ref().is_some_and(|made| !made.is_proven());
         let warnings = std::mem::take(&mut outcome.warnings);
+        let store = context.store_dir().unwrap_or_default();
         let answer = CreateAnswer {
             created: outcome.skipped.is_none(),
-            store: context
-                .store_dir()
-                .unwrap_or_default()
-                .display()
-                .to_string(),
+            store: store.display().to_string(),
             contract,
             form: wants.form(),
             duration_ms: cmd.started.elapsed().as_millis(),
@@ -456,7 +446,8 @@ impl CreateAnswer {
             talkln!(out, "databases: {}", named.join(", "));
         }
         if outcome.left_out_told {
-            out.talk.push_str(&left_out_words(&outcome.left_out));
+            let words = left_out_words(&outcome.left_out, out.context);
+            out.talk.push_str(&words);
         }
         if let Some(dir) = &outcome.copies {
             talkln!(out, "copies in {}", escape_path(dir));
@@ -467,31 +458,22 @@ impl CreateAnswer {
 }
 
 /// Formats `left out: build/ dist/ and 3 files`; secrets are named.
-pub fn left_out_words(left_out: &LeftOut) -> String {
+pub fn left_out_words(left_out: &LeftOut, context: &Context) -> String {
     const NAMED_ENTRIES: usize = 8;
     let mut text = String::new();
     if !left_out.secrets.is_empty() {
-        text.push_str(&format!(
-            "left out as sensitive: {}\n",
-            join(left_out.secrets.iter())
-        ));
+        let secrets = left_out.secrets.iter().map(|path| context.shown(path));
+        let secrets = secrets.collect::<Vec<_>>().join(" ");
+        text.push_str(&format!("left out as sensitive: {secrets}\n"));
     }
     if !left_out.not_captured.is_empty() {
-        let named = left_out
-            .not_captured
-            .iter()
-            .map(|(path, why)| format!("{path} ({why})"));
-        text.push_str(&format!(
-            "not captured: {}\n",
-            and_more(&named.collect::<Vec<_>>(), NAMED_ENTRIES)
-        ));
+        let named = left_out.not_captured.iter();
+        let named = named.map(|(path, why)| format!("{} ({why})", context.shown(path)));
+        let named = and_more(&named.collect::<Vec<_>>(), NAMED_ENTRIES);
+        text.push_str(&format!("not captured: {named}\n"));
     }
-    let dirs: Vec<String> = left_out
-        .directories
-        .iter()
-        .take(NAMED_ENTRIES)
-        .map(|dir| format!("{dir}/"))
-        .collect();
+    let dirs = left_out.directories.iter().take(NAMED_ENTRIES);
+    let dirs: Vec<String> = dirs.map(|dir| context.shown(dir) + "/").collect();
     let more = left_out.directories.len().saturating_sub(NAMED_ENTRIES);
     let mut parts = vec![dirs.join(" ")];
     if more > 0 {

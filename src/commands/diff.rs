@@ -186,11 +186,8 @@ impl DiffArgs {
             ChangeKind::Modified | ChangeKind::Mode => "M",
             ChangeKind::Type => "T",
         };
-        let lead = if self.name_status {
-            [letter, gap]
-        } else {
-            [""; 2]
-        };
+        let has_lead = self.name_status;
+        let lead = if has_lead { [letter, gap] } else { [""; 2] };
         [lead.concat().as_bytes(), &path, end.as_bytes()].concat()
     }
 }
@@ -202,8 +199,9 @@ impl Text for DiffAnswer {
             out.result = patch::stat(&outcome.files, out.paint);
         }
         write_missing(outcome, out);
-        out.talk = not_compared(outcome, false);
+        out.talk = not_compared(outcome, out.context, false);
         for path in &outcome.secrets {
+            let path = out.context.shown(path);
             talkln!(out, "content not shown: {path} (a secret)");
         }
         if self.is_verbose {
@@ -234,14 +232,15 @@ impl Text for DiffAnswer {
 
 /// Names the paths that are missing from the result.
 pub fn write_missing(outcome: &DiffOutcome, out: &mut Out<'_>) {
-    out.remark = not_compared(outcome, true);
+    out.remark = not_compared(outcome, out.context, true);
     for path in &outcome.too_large {
+        let path = out.context.shown(path);
         out.remark
             .push_str(&format!("not in the patch: {path} (over 512 MiB)\n"));
     }
 }
 
-fn not_compared(outcome: &DiffOutcome, is_lack: bool) -> String {
+fn not_compared(outcome: &DiffOutcome, context: &Context, is_lack: bool) -> String {
     let paths = outcome.not_compared.iter();
     let named = paths.filter(|(_, why)| why.makes_partial() == is_lack);
     let lines = named.map(|(path, why)| {
@@ -249,7 +248,7 @@ fn not_compared(outcome: &DiffOutcome, is_lack: bool) -> String {
             WhyNot::Unreadable(detail) => detail,
             why => why.in_words(),
         };
-        format!("not compared: {path} ({detail})\n")
+        format!("not compared: {} ({detail})\n", context.shown(path))
     });
     lines.collect()
 }
@@ -262,18 +261,20 @@ fn write_other(other: &OtherDifferences, out: &mut Out<'_>) {
         after,
     } in &other.modes
     {
+        let path = out.context.shown(path);
         talkln!(out, "mode {} -> {}: {path}", octal(*before), octal(*after));
     }
     for path in &other.empty_dirs_added {
-        talkln!(out, "new directory: {path}/");
+        talkln!(out, "new directory: {}/", out.context.shown(path));
     }
     for path in &other.empty_dirs_deleted {
-        talkln!(out, "deleted directory: {path}/");
+        talkln!(out, "deleted directory: {}/", out.context.shown(path));
     }
     for sides in &other.uncaptured {
         let words =
             |why: &Option<WhyNot>| why.as_ref().map_or("captured or absent", WhyNot::in_words);
-        let (path, before, after) = (&sides.path, words(&sides.before), words(&sides.after));
+        let path = out.context.shown(&sides.path);
+        let (before, after) = (words(&sides.before), words(&sides.after));
         talkln!(out, "not captured: {path} ({before} -> {after})");
     }
 }

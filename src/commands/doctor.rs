@@ -28,10 +28,8 @@ impl Command for DoctorArgs {
         let program = setup::program(cmd).unwrap_or_default();
         let mut outcome = doctor(context, &program, self.fix)?;
         for check in &mut outcome.checks {
-            let advice = check
-                .advice
-                .take()
-                .map(|advice| cmd.printer.place.sentence(advice));
+            let advice = check.advice.take();
+            let advice = advice.map(|advice| cmd.printer.place.sentence(advice));
             check.command = advice.as_ref().and_then(Sentence::to_run);
             check.remedy = advice.map(|advice| advice.to_string());
         }

@@ -66,16 +66,12 @@ impl Command for ExportBundleArgs {
 /// # Errors
 /// Something else goes there.
 pub fn is_stdout(cmd: &CommandContext<'_>, output: &Path, what: &str) -> Result<bool> {
-    let reader = if cmd.printer.json {
-        "JSON"
-    } else {
-        "a terminal"
-    };
+    let is_json = cmd.printer.json;
+    let reader = if is_json { "JSON" } else { "a terminal" };
     let is_stream = output.as_os_str() == "-";
-    if is_stream && (cmd.printer.json || cmd.printer.for_a_person()) {
-        return Err(Error::usage(format!(
-            "the {what} cannot go to standard output together with {reader}"
-        )));
+    if is_stream && (is_json || cmd.printer.for_a_person()) {
+        let what = format!("the {what} cannot go to standard output together with {reader}");
+        return Err(Error::usage(what));
     }
     Ok(is_stream)
 }

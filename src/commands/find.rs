@@ -86,24 +86,18 @@ fn write_path(found: &FoundPath, out: &mut Out<'_>) {
         (None, false) => ", not in the directory",
         _ => "",
     };
-    let path = out.paint.bold(&found.path.to_string());
+    let path = out.paint.bold(&out.context.shown(&found.path));
     outln!(out, "{path}: {ended}{now}");
-    let widths = found
-        .events
-        .iter()
-        .map(|event| event.change.into_str().len());
+    let events = found.events.iter();
+    let widths = events.map(|event| event.change.into_str().len());
     let width = widths.max().unwrap_or_default().max(WORD_WIDTH);
     for event in &found.events {
         write_event(event, width, out);
     }
     if !found.in_directory {
         let path = shell_word(&restore_paths::as_typed(&out.context.root, &found.path));
-        outln!(
-            out,
-            "  {}",
-            out.place
-                .advice(&format!("checkpoint restore {last} {path}"))
-        );
+        let command = format!("checkpoint restore {last} {path}");
+        outln!(out, "  {}", out.place.advice(&command));
     }
 }
 
@@ -121,18 +115,15 @@ fn write_event(event: &FindEvent, width: usize, out: &mut Out<'_>) {
     let id = checkpoint.id.short();
     let time = time::shown(out.is_for_a_person)(checkpoint.record.time_ms);
     let reason = escape(&checkpoint.record.reason);
-    let safety = if checkpoint.is_safety() {
-        " [safety]"
-    } else {
-        ""
-    };
+    let is_safety = checkpoint.is_safety();
+    let safety = if is_safety { " [safety]" } else { "" };
     let bytes = event.size_bytes.map(|bytes| format!("  {}", size(bytes)));
     let bytes = bytes.unwrap_or_default();
     outln!(out, "  {id}  {word}  {time}  {reason}{safety}{bytes}");
 }
 
 fn write_match(found: &TextMatch, out: &mut Out<'_>) {
-    let path = out.paint.bold(&found.path.to_string());
+    let path = out.paint.bold(&out.context.shown(&found.path));
     let (first, last) = (found.first_in.id.short(), found.last_in.id.short());
     let first = if first == last {
         String::new()

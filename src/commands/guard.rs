@@ -50,10 +50,7 @@ impl Text for GuardOutcome {
         };
         let reason = escape(&self.checkpoint.record.reason);
         outln!(out, "{}", self.checkpoint.id.short());
-        talkln!(
-            out,
-            "covered by '{reason}' ({what}, {} old)",
-            age(-self.age_ms, 0)
-        );
+        let age = age(-self.age_ms, 0);
+        talkln!(out, "covered by '{reason}' ({what}, {age} old)");
     }
 }

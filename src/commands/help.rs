@@ -93,12 +93,7 @@ fn overview() -> String {
 /// Returns the topics with the titles of their pages.
 pub fn titles() -> impl Iterator<Item = (&'static str, &'static str)> {
     TOPICS.iter().map(|(name, page)| {
-        (
-            *name,
-            page.lines()
-                .next()
-                .unwrap_or_default()
-                .trim_start_matches("# "),
-        )
+        let title = page.lines().next().unwrap_or_default();
+        (*name, title.trim_start_matches("# "))
     })
 }

@@ -117,10 +117,8 @@ impl Text for ListOutcome {
         }
         // Byte for byte the table of the manifest, newest first; with the changes if they were counted.
         let rendered = manifest::render(&self.checkpoints);
-        let counts = self
-            .changes
-            .iter()
-            .map(|counts| counts.map(table::change_words));
+        let changes = self.changes.iter();
+        let counts = changes.map(|counts| counts.map(table::change_words));
         if self.changes.is_empty() {
             out.result = rendered;
             return;

@@ -59,10 +59,8 @@ impl Command for RemoteArgs {
     type Answer = RemoteOutcome;
 
     fn properties(&self) -> Properties {
-        let name = self
-            .command
-            .as_ref()
-            .map_or("remote.list", RemoteCommand::into_str);
+        let command = self.command.as_ref();
+        let name = command.map_or("remote.list", RemoteCommand::into_str);
         Properties {
             name: Some(name),
             ..Properties::LONG

@@ -157,17 +157,14 @@ impl RestoreArgs {
         let verify = self.common.verify.then(|| b"--verify".to_vec());
         let contract = self.common.contract.contract;
         let contract = contract.then(|| b"--contract".to_vec());
+        let options = bytes_of(lists).into_iter().chain(valued).chain(flags);
         Ok(TypedWords {
             act_options: check.chain(verify).chain(contract).collect(),
             words: bytes_of(words),
             paths: bytes_of(self.only.clone()),
             listed,
             has_dashes: cmd.words.iter().any(|word| word == "--"),
-            options: bytes_of(lists)
-                .into_iter()
-                .chain(valued)
-                .chain(flags)
-                .collect(),
+            options: options.collect(),
         })
     }
 
@@ -311,6 +308,7 @@ pub(super) fn pick(
         question,
         choices,
         paint: cmd.printer.err_paint(),
+        context,
         plan: options.to.is_none().then_some(&plan),
         show: cmd.printer.can_page().then_some(&show),
     }
@@ -351,7 +349,7 @@ pub(super) fn consent(
     } else {
         ""
     };
-    let listed = plan::listing_of(planned, LISTED_PATHS, cmd.printer.err_paint());
+    let listed = plan::listing_of(planned, context, LISTED_PATHS, cmd.printer.err_paint());
     let what = what(planned, named);
     let question = format!("{lead}{listed}{what}? This will {counts}.");
     cmd.ask(context, &summary, &question)
@@ -375,10 +373,11 @@ fn what(planned: &RestoreOutcome, named: Option<&str>) -> String {
 }
 
 fn restore_of(step: &TakenStep) -> String {
-    let reason = step.reason.iter();
-    let reason: String = reason
-        .map(|reason| format!(" ({})", escape(reason)))
-        .collect();
+    let reason = step
+        .reason
+        .iter()
+        .map(|reason| format!(" ({})", escape(reason)));
+    let reason: String = reason.collect();
     format!("the restore to {}{reason}", step.restored.short())
 }
 
@@ -528,10 +527,10 @@ impl Text for RestoreAnswer {
                 "only files went back"
             };
             let how = match agent {
-                "claude" => "for the conversation: /rewind, Restore conversation",
-                "codex" => "for the conversation: Esc Esc",
-                "gemini" => "for the conversation: /rewind, Rewind conversation",
-                "opencode" => "for the conversation: /undo",
+                "claude" => "for the conversation, in Claude Code: /rewind, Restore conversation",
+                "codex" => "for the conversation, in Codex: Esc Esc",
+                "gemini" => "for the conversation, in Gemini CLI: /rewind, Rewind conversation",
+                "opencode" => "for the conversation, in opencode: /undo",
                 _ => "the conversation goes on as it is",
             };
             talkln!(out, "{went}; {how}");
@@ -543,10 +542,10 @@ impl Text for RestoreAnswer {
         let mut text = String::new();
         for report in &outcome.databases {
             if let DatabaseFate::Failed(why) = &report.fate {
+                let database = &report.database;
                 text.push_str(&format!(
-                    "{prefix} database {} was not restored: {why}; \
-                     everything else is restored; 'checkpoint undo' takes it back\n",
-                    report.database
+                    "{prefix} database {database} was not restored: {why}; \
+                     everything else is restored; 'checkpoint undo' takes it back\n"
                 ));
             }
         }
@@ -557,9 +556,8 @@ impl Text for RestoreAnswer {
         };
         for (path, why) in &outcome.plan.unreadable {
             let why = why.in_words();
-            text.push_str(&format!(
-                "{prefix} {path} {stayed}: {why}; everything else {rest}\n"
-            ));
+            let line = format!("{prefix} {path} {stayed}: {why}; everything else {rest}\n");
+            text.push_str(&line);
         }
         if let Some(check) = self.check.as_ref().filter(|check| !check.ok) {
             let how = check.exit.map(CommandEnd::in_words);
@@ -576,15 +574,12 @@ impl Text for RestoreAnswer {
 /// Formats a target as the sentences that programs know name it.
 fn target(outcome: &RestoreOutcome) -> String {
     let target = &outcome.target;
-    format!(
-        "`{}` ({})",
-        target.id.short(),
-        escape(&target.record.reason)
-    )
+    let (id, reason) = (target.id.short(), escape(&target.record.reason));
+    format!("`{id}` ({reason})")
 }
 
 fn write_planned(outcome: &RestoreOutcome, out: &mut Out<'_>) {
-    let listed = plan::listing_of(outcome, usize::MAX, out.paint);
+    let listed = plan::listing_of(outcome, out.context, usize::MAX, out.paint);
     let target = target(outcome);
     let counts = plan::counts(&outcome.plan, &outcome.databases, Tense::Planned);
     let what = match &outcome.to {
@@ -634,6 +629,7 @@ fn write_nothing(outcome: &RestoreOutcome, out: &mut Out<'_>) {
 /// Lists files that stay although the target lacks them.
 fn write_stays(outcome: &RestoreOutcome, out: &mut Out<'_>) {
     for path in &outcome.plan.left_alone {
+        let path = out.context.shown(path);
         talkln!(
             out,
             "left unchanged: {path}: it is not captured, or was not then"

@@ -30,14 +30,9 @@ impl Text for RewordOutcome {
         if self.nothing_to_do {
             outln!(out, "Already so: {}", self.checkpoint.named());
         } else {
-            let (id, reason) = (&self.checkpoint.id, &self.checkpoint.record.reason);
-            let before = escape(&self.reason_before);
-            outln!(
-                out,
-                "Reworded {} ({before}): {}",
-                id.short(),
-                escape(reason)
-            );
+            let (id, record) = (self.checkpoint.id.short(), &self.checkpoint.record);
+            let (before, reason) = (escape(&self.reason_before), escape(&record.reason));
+            outln!(out, "Reworded {id} ({before}): {reason}");
         }
     }
 }

@@ -157,9 +157,8 @@ impl SetupArgs {
             places.is_some_and(|places| table.get(name).is_ok_and(|agent| places.has(agent)))
         };
         let all = AgentName::VARIANTS.iter().copied();
-        let found: Vec<AgentName> = all
-            .filter(|name| takes_all || is_named(name.into_str()) || is_here(*name))
-            .collect();
+        let is_meant = |name: &AgentName| takes_all || is_named(name.into_str()) || is_here(*name);
+        let found: Vec<AgentName> = all.filter(is_meant).collect();
         if found.is_empty() {
             let names: Vec<&str> = agent_names().collect();
             let names = names.join(", ");

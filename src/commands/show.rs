@@ -22,6 +22,7 @@ use crate::model::state::scope::ScopePart;
 use crate::ops::browse::diff::compare::{self, DiffOutcome};
 use crate::ops::browse::diff::file_diff::{Detail, FileDiff, PatchOptions};
 use crate::ops::browse::list::{ShowOutcome, show};
+use crate::ops::restore::restore_paths;
 use crate::ops::select::words::TypedWords;
 
 /// Show one checkpoint: what it holds and what changed in it
@@ -166,7 +167,8 @@ impl Text for ShowAnswer {
         }
         if let Some(files) = &outcome.files {
             for path in files {
-                outln!(out, "{}", quoted("", path.as_bytes()));
+                let path = restore_paths::from_here(&out.context.root, path);
+                outln!(out, "{}", quoted("", &path));
             }
             return;
         }
@@ -176,7 +178,7 @@ impl Text for ShowAnswer {
                 (_, None) => "-",
                 _ => "~",
             };
-            outln!(out, "  {sign} {}", change.path);
+            outln!(out, "  {sign} {}", out.context.shown(&change.path));
         }
         if outcome.changes.is_empty() {
             outln!(out, "  no change");
@@ -225,6 +227,7 @@ fn write_head(outcome: &ShowOutcome, out: &mut Out<'_>) {
         }
     }
     for (path, entry) in &outcome.meta.uncaptured {
+        let path = out.context.shown(path);
         outln!(out, "not captured: {path} ({})", entry.why.in_words());
     }
     // As `--state` takes them.

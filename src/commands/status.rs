@@ -12,6 +12,7 @@ use crate::commands::prelude::*;
 use crate::commands::workflow::report::place;
 use crate::model::checkpoint::record::Checkpoint;
 use crate::model::restore_plan::PlannedChange;
+use crate::model::state::rel_path::RelPath;
 use crate::ops::browse::status::{StatusOutcome, status};
 use crate::ops::capture::left_out::LeftOutJson;
 use crate::ops::warning::warning_words::thousands;
@@ -101,11 +102,12 @@ impl Text for StatusAnswer {
         if let Some(left_out) = outcome.left_out.as_ref().filter(|some| !some.is_empty()) {
             if self.left_out.is_some() {
                 outln!(out, "left out:");
-                for line in left_out.to_text().lines() {
+                let shown = |path: &RelPath| out.context.shown(path);
+                for line in left_out.to_text(&shown).lines() {
                     outln!(out, "  {line}");
                 }
             } else {
-                out.result.push_str(&left_out_words(left_out));
+                out.result.push_str(&left_out_words(left_out, out.context));
             }
         }
         write_place(outcome, out);
@@ -200,6 +202,7 @@ fn write_changed(outcome: &StatusOutcome, out: &mut Out<'_>) {
     }
     row(out, "changed", &numbers.join(", "));
     for (path, kind) in outcome.changed.iter().take(CHANGED_SHOWN) {
+        let path = out.context.shown(path);
         let line = match kind {
             PlannedChange::Added => out.paint.green(&format!("+ {path}")),
             PlannedChange::DirectoryAdded => out.paint.green(&format!("+ {path}/")),
@@ -233,6 +236,10 @@ fn write_place(outcome: &StatusOutcome, out: &mut Out<'_>) {
         row(out, "kept copy", &below_home(out, copy));
     }
     row(out, "root", &escape_path(&outcome.root));
+    if let Some(above) = &outcome.root_above {
+        let above = escape_path(above);
+        row(out, "above", &format!("{above}, which has checkpoints too"));
+    }
     let limit = outcome.max_store_bytes;
     let limit = limit.map_or(String::new(), |limit| format!(" of {}", size(limit)));
     let bytes = outcome.store_bytes;

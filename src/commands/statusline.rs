@@ -75,11 +75,8 @@ impl StatuslineArgs {
         let theirs = String::from_utf8_lossy(&wrapped.unwrap_or_default()).into_owned();
         let theirs = theirs.trim_end();
         // What another command printed may have colours.
-        let end = if theirs.contains('\u{1b}') {
-            "\u{1b}[0m"
-        } else {
-            ""
-        };
+        let is_coloured = theirs.contains('\u{1b}');
+        let end = if is_coloured { "\u{1b}[0m" } else { "" };
         if theirs.is_empty() || ours.is_empty() {
             return format!("{theirs}{ours}");
         }

@@ -119,9 +119,8 @@ impl UndoArgs {
             (false, None) => None,
         };
         if let Some(limit) = limit {
-            return Err(Error::usage(format!(
-                "{limit}; 'checkpoint undo --list' lists all"
-            )));
+            let what = format!("{limit}; 'checkpoint undo --list' lists all");
+            return Err(Error::usage(what));
         }
         let known = undo_steps(context)?.undo;
         let last = known.get(steps - 1).ok_or_else(|| {
@@ -131,10 +130,8 @@ impl UndoArgs {
             let next = Sentence::new("'checkpoint undo --list' lists them", &[]);
             Error::new(Code::NOTHING_FOUND, what).next(next)
         })?;
-        Ok(format!(
-            "{steps} restores, to before the {}",
-            described(last)
-        ))
+        let last = described(last);
+        Ok(format!("{steps} restores, to before the {last}"))
     }
 }
 

@@ -114,12 +114,8 @@ fn damage(report: &CheckReport) -> String {
 fn summary(report: &CheckReport) -> String {
     let (all, bytes) = (checkpoints(report.checkpoints), size(report.bytes));
     let objects = thousands(report.objects);
-    let things = if report.objects == 1 {
-        "object"
-    } else {
-        "objects"
-    };
-    format!("verified: {all}, {objects} {things}, {bytes}\n")
+    let s = if report.objects == 1 { "" } else { "s" };
+    format!("verified: {all}, {objects} object{s}, {bytes}\n")
 }
 
 fn faulty(faulty: &FaultyCheckpoint) -> String {

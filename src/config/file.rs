@@ -127,11 +127,8 @@ pub fn read(path: &Path, owner: Owner) -> ConfigFile {
         Ok(text) => return parse(path, &text, owner),
         Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             // The user's folder too may be a link to nothing; a project's is there.
-            let reach = if owner == Owner::Project {
-                1
-            } else {
-                usize::MAX
-            };
+            let is_project = owner == Owner::Project;
+            let reach = if is_project { 1 } else { usize::MAX };
             let mut reached = path.ancestors().take(reach);
             let nearest = reached.find(|at| at.symlink_metadata().is_ok());
             if nearest.is_none_or(Path::exists) {

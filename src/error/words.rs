@@ -89,11 +89,8 @@ impl WhyNot {
 impl Hold {
     /// Describes name and remaining time for the user.
     pub fn in_words(&self, now_ms: i64) -> String {
-        format!(
-            "hold '{}' is active, {} left",
-            escape(&self.name),
-            age(now_ms, self.end_ms)
-        )
+        let (name, left) = (escape(&self.name), age(now_ms, self.end_ms));
+        format!("hold '{name}' is active, {left} left")
     }
 }
 

@@ -9,14 +9,17 @@ use crate::base::interrupt::Interrupt;
 use crate::base::malformed::Malformed;
 use crate::base::mutex::lock;
 use crate::base::progress::Progress;
+use crate::base::text::escape_bytes;
 use crate::config::environment::Environment;
 use crate::config::settings::Settings;
 use crate::error::{Error, Instead, Result};
 use crate::model::command_end::CommandEnd;
 use crate::model::state::object_id::ObjectId;
+use crate::model::state::rel_path::RelPath;
 use crate::ops::find_root::{Place, RootSearch};
 use crate::ops::locate_store::{locate_store, projects, subdirectories};
 use crate::ops::own_files::OwnFiles;
+use crate::ops::restore::restore_paths;
 use crate::ops::warning::Warning;
 use crate::store::lifecycle::description::{Description, Identity};
 use crate::store::lock::LockWait;
@@ -157,6 +160,12 @@ impl Context {
     /// Opens the store of this root. If there is none, the error names the root above that has one.
     pub fn require_store(&self) -> Result<Store> {
         self.find_store()?.map_or_else(|| Err(self.no_store()), Ok)
+    }
+
+    /// Names a path for people as it can be typed in the current directory; programs get all paths
+    /// from the root on.
+    pub fn shown(&self, path: &RelPath) -> String {
+        escape_bytes(&restore_paths::from_here(&self.root, path))
     }
 
     /// Returns how roots are found for this caller.

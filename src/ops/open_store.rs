@@ -1,7 +1,7 @@
 //! Opens the store for a `create`: a missing one is created, an unusable one replaced.
 
 use std::io::ErrorKind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::base::text::escape_path;
 use crate::error::sentence::Sentence;
@@ -62,22 +62,25 @@ fn warn_below(context: &Context, dir: &Path) {
     if dir.exists() {
         return;
     }
-    let (search, path) = (context.root_search(), context.root.path());
-    let root = path.to_path_buf();
-    let above = search.store_above(path);
-    let warning = match above.filter(|above| !is_worktree_of(path, above)) {
-        Some(above) => Some(Warning::BelowRoot {
-            root,
-            above: above.to_path_buf(),
-        }),
+    let root = context.root.path().to_path_buf();
+    let warning = match root_above(context) {
+        Some(above) => Some(Warning::BelowRoot { root, above }),
         None if context.is_named => None,
-        None => search
-            .repository_top(path)
+        None => context
+            .root_search()
+            .repository_top(&root)
             .map(|top| Warning::BelowTop { root, top }),
     };
     if let Some(warning) = warning {
         context.pending_warnings.add(warning);
     }
+}
+
+/// Returns the nearest root above whose checkpoints hold this one too.
+pub fn root_above(context: &Context) -> Option<PathBuf> {
+    let (search, root) = (context.root_search(), context.root.path());
+    let above = search.stores_above(root).find(|dir| *dir != root)?;
+    (!is_worktree_of(root, above)).then(|| above.to_path_buf())
 }
 
 /// Refuses to bring other checkpoints into a directory that is merely a part of a repository and has

@@ -76,10 +76,8 @@ impl Children<'_> {
     pub fn commit_all(&self, message: &str, dir: &Path) -> Result<()> {
         self.git(&["add", "-A"], dir)?;
         // The phases may have committed everything already.
-        if self
-            .git(&["diff", "--cached", "--quiet", "--no-ext-diff"], dir)
-            .is_ok()
-        {
+        let staged = self.git(&["diff", "--cached", "--quiet", "--no-ext-diff"], dir);
+        if staged.is_ok() {
             return Ok(());
         }
         self.git(&["commit", "-m", message], dir)
@@ -320,10 +318,8 @@ fn remote_git(asked: &GitCommand<'_>, may_ask: bool) -> Command {
         command.args(["-c", setting]);
     }
     // Settings in the environment are the user's own; a repository there is another.
-    for name in GIT_PLACES
-        .split(' ')
-        .filter(|name| !name.starts_with("GIT_CONFIG"))
-    {
+    let places = GIT_PLACES.split(' ');
+    for name in places.filter(|name| !name.starts_with("GIT_CONFIG")) {
         command.env_remove(name);
     }
     command

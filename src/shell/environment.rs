@@ -88,9 +88,8 @@ fn color() -> ColorChoice {
     }
     let forces = |name: &&str| path(name).is_some_and(|value| value != Path::new("0"));
     let mut variables = ["CLICOLOR_FORCE", "FORCE_COLOR"].into_iter();
-    variables
-        .find(forces)
-        .map_or(ColorChoice::Auto, ColorChoice::Always)
+    let forced = variables.find(forces);
+    forced.map_or(ColorChoice::Auto, ColorChoice::Always)
 }
 
 /// Whether a time zone is a name, a rule or a plain file; reading a device or pipe might never end.
@@ -120,10 +119,8 @@ pub fn variables() -> Vec<VariableValue> {
             value,
         })
     };
-    include_str!("variables.txt")
-        .lines()
-        .filter_map(look)
-        .collect()
+    let lines = include_str!("variables.txt").lines();
+    lines.filter_map(look).collect()
 }
 
 /// Returns milliseconds since 1970. `CHECKPOINT_NOW` fixes the clock, for tests.
@@ -132,10 +129,9 @@ pub fn variables() -> Vec<VariableValue> {
 /// `CHECKPOINT_NOW` is not a time.
 pub fn now_ms() -> Result<i64> {
     let Ok(fixed) = env::var("CHECKPOINT_NOW") else {
-        let since = SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .unwrap_or_default();
-        return Ok(i64::try_from(since.as_millis()).unwrap_or(i64::MAX));
+        let since = SystemTime::now().duration_since(UNIX_EPOCH);
+        let since = since.unwrap_or_default().as_millis();
+        return Ok(i64::try_from(since).unwrap_or(i64::MAX));
     };
     let typed = || Some(time::parse_time(&fixed, 0)?.start_ms);
     let number = fixed.parse().ok().or_else(typed);
@@ -204,9 +200,8 @@ pub fn host_name() -> String {
 /// Returns the shell that asks for completions, with `--` and the words of a line as arguments.
 pub fn completing_shell(args: &[OsString]) -> Option<String> {
     let asks = args.len() > 2 && args[1] == "--";
-    env::var(COMPLETE_VARIABLE)
-        .ok()
-        .filter(|shell| asks && !shell.is_empty())
+    let shell = env::var(COMPLETE_VARIABLE).ok();
+    shell.filter(|shell| asks && !shell.is_empty())
 }
 
 /// Returns the index of the word to be completed, if the script names it.
@@ -238,9 +233,8 @@ pub fn found_program(args: &[OsString]) -> Option<PathBuf> {
     let mut found = env::split_paths(&path)
         .filter(|dir| dir.is_absolute())
         .flat_map(|dir| names.map(|name| dir.join(name)));
-    found
-        .find(|file| file.is_file())
-        .or_else(|| env::current_exe().ok())
+    let file = found.find(|file| file.is_file());
+    file.or_else(|| env::current_exe().ok())
 }
 
 /// Default time in seconds to wait for another process.

@@ -27,9 +27,8 @@ const SYNONYMS: &str = include_str!("../commands/synonyms.txt");
 
 /// Removes trailing spaces that clap leaves on empty lines.
 fn trimmed(text: &str) -> String {
-    text.lines()
-        .map(|line| format!("{}\n", line.trim_end()))
-        .collect()
+    let lines = text.lines();
+    lines.map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
 /// A message of clap instead of parsed arguments: help or version for stdout, or a failure.
@@ -79,6 +78,9 @@ impl ParseRefusal {
                 let meant = meant.split(',').map(|one| format!("'{one}'"));
                 let meant = joined(&meant.collect::<Vec<_>>(), "or");
                 said.push_str(&format!("; did you mean {meant}?"));
+            }
+            None if text.contains(" as a value, use '-- -") && !text.contains("use '-- --") => {
+                said.push_str("; a name that begins with '-' goes behind '--'");
             }
             None if is_setting => said.push_str("; 'checkpoint config' shows all settings"),
             None => {}
@@ -187,10 +189,8 @@ fn synonyms(typed: &str) -> impl Iterator<Item = &'static str> {
 /// Returns what clap says of an error, without its advice.
 fn in_one_line(text: &str) -> String {
     let first = text.split("\n\n").next().unwrap_or_default();
-    let words: Vec<&str> = first
-        .trim_start_matches("error: ")
-        .split_whitespace()
-        .collect();
+    let first = first.trim_start_matches("error: ");
+    let words: Vec<&str> = first.split_whitespace().collect();
     let plain = [
         ("invalid digit found in string", "it is no whole number"),
         (
@@ -288,10 +288,8 @@ pub fn help_of(whole: &Grammar, words: &[String]) -> Option<String> {
     for word in words {
         at = at.find_subcommand(word)?;
     }
-    let line = ["checkpoint"]
-        .into_iter()
-        .chain(words.iter().map(String::as_str))
-        .chain(["--help"]);
+    let words = words.iter().map(String::as_str);
+    let line = ["checkpoint"].into_iter().chain(words).chain(["--help"]);
     let error = with_help(whole.clone()).try_get_matches_from(line).err()?;
     (!error.use_stderr()).then(|| trimmed(&error.render().to_string()))
 }

@@ -166,6 +166,18 @@ pub fn identity(path: &Path) -> Option<(u64, u64)> {
     crate::worktree::sys::identity(path)
 }
 
+/// Whether names in a directory that differ only by case are one, as far as a name in it tells.
+pub fn folds_case(dir: &Path) -> bool {
+    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
+    let mut names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    let name = names.find(|name| name.to_lowercase() != name.to_uppercase());
+    name.is_some_and(|name| {
+        let found = |name: String| identity(&dir.join(name));
+        let lower = found(name.to_lowercase());
+        lower.is_some() && lower == found(name.to_uppercase())
+    })
+}
+
 /// Makes a root that is gone, with the given permission bits.
 pub fn make(path: &Path, perm: u32) -> Result<()> {
     std::fs::create_dir(path).map_err(Error::io("make", path))?;

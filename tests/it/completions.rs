@@ -61,6 +61,7 @@ fn with_two() -> (Sandbox, [String; 2]) {
 #[test]
 fn bash_completes_commands_options_and_ids() {
     let (sandbox, ids) = with_two();
+    sandbox.run(&["hold", "wave-3"]).success();
     let Some(bash) = shell("bash") else { return };
     let script = r#"
         source <(checkpoint completions bash)
@@ -85,6 +86,9 @@ fn bash_completes_commands_options_and_ids() {
         ask "cat @:s"
         ask "cat pre-wave-1:src/"
         ask "diff pre-wave-1:src/"
+        ask "config set max_f"
+        ask "man unp"
+        ask "release w"
     "#;
     let run = run(&sandbox, &bash, &["--norc", "--noprofile", "-c", script]).success();
     assert_eq!(run.stderr, "", "{run}");
@@ -96,6 +100,9 @@ fn bash_completes_commands_options_and_ids() {
         "src/",
         r"src/a\ b.rs src/deep/",
         r"src/a\ b.rs src/deep/",
+        "max_file_size max_files",
+        "unpin",
+        "wave-3",
     ];
     assert_eq!(
         lines[1..],
@@ -344,6 +351,13 @@ fn every_command_that_takes_a_checkpoint_completes_it() {
         &["diff"],
         &["diff", &ids[0]],
         &["ls"],
+        &["show"],
+        &["restore"],
+        &["delete"],
+        &["delete", &ids[0]],
+        &["reword"],
+        &["export"],
+        &["report"],
     ] {
         let told = candidates(&sandbox, &[words, &[&ids[1][..4]]].concat());
         assert!(
@@ -402,6 +416,14 @@ fn names_that_the_store_knows_complete() {
     };
     for (words, expected) in [
         (&["release", ""][..], &["wave-3"][..]),
+        (&["hold", "w"], &["wave-3"]),
+        (
+            &["config", "set", "keep_w"],
+            &["keep_weekly", "keep_within"],
+        ),
+        (&["man", "unp"], &["unpin"]),
+        (&["man", "recov"], &[]),
+        (&["workflow", "recover", "run"], &["run-7"]),
         (&["schema", "contr"], &["contract"]),
         (&["list", "--source", ""], &["test"]),
         (&["list", "--reason", "pre"], &["pre-wave-1"]),

@@ -592,13 +592,48 @@ fn a_linked_configuration_is_written_through_its_link() {
 }
 
 #[test]
-fn only_variables_that_are_set_are_shown() {
+fn every_variable_is_shown_whole_set_or_not() {
+    let sandbox = Sandbox::new();
+    let long = format!("/usr/bin:{}", "/a/long/folder:".repeat(20));
+    sandbox.env("PATH", &long);
+    let run = sandbox.run(&["config"]).success();
+    let (_, shown) = run.stdout.split_once("\nEnvironment\n").expect("a section");
+    assert!(shown.contains(&long) && !shown.contains("_CLAP_"), "{run}");
+    let data = sandbox.json("config");
+    let named = data["environment"].as_array().expect("a list").iter();
+    for name in named.filter_map(|one| one["name"].as_str()) {
+        let is_shown = shown
+            .lines()
+            .any(|line| line.starts_with(&format!("  {name} ")));
+        assert_eq!(is_shown, !name.starts_with("_CLAP_"), "{name}\n{run}");
+    }
+}
+
+#[test]
+fn what_is_no_key_of_a_file_stands_apart() {
     let sandbox = Sandbox::new();
     let run = sandbox.run(&["config"]).success();
-    assert!(
-        !run.stdout.contains("_CLAP_") && !run.stdout.contains("not set"),
-        "{run}"
+    let (keys, rest) = run
+        .stdout
+        .split_once("\nNo keys of files\n")
+        .expect("a section");
+    let (others, _) = rest.split_once("\n\n").expect("a section");
+    let names = |text: &str| -> Vec<String> {
+        let words = text.lines().filter_map(|line| line.strip_prefix("  "));
+        let words = words.filter_map(|line| line.split(' ').next());
+        words
+            .filter(|name| !name.is_empty())
+            .map(str::to_owned)
+            .collect()
+    };
+    assert_eq!(
+        names(others),
+        ["source", "disabled", "color", "lock_timeout"]
     );
+    for key in names(keys) {
+        let run = sandbox.run(&["config", "set", &key, "nonsense"]);
+        assert!(!run.stderr.contains("is no key of a file"), "{key}\n{run}");
+    }
 }
 
 #[test]

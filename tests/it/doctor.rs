@@ -172,6 +172,8 @@ fn a_store_that_a_sandbox_makes_read_only_is_one_message_with_the_ways_out() {
     let (level, remedy) = check(&data, "writing").expect("a check");
     assert_eq!(level, "problem");
     assert!(remedy.contains("CHECKPOINT_HOME"), "{remedy}");
+    let folder = format!("let the sandbox write {}", base.display());
+    assert!(remedy.starts_with(&folder), "{remedy}");
 }
 
 #[test]
@@ -321,4 +323,17 @@ fn a_pipe_in_place_of_a_small_file_blocks_nobody() {
         let _ = sandbox.run(args);
     }
     sandbox.run(&["create"]).code(1).stderr_has("config.toml");
+}
+
+#[test]
+fn the_file_system_is_told_to_keep_names_apart_that_differ_by_case() {
+    let sandbox = project();
+    let data = sandbox.run(&["doctor", "--json"]).success().data();
+    let checks = data["checks"].as_array().expect("a list");
+    let named = checks.iter().find(|one| one["subject"] == "file system");
+    let named = named.expect("a check");
+    sandbox.write("lower-case", "");
+    let folds = sandbox.exists("LOWER-CASE");
+    let level = if folds { "note" } else { "good" };
+    assert_eq!(named["level"], level, "{named}");
 }

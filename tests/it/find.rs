@@ -151,6 +151,32 @@ fn nothing_found_is_3_with_a_way_on() {
     sandbox.run(&["find", ""]).code(2);
     sandbox.run(&["find"]).code(2);
     sandbox.run(&["find", "../x"]).code(2);
+    // A slash at the beginning counts from the root, of a name as of a pattern.
+    let other = ["src/deep/other.rs"];
+    assert_eq!(names(&found(&sandbox, &["/src/deep/other.rs"])), other);
+    assert_eq!(names(&found(&sandbox, &["/src/deep/*.rs"])), other);
+    sandbox
+        .run(&["find", "/other.rs"])
+        .code(3)
+        .stderr_has("no checkpoint holds '/other.rs';");
+    let deep = sandbox.path("src");
+    assert_eq!(
+        names(
+            sandbox
+                .run_in(&deep, &["find", "/src/deep/other.rs", "--json"])
+                .data()["paths"]
+                .as_array()
+                .expect("a list")
+        ),
+        other
+    );
+    let root = sandbox.root().display().to_string();
+    sandbox
+        .run_in(&deep, &["find", "../x"])
+        .code(3)
+        .stderr_has(&format!(
+            "no checkpoint holds '../x'; 'checkpoint -C {root} find x'"
+        ));
     sandbox.run(&["find", ".git/config"]).code(4);
     let fresh = Sandbox::new();
     assert_eq!(

@@ -128,3 +128,37 @@ fn what_a_killed_setup_left_goes_with_the_next_setup_removal_or_fix() {
     }
     assert!(ended, "more calls than {MOST_CALLS}");
 }
+
+#[test]
+fn a_removal_from_an_edited_file_that_is_killed_leaves_no_copy_after_the_next_one() {
+    if !strace::available() {
+        return;
+    }
+    let remove = ["setup", "codex", "--remove", "--yes"];
+    let edited = || {
+        let sandbox = home_with_settings();
+        sandbox.run(&["setup", "codex", "--yes"]).success();
+        let hooks = sandbox.home().join(HOOKS);
+        let text = sandbox
+            .read(&hooks)
+            .replacen("/* mine */", "/* edited */", 1);
+        // The link stays.
+        std::fs::write(&hooks, text).expect("a file");
+        sandbox
+    };
+    let sandbox = edited();
+    sandbox.run(&remove).success();
+    let whole = texts(sandbox.home());
+    let mut ended = false;
+    for nth in sample::calls(MOST_CALLS) {
+        let sandbox = edited();
+        let run = strace::kill_at(&sandbox, CALLS, nth, &remove);
+        sandbox.run(&remove).success();
+        assert_eq!(texts(sandbox.home()), whole, "killed at {nth}");
+        if run.code == 0 {
+            ended = true;
+            break;
+        }
+    }
+    assert!(ended, "more calls than {MOST_CALLS}");
+}

@@ -276,3 +276,83 @@ fn the_values_of_a_checkpoint_are_shown() {
     let data = sandbox.run(&["show", "files", "--json"]).success().data();
     assert_eq!(data["state"], serde_json::Value::Null);
 }
+
+#[test]
+fn paths_are_shown_as_they_are_typed_here_and_to_programs_from_the_root() {
+    let sandbox = Sandbox::new();
+    sandbox.write("src/a", "1").write("top", "1").create("one");
+    sandbox.write("src/a", "2").write("top", "2").create("two");
+    sandbox.write("src/a", "3").write("top", "3");
+    let src = sandbox.path("src");
+    let run = |args: &[&str]| sandbox.run_in(&src, args);
+    for (args, lines) in [
+        (&["show", "two"][..], ["  ~ a", "  ~ ../top"]),
+        (&["show", "--files"], ["a", "../top"]),
+        (&["status"], ["  ~ a", "  ~ ../top"]),
+        (&["diff", "--name-only"], ["a", "../top"]),
+        (&["ls", "@", "..", "-R"], ["a", "../top"]),
+        (
+            &["restore", "one", "--dry-run"],
+            ["  modified a", "  modified ../top"],
+        ),
+    ] {
+        let run = run(args).success();
+        for line in lines {
+            assert!(
+                run.stdout.lines().any(|shown| shown == line),
+                "{line}\n{run}"
+            );
+        }
+    }
+    run(&["find", "../top"])
+        .success()
+        .stdout_has("../top: newest");
+    run(&["find", "a"]).success().stdout_has("a: newest copy");
+    run(&["find", "--text", "1", "../top"])
+        .success()
+        .stdout_has("../top: in");
+    // What git applies, and what programs read, begins at the root.
+    run(&["diff", "--stat"]).success().stdout_has(" src/a | ");
+    run(&["diff"]).success().stdout_has("--- a/src/a\n");
+    let changes = run(&["show", "two", "--json"]).success().data()["changes"].clone();
+    assert_eq!(changes[0]["path"], "src/a", "{changes}");
+}
+
+#[test]
+fn what_was_left_out_is_named_as_it_is_typed_here() {
+    let sandbox = Sandbox::new();
+    sandbox
+        .write("src/.env", "secret")
+        .write("src/build/x", "")
+        .write(".gitignore", "build/\n");
+    let src = sandbox.mkdir("docs").path("docs");
+    sandbox
+        .run_in(&src, &["-C", "..", "create"])
+        .success()
+        .stderr_has("left out as sensitive: src/.env");
+    let status = sandbox.run_in(&src, &["status"]).success();
+    status
+        .stdout_has("left out as sensitive: ../src/.env\n")
+        .stdout_has("left out: ../src/build/\n");
+    sandbox
+        .run_in(&src, &["status", "-v"])
+        .success()
+        .stdout_has("  secret ../src/.env\n");
+}
+
+#[test]
+fn a_name_that_begins_with_a_dash_goes_behind_dashes() {
+    let sandbox = Sandbox::new();
+    sandbox.write("-dash", "content\n").create("one");
+    let id = sandbox.create("-reason");
+    for command in ["show", "cat", "ls", "diff", "find"] {
+        let refused = sandbox.run(&[command, "-dash"]).code(2);
+        refused.stderr_has("a name that begins with '-' goes behind '--'");
+        sandbox.run(&[command, "--", "-dash"]).success();
+    }
+    sandbox
+        .run(&["show", "--", "-reason"])
+        .code(3)
+        .stderr_has(&id);
+    sandbox.run(&["show", &id]).success().stdout_has("-reason");
+}

@@ -1,6 +1,6 @@
 //! `status`: where everything is, and how far the directory has changed.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::bench::{Sandbox, place};
 
@@ -254,4 +254,25 @@ fn an_empty_directory_that_is_new_or_gone_is_a_change() {
         .run(&["status"])
         .success()
         .stdout_has("nothing since");
+}
+
+#[test]
+fn a_root_above_with_checkpoints_of_its_own_is_named() {
+    let sandbox = Sandbox::new();
+    sandbox.write("sub/a", "1").create("of the root");
+    let sub = sandbox.path("sub");
+    let status = |dir| sandbox.run_in(dir, &["status", "--json"]).success().data();
+    sandbox.run_in(&sub, &["create", "--here"]).success();
+    let above = sandbox.root().display().to_string();
+    assert_eq!(status(&sub)["root_above"], above.as_str());
+    assert_eq!(status(sandbox.root())["root_above"], Value::Null);
+    let line = format!("above        {above}, which has checkpoints too\n");
+    sandbox
+        .run_in(&sub, &["status"])
+        .success()
+        .stdout_has(&line);
+    let doctor = sandbox.run_in(&sub, &["doctor"]).success();
+    doctor.stdout_has(&format!("above        {above} has checkpoints too"));
+    let plain = sandbox.run(&["doctor"]).success();
+    assert!(!plain.stdout.contains("-- above"), "{plain}");
 }

@@ -287,10 +287,8 @@ fn put(plan: &mut AgentPlan, file: &AgentFile, always_copies: bool) {
         needs_copy && is(without(found))
     };
     // A copy of an earlier time is replaced.
-    let copy = found
-        .as_ref()
-        .filter(is_theirs)
-        .map(|_| path.with_added_extension(COPY));
+    let theirs = found.as_ref().filter(is_theirs);
+    let copy = theirs.map(|_| path.with_added_extension(COPY));
     let is_free = |copy: &PathBuf| copy.symlink_metadata().map_or(true, |copy| copy.is_file());
     plan.files.push(SettingsFile {
         copy: copy.filter(is_free),
@@ -354,7 +352,8 @@ fn remove(plan: &mut AgentPlan, file: &AgentFile) {
         Err(flaw) if found.contains("checkpoint") => return plan.leave(path, flaw),
         Err(_) => return,
     };
-    if left == found && before.as_ref() != Some(&found) {
+    // A copy beside a file without ours is what a killed removal left.
+    if left == found && before.is_none() {
         return;
     }
     let put_back = file.content.put_into(before.as_deref());

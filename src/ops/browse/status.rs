@@ -24,6 +24,7 @@ use crate::ops::contract::hold;
 use crate::ops::maintain::moved::{self, Moved};
 use crate::ops::maintain::size_limit;
 use crate::ops::maintain::stores::damaged_copies_of;
+use crate::ops::open_store::root_above;
 use crate::ops::session;
 use crate::ops::warning::Warning;
 use crate::store::gc::disk_usage::bytes_below;
@@ -78,6 +79,9 @@ pub struct StatusOutcome {
     pub over_keep: bool,
     pub max_store_bytes: Option<u64>,
     pub over_max_store_size: Option<bool>,
+    /// The nearest directory above whose checkpoints hold this one too.
+    #[serde(serialize_with = "json::optional_path")]
+    pub root_above: Option<PathBuf>,
     /// Damaged stores that a repair kept.
     #[serde(serialize_with = "json::path_list")]
     pub kept_copies: Vec<PathBuf>,
@@ -121,6 +125,7 @@ pub fn status(context: &Context, brief: bool) -> Result<(StatusOutcome, Option<S
         over_keep: false,
         max_store_bytes: context.settings.max_store_size_bytes,
         over_max_store_size: None,
+        root_above: None,
         kept_copies: Vec::new(),
         left_out: None,
         warnings: Vec::new(),
@@ -128,6 +133,7 @@ pub fn status(context: &Context, brief: bool) -> Result<(StatusOutcome, Option<S
     outcome.kept_copies = damaged_copies_of(&outcome.store)?;
     let store = context.find_store()?;
     if let Some(store) = &store {
+        outcome.root_above = (!brief).then(|| root_above(context)).flatten();
         describe_store(context, store, brief, &mut outcome)?;
     } else {
         let moved = if brief {

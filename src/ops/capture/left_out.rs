@@ -62,8 +62,8 @@ impl LeftOut {
             && self.not_captured.is_empty()
     }
 
-    /// Returns one line per path; compared to tell whether the set changed.
-    pub fn to_text(&self) -> String {
+    /// Returns one line per path, which is `shown` so; compared to tell whether the set changed.
+    pub fn to_text(&self, shown: &dyn Fn(&RelPath) -> String) -> String {
         let mut text = String::new();
         for (word, paths) in [
             ("dir", &self.directories),
@@ -71,11 +71,11 @@ impl LeftOut {
             ("secret", &self.secrets),
         ] {
             for path in paths {
-                let _ = writeln!(text, "{word} {path}");
+                let _ = writeln!(text, "{word} {}", shown(path));
             }
         }
         for (path, why) in &self.not_captured {
-            let _ = writeln!(text, "not-captured {path} ({why})");
+            let _ = writeln!(text, "not-captured {} ({why})", shown(path));
         }
         text
     }

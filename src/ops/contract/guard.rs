@@ -13,7 +13,7 @@ use crate::model::state::scope::{Scope, ScopePart};
 use crate::ops::browse::list::reader_warnings;
 use crate::ops::capture::gather;
 use crate::ops::context::Context;
-use crate::ops::contract::guard_cover::{covers, edited, lacks, named, unmatched};
+use crate::ops::contract::guard_cover::{covers, edited, lacks, unmatched};
 use crate::ops::create::options;
 use crate::ops::maintain::repair::check_with_retries;
 use crate::ops::warning::Warning;
@@ -199,7 +199,7 @@ fn fault(
         Some(fault) => Some(format!("({id}) is damaged: {}", fault.why)),
         None if report.checkpoints == 0 => Some(format!("({id}) was evicted meanwhile")),
         None if wanted.exact => edited(context, checkpoint, wanted.scope.as_ref())?
-            .map(|path| named(context, &path))
+            .map(|path| context.shown(&path))
             .map(|path| format!("({id}) does not hold '{path}' as it is now")),
         None => None,
     })
@@ -218,7 +218,7 @@ fn shown(context: &Context, scope: Option<&Scope>) -> String {
 }
 
 fn part_named(context: &Context, part: &ScopePart) -> String {
-    let path = part.as_path().map(|path| named(context, path));
+    let path = part.as_path().map(|path| context.shown(path));
     path.unwrap_or_else(|| part.shown())
 }
 
@@ -346,7 +346,7 @@ fn matches_nothing(
         let what = format!(
             "'{}' {matches} {held_by}, and on disk what a rule leaves out, such as {}",
             part.shown(),
-            named(context, &path)
+            context.shown(&path)
         );
         return Error::unguarded(what, Some(command));
     }

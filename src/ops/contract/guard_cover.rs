@@ -3,7 +3,6 @@
 use std::ops::ControlFlow;
 
 use crate::base::cut_list::and_more;
-use crate::base::text::escape_bytes;
 use crate::error::Result;
 use crate::model::checkpoint::record::Checkpoint;
 use crate::model::state::entry::WhyNot;
@@ -13,7 +12,6 @@ use crate::ops::browse::diff::compare;
 use crate::ops::browse::diff::file_diff::{Detail, PatchOptions};
 use crate::ops::capture::lazy_snapshot::LazySnapshot;
 use crate::ops::context::Context;
-use crate::ops::restore::restore_paths;
 use crate::ops::select::globs::Globs;
 use crate::ops::select::words::TypedWords;
 use crate::store::objects::object_error::ReadFailure;
@@ -50,7 +48,7 @@ pub fn lacks(
         .iter()
         .filter(|(path, found)| found.why.makes_partial() && is_wanted(path));
     let missed: Vec<String> = missed
-        .map(|(path, found)| format!("{} ({})", named(context, path), found.why.in_words()))
+        .map(|(path, found)| format!("{} ({})", context.shown(path), found.why.in_words()))
         .collect();
     if !missed.is_empty() {
         return Ok(Some(unless_fixed(&missed)));
@@ -63,7 +61,7 @@ pub fn lacks(
     for path in wanted.parts().iter().filter_map(ScopePart::as_path) {
         let held = || is_held(&state, path).map_err(|why| store.damage(checkpoint.id, why));
         if work.stat(path)?.is_some() && !held()? {
-            return Ok(Some(format!("'{}'", named(context, path))));
+            return Ok(Some(format!("'{}'", context.shown(path))));
         }
     }
     Ok(None)
@@ -98,11 +96,6 @@ pub fn edited(
         .chain(other.empty_dirs_deleted)
         .chain(unread.map(|(path, _)| path));
     Ok(paths.find(|path| wanted.is_none_or(|scope| scope.covers(path))))
-}
-
-/// Names a path as it is called in the current directory.
-pub fn named(context: &Context, path: &RelPath) -> String {
-    escape_bytes(&restore_paths::from_here(&context.root, path))
 }
 
 /// Names the paths, since a new checkpoint would lack the same unless they are fixed.

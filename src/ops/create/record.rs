@@ -113,7 +113,7 @@ fn note_left_out(
     let lines = noted.as_deref().unwrap_or_default().split_inclusive('\n');
     let (mut told, known): (Vec<&str>, Vec<&str>) =
         lines.partition(|line| line.starts_with(IN_USE));
-    let is_other = noted.is_none() || known.concat() != left_out.to_text();
+    let is_other = noted.is_none() || known.concat() != left_out.to_text(&RelPath::to_string);
     let mut in_use = companions::in_use(&context.root, &captured.listing);
     let line = |path: &RelPath| format!("{IN_USE}{path}\n");
     in_use.retain(|path| !told.contains(&&*line(path)));
@@ -121,7 +121,7 @@ fn note_left_out(
     told.extend(new.iter().map(String::as_str));
     // The report on a scope is incomplete, so it is shown each time and not saved for comparison.
     if (is_other || !new.is_empty()) && !checkpoint.is_scoped() {
-        let text = left_out.to_text() + &told.concat();
+        let text = left_out.to_text(&RelPath::to_string) + &told.concat();
         let written = session.locked.write_left_out(&text);
         let failed = Warning::bookkeeping("noting what was left out");
         warnings.extend(written.err().map(failed));

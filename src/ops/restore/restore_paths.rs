@@ -161,6 +161,16 @@ pub fn pattern<'t>(root: &Root, typed: &'t [u8]) -> Cow<'t, [u8]> {
     start.chain(names).collect::<Vec<_>>().join(&b'/').into()
 }
 
+/// Returns what begins with a slash, but lies outside the root, as counted from the root.
+pub fn anchored<'t>(root: &Root, typed: &'t [u8]) -> Cow<'t, [u8]> {
+    if !typed.starts_with(b"/") || below_root(root, typed).is_some() {
+        return typed.into();
+    }
+    [root.path().as_os_str().as_encoded_bytes(), typed]
+        .concat()
+        .into()
+}
+
 /// Returns a pattern that matches a path alone.
 pub fn escaped(path: &RelPath) -> Vec<u8> {
     let escaped = |byte: &u8| match byte {

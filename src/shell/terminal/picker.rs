@@ -38,6 +38,7 @@ use crate::model::session::notes::PromptNote;
 use crate::model::state::object_id::ObjectId;
 use crate::ops::browse::list::ListOutcome;
 use crate::ops::browse::prompts::PromptsOutcome;
+use crate::ops::context::Context;
 use crate::shell::terminal::printer;
 use crate::shell::terminal::progress::{self, Hidden};
 
@@ -116,18 +117,15 @@ impl PickerChoice {
         let this_year = now.get(..5).unwrap_or_default();
         let short_time = time.strip_prefix(this_year).unwrap_or(&time).to_owned();
         let mark = if is_here { "*" } else { " " };
-        let source = if of.is_safety() {
-            ""
-        } else {
-            &of.record.source
-        };
+        let is_safety = of.is_safety();
+        let source = if is_safety { "" } else { &of.record.source };
         let source = cut(&escape(source), SOURCE_COLUMNS);
         let gap = if about.is_empty() { "" } else { ", " };
         let age = ago(time_ms, now_ms);
         let about = format!("{time}{gap}{about}, {age}");
         Self {
             id: of.id,
-            is_safety: of.is_safety(),
+            is_safety,
             searched: format!("{words} {about}").to_lowercase(),
             cells: [
                 format!("{mark} {}", of.id.short()),
@@ -170,6 +168,7 @@ pub struct Picker<'c, P, S> {
     pub question: &'c str,
     pub choices: &'c [PickerChoice],
     pub paint: Paint,
+    pub context: &'c Context,
     /// Plans a restore of a checkpoint until it is interrupted.
     pub plan: Option<&'c P>,
     /// Shows in a pager the lines in which the directory differs from a checkpoint.
@@ -398,16 +397,16 @@ where
             (Some(Err(error)), _) => escape(&error.to_string()),
             (Some(Ok(found)), _) => {
                 let blocked = found.conflicts.iter();
-                let blocked = blocked.map(|(path, _)| format!("  blocked  {path}\n"));
+                let blocked = blocked.map(|(path, _)| self.context.shown(path));
+                let blocked = blocked.map(|path| format!("  blocked  {path}\n"));
                 let counts = plan::counts(found, &[], Tense::Planned);
-                let listed = plan::listing(found, usize::MAX, Paint::default());
+                let listed = plan::listing(found, self.context, usize::MAX, Paint::default());
                 format!("would {counts}\n{}{listed}", blocked.collect::<String>())
             }
         };
         let lines = text.lines().map(|line| {
-            let word = line
-                .strip_prefix("  ")
-                .and_then(|rest| rest.split(' ').next());
+            let rest = line.strip_prefix("  ");
+            let word = rest.and_then(|rest| rest.split(' ').next());
             let color = match word.filter(|_| self.paint.enabled) {
                 Some("modified" | "mode") => Color::Yellow,
                 Some("added") => Color::Green,

@@ -287,7 +287,6 @@ pub fn to_stderr(text: &str, paint: Paint) {
 
 /// As [`to_stderr`], for a caller that keeps the progress line hidden.
 pub fn last_words(text: &str, paint: Paint) {
-    let _ = io::stderr()
-        .lock()
-        .write_all(harmless(text, paint).as_bytes());
+    let text = harmless(text, paint);
+    let _ = io::stderr().lock().write_all(text.as_bytes());
 }

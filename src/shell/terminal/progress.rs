@@ -196,12 +196,9 @@ impl ProgressLine {
     /// Work that checks for signals gets some ticks to report first.
     fn obey(&mut self) {
         let ours = 1 + usize::from(self.drawn.is_some());
-        let Some(Interrupted(signal)) = self
-            .interrupt
-            .check()
-            .err()
-            .filter(|_| self.interrupt.shields() <= ours)
-        else {
+        let stopped = self.interrupt.check().err();
+        let stopped = stopped.filter(|_| self.interrupt.shields() <= ours);
+        let Some(Interrupted(signal)) = stopped else {
             self.ticks_since_signal = 0;
             return;
         };
@@ -244,10 +241,8 @@ pub fn line(now: Figures) -> String {
         parts.push(format!("{percent} %"));
     }
     if now.files > 0 || now.files_in_all > 0 {
-        parts.push(format!(
-            "{}{things}",
-            share(now.files, now.files_in_all, &thousands)
-        ));
+        let files = share(now.files, now.files_in_all, &thousands);
+        parts.push(format!("{files}{things}"));
     }
     if now.bytes > 0 {
         parts.push(share(now.bytes, now.bytes_in_all, &size));

@@ -184,11 +184,11 @@ fn no_match(context: &Context, pattern: &[u8], passed_over: usize) -> Error {
         .find(|name| !name.is_empty())
         .unwrap_or(pattern);
     let below = below(&context.root, pattern);
-    let hint = if below.is_some() || name.contains(&b'*') {
+    let hint = if below.is_some() || climbs(pattern) || name.contains(&b'*') {
         let root = context.root.path().as_os_str().as_encoded_bytes();
         Sentence::new(
             "'checkpoint -C {} find {}' searches the whole",
-            &[&root, &pattern],
+            &[&root, &name],
         )
     } else {
         Sentence::new(
@@ -205,8 +205,13 @@ fn no_match(context: &Context, pattern: &[u8], passed_over: usize) -> Error {
 
 /// Says below which directory a pattern looks, if not below the root.
 pub fn below(root: &Root, pattern: &[u8]) -> Option<String> {
-    let is_below = !root.current().is_root() && !pattern.starts_with(b"/");
+    let is_below = !root.current().is_root() && !pattern.starts_with(b"/") && !climbs(pattern);
     is_below.then(|| format!(" below {}", root.current()))
+}
+
+/// Whether a pattern leads up from the current directory.
+fn climbs(pattern: &[u8]) -> bool {
+    pattern == b".." || pattern.starts_with(b"../")
 }
 
 /// Returns the failure of a search without results; where checkpoints could not be read, it may be

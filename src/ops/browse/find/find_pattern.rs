@@ -8,6 +8,7 @@ use crate::worktree::root::Root;
 /// # Errors
 /// A literal path that lies outside the root or in a `.git`.
 pub fn parse(root: &Root, typed: &[u8]) -> Result<PathPattern> {
+    let typed = &*restore_paths::anchored(root, typed);
     let literal = restore_paths::parse(root, &[typed.to_vec()]).map(|mut paths| paths.pop());
     if has_marks(typed) {
         let glob = restore_paths::pattern(root, typed);
@@ -50,6 +51,9 @@ mod tests {
             ("src/*.rs", "src/a.rs", true),
             ("src/*.rs", "src/deep/a.rs", false),
             ("/*.rs", "src/a.rs", false),
+            ("/a.rs", "a.rs", true),
+            ("/a.rs", "src/a.rs", false),
+            ("/src", "src/a.rs", true),
             ("**/a.rs", "src/deep/a.rs", true),
             ("s?c", "src/deep/a.rs", true),
             ("src/d*", "src/deep/a.rs", true),
