@@ -7,11 +7,13 @@ pub use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
 pub use serde::{Serialize, Serializer};
-use serde_json::Number;
 pub use serde_json::Value;
+use serde_json::{Map, Number};
 
 use crate::base::text::is_deceptive;
 use crate::base::time::rfc3339;
+
+pub mod typed;
 
 /// UTF-8 byte order mark, which some editors write.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
@@ -35,6 +37,23 @@ pub fn has_exponent(value: &Value) -> bool {
         Value::Object(map) => map.values().any(has_exponent),
         _ => false,
     }
+}
+
+/// Changes each object in a value, the outer ones first.
+pub fn change_objects(value: &mut Value, change: &impl Fn(&mut Map<String, Value>)) {
+    match value {
+        Value::Array(list) => list.iter_mut().for_each(|one| change_objects(one, change)),
+        Value::Object(map) => {
+            change(map);
+            map.values_mut().for_each(|one| change_objects(one, change));
+        }
+        _ => {}
+    }
+}
+
+/// Removes the keys that say `null`.
+pub fn remove_nulls(value: &mut Value) {
+    change_objects(value, &|map| map.retain(|_, value| !value.is_null()));
 }
 
 /// Whether bytes are one whole JSON document.

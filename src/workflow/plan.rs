@@ -7,8 +7,9 @@ use std::ops::Not;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::base::json::remove_nulls;
 use crate::workflow::profiles::format::{
-    check_version, name, parse, remove_nulls, with_fields_of, word,
+    Found, check_version, name, parse, place_in, with_fields_of, with_more, word,
 };
 use crate::workflow::profiles::merge::{Spelling, is_nothing, merge};
 use crate::workflow::rules::workflow::{Class, Finding, Phase, PhaseStatus, Workflow};
@@ -39,24 +40,12 @@ pub fn from_words(words: &str) -> Phase {
 }
 
 /// The built-in plan of the five phases.
-const DOTAGENT_PLAN: &str = r#"{"phases": [
-    {"id": "REQUIREMENTS", "name": "Requirements", "outputs": ["memory/reports/demand.json"]},
-    {"id": "ARCHITECTURE", "name": "Architecture", "dependencies": ["REQUIREMENTS"],
-     "requires_approval": true,
-     "outputs": ["memory/reports/final_design.json",
-                 {"path": "memory/reports/designs/", "required": false}]},
-    {"id": "IMPLEMENTATION", "name": "Implementation", "dependencies": ["ARCHITECTURE"],
-     "outputs": ["memory/state/execution.json"]},
-    {"id": "VERIFICATION", "name": "Verification", "dependencies": ["IMPLEMENTATION"],
-     "outputs": ["memory/reports/verification.json"]},
-    {"id": "REFLECTION", "name": "Reflection", "dependencies": ["VERIFICATION"],
-     "outputs": ["memory/reports/reflection*"]}
-]}"#;
+const DOTAGENT_PLAN: &str = include_str!("dotagent.json");
 
 /// Returns the phases of a built-in plan.
 pub fn preset(name: &str) -> Option<Vec<Phase>> {
     let plan = (name == "dotagent").then_some(DOTAGENT_PLAN)?;
-    from_document(&serde_json::from_str(plan).ok()?).ok()
+    Some(from_document(&serde_json::from_str(plan).ok()?).ok()?.0)
 }
 
 /// Turns `write-source` into `Write Source`.
@@ -121,18 +110,19 @@ struct Output {
     required: bool,
 }
 
-/// Reads the phases of a plan.
+/// Reads the phases of a plan as far as possible, with the errors in it.
 ///
 /// # Errors
-/// The first error in the document.
-pub fn from_document(value: &Value) -> Result<Vec<Phase>, Finding> {
-    Ok(read(value)?.phases.iter().map(with_fields_of).collect())
+/// Nothing can be read.
+pub fn from_document(value: &Value) -> Found<(Vec<Phase>, Vec<Finding>)> {
+    let (plan, findings) = read(value)?;
+    Ok((plan.phases.iter().map(with_fields_of).collect(), findings))
 }
 
 /// Writes the current plan over the one that was read.
 pub fn to_document(workflow: &Workflow) -> Value {
     let base = workflow.documents.get(PLAN);
-    let was = base.and_then(|base| Some((base, to_json(&read(base).ok()?))));
+    let was = base.and_then(|base| Some((base, to_json(&read(base).ok()?.0))));
     let mut now = to_json(&Plan {
         kind: Some(workflow.kind.clone()),
         project: Some(workflow.project.clone()),
@@ -160,23 +150,26 @@ fn to_json(plan: &Plan) -> Value {
     value
 }
 
-fn read(value: &Value) -> Result<Plan, Finding> {
-    check_version(value)?;
+fn read(value: &Value) -> Found<(Plan, Vec<Finding>)> {
     let mut usual = value.clone();
     remove_nulls(&mut usual);
     let phases = usual.get_mut("phases").and_then(Value::as_array_mut);
     phases.into_iter().flatten().for_each(name_outputs);
-    let mut plan: Plan = parse(usual, SPELLING)?;
+    let (mut plan, mut findings) = parse::<Plan>(value, usual, SPELLING)?;
+    findings.extend(check_version(value));
     for phase in plan.phases.iter_mut().filter(|phase| phase.name.is_empty()) {
         phase.name.clone_from(&phase.id);
     }
-    let mut entries = value["phases"].as_array().into_iter().flatten();
-    if let Some(at) = entries.position(has_two_lists) {
+    let entries = value["phases"].as_array().into_iter().flatten();
+    let twice = entries
+        .enumerate()
+        .filter(|(_, entry)| has_two_lists(entry));
+    findings.extend(twice.map(|(at, _)| {
+        let place = place_in(value, &format!("phases[{at}].dependencies"), SPELLING);
         let what = "its dependencies are given twice, and differ";
-        let place = format!("phases[{at}].dependencies");
-        return Err(Finding::new("two_lists", place, what));
-    }
-    Ok(plan)
+        Finding::new("two_lists", place, what)
+    }));
+    Ok((plan, findings))
 }
 
 /// Gives the outputs of a phase, which may be paths, the usual shape; they are required by default.
@@ -198,14 +191,24 @@ fn has_two_lists(entry: &Value) -> bool {
     lists.windows(2).any(|pair| pair[0] != pair[1])
 }
 
-/// Returns all errors in these phases, with places such as `phases[1].dependencies[0]`.
-pub fn check(phases: &[Phase]) -> Vec<Finding> {
-    let mut findings = Vec::new();
+/// Returns all errors in the phases of a run, beside the `known` ones in the document of its plan.
+pub fn check_plan(run: &Workflow, known: Vec<Finding>) -> Vec<Finding> {
+    let document = run.documents.get(PLAN).unwrap_or(&Value::Null);
+    let more = check(&run.phases, |at| format!("phases[{at}]"));
+    with_more(known, more, document, SPELLING)
+}
+
+/// Returns all errors in these phases, with the `place` of each in its document.
+pub fn check<'p>(
+    phases: impl IntoIterator<Item = &'p Phase>,
+    place: impl Fn(usize) -> String,
+) -> Vec<Finding> {
+    let (phases, mut findings) = (Vec::from_iter(phases), Vec::new());
     let ids: BTreeSet<&str> = phases.iter().map(|phase| phase.id.as_str()).collect();
     let mut seen = BTreeSet::new();
     for (at, phase) in phases.iter().enumerate() {
         let mut add = |code, key: &str, what: String| {
-            findings.push(Finding::new(code, format!("phases[{at}].{key}"), what));
+            findings.push(Finding::new(code, format!("{}.{key}", place(at)), what));
         };
         if phase.id.trim().is_empty() || phase.id.contains(char::is_control) {
             let what = "the id is empty or has control characters in it";
@@ -223,16 +226,17 @@ pub fn check(phases: &[Phase]) -> Vec<Finding> {
             }
         }
     }
-    if let Some(ids) = cycle(phases) {
+    if let Some(ids) = cycle(&phases) {
         let what = format!("the dependencies form a cycle: {}", ids.join(" → "));
-        findings.push(Finding::new("cycle", "phases", what));
+        let at = phases.iter().position(|phase| phase.id == ids[0]);
+        findings.push(Finding::new("cycle", place(at.unwrap_or_default()), what));
     }
     findings
 }
 
 /// Returns the ids along a dependency cycle, the first one again at the end.
-fn cycle(phases: &[Phase]) -> Option<Vec<String>> {
-    let by_id = phases.iter().map(|phase| (&phase.id, phase));
+fn cycle(phases: &[&Phase]) -> Option<Vec<String>> {
+    let by_id = phases.iter().map(|phase| (&phase.id, *phase));
     let mut left: BTreeMap<&String, &Phase> = by_id.collect();
     let onward = |phase: &Phase, left: &BTreeMap<&String, &Phase>| {
         let mut ids = phase.dependencies.iter();

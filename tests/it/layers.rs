@@ -165,7 +165,7 @@ const DOORS: [(&str, &[&str]); 40] = [
             "answer/",
         ],
     ),
-    ("serde_path_to_error", &["workflow/profiles/format"]),
+    ("serde_path_to_error", &["base/json"]),
     ("sha1", &["store/objects/object_hash"]),
     ("sha1dc", &["store/objects/object_hash"]),
     ("sha2", &["store/trees/digest", "store/layout"]),

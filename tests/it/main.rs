@@ -199,7 +199,6 @@ mod workflow_kills;
 mod workflow_packs;
 mod workflow_race;
 mod workflow_refs;
-mod workflow_returns;
 mod workflow_rewind;
 mod workflow_shims;
 mod workflow_store;

@@ -217,3 +217,23 @@ fn what_stands_in_the_place_of_a_state_file_and_is_none_can_be_put_aside() {
         }
     }
 }
+
+#[test]
+fn files_named_in_a_subdirectory_are_those_that_are_there() {
+    let sandbox = Sandbox::new();
+    sandbox.ok("workflow init --profile pipeline --phase a --phase b");
+    sandbox.ok("phase start");
+    sandbox.write("sub/deep/new.rs", "1");
+    let deep = sandbox.path("sub/deep");
+    let done = ["phase", "done", "--file", "new.rs", "--file", "new.rs"];
+    sandbox.run_in(&deep, &done).success();
+    let noted = ["workflow", "note", "--file", "../other.rs"];
+    sandbox.run_in(&deep, &noted).success();
+    let paths = ["sub/deep/new.rs", "sub/other.rs"].map(|path| sandbox.path(path));
+    let named = &sandbox.json_of(PIPELINE)["context_summary"]["file_paths"];
+    assert_eq!(*named, json!(paths));
+    sandbox.write(PIPELINE, "{");
+    let recover = ["workflow", "recover", "../../.claude/pipeline-state.json"];
+    let taken = [&recover[..], &["--take", "state"]].concat();
+    sandbox.run_in(&deep, &taken).success();
+}

@@ -329,6 +329,11 @@ fn foreign() {
 }
 
 #[test]
+fn malformed() {
+    is_as_recorded("malformed");
+}
+
+#[test]
 fn odd_files() {
     is_as_recorded("odd_files");
 }
@@ -391,6 +396,11 @@ fn registry_files() {
 #[test]
 fn registry_odd() {
     is_as_recorded("registry_odd");
+}
+
+#[test]
+fn returns() {
+    is_as_recorded("returns");
 }
 
 #[test]

@@ -2,7 +2,6 @@
 //! profile.
 
 use crate::answer::format::ago;
-use crate::base::cut_list::one_of;
 use crate::base::json;
 use crate::base::text::escape;
 use crate::base::time::{self, rfc3339_seconds, utc_seconds};
@@ -11,7 +10,7 @@ use crate::commands::workflow::report::{
     WorkflowCall, changed, findings, remarks, summary, with_place,
 };
 use crate::ops::restore::restore_paths::from_root;
-use crate::workflow::documents::conflict::{Conflict, in_words};
+use crate::workflow::documents::conflict::{Conflict, in_line, in_words};
 use crate::workflow::documents::render;
 use crate::workflow::engine::report::{self, Status, View};
 use crate::workflow::engine::resume::{
@@ -233,7 +232,7 @@ impl Question<'_> {
     /// Formats the first error of the run after a word, and the number of others.
     fn wrong(&self, word: &str) -> String {
         let errors = &self.status.seen.report.errors;
-        let shown = |first| format!("{word}: {}", one_of(in_words(first), errors.len()));
+        let shown = |_| format!("{word}: {}", in_line(errors));
         errors.first().map(shown).unwrap_or_default()
     }
 

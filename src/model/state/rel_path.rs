@@ -1,6 +1,7 @@
 //! Paths relative to the root, as raw bytes: the only way to name a user's file.
 
 use std::fmt;
+use std::path::{Component, Path};
 
 /// A path below the root: components joined by `/`, any bytes but NUL, never absolute.
 ///
@@ -40,6 +41,20 @@ impl RelPath {
         }
         bytes.split(|b| *b == b'/').try_for_each(check_name)?;
         Ok(Self(bytes.into()))
+    }
+
+    /// Returns a path without the `.` and `..` in it; `None` if it leads out of its base.
+    pub fn within(path: &Path) -> Option<Self> {
+        let mut names = Vec::new();
+        for part in path.components() {
+            match part {
+                Component::Normal(name) => names.push(name.as_encoded_bytes()),
+                Component::CurDir => {}
+                Component::ParentDir if names.pop().is_some() => {}
+                _ => return None,
+            }
+        }
+        Self::new(&names.join(&b'/')).ok()
     }
 
     /// Appends one component, which must come from a directory listing or a checked tree.

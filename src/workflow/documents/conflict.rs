@@ -33,8 +33,7 @@ impl Conflict {
 
     /// Describes the conflict in one line.
     pub fn in_words(&self) -> String {
-        let first = self.findings.first().map(in_words).unwrap_or_default();
-        let flaws = one_of(first, self.findings.len());
+        let flaws = in_line(&self.findings);
         format!("State file is malformed: {}: {flaws}", self.file)
     }
 
@@ -65,6 +64,12 @@ impl Conflict {
             None => problem,
         }
     }
+}
+
+/// Formats the first finding, and the number of others.
+pub fn in_line(findings: &[Finding]) -> String {
+    let first = findings.first().map(in_words).unwrap_or_default();
+    one_of(first, findings.len())
 }
 
 pub fn in_words(finding: &Finding) -> String {

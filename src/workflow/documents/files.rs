@@ -88,7 +88,7 @@ pub fn of_other_run(workflow: &Workflow, path: &str, value: &Value) -> Option<Fi
         [PHASE_FILE, EXECUTION_FILE].map(|path| workflow.documents.get(path).and_then(id_in));
     let id = id_in(value).filter(|id| path == EXECUTION_FILE && !id.is_empty())?;
     let id = Some(id).filter(|id| !known.contains(&Some(id.clone())))?;
-    check_run("workflow_id", &id, &workflow.id).err()
+    check_run("workflow_id", &id, &workflow.id)
 }
 
 /// Why the files of a run leave their places.
@@ -123,15 +123,22 @@ fn fate(workflow: &Workflow, path: &str, why: Leaving) -> Fate {
     }
 }
 
-/// Returns the archive path of a file: below a folder named by its run and the time.
-fn archived(run: Option<&str>, path: &str, now_ms: i64) -> String {
+fn is_free(tree: &WorkTree, path: &str) -> bool {
+    !matches!(tree.stat(&rel(path)), Ok(Some(_)))
+}
+
+/// Returns the archive path of a file: below a folder named by its run and the time, or the next
+/// second in which the path is free.
+fn archived(tree: &WorkTree, run: Option<&str>, path: &str, now_ms: i64) -> String {
     let folder = match path.split_once('/') {
         Some(("memory", _)) => phases::ARCHIVE,
         _ => pipeline::ARCHIVE,
     };
     let name = path.rsplit('/').next().unwrap_or(path);
-    let (run, time) = (run.unwrap_or(CORRUPT), utc_compact(now_ms));
-    format!("{folder}/{run}_{time}/{name}")
+    let run = run.unwrap_or(CORRUPT);
+    let times = (now_ms..).step_by(1_000).map(utc_compact);
+    let mut paths = times.map(|time| format!("{folder}/{run}_{time}/{name}"));
+    paths.find(|path| is_free(tree, path)).unwrap_or_default()
 }
 
 /// Archives or removes the files of a run, each as its profile wants it. A file that differs from
@@ -146,13 +153,14 @@ pub fn put_away(tree: &WorkTree, workflow: &Workflow, why: Leaving, now_ms: i64)
             continue;
         };
         let is_recorded = parse(&bytes).ok().as_ref() == Some(value);
-        let failed = registry::failed_path(path).filter(|_| why != Leaving::Deleted);
-        let to = failed.unwrap_or_else(|| archived(Some(&workflow.id), path, now_ms));
+        // What is there under that name is in the store, too.
+        let failed = registry::failed_path(path)
+            .filter(|failed| why != Leaving::Deleted && (is_recorded || is_free(tree, failed)));
+        let to = failed.unwrap_or_else(|| archived(tree, Some(&workflow.id), path, now_ms));
         let (from, to) = (rel(path), rel(&to));
         match fate(workflow, path, why) {
             _ if why == Leaving::Ended && !is_recorded => {}
             Fate::Removed if is_recorded => drop(remove_known(tree, &from, &bytes)?),
-            // What is there under that name is in the store, too.
             _ if is_recorded => {
                 state_file::replace(tree, &to, &bytes)?;
                 remove_known(tree, &from, &bytes)?;
@@ -171,7 +179,7 @@ pub fn put_away(tree: &WorkTree, workflow: &Workflow, why: Leaving, now_ms: i64)
 pub fn put_aside(tree: &WorkTree, path: &str, run: Option<&str>, now_ms: i64) -> Result<String> {
     // A directory or other non-file goes where no cleanup of runs looks.
     let run = run.filter(|_| state_file::read(tree, &rel(path)).is_ok());
-    let to = archived(run, path, now_ms);
+    let to = archived(tree, run, path, now_ms);
     state_file::move_any(tree, &rel(path), &rel(&to))?;
     Ok(to)
 }

@@ -74,10 +74,16 @@ pub fn own_paths(tree: &WorkTree) -> Vec<String> {
             paths.extend(below(tree, &format!("{archive}/{name}")));
         }
     }
-    paths.retain(|path| {
-        path.contains(&format!("/{CORRUPT}_"))
-            || read_value(tree, path).is_some_and(|value| is_in_form(path, &value))
-    });
+    // It may be invalid.
+    let is_in_form = |path: &String| {
+        let value = read_value(tree, path).unwrap_or_default();
+        let found = dispatch::profile_of_document(&value);
+        match dispatch::profile_of_path(path) {
+            _ if path.ends_with("/execution.json") => value.get("tasks").is_some(),
+            wanted => found.is_some() && (wanted.is_none() || wanted == found),
+        }
+    };
+    paths.retain(|path| path.contains(&format!("/{CORRUPT}_")) || is_in_form(path));
     if !paths.is_empty() {
         let schema = state_file::read(tree, &rel(pipeline::SCHEMA_FILE));
         let schema = schema.ok().flatten();
@@ -90,14 +96,4 @@ pub fn own_paths(tree: &WorkTree) -> Vec<String> {
 /// Reads a document; `None` if there is none that can be parsed.
 pub fn read_value(tree: &WorkTree, path: &str) -> Option<Value> {
     parse(&state_file::read(tree, &rel(path)).ok().flatten()?).ok()
-}
-
-/// Whether a document has the form expected at its path, valid or not.
-fn is_in_form(path: &str, value: &Value) -> bool {
-    if path.ends_with("/execution.json") {
-        return value.get("tasks").is_some();
-    }
-    let wanted = dispatch::profile_of_path(path);
-    dispatch::profile_of_document(value)
-        .is_some_and(|found| wanted.is_none_or(|wanted| wanted == found))
 }

@@ -88,7 +88,8 @@ pub fn import(context: &Context, options: &ImportOptions, bytes: &[u8]) -> Resul
             let known = document(Some(&run.workflow));
             let mut state = run.workflow.clone();
             let path = dispatch::path_of(&state, profile);
-            dispatch::take(&mut state, &path, &known, &work.root()).map_err(malformed)?;
+            dispatch::take(&mut state, &path, &known, &work.root())
+                .map_err(|found| malformed(&found))?;
             state.updated_ms = context.now_ms.max(state.updated_ms);
             return work.record(Some(run), state, event, true);
         }
@@ -102,7 +103,8 @@ pub fn import(context: &Context, options: &ImportOptions, bytes: &[u8]) -> Resul
 /// Makes a run of a document, which is not recorded.
 fn begun(context: &Context, profile: Profile, value: &Value) -> Result<Workflow> {
     let root = context.root.path().display().to_string();
-    let mut begun = dispatch::begin(profile, None, value, &root).map_err(malformed)?;
+    let mut begun =
+        dispatch::begin(profile, None, value, &root).map_err(|found| malformed(&found))?;
     begun.end_if_settled(context.now_ms);
     Ok(begun)
 }
@@ -168,14 +170,14 @@ fn parsed(bytes: &[u8]) -> Result<Value> {
 }
 
 fn unreadable(code: &'static str, what: impl Into<String>) -> Error {
-    malformed(Finding::new(code, "", what))
+    malformed(&[Finding::new(code, "", what)])
 }
 
-fn malformed(finding: Finding) -> Error {
-    let what = format!("State file is malformed: {}", conflict::in_words(&finding));
+fn malformed(findings: &[Finding]) -> Error {
+    let what = format!("State file is malformed: {}", conflict::in_line(findings));
     let problem = words::malformed("document_malformed", what);
     let mut problem = problem.advise("nothing was recorded; fix the document");
-    problem.run_details().detail = Some(json!({"findings": vec![finding]}));
+    problem.run_details().detail = Some(json!({ "findings": findings }));
     problem
 }
 

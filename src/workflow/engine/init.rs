@@ -181,9 +181,11 @@ fn plan_phases(workflow: &mut Workflow, options: &InitOptions, plan: Option<Valu
         workflow.phases = plan::preset(name)
             .ok_or_else(|| Error::usage(format!("'{name}' is not a preset: dotagent")))?;
     }
+    let mut findings = Vec::new();
     if let Some(value) = plan {
-        let phases = plan::from_document(&value).map_err(|found| invalid(&[found]))?;
-        workflow.phases.extend(phases);
+        let read = plan::from_document(&value).map_err(|found| invalid(&found))?;
+        workflow.phases.extend(read.0);
+        findings = read.1;
         // Kept whole, so that an export preserves unknown fields.
         workflow.documents.insert(plan::PLAN.to_owned(), value);
     }
@@ -195,11 +197,11 @@ fn plan_phases(workflow: &mut Workflow, options: &InitOptions, plan: Option<Valu
     if workflow.is_all_settled() {
         workflow.phases.iter_mut().for_each(Phase::reset);
     }
-    if workflow.phases.is_empty() {
+    if workflow.phases.is_empty() && findings.is_empty() {
         let what = "a workflow needs phases: give --plan, --preset or --phase";
         return Err(Error::usage(what));
     }
-    match &*plan::check(&workflow.phases) {
+    match &*plan::check_plan(workflow, findings) {
         [] => Ok(()),
         findings => Err(invalid(findings)),
     }

@@ -1,6 +1,6 @@
 //! Looks up on disk the files that a run refers to.
 
-use std::path::{Component, Path};
+use std::path::Path;
 
 use crate::base::wildmatch::Glob;
 use crate::error::Result;
@@ -34,10 +34,7 @@ fn find(tree: &WorkTree, root: &Path, path: &str) -> Option<ObservedFile> {
     let folder = path.strip_suffix('/');
     let inside = Path::new(folder.unwrap_or(path));
     let inside = inside.strip_prefix(root).unwrap_or(inside);
-    let parsed = RelPath::new(&names_of(inside)?.join(&b'/')).ok()?;
-    if parsed.is_root() {
-        return None;
-    }
+    let parsed = RelPath::within(inside).filter(|path| !path.is_root())?;
     Some(if folder.is_some() {
         of_folder(tree, &parsed)
     } else if parsed.name().contains(&b'*') {
@@ -61,20 +58,6 @@ fn of_folders(tree: &WorkTree, path: &RelPath) -> ObservedFile {
     let mut found = folders.iter().map(|folder| of_file(tree, &path_in(folder)));
     let found = found.find(|found| *found != ObservedFile::Missing);
     found.unwrap_or(ObservedFile::Missing)
-}
-
-/// Returns the names of a path, without `.` and `..`; `None` if it leads out of its base.
-fn names_of(path: &Path) -> Option<Vec<&[u8]>> {
-    let mut names = Vec::new();
-    for part in path.components() {
-        match part {
-            Component::Normal(name) => names.push(name.as_encoded_bytes()),
-            Component::CurDir => {}
-            Component::ParentDir if names.pop().is_some() => {}
-            _ => return None,
-        }
-    }
-    Some(names)
 }
 
 fn of_file(tree: &WorkTree, path: &RelPath) -> ObservedFile {

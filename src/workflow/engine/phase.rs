@@ -172,15 +172,15 @@ pub fn done(context: &Context, options: &StepOptions, typed: &Finish) -> Result<
         let moved = head.filter(|head| was.is_some_and(|was| was != head));
         let moved = moved.map(|head| head.chars().take(SHORT_SHA).collect());
         let reason = format!("post-{id}");
+        let files = typed
+            .files
+            .iter()
+            .map(|file| from_root(&context.root, file));
         change.phase_id = Some(id);
         change.given = Given {
             force: typed.force,
             commit: typed.commit_sha.clone().or(moved),
-            files: typed
-                .files
-                .iter()
-                .map(|file| from_root(&context.root, file))
-                .collect(),
+            files: files.collect(),
             decisions: typed.decisions.clone(),
             observed: observe(context, &run.workflow)?,
             ..Given::default()

@@ -20,7 +20,7 @@ use crate::workflow::rules::advice;
 use crate::workflow::rules::change::Change;
 use crate::workflow::rules::dialog::Chosen;
 use crate::workflow::rules::workflow::{EXECUTION_FILE, PHASE_FILE, Phase, Profile, RunStatus};
-use crate::workflow::words::{absent, moved_on};
+use crate::workflow::words::absent;
 
 /// Show the state of a run, ask, and resume it
 ///
@@ -66,11 +66,10 @@ pub fn check_open(status: &Status) -> Result<()> {
         let what = format!("nothing to resume: workflow {run} is {word}");
         return Err(absent("nothing_to_resume", what).next(status.run.ways_on()));
     }
-    if status.run.is_live() {
-        Ok(())
-    } else {
-        Err(status.run.refused_as_archived())
+    if !status.run.is_live() {
+        return Err(status.run.refused_as_archived());
     }
+    Ok(())
 }
 
 /// Does what was chosen, under the lock and only if the run is still as it was shown.
@@ -81,11 +80,9 @@ pub fn resume(context: &Context, mut status: Status, chosen: Chosen) -> Result<R
     let last_activity_at = TimeText::new(status.run.workflow.updated_ms);
     let mut recovered = Vec::new();
     if chosen != Chosen::Viewed {
-        let of_run = StepOptions::of_run(&status.run.workflow.id);
+        let mut of_run = StepOptions::of_run(&status.run.workflow.id);
+        of_run.expect = Some(status.run.tip.to_hex());
         let run = with_run(context, &of_run, |work, run| {
-            if run.tip != status.run.tip {
-                return Err(moved_on(run.workflow.named()).with_state(&run.workflow));
-            }
             let step = match &chosen {
                 Chosen::Picked(id) => return pick(work, run, id),
                 Chosen::StartedFresh => start_fresh(work, &run)?,

@@ -1,6 +1,8 @@
 //! What every command does first: it brings runs and their files together, so that what was done by
 //! hand counts. Then the run to change is chosen.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use crate::error::Result;
@@ -124,26 +126,21 @@ fn pass(
     let root = context.root.path().display().to_string();
     for file in in_place(tree) {
         let owner = owner_of(&runs, &file);
-        let taken = match (judge(&file, owner, &root), work.as_deref_mut()) {
+        match (judge(&file, owner, &root), work.as_deref_mut()) {
             (Ok(None), _) => continue,
             (Ok(Some(_)), None) => return Ok(None),
             (Ok(Some((Some(run), next))), Some(work)) => {
                 work.record(Some(run), next, event("external edit", &file), false)?;
-                Ok(())
             }
-            (Ok(Some((None, next))), Some(work)) => begin(work, &file, next, owner).map(Ok)?,
-            (Err(finding), _) => Err(finding),
-        };
-        if let Err(finding) = taken {
-            left.push(Conflict {
+            (Ok(Some((None, next))), Some(work)) => begin(work, &file, next, owner)?,
+            (Err(findings), _) => left.push(Conflict {
                 file: file.path,
                 workflow: owner.map(|run| run.workflow.id.clone()),
-                findings: vec![finding],
+                findings,
                 raw: file.raw,
-            });
-        } else {
-            runs = Runs::live(store)?;
+            }),
         }
+        runs = Runs::live(store)?;
     }
     for run in &runs.runs {
         let Some(why) = removed(tree, &run.workflow) else {
@@ -168,7 +165,7 @@ fn owner_of<'r>(runs: &'r Runs, file: &OnDisk) -> Option<&'r Run> {
 }
 
 fn judge<'r>(file: &OnDisk, owner: Option<&'r Run>, root: &str) -> Verdict<'r> {
-    let no_json = |why: &String| Finding::new("no_json", "", why);
+    let no_json = |why: &String| vec![Finding::new("no_json", "", why)];
     let value = file.read.as_ref().map_err(no_json)?;
     let known = owner.and_then(|run| run.workflow.documents.get(&file.path));
     let is_list = file.path == EXECUTION_FILE;
@@ -182,7 +179,7 @@ fn judge<'r>(file: &OnDisk, owner: Option<&'r Run>, root: &str) -> Verdict<'r> {
         return Ok(Some((None, begun)));
     };
     let other = files::of_other_run(&run.workflow, &file.path, value);
-    other.map_or(Ok(()), Err)?;
+    other.map_or(Ok(()), |other| Err(vec![other]))?;
     let mut next = run.workflow.clone();
     dispatch::take(&mut next, &file.path, value, root)?;
     Ok(Some((Some(run), next)))
@@ -259,13 +256,16 @@ fn begin(
     });
     let Some((run, next)) = reopened else {
         next.id = all.free_id(&next.id);
+        // Only its schema is missing.
+        let written = files::write(&work.tree, &next, &BTreeMap::new());
+        work.warn_of("writing the schema of the file", written);
         return work
             .record(None, next, event("import", file), false)
             .map(drop);
     };
-    let id = next.id.clone();
-    let warning = RunWarning::Reopened { id };
-    work.context.pending_warnings.add(warning.into());
+    work.warn(RunWarning::Reopened {
+        id: next.id.clone(),
+    });
     files::write_missing(&work.tree, &run.workflow)?;
     work.record(Some(run), next, event("external edit", file), false)
         .map(drop)

@@ -99,12 +99,13 @@ impl<'w> Work<'w> {
         self.context.root.path().display().to_string()
     }
 
-    pub fn warn(&mut self, warning: impl Into<Warning>) {
-        self.session.warnings.push(warning.into());
+    /// Adds a warning, which is told even if the command fails.
+    pub fn warn(&self, warning: impl Into<Warning>) {
+        self.context.pending_warnings.add(warning.into());
     }
 
     /// Makes an error of a step after the commit a warning.
-    pub fn warn_of<T>(&mut self, step: &'static str, done: Result<T>) -> Option<T> {
+    pub fn warn_of<T>(&self, step: &'static str, done: Result<T>) -> Option<T> {
         let failed = |error| self.warn(Warning::bookkeeping(step)(error));
         done.map_err(failed).ok()
     }
@@ -144,8 +145,7 @@ impl<'w> Work<'w> {
         let event = Change::new("archive").noting(why.clone());
         self.record(Some(run), next, event, false)?;
         if let Some(why) = why {
-            let warning = RunWarning::PutAside { id, why };
-            self.context.pending_warnings.add(warning.into());
+            self.warn(RunWarning::PutAside { id, why });
         }
         self.drop_old_archives();
         Ok(())

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use crate::base::wildmatch::Glob;
 use crate::workflow::plan;
-use crate::workflow::profiles::format::{Found, Time, check_ids, sort_as_in, time_of};
+use crate::workflow::profiles::format::{Time, sort_as_in, time_of};
 use crate::workflow::rules::workflow::{
     Finding, Phase, PhaseOutput, PhaseStatus, RunStatus, Workflow,
 };
@@ -27,6 +27,8 @@ pub struct RunFacts {
 #[derive(Default)]
 pub struct PhaseProgress {
     pub id: String,
+    /// Where the document has it.
+    pub place: String,
     /// A new phase without a name is unplanned.
     pub name: Option<String>,
     pub status: PhaseStatus,
@@ -86,11 +88,10 @@ impl RunFacts {
     }
 }
 
-/// # Errors
-/// A phase that has begun is not in the document any more, or the plan is wrong.
-pub fn adopt(run: &mut Workflow, edited: &RunFacts, present: &RunFacts) -> Found<()> {
-    check_ids("phases", edited.phases.iter().map(|phase| &phase.id))?;
-    remove_missing(run, edited, present)?;
+/// Returns the phases that have begun and are not in the document any more, and what is wrong with
+/// the plan.
+pub fn adopt(run: &mut Workflow, edited: &RunFacts, present: &RunFacts) -> Vec<Finding> {
+    let mut findings = remove_missing(run, edited, present);
     // A change cannot precede the beginning of the run.
     let at_ms = edited.updated.0.max(edited.created.0);
     // A document names one of several phases under way; if it names another one, the first goes on.
@@ -122,23 +123,32 @@ pub fn adopt(run: &mut Workflow, edited: &RunFacts, present: &RunFacts) -> Found
     if edited.updated != present.updated {
         run.updated_ms = edited.updated.0;
     }
-    let mut findings = plan::check(&run.phases).into_iter();
-    findings.next().map_or(Ok(()), Err)
+    let listed = edited.phases.iter().map(|phase| run.phase(&phase.id));
+    let is_left_out = |phase: &&Phase| edited.phase(&phase.id).is_none();
+    let phases = listed
+        .flatten()
+        .chain(run.phases.iter().filter(is_left_out));
+    let place = |at: usize| edited.phases.get(at).map(|phase| phase.place.clone());
+    findings.extend(plan::check(phases, |at| place(at).unwrap_or_default()));
+    findings
 }
 
-/// Drops the phases that the document does not list any more.
-fn remove_missing(run: &mut Workflow, edited: &RunFacts, present: &RunFacts) -> Found<()> {
+/// Drops the phases that the document does not list any more, and returns those that have begun.
+fn remove_missing(run: &mut Workflow, edited: &RunFacts, present: &RunFacts) -> Vec<Finding> {
     let is_missing = |phase: &Phase| {
         edited.phase(&phase.id).is_none()
             && (phase.is_unplanned || present.phase(&phase.id).is_some())
     };
-    let gone = run.phases.extract_if(.., |phase| is_missing(phase));
-    let gone: Vec<Phase> = gone.collect();
-    let has_begun = |phase: &&Phase| phase.status != PhaseStatus::Pending && !phase.is_unplanned;
-    if let Some(begun) = gone.iter().find(has_begun) {
-        let what = format!("'{}' has begun and is no longer listed", begun.id);
-        return Err(Finding::new("phase_vanished", "phases", what));
-    }
+    let has_begun = |phase: &Phase| phase.status != PhaseStatus::Pending && !phase.is_unplanned;
+    let missing = |phase: &mut Phase| is_missing(phase) && !has_begun(phase);
+    let gone: Vec<Phase> = run.phases.extract_if(.., missing).collect();
+    let vanished = run.phases.iter().filter(|phase| is_missing(phase));
+    let vanished = vanished.filter_map(|phase| {
+        let list = present.phase(&phase.id)?.place.split('[').next()?;
+        let what = format!("'{}' has begun and is no longer listed", phase.id);
+        Some(Finding::new("phase_vanished", list, what))
+    });
+    let vanished = vanished.collect();
     for phase in &mut run.phases {
         // An id that the document still names is not dropped in silence.
         let listed = edited
@@ -148,7 +158,7 @@ fn remove_missing(run: &mut Workflow, edited: &RunFacts, present: &RunFacts) -> 
         let is_left = |id: &String| is_named(id) || gone.iter().all(|gone| gone.id != *id);
         phase.dependencies.retain(is_left);
     }
-    Ok(())
+    vanished
 }
 
 impl PhaseProgress {

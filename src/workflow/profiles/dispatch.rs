@@ -2,12 +2,12 @@
 
 use serde_json::Value;
 
-use crate::workflow::profiles::format::{read, taken, write};
+use crate::workflow::profiles::format::{Found, read, taken, write};
 use crate::workflow::profiles::phases::{Execution, PhaseFile};
 use crate::workflow::profiles::pipeline::Pipeline;
 use crate::workflow::profiles::registry::Registry;
 use crate::workflow::profiles::{pipeline, registry};
-use crate::workflow::rules::workflow::{EXECUTION_FILE, Finding, PHASE_FILE, Profile, Workflow};
+use crate::workflow::rules::workflow::{EXECUTION_FILE, PHASE_FILE, Profile, Workflow};
 
 /// Returns the profile whose file has this path, relative to the root.
 pub fn profile_of_path(path: &str) -> Option<Profile> {
@@ -61,18 +61,13 @@ pub fn export(run: &Workflow, profile: Profile, root: &str) -> Vec<(String, Valu
 /// Makes a run from the document of another program; the caller ensures a free id.
 ///
 /// # Errors
-/// The first error in the document.
-pub fn begin(
-    profile: Profile,
-    path: Option<&str>,
-    value: &Value,
-    root: &str,
-) -> Result<Workflow, Finding> {
+/// All errors in the document.
+pub fn begin(profile: Profile, path: Option<&str>, value: &Value, root: &str) -> Found<Workflow> {
     let none = Workflow::default();
     let mut run = match profile {
-        Profile::Phases => read::<PhaseFile>(value, &none, root)?.begin(root),
-        Profile::Pipeline => read::<Pipeline>(value, &none, root)?.begin(value, root),
-        Profile::Registry => read::<Registry>(value, &none, root)?.begin(root),
+        Profile::Phases => read::<PhaseFile>(value, &none, root)?.0.begin(root),
+        Profile::Pipeline => read::<Pipeline>(value, &none, root)?.0.begin(value, root),
+        Profile::Registry => read::<Registry>(value, &none, root)?.0.begin(root),
     };
     run.profile = Some(profile);
     let path = path.map_or_else(|| path_of(&run, profile), str::to_owned);
@@ -83,8 +78,8 @@ pub fn begin(
 /// Takes over an edited document; fields that it lacks stay unchanged.
 ///
 /// # Errors
-/// The first error in the document; the run is then unchanged.
-pub fn take(run: &mut Workflow, path: &str, value: &Value, root: &str) -> Result<(), Finding> {
+/// All errors in the document; the run is then unchanged.
+pub fn take(run: &mut Workflow, path: &str, value: &Value, root: &str) -> Found<()> {
     *run = match path {
         EXECUTION_FILE => taken::<Execution>(run, path, value, root),
         PHASE_FILE => taken::<PhaseFile>(run, path, value, root),

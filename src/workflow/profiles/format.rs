@@ -1,13 +1,15 @@
-//! Formats of other programs: typed structures, read with the place of the first error and written
-//! over the document that is there.
+//! Formats of other programs: typed structures, read with the place of each error and written over
+//! the document that is there.
 
 use std::collections::BTreeSet;
 use std::fmt::Display;
 
 use serde::de::{DeserializeOwned, Error as _, IntoDeserializer as _};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
+use crate::base::json::typed::{self, Flaw};
+use crate::base::json::{change_objects, remove_nulls};
 use crate::base::time::{parse_iso, rfc3339_seconds};
 use crate::model::run_id;
 use crate::workflow::profiles::merge::{Spelling, key_in, merge};
@@ -17,9 +19,16 @@ use crate::workflow::rules::workflow::{Finding, Workflow};
 const NEWEST_VERSION: f64 = 1.0;
 const VERSION_KEYS: [&str; 3] = ["version", "schema_version", "format_version"];
 
-const IS_LIST: &str = "it is a list, not an object";
+/// Upper bound on the number of phases; a larger one is a mistake.
+pub const MOST_PHASES: usize = 1_000;
+/// Maximum number of errors looked for in the types of one document.
+const MOST_FINDINGS: usize = 100;
 
-pub type Found<T> = Result<T, Finding>;
+/// Errors that only a document with the right types shows.
+const OF_WHOLE: [&str; 4] = ["append_only", "cycle", "other_run", "phase_vanished"];
+
+/// What was read, or all that is wrong.
+pub type Found<T> = Result<T, Vec<Finding>>;
 
 /// The document of a format. Values that mean the same are equal, however they were spelled.
 pub trait Format: Serialize + DeserializeOwned {
@@ -31,14 +40,18 @@ pub trait Format: Serialize + DeserializeOwned {
     /// Gives a document of another shape the usual one.
     fn reshape(_: &mut Value) {}
 
-    /// Spells values as the run does, and checks what their types do not say.
-    fn checked(self, value: &Value, run: &Workflow, root: &str) -> Found<Self>;
+    /// Spells values as the run does.
+    #[must_use]
+    fn usual(self, _: &Value, _: &Workflow, _: &str) -> Self {
+        self
+    }
 
     /// Describes a run. `was` is the document that is written over.
     fn of_run(run: &Workflow, was: Option<&Self>, root: &str) -> Self;
 
-    /// Moves the run by what differs from `present`, which describes it as it is.
-    fn adopt(&self, present: &Self, run: &mut Workflow, root: &str) -> Found<()>;
+    /// Moves the run by what differs from `present`, which describes it as it is; returns what is
+    /// wrong, beside the types.
+    fn adopt(&self, present: &Self, run: &mut Workflow, root: &str) -> Vec<Finding>;
 
     fn to_json(&self) -> Value {
         let mut value = serde_json::to_value(self).unwrap_or_default();
@@ -48,20 +61,27 @@ pub trait Format: Serialize + DeserializeOwned {
     }
 }
 
+/// Reads a document as far as possible, with its errors.
+///
 /// # Errors
-/// The first error in the document.
-pub fn read<F: Format>(value: &Value, run: &Workflow, root: &str) -> Found<F> {
-    if value.is_array() {
-        return Err(Finding::new("bad_value", "", IS_LIST));
-    }
+/// Nothing can be read.
+pub fn read<F: Format>(value: &Value, run: &Workflow, root: &str) -> Found<(F, Vec<Finding>)> {
     let mut reshaped = value.clone();
     F::reshape(&mut reshaped);
-    parse::<F>(reshaped, F::SPELLING)?.checked(value, run, root)
+    let (read, findings) = parse::<F>(value, reshaped, F::SPELLING)?;
+    Ok((read.usual(value, run, root), findings))
+}
+
+/// # Errors
+/// There are findings.
+pub fn whole<T>((read, findings): (T, Vec<Finding>)) -> Found<T> {
+    findings.is_empty().then_some(read).ok_or(findings)
 }
 
 /// Reads the document of a run as last read or written.
 pub fn known<F: Format>(run: &Workflow, path: &str, root: &str) -> Option<F> {
-    read(run.documents.get(path)?, run, root).ok()
+    let read = read(run.documents.get(path)?, run, root);
+    read.and_then(whole).ok()
 }
 
 /// Describes the run over the known document.
@@ -77,19 +97,64 @@ pub fn write<F: Format>(run: &Workflow, path: &str, root: &str) -> Value {
 /// Returns the run after an edit of a document.
 ///
 /// # Errors
-/// The first error in the document.
+/// All errors in the document.
 pub fn taken<F: Format>(run: &Workflow, path: &str, value: &Value, root: &str) -> Found<Workflow> {
-    let edited = read::<F>(value, run, root)?;
+    let (edited, findings) = read::<F>(value, run, root)?;
     let was = known::<F>(run, path, root);
     let mut next = run.clone();
-    edited.adopt(&F::of_run(run, was.as_ref(), root), &mut next, root)?;
+    let more = edited.adopt(&F::of_run(run, was.as_ref(), root), &mut next, root);
+    let findings = with_more(findings, more, value, F::SPELLING);
     next.documents.insert(path.to_owned(), value.clone());
-    Ok(next)
+    whole((next, findings))
 }
 
+/// Adds the errors of what was read, but not of what stands in for a wrong value.
+pub fn with_more(
+    mut findings: Vec<Finding>,
+    more: Vec<Finding>,
+    document: &Value,
+    spelling: Spelling,
+) -> Vec<Finding> {
+    let places: Vec<String> = findings.iter().map(|known| known.place.clone()).collect();
+    for mut one in more {
+        one.place = place_in(document, &one.place, spelling);
+        let is_sound = !places.contains(&one.place) && !OF_WHOLE.contains(&one.code);
+        findings.extend((places.is_empty() || is_sound).then_some(one));
+    }
+    findings
+}
+
+/// Returns a place as the document has it: with its own keys, and with ids for the numbers of entries
+/// in an object.
+pub fn place_in(mut value: &Value, place: &str, spelling: Spelling) -> String {
+    let mut found = String::new();
+    for step in place.split(['.', '[']) {
+        let map = value.as_object();
+        let number: Option<usize> = step.strip_suffix(']').and_then(|text| text.parse().ok());
+        let id = number.and_then(|number| map?.keys().nth(number));
+        if let (None, Some(number)) = (id, number) {
+            found += &format!("[{number}]");
+            value = &value[number];
+            continue;
+        }
+        let key = map.map_or(step, |map| key_in(map, step, spelling));
+        let key = id.map_or(key, String::as_str);
+        found += if found.is_empty() { "" } else { "." };
+        found += key;
+        value = &value[key];
+    }
+    found
+}
+
+/// Reads the `value` of a document, with the errors in it.
+///
 /// # Errors
-/// The first value of a wrong type.
-pub fn parse<T: DeserializeOwned>(mut value: Value, spelling: Spelling) -> Found<T> {
+/// Nothing can be read.
+pub fn parse<T: DeserializeOwned>(
+    document: &Value,
+    mut value: Value,
+    spelling: Spelling,
+) -> Found<(T, Vec<Finding>)> {
     // All keys get their first spelling.
     change_objects(&mut value, &|map| {
         for key in spelling.aliases.iter().map(|group| group[0]) {
@@ -98,101 +163,62 @@ pub fn parse<T: DeserializeOwned>(mut value: Value, spelling: Spelling) -> Found
             }
         }
     });
-    serde_path_to_error::deserialize(value).map_err(|error| {
-        let place = error.path().to_string();
-        let place = place.trim_matches('.');
-        let what = error.inner().to_string();
-        let quoted = |before: &str| what.strip_prefix(before)?.split('`').next();
-        if let Some(field) = quoted("missing field `") {
-            return missing(place, field);
-        }
-        let types = what.strip_prefix("invalid type: ");
-        let types = types.and_then(|types| types.rsplit_once(", expected "));
-        let what = match (quoted("unknown variant `"), types) {
-            (Some(word), _) => format!("'{word}' is none of the words known here"),
-            (_, Some((found, wanted))) => {
-                format!("it is {}, not {}", in_words(found), in_words(wanted))
-            }
-            _ if what.starts_with("invalid length ") => IS_LIST.to_owned(),
-            _ if what == "invalid number" => "it is not a whole number".to_owned(),
-            _ => what,
+    let (read, flaws) = typed::read(value, stand_ins_after);
+    let finding = |flaw: Flaw| {
+        let code = if flaw.is_missing {
+            "missing_field"
+        } else {
+            "bad_value"
         };
-        Finding::new("bad_value", place, what)
-    })
-}
-
-/// Returns the plain name of a type.
-fn in_words(name: &str) -> &str {
-    let name = name.trim_start_matches("a ");
-    match name.split(" `").next().unwrap_or(name) {
-        "number" | "integer" | "floating point" => "a number",
-        "sequence" => "a list",
-        "usize" | "u32" => "a whole number",
-        "boolean" => "true or false",
-        name if name.starts_with("map") || name.starts_with("struct ") => "an object",
-        name if name.starts_with("string") => "a text",
-        name => name,
+        Finding::new(code, place_in(document, &flaw.place, spelling), flaw.what)
+    };
+    let findings = flaws.into_iter().map(finding).collect();
+    match read {
+        Some(read) => Ok((read, findings)),
+        None => Err(findings),
     }
 }
 
-/// Changes each object in a value, the outer ones first.
-fn change_objects(value: &mut Value, change: &impl Fn(&mut Map<String, Value>)) {
-    match value {
-        Value::Array(list) => list.iter_mut().for_each(|one| change_objects(one, change)),
-        Value::Object(map) => {
-            change(map);
-            map.values_mut().for_each(|one| change_objects(one, change));
-        }
-        _ => {}
-    }
+/// Returns values of all types in a document, the last one to be tried first, with another id after
+/// each error; none after too many.
+fn stand_ins_after(errors: usize) -> Vec<Value> {
+    let id = format!("1970-01-01T00:{:02}:{:02}Z", errors / 60, errors % 60);
+    let entry = json!({
+        "id": id, "name": id, "phase": id, "path": id, "status": "pending", "required": true,
+        "timestamp": id, "completed_at": id, "approved_at": id,
+    });
+    let list = json!([entry, [], true, MOST_PHASES, "pending", id, null]);
+    let list = list.as_array().filter(|_| errors + 1 < MOST_FINDINGS);
+    list.cloned().unwrap_or_default()
 }
 
-/// Removes the keys that say `null`.
-pub fn remove_nulls(value: &mut Value) {
-    change_objects(value, &|map| map.retain(|_, value| !value.is_null()));
-}
-
-pub fn missing(place: &str, field: &str) -> Finding {
-    let dot = if place.is_empty() { "" } else { "." };
-    let what = format!("the field '{field}' is missing");
-    Finding::new("missing_field", format!("{place}{dot}{field}"), what)
-}
-
-/// # Errors
-/// One of the ids is there twice.
-pub fn check_ids<T: Ord + Display>(place: &str, ids: impl Iterator<Item = T>) -> Found<()> {
+/// Returns the ids that are listed twice.
+pub fn check_ids<T: Ord + Display>(place: &str, ids: impl Iterator<Item = T>) -> Vec<Finding> {
     let mut seen = BTreeSet::new();
-    for (at, id) in ids.enumerate() {
+    let twice = ids.enumerate().filter_map(|(at, id)| {
         let what = format!("'{id}' is listed twice");
-        if !seen.insert(id) {
-            return Err(Finding::new("duplicate_id", format!("{place}[{at}]"), what));
-        }
-    }
-    Ok(())
+        let is_new = seen.insert(id);
+        (!is_new).then(|| Finding::new("duplicate_id", format!("{place}[{at}]"), what))
+    });
+    twice.collect()
 }
 
-/// # Errors
-/// The document names another run than the one that it kept.
-pub fn check_run(key: &str, named: &str, known: &str) -> Found<()> {
+/// Tells whether the document names another run than the one that it kept.
+pub fn check_run(key: &str, named: &str, known: &str) -> Option<Finding> {
     let what = || format!("it belongs to run '{named}', not to '{known}'");
-    let other = (named != known).then(|| Finding::new("other_run", key, what()));
-    other.map_or(Ok(()), Err)
+    (named != known).then(|| Finding::new("other_run", key, what()))
 }
 
-/// # Errors
-/// The document has a newer version.
-pub fn check_version(value: &Value) -> Found<()> {
-    for key in VERSION_KEYS {
-        let version = value.get(key).unwrap_or(&Value::Null);
+/// Tells whether the document has a newer version.
+pub fn check_version(value: &Value) -> Option<Finding> {
+    VERSION_KEYS.into_iter().find_map(|key| {
+        let version = value.get(key)?;
         let text = version.to_string();
-        let mut parts = text.trim_matches(['"', 'v', 'V']).split('.');
-        let major = parts.next().and_then(|major| major.parse::<f64>().ok());
-        if major.is_some_and(|major| major > NEWEST_VERSION) {
-            let what = format!("it has version {version}; this program knows 1");
-            return Err(Finding::new("version_mismatch", key, what));
-        }
-    }
-    Ok(())
+        let major = text.trim_matches(['"', 'v', 'V']).split('.').next()?;
+        let is_newer = major.parse::<f64>().ok()? > NEWEST_VERSION;
+        let what = format!("it has version {version}; this program knows 1");
+        is_newer.then(|| Finding::new("version_mismatch", key, what))
+    })
 }
 
 /// Returns an optional value for a document: one that lacks it stays without the default.

@@ -10,12 +10,12 @@ use crate::workflow::profiles::adopt::{
     PhaseListing, PhaseProgress, RunFacts, adopt, is_output_of,
 };
 use crate::workflow::profiles::format::{
-    Format, Found, Time, check_ids, check_run, known, name, new_run, project_of, sort_as_in,
-    time_of, unless_left_out, with_fields_of, word,
+    Format, Time, check_ids, check_run, known, name, new_run, project_of, sort_as_in, time_of,
+    unless_left_out, with_fields_of, word,
 };
 use crate::workflow::profiles::merge::Spelling;
 use crate::workflow::rules::workflow::{
-    PHASE_FILE, Phase, PhaseStatus, RunStatus, Task, TaskStatus, Workflow,
+    Finding, PHASE_FILE, Phase, PhaseStatus, RunStatus, Task, TaskStatus, Workflow,
 };
 
 /// Archive folder for the files of runs.
@@ -141,7 +141,7 @@ impl PhaseFile {
 }
 
 impl Format for PhaseFile {
-    fn checked(mut self, _: &Value, run: &Workflow, _: &str) -> Found<Self> {
+    fn usual(mut self, _: &Value, run: &Workflow, _: &str) -> Self {
         self.phase_status = match self.phase_status {
             PhaseStatus::AwaitingApproval => PhaseStatus::InProgress,
             PhaseStatus::Skipped => PhaseStatus::Complete,
@@ -162,9 +162,7 @@ impl Format for PhaseFile {
         names
             .chain(completed.map(|entry| &mut entry.phase))
             .for_each(respell);
-        let completed = self.completed_phases.iter();
-        check_ids("completed_phases", completed.map(|entry| &entry.phase))?;
-        Ok(self)
+        self
     }
 
     fn of_run(run: &Workflow, was: Option<&Self>, _: &str) -> Self {
@@ -217,12 +215,16 @@ impl Format for PhaseFile {
         }
     }
 
-    fn adopt(&self, present: &Self, run: &mut Workflow, _: &str) -> Found<()> {
+    fn adopt(&self, present: &Self, run: &mut Workflow, _: &str) -> Vec<Finding> {
+        let completed = self.completed_phases.iter();
+        let mut findings = check_ids("completed_phases", completed.map(|entry| &entry.phase));
         if run.documents.contains_key(PHASE_FILE) {
-            check_run("workflow_id", &self.workflow_id, &present.workflow_id)?;
+            let (named, known) = (&self.workflow_id, &present.workflow_id);
+            findings.extend(check_run("workflow_id", named, known));
         }
         let (edited, known) = (self.progress(run), present.progress(run));
-        adopt(run, &edited, &known)
+        findings.extend(adopt(run, &edited, &known));
+        findings
     }
 }
 
@@ -319,11 +321,6 @@ impl Format for Execution {
         *tasks = list.cloned().collect();
     }
 
-    fn checked(self, _: &Value, _: &Workflow, _: &str) -> Found<Self> {
-        check_ids("tasks", self.tasks.iter().map(|task| &task.id))?;
-        Ok(self)
-    }
-
     fn of_run(run: &Workflow, was: Option<&Self>, _: &str) -> Self {
         let entry = |task: &Task| {
             let known = was.and_then(|was| was.task(&task.id));
@@ -346,7 +343,7 @@ impl Format for Execution {
         }
     }
 
-    fn adopt(&self, present: &Self, run: &mut Workflow, _: &str) -> Found<()> {
+    fn adopt(&self, present: &Self, run: &mut Workflow, _: &str) -> Vec<Finding> {
         let none = TaskEntry::default();
         let task = |entry: &TaskEntry| {
             let known = run.task(&entry.id).cloned().unwrap_or_default();
@@ -360,7 +357,7 @@ impl Format for Execution {
             }
         };
         run.tasks = self.tasks.iter().map(task).collect();
-        Ok(())
+        check_ids("tasks", self.tasks.iter().map(|task| &task.id))
     }
 }
 

@@ -7,9 +7,7 @@ use serde_json::Value;
 
 use crate::workflow::plan;
 use crate::workflow::profiles::adopt::{PhaseListing, PhaseProgress, RunFacts, adopt};
-use crate::workflow::profiles::format::{
-    Format, Found, Time, missing, new_run, project_of, unless_left_out,
-};
+use crate::workflow::profiles::format::{Format, Time, new_run, project_of, unless_left_out};
 use crate::workflow::profiles::merge::{Spelling, is_nothing};
 use crate::workflow::rules::workflow::PhaseStatus::{
     self, AwaitingApproval, Complete, Failed, InProgress, Pending, Skipped,
@@ -25,6 +23,7 @@ pub const SCHEMA_FILE: &str = ".claude/schemas/pipeline-state.schema.json";
 /// fields are invalid. `current_phase` is `null` or an empty object if nothing is under way, and a
 /// phase may keep the `status` from the plan.
 pub const PIPELINE_SCHEMA: &str = include_str!("pipeline-state.schema.json");
+const COMPLETED: &str = "completed_phases";
 const DESCRIPTION_KEYS: &[&str] = &["task_description", "description", "task"];
 
 #[derive(Serialize, Deserialize)]
@@ -91,8 +90,16 @@ impl Pipeline {
     }
 
     fn progress(&self) -> RunFacts {
-        let phases = self.entries().map(|(entry, place)| PhaseProgress {
+        let before = self.completed_phases.len() + self.current_phase.iter().len();
+        let name = |place, at: usize| match place {
+            Complete => format!("{COMPLETED}[{at}]"),
+            Pending => format!("remaining_phases[{}]", at - before),
+            _ => "current_phase".to_owned(),
+        };
+        let entries = self.entries().enumerate();
+        let phases = entries.map(|(at, (entry, place))| PhaseProgress {
             id: entry.id.clone(),
+            place: name(place, at),
             name: Some(entry.name.clone()),
             status: entry.status_in(place),
             completed: entry.timestamp.filter(|_| place == Complete),
@@ -133,18 +140,14 @@ impl Format for Pipeline {
         }
     }
 
-    fn checked(mut self, _: &Value, _: &Workflow, root: &str) -> Found<Self> {
-        let mut completed = self.completed_phases.iter();
-        if let Some(at) = completed.position(|entry| entry.timestamp.is_none()) {
-            return Err(missing(&format!("completed_phases[{at}]"), "timestamp"));
-        }
+    fn usual(mut self, _: &Value, _: &Workflow, root: &str) -> Self {
         for entry in &mut self.remaining_phases {
             entry.dependencies.get_or_insert_default();
         }
         for path in self.context_summary.file_paths.iter_mut().flatten() {
             *path = absolute(&relative(path, root), root);
         }
-        Ok(self)
+        self
     }
 
     fn of_run(run: &Workflow, was: Option<&Self>, root: &str) -> Self {
@@ -159,25 +162,17 @@ impl Format for Pipeline {
         let context = was.map(|was| &was.context_summary);
         let branch = run.branch.clone().unwrap_or_default();
         let decisions = run.key_decisions.clone();
-        let paths = run
-            .file_paths
-            .iter()
-            .map(|path| absolute(path, root))
-            .collect();
+        let paths = run.file_paths.iter().map(|path| absolute(path, root));
+        let left = run.phases.iter().filter(is_left);
         let description = context.and_then(|was| was.task_description.as_ref());
         Self {
             completed_phases: listing.done.into_iter().map(entry(Complete)).collect(),
             current_phase: current.map(entry(InProgress)),
-            remaining_phases: run
-                .phases
-                .iter()
-                .filter(is_left)
-                .map(entry(Pending))
-                .collect(),
+            remaining_phases: left.map(entry(Pending)).collect(),
             context_summary: ContextSummary {
                 branch: unless_left_out(branch, context.map(|was| &was.branch)),
                 key_decisions: unless_left_out(decisions, context.map(|was| &was.key_decisions)),
-                file_paths: unless_left_out(paths, context.map(|was| &was.file_paths)),
+                file_paths: unless_left_out(paths.collect(), context.map(|was| &was.file_paths)),
                 task_description: description.map(|_| run.description.clone()),
             },
             created_at: Time(run.created_ms),
@@ -185,20 +180,28 @@ impl Format for Pipeline {
         }
     }
 
-    fn adopt(&self, present: &Self, run: &mut Workflow, root: &str) -> Found<()> {
+    fn adopt(&self, present: &Self, run: &mut Workflow, root: &str) -> Vec<Finding> {
         let (edited, known) = (self.progress(), present.progress());
-        let lost = known.listed.iter().find(|id| !edited.listed.contains(id));
-        let lost = lost.map_or(Ok(()), |id| {
+        let lost = known.listed.iter().filter(|id| !edited.listed.contains(id));
+        let lost = lost.map(|id| {
             let what = format!("'{id}' is complete but no longer listed; this list only grows");
-            Err(Finding::new("append_only", "completed_phases", what))
+            Finding::new("append_only", COMPLETED, what)
         });
-        let adopted = lost.and_then(|()| adopt(run, &edited, &known));
+        let others = adopt(run, &edited, &known).into_iter();
+        let others = others.filter(|finding| finding.place != COMPLETED);
+        let mut findings: Vec<Finding> = lost.chain(others).collect();
         // The format has no ids: a run is identified by its creation time.
-        if adopted.is_err() && self.created_at != present.created_at {
+        let is_lack = |one: &Finding| matches!(one.code, "append_only" | "phase_vanished");
+        if findings.iter().any(is_lack) && self.created_at != present.created_at {
             let what = "it was begun at another time and lacks what was done: it is of another run";
-            return Err(Finding::new("other_run", "created_at", what));
+            return vec![Finding::new("other_run", "created_at", what)];
         }
-        adopted?;
+        let untimed = edited.phases.iter().zip(&self.completed_phases);
+        let untimed = untimed.filter(|(_, entry)| entry.timestamp.is_none());
+        findings.extend(untimed.map(|(phase, _)| {
+            let (place, what) = (&phase.place, "the field 'timestamp' is missing");
+            Finding::new("missing_field", format!("{place}.timestamp"), what)
+        }));
         let context = &self.context_summary;
         let branch = context.branch.clone().or(run.branch.take());
         run.branch = branch.filter(|branch| !branch.is_empty());
@@ -211,7 +214,7 @@ impl Format for Pipeline {
         if let Some(description) = &context.task_description {
             run.description.clone_from(description);
         }
-        Ok(())
+        findings
     }
 }
 
@@ -268,10 +271,6 @@ fn is_of_windows(root: &str) -> bool {
     has_drive || root.starts_with(r"\\")
 }
 
-fn is_absolute(path: &str) -> bool {
-    path.starts_with(['/', '\\', '~']) || path.as_bytes().get(1) == Some(&b':')
-}
-
 /// Returns the path as in the run, with slashes: relative if below the root.
 fn relative(path: &str, root: &str) -> String {
     let from = if is_of_windows(root) { "\\" } else { "/" };
@@ -285,8 +284,9 @@ fn relative(path: &str, root: &str) -> String {
 
 /// Returns the path as in the document.
 fn absolute(path: &str, root: &str) -> String {
+    let is_absolute = path.starts_with(['/', '\\', '~']) || path.as_bytes().get(1) == Some(&b':');
     match root.trim_end_matches(['/', '\\']) {
-        _ if is_absolute(path) || root.is_empty() => path.to_owned(),
+        _ if is_absolute || root.is_empty() => path.to_owned(),
         top if is_of_windows(root) => format!("{top}/{path}").replace('/', r"\"),
         top => format!("{top}/{path}"),
     }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use crate::model::run_id;
 use crate::workflow::profiles::adopt::{PhaseListing, PhaseProgress, RunFacts, adopt};
 use crate::workflow::profiles::format::{
-    Format, Found, Time, check_ids, check_run, check_version, name, new_run, project_of,
+    Format, MOST_PHASES, Time, check_ids, check_run, check_version, name, new_run, project_of,
     with_fields_of, word,
 };
 use crate::workflow::rules::workflow::{Finding, Interruption, Phase, PhaseStatus, Workflow};
@@ -14,8 +14,7 @@ use crate::workflow::rules::workflow::{Finding, Interruption, Phase, PhaseStatus
 pub const FOLDER: &str = ".claude/checkpoints";
 pub const FAILED: &str = ".claude/checkpoints/failed";
 const PROJECT: &str = "project_name";
-/// Upper bound on the number of phases; a larger one is a mistake.
-const MOST_PHASES: usize = 1_000;
+const TOTAL: &str = "total_phases";
 
 #[derive(Serialize, Deserialize)]
 pub struct Registry {
@@ -35,6 +34,9 @@ pub struct Registry {
     workflow_state: Map<String, Value>,
     #[serde(default)]
     last_error: Value,
+    /// Says that the document has a newer version.
+    #[serde(skip)]
+    newer: Option<Finding>,
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
@@ -71,6 +73,7 @@ impl Registry {
         let mut phases: Vec<PhaseProgress> = Vec::new();
         for number in 1..=self.total_phases {
             let mut phase = PhaseProgress {
+                place: TOTAL.to_owned(),
                 status: self.status_of(number),
                 ..PhaseProgress::default()
             };
@@ -114,6 +117,20 @@ impl Registry {
         named.unwrap_or_else(|| project_of(root)).to_owned()
     }
 
+    fn out_of_range(&self) -> Vec<Finding> {
+        let total = self.total_phases;
+        let is_beyond = |number: usize| number > total.min(MOST_PHASES);
+        let fields = [(TOTAL, total), ("current_phase", self.current_phase)];
+        let fields = fields.into_iter().filter(|(_, number)| is_beyond(*number));
+        let completed = self.completed_phases.iter().enumerate();
+        let completed = completed.filter(|(_, number)| **number == 0 || is_beyond(**number));
+        let completed = completed.map(|(at, _)| format!("completed_phases[{at}]"));
+        let places = fields.map(|(place, _)| place.to_owned()).chain(completed);
+        let what = format!("it is beyond the {total} phases of the run ({MOST_PHASES} at most)");
+        let finding = |place| Finding::new("out_of_range", place, &*what);
+        places.map(finding).collect()
+    }
+
     pub fn begin(self, root: &str) -> Workflow {
         let (id, kind) = (&self.checkpoint_id, &self.workflow_type);
         new_run(Some(id), kind, &self.project(root), self.created_at)
@@ -121,29 +138,14 @@ impl Registry {
 }
 
 impl Format for Registry {
-    fn checked(mut self, value: &Value, _: &Workflow, _: &str) -> Found<Self> {
-        check_version(value)?;
-        let total = self.total_phases;
-        let is_beyond = |number: usize| number > total.min(MOST_PHASES);
-        let mut completed = self.completed_phases.iter();
-        let wrong = completed.position(|number| *number == 0 || is_beyond(*number));
-        let place = match wrong {
-            _ if is_beyond(total) => Some("total_phases".to_owned()),
-            _ if is_beyond(self.current_phase) => Some("current_phase".to_owned()),
-            at => at.map(|at| format!("completed_phases[{at}]")),
-        };
-        if let Some(place) = place {
-            let what =
-                format!("it is beyond the {total} phases of the run ({MOST_PHASES} at most)");
-            return Err(Finding::new("out_of_range", place, what));
-        }
-        check_ids("completed_phases", self.completed_phases.iter())?;
+    fn usual(mut self, value: &Value, _: &Workflow, _: &str) -> Self {
         // Numbers keep their spelling in the raw values only.
         if let Some(state) = value["workflow_state"].as_object() {
             self.workflow_state.clone_from(state);
         }
         self.last_error = value.get("last_error").cloned().unwrap_or_default();
-        Ok(self)
+        self.newer = check_version(value);
+        self
     }
 
     fn of_run(run: &Workflow, was: Option<&Self>, _: &str) -> Self {
@@ -178,15 +180,23 @@ impl Format for Registry {
             completed_phases: listing.done.into_iter().filter_map(number_of).collect(),
             workflow_state: state,
             last_error: run.last_error.clone().unwrap_or_default(),
+            newer: None,
         }
     }
 
-    fn adopt(&self, present: &Self, run: &mut Workflow, _: &str) -> Found<()> {
+    fn adopt(&self, present: &Self, run: &mut Workflow, _: &str) -> Vec<Finding> {
+        let mut findings = self.out_of_range();
+        findings.extend(self.newer.clone());
+        findings.extend(check_ids("completed_phases", self.completed_phases.iter()));
         if run.documents.contains_key(&path(run)) {
-            check_run("checkpoint_id", &self.checkpoint_id, &present.checkpoint_id)?;
+            let (named, known) = (&self.checkpoint_id, &present.checkpoint_id);
+            findings.extend(check_run("checkpoint_id", named, known));
+        }
+        if !findings.is_empty() {
+            return findings;
         }
         let (edited, known) = (self.progress(run), present.progress(run));
-        adopt(run, &edited, &known)?;
+        findings = adopt(run, &edited, &known);
         if self.status == StatusWord::Paused {
             let (reason, at_ms) = ("paused".to_owned(), self.updated_at.0);
             run.interrupted
@@ -198,7 +208,7 @@ impl Format for Registry {
         run.description.clone_from(&self.workflow_description);
         run.state.clone_from(&self.workflow_state);
         run.last_error = Some(self.last_error.clone()).filter(|error| !error.is_null());
-        Ok(())
+        findings
     }
 
     fn to_json(&self) -> Value {

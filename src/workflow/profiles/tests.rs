@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::workflow::plan::DOTAGENT;
 use crate::workflow::profiles::dispatch::{begin, export, take};
+use crate::workflow::profiles::format::Found;
 use crate::workflow::profiles::pipeline::PIPELINE_SCHEMA;
 use crate::workflow::rules::change::Change;
 use crate::workflow::rules::workflow::PhaseStatus::{
@@ -83,6 +84,13 @@ fn written(run: &Workflow, path: &str) -> Value {
         .find(|(known, _)| known == path)
         .unwrap()
         .1
+}
+
+/// The findings of a refused document, each as its code and place.
+fn found<T: std::fmt::Debug>(refused: Found<T>) -> String {
+    let findings = refused.unwrap_err().into_iter();
+    let findings = findings.map(|one| format!("{} {}", one.code, one.place));
+    findings.collect::<Vec<_>>().join(", ")
 }
 
 fn words(run: &Workflow) -> String {
@@ -306,23 +314,23 @@ fn unsound_document_is_refused_with_its_place() {
         phases /completed_phases/0/completed_at "ISO-8601" => bad_value completed_phases[0].completed_at
         phases /user_checkpoints [1] => bad_value user_checkpoints[0]
         phases /completed_phases/- {"phase": "requirements", "completed_at": "2026-02-19T10:05:00Z"} => duplicate_id completed_phases[2]
-        pipeline /completed_phases [] => append_only completed_phases
+        pipeline /completed_phases [] => append_only completed_phases, append_only completed_phases
         pipeline /completed_phases []; /created_at "2026-02-20T10:00:00Z" => other_run created_at
         pipeline /created_at 5 => bad_value created_at
         pipeline /updated_at - => missing_field updated_at
         pipeline /completed_phases/1/timestamp "x" => bad_value completed_phases[1].timestamp
         pipeline /completed_phases/1/timestamp - => missing_field completed_phases[1].timestamp
         pipeline /current_phase {"id": "write-source"} => missing_field current_phase.name
-        pipeline /current_phase/id "write-tests" => duplicate_id phases[3]
-        pipeline /current_phase null => phase_vanished phases
-        pipeline /remaining_phases/0/dependencies ["final-commit"] => cycle phases
-        pipeline /remaining_phases/0/dependencies ["x"] => unknown_dependency phases[3].dependencies[0]
+        pipeline /current_phase/id "write-tests" => phase_vanished current_phase, duplicate_id remaining_phases[0].id
+        pipeline /current_phase null => phase_vanished current_phase
+        pipeline /remaining_phases/0/dependencies ["final-commit"] => cycle remaining_phases[1]
+        pipeline /remaining_phases/0/dependencies ["x"] => unknown_dependency remaining_phases[0].dependencies[0]
         registry /current_phase 6 => out_of_range current_phase
         registry /completed_phases [1, 9] => out_of_range completed_phases[1]
         registry /completed_phases [1, 1] => duplicate_id completed_phases[1]
         registry /total_phases 100000 => out_of_range total_phases
         registry /total_phases -1 => bad_value total_phases
-        registry /total_phases 1; /current_phase 1 => phase_vanished phases
+        registry /total_phases 1; /current_phase 1 => phase_vanished total_phases
         registry /status "odd" => bad_value status
         registry /schema_version "2.0" => version_mismatch schema_version
         registry /checkpoint_id "x" => other_run checkpoint_id
@@ -331,9 +339,10 @@ fn unsound_document_is_refused_with_its_place() {
     ) {
         let mut run = begun(profile, &example(profile));
         let before = run.clone();
-        let finding = take(&mut run, path_of(profile), &value, ROOT).unwrap_err();
-        let found = format!("{} {}", finding.code, finding.place);
-        assert_eq!(found, expected, "{}", finding.what);
+        assert_eq!(
+            found(take(&mut run, path_of(profile), &value, ROOT)),
+            expected
+        );
         assert_eq!(run, before);
     }
     for (edit, what) in [
@@ -341,10 +350,59 @@ fn unsound_document_is_refused_with_its_place() {
         ("/current_phase 2.0", "it is not a whole number"),
     ] {
         let wrong = edited(Profile::Registry, edit);
-        let finding = begin(Profile::Registry, None, &wrong, ROOT).unwrap_err();
-        assert_eq!(finding.what, what);
+        let findings = begin(Profile::Registry, None, &wrong, ROOT).unwrap_err();
+        assert_eq!(findings[0].what, what);
     }
     assert!(begin(Profile::Pipeline, None, &json!([]), ROOT).is_err());
+}
+
+#[test]
+fn all_that_is_wrong_is_named_where_the_document_has_it() {
+    for (profile, value, expected) in rows(
+        r#"
+        phases /started_at 5; /phase_status "odd"; /completed_phases/- 7; /user_checkpoints/0/approved_at - => bad_value started_at, bad_value phase_status, bad_value completed_phases[2], missing_field user_checkpoints[0].approved_at
+        phases /completed_phases [{"phase": "A", "completed_at": 1}, {"phase": "A", "completed_at": "2026-03-24T11:00:00Z"}] => bad_value completed_phases[0].completed_at, duplicate_id completed_phases[1]
+        phases /workflow_id 1; /current_phase ""; /last_updated -; /interruption_safe "no" => bad_value workflow_id, bad_value current_phase, bad_value interruption_safe, missing_field last_updated
+        pipeline /completed_phases/0/timestamp "noon"; /completed_phases/1/name -; /remaining_phases/0 5; /updated_at 1 => bad_value completed_phases[0].timestamp, missing_field completed_phases[1].name, bad_value remaining_phases[0], bad_value updated_at, unknown_dependency remaining_phases[1].dependencies[1]
+        pipeline /remaining_phases/- {"id": "write-tests", "name": "T"}; /remaining_phases/1/dependencies ["x", "write-tests", "y"] => unknown_dependency remaining_phases[1].dependencies[0], unknown_dependency remaining_phases[1].dependencies[2], duplicate_id remaining_phases[2].id
+        pipeline /remaining_phases [{"id": " ", "name": "X", "deps": ["gone"]}, {"id": "b", "name": 5, "depends_on": [3, "none"]}] => bad_value remaining_phases[1].name, bad_value remaining_phases[1].depends_on[0], bad_name remaining_phases[0].id, unknown_dependency remaining_phases[0].deps[0], unknown_dependency remaining_phases[1].depends_on[1]
+        pipeline /completed_phases 3; /remaining_phases null; /context_summary - => bad_value completed_phases, bad_value remaining_phases, missing_field context_summary
+        pipeline /context_summary/file_paths {"a": 1}; /context_summary/key_decisions [1, "x", 2] => bad_value context_summary.key_decisions[0], bad_value context_summary.key_decisions[2], bad_value context_summary.file_paths
+        registry /current_phase "2"; /completed_phases ["1", 9, 0, 2, 2]; /workflow_state [] => bad_value current_phase, bad_value completed_phases[0], bad_value workflow_state, out_of_range completed_phases[1], out_of_range completed_phases[2], duplicate_id completed_phases[4]
+        registry /version "2.0"; /total_phases -; /status 5; /completed_phases [1, null] => bad_value status, bad_value completed_phases[1], missing_field total_phases, version_mismatch version
+        "#,
+    ) {
+        let refused = begin(profile, None, &value, ROOT);
+        assert_eq!(found(refused), expected, "{value}");
+    }
+    let tasks = |text: &str| -> String {
+        let mut run = begun(Profile::Phases, &example(Profile::Phases));
+        let tasks = serde_json::from_str(text).unwrap();
+        found(take(&mut run, EXECUTION_FILE, &tasks, ROOT))
+    };
+    for (text, expected) in [
+        (
+            r#"{"tasks": {"t.1": {"status": "odd"}, "u": 5}}"#,
+            "bad_value tasks.t.1.status, bad_value tasks.u",
+        ),
+        (
+            r#"{"tasks": [{"task_id": " ", "status": "done"}, {"id": "a"}, {"id": "a", "status": "done", "outputs": 5}]}"#,
+            "bad_value tasks[0].task_id, missing_field tasks[1].status, bad_value tasks[2].outputs, duplicate_id tasks[2]",
+        ),
+        (
+            r#"{"tasks": "none", "updated_at": 5}"#,
+            "bad_value tasks, bad_value updated_at",
+        ),
+    ] {
+        assert_eq!(tasks(text), expected);
+    }
+    let many = json!({"completed_phases": vec![Value::Null; 100_000]});
+    assert_eq!(
+        begin(Profile::Registry, None, &many, ROOT)
+            .unwrap_err()
+            .len(),
+        100
+    );
 }
 
 #[test]
@@ -480,8 +538,8 @@ fn tasks_are_kept_in_either_shape() {
         );
     }
     let wrong = json!({"tasks": {"t": {"status": "odd"}}});
-    let finding = take(&mut begun(), EXECUTION_FILE, &wrong, ROOT).unwrap_err();
-    assert_eq!(&*finding.place, "tasks[0].status");
+    let refused = take(&mut begun(), EXECUTION_FILE, &wrong, ROOT);
+    assert_eq!(found(refused), "bad_value tasks.t.status");
 }
 
 fn with(statuses: [PhaseStatus; 3], profile: Profile) -> Workflow {

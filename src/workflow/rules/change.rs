@@ -13,8 +13,8 @@ use crate::error::{Error, Result};
 use crate::workflow::rules::observation::{Observations, ObservedFile};
 use crate::workflow::rules::validate::task_output;
 use crate::workflow::rules::workflow::{
-    Interruption, MiniCommit, Phase, PhaseStatus, RunStatus, Task, TaskStatus, Workflow,
-    may_run_in_parallel,
+    Interruption, MiniCommit, PHASE_FILE, Phase, PhaseStatus, RunStatus, Task, TaskStatus,
+    Workflow, may_run_in_parallel,
 };
 use crate::workflow::words::{LISTED_NAMES, absent, phase_command, refused, shows_state};
 
@@ -157,7 +157,12 @@ impl Workflow {
         let mut next = self.clone();
         let applied = next.apply(change, now_ms);
         applied.map_err(|error| error.with_state(self))?;
-        next.end_foreign_write();
+        // A write that was interrupted ends with this one.
+        let file = next.documents.get_mut(PHASE_FILE);
+        let flag = file.and_then(|file| file.get_mut("interruption_safe"));
+        if let Some(flag) = flag.filter(|flag| **flag == false) {
+            *flag = true.into();
+        }
         // The newest state must not look older than the previous one if the clock went back.
         next.updated_ms = now_ms.max(self.updated_ms);
         Ok(next)

@@ -32,7 +32,7 @@ pub struct ValidationReport {
 
 pub fn validate(workflow: &Workflow, observations: &Observations, now_ms: i64) -> ValidationReport {
     let mut report = ValidationReport::default();
-    report.errors.extend(plan::check(&workflow.phases));
+    report.errors.extend(plan::check_plan(workflow, Vec::new()));
     for phase in &workflow.phases {
         report.check_outputs(phase, observations);
         report.check_order(workflow, phase);

@@ -14,6 +14,7 @@ use strum::{EnumString, IntoStaticStr};
 use crate::base::json::{has_exponent, parse};
 use crate::base::malformed::Malformed;
 use crate::base::time::json::{Always, Maybe};
+use crate::model::path_pattern::may_meet;
 use crate::model::run_id;
 
 /// Newest known value of `state_version`; a larger one is rejected.
@@ -152,15 +153,6 @@ impl Workflow {
         let own = self.id_in_document();
         own.filter(|id| !run_id::is_variant(&self.id, id))
             .unwrap_or(&self.id)
-    }
-
-    /// Clears the mark of an interrupted write in `phase.json`: our transition rewrites it.
-    pub fn end_foreign_write(&mut self) {
-        let file = self.documents.get_mut(PHASE_FILE);
-        let flag = file.and_then(|file| file.get_mut("interruption_safe"));
-        if let Some(flag) = flag.filter(|flag| **flag == false) {
-            *flag = true.into();
-        }
     }
 
     pub fn phase(&self, id: &str) -> Option<&Phase> {
@@ -558,31 +550,10 @@ impl Workflow {
     }
 }
 
-/// Whether two phases neither share files nor both commit.
+/// Whether two phases neither share files nor both commit. What a phase without patterns writes is
+/// unknown, and counts as nothing.
 pub fn may_run_in_parallel(one: &Phase, other: &Phase) -> bool {
-    !(one.commits && other.commits || share_writes(&one.writes, &other.writes))
-}
-
-/// Whether one file may match patterns of both: the fixed directory of one lies at or below that of
-/// the other. A phase without patterns shares with no other: what it writes is unknown, and the
-/// plan named nothing.
-pub fn share_writes(one: &[String], other: &[String]) -> bool {
-    let others: Vec<Vec<&str>> = other.iter().map(|other| fixed_part(other)).collect();
-    one.iter().map(|one| fixed_part(one)).any(|one| {
-        let mut others = others.iter();
-        others.any(|other| one.starts_with(other) || other.starts_with(&one))
-    })
-}
-
-/// Returns the components before the first wildcard.
-fn fixed_part(pattern: &str) -> Vec<&str> {
-    let has_marks = |name: &str| name.contains(['*', '?', '[', '{', '\\']);
-    let names = pattern.split('/');
-    let names = names.filter(|name| !name.is_empty() && *name != ".");
-    let fixed: Vec<&str> = names.take_while(|name| !has_marks(name)).collect();
-    // A `..` may lead anywhere.
-    let fixed = Some(fixed).filter(|fixed| !fixed.contains(&".."));
-    fixed.unwrap_or_default()
+    !(one.commits && other.commits || may_meet(&one.writes, &other.writes))
 }
 
 #[cfg(test)]
