@@ -187,6 +187,7 @@ const DOORS: [(&str, &[&str]); 40] = [
     ("terminal_size", &["shell/terminal/printer"]),
     ("thiserror", &["error", "store/objects/", "workflow/words/"]),
     ("tokio", &["mcp/", "ui/", "shell/child"]),
+    ("tokio_io_timeout", &["ui/"]),
     (
         "toml",
         &["config", "agent/setup/agents", "agent/setup/settings_toml"],
