@@ -142,11 +142,10 @@ pub fn doctor(context: &Context, program: &str, fix: bool) -> Result<DoctorOutco
         }
         Err(why) => HealthCheck::of_error("writing", why),
     });
-    let (level, names) = match folds_case(context.root.path()) {
-        true => (Note, "names that differ only by case are one here"),
-        false => (Good, "names that differ only by case are two"),
-    };
-    checks.push(HealthCheck::new(level, "file system", names));
+    let folds = folds_case(context.root.path());
+    let (level, number) = [(Good, "two"), (Note, "one here")][usize::from(folds)];
+    let what = format!("names that differ only by case are {number}");
+    checks.push(HealthCheck::new(level, "file system", what));
     checks.push(if atomic_file::has_room(place, ROOM_BYTES) {
         HealthCheck::new(Good, "room", "more than 256 MiB are free")
     } else {

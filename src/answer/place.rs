@@ -6,6 +6,9 @@ use std::path::Path;
 use crate::base::shell_word::shell_line;
 use crate::error::sentence::{CommandWords, Sentence};
 
+/// Returns a call for the words of a command; `None` if there is none.
+pub type CallOf = fn(&[String]) -> Option<String>;
+
 /// The call that is answered.
 #[derive(Clone, Debug, Default)]
 pub struct PlaceWords {
@@ -17,8 +20,8 @@ pub struct PlaceWords {
     pub left_by_a_signal: Option<&'static str>,
     /// The command line whose `--help` has the correct usage: `checkpoint workflow init`.
     pub help_of: Option<String>,
-    /// Returns the call that does what the words of a command do, for who has no command line.
-    pub call_of: Option<fn(&[String]) -> Option<String>>,
+    /// For who has no command line: what does the same as a command.
+    pub call_of: Option<CallOf>,
 }
 
 impl PlaceWords {

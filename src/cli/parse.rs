@@ -65,8 +65,7 @@ pub fn command() -> Grammar {
 pub fn help_of(args: &[OsString]) -> String {
     let whole = command();
     let named = grammar::named(args, &whole).into_iter();
-    let names: Vec<&str> = named.map(Grammar::get_name).collect();
-    names.join(" ")
+    named.map(Grammar::get_name).collect::<Vec<_>>().join(" ")
 }
 
 /// Whether a command line calls a command, however wrong it is otherwise; a call for help is none.

@@ -88,8 +88,8 @@ fn color() -> ColorChoice {
     }
     let forces = |name: &&str| path(name).is_some_and(|value| value != Path::new("0"));
     let mut variables = ["CLICOLOR_FORCE", "FORCE_COLOR"].into_iter();
-    let forced = variables.find(forces);
-    forced.map_or(ColorChoice::Auto, ColorChoice::Always)
+    let found = variables.find(forces);
+    found.map_or(ColorChoice::Auto, ColorChoice::Always)
 }
 
 /// Whether a time zone is a name, a rule or a plain file; reading a device or pipe might never end.

@@ -122,6 +122,34 @@ fn an_empty_folder_that_was_there_before_stays_when_ours_goes() {
 }
 
 #[test]
+fn an_empty_folder_of_the_user_below_that_of_an_agent_stays_and_ours_go() {
+    for (agent, folder) in [
+        ("codex", ".codex/rules"),
+        ("claude", ".claude/skills"),
+        ("gemini", ".gemini/extensions"),
+        ("cursor", ".cursor/rules"),
+    ] {
+        let sandbox = Sandbox::new();
+        let other = sandbox.home().join(folder).join("../mine");
+        std::fs::create_dir_all(sandbox.home().join(folder)).expect("a folder");
+        let empty = Tree::capture(sandbox.home());
+        for has_more in [false, true] {
+            if has_more {
+                std::fs::write(&other, "").expect("a file");
+            }
+            let before = Tree::capture(sandbox.home());
+            sandbox.run(&["setup", agent, "--yes"]).success();
+            sandbox
+                .run(&["setup", agent, "--remove", "--yes"])
+                .success();
+            assert_eq!(Tree::capture(sandbox.home()), before, "{agent}");
+        }
+        std::fs::remove_file(&other).expect("it is there");
+        assert_eq!(Tree::capture(sandbox.home()), empty, "{agent}");
+    }
+}
+
+#[test]
 fn without_consent_nothing_is_written_and_the_agents_that_are_here_are_named() {
     let sandbox = Sandbox::new();
     sandbox.run(&["setup"]).code(2).stderr_has("windsurf");

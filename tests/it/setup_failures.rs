@@ -126,9 +126,9 @@ fn settings_that_cannot_be_written_are_named_with_what_was_done_and_the_way_on()
         for word in ["store", "CHECKPOINT_HOME", "prune", "-tmp-"] {
             assert!(!run.stderr.contains(word), "{run}");
         }
-        // Two skills and the rules come before the server and the hooks.
+        // Two skills and the rules come before the server and the hooks, each with its folder.
         let args = ["setup", "codex", "--yes", "--json"];
-        let run = strace::failing_nth(&sandbox, RENAMES, error, 4, &args).code(1);
+        let run = strace::failing_nth(&sandbox, RENAMES, error, 7, &args).code(1);
         let error = run.json()["error"].clone();
         let failure = error["message"].as_str().expect("a failure");
         let start = "of codex, 3 files are done and 2 not: cannot write ";

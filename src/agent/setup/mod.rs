@@ -13,11 +13,12 @@ pub mod plan;
 pub mod settings_json;
 mod settings_toml;
 
+use std::collections::BTreeSet;
 #[cfg(unix)]
 use std::fs::Permissions;
 use std::fs::{File, Metadata};
 use std::io::{self, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use strum::VariantArray as _;
@@ -26,6 +27,7 @@ use crate::agent::dialect::AgentName;
 use crate::agent::setup::agents::Leeway;
 use crate::agent::setup::agents::{Agents, SetupPlaces};
 use crate::agent::setup::plan::{AgentPlan, FileOutcome, SettingsFile, SetupProgress, text_of};
+use crate::base::random_name::random_hex;
 use crate::config::environment::Environment;
 use crate::error::{Error, Result};
 use crate::ops::transfer::clone::is_free;
@@ -35,7 +37,7 @@ use crate::store::lock::{self, LockGuard};
 /// Prefix of the names of temporary files.
 const TEMPORARY: &str = ".checkpoint-tmp-";
 
-/// Marks the folder of an agent that was there before us, empty: it stays when ours goes.
+/// Marks a folder that was there before us, empty: it stays when ours goes.
 const EMPTY_BEFORE: &str = ".empty-before-checkpoint";
 /// Upper bound on the time to wait for another `setup`.
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
@@ -60,8 +62,9 @@ pub fn carry_out(plan: &mut AgentPlan, top: &Path) {
     } else {
         SetupProgress::Done
     };
-    let folder = Some(&plan.folder).filter(|folder| folder.starts_with(top) && *folder != top);
-    let empty = folder.filter(|folder| is_free(folder).unwrap_or(false));
+    let folders = plan.files.iter().flat_map(|file| folders(&file.path, top));
+    let empty = folders.filter(|folder| is_free(folder).unwrap_or(false));
+    let empty: BTreeSet<PathBuf> = empty.map(Path::to_path_buf).collect();
     for file in plan.files.iter_mut().filter(|file| file.is_change()) {
         if plan.failure.is_some() {
             file.end(FileOutcome::Failed, "what comes before it failed");
@@ -78,9 +81,18 @@ pub fn carry_out(plan: &mut AgentPlan, top: &Path) {
             plan.failure = Some(why);
         }
     }
-    if let Some(folder) = empty.filter(|folder| !is_free(folder).unwrap_or(true)) {
+    let filled = empty
+        .iter()
+        .filter(|folder| !is_free(folder).unwrap_or(true));
+    for folder in filled {
         let _ = File::create_new(folder.join(EMPTY_BEFORE));
     }
+}
+
+/// Returns the folders around a file, up to one that stays in any case.
+fn folders<'p>(path: &'p Path, top: &'p Path) -> impl Iterator<Item = &'p Path> {
+    let above = path.ancestors().skip(1);
+    above.take_while(move |folder| folder.starts_with(top) && *folder != top)
 }
 
 /// Makes one change. The copy of what others wrote comes first, and goes last.
@@ -93,10 +105,8 @@ fn apply(change: &SettingsFile, top: &Path) -> Result<()> {
     let Some(text) = &change.wanted else {
         change.path.parent().into_iter().for_each(sweep);
         atomic_file::remove_if_there(&change.path)?;
-        let folders = change.path.ancestors().skip(1);
-        let mut folders = folders.take_while(|folder| folder.starts_with(top) && *folder != top);
         // One that holds something stays, and all above it.
-        let _ = folders.try_for_each(remove_folder);
+        let _ = folders(&change.path, top).try_for_each(remove_folder);
         return Ok(());
     };
     let written = match &change.found {
@@ -115,23 +125,34 @@ fn apply(change: &SettingsFile, top: &Path) -> Result<()> {
 
 /// Removes a folder that is empty; of one that was there before us, only our mark.
 fn remove_folder(folder: &Path) -> io::Result<()> {
-    let mark = folder.join(EMPTY_BEFORE);
-    let is_alone = std::fs::read_dir(folder)?.count() == 1 && mark.is_file();
     let removed = std::fs::remove_dir(folder);
-    removed.inspect_err(|_| drop(is_alone.then(|| std::fs::remove_file(mark))))
+    removed.inspect_err(|_| drop(clear_mark(folder)))
 }
 
-/// Removes temporary files that a killed run left beside the files of any agent. The caller has
-/// the lock.
+/// Removes our mark from a folder in which nothing else is.
+fn clear_mark(folder: &Path) -> io::Result<()> {
+    if std::fs::read_dir(folder)?.count() == 1 {
+        std::fs::remove_file(folder.join(EMPTY_BEFORE))?;
+    }
+    Ok(())
+}
+
+/// Removes what a killed run left around the files of any agent. The caller has the lock.
 pub fn clear_leftovers(places: &SetupPlaces, agents: &Agents) {
+    let mut around = BTreeSet::from([places.top.clone()]);
     for name in AgentName::VARIANTS.iter().copied() {
         let of = |agent| agent_files::of_agent(name, agent, places, &Leeway::Plugin, "");
         let wanted = agents.get(name).and_then(of);
         for file in wanted.into_iter().flat_map(|wanted| wanted.files) {
             // A file behind a link is written where it is.
             let real = file.path.canonicalize().unwrap_or(file.path);
-            real.parent().into_iter().for_each(sweep);
+            around.extend(real.parent().map(Path::to_path_buf));
+            around.extend(folders(&real, &places.top).map(Path::to_path_buf));
         }
+    }
+    for folder in around {
+        sweep(&folder);
+        let _ = clear_mark(&folder);
     }
 }
 
@@ -141,6 +162,7 @@ pub fn write(path: &Path, text: &str, like: Option<&Path>) -> Result<()> {
     write_through(path, text, like).map_err(|why| why.renamed("write", path))
 }
 
+#[expect(clippy::disallowed_methods, reason = "no files of a store")]
 fn write_through(path: &Path, text: &str, like: Option<&Path>) -> Result<()> {
     let target = if path.is_symlink() {
         path.canonicalize().map_err(Error::io("follow", path))?
@@ -148,15 +170,35 @@ fn write_through(path: &Path, text: &str, like: Option<&Path>) -> Result<()> {
         path.to_path_buf()
     };
     let folder = target.parent().unwrap_or(Path::new("."));
-    std::fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
+    // Folders appear with the file in them: one that is empty is not of a run that was killed.
+    let missing = folder.ancestors().take_while(|folder| !folder.exists());
+    let Some(top) = missing.last() else {
+        return write_into(folder, &target, text, like);
+    };
+    let staged = top.with_file_name(format!("{TEMPORARY}{}", random_hex()));
+    let inside = staged.join(folder.strip_prefix(top).unwrap_or(Path::new("")));
+    let file = inside.join(target.file_name().unwrap_or_default());
+    let made = std::fs::create_dir_all(&inside).map_err(Error::io("create", &inside));
+    let made = made.and_then(|()| write_into(&inside, &file, text, like));
+    let moved = made.and_then(|()| std::fs::rename(&staged, top).map_err(Error::io("create", top)));
+    moved.inspect_err(|_| drop(remove_staged(&staged)))
+}
+
+/// Removes a folder of ours, by its random name.
+#[expect(clippy::disallowed_methods, reason = "it is none of the user's")]
+fn remove_staged(folder: &Path) -> io::Result<()> {
+    std::fs::remove_dir_all(folder)
+}
+
+fn write_into(folder: &Path, target: &Path, text: &str, like: Option<&Path>) -> Result<()> {
     sweep(folder);
     let temporary = TemporaryFile::create(folder, TEMPORARY, "-")?;
     let mut file = temporary.file();
     file.write_all(text.as_bytes())
-        .and_then(|()| resemble(file, like.unwrap_or(&target)))
+        .and_then(|()| resemble(file, like.unwrap_or(target)))
         .map_err(Error::io("write", temporary.path()))?;
     temporary.sync()?;
-    temporary.publish(&target)?;
+    temporary.publish(target)?;
     atomic_file::sync_directory(folder)
 }
 
@@ -174,14 +216,15 @@ fn resemble(file: &File, like: &Path) -> io::Result<()> {
     mode.map_or(Ok(()), |mode| file.set_permissions(mode))
 }
 
-/// Removes temporary files that a killed run left in a folder.
+/// Removes temporary files and folders that a killed run left in a folder.
 fn sweep(folder: &Path) {
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let rest = name.as_encoded_bytes().strip_prefix(TEMPORARY.as_bytes());
         let is_random = |byte: &u8| byte.is_ascii_hexdigit() || *byte == b'-';
         if rest.is_some_and(|rest| rest.len() > 8 && rest.iter().all(is_random)) {
-            let _ = std::fs::remove_file(entry.path());
+            let path = entry.path();
+            let _ = std::fs::remove_file(&path).or_else(|_| remove_staged(&path));
         }
     }
 }

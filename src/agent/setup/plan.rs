@@ -44,9 +44,6 @@ pub struct AgentPlan {
     pub files: Vec<SettingsFile>,
     /// What is left to the user.
     pub notes: Vec<String>,
-    /// The folder of its settings.
-    #[serde(skip)]
-    pub folder: PathBuf,
     #[serde(skip)]
     pub failure: Option<Error>,
 }
@@ -127,7 +124,6 @@ impl AgentPlan {
             progress: SetupProgress::Planned,
             files: Vec::new(),
             notes: Vec::new(),
-            folder: PathBuf::new(),
             failure: None,
         }
     }
@@ -177,7 +173,6 @@ pub fn plan(
         return Ok(plan);
     }
     let of_agent = agents.get(agent)?;
-    plan.folder = places.folder(of_agent);
     let mut wanted = agent_files::of_agent(agent, of_agent, places, &leeway, program)?;
     wanted.files.retain(|file| {
         let leaves = places.is_project && leads_out(&file.path, &places.top);
