@@ -191,7 +191,7 @@ fn text(outcome: &ConfigOutcome, paint: Paint) -> String {
     let sections: [(&str, Vec<_>); 5] = [
         ("Settings", in_files.into_iter().flat_map(rows).collect()),
         (
-            "No keys of files",
+            "Options and variables",
             others.into_iter().flat_map(rows).collect(),
         ),
         ("Places", places.to_vec()),

@@ -57,7 +57,8 @@ fn more() -> String {
     let page = page_of("configuration").unwrap_or_default();
     // The first block of it is a file with each key.
     let settings = page.split("```").nth(1).unwrap_or_default();
-    let settings = settings.replace("toml\n", "").replace('\n', "\n  ");
+    let settings = settings.replace("toml\n", "");
+    let settings = settings.trim_end().replace('\n', "\n  ");
     let files = include_str!("man.txt");
     let json = page_of("json").unwrap_or_default();
     let codes = json.split("|---|---|\n").nth(1).unwrap_or_default();

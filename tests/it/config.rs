@@ -615,7 +615,7 @@ fn what_is_no_key_of_a_file_stands_apart() {
     let run = sandbox.run(&["config"]).success();
     let (keys, rest) = run
         .stdout
-        .split_once("\nNo keys of files\n")
+        .split_once("\nOptions and variables\n")
         .expect("a section");
     let (others, _) = rest.split_once("\n\n").expect("a section");
     let names = |text: &str| -> Vec<String> {

@@ -416,7 +416,7 @@ fn a_rewind_goes_back_to_before_a_prompt_and_undo_takes_it_back() {
     sandbox
         .run(&["rewind", "2", "--yes"])
         .success()
-        .stderr_has("/rewind");
+        .stderr_has("for the conversation, in Claude Code: /rewind, Restore conversation");
     sandbox.tree().assert_is(&states[1], "after the rewind");
     let listed = sandbox.run(&["rewind"]).success();
     let here = listed.stdout.lines().find(|line| line.starts_with('*'));

@@ -184,7 +184,8 @@ fn no_match(context: &Context, pattern: &[u8], passed_over: usize) -> Error {
         .find(|name| !name.is_empty())
         .unwrap_or(pattern);
     let below = below(&context.root, pattern);
-    let hint = if below.is_some() || climbs(pattern) || name.contains(&b'*') {
+    let is_elsewhere = below.is_some() || climbs(pattern) || pattern.starts_with(b"/");
+    let hint = if is_elsewhere || name.contains(&b'*') {
         let root = context.root.path().as_os_str().as_encoded_bytes();
         Sentence::new(
             "'checkpoint -C {} find {}' searches the whole",
