@@ -113,7 +113,7 @@ pub fn doctor(context: &Context, program: &str, fix: bool) -> Result<DoctorOutco
     let mut outcome = DoctorOutcome::default();
     let checks = &mut outcome.checks;
     checks.push(root(context));
-    checks.extend(root_above(context).map(|above| {
+    checks.extend(root_above(context, true).map(|above| {
         let above = escape_path(&above);
         let what =
             format!("{above} has checkpoints too; commands here use only those of this root");

@@ -63,20 +63,25 @@ impl RootSearch<'_> {
         Ok(Root::at(above, logical)?.seen_from(current))
     }
 
-    /// Returns the nearest directories with a store from `start` on, upwards.
-    pub fn stores_above<'d>(&self, start: &'d Path) -> impl Iterator<Item = &'d Path> {
+    /// Returns the nearest directories with a store from `start` on, upwards; `looks_elsewhere` says
+    /// whether in the folders of other directories too, which takes a look at each of them.
+    pub fn stores_above<'d>(
+        &self,
+        start: &'d Path,
+        looks_elsewhere: bool,
+    ) -> impl Iterator<Item = &'d Path> {
         let projects = LazyCell::new(|| projects(self.base).unwrap_or_default());
         let has_store = move |dir: &Path| {
             let elsewhere = || stores_of(&projects, dir, None).unwrap_or_default();
             let is_here = is_begun(&store_dir(self.base, dir));
-            is_here || elsewhere().iter().any(|store| is_begun(store))
+            is_here || looks_elsewhere && elsewhere().iter().any(|store| is_begun(store))
         };
         self.reach(start).filter(move |dir| has_store(dir))
     }
 
     /// Returns that directory, unless a repository on the way is a root of its own: then that.
     fn root_above(&self, start: &Path) -> Option<PathBuf> {
-        let above = self.stores_above(start).next()?;
+        let above = self.stores_above(start, true).next()?;
         let mut on_the_way = start.ancestors().take_while(|dir| *dir != above);
         let own = on_the_way.find(|dir| has_repository(dir));
         Some(own.unwrap_or(above).to_path_buf())

@@ -63,7 +63,7 @@ fn warn_below(context: &Context, dir: &Path) {
         return;
     }
     let root = context.root.path().to_path_buf();
-    let warning = match root_above(context) {
+    let warning = match root_above(context, true) {
         Some(above) => Some(Warning::BelowRoot { root, above }),
         None if context.is_named => None,
         None => context
@@ -76,10 +76,13 @@ fn warn_below(context: &Context, dir: &Path) {
     }
 }
 
-/// Returns the nearest root above whose checkpoints hold this one too.
-pub fn root_above(context: &Context) -> Option<PathBuf> {
+/// Returns the nearest root above whose checkpoints hold this one too; see
+/// [`RootSearch::stores_above`](crate::ops::find_root::RootSearch::stores_above).
+pub fn root_above(context: &Context, looks_elsewhere: bool) -> Option<PathBuf> {
     let (search, root) = (context.root_search(), context.root.path());
-    let above = search.stores_above(root).find(|dir| *dir != root)?;
+    let above = search
+        .stores_above(root, looks_elsewhere)
+        .find(|dir| *dir != root)?;
     (!is_worktree_of(root, above)).then(|| above.to_path_buf())
 }
 

@@ -133,7 +133,7 @@ pub fn status(context: &Context, brief: bool) -> Result<(StatusOutcome, Option<S
     outcome.kept_copies = damaged_copies_of(&outcome.store)?;
     let store = context.find_store()?;
     if let Some(store) = &store {
-        outcome.root_above = (!brief).then(|| root_above(context)).flatten();
+        outcome.root_above = (!brief).then(|| root_above(context, false)).flatten();
         describe_store(context, store, brief, &mut outcome)?;
     } else {
         let moved = if brief {
