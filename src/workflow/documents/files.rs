@@ -18,9 +18,7 @@ use crate::workflow::documents::{CORRUPT, below, rel, render};
 use crate::workflow::engine::runs::Runs;
 use crate::workflow::profiles::format::check_run;
 use crate::workflow::profiles::{dispatch, phases, pipeline, registry};
-use crate::workflow::rules::workflow::{
-    EXECUTION_FILE, Finding, PHASE_FILE, Profile, RunStatus, Workflow,
-};
+use crate::workflow::rules::workflow::{EXECUTION_FILE, Finding, PHASE_FILE, RunStatus, Workflow};
 use crate::workflow::words;
 use crate::worktree::files::replace_known::{remove_known, replace_known};
 use crate::worktree::files::state_file;
@@ -43,7 +41,7 @@ pub fn of_run(workflow: &Workflow) -> impl Iterator<Item = (&String, &Value)> {
 }
 
 /// Writes the files of the next state, each atomically and only if it says what its `known` document
-/// says. The schema of the pipeline state is written beside a new run, if the project has none.
+/// says.
 ///
 /// # Errors
 /// A file cannot be written, or was edited meanwhile; the next command reads what was written.
@@ -64,11 +62,16 @@ pub fn write(tree: &WorkTree, next: &Workflow, known: &BTreeMap<String, Value>) 
             return Err(words::moved_on(&next.id));
         }
     }
-    if known.is_empty() && next.profile == Some(Profile::Pipeline) {
-        let (path, text) = (rel(pipeline::SCHEMA_FILE), pipeline::PIPELINE_SCHEMA);
-        replace_known(tree, &path, None, text.as_bytes())?;
-    }
     Ok(())
+}
+
+/// Writes the schema of the pipeline state, if the project has none.
+///
+/// # Errors
+/// It cannot be written.
+pub fn write_schema(tree: &WorkTree) -> Result<()> {
+    let (path, text) = (rel(pipeline::SCHEMA_FILE), pipeline::PIPELINE_SCHEMA);
+    replace_known(tree, &path, None, text.as_bytes()).map(drop)
 }
 
 /// Writes the missing files of a run.

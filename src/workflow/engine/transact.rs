@@ -1,8 +1,6 @@
 //! What every command does first: it brings runs and their files together, so that what was done by
 //! hand counts. Then the run to change is chosen.
 
-use std::collections::BTreeMap;
-
 use serde_json::Value;
 
 use crate::error::Result;
@@ -256,9 +254,6 @@ fn begin(
     });
     let Some((run, next)) = reopened else {
         next.id = all.free_id(&next.id);
-        // Only its schema is missing.
-        let written = files::write(&work.tree, &next, &BTreeMap::new());
-        work.warn_of("writing the schema of the file", written);
         return work
             .record(None, next, event("import", file), false)
             .map(drop);

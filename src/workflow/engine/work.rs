@@ -16,7 +16,7 @@ use crate::workflow::documents::files::{self, Leaving};
 use crate::workflow::engine::runs::Run;
 use crate::workflow::profiles::dispatch;
 use crate::workflow::rules::change::Change;
-use crate::workflow::rules::workflow::{Phase, Task, Workflow};
+use crate::workflow::rules::workflow::{Phase, Profile, Task, Workflow};
 use crate::workflow::words::moved_on;
 use crate::worktree::tree_handle::WorkTree;
 
@@ -200,6 +200,9 @@ impl<'w> Work<'w> {
             event.actor.clone_from(&self.actor);
         }
         let _shield = context.interrupt.shield();
+        if before.is_none() && workflow.profile == Some(Profile::Pipeline) {
+            self.warn_of("writing the schema of its file", files::write_schema(tree));
+        }
         let none = BTreeMap::new();
         let known = before.map_or(&none, |run| &run.workflow.documents);
         let mut write = || profile.map_or(Ok(()), |_| files::write(tree, &workflow, known));
