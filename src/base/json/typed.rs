@@ -1,5 +1,6 @@
 //! Typed values of JSON, with all that has a wrong type in it.
 
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use serde_path_to_error::Error;
@@ -27,7 +28,7 @@ impl Flaw {
 
 /// Reads a value, with its flaws. After each, the reader goes on with the last of the `stand_ins` for
 /// that many flaws that has the right type; without one nothing is read.
-pub fn read<T: DeserializeOwned>(
+pub fn read<T: Serialize + DeserializeOwned>(
     mut value: Value,
     stand_ins: impl Fn(usize) -> Vec<Value>,
 ) -> (Option<T>, Vec<Flaw>) {
@@ -36,9 +37,15 @@ pub fn read<T: DeserializeOwned>(
     }
     let (mut flaws, mut left) = (Vec::<Flaw>::new(), Vec::new());
     loop {
-        let found = match serde_path_to_error::deserialize(&value) {
+        let found = match serde_path_to_error::deserialize::<_, T>(&value) {
             Err(error) => flaw(&error),
-            Ok(read) => return (Some(read), flaws),
+            Ok(read) => {
+                let written = serde_json::to_value(&read).unwrap_or_default();
+                match list_for_object(&written, &value, "") {
+                    Some(place) => Flaw::of_value(&place, IS_LIST.to_owned()),
+                    None => return (Some(read), flaws),
+                }
+            }
         };
         let place = found.place.clone();
         if flaws.last().is_none_or(|last| last.place != place) {
@@ -49,6 +56,24 @@ pub fn read<T: DeserializeOwned>(
             return (None, flaws);
         };
         *slot = stand_in;
+    }
+}
+
+/// Finds a list in place of an object, which the parser takes for its fields.
+fn list_for_object(read: &Value, given: &Value, place: &str) -> Option<String> {
+    match (read, given) {
+        (Value::Object(_), Value::Array(_)) => Some(place.to_owned()),
+        (Value::Object(read), Value::Object(given)) => read.iter().find_map(|(key, read)| {
+            let dot = if place.is_empty() { "" } else { "." };
+            list_for_object(read, given.get(key)?, &format!("{place}{dot}{key}"))
+        }),
+        (Value::Array(read), Value::Array(given)) => {
+            let mut pairs = read.iter().zip(given).enumerate();
+            pairs.find_map(|(at, (read, given))| {
+                list_for_object(read, given, &format!("{place}[{at}]"))
+            })
+        }
+        _ => None,
     }
 }
 
@@ -112,7 +137,7 @@ mod tests {
 
     use super::*;
 
-    #[derive(Debug, PartialEq, Deserialize)]
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
     struct One {
         name: String,
         number: Option<u32>,
@@ -148,6 +173,10 @@ mod tests {
             (
                 json!({"name": "a", "more": {}}),
                 "more: it is an object, not a list",
+            ),
+            (
+                json!({"name": 5, "more": [{"name": "b", "more": [["c", null, [], null]]}]}),
+                "name: it is a number, not a text; more[0].more[0]: it is a list, not an object",
             ),
         ] {
             let (one, found) = read_all(value);

@@ -150,7 +150,7 @@ pub fn place_in(mut value: &Value, place: &str, spelling: Spelling) -> String {
 ///
 /// # Errors
 /// Nothing can be read.
-pub fn parse<T: DeserializeOwned>(
+pub fn parse<T: Serialize + DeserializeOwned>(
     document: &Value,
     mut value: Value,
     spelling: Spelling,
