@@ -281,10 +281,13 @@ fn strays(context: &Context, store: &Store, fix: bool) -> Option<HealthCheck> {
     let entries = std::fs::read_dir(context.root.path()).ok()?;
     let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
     let names = names.filter(|name| stage_removal::is_stage_name(name.as_bytes()));
-    let mut names: Vec<String> = names.collect();
+    let random = |name: &str| name.rsplit('-').next().unwrap_or_default().to_owned();
+    // The next change removes the one of a restore that never began.
+    let going = store.never_begun();
+    let stays = |name: &String| going.as_ref().is_none_or(|it| it.staging != random(name));
+    let mut names: Vec<String> = names.filter(stays).collect();
     names.sort();
     let work = WorkTree::open_root(&context.root).ok()?;
-    let random = |name: &str| name.rsplit('-').next().unwrap_or_default().to_owned();
     let has_content = |name: &&String| {
         let found = stage_removal::leftover_has_unsaved(&work, &random(name), &|_, _| Ok(false));
         found.unwrap_or(true)

@@ -28,7 +28,7 @@ use crate::store::refs::commit_cache::Holder;
 use crate::store::refs::commit_reader::CommitReader;
 use crate::store::refs::inventory::{self, Inventory};
 use crate::store::refs::{self, commit_cache, packed_commits};
-use crate::store::small_files::journal::{self, JournalState};
+use crate::store::small_files::journal::{self, Journal, JournalStage, JournalState};
 use crate::store::small_files::{agent_sessions, holds, rewords, stat_cache};
 use crate::store::trees::meta_tree::{self, CheckpointExtras, Extras};
 use crate::store::trees::{self, database_tree};
@@ -127,7 +127,21 @@ impl Store {
             Some(&index),
         )?;
         self.know_fetched(&mut inventory.checkpoints);
+        // Who takes the lock next drops it.
+        if let Some(open) = self.never_begun() {
+            inventory.checkpoints.remove(&[open.safety]);
+        }
         Ok(inventory)
+    }
+
+    /// Returns the restore that a killed process prepared, and that changed nothing.
+    pub fn never_begun(&self) -> Option<Box<Journal>> {
+        match journal::read(&self.layout).ok()? {
+            JournalState::Open(open) if open.stage == JournalStage::Preparing => {
+                (!self.is_locked()).then_some(open)
+            }
+            _ => None,
+        }
     }
 
     /// Reads the inventory with every commit from its pack.
@@ -143,7 +157,7 @@ impl Store {
             |id: &ObjectId| self.objects.contains(id) || refs::ref_files::exists(&self.layout, *id);
         Ok(match state {
             JournalState::Open(open)
-                if open.stage == journal::JournalStage::Applying
+                if open.stage == JournalStage::Applying
                     && ![open.target, open.safety].iter().any(is_here) =>
             {
                 JournalState::Unreadable

@@ -106,14 +106,35 @@ async fn hand_on(child: &mut Child, sender: &mpsc::Sender<Bytes>) -> Option<()> 
     None
 }
 
+/// A content that is in memory, with the slot that it holds until it is sent.
+struct Sent {
+    bytes: Vec<u8>,
+    _slot: OwnedSemaphorePermit,
+}
+
+impl AsRef<[u8]> for Sent {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
 /// The content of a file of a checkpoint; never as a page, whatever it holds.
-pub fn content(read: Result<Vec<u8>, Vec<u8>>) -> Reply {
+pub fn content(read: Result<Vec<u8>, Vec<u8>>, slot: OwnedSemaphorePermit) -> Reply {
     match read {
         Ok(bytes) if bytes.len() as u64 > MOST_FILE_BYTES => {
             let why = "the file is too large to be shown here";
             refusal(Refused(StatusCode::PAYLOAD_TOO_LARGE, why))
         }
-        Ok(bytes) => reply(StatusCode::OK, kind_of(&bytes), SANDBOX, whole(bytes)),
+        Ok(bytes) => {
+            let kind = kind_of(&bytes);
+            let sent = Sent { bytes, _slot: slot };
+            reply(
+                StatusCode::OK,
+                kind,
+                SANDBOX,
+                whole(Bytes::from_owner(sent)),
+            )
+        }
         Err(document) => reply(StatusCode::NOT_FOUND, JSON, SANDBOX, whole(document)),
     }
 }

@@ -42,6 +42,8 @@ const MOST_HEADERS: usize = 64;
 const FOR_A_REQUEST: Duration = Duration::from_secs(10);
 /// Time in which a client has to take some more of an answer.
 const FOR_A_PART: Duration = Duration::from_secs(15);
+/// Time for the browser to read the file by which it is opened.
+const FOR_THE_BROWSER: Duration = Duration::from_secs(30);
 /// Time in which a connection has to show the token.
 const WITHOUT_TOKEN: Duration = Duration::from_secs(5);
 /// Time for what such a connection asked last.
@@ -57,6 +59,8 @@ struct PageServer {
     slots: Arc<Semaphore>,
     /// The same for processes that only read, for which the end does not wait.
     readers: Arc<Semaphore>,
+    /// The same for contents, until they are sent: each is in memory.
+    contents: Arc<Semaphore>,
     signals: Interrupt,
     /// When the page last asked for anything.
     last_asked: Mutex<Instant>,
@@ -98,10 +102,16 @@ pub fn serve(
             listeners: Arc::default(),
             slots: Arc::new(Semaphore::new(AT_ONCE as usize)),
             readers: Arc::new(Semaphore::new(AT_ONCE as usize)),
+            contents: Arc::new(Semaphore::new(AT_ONCE as usize)),
             signals: signals.clone(),
             last_asked: Mutex::new(Instant::now()),
             opened: Mutex::new(opened.flatten()),
             ended: Notify::new(),
+        });
+        let waits = server.clone();
+        tokio::spawn(async move {
+            sleep(FOR_THE_BROWSER).await;
+            drop(lock(&waits.opened).take());
         });
         let connections = Arc::new(Semaphore::new(MOST_CONNECTIONS));
         for listener in listeners {
@@ -234,9 +244,16 @@ impl PageServer {
         {
             return reply::process(child, slot);
         }
-        let worked = tokio::spawn(self.work(move |runner, interrupt| match route {
-            Route::Content => runner.content(&call, interrupt).map(reply::content),
-            _ => runner.document(&call, interrupt).map(reply::document),
+        let sent = match route {
+            Route::Content => self.contents.clone().acquire_owned().await.ok(),
+            _ => None,
+        };
+        let worked = tokio::spawn(self.work(move |runner, interrupt| match sent {
+            Some(slot) => {
+                let read = runner.content(&call, interrupt);
+                read.map(|read| reply::content(read, slot))
+            }
+            None => runner.document(&call, interrupt).map(reply::document),
         }));
         match worked.await {
             Ok(Some(Some(reply))) => reply,

@@ -215,6 +215,11 @@ fn an_undo_after_a_restore_that_never_began_says_so_and_stops() {
         story.sandbox.restore(&story.target_id).success();
         story.sandbox.write("changed", "3").write("made since", "x");
         let edited = story.sandbox.tree();
+        let steps = || {
+            let run = story.sandbox.run(&["undo", "--list", "--json"]).success();
+            run.json()["data"].clone()
+        };
+        let before = steps();
         assert_ne!(
             story.kill(RENAMES, nth).code,
             0,
@@ -225,6 +230,10 @@ fn an_undo_after_a_restore_that_never_began_says_so_and_stops() {
         if !stage.contains("preparing") {
             continue;
         }
+        // Who only reads sees what the next change will make of it.
+        assert_eq!(steps(), before, "a restore that never began is a step");
+        let doctor = story.sandbox.run(&["doctor", "--json"]);
+        assert!(!doctor.stdout.contains("stray files"), "{doctor}");
         let refused = story.sandbox.run(&["undo", "--yes", "--json"]).code(4);
         assert_eq!(refused.error_code(), "restore_never_began");
         story

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use crate::bench::Sandbox;
 use crate::bench::cases;
+use crate::bench::fixtures;
 use crate::bench::page_client::{PageAnswer, PageClient, answer};
 use crate::bench::sample::Draw;
 
@@ -837,6 +838,31 @@ fn clients_that_take_no_answer_are_cut_with_the_processes_that_read() {
     while !children(client.pid()).is_empty() || sockets(client.pid()) > before {
         std::thread::sleep(Duration::from_millis(50));
     }
+    drop(unread);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn contents_that_nobody_takes_fill_no_memory() {
+    let sandbox = Sandbox::new();
+    sandbox.write("large", fixtures::noise(1, 8_000_000));
+    sandbox.create("first");
+    let client = PageClient::start(&sandbox, &[]);
+    let request = client.head(
+        "POST /api/content",
+        &[],
+        r#"{"args":["cat","first:large"]}"#,
+    );
+    let unread: Vec<TcpStream> = (0..30)
+        .map(|_| {
+            let mut stream = client.connect();
+            stream.write_all(request.as_bytes()).expect("it is sent");
+            stream
+        })
+        .collect();
+    std::thread::sleep(Duration::from_secs(3));
+    let kib = peak(&client);
+    assert!(kib < 100 << 10, "{kib} KiB");
     drop(unread);
 }
 
