@@ -12,10 +12,11 @@ use rmcp::model::{
     ContentBlock, CustomRequest, CustomResult, ElicitRequest, ElicitRequestParams, ElicitResult,
     ElicitationAction, ElicitationSchema, ErrorCode, ErrorData, GetPromptRequestParams,
     GetPromptResponse, GetPromptResult, Implementation, InitializeRequestParams, InitializeResult,
-    InputRequest, InputRequiredResult, ListPromptsResult, ListToolsResult, MetaObject,
-    PaginatedRequestParams, ProgressNotificationParam, Prompt, PromptArgument, PromptMessage,
-    ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, Role, ServerCapabilities,
-    ServerConfig, ServerJsonRpcMessage, ServerRequest, Tool, ToolAnnotations,
+    InputRequest, InputRequiredResult, ListPromptsResult, ListResourceTemplatesResult,
+    ListResourcesResult, ListToolsResult, MetaObject, PaginatedRequestParams,
+    ProgressNotificationParam, Prompt, PromptArgument, PromptMessage, ProtocolVersion,
+    ReadResourceRequestParams, ReadResourceResponse, Role, ServerCapabilities, ServerConfig,
+    ServerJsonRpcMessage, ServerRequest, Tool, ToolAnnotations,
 };
 use rmcp::service::{QuitReason, RequestContext, RoleServer, serve_directly};
 use rmcp::transport::Transport;
@@ -336,6 +337,11 @@ fn internal<W: ToString + ?Sized>(why: &W) -> ErrorData {
     ErrorData::internal_error(why.to_string(), None)
 }
 
+fn no_resources() -> ErrorData {
+    let what = "there are no resources; the tools checkpoint_list and checkpoint_read answer";
+    ErrorData::new(ErrorCode::METHOD_NOT_FOUND, what, None)
+}
+
 async fn tell_progress(request: &Request, running: &RunningWork, started: Instant) {
     let Some(token) = request.meta.get_progress_token() else {
         return;
@@ -478,6 +484,22 @@ impl ServerHandler for Server {
         let message = PromptMessage::new_text(Role::User, prompt.text(argument));
         let result = GetPromptResult::new(vec![message]);
         Ok(result.with_description(prompt.description).into())
+    }
+
+    async fn list_resources(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: Request,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        Err(no_resources())
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: Request,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        Err(no_resources())
     }
 
     /// Names the call that answers, for a client that kept the address of a resource.

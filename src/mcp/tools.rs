@@ -19,6 +19,8 @@ pub const MOST_BYTES: u64 = 20_000;
 /// Results of a search, unless more or fewer are asked for.
 pub const USUAL_RESULTS: u64 = 100;
 const CHECKPOINT: &str = "Checkpoint: the beginning of an id, @ (where the directory stands), latest, latest~2, a reason, a time such as `10m ago`, or prompt:~1";
+const SESSION: &str = "Only those made in this session of an agent; `current` for this one";
+const REASON: &str = "What comes next, such as `before the parser is split`";
 /// Arguments that stand for a word of the command.
 const PLAIN_WORDS: [&str; 5] = ["checkpoint", "from", "path", "phase", "id"];
 /// Upper bounds on the characters of a text, and the members of a list.
@@ -88,7 +90,7 @@ tools! {
         "Shows one checkpoint: what it holds, and which paths changed against the one before."
     Reads "checkpoint_diff" "Compare states":
         "diff" with "from=words to=words paths patch max_bytes limit cursor" answers ["diff"], pages ["changes"];
-        "Compares the checkpoint at which the directory stands with it, `from` with the directory, or `from` with `to`. With `patch`, the lines that changed too."
+        "Compares two states: the checkpoint `from`, or else @, where the directory stands, with the checkpoint `to`, or else the directory as it is now. With `patch`, the lines that changed too."
     Reads "checkpoint_find" "Find a path or a text":
         "find" with "path=pattern text since limit cursor" answers ["find"], pages ["paths", "matches"];
         "Finds the checkpoints that hold or changed a path, or whose files contain a text. One of `path` (a path, or a pattern as in a .gitignore: `*.rs` in any directory, `src/*.rs` from the root) and `text` is needed; with both, only files that match `path` are searched. 100 results unless `limit` says more."
@@ -177,7 +179,16 @@ fn of_type(kind: &str, description: &str) -> Value {
 /// Returns the schema of an option or word of a command.
 fn property(name: &str, arg: &Arg) -> Value {
     match name {
-        "checkpoint" | "from" | "to" => return of_type("string", CHECKPOINT),
+        "checkpoint" => return of_type("string", CHECKPOINT),
+        "from" => return of_type("string", &format!("{CHECKPOINT}. If not given, @")),
+        "to" => {
+            return of_type(
+                "string",
+                &format!("{CHECKPOINT}. If not given, the directory"),
+            );
+        }
+        "session" => return of_type("string", SESSION),
+        "reason" if arg.get_short().is_some() => return of_type("string", REASON),
         "state" => return of_type("object", "Values to record, by name"),
         "id" => return of_type("string", RUN),
         _ => {}
@@ -301,12 +312,8 @@ impl ToolSpec {
                 let known = known.join(", ");
                 return usage(format!("there is no argument '{shown}'; there are {known}"));
             }
-            let mut wanted = schema["properties"][name].clone();
-            if !fits(value, &wanted) {
-                wanted
-                    .as_object_mut()
-                    .map(|wanted| wanted.remove("description"));
-                return usage(format!("the argument '{shown}' does not fit {wanted}"));
+            if let Some(flaw) = flaw(value, &schema["properties"][name]) {
+                return usage(format!("the argument '{shown}' {flaw}"));
             }
         }
         let is_missing = |name: &str| !given.contains_key(name);
@@ -428,28 +435,38 @@ fn texts(value: &Value) -> Vec<String> {
     }
 }
 
-/// Whether a value is as its schema has it.
-fn fits(value: &Value, wanted: &Value) -> bool {
-    let is_within = |most: &str, number: u64| {
-        whole(&wanted["minimum"]).is_none_or(|least| number >= least)
-            && whole(&wanted[most]).is_none_or(|most| number <= most)
-    };
-    match wanted["type"].as_str() {
-        Some("string") => value.as_str().is_some_and(|text| {
-            let allowed = wanted["enum"].as_array();
-            let is_allowed = allowed.is_none_or(|allowed| allowed.contains(value));
-            is_allowed
-                && !text.contains('\0')
-                && is_within("maxLength", text.chars().count() as u64)
-        }),
-        Some("integer") => whole(value).is_some_and(|number| is_within("maximum", number)),
-        Some("boolean") => value.is_boolean(),
-        Some("array") => value.as_array().is_some_and(|items| {
-            let fit = items.iter().all(|item| fits(item, &wanted["items"]));
-            fit && is_within("maxItems", items.len() as u64)
-        }),
-        _ => value.is_object(),
-    }
+/// Says what is wrong with a value by its schema.
+fn flaw(value: &Value, wanted: &Value) -> Option<String> {
+    let limit = |name: &str| whole(&wanted[name]).unwrap_or(u64::MAX);
+    let allowed = texts(&wanted["enum"]);
+    Some(match (wanted["type"].as_str()?, value) {
+        ("string", Value::String(text)) => match text.chars().count() as u64 {
+            _ if !allowed.is_empty() && !allowed.contains(text) => {
+                format!("is none of {}", allowed.join(", "))
+            }
+            _ if text.contains('\0') => "has a NUL character".to_owned(),
+            length if length > limit("maxLength") => {
+                format!("has more than {} characters", limit("maxLength"))
+            }
+            _ => return None,
+        },
+        ("integer", _) => {
+            let (least, most) = (limit("minimum"), limit("maximum"));
+            let is_within = whole(value).is_some_and(|number| (least..=most).contains(&number));
+            return (!is_within).then(|| format!("is no whole number from {least} to {most}"));
+        }
+        ("array", Value::Array(items)) if items.len() as u64 > limit("maxItems") => {
+            format!("has more than {} items", limit("maxItems"))
+        }
+        ("array", Value::Array(items)) => {
+            let of_item = items.iter().find_map(|item| flaw(item, &wanted["items"]))?;
+            format!("has an item that {of_item}")
+        }
+        ("boolean", Value::Bool(_)) | ("object", Value::Object(_)) => return None,
+        ("boolean", _) => "is neither true nor false".to_owned(),
+        ("array", _) => "is no list".to_owned(),
+        (kind, _) => format!("is no {kind}"),
+    })
 }
 
 /// Returns a whole number; JSON Schema counts `1.0` as one.

@@ -55,10 +55,10 @@ pub fn shows_state(run: &str) -> Sentence {
 
 /// No run is live; `archived` is the id of the newest that is in the archive.
 pub fn no_workflow(archived: Option<&str>) -> Error {
-    let starts = "'checkpoint workflow init --phase NAME' starts one";
+    let starts = Sentence::new("'checkpoint workflow init --phase NAME' starts one", &[]);
     let reopens = "'checkpoint workflow recover {}' reopens the last one, ";
     let next = archived.map_or_else(Sentence::default, |id| Sentence::new(reopens, &[&id]));
-    absent("no_workflow", "there is no workflow here").next(next.then(starts))
+    absent("no_workflow", "there is no workflow here").next(next.then_sentence(starts))
 }
 
 pub fn no_such_workflow(name: &str) -> Error {

@@ -80,8 +80,12 @@ fn what_is_listed_is_short_plain_and_valid() {
     assert_eq!(first["result"]["serverInfo"]["name"], "checkpoint");
     // Resources are not offered, so a request for them names no method.
     assert!(first["result"]["capabilities"]["resources"].is_null());
-    let refused = client.request("resources/list", json!({}));
-    assert_eq!(refused["error"]["code"], -32601);
+    for method in ["resources/list", "resources/templates/list"] {
+        let refused = client.request(method, json!({}))["error"].clone();
+        assert_eq!(refused["code"], -32601, "{refused}");
+        let message = refused["message"].as_str().expect("a text");
+        assert!(message.contains("checkpoint_list"), "{refused}");
+    }
     let tools = tools(&mut client);
     for tool in &tools {
         let name = tool["name"].as_str().expect("a name");
@@ -283,30 +287,91 @@ fn what_an_input_schema_forbids_is_refused() {
     let mut client = McpClient::of(&sandbox, &[], "2025-11-25", false);
     let tools = tools(&mut client);
     let read = |bytes: u64| json!({ "checkpoint": "one", "path": "a", "max_bytes": bytes });
-    for (name, arguments) in [
-        ("checkpoint_list", json!({ "limit": 0 })),
-        ("checkpoint_find", json!({ "path": "a", "limit": 0 })),
-        ("checkpoint_read", read(3)),
-        ("checkpoint_read", read(20_001)),
-        ("checkpoint_list", json!({ "limit": 100_001 })),
-        ("checkpoint_create", json!({ "reason": "é".repeat(4_097) })),
+    let scope = |scope: Value| json!({ "reason": "r", "scope": scope });
+    let limits = "'limit' is no whole number from 1 to 100000";
+    let bytes = "'max_bytes' is no whole number from 4 to 20000";
+    for (name, arguments, flaw) in [
+        ("checkpoint_list", json!({ "limit": 0 }), limits),
+        (
+            "checkpoint_find",
+            json!({ "path": "a", "limit": 0 }),
+            limits,
+        ),
+        ("checkpoint_read", read(3), bytes),
+        ("checkpoint_read", read(20_001), bytes),
+        ("checkpoint_list", json!({ "limit": 100_001 }), limits),
+        ("checkpoint_list", json!({ "limit": "5" }), limits),
         (
             "checkpoint_create",
-            json!({ "reason": "r", "scope": vec!["a"; 1_001] }),
+            json!({ "reason": "é".repeat(4_097) }),
+            "'reason' has more than 4096 characters",
         ),
         (
             "checkpoint_create",
-            json!({ "reason": "r", "scope": ["a".repeat(4_097)] }),
+            json!({ "reason": 7 }),
+            "'reason' is no string",
+        ),
+        (
+            "checkpoint_create",
+            scope(json!(vec!["a"; 1_001])),
+            "'scope' has more than 1000 items",
+        ),
+        (
+            "checkpoint_create",
+            scope(json!(["a".repeat(4_097)])),
+            "'scope' has an item that has more than 4096 characters",
+        ),
+        (
+            "checkpoint_create",
+            scope(json!(["a", 7])),
+            "'scope' has an item that is no string",
+        ),
+        ("checkpoint_create", scope(json!("a")), "'scope' is no list"),
+        (
+            "checkpoint_create",
+            json!({ "reason": "r", "state": [] }),
+            "'state' is no object",
+        ),
+        (
+            "checkpoint_diff",
+            json!({ "patch": "yes" }),
+            "'patch' is neither true nor false",
+        ),
+        (
+            "workflow_step",
+            json!({ "phase": "p", "action": "end" }),
+            "'action' is none of start, progress, done, fail, skip",
         ),
         (
             "checkpoint_create",
             json!({ "reason": "r", "type": "database_savepoint" }),
+            "'type' is none of git_stash, file_backup, state_snapshot",
         ),
     ] {
         let tool = tools.iter().find(|tool| tool["name"] == name).expect(name);
         let schema = jsonschema::validator_for(&tool["inputSchema"]).expect(name);
         assert!(!schema.is_valid(&arguments), "{name} {arguments}");
-        assert_eq!(client.refusal(name, arguments), "usage", "{name}");
+        let error = client.call(name, arguments)["structuredContent"]["error"].clone();
+        assert_eq!(error["code"], "usage", "{name}");
+        assert_eq!(error["message"], format!("the argument {flaw}"), "{name}");
+    }
+    for (name, argument, said) in [
+        (
+            "checkpoint_create",
+            "reason",
+            "`before the parser is split`",
+        ),
+        ("checkpoint_list", "session", "`current`"),
+        ("checkpoint_diff", "from", "If not given, @"),
+        ("checkpoint_diff", "to", "If not given, the directory"),
+    ] {
+        let tool = tools.iter().find(|tool| tool["name"] == name).expect(name);
+        let schema = &tool["inputSchema"]["properties"][argument];
+        let description = schema["description"].as_str().expect("a text");
+        assert!(
+            description.contains(said),
+            "{name} {argument}: {description}"
+        );
     }
     for tool in tools {
         let id = &tool["inputSchema"]["properties"]["id"]["description"];
@@ -552,6 +617,9 @@ fn a_hint_names_the_tool_that_does_it_where_there_is_one() {
     let release = format!("checkpoint -C {} release deploy", sandbox.root().display());
     assert!(hint(&held).contains(&release), "no tool releases: {held}");
     sandbox.run(&["release"]).success();
+    let none = failed("workflow_status", json!({}));
+    let init = format!("'checkpoint -C {} workflow init", sandbox.root().display());
+    assert!(hint(&none).contains(&init), "no tool begins a run: {none}");
     let usage = failed("checkpoint_create", json!({ "reason": " " }));
     assert!(!hint(&usage).contains("--help"), "{usage}");
     let plan = ["workflow", "init", "--id", "w1", "--phase", "plan"];
