@@ -20,7 +20,6 @@ use crate::model::json::{JsonSchema, Serialize};
 use crate::ops::context::Context;
 use crate::ops::contract::hold;
 use crate::ops::maintain::verify;
-use crate::ops::open_store::root_above;
 use crate::ops::session;
 use crate::ops::warning::Warning;
 use crate::store::files::atomic_file::{self, TemporaryFile};
@@ -113,7 +112,7 @@ pub fn doctor(context: &Context, program: &str, fix: bool) -> Result<DoctorOutco
     let mut outcome = DoctorOutcome::default();
     let checks = &mut outcome.checks;
     checks.push(root(context));
-    checks.extend(root_above(context, true).map(|above| {
+    checks.extend(context.root_above(true).map(|above| {
         let above = escape_path(&above);
         let what =
             format!("{above} has checkpoints too; commands here use only those of this root");
@@ -143,8 +142,11 @@ pub fn doctor(context: &Context, program: &str, fix: bool) -> Result<DoctorOutco
         Err(why) => HealthCheck::of_error("writing", why),
     });
     let folds = folds_case(context.root.path());
-    let (level, number) = [(Good, "two"), (Note, "one here")][usize::from(folds)];
-    let what = format!("names that differ only by case are {number}");
+    let (level, what) = if folds {
+        (Note, "A and a are the same name here")
+    } else {
+        (Good, "A and a are different names here")
+    };
     checks.push(HealthCheck::new(level, "file system", what));
     checks.push(if atomic_file::has_room(place, ROOM_BYTES) {
         HealthCheck::new(Good, "room", "more than 256 MiB are free")
@@ -234,7 +236,7 @@ fn of_store(
     let number = inventory.checkpoints.regular_count();
     let beside = match inventory.checkpoints.safety_count() {
         0 => String::new(),
-        safeties => format!(", {safeties} safety"),
+        safeties => format!(", safety checkpoints: {safeties}"),
     };
     let latest = latest.unwrap_or_default();
     let what = format!("checkpoints: {number}{beside}{latest}");

@@ -124,11 +124,21 @@ pub fn made_since(outcome: &RestoreOutcome, tense: Tense, limit: usize) -> Strin
             "them",
         ),
     };
-    let overwrites = match tense {
-        Tense::Planned => format!("{verb} overwrites {them}, "),
-        Tense::Done => String::new(),
+    let mut since = outcome.since.iter().flatten();
+    let gone = since.clone();
+    let gone = gone.filter(|path| outcome.plan.delete.contains_key(path));
+    let loses = match gone.count() {
+        0 => "overwrites",
+        gone if since.nth(gone).is_none() => "deletes",
+        _ => "overwrites or deletes",
     };
-    format!("{what}; {overwrites}{back} brings {them} back\n")
+    let safety = outcome.safety.as_ref().map(|safety| safety.id.short());
+    let fate = match (tense, safety) {
+        (Tense::Planned, _) => format!("{verb} {loses} {them}, "),
+        (Tense::Done, Some(safety)) => format!("safety checkpoint {safety} holds {them}, "),
+        (Tense::Done, None) => String::new(),
+    };
+    format!("{what}; {fate}{back} brings {them} back\n")
 }
 
 /// The paths and patterns of a restore; none for the whole directory.

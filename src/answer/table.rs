@@ -134,7 +134,8 @@ pub fn footer(outcome: &ListOutcome, is_filtered: bool) -> String {
         checkpoints(named)
     };
     if safeties > 0 {
-        text.push_str(&format!(", {} safety", thousands(safeties as u64)));
+        let safeties = count(safeties, "safety checkpoint", "safety checkpoints");
+        text.push_str(&format!(", {safeties}"));
     }
     if outcome.hidden > 0 {
         let hidden = thousands(outcome.hidden as u64);

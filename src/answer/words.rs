@@ -83,16 +83,28 @@ pub fn warning(warning: &Warning, place: &PlaceWords, paint: Paint) -> String {
     format!("{warning}\n{largest}--max-files N raises the limit\n")
 }
 
-/// Formats a line for each: `evicted aab1778f (wave-1): beyond keep_auto`.
+/// Formats a line for each: `evicted aab1778f (wave-1): beyond keep_auto`. The last one that a setting
+/// drops tells where that is.
 pub fn eviction_lines(verb: &str, evicted: &[Evicted]) -> String {
-    let line = |gone: &Evicted| {
-        let (named, why) = (gone.checkpoint.named(), why_evicted(gone.why));
-        format!("{verb} {named}: {why}\n")
+    let by_setting = |gone: &Evicted| {
+        matches!(
+            gone.why,
+            EvictionReason::Oldest {
+                is_typed: false,
+                ..
+            }
+        )
     };
-    evicted.iter().map(line).collect()
+    let last = evicted.iter().rposition(by_setting);
+    let line = |(at, gone): (usize, &Evicted)| {
+        let (named, why) = (gone.checkpoint.named(), why_evicted(gone.why));
+        let more = if last == Some(at) { KEEP_MORE } else { "" };
+        format!("{verb} {named}: {why}{more}\n")
+    };
+    evicted.iter().enumerate().map(line).collect()
 }
 
-const KEEP_MORE: &str = "keep = N in .checkpoint.toml keeps more";
+const KEEP_MORE: &str = "; 'checkpoint config' shows where keep is set";
 
 fn why_evicted(why: EvictionReason) -> String {
     let words = match why {
@@ -100,8 +112,8 @@ fn why_evicted(why: EvictionReason) -> String {
         EvictionReason::Oldest { keep, is_typed } => {
             return match (is_typed, keep) {
                 (true, _) => format!("beyond --keep {keep}"),
-                (_, 1) => format!("only the last is kept; {KEEP_MORE}"),
-                _ => format!("only the last {keep} are kept; {KEEP_MORE}"),
+                (_, 1) => "only the last is kept".to_owned(),
+                _ => format!("only the last {keep} are kept"),
             };
         }
         EvictionReason::NoRule => "no rule keeps it",

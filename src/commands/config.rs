@@ -180,27 +180,21 @@ fn text(outcome: &ConfigOutcome, paint: Paint) -> String {
     let variables = outcome.environment.iter();
     let variables = variables.filter(|variable| !variable.name.starts_with("_CLAP_"));
     let variables = variables.map(|variable| {
-        let value = variable.value.as_deref().map(escape_line);
-        // A long one, such as PATH, is last and whole.
-        row(
-            variable.name,
-            variable.purpose.to_owned(),
-            &value.unwrap_or_default(),
-        )
+        let value = variable.value.as_deref();
+        let value = value.map_or("not set".to_owned(), escape_line);
+        let (name, purpose) = (variable.name, paint.faint(variable.purpose));
+        // A long one, such as PATH, moves its own purpose alone.
+        format!("  {name:<22}  {value:<7}  {purpose}\n")
     });
-    let sections: [(&str, Vec<_>); 5] = [
-        ("Settings", in_files.into_iter().flat_map(rows).collect()),
-        (
-            "Options and variables",
-            others.into_iter().flat_map(rows).collect(),
-        ),
-        ("Places", places.to_vec()),
-        ("Files", files.collect()),
+    let table = |settings: Vec<_>| settings.into_iter().flat_map(rows).collect::<Vec<_>>();
+    let sections = [
+        ("Settings", aligned(&table(in_files), &[])),
+        ("Options and variables", aligned(&table(others), &[])),
+        ("Places", aligned(&places, &[])),
+        ("Files", aligned(&files.collect::<Vec<_>>(), &[])),
         ("Environment", variables.collect()),
     ];
-    let section = |(title, rows): &(&str, Vec<Vec<String>>)| {
-        format!("{}\n{}", paint.bold(title), aligned(rows, &[]))
-    };
+    let section = |(title, rows): &(&str, String)| format!("{}\n{rows}", paint.bold(title));
     sections.iter().map(section).collect::<Vec<_>>().join("\n")
 }
 

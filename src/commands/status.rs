@@ -222,13 +222,17 @@ fn write_changed(outcome: &StatusOutcome, out: &mut Out<'_>) {
 /// The number of checkpoints, and where they are stored.
 fn write_place(outcome: &StatusOutcome, out: &mut Out<'_>) {
     let mut numbers = outcome.checkpoint_count.to_string();
-    for (number, word) in [
-        (outcome.safety_count, "safety"),
-        (outcome.pinned_count, "pinned"),
-        (outcome.damaged_count, "damaged"),
+    for (number, word, words) in [
+        (
+            outcome.safety_count,
+            "safety checkpoint",
+            "safety checkpoints",
+        ),
+        (outcome.pinned_count, "pinned", "pinned"),
+        (outcome.damaged_count, "damaged", "damaged"),
     ] {
         if number > 0 {
-            numbers.push_str(&format!(", {number} {word}"));
+            numbers.push_str(&format!(", {}", count(number, word, words)));
         }
     }
     row(out, "checkpoints", &numbers);

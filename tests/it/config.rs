@@ -92,7 +92,7 @@ fn the_table_is_aligned_and_tells_the_places() {
     };
     assert_eq!(column("keep"), column("auto_prune"), "{run}");
     for pair in [
-        ["the home directory", "the time zone"],
+        ["switches colours off", "the width of the help"],
         ["found", "not there"],
         ["first", "second"],
     ] {
@@ -599,6 +599,15 @@ fn every_variable_is_shown_whole_set_or_not() {
     let run = sandbox.run(&["config"]).success();
     let (_, shown) = run.stdout.split_once("\nEnvironment\n").expect("a section");
     assert!(shown.contains(&long) && !shown.contains("_CLAP_"), "{run}");
+    let home = format!(
+        "\n  HOME                    {}  the home directory",
+        sandbox.home().display()
+    );
+    assert!(shown.contains(&home), "{run}");
+    assert!(
+        shown.contains("\n  NO_COLOR                not set  switches colours off"),
+        "{run}"
+    );
     let data = sandbox.json("config");
     let named = data["environment"].as_array().expect("a list").iter();
     for name in named.filter_map(|one| one["name"].as_str()) {

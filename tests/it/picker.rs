@@ -94,7 +94,7 @@ Restore which checkpoint? DRAFT_                                                
                                                                         │
                                                                         │
                                                                         │
-enter: restore  up, down: move  right: lines  esc: cancel  type: filter
+enter: restore  esc: cancel  up, down: move  right: diff  type: filter
 ";
 
 #[test]
@@ -134,7 +134,7 @@ Restore which checkpoint? _                              2/3
 would modify 1 file, delete 1 file
   modified a
   deleted  new
-enter: restore  up, down: move  right: lines  esc: cancel
+enter: restore  esc: cancel  up, down: move  right: diff
 type: filter
 ";
 
@@ -150,11 +150,36 @@ fn a_footer_that_is_too_long_for_the_screen_is_shown_whole_in_lines() {
         *line = line.replace("choose ", "restore");
     }
     let footer = [
-        "enter: restore  up, down: move  right: lines",
-        "esc: cancel  type: filter  tab: safety checkpoints",
+        "enter: restore  esc: cancel  up, down: move",
+        "right: diff  type: filter  tab: safety checkpoints",
     ];
     assert!(shown.ends_with(&footer.map(str::to_owned)), "{shown:#?}");
 }
+
+#[test]
+fn on_a_screen_of_thirty_columns_the_counter_and_every_key_are_whole() {
+    let (sandbox, ids) = story();
+    let keys = [(TITLE, "\\016"), ("which", "'; sleep 2; printf '\\033")];
+    let Some(run) = chosen(&sandbox, 30, &keys) else {
+        return;
+    };
+    assert_shows(&run, TINY, &ids);
+}
+
+const TINY: &str = "
+Restore which _            2/3
+ * id-third  wave 2
+>  id-2nd-_  波形: 表の幅 🎈
+   id-first  draft
+──────────────────────────────
+波形: 表の幅 🎈
+2026-03-24 11:00, test, 1
+file, 1 h ago
+would modify 1 file, delete 1…
+… and 2 more lines
+enter: choose   esc: cancel
+up, down: move  right: diff
+";
 
 /// No blank is drawn, and here what stood on the screen is not put aside.
 #[test]
@@ -363,7 +388,7 @@ fn a_key_shows_the_lines_of_the_change_and_comes_back() {
     assert!(!usual.contains("any key: back"), "{usual}");
     let shown = screens(&run.stdout).other.join("\n");
     assert!(
-        shown.contains("draft_") && shown.contains("right: lines"),
+        shown.contains("draft_") && shown.contains("right: diff"),
         "{shown}"
     );
 }

@@ -72,6 +72,23 @@ fn create_evicts_beyond_fifty_and_names_what_went() {
 }
 
 #[test]
+fn of_many_that_a_setting_evicts_the_last_says_where_it_is() {
+    let (sandbox, ids) = with(4);
+    sandbox.user_config("keep = 2\n");
+    let run = sandbox.run(&["prune"]).success();
+    let lines: Vec<&str> = run.stderr.lines().collect();
+    let where_it_is = "only the last 2 are kept; 'checkpoint config' shows where keep is set";
+    assert!(
+        lines[0].contains(&ids[0]) && lines[0].ends_with("only the last 2 are kept"),
+        "{run}"
+    );
+    assert!(
+        lines[1].contains(&ids[1]) && lines[1].ends_with(where_it_is),
+        "{run}"
+    );
+}
+
+#[test]
 fn without_a_store_prune_says_so_and_succeeds() {
     let sandbox = Sandbox::new();
     let run = sandbox.run(&["prune"]).success();

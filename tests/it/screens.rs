@@ -217,7 +217,7 @@ Today
 * id-2nd-_  10:00     2 h  波形: 表の幅 🎈                        test    pinned
 Yesterday
   id-first  09:00     1 d  first draft of the parser, with the …  test
-3 checkpoints, 3 safety
+3 checkpoints, 3 safety checkpoints
 * you are here
 ",
     ),
@@ -233,7 +233,7 @@ Today
 * id-2nd-_  10:00     2 h      3   4 B  波形: 表の幅 🎈                                                   test    pinned
 Yesterday
   id-first  09:00     1 d      3   3 B  first draft of the parser, with the tests that Anna asked for l…  test
-3 checkpoints, 3 safety
+3 checkpoints, 3 safety checkpoints
 * you are here
 ",
     ),

@@ -52,9 +52,9 @@ fn checkpoints_are_counted_alike_everywhere_and_restores_beside_them() {
             "{run}"
         );
     };
-    shows(&["status"], "2, 1 safety\n");
+    shows(&["status"], "2, 1 safety checkpoint\n");
     shows(&["status", "--brief"], "2 checkpoints, latest");
-    shows(&["doctor"], "checkpoints: 2, 1 safety,");
+    shows(&["doctor"], "checkpoints: 2, safety checkpoints: 1,");
     let all = sandbox.run(&["list", "--all", "--json"]).success().data();
     for counts in [&sandbox.status(), &all["stores"][0]] {
         assert_eq!(

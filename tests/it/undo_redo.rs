@@ -204,7 +204,7 @@ fn an_undo_names_what_was_made_since_and_keeps_it_in_its_safety_checkpoint() {
     sandbox.restore(&one).success();
     sandbox.write("new", "made since").write("d/deep", "too");
     let dry = sandbox.run(&["undo", "--dry-run"]).success();
-    dry.stdout_has("changed since: d/deep, new; undo overwrites them, redo brings them back\n");
+    dry.stdout_has("changed since: d/deep, new; undo deletes them, redo brings them back\n");
     let data = sandbox.run(&["undo", "--yes", "--json"]).success().data();
     assert_eq!(
         data["since"],
@@ -239,6 +239,25 @@ fn an_undo_right_after_its_restore_takes_nothing_else_along() {
 }
 
 #[test]
+fn an_undo_names_the_safety_checkpoint_that_holds_what_was_made_since() {
+    let sandbox = Sandbox::new();
+    let one = step(&sandbox, "one");
+    sandbox.write("a", "two");
+    sandbox.restore(&one).success();
+    sandbox.write("a", "edited since");
+    let dry = sandbox.run(&["undo", "--dry-run"]).success();
+    dry.stdout_has("a changed since; undo overwrites it, redo brings it back\n");
+    let run = sandbox.run(&["undo", "--yes"]).success();
+    let safety = sandbox.listed()[0]["short"]
+        .as_str()
+        .expect("an id")
+        .to_owned();
+    let held =
+        format!("a changed since; safety checkpoint {safety} holds it, redo brings it back\n");
+    run.stderr_has(&held);
+}
+
+#[test]
 fn the_question_of_an_undo_names_what_was_made_since() {
     let sandbox = Sandbox::new();
     let one = step(&sandbox, "one");
@@ -250,8 +269,9 @@ fn the_question_of_an_undo_names_what_was_made_since() {
     let Some(run) = with_keyboard(&sandbox, "echo n", "$checkpoint undo") else {
         return;
     };
-    run.code(4)
-        .stdout_has("changed since: a, new; undo overwrites them, redo brings them back");
+    run.code(4).stdout_has(
+        "changed since: a, new; undo overwrites or deletes them, redo brings them back",
+    );
     assert_eq!(sandbox.read("new"), "made since");
 }
 
@@ -263,7 +283,14 @@ fn an_undo_of_a_restore_whose_target_is_gone_claims_no_changes() {
     sandbox.restore(&one).success();
     sandbox.run(&["delete", &one, "--yes"]).success();
     let run = sandbox.run(&["undo", "--yes"]).success();
-    run.stderr_has("changes since that step are unknown, because its checkpoint no longer exists; redo brings them back\n");
+    let safety = sandbox.listed()[0]["short"].to_string();
+    let safety = safety.trim_matches('"');
+    run.stderr_has(
+        "changes since that step are unknown, because its checkpoint no longer exists; ",
+    )
+    .stderr_has(&format!(
+        "safety checkpoint {safety} holds them, redo brings them back\n"
+    ));
     assert_eq!(sandbox.read("a"), "two");
 }
 

@@ -26,7 +26,7 @@ use ratatui::{TerminalOptions, Viewport};
 
 use crate::answer::format::Paint;
 use crate::answer::plan::{self, Tense};
-use crate::answer::table::{aligned, change_words, cut, state_words, wrapped};
+use crate::answer::table::{aligned, change_words, cut, state_words, width, wrapped};
 use crate::answer::words::count_files;
 use crate::base::interrupt::{Interrupt, Shield};
 use crate::base::text::escape;
@@ -340,9 +340,13 @@ where
         };
         let [list, changes] = halves.areas(body);
         let place = format!("{}/{}", matching.len().min(shown.at + 1), matching.len());
+        let typed = format!("{}_", escape(&shown.typed));
+        let room = usize::from(head.width).saturating_sub(width(&place) + width(&typed) + 2);
+        let question = wrapped(self.question, room)
+            .first()
+            .map(|start| format!("{start} {typed}"));
         frame.render_widget(Line::styled(place, faint).right_aligned(), head);
-        let question = format!("{} {}_", self.question, escape(&shown.typed));
-        frame.render_widget(Line::styled(question, bold), head);
+        frame.render_widget(Line::styled(question.unwrap_or_default(), bold), head);
         let cells = matching.iter().map(|choice| match &choice.cells {
             [id, .., words] if list.width < WITH_AGES_COLUMNS => vec![id.clone(), words.clone()],
             [id, _, age, _, words] if list.width < WITH_TIMES_COLUMNS => {
@@ -418,7 +422,7 @@ where
         lines.collect()
     }
 
-    /// The keys in one line, to be broken between two of them only.
+    /// The keys in one line, to be broken between two of them only; the two that end it come first.
     fn keys(&self, shown: &PickerState) -> String {
         let enter = match shown.read_since.get() {
             Some(_) => "enter: restore",
@@ -427,9 +431,9 @@ where
         let has_safety = self.choices.iter().any(|choice| choice.is_safety);
         let keys = [
             (true, enter),
-            (true, "up, down: move"),
-            (self.show.is_some(), "right: lines"),
             (true, "esc: cancel"),
+            (true, "up, down: move"),
+            (self.show.is_some(), "right: diff"),
             (true, "type: filter"),
             (has_safety, "tab: safety checkpoints"),
         ];
