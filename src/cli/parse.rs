@@ -230,10 +230,10 @@ mod tests {
     #[test]
     fn every_refusal_of_arguments_is_said_in_plain_words() {
         for (line, expected) in [
-            ("create --bogus", "unexpected argument '--bogus' found"),
+            ("create --bogus", "there is no option '--bogus' here"),
             (
                 "create --resaon x",
-                "unexpected argument '--resaon' found; did you mean '--reason'?",
+                "there is no option '--resaon' here; did you mean '--reason'?",
             ),
             (
                 "list -n abc",

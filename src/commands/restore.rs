@@ -35,9 +35,9 @@ use crate::shell::environment;
 use crate::shell::terminal::picker::{self, PickedItem, Picker, PickerChoice};
 use crate::shell::terminal::progress;
 
-const NO_LIST: &str = "nothing was changed; the name is relative to the current directory, not to -C, \
-    a path that begins with @ is typed with ./ before it, \
-    and a checkpoint whose reason does is named by its id";
+const NO_LIST: &str = "nothing was changed; @FILE reads paths from a file, which is relative to \
+    the current directory, not to -C; a path that begins with @ is typed with ./ before it, \
+    and 'checkpoint list' shows the checkpoints";
 
 /// Maximum number of paths of one kind in a question, and of those that changed since a step.
 const LISTED_PATHS: usize = 10;
@@ -45,8 +45,9 @@ const LISTED_PATHS: usize = 10;
 /// Restore the directory to a checkpoint
 ///
 /// Saves the present state in a safety checkpoint first; `checkpoint undo` brings it back. Files that
-/// were left out of the checkpoint (ignored, secrets) stay as they are. PATHs without SEL are restored
-/// from @, where the directory stands; without any word, a terminal shows a list to choose from.
+/// were left out of the checkpoint (ignored, secrets) stay as they are. A PATH that the checkpoint does
+/// not hold is deleted. PATHs without SEL are restored from @, where the directory stands; without any
+/// word, a terminal shows a list to choose from.
 /// @FILE stands for the paths in a file (@- for those of stdin): one a line, or each ended by NUL.
 #[derive(Clone, Debug, clap::Args)]
 pub struct RestoreArgs {
@@ -70,7 +71,7 @@ pub struct RestoreArgs {
     /// Shell command to run in the root afterwards; if it fails, exit with 5
     #[arg(long, value_name = "CMD", conflicts_with_all = ["dry_run", "contract"], value_parser = clap::builder::NonEmptyStringValueParser::new())]
     pub check: Option<String>,
-    /// Apply this patch of text to the directory, as diff prints it; - reads stdin
+    /// Apply this patch to the directory, as diff prints it, of lines within files only; - reads stdin
     #[arg(long, value_name = "FILE", conflicts_with_all = ["words", "only", "globs", "exclude", "overlay", "restore_suid", "to", "resume", "contract"])]
     pub patch: Option<PathBuf>,
     /// Finish an interrupted restore

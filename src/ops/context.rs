@@ -16,7 +16,7 @@ use crate::error::{Error, Instead, Result};
 use crate::model::command_end::CommandEnd;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
-use crate::ops::find_root::{Place, RootSearch};
+use crate::ops::find_root::RootSearch;
 use crate::ops::locate_store::{locate_store, projects, subdirectories};
 use crate::ops::own_files::OwnFiles;
 use crate::ops::restore::restore_paths;
@@ -176,6 +176,13 @@ impl Context {
         }
     }
 
+    /// Returns the nearest root above whose checkpoints hold this one too; see
+    /// [`RootSearch::holder_of`].
+    pub fn root_above(&self, looks_elsewhere: bool) -> Option<PathBuf> {
+        self.root_search()
+            .holder_of(self.root.path(), looks_elsewhere)
+    }
+
     pub fn no_store(&self) -> Error {
         let root = self.root.path().to_path_buf();
         if !self.root.exists() {
@@ -183,10 +190,10 @@ impl Context {
         }
         let home = self.environment.home.as_deref();
         let is_refused = || self.root.danger(&self.base, home).is_some();
-        let instead = match self.root_search().find(&Place::searched(root.clone())) {
-            Ok(above) if above.path() != root => Instead::Above(above.path().to_path_buf()),
-            _ if is_refused() => Instead::OtherRoot,
-            _ => Instead::Create,
+        let instead = match self.root_above(true) {
+            Some(above) => Instead::Above(above),
+            None if is_refused() => Instead::OtherRoot,
+            None => Instead::Create,
         };
         Error::no_store(&root, &instead)
     }

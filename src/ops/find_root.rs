@@ -79,7 +79,15 @@ impl RootSearch<'_> {
         self.reach(start).filter(move |dir| has_store(dir))
     }
 
-    /// Returns that directory, unless a repository on the way is a root of its own: then that.
+    /// Returns the nearest root above another one whose checkpoints hold that one too; see
+    /// [`Self::stores_above`].
+    pub fn holder_of(&self, root: &Path, looks_elsewhere: bool) -> Option<PathBuf> {
+        let mut above = self.stores_above(root, looks_elsewhere);
+        let above = above.find(|dir| *dir != root)?;
+        (!is_worktree_of(root, above)).then(|| above.to_path_buf())
+    }
+
+    /// Returns the nearest directory with a store, unless a repository on the way is a root of its own: then that.
     fn root_above(&self, start: &Path) -> Option<PathBuf> {
         let above = self.stores_above(start, true).next()?;
         let mut on_the_way = start.ancestors().take_while(|dir| *dir != above);

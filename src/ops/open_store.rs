@@ -1,13 +1,12 @@
 //! Opens the store for a `create`: a missing one is created, an unusable one replaced.
 
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::base::text::escape_path;
 use crate::error::sentence::Sentence;
 use crate::error::{Code, Error, Result};
 use crate::ops::context::Context;
-use crate::ops::find_root::is_worktree_of;
 use crate::ops::maintain::repair::salvage_unusable;
 use crate::ops::warning::Warning;
 use crate::store::damage::salvage::Unreadable;
@@ -63,7 +62,7 @@ fn warn_below(context: &Context, dir: &Path) {
         return;
     }
     let root = context.root.path().to_path_buf();
-    let warning = match root_above(context, true) {
+    let warning = match context.root_above(true) {
         Some(above) => Some(Warning::BelowRoot { root, above }),
         None if context.is_named => None,
         None => context
@@ -74,16 +73,6 @@ fn warn_below(context: &Context, dir: &Path) {
     if let Some(warning) = warning {
         context.pending_warnings.add(warning);
     }
-}
-
-/// Returns the nearest root above whose checkpoints hold this one too; see
-/// [`RootSearch::stores_above`](crate::ops::find_root::RootSearch::stores_above).
-pub fn root_above(context: &Context, looks_elsewhere: bool) -> Option<PathBuf> {
-    let (search, root) = (context.root_search(), context.root.path());
-    let above = search
-        .stores_above(root, looks_elsewhere)
-        .find(|dir| *dir != root)?;
-    (!is_worktree_of(root, above)).then(|| above.to_path_buf())
 }
 
 /// Refuses to bring other checkpoints into a directory that is merely a part of a repository and has

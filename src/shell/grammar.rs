@@ -79,7 +79,13 @@ impl ParseRefusal {
                 let meant = joined(&meant.collect::<Vec<_>>(), "or");
                 said.push_str(&format!("; did you mean {meant}?"));
             }
-            None if text.contains(" as a value, use '-- -") && !text.contains("use '-- --") => {
+            // Of a letter alone, or a long word, it is no name.
+            None if text.contains(" as a value, use '-- -")
+                && !text.contains("use '-- --")
+                && values(InvalidArg)
+                    .iter()
+                    .all(|arg| !args.contains(&arg.into())) =>
+            {
                 said.push_str("; a name that begins with '-' goes behind '--'");
             }
             None if is_setting => said.push_str("; 'checkpoint config' shows all settings"),
@@ -116,6 +122,9 @@ fn complaint(error: &clap::Error, text: &str, path: &[&Grammar], at: &Grammar) -
         ErrorKind::InvalidSubcommand => {
             let typed = first(InvalidSubcommand);
             format!("there is no {words} command '{typed}'").replace("  ", " ")
+        }
+        ErrorKind::UnknownArgument if first(InvalidArg).starts_with('-') => {
+            format!("there is no option '{}' here", first(InvalidArg))
         }
         ErrorKind::InvalidValue if first(InvalidValue).is_empty() => {
             let arg = first(InvalidArg);

@@ -849,7 +849,7 @@ fn every_restore_answers_with_a_contract_refused_or_not() {
     for (args, code, why) in [
         (&["restore", "nothing"][..], 3, "no checkpoint and no path"),
         (&["restore", &id], 4, "--yes"),
-        (&["restore", &id, "--bogus"], 2, "unexpected argument"),
+        (&["restore", &id, "--bogus"], 2, "there is no option"),
         (&["restore", "--to", "x", &id], 2, "--contract"),
         (&["restore", "-C", "gone", &id], 3, "gone"),
         (&["undo"], 3, "undo"),

@@ -177,6 +177,15 @@ fn nothing_found_is_3_with_a_way_on() {
         .stderr_has(&format!(
             "no checkpoint holds '../x'; 'checkpoint -C {root} find x'"
         ));
+    // At the root, nothing that was just searched is advised again.
+    for (typed, hint) in [
+        ("nope*", "a pattern such as '*nope*' looks at the names"),
+        ("src/nope*", "a pattern such as '*nope*' looks at the names"),
+        ("*nope*", "names are matched exactly, including case"),
+        ("/nope", "find nope' searches the whole"),
+    ] {
+        sandbox.run(&["find", typed]).code(3).stderr_has(hint);
+    }
     sandbox.run(&["find", ".git/config"]).code(4);
     let fresh = Sandbox::new();
     assert_eq!(

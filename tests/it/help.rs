@@ -267,7 +267,7 @@ fn a_command_with_a_slip_leads_to_the_one_that_is_meant() {
         ),
         (
             &["restore", "--include", "a"],
-            "'--include' found; --glob takes patterns, and PATHs say what to take",
+            "'--include' here; --glob takes patterns, and PATHs say what to take",
         ),
         (
             &["zzzzz"],
@@ -276,7 +276,7 @@ fn a_command_with_a_slip_leads_to_the_one_that_is_meant() {
         (&["workflow", "lint"], "did you mean 'check'?"),
         (
             &["list", "--colours"],
-            "'--colours' found; see 'checkpoint list --help'",
+            "'--colours' here; see 'checkpoint list --help'",
         ),
         (&["create", "--scope"], "--scope needs a value"),
         (&["prune", "--keep", "0"], "it must be 1 or more"),

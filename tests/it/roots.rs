@@ -570,6 +570,19 @@ fn where_the_root_is_not_the_current_directory_it_is_said() {
 }
 
 #[test]
+fn a_nested_repository_without_a_store_leads_to_the_one_that_holds_its_files() {
+    let (sandbox, src) = nested();
+    sandbox.mkdir("src/.git");
+    let deep = src.join("deep");
+    let above = format!("'checkpoint -C {} list'", sandbox.root().display());
+    for command in ["status", "list"] {
+        let run = sandbox.run_in(&deep, &[command]).success();
+        run.stderr_has(&above).stderr_has("above this directory");
+    }
+    sandbox.run_in(&deep, &["diff"]).code(3).stderr_has(&above);
+}
+
+#[test]
 fn a_named_directory_is_meant_exactly() {
     let (sandbox, src) = nested();
     let root = sandbox.root().display().to_string();

@@ -24,7 +24,6 @@ use crate::ops::contract::hold;
 use crate::ops::maintain::moved::{self, Moved};
 use crate::ops::maintain::size_limit;
 use crate::ops::maintain::stores::damaged_copies_of;
-use crate::ops::open_store::root_above;
 use crate::ops::session;
 use crate::ops::warning::Warning;
 use crate::store::gc::disk_usage::bytes_below;
@@ -133,7 +132,7 @@ pub fn status(context: &Context, brief: bool) -> Result<(StatusOutcome, Option<S
     outcome.kept_copies = damaged_copies_of(&outcome.store)?;
     let store = context.find_store()?;
     if let Some(store) = &store {
-        outcome.root_above = (!brief).then(|| root_above(context, false)).flatten();
+        outcome.root_above = (!brief).then(|| context.root_above(false)).flatten();
         describe_store(context, store, brief, &mut outcome)?;
     } else {
         let moved = if brief {

@@ -185,16 +185,19 @@ fn no_match(context: &Context, pattern: &[u8], passed_over: usize) -> Error {
         .unwrap_or(pattern);
     let below = below(&context.root, pattern);
     let is_elsewhere = below.is_some() || climbs(pattern) || pattern.starts_with(b"/");
-    let hint = if is_elsewhere || name.contains(&b'*') {
+    let wide = format!("*{}*", escape_bytes(name).trim_matches('*'));
+    let hint = if is_elsewhere {
         let root = context.root.path().as_os_str().as_encoded_bytes();
         Sentence::new(
             "'checkpoint -C {} find {}' searches the whole",
             &[&root, &name],
         )
+    } else if shown == wide {
+        Sentence::text("names are matched exactly, including case")
     } else {
         Sentence::new(
-            "a pattern such as '*{}*' looks at the names in every directory below this one",
-            &[&escape_bytes(name)],
+            "a pattern such as '{}' looks at the names in every directory below this one",
+            &[&wide],
         )
     };
     not_found(
