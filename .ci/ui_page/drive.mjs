@@ -20,7 +20,7 @@ async function open(url, options = {}) {
   page.on('pageerror', (why) => page.faults.push(String(why.stack)));
   page.on('console', (line) => line.type() === 'error' && !/ERR_(CONNECTION|INCOMPLETE|EMPTY)|Failed to fetch/.test(line.text()) && page.faults.push(line.text()));
   page.on('dialog', (dialog) => (page.faults.push(`a dialog: ${dialog.message()}`), dialog.dismiss()));
-  page.on('request', (asked) => !asked.url().startsWith(new URL(url).origin) && !/^(blob|data):/.test(asked.url()) && page.faults.push(`asks ${asked.url()}`));
+  page.on('request', (asked) => !asked.url().startsWith(url.replace(/[^/]*$/, '')) && !/^(blob|data):/.test(asked.url()) && page.faults.push(`asks ${asked.url()}`));
   await page.goto(url);
   await page.waitForSelector('.entry.row, .empty');
   return page;
@@ -91,13 +91,16 @@ const checks = {
   },
 
   async 'one change inside a file'(project, ids) {
+    fs.rmSync(path.join(project.root, 'README.md'));
+    fs.symlinkSync('notes.md', path.join(project.root, 'README.md'));
     const lines = project.read('src/main.rs').split('\n');
     [lines[1], lines[31]] = ['    let words = 1;', '    let words = 2;'];
     project.write('src/main.rs', lines.join('\n'));
     const page = await open(await project.serve());
     await go(page, `#/back/${ids.small}/src%2Fmain.rs`);
-    if (!(await page.$('input[value=hunks]'))) return page;
     await page.check('input[value=hunks]');
+    await page.waitForSelector('.choice select');
+    assert.deepEqual(await page.locator('.choice option').allTextContents(), ['src/main.rs'], 'only files with changes that can be chosen');
     await page.check('.hunk input >> nth=1');
     await page.waitForSelector('#go:not(:disabled)');
     await page.click('#go');
@@ -164,7 +167,11 @@ const checks = {
     }
     assert.ok(pending, 'the server could be killed in the middle');
     const page = await open(await project.serve());
+    const between = project.content();
     await page.click('#banner button:has-text("Finish it")');
+    assert.match(await page.textContent('#dialog .primary'), /^Finish it: [\d,]+ paths$/);
+    assert.equal(project.content(), between, 'the plan comes first');
+    await page.click('#dialog .primary');
     await page.waitForFunction(() => /is finished/.test(document.getElementById('status').textContent), null, { timeout: 60000 });
     assert.equal(project.content(), before, 'it is finished');
     await page.click('#undo:not(:disabled)');
@@ -184,6 +191,16 @@ const checks = {
       await settled(page);
       assert.equal(await page.evaluate(() => document.querySelector('h1').textContent), shown, hash);
     }
+    await go(page, `#/at/${ids.small}`);
+    await page.reload();
+    await page.waitForSelector('.against optgroup option', { state: 'attached' });
+    const late = project.save('soon gone', '--force');
+    await go(page, `#/at/${late}`);
+    project.run('delete', late, '--yes');
+    await page.waitForSelector('h1:has-text("Deleted")');
+    await page.evaluate(() => { location.hash = '#token=zzz'; });
+    await page.waitForSelector('.entry.row');
+    page.faults.splice(0, Infinity, ...page.faults.filter((it) => !it.includes('401')));
     await page.goBack();
     await settled(page);
     return page;
@@ -218,7 +235,7 @@ const checks = {
       for (const text of texts) assert.ok(shown.includes(text), `${hash} shows ${text}: ${shown.slice(0, 400)}`);
       assert.doesNotMatch(shown, /[\u0000-\u0008\u000b-\u001f\u202a-\u202e]/, hash);
     };
-    const names = [ODD.markup, 'a\\u{202e}gnp.exe', 'esc\\x1b[31m.txt', 'bad\\xff.txt'];
+    const names = [ODD.markup, 'a\\u{202e}gnp.exe', 'esc\\x1b[31m.txt', 'bad\\xff.txt', 'bad\\\\xff.txt', "'bad '", 'bad\\x0a', 'bad\\u{e0041}'];
     await has('#/', ODD.markup, 'a\\u{202e}gnp.exe', 'esc\\x1b[31m.txt');
     await has(`#/at/${ids.odd}`, ...names, 'evil.svg');
     for (const file of await page.locator('.file').all()) await file.click(), await settled(page);
@@ -228,7 +245,13 @@ const checks = {
     await has(`#/file/${encodeURIComponent(`src/${ODD.markup}.txt`)}`, ODD.markup, '<script>window.ran=2</script>', '\\x1b[31mred', '\\u{202e}abc');
     await has(`#/file/evil.svg`, 'evil.svg');
     await has(`#/file/${encodeURIComponent(`src/${ODD.bidi}`)}`, 'a\\u{202e}gnp.exe');
-    await has('#/files', 'esc\\x1b[31m.txt');
+    await go(page, `#/at/${ids.odd}`);
+    await page.click('.file:has-text("evil.svg")');
+    await page.waitForSelector('.pane .code:has-text("parent.ran")');
+    await has(`#/file/${encodeURIComponent('bad\\xff.txt')}`, 'bad\\\\xff.txt', '1 version');
+    await has('#/files', ...names.slice(2));
+    await page.click('.tree .name:text-matches("^bad.xff.txt")');
+    await page.waitForSelector('#dialog:has-text("is not UTF-8")');
     await has('#/room', 'esc\\x1b[31m.txt');
     assert.equal(await page.evaluate(() => window.ran), undefined, 'nothing ran');
     return page;
@@ -276,6 +299,11 @@ const checks = {
     await keys('Enter', 'Enter');
     await page.waitForSelector('h1:has-text("first try")');
     await settled(page);
+    const chosen = () => page.evaluate(() => [...document.querySelectorAll('.files .file')].findIndex((it) => it.matches('[aria-current]')));
+    await keys('j', 'ArrowUp');
+    assert.equal(await chosen(), 0);
+    await keys('End');
+    assert.equal(await chosen(), 1);
     await keys('j', 'n', 's', 'w', '[');
     await page.waitForSelector('h1:has-text("before refactor")');
     await settled(page);
@@ -296,6 +324,32 @@ const checks = {
     await page.waitForSelector('dialog:not([open])', { state: 'attached' });
     await keys('o');
     await page.waitForSelector('h1:has-text("Room")');
+    return page;
+  },
+
+  async 'a report shows what it holds, and offers nothing else'(project, ids) {
+    const file = path.join(project.base, 'report.html');
+    project.write('text.jpg', 'text\n');
+    project.save('text of any name');
+    project.run('report', '-o', file);
+    const page = await open(`file://${file}`);
+    assert.equal(await page.locator('nav a:visible, .pick, .entry.now').count(), 1);
+    assert.deepEqual(await page.locator('.search option').allTextContents(), ['Reasons']);
+    for (const hash of [`#/at/${ids.before}`, `#/at/${ids.logo}`]) {
+      await go(page, hash);
+      for (const it of await page.locator('main button').all()) await it.click(), await settled(page);
+      assert.equal(await page.locator('.failure, .tab').count(), 0);
+    }
+    await go(page, '#/');
+    await page.click('.row-link:has-text("text of any name")');
+    await page.waitForSelector('.pane .code:has-text("text")');
+    await go(page, '#/room');
+    await page.waitForSelector('.timeline');
+    const silent = await browser.newContext({ javaScriptEnabled: false });
+    const plain = await silent.newPage();
+    await plain.goto(`file://${file}`);
+    assert.match(await plain.innerText('main'), /needs JavaScript/);
+    await silent.close();
     return page;
   },
 

@@ -153,6 +153,7 @@ export function odd(project) {
   project.write(`src/${ODD.markup.replaceAll('/', '_')}.txt`, '<script>window.ran=2</script>\n\x1b[31mred\x1b[0m \u202eabc\n');
   project.write(`src/${ODD.bidi}`, 'one\n');
   project.write(ODD.escape, 'two\n');
+  for (const name of ['bad\\xff.txt', 'bad ', 'bad', 'bad\n', 'bad\u{e0041}']) project.write(name, 'odd\n');
   project.write('evil.svg', '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><script>parent.ran=3</script></svg>\n');
   fs.writeFileSync(Buffer.concat([Buffer.from(`${project.root}/bad`), Buffer.from([0xff]), Buffer.from('.txt')]), 'three\n');
   return project.save(`${ODD.markup} ${ODD.bidi} ${ODD.escape}`);

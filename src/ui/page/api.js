@@ -1,11 +1,12 @@
 // What the server answers: the documents of `--json`, contents of files, and news of the store.
 
-const KEY = 'checkpoint-token';
+const [KEY, BEFORE] = ['checkpoint-token', 'checkpoint-token-before'];
 
 /** Takes the token out of the address. Returns whether there was one. */
 export function takeToken() {
   const found = /^#token=([\w-]+)$/.exec(location.hash);
   if (!found) return false;
+  sessionStorage.setItem(BEFORE, sessionStorage.getItem(KEY) ?? '');
   sessionStorage.setItem(KEY, found[1]);
   history.replaceState(null, '', `${location.pathname}#/`);
   return true;
@@ -14,15 +15,17 @@ export function takeToken() {
 // A report has its data inside, and no server.
 const held = JSON.parse(document.getElementById('data')?.textContent ?? 'null');
 
-export const hasToken = () => held !== null || sessionStorage.getItem(KEY) !== null;
+/** Whether this page is a report: a file, with nothing but checkpoints and what changed in each. */
+export const isReport = held !== null;
+export const hasToken = () => isReport || sessionStorage.getItem(KEY) !== null;
 
+/** What one does in the page, where the hint is for a terminal. */
+const IN_PAGE = { consent_needed: 'Look at the plan again.', root_missing: "Run 'checkpoint ui' where the directory is now." };
 /** A command that failed, with what its document says. */
 export class Failure extends Error {
   constructor(error) {
-    super(error.message);
-    this.code = error.code;
-    this.hint = error.hint;
-    this.paths = error.paths ?? [];
+    super(error.message.replace(/^[a-z](?=[a-z]* )/, (c) => c.toUpperCase()));
+    [this.code, this.hint, this.paths] = [error.code, IN_PAGE[error.code] ?? error.hint, error.paths ?? []];
   }
 }
 
@@ -35,14 +38,14 @@ const post = async (where, body) => {
   } catch {
     throw new Failure({ code: 'gone', message: 'the server does not answer', hint: "run 'checkpoint ui' again, and open the address that it prints" });
   }
+  const before = sessionStorage.getItem(BEFORE);
+  sessionStorage.removeItem(BEFORE);
+  // A key that is not known does not take the place of one that is.
+  if (answer.status === 401 && before) return sessionStorage.setItem(KEY, before), post(where, body);
   if (answer.status === 401 || (answer.status === 403 && !body)) throw new Failure({ code: 'token', message: 'the server does not know this page', hint: "open the address that 'checkpoint ui' printed" });
-  if (!answer.ok) throw new Failure(await refusal(answer));
+  if (!answer.ok) throw new Failure({ code: `http_${answer.status}`, message: (await answer.text()).trim().slice(0, 300) || `the server refused (${answer.status})` });
   return answer;
 };
-
-const refusal = async (answer) => ({ code: `http_${answer.status}`, message: (await answer.text()).trim().slice(0, 300) || `the server refused (${answer.status})` });
-
-const notHeld = () => new Failure({ code: 'not_held', message: 'this report does not hold that', hint: "'checkpoint ui' shows it, where the checkpoints are" });
 
 /** What a report holds of the answer to a command. */
 function recorded(args) {
@@ -53,7 +56,7 @@ function recorded(args) {
   const data = path === undefined
     ? words.every((word) => ids.includes(word) || /^(-n|--stat|--list|--all|\d+|show|list)$/.test(word) || args[0] === 'workflow') && held.answers[[args[0], ...words.filter((word) => !/^-|^\d+$/.test(word))].join(' ')]
     : [undefined, shown?.before?.id].includes(ids.at(-2)) && shown && path in held.patches[ids.at(-1)] && { patch: held.patches[ids.at(-1)][path] };
-  if (!data) throw notHeld();
+  if (!data) throw new Failure({ code: 'not_held', message: 'this report does not hold that', hint: "'checkpoint ui' shows it, where the checkpoints are" });
   return { ...structuredClone(data), warnings: [] };
 }
 
@@ -73,7 +76,6 @@ export const tooLarge = (...args) => new Failure({ code: 'too_large', message: '
 
 /** The content of a file in a checkpoint. */
 export async function content(id, path) {
-  if (held) throw notHeld();
   const asked = ['cat', id, '--', path];
   return (await post('/api/content', { args: asked }).catch((why) => Promise.reject(why.code === 'http_413' ? tooLarge(...asked) : why))).blob();
 }

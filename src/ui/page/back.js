@@ -1,8 +1,8 @@
 // Going back: what to restore, the plan as it will be done, then the button. Undo and redo go the same way.
 
 import { ask } from './api.js';
-import { add, count, fill, h, longList, modal, moment, named, say } from './dom.js';
-import { CHANGE, broken, failed } from './at.js';
+import { add, count, fill, h, longList, modal, moment, named, quoted, say, shown, spelled } from './dom.js';
+import { CHANGE, broken, change, failed } from './at.js';
 import { patchView } from './diff.js';
 import { refresh, store } from './store.js';
 
@@ -17,8 +17,8 @@ export function backView(main, id, path) {
 
 async function start(main, view) {
   const whole = await ask(['restore', view.id, '--dry-run']);
-  view.whole = whole.changes.sort((a, b) => a.path.includes('/') - b.path.includes('/'));
-  view.chosen = new Set(whole.changes.map((it) => it.path).filter((path) => view.path && `${path}/`.startsWith(`${view.path}/`)));
+  view.whole = whole.changes.map((it) => ({ ...it, text: spelled(it) })).sort((a, b) => a.text.includes('/') - b.text.includes('/'));
+  view.chosen = new Set(view.whole.map((it) => it.text).filter((text) => view.path && `${text}/`.startsWith(`${spelled(view)}/`)));
   const [choice, plan] = [h('div.choice'), h('section.card.plan', { 'aria-label': 'Plan', 'aria-live': 'polite' })];
   const kinds = [['all', 'Everything', `${count(view.whole.length, 'path')} differ`], ['some', 'Some files', 'choose files and folders'], ['hunks', 'Some changes', 'choose changes inside files']];
   const set = (how) => ((view.how = how), choose(view, choice, plan), look(view, plan));
@@ -34,22 +34,22 @@ function choose(view, box, plan) {
   view.list?.stop();
   view.patch?.stop();
   if (view.how === 'all') return fill(box);
-  if (view.how === 'hunks') return hunks(view, box, plan);
+  if (view.how === 'hunks') return hunks(view, box, plan).catch((why) => fill(box, failed(why)));
   const lines = outline(view.whole);
   const inner = h('div.pick-list', { role: 'group', 'aria-label': 'Files and folders' });
   fill(box, h('div.card', h('p.dim.meta', 'Ticked paths become as they were.'), inner));
-  const on = (it) => it.below.filter((path) => view.chosen.has(path)).length;
+  const on = (it) => it.below.filter((text) => view.chosen.has(text)).length;
   view.list = longList(inner, lines.length, () => 32, (i) => {
     const it = lines[i];
-    const tick = h('input', { type: 'checkbox', checked: on(it) === it.below.length, disabled: !it.folder && it.path_hex !== null, onchange: () => {
-      for (const path of it.below) view.chosen[tick.checked ? 'add' : 'delete'](path);
+    const tick = h('input', { type: 'checkbox', checked: on(it) === it.below.length, disabled: it.path === undefined, onchange: () => {
+      for (const text of it.below) view.chosen[tick.checked ? 'add' : 'delete'](text);
       view.list.redraw();
       view.list.row(i)?.querySelector('input').focus({ preventScroll: true });
       look(view, plan);
     } });
     tick.indeterminate = on(it) > 0 && on(it) < it.below.length;
     const [mark, text] = it.folder ? ['', ''] : OPPOSITE[it.change] ?? ['?', it.change];
-    return h('label.pick-line', { style: { 'padding-left': `${8 + it.depth * 18}px` } }, tick, mark && h(`span.badge.${it.change}`, { 'aria-hidden': 'true' }, mark), h('span.name.path', it.name), h('span.dim', it.folder ? count(it.below.length, 'change') : text));
+    return h('label.pick-line', { style: { 'padding-left': `${8 + it.depth * 18}px` } }, tick, mark && h(`span.badge.${it.change}`, { 'aria-hidden': 'true' }, mark), h('span.name.path', quoted(it.name)), h('span.dim', it.path === undefined ? 'not UTF-8: goes back with its folder, or with everything' : it.folder ? count(it.below.length, 'change') : text));
   });
 }
 
@@ -60,17 +60,17 @@ function outline(changes) {
   const lines = [];
   const folders = new Map();
   for (const it of changes) {
-    const parts = it.path.split('/');
+    const [parts, raw] = [it.text.split('/'), it.path.split('/')];
     const isFolder = it.change.startsWith('directory_');
     for (let depth = 0; depth < parts.length - (isFolder ? 0 : 1); depth++) {
-      const path = parts.slice(0, depth + 1).join('/');
-      if (!folders.has(path)) {
-        folders.set(path, { folder: true, path, name: `${parts[depth]}/`, depth, below: [], path_hex: null });
-        lines.push(folders.get(path));
-      }
-      folders.get(path).below.push(it.path);
+      const text = parts.slice(0, depth + 1).join('/');
+      const folder = folders.get(text) ?? { folder: true, text, name: `${parts[depth]}/`, depth, below: [] };
+      if (!folders.has(text)) lines.push(folder);
+      folders.set(text, folder).get(text).below.push(it.text);
+      // What is escaped cannot be told from its spelling.
+      if (!it.path_hex || !text.includes('\\')) folder.path ??= raw.slice(0, depth + 1).join('/');
     }
-    if (!isFolder) lines.push({ ...it, name: parts.at(-1), depth: parts.length - 1, below: [it.path] });
+    if (!isFolder) lines.push({ ...it, path: it.path_hex ? undefined : it.path, name: parts.at(-1), depth: parts.length - 1, below: [it.text] });
   }
   return lines;
 }
@@ -79,25 +79,30 @@ function outline(changes) {
 function fewest(view) {
   let whole = null;
   return outline(view.whole).filter((it) => {
-    if (whole !== null && it.path.startsWith(whole)) return false;
-    const taken = it.below.every((path) => view.chosen.has(path)) && (it.folder || it.path_hex === null);
-    if (taken && it.folder) whole = `${it.path}/`;
+    if (whole !== null && it.text.startsWith(whole)) return false;
+    const taken = it.path !== undefined && it.below.every((text) => view.chosen.has(text));
+    if (taken && it.folder) whole = `${it.text}/`;
     return taken;
   }).map((it) => word(it.path));
 }
 
 /** Single changes inside files: the patch of those that are ticked. */
-function hunks(view, box, plan) {
-  const files = view.whole.filter((it) => it.change === 'modified' && !it.path_hex);
+async function hunks(view, box, plan) {
   const body = h('div.file-body.wrap');
-  const select = h('select', { 'aria-label': 'File', onchange: () => show(select.value) }, files.map((it) => h('option', { value: it.path, selected: it.path === view.path }, it.path)));
   view.hunks = new Map();
-  fill(box, h('div.card', h('label.field', 'Changes to go back on, in', select), body));
+  fill(box, h('p.empty', 'Loading …'));
+  const { changes } = await ask(['diff', view.id, '--stat']);
+  if (view.how !== 'hunks') return;
+  // Only lines within a file can be chosen: not that it is there, nor what kind it is.
+  const isFile = (side) => side?.mode.startsWith('100');
+  const files = changes.filter((it) => it.change === 'modified' && !it.path_hex && !it.binary && isFile(it.before) && isFile(it.after));
+  const select = h('select', { 'aria-label': 'File', onchange: () => show(select.value).catch((why) => fill(body, failed(why))) }, files.map((it) => h('option', { value: it.path, selected: it.path === view.path }, shown(it))));
+  fill(box, h('div.card', h('label.field', 'File with the changes', select), body));
   async function show(path) {
     view.patch?.stop();
     const { patch } = await ask(['diff', '-U', '3', view.id, '--', path]);
-    if (!patch?.includes('\n@@ ')) return fill(body, h('p.empty', 'No lines to choose: its content is binary, or too large.'));
-    const turned = reversed(patch);
+    if (!patch?.includes('\n@@ ')) return fill(body, h('p.empty', 'No lines to choose: its content is too large.'));
+    const turned = reversed(patch.replace(/^(old|new) mode .*\n/gm, ''));
     view.patch = await patchView(turned, { choose: (chosen) => {
       if (chosen.length) view.hunks.set(path, turned.slice(0, turned.indexOf('\n@@ ') + 1) + chosen.map((it) => turned.slice(it.start, it.end)).join(''));
       else view.hunks.delete(path);
@@ -106,8 +111,7 @@ function hunks(view, box, plan) {
     fill(body, view.patch.node);
     look(view, plan);
   }
-  if (files.length) show(select.value || files[0].path).catch((why) => fill(body, failed(why)));
-  else fill(body, h('p.empty', 'No text file differs.'));
+  files.length ? await show(select.value) : fill(body, h('p.empty', 'No text file differs.'));
 }
 
 /** The patch that leads from the directory to the checkpoint: that of the other direction, turned. */
@@ -173,16 +177,16 @@ export function planOf(plan) {
     return ul;
   };
   const part = (title, items, line, kind) => items.length > 0 && h('details.plan-part', { open: items.length <= 40 }, h(`summary${kind ? `.${kind}` : ''}`, `${title} (${items.length.toLocaleString('en')})`), list(items, line));
-  const path = (it) => h('li', h(`span.badge.${it.change}`, { 'aria-hidden': 'true' }, (CHANGE[it.change] ?? ['·'])[0]), h('span.name.path', it.path), h('span.hidden', ` ${(CHANGE[it.change] ?? ['', ''])[1]}`));
-  const reason = (it) => h('li', h('span.name.path', it.path), h('span.dim', ` ${it.why}${it.detail ? `: ${it.detail}` : ''}`));
+  const path = (it) => h('li', h(`span.badge.${it.change}`, { 'aria-hidden': 'true' }, (CHANGE[it.change] ?? ['·'])[0]), h('span.name.path', shown(it)), h('span.hidden', ` ${(CHANGE[it.change] ?? ['', ''])[1]}`));
+  const reason = (it) => h('li', h('span.name.path', shown(it)), h('span.dim', ` ${it.why}${it.detail ? `: ${it.detail}` : ''}`));
   return h('div', h('h2', 'The plan'),
     plan.nothing_to_do && h('p.empty', 'The directory is so already.'),
     groups.map(([title, kinds]) => part(title, plan.changes.filter((it) => kinds.includes(it.change)), path)),
     part('Left alone', plan.left_alone, reason), part('Cannot be read, and stays', plan.unreadable, reason, 'warn-text'),
-    part('Changed since then, and taken back too', plan.since ?? [], (it) => h('li', h('span.name.path', it.path)), 'warn-text'),
-    plan.databases.length > 0 && h('p', `Databases: ${plan.databases.map((it) => it.path ?? it.name).join(', ')}`),
+    part('Changed since then, and taken back too', plan.since ?? [], (it) => h('li', h('span.name.path', shown(it))), 'warn-text'),
+    plan.databases.length > 0 && h('p', `Databases: ${plan.databases.map((it) => (it.path ? shown(it) : it.name)).join(', ')}`),
     plan.warnings.map((it) => h('p.warn-text', it.message)),
-    h('p.dim', `${count(plan.counts.unchanged, 'file')} already as they were.`));
+    plan.counts.unchanged > 0 && h('p.dim', `${count(plan.counts.unchanged, 'file is as it was', 'files are as they were')} already.`));
 }
 
 /** Does what a plan said, and reports how it went. */
@@ -200,29 +204,36 @@ async function act(args, more, box, look) {
   refresh().catch(() => {});
 }
 
-/** Undo or redo: the plan, then the button. */
-export async function takeBack(verb) {
-  const [title, button] = verb === 'undo' ? ['Undo the last restore', 'Undo'] : ['Redo what was undone', 'Redo'];
+/** Shows what will be done, and does it once that is wanted. */
+async function confirmed(title, done, look) {
   try {
-    const plan = await ask([verb, '--dry-run']);
-    const step = store[verb][0];
-    const shown = h('div', step && h('p', 'Takes back: to ', h('b.name', named(step.restored_from)), h('span.dim', ` · ${moment(step.safety?.time)}`)), planOf(plan));
-    const digest = await modal(title, shown, [['Cancel', null], ...(store.readOnly ? [] : [[`${button}: ${inWords(plan.counts)}`, plan.plan_digest, 'primary']])]);
-    if (!digest) return;
-    say(`${button}ing …`);
-    await ask([verb, '--plan', digest, '--yes']);
-    say(verb === 'undo' ? 'Undone' : 'Redone');
-    await refresh();
-    dispatchEvent(new Event('hashchange'));
+    const [shown, button, args] = await look();
+    if (await modal(title, shown, [['Cancel', null], ...(store.readOnly ? [] : [[button, true, 'primary']])])) (say('Restoring …'), await change(done, args));
   } catch (why) {
     await modal(title, failed(why), [['Close', null]]);
   }
 }
 
-/** A restore that was interrupted: finished, or taken back. */
-export async function resume(event) {
-  event.target.disabled = true;
-  say('Finishing the restore …');
-  await ask(['restore', '--resume', '--yes']).then(() => say('The restore is finished.'), (why) => modal('Not finished', failed(why), [['Close', null]]));
-  await refresh();
-}
+/** Undo or redo: the plan, then the button. */
+export const takeBack = (verb) => confirmed(verb === 'undo' ? 'Undo the last restore' : 'Redo what was undone', verb === 'undo' ? 'Undone' : 'Redone', async () => {
+  const plan = await ask([verb, '--dry-run']);
+  const step = store[verb][0];
+  return [h('div', step && h('p', 'Takes back: to ', h('b.name', named(step.restored_from)), h('span.dim', ` · ${moment(step.safety?.time)}`)), planOf(plan)),
+    `${verb === 'undo' ? 'Undo' : 'Redo'}: ${inWords(plan.counts)}`, [verb, '--plan', plan.plan_digest, '--yes']];
+});
+
+const TURNED = { added: 'deleted', deleted: 'added', directory_added: 'directory_deleted', directory_deleted: 'directory_added' };
+
+/** Finishes a restore that was interrupted: first, what still differs, and what was changed since it began. */
+export const resume = () => confirmed('Finish the restore', 'The restore is finished.', async () => {
+  const { target, safety } = store.status.pending;
+  const { paths, glob, exclude } = (await ask(['show', safety.id])).checkpoint.operation;
+  const limits = [...glob.map((it) => `--glob=${it}`), ...exclude.map((it) => `--exclude=${it}`), '--', ...paths.map((it) => word(it.path))];
+  const [left, then] = await Promise.all([target, safety].map((it) => ask(['diff', it.id, '--name-only', ...limits])));
+  const changes = left.changes.map((it) => ({ ...it, change: TURNED[it.change] ?? it.change }));
+  const known = new Set(then.changes.map(spelled));
+  // What is neither as before the restore nor as after it was changed since.
+  const since = changes.filter((it) => known.has(spelled(it)));
+  const plan = planOf({ changes, since, warnings: [], left_alone: [], unreadable: [], databases: [], counts: {}, nothing_to_do: !changes.length });
+  return [h('div', h('p', 'Goes on to ', h('b.name', named(target)), '. What is here now is kept first, in a safety checkpoint.'), plan), `Finish it: ${count(changes.length, 'path')}`, ['restore', '--resume', '--yes']];
+});

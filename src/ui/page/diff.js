@@ -63,7 +63,7 @@ export async function patchView(text, { split = false, choose = null } = {}) {
   await pause();
   const chosen = new Set();
   const box = h('div.diff', { role: 'group', 'aria-label': 'Changes', tabindex: '0', class: `diff ${split ? 'split' : 'unified'}` });
-  const list = longList(box, rows.length, (i) => (rows[i].hunk ? 30 : 20), (i) => (rows[i].hunk ? head(rows[i], hunks.length, choose && tick) : rows[i].note ? note() : split ? pair(rows[i]) : single(rows[i])), { size: 60 });
+  const list = longList(box, rows.length, (i) => (rows[i].hunk ? 30 : 20), (i) => (rows[i].hunk ? head(rows[i], hunks.length, choose && tick) : rows[i].note ? h('div.code-row.dim', h('span.code', 'no newline at the end')) : split ? pair(rows[i]) : single(rows[i])), { size: 60 });
   function tick(hunk, on) {
     chosen[on ? 'add' : 'delete'](hunk);
     choose(hunks.filter((it) => chosen.has(it)));
@@ -81,7 +81,6 @@ function head({ hunk, index }, total, tick) {
 const number = (n) => h('span.no', { 'aria-hidden': 'true' }, n ? String(n) : '');
 const SIGN = { '-': 'removed', '+': 'added' };
 
-const note = () => h('div.code-row.dim', h('span.code', 'no newline at the end'));
 
 function single(row) {
   const line = row.left ?? row.right;

@@ -1,11 +1,13 @@
 // Elements from words. Every text that is shown goes through `safe`, and no text ever becomes HTML.
 
-/** Control characters, and marks that turn the direction of text, made visible. */
-export const safe = (text) =>
-  String(text).replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g, (c) => {
-    const code = c.charCodeAt(0);
-    return code < 0x100 ? `\\x${code.toString(16).padStart(2, '0')}` : `\\u{${code.toString(16)}}`;
-  });
+const escaped = (c) => (c < '\x80' ? `\\x${c.charCodeAt(0).toString(16).padStart(2, '0')}` : `\\u{${c.codePointAt(0).toString(16)}}`);
+/** Control characters, and marks that are not seen or turn the direction of text, made visible as in a terminal. */
+export const safe = (text) => String(text).replace(/[\0-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu, escaped);
+/** The path of a file as the command line spells it, on one line; one that is not UTF-8 comes so. */
+export const spelled = (it) => (it.path_hex ? it.path : safe(it.path.replaceAll('\\', '\\\\')).replace(/[\t\n]/g, escaped));
+/** As `spelled`, and quoted where its ends would not be seen: different names never look the same. */
+export const shown = (it) => quoted(spelled(it));
+export const quoted = (text) => (/^['\s]|\s$/.test(text) ? `'${text}'` : text);
 
 const SVG = 'http://www.w3.org/2000/svg';
 const SHAPES = new Set(['svg', 'path', 'circle', 'line', 'rect', 'text', 'g']);
@@ -15,12 +17,10 @@ export function h(word, ...rest) {
   const [tag, ...classes] = word.split('.');
   const node = SHAPES.has(tag) ? document.createElementNS(SVG, tag) : document.createElement(tag || 'div');
   if (classes.length) node.setAttribute('class', classes.join(' '));
-  if (rest.length && isProps(rest[0])) setAll(node, rest.shift());
+  if (Object.getPrototypeOf(rest[0] ?? '') === Object.prototype) setAll(node, rest.shift());
   add(node, rest);
   return node;
 }
-
-const isProps = (it) => it !== null && typeof it === 'object' && !(it instanceof Node) && !Array.isArray(it);
 
 function setAll(node, props) {
   for (const [name, value] of Object.entries(props)) {

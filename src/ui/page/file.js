@@ -1,8 +1,8 @@
 // A file through time: its versions on a slider, what changed in each, and since which checkpoint each line is there.
 
 import { LARGEST, ask, recall, tooLarge } from './api.js';
-import { bytes, count, fill, h, moment, named } from './dom.js';
-import { branch, broken, contentView, failed, sized, taste } from './at.js';
+import { bytes, count, fill, h, modal, moment, named, shown } from './dom.js';
+import { branch, broken, contentView, failed, notText, sized, taste } from './at.js';
 import { patchView } from './diff.js';
 import { parents, store } from './store.js';
 import { fileHash, findPaths, pathList } from './timeline.js';
@@ -10,12 +10,12 @@ import { fileHash, findPaths, pathList } from './timeline.js';
 const MOST_STEPS = 60;
 let shownPart = 'content';
 
-/** A path as a pattern that means only itself. */
-const pattern = (path) => `./${path.replace(/[\\*?[\]]/g, '\\$&')}`;
+/** A path as a pattern that means only itself: without marks it is none. */
+const pattern = (path) => `./${/[*?[]/.test(path) ? path.replace(/[\\*?[\]]/g, '\\$&') : path}`;
 
 export function fileView(main, path, id) {
   const view = { path, versions: [], at: 0, asked: 0 };
-  open(main, view, id).catch((why) => broken(main, why, path));
+  open(main, view, id).catch((why) => broken(main, why, shown({ path })));
   const step = (by) => view.go?.(view.at + by);
   return {
     stop: () => view.patch?.stop(),
@@ -57,7 +57,7 @@ async function open(main, view, id) {
     show(view, body);
   };
   fill(main, h('div.wide-view',
-    h('div.head', h('div', h('h1.name.path', view.path), h('p.dim.meta', `${count(last + 1, 'version')}${found.in_directory ? '' : ' · not in the directory now'}`)),
+    h('div.head', h('div', h('h1.name.path', shown(view)), h('p.dim.meta', `${count(last + 1, 'version')}${found.in_directory ? '' : ' · not in the directory now'}`)),
       h('div.actions', back)),
     h('div.slider', turn(-1, '‹', 'Older'), slider, turn(1, '›', 'Newer'), h('div.ticks', { 'aria-hidden': 'true' }, view.versions.slice(-200).map((it) => h(`span.tick.${it.change}`)))),
     h('div.bar-line', title, h('div.tabs', { role: 'group', 'aria-label': 'What to show' }, tabs)), body));
@@ -134,13 +134,18 @@ async function origins(view, to) {
   return lines;
 }
 
+/** Fills in all files where the directory stands, below what `head` says of them; one opens, or it is said why it cannot. */
+export const standing = (box, head) => ask(['ls', '@', '-l', '-R']).then(({ entries, checkpoint }) => {
+  const tree = sized(entries);
+  fill(box, head?.(tree, checkpoint), branch(tree, tree.size, (it) => void (it.path_hex ? modal(shown(it), notText(), [['Close', null]]) : (location.hash = fileHash(it)))));
+}).catch((why) => fill(box, failed(why)));
+
 /** All files where the directory stands, and a field to find a path of any time. */
 export function filesView(main) {
   const hits = h('div.results');
-  const input = h('input', { id: 'search', type: 'search', placeholder: 'Find a path of any time: lib.rs, src/**', 'aria-label': 'Find a path', spellcheck: 'false', autocomplete: 'off' });
+  const input = h('input', { id: 'search', type: 'search', placeholder: 'Find a path of any time: lib.rs, src/**', 'aria-label': 'Find a path', spellcheck: 'false', autocomplete: 'off', oninput: () => (clearTimeout(timer), (timer = setTimeout(look, 250))) });
   const box = h('div.card', h('p.empty', 'Loading …'));
   let timer;
-  input.addEventListener('input', () => (clearTimeout(timer), (timer = setTimeout(look, 250))));
   async function look() {
     const words = input.value.trim();
     box.hidden = Boolean(words);
@@ -148,10 +153,7 @@ export function filesView(main) {
     const found = await findPaths(words).then((paths) => pathList(paths.slice(0, 200)), (why) => h('p.note', why.code === 'nothing_found' ? 'No checkpoint holds it.' : why.message));
     if (words === input.value.trim()) fill(hits, found);
   }
-  ask(['ls', '@', '-l', '-R']).then(({ entries, checkpoint }) => {
-    const tree = sized(entries);
-    fill(box, h('p.dim.meta', `${count(tree.count, 'file')}, ${bytes(tree.size)} in `, h('a.name', { href: `#/at/${checkpoint.id}` }, named(checkpoint))), branch(tree, tree.size, (it) => (location.hash = fileHash(it))));
-  }, (why) => fill(box, failed(why)));
+  standing(box, (tree, checkpoint) => h('p.dim.meta', `${count(tree.count, 'file')}, ${bytes(tree.size)} in `, h('a.name', { href: `#/at/${checkpoint.id}` }, named(checkpoint))));
   fill(main, h('div.narrow', h('h1', 'Files'), h('div.search', { role: 'search' }, input), hits, box));
   return { stop() {}, keys: { '/': () => input.focus() } };
 }

@@ -1,7 +1,7 @@
 // The page: which view is shown, the bar above it, keys, and what is news.
 
-import { hasToken, listen, takeToken } from './api.js';
-import { $, fill, h, modal, say } from './dom.js';
+import { hasToken, isReport, listen, takeToken } from './api.js';
+import { $, fill, h, modal, named, quoted, safe, say, spelled } from './dom.js';
 import { broken, checkpointView, saveNow } from './at.js';
 import { backView, resume, takeBack } from './back.js';
 import { fileView, filesView } from './file.js';
@@ -13,6 +13,8 @@ const main = $('main');
 // Until a view shows something, what is there is the view before.
 new MutationObserver(() => main.removeAttribute('aria-busy')).observe(main, { childList: true });
 let [view, shown] = [null, null];
+fill(main, h('p.empty', 'Loading …'));
+if (isReport) for (const it of document.querySelectorAll('nav a:not([data-view=timeline]), #undo, #redo')) it.hidden = true;
 
 function route() {
   if (takeToken() && shown !== null) return location.reload();
@@ -28,7 +30,8 @@ function route() {
   main.dataset.view = name || 'timeline';
   main.setAttribute('aria-busy', 'true');
   view =
-    name === 'at' && first ? checkpointView(main, first, second ?? null)
+    isReport && !(name === 'at' && ![first, second].includes('here')) ? timeline(main)
+    : name === 'at' && first ? checkpointView(main, first, second ?? null)
     : name === 'back' && first ? backView(main, first, second ?? null)
     : name === 'file' && first ? fileView(main, first, second ?? null)
     : name === 'files' ? filesView(main)
@@ -58,7 +61,8 @@ addEventListener('keydown', (event) => {
   const at = event.target;
   if (event.ctrlKey || event.metaKey || event.altKey || $('dialog').open || at.matches?.('input:not([type=checkbox], [type=radio], [type=range]), textarea, select')) return;
   if (at.matches?.('[type=range], [type=radio], [role=group]') && event.key.startsWith('Arrow')) return;
-  const action = view?.keys[event.key] ?? GLOBAL[event.key];
+  const like = at.closest?.('.files > [role=presentation]') && { ArrowDown: 'j', ArrowUp: 'k', Home: 'g', End: 'G' }[event.key];
+  const action = view?.keys[like || event.key] ?? GLOBAL[event.key];
   if (!action) return;
   event.preventDefault();
   action();
@@ -67,17 +71,17 @@ addEventListener('keydown', (event) => {
 function bar() {
   const { status, undo, redo } = store;
   if (status) {
-    const name = status.root.split('/').filter(Boolean).pop() ?? status.root;
+    const name = quoted(spelled({ path: status.root.split('/').filter(Boolean).pop() ?? status.root }));
     fill($('root'), name);
-    $('root').title = status.root;
+    $('root').title = safe(status.root);
     document.title = `${name} · checkpoint`;
   }
   for (const [id, steps, text] of [['undo', undo, 'Undo: back from'], ['redo', redo, 'Redo: to']]) {
     $(id).disabled = store.readOnly || !steps.length;
-    $(id).title = steps.length ? `${text} ${steps[0].restored_from.reason ?? steps[0].restored_from.short}` : `Nothing to ${id}`;
+    $(id).title = steps.length ? safe(`${text} ${named(steps[0].restored_from)}`) : `Nothing to ${id}`;
   }
   const pending = status?.pending;
-  banner('pending', pending && [h('b', 'A restore was interrupted'), ' on the way to ', h('span.name', pending.target.reason ?? pending.target.short), '. ', h('button.quiet', { onclick: resume }, 'Finish it'), ' ', h('button.quiet', { onclick: () => takeBack('undo') }, 'Take it back …')]);
+  banner('pending', pending && [h('b', 'A restore was interrupted'), ' on the way to ', h('span.name', named(pending.target)), '. ', h('button.quiet', { onclick: resume }, 'Finish it …'), ' ', h('button.quiet', { onclick: () => takeBack('undo') }, 'Take it back …')]);
 }
 
 const banners = new Map();
@@ -95,11 +99,8 @@ function theme() {
 const icon = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><path d="M8 3v10" stroke="#5b6ef0" stroke-width="2"/><circle cx="8" cy="3.5" r="2.5" fill="#5b6ef0"/><circle cx="8" cy="12.5" r="2.5" fill="#5b6ef0"/></svg>';
 document.head.append(h('link', { rel: 'icon', href: URL.createObjectURL(new Blob([icon], { type: 'image/svg+xml' })) }));
 if (localStorage.getItem('theme')) document.documentElement.dataset.theme = localStorage.getItem('theme');
-$('undo').addEventListener('click', () => takeBack('undo'));
-$('redo').addEventListener('click', () => takeBack('redo'));
-$('theme').addEventListener('click', theme);
-$('help').addEventListener('click', help);
-$('skip').addEventListener('click', (event) => (event.preventDefault(), main.focus()));
+const CLICKS = { undo: () => takeBack('undo'), redo: () => takeBack('redo'), theme, help, skip: (event) => (event.preventDefault(), main.focus()) };
+for (const [id, does] of Object.entries(CLICKS)) $(id).addEventListener('click', does);
 addEventListener('hashchange', route);
 addEventListener('focus', () => hasToken() && news());
 onChange(bar);

@@ -2,7 +2,8 @@
 
 import { ask } from './api.js';
 import { bytes, count, fill, h, moment, named } from './dom.js';
-import { branch, failed, sized } from './at.js';
+import { failed } from './at.js';
+import { standing } from './file.js';
 import { onChange, store } from './store.js';
 
 export function roomView(main) {
@@ -25,10 +26,7 @@ export function roomView(main) {
   };
   draw();
   const off = onChange(draw);
-  ask(['ls', '@', '-l', '-R']).then(({ entries }) => {
-    const tree = sized(entries);
-    fill(paths, branch(tree, tree.size, (it) => (location.hash = it.path_hex ? '#/' : `#/file/${encodeURIComponent(it.path)}`)));
-  }, (why) => fill(paths, failed(why)));
+  standing(paths);
   return { stop: off, keys: {} };
 }
 
@@ -49,14 +47,15 @@ function area(rows) {
   h('figcaption.dim', h('span', moment(rows[0].time)), h('span', `between ${bytes(low)} and ${bytes(top)}`), h('span', moment(rows.at(-1).time))));
 }
 
-const RULES = { keep: ['Last', 20], 'keep-daily': ['Days', ''], 'keep-weekly': ['Weeks', ''], 'keep-monthly': ['Months', ''] };
+const RULES = { keep: 'Last', 'keep-daily': 'Days', 'keep-weekly': 'Weeks', 'keep-monthly': 'Months' };
 const WHY = { oldest: 'beyond the number', no_rule: 'no rule keeps it', old_safety: 'old safety', old_automatic: 'old automatic one', expired: 'expired', store_size: 'size of the store', asked_for: 'asked for' };
 
 /** A policy to try: nothing is dropped. */
 function policy() {
   const answer = h('div', { 'aria-live': 'polite' });
-  const inputs = Object.entries(RULES).map(([name, [text]]) => [name, h('input', { type: 'number', min: '0', max: '100000', placeholder: '–', 'aria-label': `${text} to keep` }), text]);
   let timer;
+  const later = () => (clearTimeout(timer), (timer = setTimeout(look, 250)));
+  const inputs = Object.entries(RULES).map(([name, text]) => [name, h('input', { type: 'number', min: '0', max: '100000', placeholder: '–', 'aria-label': `${text} to keep`, oninput: later }), text]);
   const look = async () => {
     const given = inputs.filter(([, input]) => input.value !== '').flatMap(([name, input]) => [`--${name}`, input.value]);
     try {
@@ -67,7 +66,6 @@ function policy() {
       fill(answer, failed(why));
     }
   };
-  for (const [, input] of inputs) input.addEventListener('input', () => (clearTimeout(timer), (timer = setTimeout(look, 250))));
   look();
   return h('div', h('p.dim', 'Empty: as configured. This only looks; ', h('code', 'checkpoint prune'), ' drops.'), h('div.policy', inputs.map(([, input, text]) => h('label.field', text, input))), answer);
 }

@@ -1,7 +1,7 @@
 // The timeline: days, sessions and prompts as chapters, branches, safety checkpoints folded, search.
 
-import { ask, recall } from './api.js';
-import { $, brief, bytes, clock, count, day, fill, h, longList, moment, named, safe, say } from './dom.js';
+import { ask, isReport, recall } from './api.js';
+import { $, brief, bytes, clock, count, day, fill, h, longList, moment, named, safe, say, shown } from './dom.js';
 import { lanes, onChange, parents, store, tell } from './store.js';
 
 const HEIGHT = { now: 74, day: 44, session: 36, prompt: 36, row: 58, fold: 34 };
@@ -30,8 +30,7 @@ export function timeline(main) {
   const focus = (i) => {
     const node = list?.row(i)?.querySelector('a, button');
     if (!node) return;
-    for (const other of box.querySelectorAll('[tabindex="0"]')) other.tabIndex = -1;
-    node.tabIndex = 0;
+    for (const other of box.querySelectorAll('a, button')) other.tabIndex = node.parentNode === other.parentNode ? 0 : -1;
     memory.at = entries[i].key;
     node.focus({ preventScroll: true });
     node.closest('[role=listitem]').scrollIntoView({ block: 'nearest' });
@@ -69,8 +68,8 @@ export function timeline(main) {
     keys: {
       j: () => move(1), k: () => move(-1), ArrowDown: () => move(1), ArrowUp: () => move(-1),
       '/': () => $('search').focus(),
-      g: () => focus(0), G: () => focus(entries.length - 1),
-      x: () => entries[position()]?.row && pick(entries[position()].row),
+      g: () => focus(0), G: () => focus(entries.length - 1), Home: () => focus(0), End: () => focus(entries.length - 1),
+      x: () => entries[position()]?.row && !isReport && pick(entries[position()].row),
       b: () => entries[position()]?.row && (location.hash = `#/back/${entries[position()].row.id}`),
     },
   };
@@ -79,17 +78,15 @@ export function timeline(main) {
 const nothing = () => memory.search ? 'Nothing matches.' : [h('b', 'Nothing is saved yet.'), ' The first checkpoint appears here by itself.'];
 
 function searchBar(search) {
-  const modes = { reason: 'Reasons', path: 'Paths', text: 'Contents' };
-  const input = h('input', { id: 'search', type: 'search', placeholder: 'Search', 'aria-label': 'Search checkpoints', value: memory.search, spellcheck: 'false', autocomplete: 'off' });
-  const mode = h('select', { 'aria-label': 'Search in' }, Object.entries(modes).map(([key, text]) => h('option', { value: key, selected: key === memory.mode }, text)));
-  let timer;
-  const later = (wait) => (clearTimeout(timer), (timer = setTimeout(() => search(mode.value, input.value.trim()), wait)));
-  input.addEventListener('input', () => later(mode.value === 'reason' ? 80 : 350));
-  mode.addEventListener('change', () => later(0));
-  input.addEventListener('keydown', (event) => {
+  const modes = isReport ? { reason: 'Reasons' } : { reason: 'Reasons', path: 'Paths', text: 'Contents' };
+  const key = (event) => {
     if (event.key === 'Escape') (input.value = ''), later(0), input.blur();
     if (event.key === 'Enter' || event.key === 'ArrowDown') (event.preventDefault(), document.querySelector('.timeline a')?.focus());
-  });
+  };
+  const input = h('input', { id: 'search', type: 'search', placeholder: 'Search', 'aria-label': 'Search checkpoints', value: memory.search, spellcheck: 'false', autocomplete: 'off', oninput: () => later(mode.value === 'reason' ? 80 : 350), onkeydown: key });
+  const mode = h('select', { 'aria-label': 'Search in', onchange: () => later(0) }, Object.entries(modes).map(([key, text]) => h('option', { value: key, selected: key === memory.mode }, text)));
+  let timer;
+  const later = (wait) => (clearTimeout(timer), (timer = setTimeout(() => search(mode.value, input.value.trim()), wait)));
   return h('div.search', { role: 'search' }, input, mode);
 }
 
@@ -105,7 +102,7 @@ async function lookUp(mode, words, results) {
     if (words !== memory.search) return;
     memory.found = new Set(answer.matches.flatMap((it) => [it.first_in.id, it.last_in.id]));
     fill(results, h('p.note', `${count(answer.matches.length, 'version')} of files${answer.more ? `, and ${answer.more} more` : ''}`), h('ul.hits', answer.matches.slice(0, 50).map((it) =>
-      h('li', h('a.name.path', { href: fileHash(it, it.first_in.id) }, it.path), ' ', h('span.dim', 'since ', h('span.name', named(it.first_in)), ' · ', moment(it.first_in.time)),
+      h('li', fileLink(it, it.first_in.id), ' ', h('span.dim', 'since ', h('span.name', named(it.first_in)), ' · ', moment(it.first_in.time)),
         it.lines.slice(0, 3).map((line) => h('code.hit', h('span.dim', `${line.number} `), line.text.slice(0, 300)))))));
   } catch (why) {
     memory.found = new Set();
@@ -115,8 +112,9 @@ async function lookUp(mode, words, results) {
 
 /** Paths of any time that have these words in them, or match them as a pattern. */
 export const findPaths = async (words) => (await ask(['find', '--', /[*?/]/.test(words) ? words : `*${words}*`])).paths;
-export const pathList = (paths) => h('ul.hits', paths.map((it) => h('li', h('a.name.path', { href: fileHash(it) }, it.path), h('span.dim', ` · ${count(it.events.length, 'version')}${it.in_directory ? '' : ' · not there now'}`))));
-export const fileHash = (it, id) => it.path_hex ? '#/' : `#/file/${encodeURIComponent(it.path)}${id ? `/${id}` : ''}`;
+export const pathList = (paths) => h('ul.hits', paths.map((it) => h('li', fileLink(it), h('span.dim', ` · ${count(it.events.length, 'version')}${it.in_directory ? '' : ' · not there now'}`))));
+export const fileHash = (it, id) => `#/file/${encodeURIComponent(it.path)}${id ? `/${id}` : ''}`;
+const fileLink = (it, id) => (it.path_hex ? h('span', h('span.name.path', shown(it)), ' · not UTF-8: cannot be opened here') : h('a.name.path', { href: fileHash(it, id) }, shown(it)));
 
 /** Rows with the chapters between them. */
 function compose() {
@@ -125,7 +123,7 @@ function compose() {
   const entries = [];
   const parent = parents(store.rows);
   const here = store.status?.baseline?.id ?? store.rows.find((row) => row.is_current)?.id ?? null;
-  if (!matches && store.rows.length) entries.push({ is: 'now', key: 'now', id: 'now', parent: here });
+  if (!matches && store.rows.length && !isReport) entries.push({ is: 'now', key: 'now', id: 'now', parent: here });
   let [date, session, prompt, fold] = [null, null, null, null];
   for (const row of store.rows) {
     if (matches && !matches(row)) continue;
@@ -207,7 +205,7 @@ function folded(it, tab) {
   const where = done?.paths.length ? ` (${count(done.paths.length, 'path')})` : '';
   const open = () => (it.rows.forEach((row) => memory.open.add(row.id)), (memory.at = first.id), tell());
   return h('button.fold-button', { ...tab, 'aria-expanded': 'false', onclick: open, title: 'Show the safety checkpoints' },
-    h('span', { 'aria-hidden': 'true' }, '↩ '), done?.target ? [verb, ' ', h('span.name', named(done.target)), where] : 'Went back', it.rows.length > 1 ? ` and ${it.rows.length - 1} more` : '', h('span.dim', ` · ${clock(first.time)} · safety folded`));
+    h('span', { 'aria-hidden': 'true' }, '↩ '), done?.target ? [verb, ' ', done.target.kind === 'safety' ? 'what was there before' : h('span.name', named(done.target)), where] : 'Went back', h('span.dim', ` · ${clock(first.time)} · ${count(it.rows.length, 'safety checkpoint')}`));
 }
 
 function checkpoint(it, tab, pick) {
@@ -224,7 +222,7 @@ function checkpoint(it, tab, pick) {
       h('span.line', h('span.reason.name', title), tags),
       h('span.line.small', h('time', { datetime: row.time }, clock(row.time)), h('span.mono', row.short), row.source && h('span.name', row.source), h('span.wide', count(row.file_count, 'file')), h('span.wide', bytes(row.content_bytes)))),
     effect,
-    h('button.quiet.pick', { tabindex: '-1', 'aria-pressed': String(memory.pick === row.id), 'aria-label': `Compare ${safe(named(row))}`, title: 'Compare with another (x)', onclick: () => pick(row) }, '⇄'),
+    !isReport && h('button.quiet.pick', { ...tab, 'aria-pressed': String(memory.pick === row.id), 'aria-label': `Compare ${safe(named(row))}`, title: 'Compare with another (x)', onclick: () => pick(row) }, '⇄'),
   ];
 }
 
