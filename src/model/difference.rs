@@ -54,8 +54,9 @@ impl ChangeCounts {
 }
 
 /// How a file differs, in git's terms.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema, strum::IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 #[schemars(inline)]
 pub enum ChangeKind {
     Added,

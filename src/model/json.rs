@@ -202,7 +202,7 @@ pub fn paths<'p>(paths: impl IntoIterator<Item = &'p RelPath>) -> Vec<PathName> 
 pub struct ChangeJson {
     #[serde(flatten)]
     pub path: PathName,
-    /// What happened to it: `added`, `modified`, `deleted`, `mode`,
+    /// What happened to it: `added`, `modified`, `deleted`, `mode`, `type`,
     /// `directory_added`, `directory_deleted`.
     pub change: &'static str,
 }
@@ -212,6 +212,15 @@ impl ChangeJson {
         Self {
             path: PathName::new(path),
             change,
+        }
+    }
+
+    /// Returns the sign for it in a list.
+    pub fn sign(&self) -> &'static str {
+        match self.change {
+            "added" => "+",
+            "deleted" => "-",
+            _ => "~",
         }
     }
 

@@ -68,13 +68,12 @@ pub fn no_such_workflow(name: &str) -> Error {
 
 /// Reads the name of a profile.
 pub fn profile(word: &str) -> Result<Profile> {
-    let unknown = "is not a profile: phases, pipeline or registry";
+    let unknown = "is not a profile; give one: phases, pipeline or registry";
     word.parse()
         .map_err(|_| Error::usage(format!("'{word}' {unknown}")))
 }
 
-pub fn moved_on(run: &str) -> Error {
-    let what = format!("workflow {run} was changed by another process");
+pub fn moved_on(what: impl Into<String>) -> Error {
     refused("moved_on", what).advise("check its state, then try again")
 }
 

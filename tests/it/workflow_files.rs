@@ -237,3 +237,33 @@ fn files_named_in_a_subdirectory_are_those_that_are_there() {
     let taken = [&recover[..], &["--take", "state"]].concat();
     sandbox.run_in(&deep, &taken).success();
 }
+
+#[test]
+fn a_state_file_below_the_root_is_told_and_nothing_is_changed_beside_it() {
+    let sandbox = Sandbox::new();
+    sandbox.ok("workflow init --phase a --id above");
+    let document = include_str!("formats/pipeline-dashboard.json");
+    sandbox.write(format!("sub/{PIPELINE}"), document);
+    let sub = sandbox.path("sub");
+    let in_sub = |words: &[&str]| sandbox.run_in(&sub, words);
+    let read = in_sub(&["workflow", "next", "--json"]).success();
+    assert_eq!(read.warning_codes(), ["state_file_below"]);
+    assert_eq!(read.data()["id"], "above");
+    for words in [["phase", "start"], ["workflow", "end"]] {
+        let refused = in_sub(&words)
+            .code(4)
+            .stderr_has("this directory has a state file of its own");
+        let (here, above) = (
+            "'checkpoint --here workflow status'",
+            sandbox.root().display(),
+        );
+        let above = format!("'checkpoint -C {above} workflow status'");
+        refused.stderr_has(here).stderr_has(&above);
+    }
+    let here = in_sub(&["--here", "workflow", "next", "--json"]).success();
+    assert_eq!(
+        (here.data()["phase_count"].clone(), here.warning_codes()),
+        (json!(5), vec!["below_root".to_owned()])
+    );
+    sandbox.ok("phase start");
+}

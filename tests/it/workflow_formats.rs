@@ -329,6 +329,11 @@ fn foreign() {
 }
 
 #[test]
+fn in_the_way() {
+    is_as_recorded("in-the-way");
+}
+
+#[test]
 fn malformed() {
     is_as_recorded("malformed");
 }

@@ -70,6 +70,19 @@ fn of_all_who_end_a_phase_at_once_one_does() {
 }
 
 #[test]
+fn an_answer_is_taken_beside_notes_of_others() {
+    let sandbox = story();
+    for _ in 0..cases(3) {
+        let note = "workflow note --decision d".to_owned();
+        let mut lines = vec!["workflow resume --choose y".to_owned(); 3];
+        lines.extend(vec![note; 3]);
+        for run in run_all(&sandbox, &lines) {
+            run.success();
+        }
+    }
+}
+
+#[test]
 fn the_last_phase_is_ended_once_too_and_the_others_see_the_end() {
     let sandbox = Sandbox::new();
     sandbox.json("workflow init --phase=one --id r");

@@ -229,6 +229,27 @@ fn a_commit_that_the_project_refuses_stays_due_and_the_phase_is_done() {
 }
 
 #[test]
+fn a_commit_that_the_last_phase_left_due_is_made_for_the_complete_run() {
+    let Some((sandbox, git)) = committed() else {
+        return;
+    };
+    sandbox.ok("phase done");
+    for id in ["p4", "p5", "p6", "p7"] {
+        sandbox.ok(format!("phase skip {id}"));
+    }
+    sandbox.fails(4, "phase done");
+    sandbox
+        .write(".git/hooks/pre-commit", "#!/bin/sh\nexit 1\n")
+        .chmod(".git/hooks/pre-commit", 0o755);
+    sandbox.run(&COMMIT[..4]).code(1);
+    sandbox.remove(".git/hooks/pre-commit");
+    sandbox.run(&COMMIT).success();
+    assert_eq!(recorded(&sandbox), [git.output(&["rev-parse", "HEAD"])]);
+    let run = sandbox.run(&COMMIT).code(4);
+    assert_eq!(run.error_code(), "workflow_ended");
+}
+
+#[test]
 fn the_environment_sends_the_commit_into_no_other_repository() {
     let Some((sandbox, git)) = committed() else {
         return;

@@ -24,7 +24,7 @@ use crate::workflow::engine::rewind::{self, RewindOptions, RewindOutcome};
 use crate::workflow::engine::transact::{check_expected, step};
 use crate::workflow::engine::work::{StepOptions, StepOutcome};
 use crate::workflow::rules::change::Change;
-use crate::workflow::rules::workflow::{PhaseStatus, Task};
+use crate::workflow::rules::workflow::{Phase, PhaseStatus, Task};
 use crate::workflow::words::phase_command;
 
 pub mod report;
@@ -405,20 +405,27 @@ impl Text for StepOutcome {
     /// Of a new run the result is only its id.
     fn write(&self, out: &mut Out<'_>) {
         let (workflow, event) = (&self.run.workflow, &self.event);
-        if matches!(&*event.verb, "init" | "import") {
+        let is_again = event.verb == "import again";
+        if is_again || matches!(&*event.verb, "init" | "import") {
             outln!(out, "{}", workflow.id);
-            talkln!(out, "Run begun; {}", place(workflow));
-            return;
+            let done = if is_again { "updated" } else { "begun" };
+            return talkln!(out, "Run {done}; {}", place(workflow));
         }
         outln!(out, "{}; {}", in_words(event), place(workflow));
         if let Some(id) = event.checkpoint_ids.first() {
             talkln!(out, "checkpoint {}", id.get(..8).unwrap_or(id));
         }
         let phase = event.phase_id.as_ref().and_then(|id| workflow.phase(id));
-        if let Some(phase) = phase.filter(|phase| phase.status == PhaseStatus::AwaitingApproval) {
+        let awaiting = phase.filter(|phase| phase.status == PhaseStatus::AwaitingApproval);
+        if let Some(phase) = awaiting {
             let command = phase_command("approve", &phase.id, workflow.named()).to_string();
             let (id, command) = (escape(&phase.id), escape_line(&command));
             talkln!(out, "{id} waits for its approval: {command}");
+        }
+        let was_done =
+            |phase: &Phase| phase.completed_ms.is_some() && phase.completed_ms < phase.approved_ms;
+        if event.verb == "phase approve" && phase.is_some_and(was_done) {
+            talkln!(out, "it was complete already");
         }
         out.talk.push_str(&eviction_lines("evicted", &self.dropped));
     }

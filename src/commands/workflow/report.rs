@@ -232,8 +232,7 @@ pub fn place(workflow: &Workflow) -> String {
 
 /// Formats `5 files changed since write-source began (a1b2c3d4, 12 minutes ago)`, and the paths.
 pub fn changed(seen: &Seen, now_ms: i64) -> String {
-    let drift = seen.drift.as_ref();
-    let Some(drift) = drift.filter(|drift| !drift.changes.is_empty()) else {
+    let Some(drift) = &seen.drift else {
         return String::new();
     };
     let number = drift.changes.len();
@@ -245,7 +244,7 @@ pub fn changed(seen: &Seen, now_ms: i64) -> String {
         ago(drift.begun_at.ms(), now_ms)
     );
     for one in drift.changes.iter().take(LISTED_CHANGES) {
-        text += &format!("  {} {}\n", one.change, escape_line(&one.path.path));
+        text += &format!("  {} {}\n", one.sign(), escape_line(&one.path.path));
     }
     if number > LISTED_CHANGES {
         text += &format!("  and {} more\n", number - LISTED_CHANGES);

@@ -17,7 +17,7 @@ use crate::workflow::engine::resume::{
     self as op, RecoverOutcome, ResumeOptions, ResumeOutcome, Take, repair, resolve_conflict,
 };
 use crate::workflow::engine::runs::Runs;
-use crate::workflow::engine::transact::{Imported, open_imported};
+use crate::workflow::engine::transact::open_imported;
 use crate::workflow::profiles::dispatch::profile_of_path;
 use crate::workflow::rules::dialog::{Chosen, Dialog};
 use crate::workflow::rules::validate::is_stale;
@@ -65,7 +65,7 @@ impl WorkflowCall<'_> {
             let drift = changed(&status.seen, context.now_ms);
             cmd.printer.talk(&(drift + &findings(&status.seen)));
         }
-        let mut outcome = op::resume(context, status, chosen)?;
+        let mut outcome = op::resume(context, status, chosen, options.choose.is_none())?;
         with_place(&mut outcome.status, &cmd.printer.place);
         Ok(Either::Second(outcome))
     }
@@ -75,7 +75,7 @@ impl WorkflowCall<'_> {
     fn settle_first(self, options: &ResumeOptions) -> Result<Option<RecoverOutcome>> {
         let named = options.run.as_deref();
         while self.cmd.prompt.may_ask && options.choose.is_none() {
-            let Imported { store, conflicts } = open_imported(self.context)?;
+            let (store, conflicts) = open_imported(self.context)?;
             let runs = Runs::live(&store)?;
             let meant = runs.pick(named).ok().filter(|run| run.is_open());
             let is_in_way = |conflict: &&Conflict| match meant {
@@ -106,7 +106,7 @@ impl WorkflowCall<'_> {
         if let Some((named, take)) = named.zip(args.take) {
             return resolve_conflict(context, named, take);
         }
-        let mut conflicts = open_imported(context)?.conflicts.into_iter();
+        let mut conflicts = open_imported(context)?.1.into_iter();
         match conflicts.find(|conflict| named.is_none_or(|named| conflict.is_named(named))) {
             Some(conflict) => self.settle(&conflict, args.dry_run),
             None => repair(context, named, args.dry_run),
@@ -118,7 +118,17 @@ impl WorkflowCall<'_> {
         let dialog = match profile_of_path(&conflict.file) {
             Some(Profile::Phases) => Dialog::new(CORRUPTED, &[(YES, Take::None)]),
             Some(Profile::Registry) => Dialog::new(DELETE, &[(YES, Take::None)]),
-            _ => Dialog::new(MENDING, &[("recover", Take::State), ("fresh", Take::None)]),
+            _ => {
+                let mend = conflict
+                    .workflow
+                    .as_ref()
+                    .map_or(Take::Copy, |_| Take::State);
+                let words = [
+                    ("recover,manual", mend),
+                    ("fresh,start fresh,start", Take::None),
+                ];
+                Dialog::new(MENDING, &words)
+            }
         };
         let finding = |one| format!("  {}\n", in_words(one));
         let line = |line| format!("  | {}\n", escape(line));
@@ -128,7 +138,7 @@ impl WorkflowCall<'_> {
         let shown = format!("State file is malformed: {path}\n{findings}It says:\n{raw}{ask} ");
         if dry_run || !self.cmd.prompt.may_ask {
             self.cmd.printer.talk(&format!("{}\n", shown.trim_end()));
-            return Err(conflict.problem(None));
+            return Err(conflict.problem());
         }
         let chosen = dialog.by_word(&self.typed(&shown)?);
         let take = chosen.ok_or_else(Error::declined)?;
@@ -332,6 +342,10 @@ impl Text for RecoverOutcome {
             let (path, kept) = (escape(path), escape(kept_as));
             let done = match self.take {
                 Some(Take::State) => format!("Wrote {path} from the recorded state"),
+                Some(Take::Copy) => {
+                    let fix = format!("Fix {path}, and the next command reads it.");
+                    return outln!(out, "A copy is kept as {kept}. {fix}");
+                }
                 _ => format!("Put {path} aside"),
             };
             outln!(out, "{done}; what it said is kept as {kept}.");

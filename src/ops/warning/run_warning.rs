@@ -22,6 +22,9 @@ pub enum RunWarning {
         pattern: String,
         ignore_file: PathBuf,
     },
+    /// The current directory, which is not the root, has the file of a run.
+    #[strum(serialize = "state_file_below")]
+    FileBelow { path: String, root: PathBuf },
     /// A transition was recorded without its checkpoint.
     SnapshotLeftOut { reason: String, why: String },
 }

@@ -134,6 +134,13 @@ impl RunWarning {
                 let file = shell_word(ignore_file.as_os_str().as_encoded_bytes());
                 format!("git would add {pattern}; to ignore it: printf '\\n{pattern}\\n' >> {file}")
             }
+            Self::FileBelow { path, root } => {
+                let (word, root) = (root.as_os_str().as_encoded_bytes(), escape_path(root));
+                return Sentence::new(
+                    "{} in this directory is not a file of {}: 'checkpoint --here workflow status' reads it, 'checkpoint -C {} workflow status' has the runs there",
+                    &[&escape(path), &root, &word],
+                );
+            }
             Self::SnapshotLeftOut { reason, why } => {
                 format!("no checkpoint {}: {why}", escape(reason))
             }

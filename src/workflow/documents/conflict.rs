@@ -38,7 +38,7 @@ impl Conflict {
     }
 
     /// Returns the error for a command that needs this file.
-    pub fn problem(&self, workflow: Option<&Workflow>) -> Error {
+    pub fn problem(&self) -> Error {
         let choice = |key: &str, label: &str| Choice {
             key: key.to_owned(),
             label: label.to_owned(),
@@ -59,10 +59,7 @@ impl Conflict {
         let problem = malformed("state_file_malformed", self.in_words());
         let mut problem = problem.next(hint).with_options(options);
         problem.run_details().detail = serde_json::to_value(self).ok();
-        match workflow {
-            Some(workflow) => problem.with_state(workflow),
-            None => problem,
-        }
+        problem
     }
 }
 
@@ -70,6 +67,12 @@ impl Conflict {
 pub fn in_line(findings: &[Finding]) -> String {
     let first = findings.first().map(in_words).unwrap_or_default();
     one_of(first, findings.len())
+}
+
+/// Formats all findings in one line.
+pub fn all_in_words(findings: &[Finding]) -> String {
+    let findings: Vec<String> = findings.iter().map(in_words).collect();
+    findings.join("; ")
 }
 
 pub fn in_words(finding: &Finding) -> String {

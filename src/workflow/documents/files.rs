@@ -49,17 +49,23 @@ pub fn write(tree: &WorkTree, next: &Workflow, known: &BTreeMap<String, Value>) 
     for (path, value) in of_run(next) {
         let bytes = state_file::read(tree, &rel(path))?;
         let present = bytes.as_deref().and_then(|bytes| parse(bytes).ok());
-        let is_free = bytes.is_none();
-        let leaves = fate(next, path, Leaving::Ended) != Fate::Stays;
-        let (is_done, may_be_written) = match &present {
-            Some(present) => (present == value, known.get(path) == Some(present)),
-            None => (is_free && leaves, is_free),
+        let is_written = match &present {
+            Some(present) if present == value => true,
+            None if bytes.is_none() && fate(next, path, Leaving::Ended) != Fate::Stays => true,
+            present
+                if bytes.is_some()
+                    && present
+                        .as_ref()
+                        .is_none_or(|it| known.get(path) != Some(it)) =>
+            {
+                false
+            }
+            _ => replace_known(tree, &rel(path), bytes.as_deref(), render(value).as_bytes())?,
         };
-        let text = render(value);
-        let write = || replace_known(tree, &rel(path), bytes.as_deref(), text.as_bytes());
-        let is_written = is_done || may_be_written && write()?;
         if !is_written {
-            return Err(words::moved_on(&next.id));
+            return Err(words::moved_on(format!(
+                "{path} was changed by another process"
+            )));
         }
     }
     Ok(())
@@ -91,7 +97,7 @@ pub fn of_other_run(workflow: &Workflow, path: &str, value: &Value) -> Option<Fi
         [PHASE_FILE, EXECUTION_FILE].map(|path| workflow.documents.get(path).and_then(id_in));
     let id = id_in(value).filter(|id| path == EXECUTION_FILE && !id.is_empty())?;
     let id = Some(id).filter(|id| !known.contains(&Some(id.clone())))?;
-    check_run("workflow_id", &id, &workflow.id)
+    check_run("workflow_id", &id, workflow.named())
 }
 
 /// Why the files of a run leave their places.
@@ -184,6 +190,17 @@ pub fn put_aside(tree: &WorkTree, path: &str, run: Option<&str>, now_ms: i64) ->
     let run = run.filter(|_| state_file::read(tree, &rel(path)).is_ok());
     let to = archived(tree, run, path, now_ms);
     state_file::move_any(tree, &rel(path), &rel(&to))?;
+    Ok(to)
+}
+
+/// As [`put_aside`], of a file that stays.
+///
+/// # Errors
+/// The file cannot be read, or the copy not be written.
+pub fn copy_aside(tree: &WorkTree, path: &str, now_ms: i64) -> Result<String> {
+    let bytes = state_file::read(tree, &rel(path))?.unwrap_or_default();
+    let to = archived(tree, None, path, now_ms);
+    state_file::replace(tree, &rel(&to), &bytes)?;
     Ok(to)
 }
 

@@ -83,8 +83,9 @@ pub fn own_paths(tree: &WorkTree) -> Vec<String> {
             wanted => found.is_some() && (wanted.is_none() || wanted == found),
         }
     };
+    let is_any = !paths.is_empty();
     paths.retain(|path| path.contains(&format!("/{CORRUPT}_")) || is_in_form(path));
-    if !paths.is_empty() {
+    if is_any {
         let schema = state_file::read(tree, &rel(pipeline::SCHEMA_FILE));
         let schema = schema.ok().flatten();
         let is_ours = schema.is_some_and(|bytes| bytes == PIPELINE_SCHEMA.as_bytes());

@@ -58,6 +58,7 @@ pub fn end(context: &Context, named: Option<&str>, mode: EndMode, why: &str) -> 
         };
         let (workflow, id) = (&run.workflow, run.workflow.id.clone());
         if mode.delete || mode.purge {
+            Runs::all(&store)?.check_only(named)?;
             if run.is_live() {
                 files::put_away(&work.tree, workflow, Leaving::Deleted, context.now_ms)?;
             }

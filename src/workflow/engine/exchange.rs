@@ -12,9 +12,9 @@ use crate::error::{Error, Result};
 use crate::model::run_id;
 use crate::ops::context::Context;
 use crate::ops::open_store::open_usable;
-use crate::workflow::documents::conflict::{self, Conflict};
+use crate::workflow::documents::conflict::{Conflict, all_in_words};
 use crate::workflow::engine::end;
-use crate::workflow::engine::init::{InitOptions, init};
+use crate::workflow::engine::init::{InitOptions, init, make_room};
 use crate::workflow::engine::report::{self, Status};
 use crate::workflow::engine::runs::{Run, Runs};
 use crate::workflow::engine::transact::{open_imported, with_store};
@@ -67,13 +67,13 @@ pub fn import(context: &Context, options: &ImportOptions, bytes: &[u8]) -> Resul
         None => value.clone(),
     };
     let of_state = is_state.then_some(Profile::Registry);
-    let unknown = || unreadable("unknown_format", "unknown format; --type names the format");
+    let unknown = || unreadable("unknown_format", "unknown format; --profile names it");
     let profile = options.profile.or(found).or(of_state);
     let profile = profile.ok_or_else(unknown)?;
     let mut next = begun(context, profile, &document(None))?;
     let store = open_usable(context, false)?;
-    with_store(context, &store, &StepOptions::default(), |work, _| {
-        let event = Change::new("import").noting(profile.into_str().to_owned());
+    with_store(context, &store, &StepOptions::default(), |work, left| {
+        let event = |verb| Change::new(verb).noting(profile.into_str().to_owned());
         let named = next.state.get("project_name").and_then(Value::as_str);
         let named = options.project.as_deref().or(named).map(run_id::snake);
         let is_it = |run: &&Run| {
@@ -91,12 +91,17 @@ pub fn import(context: &Context, options: &ImportOptions, bytes: &[u8]) -> Resul
             dispatch::take(&mut state, &path, &known, &work.root())
                 .map_err(|found| malformed(&found))?;
             state.updated_ms = context.now_ms.max(state.updated_ms);
-            return work.record(Some(run), state, event, true);
+            if state.profile.is_none() && options.keep_files {
+                state.profile = Some(profile);
+                make_room(work, &state, &left)?;
+            }
+            return work.record(Some(run), state, event("import again"), true);
         }
         end::expire(work);
         next.profile = next.profile.filter(|_| options.keep_files);
         next.id = Runs::all(&store)?.free_id(&next.id);
-        work.record(None, next, event, true)
+        make_room(work, &next, &left)?;
+        work.record(None, next, event("import"), true)
     })
 }
 
@@ -174,7 +179,7 @@ fn unreadable(code: &'static str, what: impl Into<String>) -> Error {
 }
 
 fn malformed(findings: &[Finding]) -> Error {
-    let what = format!("State file is malformed: {}", conflict::in_line(findings));
+    let what = format!("State file is malformed: {}", all_in_words(findings));
     let problem = words::malformed("document_malformed", what);
     let mut problem = problem.advise("nothing was recorded; fix the document");
     problem.run_details().detail = Some(json!({ "findings": findings }));
@@ -206,9 +211,9 @@ pub struct Exported {
 /// # Errors
 /// There is no such run or format.
 pub fn export(context: &Context, options: &ExportOptions) -> Result<Exported> {
-    let imported = open_imported(context)?;
+    let (store, troubles) = open_imported(context)?;
     let named = options.run.as_deref();
-    let run = Runs::all(&imported.store)?.pick(named)?.clone();
+    let run = Runs::all(&store)?.pick(named)?.clone();
     if !run.is_live() && named != Some(&*run.workflow.id) {
         return Err(named.map_or_else(|| words::no_workflow(None), words::no_such_workflow));
     }
@@ -226,6 +231,5 @@ pub fn export(context: &Context, options: &ExportOptions) -> Result<Exported> {
             own_document(workflow, word.parse().map_err(unknown)?, context)
         }
     };
-    let troubles = imported.conflicts;
     Ok(Exported { document, troubles })
 }

@@ -11,7 +11,7 @@ use crate::model::run_id;
 use crate::ops::context::Context;
 use crate::ops::open_store::open_usable;
 use crate::ops::warning::run_warning::RunWarning;
-use crate::workflow::documents::conflict::in_words;
+use crate::workflow::documents::conflict::{Conflict, all_in_words};
 use crate::workflow::documents::files::{self, Leaving};
 use crate::workflow::documents::read_value;
 use crate::workflow::engine::end;
@@ -19,7 +19,7 @@ use crate::workflow::engine::runs::{Run, Runs};
 use crate::workflow::engine::transact::with_store;
 use crate::workflow::engine::work::{StepOptions, StepOutcome, Work};
 use crate::workflow::plan;
-use crate::workflow::profiles::dispatch;
+use crate::workflow::profiles::{dispatch, registry};
 use crate::workflow::rules::change::Change;
 use crate::workflow::rules::workflow::{EXECUTION_FILE, Finding, Phase, Profile, Workflow};
 use crate::workflow::words::{profile, refused};
@@ -75,7 +75,7 @@ pub fn init(context: &Context, options: &InitOptions, plan: Option<&[u8]>) -> Re
         let task = task_of(&workflow);
         let is_same = |run: &&Run| !is_new && run.is_open() && task_of(&run.workflow) == task;
         if let Some(run) = all.runs.iter().find(is_same) {
-            let beside = Sentence::text("; 'checkpoint workflow init --id NAME' starts another");
+            let beside = Sentence::text("; --id NAME starts another beside it");
             return Err(in_way(run, "is open and has the same task", beside));
         }
         let wanted = std::mem::take(&mut workflow.id);
@@ -84,15 +84,7 @@ pub fn init(context: &Context, options: &InitOptions, plan: Option<&[u8]>) -> Re
             let what = format!("workflow {wanted} already exists");
             return Err(refused("workflow_exists", what).advise("give another --id"));
         }
-        // In the registry each run has a file of its own.
-        let of_file = workflow.profile.filter(|of| *of != Profile::Registry);
-        let mut left = left.iter();
-        let is_in_way =
-            |path: &str| of_file.is_some() && dispatch::profile_of_path(path) == of_file;
-        if let Some(conflict) = left.find(|left| is_in_way(&left.file)) {
-            return Err(conflict.problem(None));
-        }
-        make_room(work, &workflow)?;
+        make_room(work, &workflow, &left)?;
         let event = Change::new("init").noting(workflow.kind.clone());
         work.record(None, workflow, event, true)
     })?;
@@ -106,8 +98,16 @@ pub fn init(context: &Context, options: &InitOptions, plan: Option<&[u8]>) -> Re
 /// with them.
 ///
 /// # Errors
-/// An open run is in the way, or a file cannot be moved.
-pub fn make_room(work: &mut Work<'_>, workflow: &Workflow) -> Result<()> {
+/// An open run or a malformed file is in the way, or a file cannot be moved.
+pub fn make_room(work: &mut Work<'_>, workflow: &Workflow, left: &[Conflict]) -> Result<()> {
+    // In the registry each run has a file of its own.
+    let is_in_way = |left: &&Conflict| match workflow.profile {
+        Some(Profile::Registry) => left.file == registry::path(workflow),
+        of_file => of_file.is_some() && dispatch::profile_of_path(&left.file) == of_file,
+    };
+    if let Some(conflict) = left.iter().find(is_in_way) {
+        return Err(conflict.problem());
+    }
     for run in Runs::live(work.store())?.in_the_way(workflow) {
         if run.is_open() {
             let why = "is open and keeps its state in the same file";
@@ -174,8 +174,7 @@ fn planned(context: &Context, options: &InitOptions, plan: Option<&[u8]>) -> Res
 /// Adds the phases of the preset, the plan document and the arguments, and checks them.
 fn plan_phases(workflow: &mut Workflow, options: &InitOptions, plan: Option<Value>) -> Result<()> {
     let invalid = |findings: &[Finding]| {
-        let findings: Vec<String> = findings.iter().map(in_words).collect();
-        Error::usage(format!("the plan is invalid: {}", findings.join("; ")))
+        Error::usage(format!("the plan is invalid: {}", all_in_words(findings)))
     };
     if let Some(name) = &options.preset {
         workflow.phases = plan::preset(name)

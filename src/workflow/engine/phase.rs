@@ -23,7 +23,7 @@ use crate::workflow::engine::runs::Run;
 use crate::workflow::engine::transact::{step, with_run};
 use crate::workflow::engine::work::{StepOptions, StepOutcome, Work};
 use crate::workflow::rules::change::{Change, Given};
-use crate::workflow::rules::workflow::{MiniCommit, PhaseStatus, Profile, Workflow};
+use crate::workflow::rules::workflow::{MiniCommit, PhaseStatus, Profile, RunStatus, Workflow};
 use crate::workflow::words::refused;
 use crate::worktree::git::git_head;
 
@@ -164,6 +164,11 @@ pub fn start_in(work: &mut Work<'_>, run: &Run, begin: &Start) -> Result<StepOut
 /// The rules forbid it; the phase then stays under way.
 pub fn done(context: &Context, options: &StepOptions, typed: &Finish) -> Result<StepOutcome> {
     with_run(context, options, |work, run| {
+        let workflow = &run.workflow;
+        let is_over = typed.project_git && workflow.status == RunStatus::Complete;
+        if is_over && workflow.project_commit_due(0).is_some() {
+            return Ok(StepOutcome::of(run, Change::new("mini-commit")));
+        }
         let mut change = Change::of_phase("done", typed.phase.as_deref());
         let id = run.workflow.phase_of(&change)?;
         let phase = run.workflow.phase(&id);
@@ -244,7 +249,10 @@ fn mini_commit(completed: usize, checkpoint: Option<String>, commit: Option<Stri
 /// Git would use a repository above the root, or finish an operation under way.
 pub fn will_commit(context: &Context, options: &StepOptions) -> Result<bool> {
     let status = report::status(context, options.run.as_deref(), report::View::Check)?;
-    if status.run.workflow.project_commit_due(1).is_none() {
+    let workflow = &status.run.workflow;
+    // Of a run that is complete it may be due still.
+    let more = workflow.status.is_open().into();
+    if workflow.project_commit_due(more).is_none() {
         return Ok(false);
     }
     let (what, next) = match git_head::under_way(context.root.path()) {

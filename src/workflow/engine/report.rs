@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::error::{Code, Result};
-use crate::model::difference::between;
+use crate::model::difference::{Pair, between};
 use crate::model::json::{ChangeJson, CheckpointRef, TimeText};
 use crate::model::state::object_id::ObjectId;
 use crate::ops::browse::diff::diff_side::Side;
@@ -13,7 +13,7 @@ use crate::store::repository::Store;
 use crate::workflow::documents::conflict::Conflict;
 use crate::workflow::engine::observe::observe;
 use crate::workflow::engine::runs::{LostRun, Run, Runs};
-use crate::workflow::engine::transact::{Imported, open_imported, or_conflict};
+use crate::workflow::engine::transact::{open_imported, or_conflict};
 use crate::workflow::plan;
 use crate::workflow::rules::advice::{self, Advice};
 use crate::workflow::rules::change::Change;
@@ -66,7 +66,7 @@ pub struct Seen {
 /// # Errors
 /// There is no such run.
 pub fn status(context: &Context, named: Option<&str>, view: View) -> Result<Status> {
-    let Imported { store, conflicts } = open_imported(context)?;
+    let (store, conflicts) = open_imported(context)?;
     let run = pick(&store, named, &conflicts)?;
     let mut status = of_run(context, run)?;
     if view == View::Whole {
@@ -119,20 +119,13 @@ fn drift_of(context: &Context, store: &Store, workflow: &Workflow) -> Option<Dri
     let sides = Side::of_present(context, store, &checkpoint, &[]);
     let ([before, present], _) = sides.ok()?;
     let found = between(&before.snapshot, &present.snapshot, &[]).files;
-    let changes = found.iter().map(|pair| {
-        let change = match (&pair.before, &pair.after) {
-            (None, _) => "added",
-            (_, None) => "deleted",
-            _ => "modified",
-        };
-        ChangeJson::new(&pair.path, change)
-    });
+    let change = |pair: &Pair| ChangeJson::new(&pair.path, pair.change().into());
     let begun_ms = phase.started_ms.unwrap_or(checkpoint.record.time_ms);
     Some(DriftJson {
         phase_id: phase.id.clone(),
         checkpoint: CheckpointRef::new(&checkpoint),
         begun_at: TimeText::new(begun_ms),
-        changes: changes.collect(),
+        changes: found.iter().map(change).collect(),
     })
 }
 
@@ -157,7 +150,7 @@ pub struct Listed {
 /// # Errors
 /// The refs cannot be read.
 pub fn list(context: &Context, all: bool) -> Result<Listed> {
-    let Imported { store, conflicts } = match open_imported(context) {
+    let (store, conflicts) = match open_imported(context) {
         Err(error) if error.code.exit == Code::NOTHING_FOUND.exit => return Ok(Listed::default()),
         imported => imported?,
     };
@@ -199,7 +192,7 @@ pub struct Shown {
 /// # Errors
 /// There is no such run.
 pub fn show(context: &Context, named: Option<&str>, limit: Option<usize>) -> Result<Shown> {
-    let Imported { store, conflicts } = open_imported(context)?;
+    let (store, conflicts) = open_imported(context)?;
     let run = pick(&store, named, &conflicts)?;
     let line = store.workflow_line(run.tip, limit.unwrap_or(LONGEST_LOG));
     let log = line.transitions.iter().map(|transition| LogRow {

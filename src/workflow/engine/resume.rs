@@ -8,6 +8,7 @@ use crate::error::Result;
 use crate::error::sentence::{CommandWords, Sentence};
 use crate::model::json::TimeText;
 use crate::ops::context::Context;
+use crate::workflow::documents::conflict::Conflict;
 use crate::workflow::documents::files;
 use crate::workflow::engine::init::{make_room, start_fresh};
 use crate::workflow::engine::observe::observe;
@@ -59,7 +60,7 @@ pub fn check_open(status: &Status) -> Result<()> {
     let workflow = &status.run.workflow;
     let mut conflicts = status.seen.troubles.iter();
     if let Some(conflict) = conflicts.find(|conflict| conflict.concerns(workflow)) {
-        return Err(conflict.problem(Some(workflow)));
+        return Err(conflict.problem().with_state(workflow));
     }
     if !workflow.status.is_open() {
         let (run, word) = (workflow.named(), workflow.word());
@@ -72,16 +73,21 @@ pub fn check_open(status: &Status) -> Result<()> {
     Ok(())
 }
 
-/// Does what was chosen, under the lock and only if the run is still as it was shown.
+/// Does what was chosen, under the lock; if it `was_asked`, only if the run is still as it was shown.
 ///
 /// # Errors
 /// Another process changed the run, or a transition cannot be recorded.
-pub fn resume(context: &Context, mut status: Status, chosen: Chosen) -> Result<ResumeOutcome> {
+pub fn resume(
+    context: &Context,
+    mut status: Status,
+    chosen: Chosen,
+    was_asked: bool,
+) -> Result<ResumeOutcome> {
     let last_activity_at = TimeText::new(status.run.workflow.updated_ms);
     let mut recovered = Vec::new();
     if chosen != Chosen::Viewed {
         let mut of_run = StepOptions::of_run(&status.run.workflow.id);
-        of_run.expect = Some(status.run.tip.to_hex());
+        of_run.expect = was_asked.then(|| status.run.tip.to_hex());
         let run = with_run(context, &of_run, |work, run| {
             let step = match &chosen {
                 Chosen::Picked(id) => return pick(work, run, id),
@@ -140,6 +146,9 @@ fn pick(work: &mut Work<'_>, mut run: Run, id: &str) -> Result<Run> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Take {
     State,
+    // Keeps a copy of a file without a run, for a repair by hand.
+    #[value(skip)]
+    Copy,
     // Archives the file and ends its run; for the single-file profiles the plan begins again.
     None,
 }
@@ -177,7 +186,7 @@ pub fn repair(context: &Context, named: Option<&str>, dry_run: bool) -> Result<R
         let archived = picked.filter(|run| !run.is_live());
         let run = match archived {
             Some(run) if dry_run => run.clone(),
-            Some(run) => reopen(work, run)?,
+            Some(run) => reopen(work, run, &conflicts)?,
             None => choose(&store, &options, &conflicts)?,
         };
         let (run, recovered) = repair_run(work, run, dry_run)?;
@@ -192,8 +201,8 @@ pub fn repair(context: &Context, named: Option<&str>, dry_run: bool) -> Result<R
 }
 
 /// Takes a run out of the archive and writes its files.
-fn reopen(work: &mut Work<'_>, run: &Run) -> Result<Run> {
-    make_room(work, &run.workflow)?;
+fn reopen(work: &mut Work<'_>, run: &Run, left: &[Conflict]) -> Result<Run> {
+    make_room(work, &run.workflow, left)?;
     let mut next = run.workflow.clone();
     next.is_archived = false;
     (next.status, next.finished_ms) = (RunStatus::Open, None);
@@ -243,9 +252,16 @@ pub fn resolve_conflict(context: &Context, named: &str, take: Take) -> Result<Re
         };
         let now_ms = context.now_ms;
         if take == Take::State {
-            let run = run.ok_or_else(|| conflict.problem(None))?;
+            let run = run.ok_or_else(|| conflict.problem())?;
             outcome.put_aside = Some(files::put_aside(&work.tree, path, None, now_ms)?);
             files::write_missing(&work.tree, &run.workflow)?;
+            if !run.workflow.documents.contains_key(path) {
+                outcome.take = Some(Take::None);
+            }
+            return Ok(outcome);
+        }
+        if take == Take::Copy {
+            outcome.put_aside = Some(files::copy_aside(&work.tree, path, now_ms)?);
             return Ok(outcome);
         }
         let open = run.filter(Run::is_open);

@@ -69,7 +69,7 @@ pub fn rewind(
     consent: &mut Consent<'_>,
     agree: &mut dyn FnMut(String) -> Result<()>,
 ) -> Result<RewindOutcome> {
-    let store = open_imported(context)?.store;
+    let store = open_imported(context)?.0;
     let run = Runs::pick_live(&store, options.run.as_deref())?;
     let (start, before) = newest_start(&store, &run, &options.to)?;
     let mut outcome = RewindOutcome {

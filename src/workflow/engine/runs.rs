@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::base::cut_list::and_more;
 use crate::error::sentence::Sentence;
 use crate::error::{Error, Result};
 use crate::model::json::published_as;
@@ -15,7 +16,9 @@ use crate::store::repository::Store;
 use crate::store::runs::run_line::tips;
 use crate::workflow::profiles::registry;
 use crate::workflow::rules::workflow::{Phase, Profile, Workflow};
-use crate::workflow::words::{no_such_workflow, no_workflow, refused, starts_from_plan};
+use crate::workflow::words::{
+    LISTED_NAMES, no_such_workflow, no_workflow, refused, starts_from_plan,
+};
 
 /// One run in its newest state.
 #[derive(Clone, Debug)]
@@ -200,6 +203,23 @@ impl Runs {
         let mut lost = self.lost.iter();
         let lost = lost.find(|lost| lost.id.starts_with(name));
         Err(lost.map_or_else(|| no_such_workflow(name), damaged))
+    }
+
+    /// Checks that a name means one run only, for what cannot be taken back.
+    ///
+    /// # Errors
+    /// It fits several runs, and is the id of none.
+    pub fn check_only(&self, named: Option<&str>) -> Result<()> {
+        let name = named.unwrap_or_default();
+        let fitting = self.runs.iter().filter(|run| matches_name(run, name));
+        let ids: Vec<&str> = fitting.map(|run| run.workflow.named()).collect();
+        let is_id = self.runs.iter().any(|run| run.workflow.id == name);
+        if named.is_none() || ids.len() < 2 || is_id || ids.contains(&name) {
+            return Ok(());
+        }
+        let ids = and_more(&ids, LISTED_NAMES);
+        let what = format!("'{name}' fits several workflows: {ids}");
+        Err(refused("several_workflows", what).advise("give the id of one"))
     }
 }
 

@@ -6,6 +6,7 @@ use serde_json::Value;
 use crate::error::Result;
 use crate::ops::context::Context;
 use crate::ops::open_store::open_usable;
+use crate::ops::warning::Warning;
 use crate::ops::warning::run_warning::RunWarning;
 use crate::store::repository::Store;
 use crate::store::runs::run_line::Transition;
@@ -14,11 +15,11 @@ use crate::workflow::documents::files::{self, Leaving};
 use crate::workflow::documents::{OnDisk, in_place, read_value, rel};
 use crate::workflow::engine::runs::{Run, Runs};
 use crate::workflow::engine::work::{StepOptions, StepOutcome, Work};
+use crate::workflow::profiles::dispatch;
 use crate::workflow::profiles::format::Found;
-use crate::workflow::profiles::{dispatch, registry};
 use crate::workflow::rules::change::Change;
 use crate::workflow::rules::workflow::{EXECUTION_FILE, Finding, Profile, RunStatus, Workflow};
-use crate::workflow::words::{no_workflow, refused};
+use crate::workflow::words::{moved_on, no_workflow, refused};
 use crate::worktree::tree_handle::WorkTree;
 
 /// Actor in the log for edits of a file.
@@ -26,12 +27,6 @@ const BY_HAND: &str = "file";
 
 /// What a file adds to the record, if anything: the state, and the run of which it is the next.
 type Verdict<'r> = Found<Option<(Option<&'r Run>, Workflow)>>;
-
-/// A store with all edits by hand imported, as far as possible.
-pub struct Imported {
-    pub store: Store,
-    pub conflicts: Vec<Conflict>,
-}
 
 /// Returns the store, and makes one if files wait to be imported.
 ///
@@ -50,11 +45,24 @@ pub fn require_store(context: &Context) -> Result<Store> {
     open_usable(context, false)
 }
 
-/// For read-only commands: locks the store only if there is something to record.
+/// Tells of a state file in the current directory, if that is not the root.
+fn file_below(context: &Context) -> Option<Warning> {
+    let current = Some(context.root.current()).filter(|current| !current.is_root())?;
+    let dir = context.root.path().join(current.as_utf8()?);
+    let file = in_place(&WorkTree::open(&dir).ok()?).into_iter().next()?;
+    let (path, root) = (file.path, context.root.path().to_path_buf());
+    Some(RunWarning::FileBelow { path, root }.into())
+}
+
+/// For read-only commands: returns the store with all edits by hand imported, as far as possible, and
+/// locks it only if there is something to record.
 ///
 /// # Errors
 /// As [`require_store`] and [`sync`].
-pub fn open_imported(context: &Context) -> Result<Imported> {
+pub fn open_imported(context: &Context) -> Result<(Store, Vec<Conflict>)> {
+    if let Some(below) = file_below(context) {
+        context.pending_warnings.add(below);
+    }
     let store = require_store(context)?;
     let looked = if context.root.exists() {
         pass(context, &WorkTree::open_root(&context.root)?, &store, None)?
@@ -65,7 +73,7 @@ pub fn open_imported(context: &Context) -> Result<Imported> {
         Some(conflicts) => conflicts,
         None => sync(&mut Work::begin(context, &store, &StepOptions::default())?)?,
     };
-    Ok(Imported { store, conflicts })
+    Ok((store, conflicts))
 }
 
 /// Records what was done to the files, under the lock. Files that cannot be understood stay and are
@@ -198,13 +206,11 @@ fn is_of_other(profile: Profile, known: &Value, value: &Value) -> bool {
 /// Tells how the file of an open run has gone, if it has.
 fn removed(tree: &WorkTree, workflow: &Workflow) -> Option<String> {
     // A link or a directory in place of the file is there, too.
-    let is_there = |path: &str| !matches!(tree.stat(&rel(path)), Ok(None));
-    let mut paths = files::of_run(workflow).map(|(path, _)| path);
-    let gone = paths.find(|path| *path != EXECUTION_FILE && !is_there(path));
-    let gone = gone.filter(|_| workflow.status.is_open())?;
-    let is_failed = registry::failed_path(gone).is_some_and(|failed| is_there(&failed));
-    let how = if is_failed { "archived" } else { "removed" };
-    Some(format!("{gone} was {how} by hand"))
+    let is_gone = |path: &&String| matches!(tree.stat(&rel(path)), Ok(None));
+    let paths = files::of_run(workflow).map(|(path, _)| path);
+    let mut paths = paths.filter(|path| *path != EXECUTION_FILE);
+    let gone = paths.find(is_gone).filter(|_| workflow.status.is_open())?;
+    Some(format!("its file is no longer at {gone}"))
 }
 
 fn event(verb: &str, file: &OnDisk) -> Change {
@@ -285,6 +291,10 @@ pub fn with_store<'w, T>(
     options: &StepOptions,
     act: impl FnOnce(&mut Work<'w>, Vec<Conflict>) -> Result<T>,
 ) -> Result<T> {
+    if let Some(below) = file_below(context) {
+        let what = "this directory has a state file of its own";
+        return Err(refused("state_file_below", what).next(below.sentence()));
+    }
     let mut work = Work::begin(context, store, options)?;
     let conflicts = sync(&mut work)?;
     let done = act(&mut work, conflicts)?;
@@ -320,7 +330,7 @@ pub fn choose(store: &Store, options: &StepOptions, conflicts: &[Conflict]) -> R
     check_expected(options, &run)?;
     let mut conflicts = conflicts.iter();
     match conflicts.find(|conflict| conflict.concerns(&run.workflow)) {
-        Some(conflict) => Err(conflict.problem(Some(&run.workflow))),
+        Some(conflict) => Err(conflict.problem().with_state(&run.workflow)),
         None => Ok(run),
     }
 }
@@ -328,7 +338,7 @@ pub fn choose(store: &Store, options: &StepOptions, conflicts: &[Conflict]) -> R
 /// Makes a failure to find any run that of an unreadable file, whose run may be meant.
 pub fn or_conflict(picked: Result<Run>, named: Option<&str>, left: &[Conflict]) -> Result<Run> {
     picked.map_err(|error| match left.first() {
-        Some(conflict) if named.is_none() && error.is_of_run() => conflict.problem(None),
+        Some(conflict) if named.is_none() && error.is_of_run() => conflict.problem(),
         _ => error,
     })
 }
@@ -344,7 +354,5 @@ pub fn check_expected(options: &StepOptions, run: &Run) -> Result<()> {
     }
     let (id, at) = (run.workflow.named(), run.tip.short());
     let what = format!("workflow {id} is at {at}, not at {expected}");
-    Err(refused("moved_on", what)
-        .advise("check its state, then try again")
-        .with_state(&run.workflow))
+    Err(moved_on(what).with_state(&run.workflow))
 }

@@ -59,6 +59,21 @@ pub struct StepOutcome {
     pub dropped: Vec<Evicted>,
 }
 
+impl StepOutcome {
+    pub fn of(run: Run, event: Change) -> Self {
+        let workflow = &run.workflow;
+        let task = event.task_id.as_ref().and_then(|id| workflow.task(id));
+        let phase = event.phase_id.as_ref().or_else(|| task?.phase.as_ref());
+        Self {
+            phase: phase.and_then(|id| workflow.phase(id)).cloned(),
+            task: task.cloned(),
+            run,
+            event,
+            dropped: Vec::new(),
+        }
+    }
+}
+
 /// What a command does to runs: by whom, while the store is locked.
 pub struct Work<'w> {
     pub context: &'w Context,
@@ -215,18 +230,13 @@ impl<'w> Work<'w> {
             context.now_ms,
             is_noted.then_some(&mut write),
         )?;
-        let tip = recorded.ok_or_else(|| moved_on(&workflow.id))?;
+        let moved = || format!("workflow {} was changed by another process", workflow.id);
+        let tip = recorded.ok_or_else(|| moved_on(moved()))?;
         if is_noted {
             self.finish_recorded(&workflow);
         }
-        let task = event.task_id.as_ref().and_then(|id| workflow.task(id));
-        let phase = event.phase_id.as_ref().or_else(|| task?.phase.as_ref());
-        Ok(StepOutcome {
-            phase: phase.and_then(|id| workflow.phase(id)).cloned(),
-            task: task.cloned(),
-            run: Run { tip, workflow },
-            event,
-            dropped: std::mem::take(&mut self.evicted),
-        })
+        let mut outcome = StepOutcome::of(Run { tip, workflow }, event);
+        outcome.dropped = std::mem::take(&mut self.evicted);
+        Ok(outcome)
     }
 }

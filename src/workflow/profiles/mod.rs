@@ -3,7 +3,6 @@
 mod adopt;
 pub mod dispatch;
 pub mod format;
-pub mod merge;
 pub mod phases;
 pub mod pipeline;
 pub mod registry;

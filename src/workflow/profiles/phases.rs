@@ -3,6 +3,7 @@
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
+use crate::base::json::merge::Spelling;
 use crate::model::path_pattern::has_marks;
 use crate::model::run_id;
 use crate::workflow::plan::{self, DOTAGENT};
@@ -13,7 +14,6 @@ use crate::workflow::profiles::format::{
     Format, Time, check_ids, check_run, known, name, new_run, project_of, sort_as_in, time_of,
     unless_left_out, with_fields_of, word,
 };
-use crate::workflow::profiles::merge::Spelling;
 use crate::workflow::rules::workflow::{
     Finding, PHASE_FILE, Phase, PhaseStatus, RunStatus, Task, TaskStatus, Workflow,
 };

@@ -5,10 +5,10 @@ use std::iter::repeat;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
+use crate::base::json::merge::{Spelling, is_nothing};
 use crate::workflow::plan;
 use crate::workflow::profiles::adopt::{PhaseListing, PhaseProgress, RunFacts, adopt};
 use crate::workflow::profiles::format::{Format, Time, new_run, project_of, unless_left_out};
-use crate::workflow::profiles::merge::{Spelling, is_nothing};
 use crate::workflow::rules::workflow::PhaseStatus::{
     self, AwaitingApproval, Complete, Failed, InProgress, Pending, Skipped,
 };

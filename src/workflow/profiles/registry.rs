@@ -1,5 +1,7 @@
 //! The registry profile: one file for each run, with phases as numbers.
 
+use std::ops::RangeInclusive;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -119,16 +121,21 @@ impl Registry {
 
     fn out_of_range(&self) -> Vec<Finding> {
         let total = self.total_phases;
-        let is_beyond = |number: usize| number > total.min(MOST_PHASES);
-        let fields = [(TOTAL, total), ("current_phase", self.current_phase)];
-        let fields = fields.into_iter().filter(|(_, number)| is_beyond(*number));
+        let fields = [
+            (TOTAL, total, 0..=MOST_PHASES),
+            ("current_phase", self.current_phase, 0..=total),
+        ];
+        let fields = fields.map(|(key, number, known)| (key.to_owned(), number, known));
         let completed = self.completed_phases.iter().enumerate();
-        let completed = completed.filter(|(_, number)| **number == 0 || is_beyond(**number));
-        let completed = completed.map(|(at, _)| format!("completed_phases[{at}]"));
-        let places = fields.map(|(place, _)| place.to_owned()).chain(completed);
-        let what = format!("it is beyond the {total} phases of the run ({MOST_PHASES} at most)");
-        let finding = |place| Finding::new("out_of_range", place, &*what);
-        places.map(finding).collect()
+        let place = |at| format!("completed_phases[{at}]");
+        let completed = completed.map(|(at, number)| (place(at), *number, 1..=total));
+        let all = fields.into_iter().chain(completed);
+        let wrong = all.filter(|(_, number, known)| !known.contains(number));
+        let finding = |(place, number, known): (_, _, RangeInclusive<usize>)| {
+            let what = format!("{number} is not from {} to {}", known.start(), known.end());
+            Finding::new("out_of_range", place, what)
+        };
+        wrong.map(finding).collect()
     }
 
     pub fn begin(self, root: &str) -> Workflow {
