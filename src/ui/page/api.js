@@ -24,7 +24,7 @@ const IN_PAGE = { consent_needed: 'Look at the plan again.', root_missing: "Run 
 /** A command that failed, with what its document says. */
 export class Failure extends Error {
   constructor(error) {
-    super(error.message.replace(/^[a-z](?=[a-z]* )/, (c) => c.toUpperCase()));
+    super(error.message.replace(/, and the plan is now \w+$/, '').replace(/^[a-z](?=[a-z]* )/, (c) => c.toUpperCase()));
     [this.code, this.hint, this.paths] = [error.code, IN_PAGE[error.code] ?? error.hint, error.paths ?? []];
   }
 }

@@ -4,7 +4,7 @@ const escaped = (c) => (c < '\x80' ? `\\x${c.charCodeAt(0).toString(16).padStart
 /** Control characters, and marks that are not seen or turn the direction of text, made visible as in a terminal. */
 export const safe = (text) => String(text).replace(/[\0-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu, escaped);
 /** The path of a file as the command line spells it, on one line; one that is not UTF-8 comes so. */
-export const spelled = (it) => (it.path_hex ? it.path : safe(it.path.replaceAll('\\', '\\\\')).replace(/[\t\n]/g, escaped));
+export const spelled = (it) => (it.path_hex || /^[ -[\]-~]*$/.test(it.path) ? it.path : safe(it.path.replaceAll('\\', '\\\\')).replace(/[\t\n]/g, escaped));
 /** As `spelled`, and quoted where its ends would not be seen: different names never look the same. */
 export const shown = (it) => quoted(spelled(it));
 export const quoted = (text) => (/^['\s]|\s$/.test(text) ? `'${text}'` : text);
