@@ -37,6 +37,8 @@ const GRAMMAR: &[WrongUse] = &[
     ("purge", 2, "did you mean 'prune'?"),
     ("label base", 2, "did you mean 'reword'?"),
     ("freeze", 2, "did you mean 'hold'?"),
+    ("workflow abandon", 2, "did you mean 'end --abandon'?"),
+    ("workflow delete one", 2, "did you mean 'end --delete'?"),
     ("state", 2, "did you mean 'status'?"),
     (
         "create --keep-daily 3",
