@@ -169,7 +169,7 @@ const checks = {
     const page = await open(await project.serve());
     const between = project.content();
     await page.click('#banner button:has-text("Finish it")');
-    assert.match(await page.textContent('#dialog .primary'), /^Finish it: [\d,]+ paths$/);
+    assert.match(await page.textContent('#dialog .primary'), /^Finish it: write [\d,]+/);
     assert.equal(project.content(), between, 'the plan comes first');
     await page.click('#dialog .primary');
     await page.waitForFunction(() => /is finished/.test(document.getElementById('status').textContent), null, { timeout: 60000 });

@@ -75,7 +75,7 @@ pub struct RestoreArgs {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["words", "only", "globs", "exclude", "overlay", "restore_suid", "to", "resume", "contract"])]
     pub patch: Option<PathBuf>,
     /// Finish an interrupted restore
-    #[arg(long, conflicts_with_all = ["words", "only", "globs", "exclude", "overlay", "restore_suid", "dry_run", "to", "check"])]
+    #[arg(long, conflicts_with_all = ["words", "only", "globs", "exclude", "overlay", "restore_suid", "to", "check"])]
     pub resume: bool,
     #[command(flatten)]
     pub common: CommonArgs,
@@ -232,8 +232,12 @@ impl RestoreArgs {
             let (id, choice) = choose(context, cmd, &options)?;
             (options.words.words, chosen) = (vec![id.into()], Some(choice));
         }
+        let resume = self.resume.then(|| b"--resume".to_vec());
+        options.words.options.extend(resume);
         let again = options.words.again();
-        let needs_consent = !self.resume && options.to.is_none();
+        // To finish what was begun needs no plan, but keeps to one that is named.
+        let may_do = !self.resume || self.common.plan.digest.is_some();
+        let needs_consent = may_do && options.to.is_none();
         options.common = self
             .common
             .resolve(context, cmd, needs_consent.then_some(&again))?;

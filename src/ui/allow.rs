@@ -33,7 +33,6 @@ pub fn is_allowed(words: &[OsString], may_change: bool, is_content: bool) -> boo
             // A dry run, or a list of what could be done.
             "shows" => has("dry_run") || has("list"),
             "restores" => may_change && has("digest") && has("yes"),
-            "resumes" => may_change && has("resume"),
             _ => may_change,
         };
         fits && is_content == (effect == "content") && given.arguments.iter().all(is_known)
@@ -116,6 +115,7 @@ mod tests {
             "redo --dry-run",
             "restore x --dry-run -- a b",
             "restore --patch - --dry-run",
+            "restore --resume --dry-run",
             "prune --dry-run --keep 5",
             "workflow list --all",
             "workflow show",
@@ -127,7 +127,7 @@ mod tests {
         for line in [
             "restore x --plan 0123 --yes",
             "restore --patch - --plan 0123 --yes",
-            "restore --resume --yes",
+            "restore --resume --plan 0123 --yes",
             "undo --plan 0123 -y",
             "redo --plan 0123 --yes",
             "create reason",

@@ -206,6 +206,44 @@ fn killed_while_making_directories_and_modes_undo_ends_at_the_former_state() {
 }
 
 #[test]
+fn a_resume_keeps_to_the_plan_that_was_shown() {
+    if !strace::available() {
+        return;
+    }
+    let story = (1..MOST_CALLS)
+        .map(|nth| {
+            let story = story();
+            assert_ne!(story.kill(RENAMES, nth).code, 0, "no kill left a restore");
+            story
+        })
+        .find(|story| !story.sandbox.status()["pending"].is_null())
+        .expect("one is left in the middle");
+    let plan = || {
+        let shown = ["restore", "--resume", "--dry-run", "--json"];
+        let run = story.sandbox.run(&shown).success();
+        run.json()["data"]["plan_digest"]
+            .as_str()
+            .expect("a digest")
+            .to_owned()
+    };
+    let resume = |digest: &str| {
+        let args = ["restore", "--resume", "--plan", digest, "--yes", "--json"];
+        story.sandbox.run(&args)
+    };
+    let between = story.sandbox.tree();
+    let old = plan();
+    resume("0000000000000000").code(4);
+    story.sandbox.tree().assert_is(&between, "another plan");
+    story.sandbox.write("made since", "x");
+    resume(&old).code(4);
+    resume(&plan()).success();
+    story
+        .sandbox
+        .tree()
+        .assert_is(&story.target, "it is finished");
+}
+
+#[test]
 fn an_undo_after_a_restore_that_never_began_says_so_and_stops() {
     if !strace::available() {
         return;

@@ -222,18 +222,9 @@ export const takeBack = (verb) => confirmed(verb === 'undo' ? 'Undo the last res
     `${verb === 'undo' ? 'Undo' : 'Redo'}: ${inWords(plan.counts)}`, [verb, '--plan', plan.plan_digest, '--yes']];
 });
 
-const TURNED = { added: 'deleted', deleted: 'added', directory_added: 'directory_deleted', directory_deleted: 'directory_added' };
-
-/** Finishes a restore that was interrupted: first, what still differs, and what was changed since it began. */
+/** Finishes a restore that was interrupted: the plan, then the button. */
 export const resume = () => confirmed('Finish the restore', 'The restore is finished.', async () => {
-  const { target, safety } = store.status.pending;
-  const { paths, glob, exclude } = (await ask(['show', safety.id])).checkpoint.operation;
-  const limits = [...glob.map((it) => `--glob=${it}`), ...exclude.map((it) => `--exclude=${it}`), '--', ...paths.map((it) => word(it.path))];
-  const [left, then] = await Promise.all([target, safety].map((it) => ask(['diff', it.id, '--name-only', ...limits])));
-  const changes = left.changes.map((it) => ({ ...it, change: TURNED[it.change] ?? it.change }));
-  const known = new Set(then.changes.map(spelled));
-  // What is neither as before the restore nor as after it was changed since.
-  const since = changes.filter((it) => known.has(spelled(it)));
-  const plan = planOf({ changes, since, warnings: [], left_alone: [], unreadable: [], databases: [], counts: {}, nothing_to_do: !changes.length });
-  return [h('div', h('p', 'Goes on to ', h('b.name', named(target)), '. What is here now is kept first, in a safety checkpoint.'), plan), `Finish it: ${count(changes.length, 'path')}`, ['restore', '--resume', '--yes']];
+  const plan = await ask(['restore', '--resume', '--dry-run']);
+  return [h('div', h('p', 'Goes on to ', h('b.name', named(store.status.pending.target)), '. What is here now is kept first, in a safety checkpoint.'), planOf(plan)),
+    `Finish it: ${inWords(plan.counts)}`, ['restore', '--resume', '--plan', plan.plan_digest, '--yes']];
 });
