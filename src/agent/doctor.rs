@@ -133,11 +133,7 @@ pub fn doctor(context: &Context, program: &str, fix: bool) -> Result<DoctorOutco
     let writing = try_out(place).map_err(|why| why.renamed("write", place));
     let shown = escape_path(place);
     checks.push(match &writing {
-        Ok(()) => HealthCheck::new(
-            Good,
-            "writing",
-            format!("{shown} can be written, and renames and locks work"),
-        ),
+        Ok(()) => HealthCheck::new(Good, "writing", format!("{shown} takes locks and renames")),
         Err(why) if why.code == Code::IO => {
             let base = context.base.as_os_str().as_encoded_bytes();
             let advice = "let the sandbox write {}, or name another folder with CHECKPOINT_HOME";
