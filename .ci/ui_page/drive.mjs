@@ -195,6 +195,8 @@ const checks = {
     await page.reload();
     await page.waitForSelector('.against optgroup option', { state: 'attached' });
     const late = project.save('soon gone', '--force');
+    await go(page, '#/');
+    await page.waitForSelector(`a[href="#/at/${late}"]`);
     await go(page, `#/at/${late}`);
     project.run('delete', late, '--yes');
     await page.waitForSelector('h1:has-text("Deleted")');
