@@ -11,7 +11,7 @@ export const CHANGE = { added: ['+', 'added'], modified: ['●', 'modified'], de
 
 /** `id` is a checkpoint or `here`; `other` is what it is compared with: a checkpoint, `here`, or nothing for the one before. */
 export function checkpointView(main, id, other) {
-  const view = { id, other, files: null, at: -1, part: 'changes', patch: null, asked: 0 };
+  const view = { id, other, known: store.byId.has(id), files: null, at: -1, part: 'changes', patch: null, asked: 0 };
   (view.load = (path) => load(main, view, path).catch((why) => view.gone || broken(main, why)))();
   const off = onChange(() => {
     view.known ||= store.byId.has(id);
