@@ -132,8 +132,9 @@ pub fn doctor(context: &Context, program: &str, fix: bool) -> Result<DoctorOutco
     // The name of the file that was tried says nothing.
     let writing = try_out(place).map_err(|why| why.renamed("write", place));
     let shown = escape_path(place);
+    let works = format!("{shown} can be written, and renames and locks work");
     checks.push(match &writing {
-        Ok(()) => HealthCheck::new(Good, "writing", format!("{shown} takes locks and renames")),
+        Ok(()) => HealthCheck::new(Good, "writing", works),
         Err(why) if why.code == Code::IO => {
             let base = context.base.as_os_str().as_encoded_bytes();
             let advice = "let the sandbox write {}, or name another folder with CHECKPOINT_HOME";
@@ -141,8 +142,7 @@ pub fn doctor(context: &Context, program: &str, fix: bool) -> Result<DoctorOutco
         }
         Err(why) => HealthCheck::of_error("writing", why),
     });
-    let folds = folds_case(context.root.path());
-    let (level, what) = if folds {
+    let (level, what) = if folds_case(context.root.path()) {
         (Note, "A and a are the same name here")
     } else {
         (Good, "A and a are different names here")

@@ -127,7 +127,7 @@ impl Store {
             Some(&index),
         )?;
         self.know_fetched(&mut inventory.checkpoints);
-        // Who takes the lock next drops it.
+        // The next command that takes the lock drops it.
         if let Some(open) = self.never_begun() {
             inventory.checkpoints.remove(&[open.safety]);
         }

@@ -268,7 +268,7 @@ fn an_undo_after_a_restore_that_never_began_says_so_and_stops() {
         if !stage.contains("preparing") {
             continue;
         }
-        // Who only reads sees what the next change will make of it.
+        // A command that only reads sees what the next change will make of it.
         assert_eq!(steps(), before, "a restore that never began is a step");
         let doctor = story.sandbox.run(&["doctor", "--json"]);
         assert!(!doctor.stdout.contains("stray files"), "{doctor}");

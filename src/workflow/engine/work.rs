@@ -114,7 +114,7 @@ impl<'w> Work<'w> {
         self.context.root.path().display().to_string()
     }
 
-    /// Adds a warning, which is told even if the command fails.
+    /// Adds a warning, which is shown even if the command fails.
     pub fn warn(&self, warning: impl Into<Warning>) {
         self.context.pending_warnings.add(warning.into());
     }
