@@ -1,24 +1,26 @@
 //! Makes a zlib stream in pieces, for content too long for memory.
 
-use crate::store::objects::deflate::bit_writer::BitWriter;
-use crate::store::objects::deflate::compressor::Compressor;
+use flate2::{Compress, Compression, FlushCompress, Status};
 
-/// A zlib stream made in pieces. No piece refers to an earlier one.
+/// Bytes made before they are passed on.
+const BUFFER_BYTES: usize = 64 << 10;
+
+/// A zlib stream made in pieces.
 pub struct StreamDeflater {
-    bits: BitWriter,
-    sum: libdeflater::Adler32,
-    /// `None` stores what does not shrink.
-    compressor: Option<Compressor>,
+    stream: Compress,
+    made: Vec<u8>,
 }
 
 impl StreamDeflater {
+    /// `store` leaves the content as it is, for what does not shrink.
     pub fn new(store: bool) -> Self {
-        let mut bits = BitWriter::default();
-        bits.bytes(&super::zlib::ZLIB_HEADER);
+        let level = match store {
+            true => Compression::none(),
+            false => Compression::fast(),
+        };
         Self {
-            bits,
-            sum: libdeflater::Adler32::new(),
-            compressor: (!store).then(Compressor::default),
+            stream: Compress::new(level, true),
+            made: Vec::with_capacity(BUFFER_BYTES),
         }
     }
 
@@ -28,16 +30,16 @@ impl StreamDeflater {
     /// `sink` failed.
     pub fn push<E>(
         &mut self,
-        piece: &[u8],
+        mut piece: &[u8],
         sink: &mut dyn FnMut(&[u8]) -> Result<(), E>,
     ) -> Result<(), E> {
-        self.sum.update(piece);
-        match &mut self.compressor {
-            Some(compressor) => compressor.compress(piece, false, &mut self.bits),
-            None => self.bits.store(piece, false),
+        while !piece.is_empty() {
+            let before = self.stream.total_in();
+            self.step(piece, FlushCompress::None);
+            let taken = usize::try_from(self.stream.total_in() - before).unwrap_or_default();
+            piece = &piece[taken.min(piece.len())..];
+            sink(&self.made)?;
         }
-        sink(self.bits.written())?;
-        self.bits.clear();
         Ok(())
     }
 
@@ -46,8 +48,20 @@ impl StreamDeflater {
     /// # Errors
     /// `sink` failed.
     pub fn finish<E>(mut self, sink: &mut dyn FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
-        self.bits.store(&[], true);
-        self.bits.bytes(&self.sum.sum().to_be_bytes());
-        sink(self.bits.written())
+        loop {
+            let is_over = self.step(&[], FlushCompress::Finish);
+            sink(&self.made)?;
+            if is_over {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Fills the buffer anew; returns whether the stream has ended.
+    fn step(&mut self, piece: &[u8], flush: FlushCompress) -> bool {
+        self.made.clear();
+        let status = self.stream.compress_vec(piece, &mut self.made, flush);
+        // A stream with room in its buffer does not fail.
+        !matches!(status, Ok(Status::Ok | Status::BufError))
     }
 }

@@ -1,7 +1,6 @@
 //! Makes zlib streams as fast as possible; content that does not shrink is stored.
 
-use crate::store::objects::deflate::bit_writer::BitWriter;
-use crate::store::objects::deflate::compressor::Compressor;
+use libdeflater::{CompressionLvl, Compressor};
 
 pub use crate::store::objects::deflate::inflate::StreamError;
 pub use crate::store::objects::deflate::inflate::{
@@ -15,14 +14,25 @@ const SAMPLE_BYTES: usize = 4 << 10;
 /// Size in bytes up to which content is stored: building a compressor's tables would dominate, and
 /// saves a few percent of a store. A third of the files of a real project are this small.
 const STORED_UP_TO_BYTES: usize = 512;
-
-pub(super) const ZLIB_HEADER: [u8; 2] = [0x78, 0x01];
+/// The fastest level of libdeflate that compresses; the one below stores.
+const FASTEST: i32 = 1;
 
 /// A reusable compressor for buffers.
-#[derive(Default)]
 pub struct Deflater {
-    compressor: Compressor,
-    bits: BitWriter,
+    fast: Compressor,
+    storing: Compressor,
+    made: Vec<u8>,
+}
+
+impl Default for Deflater {
+    fn default() -> Self {
+        let level = |level| CompressionLvl::new(level).unwrap_or_default();
+        Self {
+            fast: Compressor::new(level(FASTEST)),
+            storing: Compressor::new(level(FASTEST - 1)),
+            made: Vec::new(),
+        }
+    }
 }
 
 impl Deflater {
@@ -34,39 +44,36 @@ impl Deflater {
         if store {
             return self.store(data);
         }
-        self.begin();
-        self.compressor.compress(data, true, &mut self.bits);
-        self.end(data)
+        made_by(&mut self.fast, data, &mut self.made)
     }
 
     /// Returns a zlib stream of `data` uncompressed, for short content that is read often.
     pub fn store(&mut self, data: &[u8]) -> &[u8] {
-        self.begin();
-        self.bits.store(data, true);
-        self.end(data)
-    }
-
-    fn begin(&mut self) {
-        self.bits.clear();
-        self.bits.bytes(&ZLIB_HEADER);
-    }
-
-    fn end(&mut self, data: &[u8]) -> &[u8] {
-        self.bits.align();
-        self.bits.bytes(&libdeflater::adler32(data).to_be_bytes());
-        self.bits.written()
+        made_by(&mut self.storing, data, &mut self.made)
     }
 
     /// Whether three samples together shrink by less than 4 %.
     pub fn is_incompressible(&mut self, samples: &[&[u8]]) -> bool {
-        self.begin();
         let before: usize = samples.iter().map(|sample| sample.len()).sum();
-        for sample in samples {
-            self.compressor.compress(sample, false, &mut self.bits);
-        }
-        self.bits.align();
-        before > 0 && self.bits.written().len() * 100 > before * 96
+        let after: usize = samples
+            .iter()
+            .map(|sample| made_by(&mut self.fast, sample, &mut self.made).len())
+            .sum();
+        before > 0 && after * 100 > before * 96
     }
+}
+
+fn made_by<'m>(compressor: &mut Compressor, data: &[u8], made: &'m mut Vec<u8>) -> &'m [u8] {
+    let mut room = compressor.zlib_compress_bound(data.len());
+    // The bound suffices.
+    let len = loop {
+        made.resize(room.max(made.len()), 0);
+        match compressor.zlib_compress(data, made) {
+            Ok(len) => break len,
+            Err(_) => room *= 2,
+        }
+    };
+    &made[..len]
 }
 
 /// The start, middle and end of a buffer.

@@ -29,7 +29,9 @@ impl Pack {
         Self {
             bytes: b"PACK\0\0\0\x02\0\0\0\0".to_vec(),
             entries: Vec::new(),
-            compressor: libdeflater::Compressor::new(libdeflater::CompressionLvl::fastest()),
+            compressor: libdeflater::Compressor::new(
+                libdeflater::CompressionLvl::new(1).unwrap_or_default(),
+            ),
         }
     }
 
