@@ -43,7 +43,7 @@ pub struct DoctorOutcome {
 }
 
 /// One thing that was looked at.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Default, Serialize, JsonSchema)]
 pub struct HealthCheck {
     pub level: HealthLevel,
     /// What was looked at, such as `store`.
@@ -57,10 +57,11 @@ pub struct HealthCheck {
     pub advice: Option<Sentence>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
 pub enum HealthLevel {
+    #[default]
     Good,
     /// Worth knowing; nothing has to be done.
     Note,
@@ -78,9 +79,7 @@ impl HealthCheck {
             level,
             subject: subject.to_owned(),
             message: message.into(),
-            remedy: None,
-            command: None,
-            advice: None,
+            ..Self::default()
         }
     }
 

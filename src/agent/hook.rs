@@ -160,11 +160,8 @@ impl EventWork<'_> {
         let Some(run) = runs.runs.iter().find(is_under_way) else {
             return Ok(());
         };
-        let options = StepOptions {
-            run: Some(run.workflow.id.clone()),
-            expect: None,
-            actor: Some(self.event.agent.into_str().to_owned()),
-        };
+        let mut options = StepOptions::of_run(&run.workflow.id);
+        options.actor = Some(self.event.agent.into_str().to_owned());
         let words = self.context.settings.agents.prompts;
         let cut = Change::new("interrupt").noting(turn_cause(self.event, words));
         step(self.context, &options, &cut).map(drop)

@@ -13,7 +13,7 @@ use crate::base::time::{rfc3339_seconds, utc_date};
 use crate::model::checkpoint::alias;
 use crate::model::checkpoint::record::Verb;
 use crate::model::checkpoint::terms::{CheckpointType, Expiry};
-use crate::model::json::{ChangeJson, JsonSchema, PathName, Serialize, plan_changes};
+use crate::model::json::{ChangeJson, JsonSchema, PathName, Serialize, paths, plan_changes};
 use crate::model::state::rel_path::RelPath;
 use crate::ops::contract::create_facts::Contract;
 use crate::ops::contract::restore_contract::RestoreContract;
@@ -146,8 +146,8 @@ pub fn document(
     };
     let record = &contract.checkpoint.record;
     let id = alias::of(contract.checkpoint);
-    let files = contract.files.iter();
-    let not_utf8 = files.filter(|path| path.as_utf8().is_none());
+    let names = paths(&contract.files).into_iter();
+    let (files, hex): (_, Vec<_>) = names.map(|name| (name.path, name.path_hex)).unzip();
     let confidence = confidence(contract);
     let document = CheckpointContract {
         checkpoint_created: true,
@@ -155,10 +155,10 @@ pub fn document(
             checkpoint_type: contract.checkpoint_type.into_str(),
             created_at: rfc3339_seconds(record.time_ms),
             scope: ContractScope {
-                files: contract.files.iter().map(path_text).collect(),
+                files,
                 state_keys: contract.state_keys.clone(),
                 databases: made.databases.iter().map(ToString::to_string).collect(),
-                files_hex: not_utf8.map(RelPath::to_hex).collect(),
+                files_hex: hex.into_iter().flatten().collect(),
             },
             restore_command: way_back(contract, call, &id),
             expiry: record.terms.expiry.map(|expiry| match expiry {
@@ -205,12 +205,6 @@ fn way_back(contract: &Contract<'_>, call: &Call, id: &str) -> String {
 /// Returns the command that prints the values.
 pub fn values_back(call: &Call, id: &str) -> String {
     call.line(&["cat", &format!("{id}:@state")])
-}
-
-/// Formats a path as in all JSON.
-fn path_text(path: &RelPath) -> String {
-    path.as_utf8()
-        .map_or_else(|| path.to_string(), str::to_owned)
 }
 
 fn listed(paths: &BTreeSet<RelPath>) -> String {

@@ -25,6 +25,9 @@ pub struct Screen {
 /// Precedes advice where no path matches.
 const FROM_HERE: &str = "PATHs count from the current directory; ";
 
+/// Shows the checkpoints that the table leaves out.
+const SHOWS_SAFETY: &str = "'checkpoint list --safety'";
+
 /// Marks the row that the directory was last set to, as git marks the current branch.
 const MARK: &str = "*";
 
@@ -122,7 +125,7 @@ fn lines(rows: &[Row], screen: usize) -> String {
 }
 
 /// Says below the table what it leaves out, and where the directory stands unless at the newest.
-pub fn footer(outcome: &ListOutcome, is_filtered: bool) -> String {
+pub fn footer(outcome: &ListOutcome, is_filtered: bool, columns: usize) -> String {
     let listed = &outcome.checkpoints;
     let safeties = listed.iter().filter(|c| c.is_safety()).count();
     let named = listed.len() - safeties;
@@ -139,24 +142,41 @@ pub fn footer(outcome: &ListOutcome, is_filtered: bool) -> String {
     }
     if outcome.hidden > 0 {
         let hidden = thousands(outcome.hidden as u64);
-        text.push_str(&format!("; {hidden} safety: 'checkpoint list --safety'"));
-    }
-    text.push('\n');
-    if !is_cut && safeties + outcome.hidden == 0 {
+        text = lines_of(
+            &[&format!("{text}; {hidden} safety:"), SHOWS_SAFETY],
+            columns,
+        );
+    } else if is_cut || safeties > 0 {
+        text = lines_of(&[&text], columns);
+    } else {
         text.clear();
     }
     let marked = marked(outcome);
     if marked.is_some() && marked != listed.first().map(|c| c.id) {
         text.push_str("* you are here\n");
     } else if let (None, Some(position), false) = (marked, &outcome.position, is_filtered) {
-        text.push_str(&format!("you are at {}", position.id.short()));
-        text.push_str(if position.is_safety() {
-            ", a safety checkpoint ('checkpoint list --safety')\n"
-        } else {
-            "\n"
+        let here = format!("you are at {}", position.id.short());
+        let of_restore = [
+            format!("{here}, a safety checkpoint"),
+            format!("({SHOWS_SAFETY})"),
+        ];
+        text.push_str(&match position.is_safety() {
+            true => lines_of(&of_restore.each_ref().map(|part| &**part), columns),
+            false => here + "\n",
         });
     }
     text
+}
+
+/// Joins texts on one line if they fit; else each begins one.
+fn lines_of(texts: &[&str], columns: usize) -> String {
+    match texts.join(" ") {
+        line if width(&line) <= columns => line + "\n",
+        _ => {
+            let lines = texts.iter().flat_map(|text| wrapped(text, columns));
+            lines.map(|line| format!("{line}\n")).collect()
+        }
+    }
 }
 
 /// Says that nothing matches, and what would show more.

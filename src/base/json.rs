@@ -13,6 +13,7 @@ use serde_json::{Map, Number};
 use crate::base::text::is_deceptive;
 use crate::base::time::rfc3339;
 
+pub mod differences;
 pub mod merge;
 pub mod typed;
 

@@ -125,9 +125,9 @@ fn completed(command: &str, arg: Arg, line: &Arc<TypedLine>) -> Arg {
             |line, context, typed| Some(paths(context, line.before.first(), typed))
         }
         ("PATH" | "GLOB|PATH", _) => return arg.value_hint(ValueHint::AnyPath),
-        ("WORKFLOW" | "WORKFLOW|PATH", _) => runs,
+        ("WORKFLOW" | "WORKFLOW|PATH" | "WORKFLOW|REVISION", _) => runs,
         ("NAME", "hold" | "release") => holds,
-        ("KEY", "set") => return arg.add(ArgValueCandidates::new(settings)),
+        ("KEY", _) => return arg.add(ArgValueCandidates::new(settings)),
         ("COMMAND", "man") => return arg.add(ArgValueCandidates::new(commands)),
         ("NAME", "schema") => return arg.add(ArgValueCandidates::new(schemas)),
         ("COMMAND|TOPIC", _) => return arg.add(ArgValueCandidates::new(words_of_help)),

@@ -142,12 +142,7 @@ impl Invocation<'_> {
         };
         let (failed, left) = (properties.failure_code, properties.left_by_a_signal);
         printer.place = parse::place(global.dir.as_deref(), global.base.as_deref(), left);
-        let prompt = Prompt::new(
-            global.json,
-            global.no_input,
-            properties.has_dry_run,
-            printer.err_paint(),
-        );
+        let prompt = Prompt::new(&global, properties.has_dry_run, printer.err_paint());
         let mut cmd = CommandContext {
             name,
             printer,
@@ -272,12 +267,6 @@ fn refuse(args: &[OsString], refusal: &ParseRefusal, mut printer: Printer) -> u8
     let command = command.unwrap_or("usage");
     let refused = |form| (args::refused(command, args, &error, &printer.place), form);
     let contract = args::asked_for(command, args).map(refused);
-    report(
-        &printer,
-        command,
-        exit_code::USAGE,
-        &error,
-        contract.as_ref(),
-        &[],
-    )
+    let (code, contract) = (exit_code::USAGE, contract.as_ref());
+    report(&printer, command, code, &error, contract, &[])
 }

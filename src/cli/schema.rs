@@ -43,7 +43,7 @@ use crate::shell::command_context::CommandContext;
 use crate::shell::run::RunAnywhere;
 use crate::workflow::engine::end::EndOutcome;
 use crate::workflow::engine::exchange::Exported;
-use crate::workflow::engine::report::{Listed, Shown, Status};
+use crate::workflow::engine::report::{ComparedRun, Listed, Shown, Status};
 use crate::workflow::engine::resume::{RecoverOutcome, ResumeOutcome};
 use crate::workflow::engine::rewind::RewindOutcome;
 use crate::workflow::engine::work::StepOutcome;
@@ -120,7 +120,7 @@ const ANSWERS: &[(&str, Schema)] = &answers! {
     "bisect" => BisectOutcome,
     "cat" => CatAnswer,
     "clone" => CloneOutcome,
-    "config" "config.set" => ConfigOutcome,
+    "config" "config.set" "config.unset" => ConfigOutcome,
     "create" => create::CreateAnswer,
     "delete" => DeleteOutcome,
     "diff" => diff::DiffAnswer,
@@ -163,6 +163,7 @@ const ANSWERS: &[(&str, Schema)] = &answers! {
     "workflow.resume" => ResumeOutcome,
     "workflow.rewind" => RewindOutcome,
     "workflow.show" => Shown,
+    "workflow.show.revisions" => ComparedRun,
 };
 
 fn all() -> impl Iterator<Item = &'static (&'static str, Schema)> {

@@ -129,7 +129,7 @@ pub struct ContractArgs {
     #[arg(long)]
     pub contract: bool,
     /// Format of the report [default: yaml]
-    #[arg(long, value_name = "FORMAT", requires = "contract", value_parser = PossibleValuesParser::new(["yaml", "json"]).map(|form| form_named(&form)))]
+    #[arg(long, value_name = "FORMAT", requires = "contract", value_parser = PossibleValuesParser::new(["yaml", "json"]).map(|form| form_of(form == "json")))]
     pub format: Option<ContractForm>,
 }
 
@@ -144,12 +144,8 @@ impl ContractArgs {
     }
 }
 
-fn form_named(name: &str) -> ContractForm {
-    if name == "json" {
-        ContractForm::Json
-    } else {
-        ContractForm::Yaml
-    }
+fn form_of(is_json: bool) -> ContractForm {
+    [ContractForm::Yaml, ContractForm::Json][usize::from(is_json)]
 }
 
 /// Returns the words of this call, for a contract.
@@ -188,7 +184,7 @@ pub fn asked_for(command: &str, words: &[OsString]) -> Option<ContractForm> {
     let is_wanted = has_contract && options.any(|word| word == "--contract");
     let is_json = |pair: &[OsString]| pair[0] == "--format" && pair[1] == "json";
     let is_json = words.contains(&"--format=json".into()) || words.windows(2).any(is_json);
-    is_wanted.then(|| form_named(if is_json { "json" } else { "yaml" }))
+    is_wanted.then(|| form_of(is_json))
 }
 
 /// Returns a command that repeats the call from any directory, or just its words if it read

@@ -7,7 +7,7 @@ use clap::Subcommand;
 
 use crate::agent::setup;
 use crate::answer::format::{Paint, size};
-use crate::answer::table::aligned;
+use crate::answer::table::{cut, padded, width};
 use crate::base::read_regular;
 use crate::base::text::{escape, escape_line, escape_path};
 use crate::commands::prelude::*;
@@ -19,8 +19,12 @@ use crate::ops::browse::config::{ConfigOutcome, Setting, SettingValue, config};
 use crate::ops::find_root::RootSearch;
 use crate::shell::command_context;
 use crate::shell::environment::{self, Color, GlobalArgs, LOCK_TIMEOUT_SECONDS};
+use crate::shell::terminal::printer::Printer;
 
-/// Show each setting and its origin, or set one
+/// Value of a variable that is not set.
+const NOT_SET: &str = "not set";
+
+/// Show each setting and its origin, or set or unset one
 ///
 /// A setting that is no key of a file comes from an option or a variable. Variables of completion
 /// scripts are shown with --json alone.
@@ -30,7 +34,8 @@ pub struct ConfigArgs {
     pub command: Option<ConfigCommand>,
 }
 
-#[derive(Clone, Debug, Subcommand)]
+#[derive(Clone, Debug, Subcommand, strum::IntoStaticStr)]
+#[strum(const_into_str, prefix = "config.", serialize_all = "snake_case")]
 pub enum ConfigCommand {
     /// Set a key in your own file
     ///
@@ -42,10 +47,15 @@ pub enum ConfigCommand {
         #[arg(value_name = "VALUE", allow_hyphen_values = true)]
         value: String,
     },
+    /// Take a key out of your own file, so that its default holds again
+    Unset {
+        #[arg(value_name = "KEY")]
+        key: String,
+    },
 }
 
-/// Writes the value, and returns a line on it.
-fn set(environment: &Environment, key: &str, value: &str) -> Result<String> {
+/// Writes what a command asks for, and returns a line on it.
+fn edited(environment: &Environment, command: &ConfigCommand) -> Result<String> {
     let dir = environment.config_dir.as_ref();
     let dir = dir.ok_or_else(|| no_base(environment))?;
     let file = dir.join("config.toml");
@@ -59,22 +69,28 @@ fn set(environment: &Environment, key: &str, value: &str) -> Result<String> {
         Err(cause) if cause.kind() == ErrorKind::NotFound => String::new(),
         read => read.map_err(Error::io("read", &file))?,
     };
-    let (text, written) = edit::set(&file, &text, key, value)?;
-    setup::write(&file, &text, None)?;
-    let (file, written) = (escape_path(&file), escape(&written));
-    Ok(format!("{file}: {key} = {written}\n"))
+    let (text, done) = match command {
+        ConfigCommand::Set { key, value } => {
+            let (text, written) = edit::set(&file, &text, key, value)?;
+            (Some(text), format!("{key} = {}", escape(&written)))
+        }
+        ConfigCommand::Unset { key } => {
+            (edit::unset(&file, &text, key)?, format!("{key} is not set"))
+        }
+    };
+    text.map_or(Ok(()), |text| setup::write(&file, &text, None))?;
+    Ok(format!("{}: {done}\n", escape_path(&file)))
 }
 
 impl RunAnywhere for ConfigArgs {
     fn name(&self) -> Option<&'static str> {
-        self.command.as_ref().map(|_| "config.set")
+        self.command.as_ref().map(ConfigCommand::into_str)
     }
 
     fn run(self, cmd: &mut CommandContext<'_>, environment: Environment) -> Result<u8> {
-        let written = match &self.command {
-            Some(ConfigCommand::Set { key, value }) => Some(set(&environment, key, value)?),
-            None => None,
-        };
+        let command = self.command.as_ref();
+        let written = command.map(|command| edited(&environment, command));
+        let written = written.transpose()?;
         let global = cmd.global;
         let base = base_and_origin(global.base.as_deref(), &environment);
         let base = base
@@ -100,7 +116,7 @@ impl RunAnywhere for ConfigArgs {
         } else if let Some(written) = written {
             printer.talk(&written);
         } else {
-            printer.result(&text(&outcome, printer.out_paint()));
+            printer.result(&text(&outcome, printer));
         }
         cmd.warn(&warnings);
         for problem in &outcome.failures {
@@ -145,12 +161,8 @@ fn flags(global: &GlobalArgs, environment: &Environment) -> Vec<Setting> {
     ]
 }
 
-fn text(outcome: &ConfigOutcome, paint: Paint) -> String {
-    let row = |name: &str, value: String, remark: &str| {
-        let remark = Some(remark).filter(|remark| !remark.is_empty());
-        let remark = remark.map_or(String::new(), |remark| paint.faint(remark));
-        vec![format!("  {name}"), value, remark]
-    };
+fn text(outcome: &ConfigOutcome, printer: &Printer) -> String {
+    let row = |name: &str, value: String, remark: &str| [name.into(), value, remark.into()];
     let place = |path: Option<&PathBuf>| path.map_or("none".to_owned(), |path| escape_path(path));
     let rows = |setting: &Setting| {
         let origins: Vec<String> = setting.origins.iter().map(origin_words).collect();
@@ -180,22 +192,46 @@ fn text(outcome: &ConfigOutcome, paint: Paint) -> String {
     let variables = outcome.environment.iter();
     let variables = variables.filter(|variable| !variable.name.starts_with("_CLAP_"));
     let variables = variables.map(|variable| {
-        let value = variable.value.as_deref();
-        let value = value.map_or("not set".to_owned(), escape_line);
-        let (name, purpose) = (variable.name, paint.faint(variable.purpose));
-        // A long one, such as PATH, moves its own purpose alone.
-        format!("  {name:<22}  {value:<7}  {purpose}\n")
+        let value = variable.value.as_deref().map(escape_line);
+        let value = value.unwrap_or_else(|| NOT_SET.to_owned());
+        row(variable.name, value, variable.purpose)
     });
     let table = |settings: Vec<_>| settings.into_iter().flat_map(rows).collect::<Vec<_>>();
+    let (paint, columns) = (printer.out_paint(), printer.columns());
+    let widest = columns / 3 * 2;
     let sections = [
-        ("Settings", aligned(&table(in_files), &[])),
-        ("Options and variables", aligned(&table(others), &[])),
-        ("Places", aligned(&places, &[])),
-        ("Files", aligned(&files.collect::<Vec<_>>(), &[])),
-        ("Environment", variables.collect()),
+        ("Settings", table(in_files), widest),
+        ("Options and variables", table(others), widest),
+        ("Places", places.into(), widest),
+        ("Files", files.collect(), widest),
+        ("Environment", variables.collect(), NOT_SET.len()),
     ];
-    let section = |(title, rows): &(&str, String)| format!("{}\n{rows}", paint.bold(title));
+    let section = |(title, rows, widest): &(&str, Vec<[String; 3]>, usize)| {
+        let lines = lines(rows, *widest, columns, paint);
+        format!("{}\n{lines}", paint.bold(title))
+    };
     sections.iter().map(section).collect::<Vec<_>>().join("\n")
+}
+
+/// Formats names, values and remarks, each line cut to the width of a terminal. A value wider than
+/// `widest` moves its own remark alone.
+fn lines(rows: &[[String; 3]], widest: usize, columns: usize, paint: Paint) -> String {
+    let width_of = |at: usize, widest: usize| {
+        let widths = rows.iter().map(|row| width(&row[at]));
+        let fitting = widths.filter(|width| *width <= widest);
+        fitting.max().unwrap_or_default()
+    };
+    let (names, values) = (width_of(0, usize::MAX), width_of(1, widest));
+    let line = |[name, value, remark]: &[String; 3]| {
+        let (name, value) = (padded(name, names, false), padded(value, values, false));
+        let start = format!("  {name}  {value}");
+        let remark = cut(remark, columns.saturating_sub(width(&start) + 2));
+        if remark.is_empty() {
+            return cut(start.trim_end(), columns) + "\n";
+        }
+        format!("{start}  {}\n", paint.faint(&remark))
+    };
+    rows.iter().map(line).collect()
 }
 
 /// Formats a value; each member of a list on a line of its own.

@@ -4,9 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Component, Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use clap::ValueEnum;
-use clap::builder::PossibleValue;
-use strum::VariantArray as _;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use crate::answer::contract::{self as contract_view, ContractDocument, ContractForm};
 use crate::answer::format::{count, size};
@@ -63,7 +61,7 @@ pub struct CreateArgs {
     #[arg(help_heading = "What is recorded")]
     pub db: Vec<OsString>,
     /// Type of the checkpoint, as agents declare it [default: the whole directory]
-    #[arg(long = "type", value_name = "TYPE", help_heading = "What is recorded")]
+    #[arg(long = "type", value_name = "TYPE", help_heading = "What is recorded", value_parser = types())]
     pub checkpoint_type: Option<CheckpointType>,
     /// Value to record (repeatable); without --scope, no files are recorded
     #[arg(long, value_name = "KEY=JSON", help_heading = "What is recorded")]
@@ -99,20 +97,19 @@ pub struct CreateArgs {
     pub contract: ContractArgs,
 }
 
-impl ValueEnum for CheckpointType {
-    fn value_variants<'a>() -> &'a [Self] {
-        Self::VARIANTS
-    }
-
-    fn to_possible_value(&self) -> Option<PossibleValue> {
-        let help = match self {
-            Self::GitStash => "Files in scope that git tracks; the git stash is not touched",
-            Self::FileBackup => "Any files",
-            Self::StateSnapshot => "Values instead of files",
-            Self::DatabaseSavepoint => "Databases named by --db",
-        };
-        Some(PossibleValue::new(self.into_str()).help(help))
-    }
+/// The types in the words of contracts, and what each holds.
+fn types() -> impl TypedValueParser<Value = CheckpointType> {
+    let types = [
+        (
+            "git_stash",
+            "Files in scope that git tracks; the git stash is not touched",
+        ),
+        ("file_backup", "Any files"),
+        ("state_snapshot", "Values instead of files"),
+        ("database_savepoint", "Databases named by --db"),
+    ];
+    let types = types.map(|(name, holds)| PossibleValue::new(name).help(holds));
+    PossibleValuesParser::new(types).try_map(|name| name.parse())
 }
 
 impl CreateArgs {

@@ -103,7 +103,7 @@ impl Text for ListOutcome {
                 out.talk = table::nothing(self);
             }
         } else if out.is_for_a_person {
-            out.talk = table::footer(self, self.is_filtered);
+            out.talk = table::footer(self, self.is_filtered, out.columns);
         }
         if out.is_for_a_person {
             let (columns, paint, now_ms) = (out.columns, out.paint, out.context.now_ms);

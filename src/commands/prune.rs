@@ -57,13 +57,13 @@ impl KeepArgs {
     fn change(self) -> PolicyChange {
         let number = |number: Option<u32>| number.map(|number| number as usize);
         PolicyChange {
-            last: number(self.keep),
-            hourly: number(self.keep_hourly),
-            daily: number(self.keep_daily),
-            weekly: number(self.keep_weekly),
-            monthly: number(self.keep_monthly),
-            within_ms: self.keep_within,
-            auto: number(self.keep_auto),
+            keep: number(self.keep),
+            keep_hourly: number(self.keep_hourly),
+            keep_daily: number(self.keep_daily),
+            keep_weekly: number(self.keep_weekly),
+            keep_monthly: number(self.keep_monthly),
+            keep_within: self.keep_within,
+            keep_auto: number(self.keep_auto),
         }
     }
 

@@ -212,7 +212,7 @@ fn write_head(outcome: &ShowOutcome, out: &mut Out<'_>) {
     if let Some(origin) = &outcome.origin {
         outln!(out, "made on    {origin}");
     }
-    out.result.push_str(&terms(&record.terms));
+    write_terms(&record.terms, out);
     if let Some(operation) = &record.operation {
         let (verb, target) = (operation.verb.into_str(), operation.target.short());
         match limit_words(&operation.paths, &operation.filter) {
@@ -264,25 +264,21 @@ fn write_provenance(provenance: &Provenance, out: &mut Out<'_>) {
 }
 
 /// Formats the terms of a checkpoint, one per line.
-fn terms(terms: &CheckpointTerms) -> String {
-    let mut text = String::new();
+fn write_terms(terms: &CheckpointTerms, out: &mut Out<'_>) {
     if let Some(scope) = &terms.scope {
         let parts: Vec<String> = scope.parts().iter().map(ScopePart::shown).collect();
         let shown = match parts.join(", ") {
             none if none.is_empty() => "no files".to_owned(),
             parts => parts,
         };
-        text.push_str(&format!("scope      {shown}\n"));
+        outln!(out, "scope      {shown}");
     }
     if let Some(checkpoint_type) = terms.checkpoint_type {
-        text.push_str(&format!("type       {}\n", checkpoint_type.into_str()));
+        outln!(out, "type       {}", checkpoint_type.into_str());
     }
     match terms.expiry {
         None => {}
-        Some(Expiry::Never) => text.push_str("expires    never\n"),
-        Some(Expiry::At(end_ms)) => {
-            text.push_str(&format!("expires    {} UTC\n", utc_seconds(end_ms)));
-        }
+        Some(Expiry::Never) => outln!(out, "expires    never"),
+        Some(Expiry::At(end_ms)) => outln!(out, "expires    {} UTC", utc_seconds(end_ms)),
     }
-    text
 }

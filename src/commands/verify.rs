@@ -123,15 +123,12 @@ fn faulty(faulty: &FaultyCheckpoint) -> String {
         Some(reason) => format!("{} ({})", faulty.id.short(), escape(reason)),
         None => faulty.id.short(),
     };
-    let line = |fault| format!("{named}: {}\n", fault_line(fault));
+    let line = |fault: &Fault| {
+        let path = fault.path.as_ref().map(|path| format!("{path}: "));
+        let (path, why) = (path.unwrap_or_default(), escape(&fault.why));
+        format!("{named}: {path}{why}\n")
+    };
     faulty.faults.iter().map(line).collect()
-}
-
-fn fault_line(fault: &Fault) -> String {
-    match &fault.path {
-        Some(path) => format!("{path}: {}", escape(&fault.why)),
-        None => escape(&fault.why),
-    }
 }
 
 fn found(finding: &FileFinding) -> String {

@@ -1,4 +1,4 @@
-//! Sets one key in the text of a configuration file; comments and all else stay.
+//! Sets or unsets one key in the text of a configuration file; comments and all else stay.
 
 use std::path::Path;
 
@@ -19,19 +19,7 @@ const PAGE: &str = include_str!("../docs/configuration.md");
 /// The key is none that is set in one line, or the value is bad. The text has an error that leaves
 /// the effect open.
 pub fn set(file: &Path, text: &str, key: &str, typed: &str) -> Result<(String, String)> {
-    if key == "database" {
-        let what = "a database has several keys: write its table into the file that 'checkpoint config' names";
-        return Err(Error::usage(what));
-    }
-    if !keys::keys(Owner::User).any(|known| known == key) {
-        let hint = "'checkpoint help configuration' lists all";
-        let hint = match file::did_you_mean(key, Owner::User) {
-            none if none.is_empty() => format!("; {hint}"),
-            meant => format!("{meant} {hint}"),
-        };
-        let what = format!("'{}' is no key of a file{hint}", escape(key));
-        return Err(Error::usage(what));
-    }
+    check_key(key)?;
     let quoted = format!("\"{}\"", typed.replace('\\', "\\\\").replace('"', "\\\""));
     let listed = format!("[{quoted}]");
     let mut complaint = None;
@@ -57,6 +45,39 @@ pub fn set(file: &Path, text: &str, key: &str, typed: &str) -> Result<(String, S
     Err(Error::usage(format!("{what}; for example: {example}")))
 }
 
+/// Returns the text without a key; `None` if it is not there.
+///
+/// # Errors
+/// The key is none that is set in one line. The text has an error that leaves the effect open.
+pub fn unset(file: &Path, text: &str, key: &str) -> Result<Option<String>> {
+    check_key(key)?;
+    let (table, _) = DeTable::parse_recoverable(text);
+    let Some((name, value)) = table.get_ref().get_key_value(key) else {
+        return Ok(None);
+    };
+    let start = text[..name.span().start].rfind('\n').map_or(0, |at| at + 1);
+    let rest = &text[value.span().end..];
+    let rest = rest.find('\n').map_or("", |end| &rest[end + 1..]);
+    checked(file, key, format!("{}{rest}", &text[..start])).map(Some)
+}
+
+fn check_key(key: &str) -> Result<()> {
+    if key == "database" {
+        let what = "a database has several keys: write its table into the file that 'checkpoint config' names";
+        return Err(Error::usage(what));
+    }
+    if !keys::keys(Owner::User).any(|known| known == key) {
+        let hint = "'checkpoint help configuration' lists all";
+        let hint = match file::did_you_mean(key, Owner::User) {
+            none if none.is_empty() => format!("; {hint}"),
+            meant => format!("{meant} {hint}"),
+        };
+        let what = format!("'{}' is no key of a file{hint}", escape(key));
+        return Err(Error::usage(what));
+    }
+    Ok(())
+}
+
 fn put(file: &Path, text: &str, key: &str, value: &str) -> Result<String> {
     let mut new = text.to_owned();
     let (table, _) = DeTable::parse_recoverable(text);
@@ -72,6 +93,10 @@ fn put(file: &Path, text: &str, key: &str, value: &str) -> Result<String> {
         new.push_str(if is_open { "\n" } else { "" });
         new.push_str(&line);
     }
+    checked(file, key, new)
+}
+
+fn checked(file: &Path, key: &str, new: String) -> Result<String> {
     let mut problems = problems_of(file, &new).into_iter();
     let problem = problems.find(|problem| problem.key.is_none_or(|of| of == key));
     problem.map_or(Ok(new), |problem| Err(problem.error()))
@@ -113,6 +138,38 @@ mod tests {
             ("keep = 0\n", "keep", "3", "keep = 3\n"),
         ] {
             assert_eq!(text_after(before, key, typed).unwrap(), after, "{before}");
+        }
+    }
+
+    #[test]
+    fn one_key_goes_with_its_lines_and_all_else_stays() {
+        for (before, key, after) in [
+            (
+                "# mine\nkeep = 5 # few\naudit = true\n",
+                "keep",
+                "# mine\naudit = true\n",
+            ),
+            ("audit = true\n  keep = 5", "keep", "audit = true\n"),
+            (
+                "exclude = [\n  'a', # x\n]\nkeep = 3\n",
+                "exclude",
+                "keep = 3\n",
+            ),
+            ("kepp = 3\nkeep = 0\n", "keep", "kepp = 3\n"),
+        ] {
+            let gone = unset(Path::new("config.toml"), before, key).unwrap();
+            assert_eq!(gone.as_deref(), Some(after), "{before}");
+            assert_eq!(unset(Path::new("config.toml"), after, key).unwrap(), None);
+        }
+        for (before, key) in [
+            ("", "kepp"),
+            ("[database.x]\n", "database"),
+            ("keep = 3\na = [\n", "keep"),
+        ] {
+            assert!(
+                unset(Path::new("config.toml"), before, key).is_err(),
+                "{key}"
+            );
         }
     }
 

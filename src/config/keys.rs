@@ -105,31 +105,24 @@ pub fn databases<'de, D: Deserializer<'de>>(
     Ok(found)
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct KeepKeys {
-    keep: Option<NonZeroUsize>,
+/// The keys that say which checkpoints to keep.
+#[derive(Deserialize)]
+#[serde(remote = "PolicyChange")]
+pub struct KeepKeys {
+    #[serde(default, deserialize_with = "from_one")]
+    keep: Option<usize>,
     keep_hourly: Option<usize>,
     keep_daily: Option<usize>,
     keep_weekly: Option<usize>,
     keep_monthly: Option<usize>,
-    #[serde(deserialize_with = "period")]
+    #[serde(default, deserialize_with = "period")]
     keep_within: Option<i64>,
-    keep_auto: Option<NonZeroUsize>,
+    #[serde(default, deserialize_with = "from_one")]
+    keep_auto: Option<usize>,
 }
 
-/// Reads the keys that say which checkpoints to keep.
-pub fn keep_change<'de, D: Deserializer<'de>>(from: D) -> Result<PolicyChange, D::Error> {
-    let keys = KeepKeys::deserialize(from)?;
-    Ok(PolicyChange {
-        last: keys.keep.map(NonZeroUsize::get),
-        hourly: keys.keep_hourly,
-        daily: keys.keep_daily,
-        weekly: keys.keep_weekly,
-        monthly: keys.keep_monthly,
-        within_ms: keys.keep_within,
-        auto: keys.keep_auto.map(NonZeroUsize::get),
-    })
+fn from_one<'de, D: Deserializer<'de>>(from: D) -> Result<Option<usize>, D::Error> {
+    NonZeroUsize::deserialize(from).map(|number| Some(number.get()))
 }
 
 /// Reads milliseconds; a number without a unit is one of seconds.

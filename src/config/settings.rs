@@ -23,7 +23,7 @@ pub struct Settings {
     #[serde(skip)]
     pub keep: Policy,
     /// The same, as one file says.
-    #[serde(flatten, deserialize_with = "keys::keep_change")]
+    #[serde(flatten, with = "keys::KeepKeys")]
     keep_change: PolicyChange,
     #[serde(rename = "dedup_window", deserialize_with = "keys::duration")]
     pub dedup_window_ms: i64,

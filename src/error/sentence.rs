@@ -120,9 +120,7 @@ impl fmt::Display for CommandWords {
 
 /// Text in which commands are named.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Sentence {
-    pieces: Vec<SentencePiece>,
-}
+pub struct Sentence(Vec<SentencePiece>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum SentencePiece {
@@ -153,14 +151,12 @@ impl Sentence {
 
     /// Makes a sentence that is nothing but a command.
     pub fn command(command: CommandWords) -> Self {
-        Self {
-            pieces: vec![SentencePiece::Command(command)],
-        }
+        Self(vec![SentencePiece::Command(command)])
     }
 
     #[must_use]
     pub fn then(mut self, text: impl Into<String>) -> Self {
-        self.pieces.push(SentencePiece::Text(text.into()));
+        self.0.push(SentencePiece::Text(text.into()));
         self
     }
 
@@ -168,36 +164,34 @@ impl Sentence {
     #[must_use]
     pub fn then_command(self, command: CommandWords) -> Self {
         let mut sentence = self.then("'");
-        sentence.pieces.push(SentencePiece::Command(command));
+        sentence.0.push(SentencePiece::Command(command));
         sentence.then("'")
     }
 
     #[must_use]
     pub fn then_sentence(mut self, other: Self) -> Self {
-        self.pieces.extend(other.pieces);
+        self.0.extend(other.0);
         self
     }
 
     /// Changes the text around the commands.
     #[must_use]
     pub fn map_text(self, change: impl Fn(&str) -> String) -> Self {
-        let pieces = self.pieces.into_iter().map(|piece| match piece {
+        let pieces = self.0.into_iter().map(|piece| match piece {
             SentencePiece::Text(text) => SentencePiece::Text(change(&text)),
             command @ SentencePiece::Command(_) => command,
         });
-        Self {
-            pieces: pieces.collect(),
-        }
+        Self(pieces.collect())
     }
 
     /// Whether it is a command and nothing else.
     pub fn is_command(&self) -> bool {
-        matches!(&*self.pieces, [SentencePiece::Command(_)])
+        matches!(&*self.0, [SentencePiece::Command(_)])
     }
 
     /// Returns the words of the first command that can be run.
     pub fn to_run(&self) -> Option<Vec<String>> {
-        self.pieces.iter().find_map(|piece| match piece {
+        self.0.iter().find_map(|piece| match piece {
             SentencePiece::Command(command) => command.to_run(),
             SentencePiece::Text(_) => None,
         })
@@ -206,19 +200,17 @@ impl Sentence {
     /// Changes each command.
     #[must_use]
     pub fn map_commands(self, change: impl Fn(CommandWords) -> CommandWords) -> Self {
-        let pieces = self.pieces.into_iter().map(|piece| match piece {
+        let pieces = self.0.into_iter().map(|piece| match piece {
             SentencePiece::Command(command) => SentencePiece::Command(change(command)),
             text @ SentencePiece::Text(_) => text,
         });
-        Self {
-            pieces: pieces.collect(),
-        }
+        Self(pieces.collect())
     }
 }
 
 impl fmt::Display for Sentence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.pieces.iter().try_for_each(|piece| match piece {
+        self.0.iter().try_for_each(|piece| match piece {
             SentencePiece::Text(text) => f.write_str(&escape_line(text)),
             SentencePiece::Command(command) => write!(f, "{command}"),
         })

@@ -290,14 +290,8 @@ impl Front {
         if let Some(base) = &self.base {
             line.extend(["--base".into(), base.into()]);
         }
-        line.extend([
-            "--quiet".into(),
-            "--no-input".into(),
-            "--color=never".into(),
-        ]);
-        if as_json {
-            line.push("--json".into());
-        }
+        line.extend(["--quiet", "--no-input", "--color=never"].map(OsString::from));
+        line.extend(as_json.then(|| "--json".into()));
         line.extend_from_slice(words);
         let place = self.dirs.place(dir);
         entry::answer(

@@ -14,14 +14,13 @@ use rmcp::model::{
     GetPromptResponse, GetPromptResult, Implementation, InitializeRequestParams, InitializeResult,
     InputRequest, InputRequiredResult, ListPromptsResult, ListResourceTemplatesResult,
     ListResourcesResult, ListToolsResult, MetaObject, PaginatedRequestParams,
-    ProgressNotificationParam, Prompt, PromptArgument, PromptMessage, ProtocolVersion,
-    ReadResourceRequestParams, ReadResourceResponse, Role, ServerCapabilities, ServerConfig,
-    ServerJsonRpcMessage, ServerRequest, Tool, ToolAnnotations,
+    ProgressNotificationParam, Prompt, PromptArgument, PromptMessage, ProtocolVersion, Role,
+    ServerCapabilities, ServerConfig, ServerJsonRpcMessage, ServerRequest, Tool, ToolAnnotations,
 };
 use rmcp::service::{QuitReason, RequestContext, RoleServer, serve_directly};
 use rmcp::transport::Transport;
 use rmcp::transport::async_rw::AsyncRwTransport;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader, Empty, Stdin, Stdout};
 use tokio::sync::{Semaphore, watch};
 
@@ -500,23 +499,6 @@ impl ServerHandler for Server {
         _: Request,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
         Err(no_resources())
-    }
-
-    /// Names the call that answers, for a client that kept the address of a resource.
-    async fn read_resource(
-        &self,
-        asked: ReadResourceRequestParams,
-        _: Request,
-    ) -> Result<ReadResourceResponse, ErrorData> {
-        let address = asked.uri.trim_start_matches("checkpoint://");
-        let (tool, given) = match address.split_once('/') {
-            None if address == "list" => ("checkpoint_list", json!({})),
-            None => ("checkpoint_show", json!({ "checkpoint": address })),
-            Some(("workflow", id)) => ("workflow_status", json!({ "id": id })),
-            Some((id, path)) => ("checkpoint_read", json!({ "checkpoint": id, "path": path })),
-        };
-        let what = format!("there are no resources; the tool {tool} answers, given {given}");
-        Err(ErrorData::resource_not_found(what, None))
     }
 
     /// Answers what the SDK does not know, and known methods whose parameters do not fit.

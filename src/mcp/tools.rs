@@ -6,6 +6,7 @@ use clap::builder::PossibleValue;
 use clap::{Arg, ArgAction, Command as Grammar};
 use serde_json::{Map, Value, json};
 
+use crate::base::json::change_objects;
 use crate::base::text::escape_line;
 use crate::cli::{command_list, schema};
 use crate::error::{Error, Result};
@@ -293,7 +294,10 @@ impl ToolSpec {
         let names = names.map(|name| format!("checkpoint.{name}/2"));
         let names: Vec<String> = names.collect();
         let mut schema = schema::of_answer(self.answers[0]).unwrap_or_default();
-        drop_descriptions(&mut schema);
+        // A field of this name is no text.
+        change_objects(&mut schema, &|map| {
+            map.retain(|key, value| key != "description" || !value.is_string());
+        });
         schema["properties"]["schema"] = json!({ "type": "string", "enum": names });
         schema
     }
@@ -384,19 +388,6 @@ impl ToolSpec {
                 .flat_map(|last| std::iter::once("--".to_owned()).chain(last)),
         );
         Ok(words.into_iter().map(OsString::from).collect())
-    }
-}
-
-/// Drops the descriptions, which are most of a schema; that of `checkpoint schema` has them.
-fn drop_descriptions(schema: &mut Value) {
-    match schema {
-        Value::Object(members) => {
-            // A field of this name is no text.
-            members.retain(|key, value| key != "description" || !value.is_string());
-            members.values_mut().for_each(drop_descriptions);
-        }
-        Value::Array(items) => items.iter_mut().for_each(drop_descriptions),
-        _ => {}
     }
 }
 

@@ -265,12 +265,8 @@ const REMOTE_SETTINGS: &str = "core.alternateRefsPrefixes=refs/none core.fsync=n
 pub fn git(interrupt: &Interrupt, asked: &GitCommand<'_>) -> Result<GitEnd> {
     let may_ask = asked.may_ask && std::io::stdin().is_terminal();
     let started = Instant::now();
-    let end = run(
-        &mut remote_git(asked, may_ask),
-        interrupt,
-        asked.limit,
-        None,
-    );
+    let mut command = remote_git(asked, may_ask);
+    let end = run(&mut command, interrupt, asked.limit, None);
     let end = end.map_err(|why| match why.kind() {
         std::io::ErrorKind::NotFound => git_missing(),
         _ => Error::io("start", Path::new("git"))(why),

@@ -574,6 +574,26 @@ fn a_key_is_set_in_the_users_own_file_and_the_rest_of_it_stays() {
     );
 }
 
+#[test]
+fn a_key_that_is_unset_has_its_default_again() {
+    let sandbox = Sandbox::new();
+    sandbox.user_config("# mine\nkeep = 20 # few\naudit = true\n");
+    let unset = |key: &str| sandbox.run(&["config", "unset", key]);
+    for _ in 0..2 {
+        unset("keep")
+            .success()
+            .stdout_is("")
+            .stderr_has("config.toml: keep is not set");
+        let config = sandbox.home().join(".config/checkpoint/config.toml");
+        assert_eq!(sandbox.read(config), "# mine\naudit = true\n");
+    }
+    let data = sandbox.json("config unset audit");
+    assert_eq!(setting(&data, "keep")["value"], 50);
+    assert_eq!(setting(&data, "audit")["value"], false);
+    unset("kep").code(2).stderr_has("did you mean 'keep'?");
+    unset("database").code(2);
+}
+
 #[cfg(unix)]
 #[test]
 fn a_linked_configuration_is_written_through_its_link() {

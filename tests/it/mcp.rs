@@ -573,31 +573,6 @@ fn no_program_is_started_and_no_network_used() {
 }
 
 #[test]
-fn the_address_of_a_former_resource_leads_to_the_tool_that_answers() {
-    let sandbox = project();
-    let mut client = McpClient::of(&sandbox, &[], "2025-11-25", false);
-    for (address, call) in [
-        ("checkpoint://list", "checkpoint_list answers, given {}"),
-        (
-            "checkpoint://1a2b3c4d",
-            "checkpoint_show answers, given {\"checkpoint\":\"1a2b3c4d\"}",
-        ),
-        (
-            "checkpoint://1a2b3c4d/src/main.rs",
-            "checkpoint_read answers, given {\"checkpoint\":\"1a2b3c4d\",\"path\":\"src/main.rs\"}",
-        ),
-        (
-            "checkpoint://workflow/w1",
-            "workflow_status answers, given {\"id\":\"w1\"}",
-        ),
-    ] {
-        let refused = client.request("resources/read", json!({ "uri": address }));
-        let message = refused["error"]["message"].as_str().expect("a text");
-        assert!(message.ends_with(call), "{address}: {message}");
-    }
-}
-
-#[test]
 fn a_hint_names_the_tool_that_does_it_where_there_is_one() {
     let sandbox = project();
     let mut client = McpClient::of(&sandbox, &[], "2025-11-25", false);

@@ -167,7 +167,7 @@ fn on_a_screen_of_thirty_columns_the_counter_and_every_key_are_whole() {
 }
 
 const TINY: &str = "
-Restore which _            2/3
+Restore which checkpoin… _ 2/3
  * id-third  wave 2
 >  id-2nd-_  波形: 表の幅 🎈
    id-first  draft

@@ -429,3 +429,42 @@ fn colours_mark_ids_days_and_restores_and_may_be_switched_off() {
         .filter(|line| line.starts_with("\x1b[2m"));
     assert_eq!(faint.count(), 1 + 3, "the head and three restores\n{run}");
 }
+
+#[test]
+fn what_the_list_leaves_out_is_told_within_every_width() {
+    let (sandbox, _) = story();
+    for columns in [30, 40, 50] {
+        let Some(shown) = shown(&sandbox, columns, "$checkpoint list") else {
+            return;
+        };
+        let told = "3 checkpoints; 3 safety:\n'checkpoint list --safety'\n* you are here";
+        assert!(shown.ends_with(told), "at {columns} columns:\n{shown}");
+    }
+}
+
+#[test]
+fn the_settings_fit_every_width_and_a_long_path_moves_no_other_remark() {
+    let sandbox = Sandbox::new();
+    sandbox.env("NO_COLOR", "1");
+    sandbox.user_config("exclude = ['private/', 'a-folder-with-a-long-name/and-another/']\n");
+    for columns in [30, 60, 80, 100] {
+        let Some(shown) = shown(&sandbox, columns, "$checkpoint config") else {
+            return;
+        };
+        let line = |start: &str| shown.lines().find(|line| line.starts_with(start));
+        let store = line("  store ").expect("a line");
+        assert!(columns > 80 || store.ends_with('…'), "{store}");
+        let base = line("  base ").expect("a line");
+        assert!(!base.contains("      "), "{base}");
+        let home = line("  NO_COLOR ").expect("a line");
+        assert!(
+            columns < 80 || home.ends_with("switches colours off"),
+            "{home}"
+        );
+    }
+    let piped = sandbox.ok("config").stdout;
+    assert!(
+        piped.contains(&sandbox.store().display().to_string()),
+        "{piped}"
+    );
+}

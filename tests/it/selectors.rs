@@ -145,8 +145,8 @@ fn a_word_of_the_other_kind_is_named_with_the_command_that_is_meant() {
     for (line, code, told) in [
         ("restore|nope", 3, format!("no checkpoint and no path 'nope'; 'checkpoint list' shows them all; the newest is {}", ids[2])),
         ("pin|README.md", 3, "'README.md' is a path, not a checkpoint; 'checkpoint list' shows the checkpoints".to_owned()),
-        ("restore|wave 1|plan", 3, format!("'plan' is a checkpoint, and no path in {}; name {} before any PATH", ids[0], ids[2])),
-        ("diff|wave 1|plan|wave 1", 3, format!("'wave 1' is a checkpoint, and no path in {}; name {} before any PATH", ids[0], ids[0])),
+        ("restore|wave 1|plan", 3, format!("'plan' is a checkpoint, and no path in {0}; 'checkpoint show {1}' shows it, 'checkpoint diff {0} {1}' compares the two", ids[0], ids[2])),
+        ("diff|wave 1|plan|wave 1", 3, format!("'wave 1' is a checkpoint, and no path in {0}; 'checkpoint show {0}' shows it", ids[0])),
         ("diff|nope", 3, format!("no checkpoint and no path 'nope'; 'checkpoint list' shows them all; the newest is {}", ids[2])),
         ("ls|@|nope", 3, format!("checkpoint {} does not hold 'nope'; 'checkpoint ls {}' lists what it holds", ids[2], ids[2])),
         ("restore|@|src/*", 3, format!("checkpoint {} does not hold 'src/*'; PATHs are literal; give a pattern with --glob", ids[2])),
@@ -843,7 +843,7 @@ fn below_the_root_a_checkpoint_in_place_of_a_path_is_named_too() {
         sandbox
             .run_in(&below, &args)
             .code(3)
-            .stderr_has(&format!("name {} before any PATH", ids[2]));
+            .stderr_has(&format!("'checkpoint show {}' shows it", ids[2]));
     }
 }
 
@@ -856,4 +856,34 @@ fn what_names_a_prompt_or_session_is_no_reason() {
         run.stderr_has("cannot be a reason");
     }
     sandbox.create("prompt: fix it");
+}
+
+/// A restore reads such a word as `@FILE`.
+#[test]
+fn what_a_restore_reads_as_a_list_is_no_reason() {
+    let sandbox = Sandbox::new();
+    let id = sandbox.write("a", "1").create("v2@");
+    for args in [["create", "@v2"], ["create", "-m@v2"]] {
+        let run = sandbox.run(&args).code(2);
+        run.stderr_has("'@v2' names a list of paths and cannot be a reason");
+    }
+    let run = sandbox.run(&["reword", &id, "@v2"]).code(2);
+    run.stderr_has("cannot be a reason");
+    sandbox.run(&["restore", "v2@"]).success();
+}
+
+/// Whoever types two checkpoints, in either order, comes to an end.
+#[test]
+fn what_is_advised_for_two_checkpoints_works() {
+    let (sandbox, ids) = three();
+    for [one, other] in [[0, 2], [2, 0]].map(|pair| pair.map(|at| &*ids[at])) {
+        for command in ["restore", "ls", "show"] {
+            let run = sandbox.run(&[command, one, other]).code(3);
+            for next in [vec!["show", other], vec!["diff", one, other]] {
+                let advice = format!("'checkpoint {}'", next.join(" "));
+                assert!(run.stderr.contains(&advice), "{run}");
+                sandbox.run(&next).success();
+            }
+        }
+    }
 }

@@ -81,6 +81,52 @@ fn each_command_answers_with_one_object_of_its_schema() {
 }
 
 #[test]
+fn two_revisions_of_a_run_tell_what_changed_between_them() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1");
+    for line in [
+        "workflow init --id w --phase one --phase two::one",
+        "phase start",
+        "phase progress half",
+        "task add t",
+        "workflow note --decision so",
+    ] {
+        sandbox.ok(line);
+    }
+    let log = sandbox.json("workflow show")["log"].clone();
+    let revision = |at: usize| log[at]["revision"].as_str().expect("a text")[..8].to_owned();
+    let (first, last) = (revision(4), revision(0));
+    let line = format!("workflow show {first} {last}");
+    let told = sandbox.ok(&line).stdout;
+    for part in [
+        "phases.one.status: pending -> in_progress\n",
+        "phases.one.progress: - -> half\n",
+        "tasks.t.status: - -> pending\n",
+        "key_decisions.0: - -> so\n",
+    ] {
+        assert!(told.contains(part), "{part}\n{told}");
+    }
+    assert!(
+        !told.contains("updated_at") && !told.contains("two"),
+        "{told}"
+    );
+    let back = sandbox.ok(format!("workflow show {last} {first}")).stdout;
+    assert!(back.contains("tasks.t.status: pending -> -\n"), "{back}");
+    let same = sandbox.ok(format!("workflow show {last} {last}"));
+    same.stdout_is("")
+        .stderr_has("nothing changed between them");
+    let words: Vec<&str> = line.split(' ').collect();
+    let data = asked(&sandbox, "workflow.show.revisions", &words);
+    let found = data["differences"].as_array().expect("a list");
+    let status = found.iter().find(|one| one["place"] == "phases.one.status");
+    assert_eq!(status.expect("it")["after"], "in_progress");
+    sandbox
+        .fails(3, "workflow show 00000000 11111111")
+        .stderr_has("no workflow has the revisions 00000000 and 11111111")
+        .stderr_has("'checkpoint workflow show' lists those of a run");
+}
+
+#[test]
 fn a_failure_is_one_object_with_its_code_and_the_state_as_it_stands() {
     let sandbox = Sandbox::new();
     sandbox.write("a", "1");

@@ -6,11 +6,9 @@ use serde_json::{Value, json};
 
 use crate::agent::dialect::AgentName;
 use crate::agent::setup::agents::{
-    Agent, AgentHooks, AgentLayout, AgentServer, HookEvent, SetupPlaces,
+    Agent, AgentHooks, AgentLayout, AgentServer, HookEvent, Leeway, ManagedKey, SetupPlaces,
 };
-use crate::agent::setup::agents::{Leeway, ManagedKey};
-use crate::agent::setup::settings_json::HookCall;
-use crate::agent::setup::settings_json::{HookEntries, OurJson, ServerEntry};
+use crate::agent::setup::settings_json::{HookCall, HookEntries, OurJson, ServerEntry};
 use crate::base::text::escape_path;
 use crate::base::windows::verbatim::native_path;
 use crate::error::{Error, Result};

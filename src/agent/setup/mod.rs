@@ -24,8 +24,7 @@ use std::time::Duration;
 use strum::VariantArray as _;
 
 use crate::agent::dialect::AgentName;
-use crate::agent::setup::agents::Leeway;
-use crate::agent::setup::agents::{Agents, SetupPlaces};
+use crate::agent::setup::agents::{Agents, Leeway, SetupPlaces};
 use crate::agent::setup::plan::{AgentPlan, FileOutcome, SettingsFile, SetupProgress, text_of};
 use crate::base::random_name::random_hex;
 use crate::config::environment::Environment;

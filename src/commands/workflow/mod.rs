@@ -18,11 +18,11 @@ use crate::workflow::engine::end::{CleanupOptions, EndMode, EndOutcome, cleanup,
 use crate::workflow::engine::exchange::{self, ExportOptions, Exported, ImportOptions};
 use crate::workflow::engine::init::{self, InitOptions};
 use crate::workflow::engine::phase::{self, Finish, Note, Start, commit_project, will_commit};
-use crate::workflow::engine::report::{Status, View, list, show};
+use crate::workflow::engine::report::{Status, View, compare, list, show};
 use crate::workflow::engine::resume::ResumeOptions;
 use crate::workflow::engine::rewind::{self, RewindOptions, RewindOutcome};
-use crate::workflow::engine::transact::{check_expected, step};
-use crate::workflow::engine::work::{StepOptions, StepOutcome};
+use crate::workflow::engine::transact::{check_expected, step, with_run};
+use crate::workflow::engine::work::{StepOptions, StepOutcome, Work};
 use crate::workflow::rules::change::Change;
 use crate::workflow::rules::workflow::{Phase, PhaseStatus, Task};
 use crate::workflow::words::phase_command;
@@ -78,11 +78,12 @@ pub enum WorkflowCommand {
         #[arg(long)]
         all: bool,
     },
-    /// Show a run and its history
+    /// Show a run and its history, or what changed between two revisions
     Show {
         /// Run: its id or the beginning of it, its project, type or description [default: the newest
-        /// open one]
-        workflow: Option<String>,
+        /// open one]; or two revisions of one, as its history names them
+        #[arg(value_name = "WORKFLOW|REVISION", num_args = 0..=2)]
+        named: Vec<String>,
         /// Maximum number of transitions
         #[arg(short = 'n', long, value_name = "N")]
         limit: Option<usize>,
@@ -272,10 +273,14 @@ impl WorkflowCall<'_> {
 
 impl RunCommand for WorkflowArgs {
     fn properties(&self) -> Properties {
-        use WorkflowCommand::{Cleanup, Recover, Rewind};
+        use WorkflowCommand::{Cleanup, Recover, Rewind, Show};
         let command = &self.command;
         let has_dry_run = matches!(command, Rewind(_) | Recover(_) | Cleanup(_));
-        of_runs(command.into_str(), has_dry_run)
+        let name = match command {
+            Show { named, .. } if named.len() == 2 => "workflow.show.revisions",
+            command => command.into_str(),
+        };
+        of_runs(name, has_dry_run)
     }
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
@@ -309,7 +314,10 @@ impl RunCommand for WorkflowArgs {
                 call.print(step(context, &of, &note.into())?)
             }
             Of::List { all } => call.print(list(context, all)?),
-            Of::Show { workflow, limit } => call.print(show(context, workflow.as_deref(), limit)?),
+            Of::Show { named, limit } => match &*named {
+                [from, to] => call.print(compare(context, from, to)?),
+                named => call.print(show(context, named.first().map(|run| &**run), limit)?),
+            },
             Of::Recover(args) => call.print(call.recover(&args)?),
             Of::End { workflow, how, why } => {
                 if how.purge && !cmd.global.yes {
@@ -341,7 +349,8 @@ impl Command for PhaseArgs {
         let options = &self.step;
         let (verb, phase, note, fails_run) = match self.command {
             PhaseCommand::Start(begin) => {
-                return Ok(done(context, phase::start(context, options, &begin)?));
+                let start = |work: &mut Work<'_>, run| phase::start(work, &run, &begin);
+                return Ok(done(context, with_run(context, options, start)?));
             }
             PhaseCommand::Done(finish) => {
                 return WorkflowCall { context, cmd }.finish_phase(options, &finish);

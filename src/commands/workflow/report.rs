@@ -4,11 +4,12 @@ use crate::answer::format::{ago, count};
 use crate::answer::place::PlaceWords;
 use crate::answer::table::titled;
 use crate::base::cut_list::and_more;
+use crate::base::json::plain;
 use crate::base::text::{escape, escape_line};
 use crate::base::time;
 use crate::commands::prelude::*;
 use crate::workflow::documents::conflict::{Conflict, in_words};
-use crate::workflow::engine::report::{self, Listed, Seen, Shown, Status, View};
+use crate::workflow::engine::report::{self, ComparedRun, Listed, Seen, Shown, Status, View};
 use crate::workflow::engine::runs::Run;
 use crate::workflow::rules::workflow::{Finding, Phase, PhaseStatus, Task, TaskStatus, Workflow};
 use crate::workflow::words::which;
@@ -313,5 +314,18 @@ impl Text for Shown {
             talkln!(out, "the log is damaged before that: {}", escape(why));
         }
         out.talk.push_str(&conflicts(&self.troubles));
+    }
+}
+
+impl Text for ComparedRun {
+    fn write(&self, out: &mut Out<'_>) {
+        for one in &self.differences {
+            let shown = |value: &Option<_>| value.as_ref().map_or("-".to_owned(), plain);
+            let [before, after] = [&one.before, &one.after].map(|value| escape(&shown(value)));
+            outln!(out, "{}: {before} -> {after}", escape(&one.place));
+        }
+        if self.differences.is_empty() {
+            talkln!(out, "nothing changed between them");
+        }
     }
 }

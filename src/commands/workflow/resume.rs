@@ -97,12 +97,10 @@ impl WorkflowCall<'_> {
     pub fn recover(self, args: &RecoverArgs) -> Result<RecoverOutcome> {
         let context = self.context;
         // From a subdirectory, a file is named by a path that leads up; from the root as in messages.
-        let path = args
-            .what
-            .as_deref()
-            .filter(|named| named.starts_with("../"));
+        let what = args.what.as_deref();
+        let path = what.filter(|named| named.starts_with("../"));
         let path = path.map(|path| from_root(&context.root, path));
-        let named = path.as_deref().or(args.what.as_deref());
+        let named = path.as_deref().or(what);
         if let Some((named, take)) = named.zip(args.take) {
             return resolve_conflict(context, named, take);
         }
@@ -119,10 +117,8 @@ impl WorkflowCall<'_> {
             Some(Profile::Phases) => Dialog::new(CORRUPTED, &[(YES, Take::None)]),
             Some(Profile::Registry) => Dialog::new(DELETE, &[(YES, Take::None)]),
             _ => {
-                let mend = conflict
-                    .workflow
-                    .as_ref()
-                    .map_or(Take::Copy, |_| Take::State);
+                let run = conflict.workflow.as_ref();
+                let mend = run.map_or(Take::Copy, |_| Take::State);
                 let words = [
                     ("recover,manual", mend),
                     ("fresh,start fresh,start", Take::None),
@@ -195,6 +191,9 @@ impl Question<'_> {
                 return Ok(chosen);
             }
         }
+        // The other questions say what a fresh start does.
+        let is_told = matches!(workflow.profile, Some(Profile::Phases | Profile::Registry));
+        let asks_again = !is_told && !self.call.cmd.global.yes;
         loop {
             let typed = self.call.typed(&text)?;
             let mut before = String::new();
@@ -203,9 +202,7 @@ impl Question<'_> {
                 None => before = format!("'{}' is not a valid answer.\n", escape(typed.trim())),
                 Some(Chosen::Viewed) => before = details(workflow) + "\n",
                 Some(Chosen::Declined) => dialog = Dialog::after_no(workflow),
-                Some(Chosen::StartedFresh)
-                    if dialog.confirms_fresh() && !self.call.cmd.global.yes =>
-                {
+                Some(Chosen::StartedFresh) if asks_again => {
                     let run = escape(workflow.named());
                     let again = format!("Archive {run} and start its plan again?");
                     self.call.cmd.ask(self.call.context, &again, &again)?;

@@ -29,16 +29,17 @@ impl Default for Policy {
     }
 }
 
-/// The values that a command line gives for one call.
+/// The values that a file or a command line gives, by their keys there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PolicyChange {
-    pub last: Option<usize>,
-    pub hourly: Option<usize>,
-    pub daily: Option<usize>,
-    pub weekly: Option<usize>,
-    pub monthly: Option<usize>,
-    pub within_ms: Option<i64>,
-    pub auto: Option<usize>,
+    pub keep: Option<usize>,
+    pub keep_hourly: Option<usize>,
+    pub keep_daily: Option<usize>,
+    pub keep_weekly: Option<usize>,
+    pub keep_monthly: Option<usize>,
+    /// In milliseconds.
+    pub keep_within: Option<i64>,
+    pub keep_auto: Option<usize>,
 }
 
 /// A rule that keeps a checkpoint, or what protects it from all of them.
@@ -99,7 +100,7 @@ impl Policy {
     #[must_use]
     pub fn overruled(self, change: &PolicyChange) -> Self {
         Self {
-            is_last_typed: change.last.is_some(),
+            is_last_typed: change.keep.is_some(),
             ..self.changed(change)
         }
     }
@@ -107,14 +108,14 @@ impl Policy {
     #[must_use]
     pub fn changed(self, change: &PolicyChange) -> Self {
         Self {
-            last: change.last.unwrap_or(self.last),
+            last: change.keep.unwrap_or(self.last),
             is_last_typed: self.is_last_typed,
-            hourly: change.hourly.unwrap_or(self.hourly),
-            daily: change.daily.unwrap_or(self.daily),
-            weekly: change.weekly.unwrap_or(self.weekly),
-            monthly: change.monthly.unwrap_or(self.monthly),
-            within_ms: change.within_ms.unwrap_or(self.within_ms),
-            auto: change.auto.unwrap_or(self.auto),
+            hourly: change.keep_hourly.unwrap_or(self.hourly),
+            daily: change.keep_daily.unwrap_or(self.daily),
+            weekly: change.keep_weekly.unwrap_or(self.weekly),
+            monthly: change.keep_monthly.unwrap_or(self.monthly),
+            within_ms: change.keep_within.unwrap_or(self.within_ms),
+            auto: change.keep_auto.unwrap_or(self.auto),
         }
     }
 
@@ -196,8 +197,8 @@ mod tests {
     #[test]
     fn a_project_only_raises_and_a_command_line_decides() {
         let change = PolicyChange {
-            last: Some(3),
-            daily: Some(7),
+            keep: Some(3),
+            keep_daily: Some(7),
             ..PolicyChange::default()
         };
         let raised = Policy::default().raised(&change);

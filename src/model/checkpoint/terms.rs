@@ -1,6 +1,6 @@
 //! Terms of a checkpoint: scope, type, expiry, and whether it was made automatically.
 
-use strum::{EnumString, IntoStaticStr, VariantArray};
+use strum::{EnumString, IntoStaticStr};
 
 use crate::model::state::scope::Scope;
 
@@ -15,7 +15,7 @@ pub struct CheckpointTerms {
 }
 
 /// Requested type, in the words of contracts. The files are in the store in any case.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, EnumString, IntoStaticStr, VariantArray)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, EnumString, IntoStaticStr)]
 #[strum(const_into_str, serialize_all = "snake_case")]
 pub enum CheckpointType {
     /// Files in the project's git index.

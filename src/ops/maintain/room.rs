@@ -29,9 +29,9 @@ pub fn named_in(context: &Context, failure: Error) -> Error {
 
 /// Looks for what a prune would give, by the configured policy or with half of the checkpoints.
 fn in_store(context: &Context) -> Sentence {
-    let look = |last: Option<usize>| -> Option<PruneOutcome> {
+    let look = |keep: Option<usize>| -> Option<PruneOutcome> {
         let change = PolicyChange {
-            last,
+            keep,
             ..PolicyChange::default()
         };
         let keep = KeepOptions {

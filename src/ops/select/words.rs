@@ -262,10 +262,14 @@ impl<'s> Lookup<'s> {
         let typed = restore_paths::from_here(&self.context.root, path);
         let typed = std::str::from_utf8(&typed).unwrap_or_default();
         if let Ok(other) = self.resolve(typed) {
-            let (typed, short) = (escape(typed), checkpoint.short());
+            let (typed, short, other) = (escape(typed), checkpoint.short(), other.id.short());
             let what = format!("'{typed}' is a checkpoint, and no path in {short}");
-            let next = format!("name {} before any PATH", other.id.short());
-            return Error::new(Code::NO_SUCH_PATH, what).next(Sentence::text(next));
+            let next = match other == short {
+                true => "'checkpoint show {}' shows it",
+                false => "'checkpoint show {}' shows it, 'checkpoint diff {} {}' compares the two",
+            };
+            let next = Sentence::new(next, &[&other, &short, &other]);
+            return Error::new(Code::NO_SUCH_PATH, what).next(next);
         }
         let error = no_such_path(checkpoint, &path.to_string());
         self.counted_from_root(checkpoint, path, error)

@@ -342,11 +342,9 @@ where
         let place = format!("{}/{}", matching.len().min(shown.at + 1), matching.len());
         let typed = format!("{}_", escape(&shown.typed));
         let room = usize::from(head.width).saturating_sub(width(&place) + width(&typed) + 2);
-        let question = wrapped(self.question, room)
-            .first()
-            .map(|start| format!("{start} {typed}"));
+        let question = format!("{} {typed}", cut(self.question, room));
         frame.render_widget(Line::styled(place, faint).right_aligned(), head);
-        frame.render_widget(Line::styled(question.unwrap_or_default(), bold), head);
+        frame.render_widget(Line::styled(question, bold), head);
         let cells = matching.iter().map(|choice| match &choice.cells {
             [id, .., words] if list.width < WITH_AGES_COLUMNS => vec![id.clone(), words.clone()],
             [id, _, age, _, words] if list.width < WITH_TIMES_COLUMNS => {

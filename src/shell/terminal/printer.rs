@@ -107,10 +107,16 @@ impl Printer {
             paint: self.out_paint,
             talk_paint: self.err_paint,
             is_for_a_person: self.out_is_terminal,
-            columns: size_of(&io::stdout()).0,
+            columns: self.columns(),
             context,
             place: &self.place,
         }
+    }
+
+    /// Width of the terminal to which results go; a pipe has no end.
+    pub fn columns(&self) -> usize {
+        let width = || size_of(&io::stdout()).0;
+        self.out_is_terminal.then(width).unwrap_or(usize::MAX)
     }
 
     pub fn out_paint(&self) -> Paint {

@@ -8,6 +8,7 @@ use std::time::Duration;
 use crate::answer::format::Paint;
 use crate::base::interrupt::Interrupt;
 use crate::error::{Error, Result};
+use crate::shell::environment::GlobalArgs;
 use crate::shell::terminal::{printer, progress};
 
 /// Interval of checks for a signal while waiting for an answer.
@@ -23,10 +24,10 @@ pub struct Prompt {
 }
 
 impl Prompt {
-    pub fn new(json: bool, no_input: bool, can_look: bool, paint: Paint) -> Self {
+    pub fn new(global: &GlobalArgs, can_look: bool, paint: Paint) -> Self {
         let person = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
         Self {
-            may_ask: person && !json && !no_input,
+            may_ask: person && !global.json && !global.no_input,
             can_look,
             paint,
         }
@@ -55,11 +56,8 @@ impl Prompt {
         printer::to_stderr(question, self.paint);
         let answer = answer(interrupt).and_then(|line| {
             // Not even a line break: the input has ended.
-            if line.is_empty() {
-                Err(Error::declined())
-            } else {
-                Ok(line)
-            }
+            let typed = Some(line).filter(|line| !line.is_empty());
+            typed.ok_or_else(Error::declined)
         });
         answer.inspect_err(|_| printer::to_stderr("\n", self.paint))
     }

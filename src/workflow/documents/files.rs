@@ -49,23 +49,17 @@ pub fn write(tree: &WorkTree, next: &Workflow, known: &BTreeMap<String, Value>) 
     for (path, value) in of_run(next) {
         let bytes = state_file::read(tree, &rel(path))?;
         let present = bytes.as_deref().and_then(|bytes| parse(bytes).ok());
-        let is_written = match &present {
-            Some(present) if present == value => true,
-            None if bytes.is_none() && fate(next, path, Leaving::Ended) != Fate::Stays => true,
-            present
-                if bytes.is_some()
-                    && present
-                        .as_ref()
-                        .is_none_or(|it| known.get(path) != Some(it)) =>
-            {
-                false
-            }
-            _ => replace_known(tree, &rel(path), bytes.as_deref(), render(value).as_bytes())?,
-        };
+        let is_known = present
+            .as_ref()
+            .is_some_and(|it| known.get(path) == Some(it));
+        let has_gone = bytes.is_none() && fate(next, path, Leaving::Ended) != Fate::Stays;
+        let is_written = has_gone
+            || present.as_ref() == Some(value)
+            || (bytes.is_none() || is_known)
+                && replace_known(tree, &rel(path), bytes.as_deref(), render(value).as_bytes())?;
         if !is_written {
-            return Err(words::moved_on(format!(
-                "{path} was changed by another process"
-            )));
+            let what = format!("{path} was changed by another process");
+            return Err(words::moved_on(what));
         }
     }
     Ok(())
@@ -260,10 +254,8 @@ fn archives(tree: &WorkTree, archive: &str, ids: &[String]) -> Vec<String> {
     let is_of = |id: &String, name: &str| name.strip_prefix(id.as_str()).is_some_and(is_time);
     names.retain(|name| ids.iter().any(|id| is_of(id, name)));
     names.sort_by_key(|name| name.get(name.len() - TIME_LENGTH..).map(str::to_owned));
-    names
-        .iter()
-        .map(|name| format!("{archive}/{name}"))
-        .collect()
+    let path = |name| format!("{archive}/{name}");
+    names.into_iter().map(path).collect()
 }
 
 /// Removes the documents in archive folders, and each folder that is then empty.

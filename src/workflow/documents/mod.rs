@@ -39,10 +39,8 @@ pub fn rel(path: &str) -> RelPath {
 /// Returns the files of all profiles. Anything else under such a name, such as a link, is an
 /// unreadable file.
 pub fn in_place(tree: &WorkTree) -> Vec<OnDisk> {
-    let mut paths = [PHASE_FILE, EXECUTION_FILE, pipeline::FILE]
-        .map(str::to_owned)
-        .to_vec();
-    paths.extend(below(tree, registry::FOLDER));
+    let paths = [PHASE_FILE, EXECUTION_FILE, pipeline::FILE].map(str::to_owned);
+    let paths = paths.into_iter().chain(below(tree, registry::FOLDER));
     let on_disk = |path: String| {
         let read = state_file::read(tree, &rel(&path)).transpose()?;
         let read = read.map_err(|error| error.to_string());
@@ -54,7 +52,7 @@ pub fn in_place(tree: &WorkTree) -> Vec<OnDisk> {
             path,
         })
     };
-    paths.into_iter().filter_map(on_disk).collect()
+    paths.filter_map(on_disk).collect()
 }
 
 /// Returns the paths of regular files in a folder.

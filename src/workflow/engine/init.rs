@@ -188,10 +188,8 @@ fn plan_phases(workflow: &mut Workflow, options: &InitOptions, plan: Option<Valu
         // Kept whole, so that an export preserves unknown fields.
         workflow.documents.insert(plan::PLAN.to_owned(), value);
     }
-    let typed = options.phases.iter();
-    workflow
-        .phases
-        .extend(typed.map(|words| plan::from_words(words)));
+    let typed = options.phases.iter().map(|words| plan::from_words(words));
+    workflow.phases.extend(typed);
     // The plan of a run that is done begins anew.
     if workflow.is_all_settled() {
         workflow.phases.iter_mut().for_each(Phase::reset);

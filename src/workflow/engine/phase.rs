@@ -128,15 +128,7 @@ impl Start {
 ///
 /// # Errors
 /// The rules forbid it, or the files cannot be captured; then nothing is changed.
-pub fn start(context: &Context, options: &StepOptions, begin: &Start) -> Result<StepOutcome> {
-    with_run(context, options, |work, run| start_in(work, &run, begin))
-}
-
-/// As [`start`], under the lock that is held.
-///
-/// # Errors
-/// As [`start`].
-pub fn start_in(work: &mut Work<'_>, run: &Run, begin: &Start) -> Result<StepOutcome> {
+pub fn start(work: &mut Work<'_>, run: &Run, begin: &Start) -> Result<StepOutcome> {
     let (context, workflow) = (work.context, &run.workflow);
     let mut change = begin.change();
     // Check the rules before any checkpoint is made.
@@ -177,10 +169,8 @@ pub fn done(context: &Context, options: &StepOptions, typed: &Finish) -> Result<
         let moved = head.filter(|head| was.is_some_and(|was| was != head));
         let moved = moved.map(|head| head.chars().take(SHORT_SHA).collect());
         let reason = format!("post-{id}");
-        let files = typed
-            .files
-            .iter()
-            .map(|file| from_root(&context.root, file));
+        let files = typed.files.iter();
+        let files = files.map(|file| from_root(&context.root, file));
         change.phase_id = Some(id);
         change.given = Given {
             force: typed.force,

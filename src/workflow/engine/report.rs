@@ -1,9 +1,11 @@
-//! Read-only reports on runs: status, list and log.
+//! Read-only reports on runs: status, list, log and what changed.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::error::{Code, Result};
+use crate::base::json;
+use crate::base::json::differences::{ValueDifference, differences};
+use crate::error::{Code, Error, Result};
 use crate::model::difference::{Pair, between};
 use crate::model::json::{ChangeJson, CheckpointRef, TimeText};
 use crate::model::state::object_id::ObjectId;
@@ -19,6 +21,7 @@ use crate::workflow::rules::advice::{self, Advice};
 use crate::workflow::rules::change::Change;
 use crate::workflow::rules::validate::{self, ValidationReport};
 use crate::workflow::rules::workflow::{Finding, Workflow};
+use crate::workflow::words::absent;
 
 /// Maximum number of transitions read from a log.
 const LONGEST_LOG: usize = 100_000;
@@ -206,5 +209,46 @@ pub fn show(context: &Context, named: Option<&str>, limit: Option<usize>) -> Res
         is_one_of: Runs::open(&store)?.len() > 1,
         run,
         troubles: conflicts,
+    })
+}
+
+/// What changed in a run between two of its revisions.
+#[derive(Serialize, JsonSchema)]
+pub struct ComparedRun {
+    pub id: String,
+    pub from_revision: String,
+    pub to_revision: String,
+    pub differences: Vec<ValueDifference>,
+}
+
+/// Compares two states of a run, named by the beginnings of their revisions.
+///
+/// # Errors
+/// No run has both of them, or one is damaged.
+pub fn compare(context: &Context, from: &str, to: &str) -> Result<ComparedRun> {
+    let store = open_imported(context)?.0;
+    let both = |run: &Run| {
+        let line = store.workflow_line(run.tip, LONGEST_LOG).transitions;
+        let ids = line.iter().map(|one| one.commit);
+        let find = |named: &str| ids.clone().find(|id| id.to_hex().starts_with(named));
+        find(from).zip(find(to))
+    };
+    let all = Runs::all(&store)?.runs;
+    let found = all.iter().find_map(|run| Some((run, both(run)?)));
+    let (run, (from, to)) = found.ok_or_else(|| {
+        let what = format!("no workflow has the revisions {from} and {to}");
+        absent("no_such_revision", what).advise("'checkpoint workflow show' lists those of a run")
+    })?;
+    // What the state repeats, and what every transition changes.
+    let state = |revision| {
+        let mut workflow = run.at(&store, revision)?.workflow;
+        (workflow.documents, workflow.updated_ms) = Default::default();
+        Ok::<_, Error>(json::value(&workflow).unwrap_or_default())
+    };
+    Ok(ComparedRun {
+        id: run.workflow.named().to_owned(),
+        from_revision: from.to_hex(),
+        to_revision: to.to_hex(),
+        differences: differences(&state(from)?, &state(to)?),
     })
 }

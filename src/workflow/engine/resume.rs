@@ -139,7 +139,7 @@ fn pick(work: &mut Work<'_>, mut run: Run, id: &str) -> Result<Run> {
     for reset in &resets {
         run = work.change(&run, reset)?.run;
     }
-    Ok(phase::start_in(work, &run, &start)?.run)
+    Ok(phase::start(work, &run, &start)?.run)
 }
 
 /// Which side counts for a malformed file.

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Result};
 use crate::model::state::object_id::ObjectId;
 use crate::ops::context::Context;
 use crate::ops::restore::commands::restore;
@@ -148,12 +148,10 @@ fn newest_start(store: &Store, run: &Run, phase: &str) -> Result<(Change, Run)> 
         let is_start = event.verb == "phase start" && event.phase_id.as_deref() == Some(phase);
         is_start.then(|| (event, found.parent.unwrap_or(found.commit)))
     });
-    let run = run.workflow.named();
-    let (start, tip) = found.ok_or_else(|| {
-        let what = format!("workflow {run} never started a phase {phase}");
+    let (start, before) = found.ok_or_else(|| {
+        let named = run.workflow.named();
+        let what = format!("workflow {named} never started a phase {phase}");
         absent("no_such_phase", what).advise("'checkpoint workflow show' lists what happened")
     })?;
-    let workflow = Workflow::from_json(&store.workflow_state(tip)?);
-    let workflow = workflow.map_err(|why| Error::damaged(format!("workflow {run}"), why))?;
-    Ok((start, Run { tip, workflow }))
+    Ok((start, run.at(store, before)?))
 }

@@ -230,6 +230,17 @@ impl Run {
         Self { tip, workflow }
     }
 
+    /// Reads the run as it was at one of its revisions.
+    ///
+    /// # Errors
+    /// It is damaged.
+    pub fn at(&self, store: &Store, tip: ObjectId) -> Result<Self> {
+        let workflow = Workflow::from_json(&store.workflow_state(tip)?);
+        let named = || format!("workflow {}", self.workflow.named());
+        let workflow = workflow.map_err(|why| Error::damaged(named(), why))?;
+        Ok(Self { tip, workflow })
+    }
+
     /// Returns the error of a command that would change the run, which is archived.
     pub fn refused_as_archived(&self) -> Error {
         let id = &self.workflow.id;

@@ -151,9 +151,8 @@ fn remove_missing(run: &mut Workflow, edited: &RunFacts, present: &RunFacts) -> 
     let vanished = vanished.collect();
     for phase in &mut run.phases {
         // An id that the document still names is not dropped in silence.
-        let listed = edited
-            .phase(&phase.id)
-            .and_then(|edited| edited.dependencies.as_ref());
+        let listed = edited.phase(&phase.id);
+        let listed = listed.and_then(|edited| edited.dependencies.as_ref());
         let is_named = |id: &String| listed.is_some_and(|listed| listed.contains(id));
         let is_left = |id: &String| is_named(id) || gone.iter().all(|gone| gone.id != *id);
         phase.dependencies.retain(is_left);

@@ -119,11 +119,6 @@ impl Dialog {
         Self { text, answers }
     }
 
-    /// Whether starting fresh is asked about again: the question does not say what it does.
-    pub fn confirms_fresh(&self) -> bool {
-        self.answers.iter().any(|(words, _)| words == RESTART)
-    }
-
     /// Returns the answers as options. Commands that resume an invalid run have `--anyway`.
     pub fn options(&self, workflow: &Workflow, is_sound: bool) -> Vec<Choice> {
         let go_on = |phase: &Phase| format!("continue from {}", phase.name);

@@ -14,8 +14,10 @@ const FOREIGN: [&str; 9] = [
     "contract", "detail", "document", "findings", "in_file", "in_store", "raw", "schema", "state",
 ];
 
-/// Fields with free text, which may look like anything.
-const FREE: [&str; 5] = ["reason", "message", "text", "what", "value"];
+/// Fields with free text, or any value of a run, which may look like anything.
+const FREE: [&str; 7] = [
+    "reason", "message", "text", "what", "value", "before", "after",
+];
 
 /// Judges what a program printed, if it is an answer.
 pub fn judge(stdout: &str) -> Result<(), String> {
