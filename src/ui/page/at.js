@@ -31,7 +31,7 @@ export function checkpointView(main, id, other) {
       n: () => view.next?.(1), p: () => view.next?.(-1),
       s: () => view.toggle?.('split'), w: () => view.toggle?.('wrap'),
       '[': () => neighbour(1), ']': () => neighbour(-1),
-      b: () => id !== 'here' && (location.hash = `#/back/${id}`),
+      b: () => id !== 'here' && !isReport && (location.hash = `#/back/${id}`),
     },
   };
 }
@@ -107,11 +107,12 @@ function actions({ id, row }) {
 /** Runs a command that changes the store, and shows what came of it. */
 export async function change(done, args) {
   try {
-    await ask(args);
+    const answer = await ask(args);
     say(done);
     store.all = false;
     await refresh();
     dispatchEvent(new Event('hashchange'));
+    return answer;
   } catch (why) {
     await modal('Not done', failed(why), [['Close', null]]);
   }
@@ -156,7 +157,6 @@ function changed(view, left, pane, shownPath) {
     openFile(view, files[i], pane);
   };
   view.at = Math.max(0, files.findIndex((it) => it.text === shownPath));
-  view.list.row(lines.findIndex((it) => it.index === view.at)).setAttribute('aria-current', 'true');
   openFile(view, files[view.at], pane);
 }
 
@@ -213,7 +213,7 @@ async function bodyOf(view, it) {
   view.next = null;
   const asked = view.range?.(it.path) ?? ['show', view.to.id, '-p', '--', it.path];
   if (it.binary && sides.some(([side]) => side?.size_bytes > LARGEST)) throw tooLarge(...asked);
-  if (it.binary) return (!it.path_hex && !isReport && (await images(sides, it))) || h('div.empty', 'Binary content: ', sides.map(([side]) => (side ? bytes(side.size_bytes) : 'nothing')).join(' → '));
+  if (it.binary) return (!it.path_hex && !isReport && (await asTheyAre(sides, it))) || h('div.empty', 'Binary content: ', sides.map(([side]) => (side ? bytes(side.size_bytes) : 'nothing')).join(' → '));
   if (it.path_hex) return notText();
   const { patch } = await (view.to ? recall : ask)(asked);
   if (!patch?.includes('\n@@ ')) return h('p.empty', it.before?.mode !== it.after?.mode && it.before && it.after ? `Mode ${it.before.mode} → ${it.after.mode}, same content.` : 'No lines to show.');
@@ -232,19 +232,17 @@ async function bodyOf(view, it) {
 /** What is said of a file that cannot be asked for. */
 export const notText = () => h('p.empty', 'The name of this file is not UTF-8: it cannot be opened here. In a terminal, ', h('code', 'checkpoint diff'), ' shows it.');
 
-/** Both sides as images, if one of them is: its content says so, not its name. */
-async function images(sides, it) {
-  const read = await Promise.all(sides.map(([side, of]) => side && of && content(of.id, it.path)));
-  const isImage = (blob) => blob?.type.startsWith('image/');
-  const why = (side, blob) => (!side ? 'Not there' : blob ? 'Not shown: the content is of no image type.' : 'Only in the directory: save a checkpoint to see it here.');
-  return read.some(isImage) && h('div.images', sides.map(([side], i) =>
-    h('figure', h('figcaption', i ? 'After' : 'Before', side && h('span.dim', ` · ${bytes(side.size_bytes)}`)), isImage(read[i]) ? picture(read[i], it) : h('p.empty', why(side, read[i])))));
+/** Both sides, each as what its content is, if one of them is an image or text. */
+async function asTheyAre(sides, it) {
+  const read = await Promise.all(sides.map(([side, of]) => side && (of ? contentView(of.id, it.path) : h('p.empty', 'Only in the directory: save a checkpoint to see it here.'))));
+  return read.some((node) => node && !node.matches('.empty')) && h('div.images', sides.map(([side], i) =>
+    h('figure', h('figcaption', i ? 'After' : 'Before', side && h('span.dim', ` · ${bytes(side.size_bytes)}`)), read[i] ?? h('p.empty', 'Not there'))));
 }
 
-function picture(blob, it) {
+function picture(blob, path) {
   const url = URL.createObjectURL(blob);
   const free = () => URL.revokeObjectURL(url);
-  return h('img', { src: url, alt: shown(it), onload: free, onerror: free });
+  return h('figure', h('img', { src: url, alt: shown({ path }), onload: free, onerror: free }));
 }
 
 /** All files of a checkpoint as a tree with sizes. */
@@ -307,7 +305,7 @@ export async function contentView(id, path, since = null) {
   const blob = await content(id, path);
   const start = await blob.slice(0, 8000).text();
   const isBinary = start.includes('\0') || start.split('\ufffd').length > 20;
-  if (isBinary) return blob.type.startsWith('image/') ? h('div.images', h('figure', picture(blob, { path }))) : h('p.empty', `Binary content, ${bytes(blob.size)}.`);
+  if (isBinary) return blob.type.startsWith('image/') ? picture(blob, path) : h('p.empty', `Binary content, ${bytes(blob.size)}.`);
   const lines = (await blob.text()).split('\n');
   if (lines.at(-1) === '') lines.pop();
   const box = h('div.diff.unified', { tabindex: '0', role: 'group', 'aria-label': 'Content' });
