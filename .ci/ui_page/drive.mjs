@@ -153,6 +153,24 @@ const checks = {
     return page;
   },
 
+  async 'what is read stays in its place as long as it is so'(project, ids) {
+    project.write('README.md', 'changed\n');
+    fs.chmodSync(path.join(project.root, 'README.md'), 0o755);
+    const page = await open(await project.serve());
+    await go(page, '#/at/here');
+    await page.waitForSelector('.file-head:has-text("mode 100644 → 100755")');
+    await page.evaluate(() => (document.querySelector('.pane').dataset.known = 'yes'));
+    project.run('pin', ids.first);
+    await page.waitForTimeout(1500);
+    await page.evaluate(() => dispatchEvent(new Event('focus')));
+    await page.waitForTimeout(1000);
+    assert.equal(await page.locator('.pane[data-known]').count(), 1);
+    project.write('late.txt', 'late\n');
+    await page.evaluate(() => dispatchEvent(new Event('focus')));
+    await page.waitForSelector('.file:has-text("late.txt")');
+    return page;
+  },
+
   async 'a picture that became text is shown on each side as what it is'(project) {
     const picture = png(16, [9, 9, 9]);
     project.write('a.png', picture);
@@ -437,6 +455,14 @@ const checks = {
     await other.keyboard.press('Escape');
     for (const key of ['f', 'o', 'b', 'x', 'u', 'c']) await other.keyboard.press(key);
     await other.waitForSelector('.timeline');
+    // A viewer of results may show it in a frame that keeps nothing.
+    const frame = path.join(project.base, 'frame.html');
+    fs.writeFileSync(frame, '<iframe sandbox="allow-scripts" src="report.html" width="900" height="700"></iframe>');
+    const viewer = await browser.newContext();
+    const framed = await viewer.newPage();
+    await framed.goto(`file://${frame}`);
+    await framed.frameLocator('iframe').locator('.row-link:has-text("text of any name")').waitFor({ timeout: 5000 });
+    await viewer.close();
     const silent = await browser.newContext({ javaScriptEnabled: false });
     const plain = await silent.newPage();
     await plain.goto(`file://${file}`);

@@ -1,6 +1,6 @@
 //! Opens the user's browser.
 
-use std::fs::{DirBuilder, DirEntry, File};
+use std::fs::{DirBuilder, File};
 use std::io::Write as _;
 use std::path::PathBuf;
 

@@ -1,18 +1,18 @@
 // A checkpoint: what changed against another one or the directory, all its files with sizes, and one file at a time.
 
 import { LARGEST, ask, content, isReport, recall, tooLarge } from './api.js';
-import { bytes, count, fill, h, longList, modal, moment, named, quoted, safe, say, shown, spelled } from './dom.js';
+import { bytes, count, fill, h, kept, longList, modal, moment, named, quoted, safe, say, shown, spelled } from './dom.js';
 import { patchView } from './diff.js';
 import { onChange, refresh, store } from './store.js';
 import { fileHash } from './timeline.js';
 
-export const taste = { split: localStorage.getItem('split') === 'yes' && innerWidth > 900, wrap: localStorage.getItem('wrap') !== 'no' };
+export const taste = { split: kept.getItem('split') === 'yes' && innerWidth > 900, wrap: kept.getItem('wrap') !== 'no' };
 export const CHANGE = { added: ['+', 'added'], modified: ['●', 'modified'], deleted: ['−', 'deleted'], mode: ['m', 'mode'], type: ['t', 'type'], directory_added: ['+', 'directory added'], directory_deleted: ['−', 'directory deleted'] };
 
 /** `id` is a checkpoint or `here`; `other` is what it is compared with: a checkpoint, `here`, or nothing for the one before. */
 export function checkpointView(main, id, other) {
   const view = { id, other, known: store.byId.has(id), files: null, at: -1, part: 'changes', patch: null, asked: 0 };
-  (view.load = (path) => load(main, view, path).catch((why) => view.gone || broken(main, why)))();
+  (view.load = (path) => load(main, view, path).catch((why) => view.gone || ((view.key = null), broken(main, why))))();
   const off = onChange(() => {
     view.known ||= store.byId.has(id);
     if (view.known && store.all && !store.byId.has(id)) return broken(main, new Error('This checkpoint is gone'), 'Deleted');
@@ -50,6 +50,7 @@ async function load(main, view, shownPath) {
   // Where much differs, lines take long to count: the names come first.
   const counted = () => (isOne ? recall : ask)([...words, '--stat']);
   const first = await (isOne ? recall(words) : words.length === 3 ? ask([...words, '--name-only']) : counted());
+  if (view.key === (view.key = JSON.stringify(first))) return;
   view.row = id === 'here' ? null : store.byId.get(id) ?? first.checkpoint ?? (await recall(['show', id])).checkpoint;
   draw(main, view, first, shownPath);
   if (words.length === 2 && !isOne) return;
@@ -181,7 +182,7 @@ function fileButton(view, it) {
 /** Fills in how much of a file came and went, as far as that is known. */
 function effect(it) {
   const grown = (it.after?.size_bytes ?? 0) - (it.before?.size_bytes ?? 0);
-  fill((it.sizes ??= h('span')), [it.before, it.after].filter((side) => (side?.size_bytes ?? null) !== null).map((side) => bytes(side.size_bytes)).join(' → '));
+  fill((it.sizes ??= h('span')), [it.before, it.after].filter((side) => (side?.size_bytes ?? null) !== null).map((side) => bytes(side.size_bytes)).join(' → '), it.before && it.after && it.before.mode !== it.after.mode && ` · mode ${it.before.mode} → ${it.after.mode}`);
   fill((it.lines ??= h('span.numbers')), it.binary ? h('span.dim', `${grown >= 0 ? '+' : '−'}${bytes(Math.abs(grown))}`) : [it.insertions > 0 && h('span.plus', `+${it.insertions.toLocaleString('en')}`), ' ', it.deletions > 0 && h('span.minus', `−${it.deletions.toLocaleString('en')}`)]);
   return it;
 }
@@ -193,7 +194,7 @@ async function openFile(view, it, pane) {
   view.reopen = () => openFile(view, it, pane);
   view.toggle = (key) => {
     taste[key] = !taste[key];
-    localStorage.setItem(key, taste[key] ? 'yes' : 'no');
+    kept.setItem(key, taste[key] ? 'yes' : 'no');
     view.reopen();
   };
   const body = fileHead(pane, it, effect(it).sizes, view.to?.id ?? view.from?.id, it.binary ? [] : [toggle('split', 'Side by side'), toggle('wrap', 'Wrap')]);
@@ -296,7 +297,7 @@ export function branch({ folders, files }, total, open) {
 }
 
 async function showContent(view, it, pane) {
-  const body = fileHead(pane, it, bytes(it.size_bytes), view.id, []);
+  const body = fileHead(pane, it, it.kind === 'symlink' ? 'a link, to:' : bytes(it.size_bytes), view.id, []);
   fill(body, it.path_hex ? notText() : await contentView(view.id, it.path).catch(failed));
 }
 

@@ -18,10 +18,7 @@ export function parsePatch(text) {
       hunks.push(hunk);
     } else if (hunk && (sign === ' ' || sign === '+' || sign === '-' || sign === '\\')) {
       hunk.lines.push({ sign, text, from: at + 1, to: end });
-    } else if (hunk) {
-      hunk.end = at;
-      hunk = null;
-    }
+    } else hunk = null;
     if (hunk) hunk.end = Math.min(end + 1, text.length);
     at = end + 1;
   }

@@ -40,6 +40,8 @@ export function add(node, children) {
 }
 
 export const fill = (node, ...children) => add((node.replaceChildren(), node), children);
+/** What the browser keeps for the page: nothing where it may not. */
+export const kept = (() => { try { return localStorage; } catch { return { getItem: () => null, setItem: () => {} }; } })();
 export const $ = (id) => document.getElementById(id);
 
 /** Says it to those who listen. */

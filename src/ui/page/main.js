@@ -1,7 +1,7 @@
 // The page: which view is shown, the bar above it, keys, and what is news.
 
 import { hasToken, isReport, listen, takeToken } from './api.js';
-import { $, fill, h, modal, named, quoted, safe, say, spelled } from './dom.js';
+import { $, fill, h, kept, modal, named, quoted, safe, say, spelled } from './dom.js';
 import { broken, checkpointView, saveNow } from './at.js';
 import { backView, resume, takeBack } from './back.js';
 import { fileView, filesView } from './file.js';
@@ -21,7 +21,7 @@ function route() {
   const [, name = '', ...rest] = location.hash.replace(/^#/, '').split('/');
   const [first, second] = rest.map(decodeURIComponent);
   const changed = shown !== location.hash;
-  const kept = document.documentElement.scrollTop;
+  const place = document.documentElement.scrollTop;
   shown = location.hash;
   view?.stop();
   if (changed && $('dialog').open) $('dialog').close();
@@ -37,7 +37,7 @@ function route() {
     : name === 'files' ? filesView(main)
     : name === 'room' ? roomView(main)
     : timeline(main);
-  scrollTo(0, changed ? (places.get(shown) ?? 0) : kept);
+  scrollTo(0, changed ? (places.get(shown) ?? 0) : place);
   if (changed) main.focus({ preventScroll: true });
 }
 
@@ -95,10 +95,10 @@ function banner(key, content) {
 
 function theme() {
   const dark = (document.documentElement.dataset.theme ?? (matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light')) === 'dark';
-  localStorage.setItem('theme', (document.documentElement.dataset.theme = dark ? 'light' : 'dark'));
+  kept.setItem('theme', (document.documentElement.dataset.theme = dark ? 'light' : 'dark'));
 }
 
-if (localStorage.getItem('theme')) document.documentElement.dataset.theme = localStorage.getItem('theme');
+if (kept.getItem('theme')) document.documentElement.dataset.theme = kept.getItem('theme');
 const CLICKS = { undo: () => takeBack('undo'), redo: () => takeBack('redo'), theme, help, skip: (event) => (event.preventDefault(), main.focus()) };
 for (const [id, does] of Object.entries(CLICKS)) $(id).addEventListener('click', does);
 addEventListener('hashchange', route);

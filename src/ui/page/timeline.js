@@ -23,7 +23,7 @@ export function timeline(main) {
     box.replaceChildren();
     list = longList(box, entries.length, (i) => heightOf(entries[i]), (i) => drawn(entries[i], i, entries, pick, position()), { size: 20 });
     if (focused) focus(position());
-    if (!entries.length) fill(box, h('p.empty', { role: 'listitem' }, store.all ? nothing() : 'Loading …'));
+    if (!entries.length) fill(box, h('p.empty', { role: 'listitem' }, !store.all ? 'Loading …' : memory.search ? 'Nothing matches.' : [h('b', 'Nothing is saved yet.'), ' The first checkpoint appears here by itself.']));
     picked();
   };
   const position = () => [entries.findIndex((it) => it.key === memory.at && isChoice(it)), entries.findIndex(isChoice)].find((i) => i >= 0);
@@ -76,7 +76,6 @@ export function timeline(main) {
 }
 
 const isChoice = (it) => it.row || it.is === 'now' || it.is === 'fold';
-const nothing = () => memory.search ? 'Nothing matches.' : [h('b', 'Nothing is saved yet.'), ' The first checkpoint appears here by itself.'];
 
 function searchBar(search) {
   const modes = isReport ? { reason: 'Reasons' } : { reason: 'Reasons', path: 'Paths', text: 'Contents' };
