@@ -30,7 +30,7 @@ pub enum ReplyBody {
 /// Bytes that are read at once of what a process writes: all that a pipe holds.
 const AT_ONCE: u32 = 64 << 10;
 /// Time in which a client has to take some more of an answer before the rest is held in memory.
-const BEFORE_ROOM: Duration = Duration::from_secs(3);
+const BEFORE_ROOM: Duration = Duration::from_secs(1);
 
 impl Body for ReplyBody {
     type Data = Bytes;

@@ -70,7 +70,7 @@ export async function patchView(text, { split = false, choose = null } = {}) {
 
 function head({ hunk, index }, total, tick) {
   const label = `Change ${index + 1} of ${total}`;
-  const place = h('span.place', `line ${hunk.new}`, hunk.head && h('span.name', ` · ${hunk.head}`));
+  const place = h('span.place', `line ${hunk.new || hunk.old}`, hunk.head && h('span.name', ` · ${hunk.head}`));
   if (!tick) return h('div.hunk', h('span.hidden', `${label}, `), place);
   // What is not UTF-8 came as a mark: as bytes it is not known here.
   if (hunk.lines.some((it) => it.text.slice(it.from, it.to).includes('\ufffd'))) return h('div.hunk', label, place, 'not UTF-8: goes back with its file only');

@@ -4,7 +4,7 @@ const escaped = (c) => (c < '\x80' ? `\\x${c.charCodeAt(0).toString(16).padStart
 const HIDDEN = /(?<![\u203c-\u3299\u{1f000}-\u{1faff}])\ufe0f|(?!\ufe0f)[\0-\x08\x0b-\x1f\x7f-\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u2800\ufff9-\ufffb\p{Default_Ignorable_Code_Point}]/gu;
 const composed = (it) => (it === it.normalize() ? it : [...it].map((c, i) => (i || c !== c.normalize() ? escaped(c) : c)).join(''));
 /** Control characters, odd blanks, and marks that are not seen, turn the direction of text or belong into the letter before, made visible. */
-export const safe = (text) => String(text).replace(HIDDEN, escaped).replace(/\P{M}\p{M}+|[\u1100-\u11ff]+|[^\0-\u02ff]/gu, composed);
+export const safe = (text) => ((it) => (it === it.normalize() ? it : it.replace(/\P{M}\p{M}+|[\u1100-\u11ff]+|./gsu, composed)))(String(text).replace(HIDDEN, escaped));
 /** The path of a file as the command line spells it, on one line; one that is not UTF-8 comes so. */
 export const spelled = (it) => (it.path_hex || /^[ -[\]-~]*$/.test(it.path) ? it.path : safe(it.path.replaceAll('\\', '\\\\')).replace(/[\t\n]/g, escaped));
 /** As `spelled`, and quoted where its ends would not be seen: different names never look the same. */
