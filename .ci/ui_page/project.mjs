@@ -5,10 +5,12 @@ import os from 'node:os';
 import path from 'node:path';
 import zlib from 'node:zlib';
 
+/** Names of which some look like another one, as they are shown. */
+export const ALIKE = { 'nb\u00a0sp': 'nb\\u{a0}sp', 'nb sp': 'nb sp', 'caf\u00e9': 'caf\u00e9', 'cafe\u0301': 'cafe\\u{301}', 'vs\ufe0f': 'vs\\u{fe0f}', 'vs': 'vs', '\u2764\ufe0f': '\u2764\ufe0f', '\u212b': '\\u{212b}', '\u1100\u1161': '\u1100\\u{1161}', 'fill\u3164': 'fill\\u{3164}' };
 export const ODD = { markup: '<img src=x onerror="window.ran=1"> & <b>', bidi: 'a\u202egnp.exe', escape: 'esc\x1b[31m.txt' };
 
 /** A square of one colour. */
-function png(size, colour) {
+export function png(size, colour) {
   const rows = Buffer.concat(Array.from({ length: size }, () => Buffer.from([0, ...Array(size).fill(colour).flat()])));
   const chunk = (kind, data) => {
     const body = Buffer.concat([Buffer.from(kind), data]);
@@ -153,7 +155,7 @@ export function odd(project) {
   project.write(`src/${ODD.markup.replaceAll('/', '_')}.txt`, '<script>window.ran=2</script>\n\x1b[31mred\x1b[0m \u202eabc\n');
   project.write(`src/${ODD.bidi}`, 'one\n');
   project.write(ODD.escape, 'two\n');
-  for (const name of ['bad\\xff.txt', 'bad ', 'bad', 'bad\n', 'bad\u{e0041}']) project.write(name, 'odd\n');
+  for (const name of [...Object.keys(ALIKE), 'bad\\xff.txt', 'bad ', 'bad', 'bad\n', 'bad\u{e0041}']) project.write(name, 'odd\n');
   project.write('evil.svg', '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><script>parent.ran=3</script></svg>\n');
   fs.writeFileSync(Buffer.concat([Buffer.from(`${project.root}/bad`), Buffer.from([0xff]), Buffer.from('.txt')]), 'three\n');
   return project.save(`${ODD.markup} ${ODD.bidi} ${ODD.escape}`);

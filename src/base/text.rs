@@ -71,6 +71,7 @@ fn push_escaped(shown: &mut String, c: char) {
         c if c.is_ascii_control() => {
             let _ = write!(shown, "\\x{:02x}", u32::from(c));
         }
+        EMOJI_STYLE if shown.ends_with(is_symbol) => shown.push(c),
         c if is_deceptive(c) => {
             let _ = write!(shown, "\\u{{{:x}}}", u32::from(c));
         }
@@ -78,11 +79,21 @@ fn push_escaped(shown: &mut String, c: char) {
     }
 }
 
-/// Whether a character is a C1 control, or an invisible, joining or reordering format character.
+/// Asks for the colourful form of the symbol before it.
+const EMOJI_STYLE: char = '\u{fe0f}';
+
+fn is_symbol(c: char) -> bool {
+    matches!(c, '\u{203c}'..='\u{3299}' | '\u{1f000}'..='\u{1faff}')
+}
+
+/// Whether a character is a C1 control, a blank that looks like the usual one, or an invisible,
+/// joining or reordering format character.
 pub fn is_deceptive(c: char) -> bool {
     matches!(c,
-        '\u{80}'..='\u{9f}' | '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+        '\u{80}'..='\u{a0}' | '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{1680}'
+        | '\u{17b4}'..='\u{17b5}' | '\u{180b}'..='\u{180f}' | '\u{2000}'..='\u{200f}' | '\u{2028}'..='\u{202f}'
+        | '\u{205f}'..='\u{206f}' | '\u{2800}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}'
+        | '\u{fff0}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
 /// Percent-encodes everything but unreserved ASCII and `/`: one line, no spaces, lossless.
@@ -172,7 +183,11 @@ mod tests {
         assert_eq!(escape("a\x1b]0;x\x07b\n"), "a\\x1b]0;x\\x07b\\x0a");
         assert_eq!(escape("\u{202e}abc\u{200b}"), "\\u{202e}abc\\u{200b}");
         assert_eq!(escape_bytes(b"a\xffb\\"), "a\\xffb\\\\");
-        assert_eq!(escape("grün ✓ | x"), "grün ✓ | x");
+        assert_eq!(escape("grün ✓ | x ♻\u{fe0f}"), "grün ✓ | x ♻\u{fe0f}");
+        assert_eq!(
+            escape("a\u{a0}b\u{fe0f}c\u{202f}d\u{e0100}"),
+            "a\\u{a0}b\\u{fe0f}c\\u{202f}d\\u{e0100}"
+        );
     }
 
     #[test]

@@ -349,11 +349,8 @@ pub(super) fn consent(
         ),
         None => format!("{counts}, and perhaps take back work done since"),
     };
-    let lead = if planned.is_shown_again {
-        "Files changed since this was shown. It is now:\n"
-    } else {
-        ""
-    };
+    let again = "Files changed since this was shown. It is now:\n";
+    let lead = planned.is_shown_again.then_some(again).unwrap_or_default();
     let listed = plan::listing_of(planned, context, LISTED_PATHS, cmd.printer.err_paint());
     let what = what(planned, named);
     let question = format!("{lead}{listed}{what}? This will {counts}.");
@@ -378,11 +375,8 @@ fn what(planned: &RestoreOutcome, named: Option<&str>) -> String {
 }
 
 fn restore_of(step: &TakenStep) -> String {
-    let reason = step
-        .reason
-        .iter()
-        .map(|reason| format!(" ({})", escape(reason)));
-    let reason: String = reason.collect();
+    let reason = step.reason.as_deref().map(escape);
+    let reason = reason.map(|it| format!(" ({it})")).unwrap_or_default();
     format!("the restore to {}{reason}", step.restored.short())
 }
 
@@ -499,8 +493,8 @@ fn state_after(outcome: &RestoreOutcome) -> String {
 }
 
 fn way_back(outcome: &RestoreOutcome) -> Option<Sentence> {
-    let is_done = outcome.safety.is_some();
-    is_done.then(|| Sentence::new("'checkpoint undo' takes the restore back", &[]))
+    let safety = outcome.safety.as_ref();
+    safety.map(|_| Sentence::new("'checkpoint undo' takes the restore back", &[]))
 }
 
 impl Text for RestoreAnswer {
@@ -587,13 +581,11 @@ fn write_planned(outcome: &RestoreOutcome, out: &mut Out<'_>) {
     let listed = plan::listing_of(outcome, out.context, usize::MAX, out.paint);
     let target = target(outcome);
     let counts = plan::counts(&outcome.plan, &outcome.databases, Tense::Planned);
-    let what = match &outcome.to {
-        Some(to) => format!("Writing checkpoint {target} to {}", escape_path(to)),
-        None => match (outcome.verb, &outcome.step) {
-            (Verb::Undo, Some(step)) => format!("Undoing {}", restore_of(step)),
-            (Verb::Redo, Some(step)) => format!("Redoing {}", restore_of(step)),
-            _ => format!("Restoring {target}"),
-        },
+    let what = match (&outcome.to, outcome.verb, &outcome.step) {
+        (Some(to), ..) => format!("Writing checkpoint {target} to {}", escape_path(to)),
+        (_, Verb::Undo, Some(step)) => format!("Undoing {}", restore_of(step)),
+        (_, Verb::Redo, Some(step)) => format!("Redoing {}", restore_of(step)),
+        _ => format!("Restoring {target}"),
     };
     outln!(out, "{listed}{what} would {counts}.");
     write_left(outcome, out);
@@ -697,6 +689,10 @@ fn write_done(outcome: &RestoreOutcome, several: Option<&str>, out: &mut Out<'_>
         }
         Verb::Undo if several.is_some() => "each 'checkpoint redo' repeats one".to_owned(),
         Verb::Undo => "'checkpoint redo' repeats it".to_owned(),
+        Verb::Resume if outcome.met_edits() => format!(
+            "safety checkpoint {safety} holds what was edited meanwhile: 'checkpoint undo' brings it back, \
+             and then what was here before"
+        ),
         _ => "'checkpoint undo' takes it back".to_owned(),
     };
     talkln!(out, "{done}; {named}{back}");

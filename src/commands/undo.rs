@@ -99,14 +99,9 @@ impl Command for UndoArgs {
 /// A failure of a step, with the steps before it.
 fn stopped_after(done: u32, steps: u32, cause: Error) -> Error {
     let left = (steps - done).to_string();
-    let hint = if cause.code == Code::CONSENT_NEEDED {
-        Some(Sentence::new(
-            "'checkpoint undo {} --yes' goes on",
-            &[&left],
-        ))
-    } else {
-        cause.next.clone()
-    };
+    let go_on = || Sentence::new("'checkpoint undo {} --yes' goes on", &[&left]);
+    let needs_consent = cause.code == Code::CONSENT_NEEDED;
+    let hint = needs_consent.then(go_on).or_else(|| cause.next.clone());
     cause.after(&format!("{done} of {steps} steps undone, and then"), hint)
 }
 

@@ -122,9 +122,10 @@ fn take(
 
 /// Reads the name of a file, which may be quoted as C does.
 fn path_of(named: &[u8]) -> Result<Vec<u8>, Malformed> {
-    let named = named.trim_ascii_end();
-    let plain = || named.split(|byte| *byte == b'\t').next();
-    let mut path = unquoted(named).unwrap_or_else(|| plain().unwrap_or_default().to_vec());
+    // A tab ends a name with blanks, which may be its last.
+    let mut parts = named.split(|byte| b"\t\r\n".contains(byte));
+    let plain = parts.next().unwrap_or_default();
+    let mut path = unquoted(named.trim_ascii_end()).unwrap_or_else(|| plain.to_vec());
     match path.iter().position(|byte| *byte == b'/') {
         Some(slash) if slash + 1 < path.len() => Ok(path.split_off(slash + 1)),
         _ => Err("the name of a file has no letter in front".into()),
@@ -242,8 +243,10 @@ mod tests {
             b"quo\"te\\",
             b"caf\xc3\xa9/\xff",
             b"\n\x01",
+            b"blank ",
         ] {
-            assert_eq!(path_of(quoted("b/", path).as_bytes()).as_deref(), Ok(path));
+            let line = format!("{}\t\n", quoted("b/", path));
+            assert_eq!(path_of(line.as_bytes()).as_deref(), Ok(path));
         }
     }
 }

@@ -154,13 +154,9 @@ pub fn absolute(given: &Path) -> Result<PathBuf> {
 
 /// Returns the folder for temporary files: what agents are told by a variable may be none.
 pub fn temporary_dir() -> PathBuf {
-    let named = env::temp_dir();
-    let is_usable = cfg!(windows) || (named.is_absolute() && named.is_dir());
-    if is_usable {
-        named
-    } else {
-        PathBuf::from("/tmp")
-    }
+    let is_usable = |dir: &PathBuf| cfg!(windows) || (dir.is_absolute() && dir.is_dir());
+    let named = Some(env::temp_dir()).filter(is_usable);
+    named.unwrap_or_else(|| PathBuf::from("/tmp"))
 }
 
 /// Returns the directory to act on, as `PWD` names it if none is given: that holds even if the

@@ -19,7 +19,7 @@ use crate::shell::terminal::printer::Printer;
 use crate::ui::allow;
 
 /// Upper bound on the bytes of a file whose content, or difference, is shown.
-pub const MOST_FILE_BYTES: u64 = 8 << 20;
+pub const MOST_FILE_BYTES: u32 = 8 << 20;
 
 /// What all commands of a server share.
 #[derive(Clone)]
@@ -138,7 +138,7 @@ impl Runner {
             if context.root.path() != self.root {
                 return Err(Error::root_missing(&self.root));
             }
-            context.largest_text_bytes = MOST_FILE_BYTES;
+            context.largest_text_bytes = MOST_FILE_BYTES.into();
             context.interrupt = interrupt.clone();
             // Whatever the terminal of the server has is not for the page.
             context.input = Some(call.input.clone().unwrap_or_default());

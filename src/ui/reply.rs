@@ -2,14 +2,17 @@
 
 use std::convert::Infallible;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context as Polling, Poll};
+use std::time::Duration;
 
 use hyper::body::{Body, Bytes, Frame, Incoming};
 use hyper::header::{self, HeaderValue};
 use hyper::{Response, StatusCode};
 use tokio::io::AsyncReadExt as _;
 use tokio::process::Child;
-use tokio::sync::{OwnedSemaphorePermit, mpsc};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::time::timeout;
 
 use crate::ui::door::Refused;
 use crate::ui::front::MOST_FILE_BYTES;
@@ -25,7 +28,9 @@ pub enum ReplyBody {
 }
 
 /// Bytes that are read at once of what a process writes: all that a pipe holds.
-const AT_ONCE: usize = 64 << 10;
+const AT_ONCE: u32 = 64 << 10;
+/// Time in which a client has to take some more of an answer before the rest is held in memory.
+const BEFORE_ROOM: Duration = Duration::from_secs(1);
 
 impl Body for ReplyBody {
     type Data = Bytes;
@@ -84,32 +89,48 @@ pub fn document(bytes: Vec<u8>) -> Reply {
     reply(StatusCode::OK, JSON, SANDBOX, whole(bytes))
 }
 
-/// The document that a process writes, which holds a slot meanwhile. It ends with its client.
-pub fn process(mut child: Child, slot: OwnedSemaphorePermit) -> Reply {
+/// The document that a process writes, which holds a slot meanwhile. It ends with its client. For one
+/// that takes nothing, the rest is held in `room`; if that is full, it is cut.
+pub fn process(child: Child, slot: OwnedSemaphorePermit, room: Arc<Semaphore>) -> Reply {
     let (sender, parts) = mpsc::channel(1);
     tokio::spawn(async move {
         tokio::select! {
-            _ = hand_on(&mut child, &sender) => {}
+            _ = hand_on((child, slot), room, &sender) => {}
             () = sender.closed() => {}
         }
-        drop((child, slot));
     });
     reply(StatusCode::OK, JSON, SANDBOX, ReplyBody::Parts(parts))
 }
 
-async fn hand_on(child: &mut Child, sender: &mpsc::Sender<Bytes>) -> Option<()> {
-    let (stdout, mut part) = (child.stdout.as_mut()?, Vec::with_capacity(AT_ONCE));
+async fn hand_on(
+    (mut child, slot): (Child, OwnedSemaphorePermit),
+    room: Arc<Semaphore>,
+    sender: &mpsc::Sender<Bytes>,
+) -> Option<()> {
+    let mut rest = Vec::new();
+    let (mut stdout, mut part) = (child.stdout.take()?, Vec::with_capacity(AT_ONCE as usize));
     while stdout.read_buf(&mut part).await.is_ok_and(|read| read > 0) {
-        sender.send(Bytes::copy_from_slice(&part)).await.ok()?;
+        let bytes = Bytes::copy_from_slice(&part);
         part.clear();
+        if rest.is_empty()
+            && let Ok(place) = timeout(BEFORE_ROOM, sender.reserve()).await
+        {
+            place.ok()?.send(bytes);
+        } else {
+            rest.push((bytes, room.clone().try_acquire_many_owned(AT_ONCE).ok()?));
+        }
+    }
+    drop((child, slot));
+    for (bytes, _held) in rest {
+        sender.send(bytes).await.ok()?;
     }
     None
 }
 
-/// A content that is in memory, with the slot that it holds until it is sent.
+/// A content that is in memory, with the room that it holds until it is sent.
 struct Sent {
     bytes: Vec<u8>,
-    _slot: OwnedSemaphorePermit,
+    _room: Option<OwnedSemaphorePermit>,
 }
 
 impl AsRef<[u8]> for Sent {
@@ -119,15 +140,16 @@ impl AsRef<[u8]> for Sent {
 }
 
 /// The content of a file of a checkpoint; never as a page, whatever it holds.
-pub fn content(read: Result<Vec<u8>, Vec<u8>>, slot: OwnedSemaphorePermit) -> Reply {
+pub fn content(read: Result<Vec<u8>, Vec<u8>>, mut room: OwnedSemaphorePermit) -> Reply {
     match read {
-        Ok(bytes) if bytes.len() as u64 > MOST_FILE_BYTES => {
+        Ok(bytes) if bytes.len() > MOST_FILE_BYTES as usize => {
             let why = "the file is too large to be shown here";
             refusal(Refused(StatusCode::PAYLOAD_TOO_LARGE, why))
         }
         Ok(bytes) => {
             let kind = kind_of(&bytes);
-            let sent = Sent { bytes, _slot: slot };
+            let _room = room.split(bytes.len());
+            let sent = Sent { bytes, _room };
             reply(
                 StatusCode::OK,
                 kind,

@@ -184,7 +184,7 @@ fn html(data: &str, nonce: &str) -> String {
     let data = data.replace('<', "\\u003c");
     let policy = format!(
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'nonce-{nonce}'; \
-         style-src 'nonce-{nonce}'; img-src blob:; base-uri 'none'; form-action 'none'\">"
+         style-src 'nonce-{nonce}'; img-src data:; base-uri 'none'; form-action 'none'\">"
     );
     page::INDEX
         .replacen(

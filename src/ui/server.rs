@@ -14,7 +14,7 @@ use hyper::{Request, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{sleep, timeout};
 use tokio_io_timeout::TimeoutStream;
 
@@ -26,7 +26,7 @@ use crate::shell::command_context::PageOptions;
 use crate::shell::signals;
 use crate::ui::door::{Door, MOST_BODY_BYTES, PageToken, Refused, Route};
 use crate::ui::events;
-use crate::ui::front::{CommandCall, Runner};
+use crate::ui::front::{CommandCall, MOST_FILE_BYTES, Runner};
 use crate::ui::page;
 use crate::ui::reply::{self, Reply};
 
@@ -34,6 +34,8 @@ use crate::ui::reply::{self, Reply};
 const MOST_CONNECTIONS: usize = 64;
 /// Upper bound on the commands that run at once.
 const AT_ONCE: u32 = 4;
+/// Upper bound on the bytes of answers that are in memory for clients that are slow to take them.
+const MOST_UNSENT_BYTES: usize = 40 << 20;
 /// Upper bound on the bytes of the head of a request.
 const MOST_HEAD_BYTES: usize = 16 << 10;
 /// Upper bound on the headers of a request.
@@ -48,8 +50,8 @@ const FOR_THE_BROWSER: Duration = Duration::from_secs(30);
 const WITHOUT_TOKEN: Duration = Duration::from_secs(5);
 /// Time for what such a connection asked last.
 const FOR_THE_LAST_ANSWER: Duration = Duration::from_secs(1);
-/// Time between two looks at signals, while a command runs.
-const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
+/// Time between two looks at signals.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 
 struct PageServer {
     door: Door,
@@ -59,14 +61,13 @@ struct PageServer {
     slots: Arc<Semaphore>,
     /// The same for processes that only read, for which the end does not wait.
     readers: Arc<Semaphore>,
-    /// The same for contents, until they are sent: each is in memory.
-    contents: Arc<Semaphore>,
+    /// Room in memory, in bytes, for what is not sent yet.
+    room: Arc<Semaphore>,
     signals: Interrupt,
     /// When the page last asked for anything.
     last_asked: Mutex<Instant>,
     /// By what the browser was opened, until it asks for anything.
     opened: Mutex<Option<PrivateFile>>,
-    ended: Notify,
 }
 
 /// Serves until a signal comes or the idle time is over; returns the exit code.
@@ -81,6 +82,8 @@ pub fn serve(
 ) -> Result<u8> {
     let signals = Interrupt::default();
     signals::install(&signals);
+    let _shield = signals.shield();
+    browser::sweep();
     let mut runtime = tokio::runtime::Builder::new_current_thread();
     let runtime = runtime.enable_time().enable_io().build();
     let runtime = runtime.map_err(|why| Error::unexpected(format!("no runtime: {why}")))?;
@@ -102,11 +105,10 @@ pub fn serve(
             listeners: Arc::default(),
             slots: Arc::new(Semaphore::new(AT_ONCE as usize)),
             readers: Arc::new(Semaphore::new(AT_ONCE as usize)),
-            contents: Arc::new(Semaphore::new(AT_ONCE as usize)),
+            room: Arc::new(Semaphore::new(MOST_UNSENT_BYTES)),
             signals: signals.clone(),
             last_asked: Mutex::new(Instant::now()),
             opened: Mutex::new(opened.flatten()),
-            ended: Notify::new(),
         });
         let waits = server.clone();
         tokio::spawn(async move {
@@ -118,9 +120,10 @@ pub fn serve(
             tokio::spawn(accept(server.clone(), listener, connections.clone()));
         }
         tokio::select! {
-            () = server.ended.notified() => {}
+            () = server.wait_for_a_signal() => {}
             () = server.wait_until_idle(options.idle) => {}
         }
+        drop(lock(&server.opened).take());
         // A command that changes something goes on to its end.
         drop(server.slots.acquire_many(AT_ONCE).await);
         Ok(exit_code::DONE)
@@ -242,22 +245,33 @@ impl PageServer {
             && let Some(stdin) = child.stdin.as_mut()
             && stdin.write_all(&call.as_line()).await.is_ok()
         {
-            return reply::process(child, slot);
+            return reply::process(child, slot, self.room.clone());
         }
-        let sent = match route {
-            Route::Content => self.contents.clone().acquire_owned().await.ok(),
+        let room = match route {
+            Route::Content => self
+                .room
+                .clone()
+                .acquire_many_owned(MOST_FILE_BYTES)
+                .await
+                .ok(),
             _ => None,
         };
-        let worked = tokio::spawn(self.work(move |runner, interrupt| match sent {
-            Some(slot) => {
-                let read = runner.content(&call, interrupt);
-                read.map(|read| reply::content(read, slot))
+        let (runner, signals) = (self.runner.clone(), self.signals.clone());
+        let slot = self.slots.clone().acquire_owned().await;
+        // It goes on to its end, whether the page waits or not, unless a signal stops it.
+        let worked = tokio::task::spawn_blocking(move || {
+            let _slot = slot;
+            match room {
+                Some(room) => {
+                    let read = runner.content(&call, &signals);
+                    read.map(|read| reply::content(read, room))
+                }
+                None => runner.document(&call, &signals).map(reply::document),
             }
-            None => runner.document(&call, interrupt).map(reply::document),
-        }));
+        });
         match worked.await {
-            Ok(Some(Some(reply))) => reply,
-            Ok(Some(None)) => {
+            Ok(Some(reply)) => reply,
+            Ok(None) => {
                 let why = "the page may not run this command, or not with these options";
                 reply::refusal(Refused(StatusCode::FORBIDDEN, why))
             }
@@ -265,32 +279,9 @@ impl PageServer {
         }
     }
 
-    /// Does work on a thread of its own. Meanwhile a signal asks it to stop, and then ends the server;
-    /// without any work, a signal ends the process at once.
-    async fn work<T: Send + 'static>(
-        self: Arc<Self>,
-        work: impl FnOnce(&Runner, &Interrupt) -> T + Send + 'static,
-    ) -> Option<T> {
-        let slot = self.slots.clone().acquire_owned().await.ok()?;
-        let shield = self.signals.shield();
-        let (runner, interrupt) = (self.runner.clone(), Interrupt::default());
-        let of_thread = interrupt.clone();
-        let mut worker = tokio::task::spawn_blocking(move || {
-            let result = work(&runner, &of_thread);
-            drop((slot, shield));
-            result
-        });
-        let mut looks = tokio::time::interval(BETWEEN_LOOKS);
-        loop {
-            tokio::select! {
-                result = &mut worker => return result.ok(),
-                _ = looks.tick() => {
-                    if let Err(signal) = self.signals.check() {
-                        interrupt.set(usize::try_from(signal.0).unwrap_or_default());
-                        self.ended.notify_one();
-                    }
-                }
-            }
+    async fn wait_for_a_signal(&self) {
+        while self.signals.check().is_ok() {
+            sleep(BETWEEN_LOOKS).await;
         }
     }
 

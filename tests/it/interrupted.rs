@@ -335,13 +335,29 @@ fn an_edit_while_a_restore_is_pending_is_kept_in_a_checkpoint() {
     let story = pending_story().expect("some kill leaves a pending restore");
     let sandbox = &story.sandbox;
     sandbox.write("changed", "typed meanwhile");
-    sandbox.run(&["restore", "--resume"]).success();
+    let is_stage = |path: &[u8]| path.starts_with(b".checkpoint-stage");
+    let before = sandbox.tree().without(is_stage);
+    let run = sandbox.run(&["restore", "--resume"]).success();
     sandbox.tree().assert_is(&story.target, "after the resume");
-    let kept = sandbox.listed_ids().iter().any(|id| {
-        let run = sandbox.run(&["restore", id, "changed", "--yes"]);
-        run.code == 0 && sandbox.read("changed") == "typed meanwhile"
-    });
-    assert!(kept, "what was typed is in no checkpoint");
+    let kept = run.stderr.split("safety checkpoint ").nth(1);
+    let kept = kept
+        .and_then(|rest| rest.split(' ').next())
+        .expect("a safety checkpoint");
+    let held = sandbox.run(&["cat", &format!("{kept}:changed")]).success();
+    assert_eq!(held.stdout, "typed meanwhile", "{run}");
+    assert!(
+        run.stderr.contains("'checkpoint undo' brings it back"),
+        "{run}"
+    );
+    sandbox.undo().success();
+    sandbox.tree().assert_is(&before, "after one undo");
+    sandbox.undo().success();
+    sandbox.tree().assert_is(&story.former, "after another one");
+    sandbox.run(&["redo", "--yes"]).success();
+    sandbox.run(&["redo", "--yes"]).success();
+    sandbox
+        .tree()
+        .assert_is(&story.target, "after as many redos");
 }
 
 #[test]

@@ -12,6 +12,7 @@ use crate::bench::cases;
 use crate::bench::fixtures;
 use crate::bench::page_client::{PageAnswer, PageClient, answer};
 use crate::bench::sample::Draw;
+use crate::bench::terminal::at_a_terminal;
 
 fn project() -> Sandbox {
     let sandbox = Sandbox::new();
@@ -843,6 +844,33 @@ fn clients_that_take_no_answer_are_cut_with_the_processes_that_read() {
 
 #[cfg(target_os = "linux")]
 #[test]
+fn clients_that_take_no_answer_keep_nobody_out_and_fill_no_memory() {
+    let sandbox = Sandbox::new();
+    for (reason, text) in [("first", "one\n"), ("second", "two\n")] {
+        sandbox.write("long", text.repeat(1 << 20));
+        sandbox.create(reason);
+    }
+    let client = PageClient::start(&sandbox, &[]);
+    let body = r#"{"args":["diff","first","second","-U","3"]}"#;
+    let request = client.head("POST /api/run", &[], body);
+    let unread: Vec<TcpStream> = (0..12)
+        .map(|_| {
+            let mut stream = client.connect();
+            stream.write_all(request.as_bytes()).expect("it is sent");
+            stream
+        })
+        .collect();
+    assert_eq!(client.run(&["list"]).status, 200);
+    // A connection is cut a while after its answer was made; the last ones are not yet.
+    let held = sockets(client.pid());
+    assert!(held > 8, "{held} sockets: all had to be cut first");
+    let kib = peak(&client);
+    assert!(kib < 100 << 10, "{kib} KiB");
+    drop(unread);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
 fn contents_that_nobody_takes_fill_no_memory() {
     let sandbox = Sandbox::new();
     sandbox.write("large", fixtures::noise(1, 8_000_000));
@@ -972,6 +1000,39 @@ fn a_port_that_is_taken_is_named() {
     let port = client.port.to_string();
     let refused = sandbox.run(&["ui", "--no-open", "--port", &port]).code(1);
     refused.stderr_has(&port);
+}
+
+/// The browser is opened by a file that holds the key.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_file_that_opens_the_browser_goes_with_the_server_and_at_last_with_the_next_one() {
+    let sandbox = project();
+    let [opened, tools] = ["opened", "tools"].map(|name| sandbox.top().join(name));
+    std::fs::create_dir_all(&opened).expect("a folder");
+    std::fs::create_dir_all(&tools).expect("a folder");
+    let opener = tools.join("xdg-open");
+    std::fs::write(&opener, "#!/bin/sh\n:\n").expect("a program");
+    sandbox.chmod(&opener, 0o755);
+    let path = format!("{}:/usr/bin:/bin", tools.display());
+    sandbox
+        .env("PATH", &path)
+        .env("TMPDIR", &opened.display().to_string());
+    let left = || std::fs::read_dir(&opened).expect("it is there").count();
+    let until_opened = "tries=0; until ls \"$TMPDIR\"/*/checkpoint.html || [ $tries -ge 200 ]; \
+                        do sleep 0.1; tries=$((tries+1)); done >/dev/null 2>&1";
+    for (signal, remain) in [("TERM", 0), ("INT", 0), ("KILL", 1)] {
+        let line = format!(
+            "$checkpoint ui & server=$!; {until_opened}; kill -{signal} $server; wait $server; ls -R \"$TMPDIR\""
+        );
+        let Some(run) = at_a_terminal(&sandbox, &line) else {
+            return;
+        };
+        assert!(run.stdout.contains("#token="), "{run}");
+        assert_eq!(left(), remain, "{signal}: {run}");
+    }
+    let client = PageClient::start(&sandbox, &[]);
+    assert_eq!(client.run(&["list"]).status, 200);
+    assert_eq!(left(), 0);
 }
 
 #[cfg(unix)]

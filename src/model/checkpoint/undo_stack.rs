@@ -34,6 +34,8 @@ impl Steps {
     /// Replays the safety checkpoints, which come by sequence.
     pub fn of(checkpoints: &[Checkpoint]) -> Self {
         let mut steps = Self::default();
+        // How often the last operation was resumed after edits.
+        let mut resumed = 0;
         for checkpoint in checkpoints {
             let Some(operation) = &checkpoint.record.operation else {
                 continue;
@@ -51,12 +53,16 @@ impl Steps {
                 filter: operation.filter.clone(),
                 consumed: consumed.map(Box::new),
             };
+            let later = std::mem::take(&mut resumed);
             match operation.verb {
                 Verb::Restore => {
                     steps.done.push(step(None));
                     steps.taken_back.clear();
                 }
-                Verb::Undo if checkpoint.record.during_pending => steps.call_off(operation.target),
+                Verb::Undo if checkpoint.record.during_pending => {
+                    steps.done.truncate(steps.done.len().saturating_sub(later));
+                    steps.call_off(operation.target);
+                }
                 Verb::Undo => {
                     // It passed over newer steps for which there was nothing to do.
                     let consumed = position(&steps.done, operation.target)
@@ -67,7 +73,11 @@ impl Steps {
                     let consumed = remove(&mut steps.taken_back, operation.target);
                     steps.done.push(step(consumed));
                 }
-                Verb::Resume => {}
+                // The edits that it met come back before what its restore replaced.
+                Verb::Resume => {
+                    steps.done.push(step(None));
+                    resumed = later + 1;
+                }
             }
         }
         steps
@@ -262,9 +272,22 @@ mod tests {
     }
 
     #[test]
-    fn edits_met_while_an_interrupted_restore_is_finished_are_no_step() {
-        let all = [safety(1, Verb::Restore, 90), safety(2, Verb::Resume, 90)];
-        assert_eq!(stacks(&all), (vec![1], vec![]));
+    fn edits_met_while_an_interrupted_restore_is_finished_are_a_step_that_ends_with_it() {
+        let mut all = vec![safety(1, Verb::Restore, 90), safety(2, Verb::Resume, 90)];
+        assert_eq!(stacks(&all), (vec![1, 2], vec![]));
+        all.push(safety(3, Verb::Undo, 2));
+        assert_eq!(stacks(&all), (vec![1], vec![3]));
+        let undone = [
+            safety(1, Verb::Restore, 90),
+            safety(2, Verb::Undo, 1),
+            safety(3, Verb::Resume, 1),
+        ];
+        assert_eq!(stacks(&undone), (vec![3], vec![2]));
+        let mut called_off = safety(5, Verb::Undo, 1);
+        called_off.record.during_pending = true;
+        let resumes = [3, 4].map(|n| safety(n, Verb::Resume, 90));
+        let twice = [&all[..1], &resumes, &[called_off]].concat();
+        assert_eq!(stacks(&twice), (vec![], vec![]));
     }
 
     #[test]

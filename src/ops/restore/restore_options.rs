@@ -120,6 +120,13 @@ impl RestoreOutcome {
         !self.paths.is_empty() || !self.filter.is_empty()
     }
 
+    /// Whether an interrupted restore was finished over edits, which its own safety checkpoint holds.
+    pub fn met_edits(&self) -> bool {
+        let safety = self.safety.as_ref();
+        let made_for = safety.and_then(|made| made.record.operation.as_ref());
+        made_for.is_some_and(|operation| operation.verb == Verb::Resume)
+    }
+
     /// Adds the next step of the same command.
     pub fn add(&mut self, next: Self) {
         self.plan.add(next.plan);

@@ -1,18 +1,18 @@
 // A checkpoint: what changed against another one or the directory, all its files with sizes, and one file at a time.
 
 import { LARGEST, ask, content, isReport, recall, tooLarge } from './api.js';
-import { bytes, count, fill, h, longList, modal, moment, named, quoted, safe, say, shown, spelled } from './dom.js';
+import { bytes, count, fill, h, kept, longList, modal, moment, named, quoted, safe, say, shown, spelled } from './dom.js';
 import { patchView } from './diff.js';
 import { onChange, refresh, store } from './store.js';
 import { fileHash } from './timeline.js';
 
-export const taste = { split: localStorage.getItem('split') === 'yes' && innerWidth > 900, wrap: localStorage.getItem('wrap') !== 'no' };
+export const taste = { split: kept.getItem('split') === 'yes' && innerWidth > 900, wrap: kept.getItem('wrap') !== 'no' };
 export const CHANGE = { added: ['+', 'added'], modified: ['●', 'modified'], deleted: ['−', 'deleted'], mode: ['m', 'mode'], type: ['t', 'type'], directory_added: ['+', 'directory added'], directory_deleted: ['−', 'directory deleted'] };
 
 /** `id` is a checkpoint or `here`; `other` is what it is compared with: a checkpoint, `here`, or nothing for the one before. */
 export function checkpointView(main, id, other) {
   const view = { id, other, known: store.byId.has(id), files: null, at: -1, part: 'changes', patch: null, asked: 0 };
-  (view.load = (path) => load(main, view, path).catch((why) => view.gone || broken(main, why)))();
+  (view.load = (path) => load(main, view, path).catch((why) => view.gone || ((view.key = null), broken(main, why))))();
   const off = onChange(() => {
     view.known ||= store.byId.has(id);
     if (view.known && store.all && !store.byId.has(id)) return broken(main, new Error('This checkpoint is gone'), 'Deleted');
@@ -31,7 +31,7 @@ export function checkpointView(main, id, other) {
       n: () => view.next?.(1), p: () => view.next?.(-1),
       s: () => view.toggle?.('split'), w: () => view.toggle?.('wrap'),
       '[': () => neighbour(1), ']': () => neighbour(-1),
-      b: () => id !== 'here' && (location.hash = `#/back/${id}`),
+      b: () => id !== 'here' && !isReport && (location.hash = `#/back/${id}`),
     },
   };
 }
@@ -50,6 +50,7 @@ async function load(main, view, shownPath) {
   // Where much differs, lines take long to count: the names come first.
   const counted = () => (isOne ? recall : ask)([...words, '--stat']);
   const first = await (isOne ? recall(words) : words.length === 3 ? ask([...words, '--name-only']) : counted());
+  if (view.key === (view.key = JSON.stringify(first))) return;
   view.row = id === 'here' ? null : store.byId.get(id) ?? first.checkpoint ?? (await recall(['show', id])).checkpoint;
   draw(main, view, first, shownPath);
   if (words.length === 2 && !isOne) return;
@@ -107,11 +108,12 @@ function actions({ id, row }) {
 /** Runs a command that changes the store, and shows what came of it. */
 export async function change(done, args) {
   try {
-    await ask(args);
+    const answer = await ask(args);
     say(done);
     store.all = false;
     await refresh();
     dispatchEvent(new Event('hashchange'));
+    return answer;
   } catch (why) {
     await modal('Not done', failed(why), [['Close', null]]);
   }
@@ -156,7 +158,6 @@ function changed(view, left, pane, shownPath) {
     openFile(view, files[i], pane);
   };
   view.at = Math.max(0, files.findIndex((it) => it.text === shownPath));
-  view.list.row(lines.findIndex((it) => it.index === view.at)).setAttribute('aria-current', 'true');
   openFile(view, files[view.at], pane);
 }
 
@@ -181,7 +182,7 @@ function fileButton(view, it) {
 /** Fills in how much of a file came and went, as far as that is known. */
 function effect(it) {
   const grown = (it.after?.size_bytes ?? 0) - (it.before?.size_bytes ?? 0);
-  fill((it.sizes ??= h('span')), [it.before, it.after].filter((side) => (side?.size_bytes ?? null) !== null).map((side) => bytes(side.size_bytes)).join(' → '));
+  fill((it.sizes ??= h('span')), [it.before, it.after].filter((side) => (side?.size_bytes ?? null) !== null).map((side) => bytes(side.size_bytes)).join(' → '), it.before && it.after && it.before.mode !== it.after.mode && ` · mode ${it.before.mode} → ${it.after.mode}`);
   fill((it.lines ??= h('span.numbers')), it.binary ? h('span.dim', `${grown >= 0 ? '+' : '−'}${bytes(Math.abs(grown))}`) : [it.insertions > 0 && h('span.plus', `+${it.insertions.toLocaleString('en')}`), ' ', it.deletions > 0 && h('span.minus', `−${it.deletions.toLocaleString('en')}`)]);
   return it;
 }
@@ -193,7 +194,7 @@ async function openFile(view, it, pane) {
   view.reopen = () => openFile(view, it, pane);
   view.toggle = (key) => {
     taste[key] = !taste[key];
-    localStorage.setItem(key, taste[key] ? 'yes' : 'no');
+    kept.setItem(key, taste[key] ? 'yes' : 'no');
     view.reopen();
   };
   const body = fileHead(pane, it, effect(it).sizes, view.to?.id ?? view.from?.id, it.binary ? [] : [toggle('split', 'Side by side'), toggle('wrap', 'Wrap')]);
@@ -213,7 +214,7 @@ async function bodyOf(view, it) {
   view.next = null;
   const asked = view.range?.(it.path) ?? ['show', view.to.id, '-p', '--', it.path];
   if (it.binary && sides.some(([side]) => side?.size_bytes > LARGEST)) throw tooLarge(...asked);
-  if (it.binary) return (!it.path_hex && !isReport && (await images(sides, it))) || h('div.empty', 'Binary content: ', sides.map(([side]) => (side ? bytes(side.size_bytes) : 'nothing')).join(' → '));
+  if (it.binary) return (!it.path_hex && !isReport && (await asTheyAre(sides, it))) || h('div.empty', 'Binary content: ', sides.map(([side]) => (side ? bytes(side.size_bytes) : 'nothing')).join(' → '));
   if (it.path_hex) return notText();
   const { patch } = await (view.to ? recall : ask)(asked);
   if (!patch?.includes('\n@@ ')) return h('p.empty', it.before?.mode !== it.after?.mode && it.before && it.after ? `Mode ${it.before.mode} → ${it.after.mode}, same content.` : 'No lines to show.');
@@ -232,19 +233,17 @@ async function bodyOf(view, it) {
 /** What is said of a file that cannot be asked for. */
 export const notText = () => h('p.empty', 'The name of this file is not UTF-8: it cannot be opened here. In a terminal, ', h('code', 'checkpoint diff'), ' shows it.');
 
-/** Both sides as images, if one of them is: its content says so, not its name. */
-async function images(sides, it) {
-  const read = await Promise.all(sides.map(([side, of]) => side && of && content(of.id, it.path)));
-  const isImage = (blob) => blob?.type.startsWith('image/');
-  const why = (side, blob) => (!side ? 'Not there' : blob ? 'Not shown: the content is of no image type.' : 'Only in the directory: save a checkpoint to see it here.');
-  return read.some(isImage) && h('div.images', sides.map(([side], i) =>
-    h('figure', h('figcaption', i ? 'After' : 'Before', side && h('span.dim', ` · ${bytes(side.size_bytes)}`)), isImage(read[i]) ? picture(read[i], it) : h('p.empty', why(side, read[i])))));
+/** Both sides, each as what its content is, if one of them is an image or text. */
+async function asTheyAre(sides, it) {
+  const read = await Promise.all(sides.map(([side, of]) => side && (of ? contentView(of.id, it.path) : h('p.empty', 'Only in the directory: save a checkpoint to see it here.'))));
+  return read.some((node) => node && !node.matches('.empty')) && h('div.images', sides.map(([side], i) =>
+    h('figure', h('figcaption', i ? 'After' : 'Before', side && h('span.dim', ` · ${bytes(side.size_bytes)}`)), read[i] ?? h('p.empty', 'Not there'))));
 }
 
-function picture(blob, it) {
+function picture(blob, path) {
   const url = URL.createObjectURL(blob);
   const free = () => URL.revokeObjectURL(url);
-  return h('img', { src: url, alt: shown(it), onload: free, onerror: free });
+  return h('figure', h('img', { src: url, alt: shown({ path }), onload: free, onerror: free }));
 }
 
 /** All files of a checkpoint as a tree with sizes. */
@@ -298,7 +297,7 @@ export function branch({ folders, files }, total, open) {
 }
 
 async function showContent(view, it, pane) {
-  const body = fileHead(pane, it, bytes(it.size_bytes), view.id, []);
+  const body = fileHead(pane, it, it.kind === 'symlink' ? 'a link, to:' : bytes(it.size_bytes), view.id, []);
   fill(body, it.path_hex ? notText() : await contentView(view.id, it.path).catch(failed));
 }
 
@@ -307,7 +306,7 @@ export async function contentView(id, path, since = null) {
   const blob = await content(id, path);
   const start = await blob.slice(0, 8000).text();
   const isBinary = start.includes('\0') || start.split('\ufffd').length > 20;
-  if (isBinary) return blob.type.startsWith('image/') ? h('div.images', h('figure', picture(blob, { path }))) : h('p.empty', `Binary content, ${bytes(blob.size)}.`);
+  if (isBinary) return blob.type.startsWith('image/') ? picture(blob, path) : h('p.empty', `Binary content, ${bytes(blob.size)}.`);
   const lines = (await blob.text()).split('\n');
   if (lines.at(-1) === '') lines.pop();
   const box = h('div.diff.unified', { tabindex: '0', role: 'group', 'aria-label': 'Content' });

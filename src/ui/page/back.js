@@ -96,13 +96,14 @@ async function hunks(view, box, plan) {
   // Only lines within a file can be chosen: not that it is there, nor what kind it is.
   const isFile = (side) => side?.mode.startsWith('100');
   const files = changes.filter((it) => it.change === 'modified' && !it.path_hex && !it.binary && isFile(it.before) && isFile(it.after));
+  const others = changes.length - files.length;
   const select = h('select', { 'aria-label': 'File', onchange: () => show(select.value).catch((why) => fill(body, failed(why))) }, files.map((it) => h('option', { value: it.path, selected: it.path === view.path }, shown(it))));
-  fill(box, h('div.card', h('label.field', 'File with the changes', select), body));
+  fill(box, h('div.card', h('label.field', 'File with the changes', select), body, others > 0 && h('p.note', `${count(others, 'other path')} can only go back whole: new, gone, binary, or of another kind or mode.`)));
   async function show(path) {
     view.patch?.stop();
     const { patch } = await ask(['diff', '-U', '3', view.id, '--', path]);
     if (!patch?.includes('\n@@ ')) return fill(body, h('p.empty', 'No lines to choose: its content is too large.'));
-    const turned = reversed(patch.replace(/^(old|new) mode .*\n/gm, ''));
+    const turned = reversed(patch);
     view.patch = await patchView(turned, { choose: (chosen) => {
       if (chosen.length) view.hunks.set(path, turned.slice(0, turned.indexOf('\n@@ ') + 1) + chosen.map((it) => turned.slice(it.start, it.end)).join(''));
       else view.hunks.delete(path);
@@ -115,9 +116,9 @@ async function hunks(view, box, plan) {
 }
 
 /** The patch that leads from the directory to the checkpoint: that of the other direction, turned. */
-export function reversed(patch) {
+function reversed(patch) {
   const at = patch.indexOf('\n@@ ') + 1;
-  const head = patch.slice(0, at).replace(/^(index )(\w+)\.\.(\w+)/m, '$1$3..$2');
+  const head = patch.slice(0, at).replace(/^(old|new) mode .*\n/gm, '').replace(/^(index )(\w+)\.\.(\w+)/m, '$1$3..$2');
   const out = [];
   let plus = [];
   const flush = () => (out.push(...plus), (plus = []));
@@ -208,7 +209,11 @@ async function act(args, more, box, look) {
 async function confirmed(title, done, look) {
   try {
     const [shown, button, args] = await look();
-    if (await modal(title, shown, [['Cancel', null], ...(store.readOnly ? [] : [[button, true, 'primary']])])) (say('Restoring …'), await change(done, args));
+    const known = store.status?.pending?.safety.id;
+    if (!(await modal(title, shown, [['Cancel', null], ...(store.readOnly ? [] : [[button, true, 'primary']])]))) return;
+    say('Restoring …');
+    const { verb, safety } = (await change(done, args)) ?? {};
+    if (verb === 'resume' && safety && safety.id !== known) await modal(done, h('p', 'What was edited meanwhile is kept in ', h('a', { href: `#/at/${safety.id}` }, h('span.mono', safety.short)), '. ', h('b', 'Undo'), ' brings it back, and once more what was there before the restore.'), [['Close', null]]);
   } catch (why) {
     await modal(title, failed(why), [['Close', null]]);
   }

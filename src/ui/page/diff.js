@@ -18,10 +18,7 @@ export function parsePatch(text) {
       hunks.push(hunk);
     } else if (hunk && (sign === ' ' || sign === '+' || sign === '-' || sign === '\\')) {
       hunk.lines.push({ sign, text, from: at + 1, to: end });
-    } else if (hunk) {
-      hunk.end = at;
-      hunk = null;
-    }
+    } else hunk = null;
     if (hunk) hunk.end = Math.min(end + 1, text.length);
     at = end + 1;
   }
@@ -68,13 +65,15 @@ export async function patchView(text, { split = false, choose = null } = {}) {
     chosen[on ? 'add' : 'delete'](hunk);
     choose(hunks.filter((it) => chosen.has(it)));
   }
-  return { node: box, hunks, stop: list.stop, heads: rows.flatMap((row, i) => (row.hunk ? [i] : [])), row: list.row };
+  return { node: box, stop: list.stop, heads: rows.flatMap((row, i) => (row.hunk ? [i] : [])), row: list.row };
 }
 
 function head({ hunk, index }, total, tick) {
   const label = `Change ${index + 1} of ${total}`;
-  const place = h('span.place', `line ${hunk.new}`, hunk.head && h('span.name', ` · ${hunk.head}`));
+  const place = h('span.place', `line ${hunk.new || hunk.old}`, hunk.head && h('span.name', ` · ${hunk.head}`));
   if (!tick) return h('div.hunk', h('span.hidden', `${label}, `), place);
+  // What is not UTF-8 came as a mark: as bytes it is not known here.
+  if (hunk.lines.some((it) => it.text.slice(it.from, it.to).includes('\ufffd'))) return h('div.hunk', label, place, 'not UTF-8: goes back with its file only');
   return h('label.hunk', h('input', { type: 'checkbox', onchange: (event) => tick(hunk, event.target.checked) }), h('span', label), place);
 }
 
@@ -113,7 +112,7 @@ function code(line) {
   return node;
 }
 
-const words = (text) => text.match(/[\p{L}\p{N}_]+|\s+|[^\p{L}\p{N}_\s]/gu) ?? [];
+const words = (text) => text.match(/[\p{L}\p{M}\p{N}_]+|\s+|[^\p{L}\p{M}\p{N}_\s]/gu) ?? [];
 
 /** Marks the words of `text` that `other` lacks. */
 function marked(node, text, other) {

@@ -1,8 +1,10 @@
 // Elements from words. Every text that is shown goes through `safe`, and no text ever becomes HTML.
 
 const escaped = (c) => (c < '\x80' ? `\\x${c.charCodeAt(0).toString(16).padStart(2, '0')}` : `\\u{${c.codePointAt(0).toString(16)}}`);
-/** Control characters, and marks that are not seen or turn the direction of text, made visible as in a terminal. */
-export const safe = (text) => String(text).replace(/[\0-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu, escaped);
+const HIDDEN = /(?<![\u203c-\u3299\u{1f000}-\u{1faff}])\ufe0f|(?!\ufe0f)[\0-\x08\x0b-\x1f\x7f-\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u2800\ufff9-\ufffb\p{Default_Ignorable_Code_Point}]/gu;
+const composed = (it) => (it === it.normalize() ? it : [...it].map((c, i) => (i || c !== c.normalize() ? escaped(c) : c)).join(''));
+/** Control characters, odd blanks, and marks that are not seen, turn the direction of text or belong into the letter before, made visible. */
+export const safe = (text) => ((it) => (it === it.normalize() ? it : it.replace(/\P{M}\p{M}+|[\u1100-\u11ff]+|./gsu, composed)))(String(text).replace(HIDDEN, escaped));
 /** The path of a file as the command line spells it, on one line; one that is not UTF-8 comes so. */
 export const spelled = (it) => (it.path_hex || /^[ -[\]-~]*$/.test(it.path) ? it.path : safe(it.path.replaceAll('\\', '\\\\')).replace(/[\t\n]/g, escaped));
 /** As `spelled`, and quoted where its ends would not be seen: different names never look the same. */
@@ -38,6 +40,8 @@ export function add(node, children) {
 }
 
 export const fill = (node, ...children) => add((node.replaceChildren(), node), children);
+/** What the browser keeps for the page: nothing where it may not. */
+export const kept = (() => { try { return localStorage; } catch { return { getItem: () => null, setItem: () => {} }; } })();
 export const $ = (id) => document.getElementById(id);
 
 /** Says it to those who listen. */

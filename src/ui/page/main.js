@@ -1,7 +1,7 @@
 // The page: which view is shown, the bar above it, keys, and what is news.
 
 import { hasToken, isReport, listen, takeToken } from './api.js';
-import { $, fill, h, modal, named, quoted, safe, say, spelled } from './dom.js';
+import { $, fill, h, kept, modal, named, quoted, safe, say, spelled } from './dom.js';
 import { broken, checkpointView, saveNow } from './at.js';
 import { backView, resume, takeBack } from './back.js';
 import { fileView, filesView } from './file.js';
@@ -21,7 +21,7 @@ function route() {
   const [, name = '', ...rest] = location.hash.replace(/^#/, '').split('/');
   const [first, second] = rest.map(decodeURIComponent);
   const changed = shown !== location.hash;
-  const kept = document.documentElement.scrollTop;
+  const place = document.documentElement.scrollTop;
   shown = location.hash;
   view?.stop();
   if (changed && $('dialog').open) $('dialog').close();
@@ -30,30 +30,32 @@ function route() {
   main.dataset.view = name || 'timeline';
   main.setAttribute('aria-busy', 'true');
   view =
-    isReport && !(name === 'at' && ![first, second].includes('here')) ? timeline(main)
+    isReport && (name === 'at' ? [first, second].includes('here') : name) ? notHeld()
     : name === 'at' && first ? checkpointView(main, first, second ?? null)
     : name === 'back' && first ? backView(main, first, second ?? null)
     : name === 'file' && first ? fileView(main, first, second ?? null)
     : name === 'files' ? filesView(main)
     : name === 'room' ? roomView(main)
     : timeline(main);
-  scrollTo(0, changed ? (places.get(shown) ?? 0) : kept);
+  scrollTo(0, changed ? (places.get(shown) ?? 0) : place);
   if (changed) main.focus({ preventScroll: true });
 }
+
+const notHeld = () => (fill(main, h('div.narrow', h('h1', 'Not in this report'), h('p', 'It holds the ', h('a', { href: '#/' }, 'timeline'), ' and what each checkpoint changed. ', h('code', 'checkpoint ui'), ' shows the rest, where the checkpoints are.'))), { stop() {}, keys: {} });
 
 // A view that is opened again is where it was.
 const places = new Map();
 addEventListener('scroll', () => shown !== null && places.set(shown, document.documentElement.scrollTop), { passive: true });
 
 const KEYS = [
-  ['j  k', 'next, previous'], ['Enter', 'open'], ['Esc', 'back'], ['/', 'search'], ['x', 'pick two checkpoints to compare'], ['b', 'go back to this one'], ['c', 'save a checkpoint; of a file, content or changes'],
-  ['n  p', 'next, previous change'], ['[  ]', 'older, newer'], ['s  w', 'side by side, wrap'], ['u  r', 'undo, redo'], ['t  f  o', 'timeline, files, room'], ['?', 'these keys'],
+  ['j  k', 'next, previous'], ['g  G', 'first, last'], ['Enter', 'open'], ['Esc', 'back'], ['/', 'search'], ['n  p', 'next, previous change'], ['[  ]', 'older, newer'], ['s  w', 'side by side, wrap'], ['t', 'timeline'], ['?', 'these keys'],
+  ...(isReport ? [] : [['x', 'pick two checkpoints to compare'], ['b', 'go back to this one'], ['c', 'save a checkpoint; of a file, content or changes'], ['u  r', 'undo, redo'], ['f  o', 'files, room']]),
 ];
 
 const help = () => modal('Keys', h('dl.keys', KEYS.map(([key, text]) => [h('dt', key.split('  ').map((one) => h('kbd', one))), h('dd', text)])), [['Close', null, 'primary']]);
 const GLOBAL = {
   '?': help, u: () => store.undo.length && takeBack('undo'), r: () => store.redo.length && takeBack('redo'), c: () => !store.readOnly && saveNow(),
-  t: () => (location.hash = '#/'), f: () => (location.hash = '#/files'), o: () => (location.hash = '#/room'), '/': () => (location.hash = '#/files'),
+  t: () => (location.hash = '#/'), f: () => !isReport && (location.hash = '#/files'), o: () => !isReport && (location.hash = '#/room'), '/': () => (location.hash = isReport ? '#/' : '#/files'),
   Escape: () => (main.dataset.view === 'timeline' ? null : history.length > 1 ? history.back() : (location.hash = '#/')),
 };
 
@@ -93,12 +95,10 @@ function banner(key, content) {
 
 function theme() {
   const dark = (document.documentElement.dataset.theme ?? (matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light')) === 'dark';
-  localStorage.setItem('theme', (document.documentElement.dataset.theme = dark ? 'light' : 'dark'));
+  kept.setItem('theme', (document.documentElement.dataset.theme = dark ? 'light' : 'dark'));
 }
 
-const icon = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><path d="M8 3v10" stroke="#5b6ef0" stroke-width="2"/><circle cx="8" cy="3.5" r="2.5" fill="#5b6ef0"/><circle cx="8" cy="12.5" r="2.5" fill="#5b6ef0"/></svg>';
-document.head.append(h('link', { rel: 'icon', href: URL.createObjectURL(new Blob([icon], { type: 'image/svg+xml' })) }));
-if (localStorage.getItem('theme')) document.documentElement.dataset.theme = localStorage.getItem('theme');
+if (kept.getItem('theme')) document.documentElement.dataset.theme = kept.getItem('theme');
 const CLICKS = { undo: () => takeBack('undo'), redo: () => takeBack('redo'), theme, help, skip: (event) => (event.preventDefault(), main.focus()) };
 for (const [id, does] of Object.entries(CLICKS)) $(id).addEventListener('click', does);
 addEventListener('hashchange', route);

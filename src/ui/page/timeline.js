@@ -21,12 +21,12 @@ export function timeline(main) {
     list?.stop();
     entries = compose();
     box.replaceChildren();
-    list = longList(box, entries.length, (i) => heightOf(entries[i]), (i) => drawn(entries[i], i, entries, pick), { size: 20 });
+    list = longList(box, entries.length, (i) => heightOf(entries[i]), (i) => drawn(entries[i], i, entries, pick, position()), { size: 20 });
     if (focused) focus(position());
-    if (!entries.length) fill(box, h('p.empty', { role: 'listitem' }, store.all ? nothing() : 'Loading …'));
+    if (!entries.length) fill(box, h('p.empty', { role: 'listitem' }, !store.all ? 'Loading …' : memory.search ? 'Nothing matches.' : [h('b', 'Nothing is saved yet.'), ' The first checkpoint appears here by itself.']));
     picked();
   };
-  const position = () => Math.max(0, entries.findIndex((it) => it.key === memory.at));
+  const position = () => [entries.findIndex((it) => it.key === memory.at && isChoice(it)), entries.findIndex(isChoice)].find((i) => i >= 0);
   const focus = (i) => {
     const node = list?.row(i)?.querySelector('a, button');
     if (!node) return;
@@ -38,7 +38,7 @@ export function timeline(main) {
   function move(step) {
     let i = position();
     if (!box.contains(document.activeElement)) return focus(i);
-    do i += step; while (entries[i] && !entries[i].row && entries[i].is !== 'now' && entries[i].is !== 'fold');
+    do i += step; while (entries[i] && !isChoice(entries[i]));
     if (entries[i]) focus(i);
   }
   function pick(row) {
@@ -68,14 +68,14 @@ export function timeline(main) {
     keys: {
       j: () => move(1), k: () => move(-1), ArrowDown: () => move(1), ArrowUp: () => move(-1),
       '/': () => $('search').focus(),
-      g: () => focus(0), G: () => focus(entries.length - 1), Home: () => focus(0), End: () => focus(entries.length - 1),
+      g: () => focus(entries.findIndex(isChoice)), G: () => focus(entries.length - 1), Home: () => focus(entries.findIndex(isChoice)), End: () => focus(entries.length - 1),
       x: () => entries[position()]?.row && !isReport && pick(entries[position()].row),
-      b: () => entries[position()]?.row && (location.hash = `#/back/${entries[position()].row.id}`),
+      b: () => entries[position()]?.row && !isReport && (location.hash = `#/back/${entries[position()].row.id}`),
     },
   };
 }
 
-const nothing = () => memory.search ? 'Nothing matches.' : [h('b', 'Nothing is saved yet.'), ' The first checkpoint appears here by itself.'];
+const isChoice = (it) => it.row || it.is === 'now' || it.is === 'fold';
 
 function searchBar(search) {
   const modes = isReport ? { reason: 'Reasons' } : { reason: 'Reasons', path: 'Paths', text: 'Contents' };
@@ -179,10 +179,10 @@ function rail({ column, joins, through, up, down }, height, kind) {
   return svg;
 }
 
-function drawn(it, i, entries, pick) {
+function drawn(it, i, entries, pick, at) {
   const item = (...inside) => h(`div.entry.${it.is}`, { role: 'listitem', 'aria-setsize': String(entries.length), 'aria-posinset': String(i + 1), style: { height: `${heightOf(it)}px` } },
     rail(it.lines, heightOf(it), it.is === 'now' ? 'now' : it.is === 'fold' ? 'fold' : it.row?.is_current ? 'here' : it.row?.pinned ? 'pinned' : 'plain'), inside);
-  const tab = { tabindex: it.key === memory.at || (i === 0 && !entries.some((other) => other.key === memory.at)) ? 0 : -1, onfocus: () => (memory.at = it.key) };
+  const tab = { tabindex: i === at ? 0 : -1, onfocus: () => (memory.at = it.key) };
   if (it.is === 'day') return item(h('h2', it.text));
   if (it.is === 'session') return item(h('h3', h('span.agent', it.provenance.agent_name ?? 'agent'), ' session ', h('span.mono', it.provenance.session.slice(0, 8))));
   if (it.is === 'prompt') return item(h('p.prompt-text', h('span.quote', { 'aria-hidden': 'true' }, '❝'), h('span.name', it.text ?? `Prompt ${it.number}`)));

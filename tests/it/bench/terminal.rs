@@ -54,8 +54,9 @@ pub fn dialogue(sandbox: &Sandbox, line: &str, answers: &[(&str, &str)]) -> Opti
             .iter()
             .filter(|(other, _)| other == question)
             .count();
-        let is_asked =
-            format!("[ \"$(grep -cF -- '{question}' \"$typescript\")\" -ge {times} ] 2>/dev/null");
+        let is_asked = format!(
+            "[ \"$(grep -oF -- '{question}' \"$typescript\" | wc -l)\" -ge {times} ] 2>/dev/null"
+        );
         typing.push_str(&format!(
             "tries=0; until {is_asked} || [ $tries -ge 400 ]; do sleep 0.05; tries=$((tries+1)); done 2>/dev/null\n\
              printf '{answer}'\n"
