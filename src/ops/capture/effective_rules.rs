@@ -3,6 +3,7 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
+use crate::model::default_rules::DEFAULT_STORE_LIST;
 use crate::model::rules_stamp::RulesStamp;
 use crate::model::state::meta::RuleRecord;
 use crate::model::state::rel_path::RelPath;
@@ -34,25 +35,17 @@ pub fn effective_rules(
     named: &[RelPath],
     known: Option<RulesStamp>,
 ) -> EffectiveRules {
-    let built_in = crate::model::default_rules::DEFAULT_STORE_LIST.as_bytes();
-    let store_list = store.map_or_else(|| built_in.to_vec(), Store::exclusion_list);
-    let settings = &context.settings;
-    let sensitive_allow = [settings.sensitive_allow.as_slice(), include_sensitive].concat();
     let root = context.root.path();
     let repository =
         Repository::containing(root).unwrap_or_else(|_| Some(Repository::unread(root)));
-    let record = RuleRecord {
-        store_list: (store_list != built_in).then(|| store_list.clone()),
-        excludes: settings.excludes.clone(),
-        sensitive_allow: sensitive_allow.clone(),
-        max_file_size_bytes: settings.max_file_size_bytes,
-        above: repository
-            .as_ref()
-            .map(|found| found.ignore_files_above(root))
-            .unwrap_or_default(),
-    };
-    let unread = repository.as_ref();
-    let unread = unread.and_then(|found| found.unread_ignore_file_above(root));
+    let unread = repository
+        .as_ref()
+        .and_then(|found| found.unread_ignore_file_above(root));
+    let mut record = configured(context, store);
+    record.sensitive_allow.extend_from_slice(include_sensitive);
+    if let Some(repository) = &repository {
+        record.above = repository.ignore_files_above(root);
+    }
     let own_files = context.own_files(store).paths().to_vec();
     let TrackedNames {
         tracked,
@@ -60,28 +53,17 @@ pub fn effective_rules(
         index,
         names,
     } = tracked_names(context, repository.as_ref(), known);
-    let rules = sum_of(&(
-        COMPILED_IN,
-        &store_list,
-        rules_key(&record),
-        &own_files,
-        &repository,
-    ));
     let stamp = RulesStamp {
-        rules,
+        rules: sum_of(&(COMPILED_IN, &record, &own_files, &repository)),
         index,
         names,
     };
     let sources = RuleSources {
-        store_list,
-        excludes: settings.excludes.clone(),
-        sensitive_allow,
-        max_file_size_bytes: settings.max_file_size_bytes,
         tracked,
         named: named.to_vec(),
         own_files,
-        above: record.above.clone(),
         repository,
+        ..RuleSources::of(record.clone())
     };
     EffectiveRules {
         rules: Rules::new(sources),
@@ -91,13 +73,24 @@ pub fn effective_rules(
     }
 }
 
-fn rules_key(record: &RuleRecord) -> impl Hash + '_ {
-    (
-        &record.excludes,
-        &record.sensitive_allow,
-        record.max_file_size_bytes,
-        &record.above,
-    )
+/// The store's list and the configuration.
+fn configured(context: &Context, store: Option<&Store>) -> RuleRecord {
+    let settings = &context.settings;
+    let built_in = DEFAULT_STORE_LIST.as_bytes();
+    RuleRecord {
+        store_list: store
+            .map(Store::exclusion_list)
+            .filter(|list| list != built_in),
+        excludes: settings.excludes.clone(),
+        sensitive_allow: settings.sensitive_allow.clone(),
+        max_file_size_bytes: settings.max_file_size_bytes,
+        above: Vec::new(),
+    }
+}
+
+/// Digest of the rules that decide which files count; kept with the size gate's decision.
+pub fn rules_digest(context: &Context, store: &Store) -> u64 {
+    sum_of(&configured(context, Some(store)))
 }
 
 struct TrackedNames {

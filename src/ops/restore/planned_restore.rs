@@ -14,7 +14,7 @@ use crate::model::state::snapshot::Snapshot;
 use crate::model::state::stat::Stat;
 use crate::ops::capture::dir_filter;
 use crate::ops::capture::lazy_snapshot::DirFilter;
-use crate::ops::capture::pipeline::{self, Begun, CaptureOptions, Captured, Capturing, Sink};
+use crate::ops::capture::pipeline::{self, CaptureOptions, Captured, Capturing, Sink};
 use crate::ops::capture::scope_checks::no_such_path;
 use crate::ops::context::Context;
 use crate::ops::database::restore_databases;
@@ -61,12 +61,7 @@ pub fn capture_and_plan(
     }
     let worktree = WorkTree::open_root(&context.root)?;
     let options = CaptureOptions::default();
-    let mut capturing = match pipeline::begin(context, Some(store), &worktree, &options)? {
-        Begun::Scanned(capturing) => *capturing,
-        Begun::OverLimit { .. } => {
-            return Err(Error::unexpected("a limit was met that was not set"));
-        }
-    };
+    let mut capturing = pipeline::begin(context, Some(store), &worktree, &options)?;
     capturing.exclude(&target.files_of_databases());
     let mut filter = read_and_compare(&mut capturing, request, &mut sink)?;
     let mut held = target.snapshot(&filter)?;

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use crate::base::interrupt::Interrupt;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::record::Checkpoint;
-use crate::model::default_rules::{DEFAULT_STORE_LIST, IGNORE_FILE, RECIPE_LIST};
+use crate::model::default_rules::{IGNORE_FILE, RECIPE_LIST};
 use crate::model::restore_plan::{RestorePlan, RestoreScope};
 use crate::model::state::database::{Database, Databases, Held};
 use crate::model::state::entry::{Entry, Kind, WhyNot};
@@ -65,7 +65,7 @@ impl<'s> Target<'s> {
                 .map(|tree| LazySnapshot::new(store, tree, Meta::default())),
             successor,
             knows_modes_after: knows_modes_after.unwrap_or_default(),
-            rules: rules_of(record),
+            rules: Rules::new(RuleSources::of(record)),
             spared: OwnFiles::default(),
             ignore_files: RefCell::default(),
             trouble: RefCell::default(),
@@ -357,19 +357,6 @@ fn rules_of_plain_git(store: &Store) -> RuleRecord {
         store_list: Some(list),
         ..RuleRecord::default()
     }
-}
-
-fn rules_of(record: RuleRecord) -> Rules {
-    Rules::new(RuleSources {
-        store_list: record
-            .store_list
-            .unwrap_or_else(|| DEFAULT_STORE_LIST.as_bytes().to_vec()),
-        excludes: record.excludes,
-        sensitive_allow: record.sensitive_allow,
-        max_file_size_bytes: record.max_file_size_bytes,
-        above: record.above,
-        ..RuleSources::default()
-    })
 }
 
 fn successor<'s>(store: &'s Store, checkpoint: &Checkpoint) -> Option<(LazySnapshot<'s>, bool)> {
