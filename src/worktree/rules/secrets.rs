@@ -34,7 +34,7 @@ enum SecretForm {
 
 /// What a name says of its content.
 #[derive(Clone, Copy)]
-enum Class {
+enum NameClass {
     /// Samples, which list variables without their values.
     Sample,
     /// See [`Sensitive::Environment`].
@@ -45,9 +45,9 @@ enum Class {
 
 /// The names of secrets, as rules are shown: with `*` at one end, in a directory of a name, or with
 /// `/` at the end for a directory with everything in it. The first class with a match counts.
-const NAMES: &[(Class, &[&str])] = &[
+const NAMES: &[(NameClass, &[&str])] = &[
     (
-        Class::Sample,
+        NameClass::Sample,
         &[
             ".env.example",
             ".env.sample",
@@ -57,9 +57,9 @@ const NAMES: &[(Class, &[&str])] = &[
             "template.env",
         ],
     ),
-    (Class::Environment, &[".env", ".env.*"]),
+    (NameClass::Environment, &[".env", ".env.*"]),
     (
-        Class::Secret,
+        NameClass::Secret,
         &[
             ".ssh/",
             ".gnupg/",
@@ -104,9 +104,12 @@ const NAMES: &[(Class, &[&str])] = &[
             "gh/hosts.yml",
         ],
     ),
-    (Class::ByContent(SecretForm::KeyFile), &["*.pem", "*.key"]),
     (
-        Class::ByContent(SecretForm::Registry),
+        NameClass::ByContent(SecretForm::KeyFile),
+        &["*.pem", "*.key"],
+    ),
+    (
+        NameClass::ByContent(SecretForm::Registry),
         &[".npmrc", ".pypirc", ".yarnrc.yml"],
     ),
 ];
@@ -114,7 +117,7 @@ const NAMES: &[(Class, &[&str])] = &[
 /// Judges a name and that of its directory, ignoring ASCII case.
 pub fn sensitive(dir_name: &[u8], name: &[u8], is_dir: bool) -> Option<Sensitive> {
     for (class, globs) in NAMES {
-        let is_of_any_kind = matches!(class, Class::Sample | Class::Environment);
+        let is_of_any_kind = matches!(class, NameClass::Sample | NameClass::Environment);
         let is_it = |glob: &&&str| {
             let of_dir = glob.strip_suffix('/');
             (is_of_any_kind || of_dir.is_some() == is_dir)
@@ -122,10 +125,10 @@ pub fn sensitive(dir_name: &[u8], name: &[u8], is_dir: bool) -> Option<Sensitive
         };
         if let Some(rule) = globs.iter().find(is_it).copied() {
             return match *class {
-                Class::Sample => None,
-                Class::Environment => Some(Sensitive::Environment { rule }),
-                Class::Secret => Some(Sensitive::Named { rule }),
-                Class::ByContent(form) => Some(Sensitive::ByContent(Peek { rule, form })),
+                NameClass::Sample => None,
+                NameClass::Environment => Some(Sensitive::Environment { rule }),
+                NameClass::Secret => Some(Sensitive::Named { rule }),
+                NameClass::ByContent(form) => Some(Sensitive::ByContent(Peek { rule, form })),
             };
         }
     }
