@@ -23,7 +23,7 @@ use crate::ops::warning::Warning;
 use crate::store::repository::Store;
 use crate::store::trees::digest;
 use crate::worktree::apply::apply_steps::{ApplyPlan, Graft, GraftedDir};
-use crate::worktree::apply::materialize::Wanted;
+use crate::worktree::apply::materialize::WantedTree;
 use crate::worktree::apply::stage::{Stage, tree_name};
 use crate::worktree::apply::stage_removal;
 use crate::worktree::apply::transaction::{ApplyError, apply};
@@ -203,7 +203,7 @@ fn fill(
     let staged = files
         .iter()
         .map(|(path, entry)| (top.join_all(path), *entry));
-    let wanted = Wanted {
+    let wanted = WantedTree {
         top: None,
         dirs: &dirs
             .iter()

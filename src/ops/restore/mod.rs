@@ -6,7 +6,6 @@ pub mod execute;
 pub mod listing_after_restore;
 pub mod planned_restore;
 pub mod protocol;
-pub mod restore_job;
 pub mod restore_options;
 pub mod restore_patch;
 pub mod restore_paths;

@@ -9,14 +9,13 @@ use crate::base::progress::{Progress, WorkPhase};
 use crate::error::Result;
 use crate::model::state::entry::{Entry, OWNER_RWX, SPECIAL_BITS};
 use crate::model::state::rel_path::RelPath;
-use crate::ops::restore::restore_job::RestoreJob;
+use crate::ops::restore::planned_restore::RestoreJob;
 use crate::ops::restore::verify_written::{ExpectedFile, ExpectedFiles};
 use crate::ops::restore::write_out;
-use crate::store::repository::Store;
 use crate::worktree::apply::apply_steps::{
     ApplyPlan, Expect, Graft, GraftedDir, Removal, WriteStep,
 };
-use crate::worktree::apply::materialize::Wanted;
+use crate::worktree::apply::materialize::WantedTree;
 use crate::worktree::apply::stage::{Stage, can_be_moved, tree_name};
 use crate::worktree::apply::write_back::write_back;
 use crate::worktree::rules::rule_set::Peek;
@@ -34,23 +33,11 @@ pub struct Staged {
 
 /// Stages all new content on the target file system. It is made durable once in place: until then
 /// the journal says that a restore is under way, and the safety checkpoint holds the old content.
-pub fn stage(store: &Store, job: &RestoreJob<'_>, name: &str) -> Result<Staged> {
+pub fn stage(job: &RestoreJob<'_>, name: &str) -> Result<Staged> {
     let stage = Stage::create(job.worktree, name)?;
     let mut new_dirs = NewDirs::of(job);
     let needed = content_needed(job);
-    let mut singles = 0;
-    let place = |(path, entry): &(&RelPath, Entry)| {
-        let above = path.parent().and_then(|parent| new_dirs.get(&parent));
-        let place = above.map_or_else(
-            || {
-                singles += 1;
-                RelPath::root().join((singles - 1).to_string().as_bytes())
-            },
-            |above| above.place().join(path.name()),
-        );
-        (place, *entry)
-    };
-    let files: Vec<(RelPath, Entry)> = needed.iter().map(place).collect();
+    let files = places(&needed, &new_dirs);
     let bytes = files.iter().map(|(_, entry)| entry.size_bytes).sum();
     let progress = &job.context.progress;
     progress.begin(WorkPhase::Staging, files.len() as u64, bytes);
@@ -62,7 +49,8 @@ pub fn stage(store: &Store, job: &RestoreJob<'_>, name: &str) -> Result<Staged> 
             progress,
             is_key: &mut is_key,
         };
-        let ((path, entry), work) = (needed[number], job.worktree);
+        let (path, entry) = needed[number];
+        let (store, work) = (job.store, job.worktree);
         let written = write_out::content(store, job.target, work, path, entry.id, &mut sink)?;
         if is_key == Some(true) {
             lock(&keys).insert(number);
@@ -70,7 +58,7 @@ pub fn stage(store: &Store, job: &RestoreJob<'_>, name: &str) -> Result<Staged> 
         progress.add(1, 0);
         Ok(written)
     };
-    let wanted = Wanted {
+    let wanted = WantedTree {
         top: None,
         dirs: &new_dirs.wanted(),
         files: &files,
@@ -95,6 +83,7 @@ pub fn stage(store: &Store, job: &RestoreJob<'_>, name: &str) -> Result<Staged> 
                 expect: expected_at(job, path),
             }),
         }
+        let is_key = keys.contains(&number);
         expected.entry(dir).or_default().push(ExpectedFile {
             name: path.name().into(),
             entry: Entry {
@@ -103,7 +92,7 @@ pub fn stage(store: &Store, job: &RestoreJob<'_>, name: &str) -> Result<Staged> 
             },
             staged,
             is_in_tree,
-            is_key: keys.contains(&number),
+            is_key,
         });
     }
     plan.grafts = new_dirs.into_grafts();
@@ -114,23 +103,43 @@ pub fn stage(store: &Store, job: &RestoreJob<'_>, name: &str) -> Result<Staged> 
     })
 }
 
+/// The paths in the stage of files that come with a tree, and the numbers of the others.
+fn places(needed: &[(&RelPath, Entry)], new_dirs: &NewDirs) -> Vec<(RelPath, Entry)> {
+    let mut numbers = 0..;
+    let mut place = |path: &RelPath| {
+        if let Some(above) = path.parent().and_then(|parent| new_dirs.get(&parent)) {
+            return above.place().join(path.name());
+        }
+        let number: Option<usize> = numbers.next();
+        RelPath::root().join(number.unwrap_or_default().to_string().as_bytes())
+    };
+    let all = needed.iter();
+    all.map(|(path, entry)| (place(path), *entry)).collect()
+}
+
 /// Files whose content is needed: those written, and hard-linked ones whose mode changes, since
 /// their other names must keep theirs.
 fn content_needed<'e>(job: &'e RestoreJob<'_>) -> Vec<(&'e RelPath, Entry)> {
     let written = job
+        .planned
         .plan
         .write
         .iter()
         .map(|(path, write)| (path, write.after));
-    let linked = job.plan.chmod.keys().filter(|path| job.is_linked(path));
-    let linked = linked.filter_map(|path| Some((path, *job.wanted.files.get(path)?)));
+    let linked = job
+        .planned
+        .plan
+        .chmod
+        .keys()
+        .filter(|path| job.is_linked(path));
+    let linked = linked.filter_map(|path| Some((path, *job.planned.wanted.files.get(path)?)));
     written.chain(linked).collect()
 }
 
 /// An entry that is in the way of another kind is removed first, with the directory or file there.
 fn expected_at(job: &RestoreJob<'_>, path: &RelPath) -> Expect {
     let found = job.stat_of(path);
-    let found = found.filter(|_| !job.plan.delete.contains_key(path));
+    let found = found.filter(|_| !job.planned.plan.delete.contains_key(path));
     found.map_or(Expect::Absent, Expect::Present)
 }
 
@@ -186,12 +195,12 @@ impl NewDirs {
     /// from it.
     fn of(job: &RestoreJob<'_>) -> Self {
         let mut all = Self::default();
-        for (path, perm) in &job.plan.make_dirs {
+        for (path, perm) in &job.planned.plan.make_dirs {
             let Some(parent) = path.parent() else {
                 continue;
             };
             let is_plain = || {
-                let above = job.present.dir(&parent);
+                let above = job.planned.captured.listing.dir(&parent);
                 above.is_some_and(|dir| dir.stat.mode & SPECIAL_BITS == 0)
             };
             let (tree, below) = match all.get(&parent) {
@@ -246,7 +255,7 @@ impl NewDirs {
 
 /// Plans everything but the content; directories that come with one of `trees` are not made singly.
 fn without_content(job: &RestoreJob<'_>, trees: &NewDirs) -> ApplyPlan {
-    let plan = job.plan;
+    let plan = &job.planned.plan;
     let in_the_way = |path: &RelPath| {
         plan.make_dirs.contains_key(path)
             || path

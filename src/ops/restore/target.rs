@@ -275,7 +275,6 @@ impl<'s> Target<'s> {
     /// are shown.
     pub fn check_contents(
         &self,
-        store: &Store,
         plan: &RestorePlan,
         scope: &RestoreScope,
         interrupt: &Interrupt,
@@ -283,12 +282,10 @@ impl<'s> Target<'s> {
         for (database, held) in self.databases_within(scope) {
             interrupt.check()?;
             if let Held::Content(id) = held
-                && !store.has_intact_object(*id)
+                && !self.store.has_intact_object(*id)
             {
-                return Err(store.damage(
-                    self.id(),
-                    format!("database {database}: its content is missing or damaged"),
-                ));
+                let why = format!("database {database}: its content is missing or damaged");
+                return Err(self.damage(why.into()));
             }
         }
         let mut seen = HashSet::new();
@@ -298,11 +295,9 @@ impl<'s> Target<'s> {
             .filter(|(_, write)| seen.insert(write.after.id))
         {
             interrupt.check()?;
-            if !store.has_intact_object(write.after.id) {
-                return Err(store.damage(
-                    self.id(),
-                    format!("{path}: its content is missing or damaged"),
-                ));
+            if !self.store.has_intact_object(write.after.id) {
+                let why = format!("{path}: its content is missing or damaged");
+                return Err(self.damage(why.into()));
             }
         }
         Ok(())

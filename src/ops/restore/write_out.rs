@@ -12,7 +12,7 @@ use crate::model::state::snapshot::Snapshot;
 use crate::ops::context::Context;
 use crate::store::objects::object_error::ObjectError;
 use crate::store::repository::Store;
-use crate::worktree::apply::materialize::{Wanted, materialize};
+use crate::worktree::apply::materialize::{WantedTree, materialize};
 use crate::worktree::tree_handle::WorkTree;
 
 /// Permission bits of a root for which none are recorded.
@@ -51,7 +51,7 @@ pub fn write_out(
     let files: Vec<_> = files
         .map(|(path, write)| (path.clone(), write.after))
         .collect();
-    let wanted = Wanted {
+    let wanted = WantedTree {
         top,
         dirs: &plan.make_dirs,
         files: &files,

@@ -22,7 +22,7 @@ const FILES_AT_ONCE: usize = 64;
 
 /// The state to be written.
 #[derive(Debug)]
-pub struct Wanted<'w> {
+pub struct WantedTree<'w> {
     /// Permission bits for the top; `None` leaves it as it is.
     pub top: Option<u32>,
     /// Directories below the top with their final permission bits.
@@ -46,7 +46,7 @@ pub type Keep<'k> = dyn Fn(File) -> io::Result<()> + Sync + 'k;
 /// removed.
 pub fn materialize(
     work: &WorkTree,
-    wanted: &Wanted<'_>,
+    wanted: &WantedTree<'_>,
     content: &Content<'_>,
     keep: &Keep<'_>,
     stop: &Interrupt,
@@ -90,7 +90,7 @@ struct DirToFill<'w> {
 }
 
 /// Groups a state by directory, parents first; the top comes first of all.
-fn by_dir<'w>(top: &'w RelPath, wanted: &'w Wanted<'_>) -> Result<Vec<DirToFill<'w>>> {
+fn by_dir<'w>(top: &'w RelPath, wanted: &'w WantedTree<'_>) -> Result<Vec<DirToFill<'w>>> {
     let paths = std::iter::once((top, &OWNER_RWX)).chain(wanted.dirs);
     let mut dirs: Vec<_> = paths
         .map(|(path, perm)| DirToFill {
@@ -313,7 +313,7 @@ mod tests {
             (path("x"), 0o700),
         ]);
         let files = ["a", "d/e/f", "d/z"].map(|name| (path(name), entry(0o644)));
-        let wanted = Wanted {
+        let wanted = WantedTree {
             top: None,
             dirs: &dirs,
             files: &files,
@@ -374,7 +374,7 @@ mod tests {
         let stop = Interrupt::default();
         stop.set(15);
         let dirs = BTreeMap::from([(path("d"), 0o755)]);
-        let wanted = Wanted {
+        let wanted = WantedTree {
             top: None,
             dirs: &dirs,
             files: &[],

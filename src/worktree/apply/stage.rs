@@ -14,7 +14,7 @@ use crate::error::Result;
 use crate::model::state::entry::OWNER_RWX;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::stat::Stat;
-use crate::worktree::apply::materialize::{Content, Wanted, materialize};
+use crate::worktree::apply::materialize::{Content, WantedTree, materialize};
 use crate::worktree::apply::stage_removal::{self, TREE_PREFIX, stage_path};
 use crate::worktree::sys::{self, Access, Dir};
 use crate::worktree::tree_handle::{WorkTree, in_writable_root};
@@ -89,7 +89,7 @@ impl Stage {
     /// As [`materialize`].
     pub fn fill(
         &self,
-        wanted: &Wanted<'_>,
+        wanted: &WantedTree<'_>,
         content: &Content<'_>,
         stop: &Interrupt,
     ) -> Result<Vec<Stat>> {
@@ -180,7 +180,7 @@ mod tests {
             id: ObjectId::from_bytes([0; 20]),
             size_bytes: 0,
         };
-        let wanted = Wanted {
+        let wanted = WantedTree {
             top: None,
             dirs: &BTreeMap::new(),
             files: &[(RelPath::root().join(b"0"), entry)],

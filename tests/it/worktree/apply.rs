@@ -15,7 +15,7 @@ use checkpoint::worktree::apply::apply_steps::ApplyPlan;
 use checkpoint::worktree::apply::apply_steps::Expect;
 use checkpoint::worktree::apply::apply_steps::Removal;
 use checkpoint::worktree::apply::apply_steps::WriteStep;
-use checkpoint::worktree::apply::materialize::Wanted;
+use checkpoint::worktree::apply::materialize::WantedTree;
 use checkpoint::worktree::apply::stage::Stage;
 use checkpoint::worktree::apply::transaction::{ApplyError, apply};
 use checkpoint::worktree::tree_handle::WorkTree;
@@ -66,7 +66,7 @@ impl Scene {
             id: ObjectId::from_bytes([0; 20]),
             size_bytes: 0,
         };
-        let wanted = Wanted {
+        let wanted = WantedTree {
             top: None,
             dirs: &BTreeMap::new(),
             files: &[(path(&index.to_string()), entry)],
