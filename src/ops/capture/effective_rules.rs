@@ -11,7 +11,7 @@ use crate::ops::context::Context;
 use crate::ops::warning::Warning;
 use crate::store::repository::Store;
 use crate::worktree::git::find_index::{self, Repository};
-use crate::worktree::rules::rule_set::{RuleSources, Rules, Tracked, TrackedLater};
+use crate::worktree::rules::rule_set::{RuleSources, Rules, TrackedLater};
 
 /// Version of the compiled-in rules; raised with each change, so that verdicts of older rules are
 /// not trusted.
@@ -47,17 +47,8 @@ pub fn effective_rules(
         record.above = repository.ignore_files_above(root);
     }
     let own_files = context.own_files(store).paths().to_vec();
-    let TrackedNames {
-        tracked,
-        warning,
-        index,
-        names,
-    } = tracked_names(context, repository.as_ref(), known);
-    let stamp = RulesStamp {
-        rules: sum_of(&(COMPILED_IN, &record, &own_files, &repository)),
-        index,
-        names,
-    };
+    let (tracked, warning, mut stamp) = tracked_names(context, repository.as_ref(), known);
+    stamp.rules = sum_of(&(COMPILED_IN, &record, &own_files, &repository));
     let sources = RuleSources {
         tracked,
         named: named.to_vec(),
@@ -93,48 +84,31 @@ pub fn rules_digest(context: &Context, store: &Store) -> u64 {
     sum_of(&configured(context, Some(store)))
 }
 
-struct TrackedNames {
-    tracked: Arc<TrackedLater>,
-    warning: Option<Warning>,
-    index: u64,
-    names: u64,
-}
-
+/// Returns the names in the git index, and the stamp of these alone.
 fn tracked_names(
     context: &Context,
     repository: Option<&Repository>,
     known: Option<RulesStamp>,
-) -> TrackedNames {
+) -> (Arc<TrackedLater>, Option<Warning>, RulesStamp) {
     let root = context.root.path().to_path_buf();
     let index = find_index::stamp(repository).map_or(0, |stamp| sum_of(&stamp).max(1));
     if let Some(known) = known.filter(|known| index != 0 && known.index == index) {
         let later = move || find_index::load(&root).unwrap_or_default();
-        let tracked = Arc::new(TrackedLater::new(Box::new(later)));
-        return TrackedNames {
-            tracked,
-            warning: None,
-            index,
-            names: known.names,
-        };
+        return (Arc::new(TrackedLater::new(Box::new(later))), None, known);
     }
-    let (tracked, warning) = match find_index::load(&root) {
-        Ok(tracked) => (tracked, None),
-        Err(why) => (
-            Tracked::none(),
-            Some(Warning::GitIndexUnreadable {
-                why: why.to_string(),
-            }),
-        ),
+    let loaded = find_index::load(&root);
+    let unreadable = |why: &_| Warning::GitIndexUnreadable {
+        why: ToString::to_string(why),
     };
-    // An unreadable index is looked at again next time, so that each run warns about it.
-    let index = if warning.is_some() { 0 } else { index };
-    let names = sum_of(&tracked.paths().collect::<Vec<_>>());
-    TrackedNames {
-        tracked: Arc::new(tracked.into()),
-        warning,
-        index,
-        names,
-    }
+    let warning = loaded.as_ref().err().map(unreadable);
+    let tracked = loaded.unwrap_or_default();
+    let stamp = RulesStamp {
+        // An unreadable index is looked at again next time, so that each run warns about it.
+        index: if warning.is_some() { 0 } else { index },
+        names: sum_of(&tracked.paths().collect::<Vec<_>>()),
+        ..RulesStamp::default()
+    };
+    (Arc::new(tracked.into()), warning, stamp)
 }
 
 fn sum_of(value: &impl Hash) -> u64 {

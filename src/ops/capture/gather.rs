@@ -101,7 +101,7 @@ fn capture_scanned(
         capturing.replace(path, *id, *size_bytes)?;
     }
     extras.rules = rules
-        .map(|mut listing| capturing.read_outer_rules(&mut listing, sink))
+        .map(|listing| capturing.read_outer_rules(listing, sink))
         .transpose()?;
     let captured = capturing.finish(sink)?;
     if extras.state_document.is_none() && databases.is_empty() {

@@ -254,22 +254,13 @@ impl Capturing<'_> {
     /// Reads the files of a listing that [`Self::filtered`] returned, and computes its tree.
     pub fn read_outer_rules(
         &mut self,
-        listing: &mut Listing,
+        outer: Listing,
         sink: &mut Sink<'_, '_>,
     ) -> Result<ObjectId> {
-        let admission = Admission {
-            rules: &self.rules,
-            in_spite: &self.in_spite,
-        };
-        hash_files(
-            self.context,
-            self.worktree,
-            &admission,
-            listing,
-            sink,
-            &mut self.warnings,
-        )?;
-        convert::build(listing, &mut |bytes| sink.tree(bytes))
+        let own = std::mem::replace(&mut self.listing, outer);
+        let tree = self.read(sink).and_then(|()| self.tree(sink));
+        (self.listing, self.tree) = (own, None);
+        tree
     }
 
     pub fn finish(mut self, sink: &mut Sink<'_, '_>) -> Result<Captured> {

@@ -21,6 +21,7 @@ use crate::ops::database::restore_databases;
 use crate::ops::restore::companions;
 use crate::ops::restore::restore_options::{DatabaseReport, RestoreRequest};
 use crate::ops::restore::target::Target;
+use crate::ops::session::Pending;
 use crate::ops::warning::Warning;
 use crate::store::repository::Store;
 use crate::store::trees::digest;
@@ -174,11 +175,10 @@ fn extend(
     filter: &DirFilter,
 ) -> Result<bool> {
     let successor = request.target.successor(filter);
-    let mut more = Vec::new();
-    if let Some(pending) = &request.pending {
-        more.extend(files_of(request.store, pending.target())?);
-        more.extend(files_of(request.store, pending.safety())?);
-    }
+    let pending = request.pending.as_ref();
+    let ends = pending.map(|pending| ends_of(request.store, pending));
+    let more = ends.transpose()?.into_iter().flatten();
+    let mut more: Vec<RelPath> = more.flat_map(|end| end.files.into_keys()).collect();
     more.retain(|path| !request.target.spares(path));
     let is_wanted = |path: &&RelPath| dir_filter::may_exist_unlisted(capturing.listing(), path);
     // A directory that the step made goes even if its name is that of a secret.
@@ -205,12 +205,12 @@ fn extend(
     capturing.add(&files, &dirs).map(|()| true)
 }
 
-fn files_of(store: &Store, checkpoint: ObjectId) -> Result<Vec<RelPath>> {
+/// What the two checkpoints of an interrupted restore hold.
+pub fn ends_of(store: &Store, pending: &Pending) -> Result<Vec<Snapshot>> {
     let inventory = store.inventory()?;
-    let Some(checkpoint) = inventory.get(checkpoint) else {
-        return Ok(Vec::new());
-    };
-    Ok(store.snapshot(&checkpoint)?.files.into_keys().collect())
+    let ends = [pending.target(), pending.safety()].into_iter();
+    let ends = ends.filter_map(|id| inventory.get(id));
+    ends.map(|checkpoint| store.snapshot(&checkpoint)).collect()
 }
 
 fn plan(

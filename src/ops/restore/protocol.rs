@@ -22,7 +22,7 @@ use crate::ops::create::record::safety_record;
 use crate::ops::database::restore_databases::DatabaseRestore;
 use crate::ops::maintain::room;
 use crate::ops::restore::planned_restore::{
-    PlannedRestore, RestoreJob, capture_and_plan, plan_digest, refuse_other_plan,
+    PlannedRestore, RestoreJob, capture_and_plan, ends_of, plan_digest, refuse_other_plan,
 };
 use crate::ops::restore::restore_options::{
     Consent, DatabaseFate, DatabaseReport, RestoreOutcome, RestoreRequest,
@@ -448,13 +448,7 @@ fn record_safety_checkpoint(
 }
 
 fn has_unsaved(store: &Store, pending: &Pending, present: &Snapshot) -> Result<bool> {
-    let inventory = store.inventory()?;
-    let mut known = Vec::new();
-    for id in [pending.target(), pending.safety()] {
-        if let Some(checkpoint) = inventory.get(id) {
-            known.push(store.snapshot(&checkpoint)?);
-        }
-    }
+    let known = ends_of(store, pending)?;
     let file_is_known = |path: &RelPath, entry: &Entry| {
         let same = |held: &Entry| {
             held.id == entry.id && held.kind == entry.kind && held.perm == entry.perm
@@ -508,13 +502,7 @@ fn known_blobs(
     [&present.wanted, &successor, &present.snapshot]
         .into_iter()
         .for_each(&mut take);
-    let inventory = store.inventory()?;
-    for checkpoint in [pending.target(), pending.safety()]
-        .into_iter()
-        .filter_map(|id| inventory.get(id))
-    {
-        take(&store.snapshot(&checkpoint)?);
-    }
+    ends_of(store, pending)?.iter().for_each(take);
     Ok(known)
 }
 
