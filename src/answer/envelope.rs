@@ -180,7 +180,11 @@ impl ErrorJson {
                 failed.run = state.map(Run::unrecorded);
                 failed.detail.clone_from(&details.detail);
             }
-            More::Nothing | More::Why(_) | More::NoStoreYet | More::File { .. } => {}
+            More::Nothing
+            | More::Why(_)
+            | More::NoStoreYet
+            | More::TooManyFiles { .. }
+            | More::File { .. } => {}
         }
         failed
     }

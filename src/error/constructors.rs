@@ -12,6 +12,7 @@ use crate::error::words::{Instead, Obstacle};
 use crate::model::checkpoint::mismatch::{Candidate, Mismatch};
 use crate::model::checkpoint::selector::SelectorProblem;
 use crate::model::state::object_id::ObjectId;
+use crate::model::state::rel_path::RelPath;
 
 const ALL_AND_NEWEST: &str = "'checkpoint list' shows them all; the newest is {}";
 
@@ -40,6 +41,12 @@ impl Error {
                 "'checkpoint verify --full' lists all damage, 'checkpoint verify --repair' repairs what it can",
             )
             .more(More::Why(why))
+    }
+
+    /// A scan met more files than it may.
+    pub fn too_many_files(limit: u64, largest: Vec<(RelPath, u64)>) -> Self {
+        Self::unexpected(format!("there are more than {limit} files"))
+            .more(More::TooManyFiles { limit, largest })
     }
 
     /// A signal asked us to stop; nothing is half-made.

@@ -12,6 +12,7 @@ use crate::base::interrupt::Interrupted;
 use crate::error::sentence::{CommandWords, Sentence};
 use crate::error::words::Obstacle;
 use crate::model::checkpoint::mismatch::Candidate;
+use crate::model::state::rel_path::RelPath;
 
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -45,6 +46,11 @@ pub enum More {
     Stores(Vec<PathBuf>),
     /// Paths that are in the way.
     Paths(Vec<Obstacle>),
+    /// More files than this; the folders with most of them.
+    TooManyFiles {
+        limit: u64,
+        largest: Vec<(RelPath, u64)>,
+    },
     /// A failed call of the system on a file.
     File {
         path: PathBuf,

@@ -73,7 +73,14 @@ impl WorkTree {
     /// # Errors
     /// As [`Self::dir`].
     pub fn below(&self, path: &RelPath) -> Result<Self> {
-        let root = self.dir(path)?;
+        self.with_root(path, self.dir(path)?)
+    }
+
+    /// As [`Self::below`], of a directory that is open already.
+    ///
+    /// # Errors
+    /// I/O errors.
+    pub fn with_root(&self, path: &RelPath, root: Dir) -> Result<Self> {
         let stat = root
             .stat()
             .map_err(|error| self.io("look at", path, error))?;

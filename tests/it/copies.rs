@@ -184,9 +184,9 @@ fn copies_that_cannot_be_made_cost_no_checkpoint() {
 #[test]
 fn half_made_copies_have_no_final_name() {
     let sandbox = project();
-    let unfinished = sandbox.path(".checkpoints/.unfinished-0123456789abcdef");
+    let unfinished = sandbox.path(".checkpoints/.checkpoint-stage-0123456789abcdef");
     sandbox
-        .write(unfinished.join("files/conf/app.yaml"), "half")
+        .write(unfinished.join("tree-0/files/conf/app.yaml"), "half")
         .write(".checkpoints/notes", "theirs");
     sandbox.write("conf/large", vec![b'x'; 1 << 20]);
     let wrapper = [

@@ -31,7 +31,7 @@ pub struct UsualModes {
 }
 
 /// Rules from outside the tree, where they differ from the built-in ones.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct RuleRecord {
     pub store_list: Option<Vec<u8>>,
     pub excludes: Vec<String>,

@@ -17,7 +17,7 @@ use crate::model::state::rel_path::RelPath;
 use crate::model::state::snapshot::Snapshot;
 use crate::ops::browse::list::reader_warnings;
 use crate::ops::capture::left_out::LeftOut;
-use crate::ops::capture::pipeline::{CaptureOptions, CaptureOutcome, Sink, capture};
+use crate::ops::capture::pipeline::{CaptureOptions, Sink, capture};
 use crate::ops::capture::present::Compared;
 use crate::ops::context::Context;
 use crate::ops::contract::hold;
@@ -210,17 +210,13 @@ fn measure_drift(context: &Context, store: &Store, outcome: &mut StatusOutcome) 
     }
     let worktree = WorkTree::open_root(&context.root)?;
     let options = CaptureOptions::default();
-    let CaptureOutcome::Done(captured) =
-        capture(context, Some(store), &worktree, &options, Sink::HashOnly)?
-    else {
-        return Ok(());
-    };
+    let captured = capture(context, Some(store), &worktree, &options, Sink::HashOnly)?;
     outcome.left_out = Some(LeftOut::of(&captured.listing));
     outcome.warnings.extend(captured.warnings.iter().cloned());
     let Some(baseline) = &outcome.baseline else {
         return Ok(());
     };
-    let compared = Compared::new(context, store, &worktree, (baseline, &[]), *captured);
+    let compared = Compared::new(context, store, &worktree, (baseline, &[]), captured);
     if let Ok([held, present]) = compared.map(|compared| compared.states) {
         outcome.changed = changed(&held, &present);
         outcome.drift = Some(drift(&outcome.changed));

@@ -15,6 +15,7 @@ use crate::ops::capture::pipeline::Captured;
 use crate::ops::context::Context;
 use crate::store::objects::object_error::ReadFailure;
 use crate::store::repository::Store;
+use crate::store::trees::tree_walk::walk_together;
 
 /// Returns where `present` differs from `target`, or `target` from its successor. The listing must
 /// know its trees.
@@ -35,17 +36,59 @@ pub fn between<'s>(
     if let Some(successor) = successor {
         note_differences(&successor.meta, &target.meta, &mut differing);
     }
-    let mut walk = DiffWalk {
-        listing,
-        target,
-        successor,
-        differing,
-        dirs: HashSet::new(),
+    let mut dirs = HashSet::new();
+    let tree = |side: DirSide| match side {
+        DirSide::Listed(index) => listing.dirs[index].tree,
+        DirSide::Tree(id) => Some(id),
     };
-    walk.run()?;
+    let after = successor.map(|state| DirSide::Tree(state.tree));
+    walk_together(
+        [
+            Some(DirSide::Listed(0)),
+            Some(DirSide::Tree(target.tree)),
+            after,
+        ],
+        |path, sides| {
+            let [now, then, after] = sides.map(|side| side.and_then(tree));
+            let is_same = now == then && (successor.is_none() || after == then);
+            // Without a tree, the metas and the listing decide.
+            let is_equal = is_same && now.is_some() && !differing.contains(path);
+            let enters = !is_equal || path.is_root();
+            if enters {
+                dirs.insert(path.clone());
+            }
+            enters
+        },
+        |_, number, side, add| {
+            let entries = match (side, successor) {
+                (DirSide::Listed(index), _) => {
+                    for child in &listing.dirs[index].dirs {
+                        add(&listing.dirs[*child].name, DirSide::Listed(*child));
+                    }
+                    return Ok(());
+                }
+                // An unreadable part of it counts as absent.
+                (DirSide::Tree(id), Some(after)) if number == 2 => {
+                    after.entries(id).unwrap_or_default()
+                }
+                (DirSide::Tree(id), _) => target.entries(id)?,
+            };
+            for entry in entries.iter().filter(|entry| entry.is_directory()) {
+                add(&entry.name, DirSide::Tree(entry.id));
+            }
+            Ok::<_, ReadFailure>(())
+        },
+    )?;
     // Trees do not name directories without files.
-    walk.dirs.extend(walk.differing);
-    Ok(DirFilter::Dirs(walk.dirs))
+    dirs.extend(differing);
+    Ok(DirFilter::Dirs(dirs))
+}
+
+/// A directory as the listing or a state has it.
+#[derive(Clone, Copy)]
+enum DirSide {
+    Listed(usize),
+    Tree(ObjectId),
 }
 
 /// Returns a checkpoint without the files of workflows, and the present; both as far as they
@@ -102,92 +145,6 @@ fn differing_keys<'m, V: PartialEq>(
         .filter(|(path, value)| other.get(*path) != Some(*value));
     let of_other = other.iter().filter(|(path, _)| !one.contains_key(*path));
     of_one.chain(of_other).map(|(path, _)| path)
-}
-
-struct DiffWalk<'w, 's> {
-    listing: &'w Listing,
-    target: &'w LazySnapshot<'s>,
-    successor: Option<&'w LazySnapshot<'s>>,
-    differing: HashSet<RelPath>,
-    dirs: HashSet<RelPath>,
-}
-
-/// One directory as each state has it.
-#[derive(Clone, Copy, Default)]
-struct Sides {
-    present: Option<usize>,
-    target: Option<ObjectId>,
-    successor: Option<ObjectId>,
-}
-
-impl DiffWalk<'_, '_> {
-    fn run(&mut self) -> Result<(), ReadFailure> {
-        let successor = self.successor.map(|state| state.tree);
-        let root = Sides {
-            present: Some(0),
-            target: Some(self.target.tree),
-            successor,
-        };
-        let mut pending = vec![(RelPath::root(), root)];
-        while let Some((path, sides)) = pending.pop() {
-            if !path.is_root() && self.is_equal(&path, &sides) {
-                continue;
-            }
-            for (name, sides) in self.children(&sides)? {
-                pending.push((path.join(&name), sides));
-            }
-            self.dirs.insert(path);
-        }
-        Ok(())
-    }
-
-    fn is_equal(&self, path: &RelPath, sides: &Sides) -> bool {
-        let present = sides
-            .present
-            .and_then(|index| self.listing.dirs[index].tree);
-        let same_trees = present == sides.target
-            && (self.successor.is_none() || sides.successor == sides.target);
-        // Without a tree, the metas and the listing decide.
-        same_trees && present.is_some() && !self.differing.contains(path)
-    }
-
-    fn children(&self, sides: &Sides) -> Result<BTreeMap<Box<[u8]>, Sides>, ReadFailure> {
-        let mut children: BTreeMap<Box<[u8]>, Sides> = BTreeMap::new();
-        for child in sides
-            .present
-            .map(|index| &self.listing.dirs[index].dirs)
-            .into_iter()
-            .flatten()
-        {
-            children
-                .entry(self.listing.dirs[*child].name.clone())
-                .or_default()
-                .present = Some(*child);
-        }
-        if let Some(tree) = sides.target {
-            for entry in self
-                .target
-                .entries(tree)?
-                .iter()
-                .filter(|entry| entry.is_directory())
-            {
-                children.entry(entry.name.clone()).or_default().target = Some(entry.id);
-            }
-        }
-        // An unreadable part of the successor counts as absent.
-        let successor = self
-            .successor
-            .zip(sides.successor)
-            .and_then(|(state, tree)| state.entries(tree).ok());
-        for entry in successor
-            .iter()
-            .flat_map(|entries| entries.iter())
-            .filter(|entry| entry.is_directory())
-        {
-            children.entry(entry.name.clone()).or_default().successor = Some(entry.id);
-        }
-        Ok(children)
-    }
 }
 
 /// Returns the listing's content of the directories in focus, and their subdirectories' names.

@@ -3,6 +3,7 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
+use crate::model::default_rules::DEFAULT_STORE_LIST;
 use crate::model::rules_stamp::RulesStamp;
 use crate::model::state::meta::RuleRecord;
 use crate::model::state::rel_path::RelPath;
@@ -10,7 +11,7 @@ use crate::ops::context::Context;
 use crate::ops::warning::Warning;
 use crate::store::repository::Store;
 use crate::worktree::git::find_index::{self, Repository};
-use crate::worktree::rules::rule_set::{RuleSources, Rules, Tracked, TrackedLater};
+use crate::worktree::rules::rule_set::{RuleSources, Rules, TrackedLater};
 
 /// Version of the compiled-in rules; raised with each change, so that verdicts of older rules are
 /// not trusted.
@@ -34,54 +35,26 @@ pub fn effective_rules(
     named: &[RelPath],
     known: Option<RulesStamp>,
 ) -> EffectiveRules {
-    let built_in = crate::model::default_rules::DEFAULT_STORE_LIST.as_bytes();
-    let store_list = store.map_or_else(|| built_in.to_vec(), Store::exclusion_list);
-    let settings = &context.settings;
-    let sensitive_allow = [settings.sensitive_allow.as_slice(), include_sensitive].concat();
     let root = context.root.path();
     let repository =
         Repository::containing(root).unwrap_or_else(|_| Some(Repository::unread(root)));
-    let record = RuleRecord {
-        store_list: (store_list != built_in).then(|| store_list.clone()),
-        excludes: settings.excludes.clone(),
-        sensitive_allow: sensitive_allow.clone(),
-        max_file_size_bytes: settings.max_file_size_bytes,
-        above: repository
-            .as_ref()
-            .map(|found| found.ignore_files_above(root))
-            .unwrap_or_default(),
-    };
-    let unread = repository.as_ref();
-    let unread = unread.and_then(|found| found.unread_ignore_file_above(root));
+    let unread = repository
+        .as_ref()
+        .and_then(|found| found.unread_ignore_file_above(root));
+    let mut record = configured(context, store);
+    record.sensitive_allow.extend_from_slice(include_sensitive);
+    if let Some(repository) = &repository {
+        record.above = repository.ignore_files_above(root);
+    }
     let own_files = context.own_files(store).paths().to_vec();
-    let TrackedNames {
-        tracked,
-        warning,
-        index,
-        names,
-    } = tracked_names(context, repository.as_ref(), known);
-    let rules = sum_of(&(
-        COMPILED_IN,
-        &store_list,
-        rules_key(&record),
-        &own_files,
-        &repository,
-    ));
-    let stamp = RulesStamp {
-        rules,
-        index,
-        names,
-    };
+    let (tracked, warning, mut stamp) = tracked_names(context, repository.as_ref(), known);
+    stamp.rules = sum_of(&(COMPILED_IN, &record, &own_files, &repository));
     let sources = RuleSources {
-        store_list,
-        excludes: settings.excludes.clone(),
-        sensitive_allow,
-        max_file_size_bytes: settings.max_file_size_bytes,
         tracked,
         named: named.to_vec(),
         own_files,
-        above: record.above.clone(),
         repository,
+        ..RuleSources::of(record.clone())
     };
     EffectiveRules {
         rules: Rules::new(sources),
@@ -91,57 +64,51 @@ pub fn effective_rules(
     }
 }
 
-fn rules_key(record: &RuleRecord) -> impl Hash + '_ {
-    (
-        &record.excludes,
-        &record.sensitive_allow,
-        record.max_file_size_bytes,
-        &record.above,
-    )
+/// The store's list and the configuration.
+fn configured(context: &Context, store: Option<&Store>) -> RuleRecord {
+    let settings = &context.settings;
+    let built_in = DEFAULT_STORE_LIST.as_bytes();
+    RuleRecord {
+        store_list: store
+            .map(Store::exclusion_list)
+            .filter(|list| list != built_in),
+        excludes: settings.excludes.clone(),
+        sensitive_allow: settings.sensitive_allow.clone(),
+        max_file_size_bytes: settings.max_file_size_bytes,
+        above: Vec::new(),
+    }
 }
 
-struct TrackedNames {
-    tracked: Arc<TrackedLater>,
-    warning: Option<Warning>,
-    index: u64,
-    names: u64,
+/// Digest of the rules that decide which files count; kept with the size gate's decision.
+pub fn rules_digest(context: &Context, store: &Store) -> u64 {
+    sum_of(&configured(context, Some(store)))
 }
 
+/// Returns the names in the git index, and the stamp of these alone.
 fn tracked_names(
     context: &Context,
     repository: Option<&Repository>,
     known: Option<RulesStamp>,
-) -> TrackedNames {
+) -> (Arc<TrackedLater>, Option<Warning>, RulesStamp) {
     let root = context.root.path().to_path_buf();
     let index = find_index::stamp(repository).map_or(0, |stamp| sum_of(&stamp).max(1));
     if let Some(known) = known.filter(|known| index != 0 && known.index == index) {
         let later = move || find_index::load(&root).unwrap_or_default();
-        let tracked = Arc::new(TrackedLater::new(Box::new(later)));
-        return TrackedNames {
-            tracked,
-            warning: None,
-            index,
-            names: known.names,
-        };
+        return (Arc::new(TrackedLater::new(Box::new(later))), None, known);
     }
-    let (tracked, warning) = match find_index::load(&root) {
-        Ok(tracked) => (tracked, None),
-        Err(why) => (
-            Tracked::none(),
-            Some(Warning::GitIndexUnreadable {
-                why: why.to_string(),
-            }),
-        ),
+    let loaded = find_index::load(&root);
+    let unreadable = |why: &_| Warning::GitIndexUnreadable {
+        why: ToString::to_string(why),
     };
-    // An unreadable index is looked at again next time, so that each run warns about it.
-    let index = if warning.is_some() { 0 } else { index };
-    let names = sum_of(&tracked.paths().collect::<Vec<_>>());
-    TrackedNames {
-        tracked: Arc::new(tracked.into()),
-        warning,
-        index,
-        names,
-    }
+    let warning = loaded.as_ref().err().map(unreadable);
+    let tracked = loaded.unwrap_or_default();
+    let stamp = RulesStamp {
+        // An unreadable index is looked at again next time, so that each run warns about it.
+        index: if warning.is_some() { 0 } else { index },
+        names: sum_of(&tracked.paths().collect::<Vec<_>>()),
+        ..RulesStamp::default()
+    };
+    (Arc::new(tracked.into()), warning, stamp)
 }
 
 fn sum_of(value: &impl Hash) -> u64 {

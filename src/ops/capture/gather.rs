@@ -8,9 +8,7 @@ use crate::model::state::meta::{Meta, RuleRecord};
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::scope::{Scope, ScopePart};
-use crate::ops::capture::pipeline::{
-    self, Begun, CaptureOptions, CaptureOutcome, Captured, Capturing, Sink, capture,
-};
+use crate::ops::capture::pipeline::{self, CaptureOptions, Captured, Capturing, Sink, capture};
 use crate::ops::capture::scope_checks::{
     check_each_part, check_git_holds_all, check_something_is_held, uncaptured,
 };
@@ -25,7 +23,7 @@ use crate::worktree::tree_handle::WorkTree;
 
 /// The captured part of a directory, or all of it, with the extras: what a `create` records.
 pub struct CapturedScope {
-    pub captured: Box<Captured>,
+    pub captured: Captured,
     pub extras: Extras,
 }
 
@@ -40,7 +38,7 @@ pub fn gather(
     asked: &CreateOptions,
     limit_files: Option<u64>,
     pack: &mut PackSet<'_>,
-) -> Result<CaptureOutcome<CapturedScope>> {
+) -> Result<CapturedScope> {
     let worktree = WorkTree::open_root(&context.root)?;
     let state_document = asked.state_document.as_ref();
     let extras = Extras {
@@ -61,11 +59,9 @@ pub fn gather(
         include_sensitive,
         ..CaptureOptions::default()
     };
-    let found = match &asked.terms.scope {
+    let captured = match &asked.terms.scope {
         None => capture(context, Some(store), &worktree, &options, sink)?,
-        Some(scope) if scope.parts().is_empty() => {
-            CaptureOutcome::Done(Box::new(no_files(&worktree, &mut sink)?))
-        }
+        Some(scope) if scope.parts().is_empty() => no_files(&worktree, &mut sink)?,
         Some(scope) => {
             let _shield = context.interrupt.shield();
             let scanned = scan_scope(context, Some(store), &worktree, scope, include_sensitive)?;
@@ -74,7 +70,7 @@ pub fn gather(
             return capture_scanned(context, scanned, asked, limit_files, extras, &mut sink);
         }
     };
-    Ok(found.map(|captured| CapturedScope { captured, extras }))
+    Ok(CapturedScope { captured, extras })
 }
 
 /// Captures the scanned part of a directory.
@@ -85,7 +81,7 @@ fn capture_scanned(
     limit_files: Option<u64>,
     mut extras: Extras,
     sink: &mut Sink<'_, '_>,
-) -> Result<CaptureOutcome<CapturedScope>> {
+) -> Result<CapturedScope> {
     let databases = &asked.databases;
     capturing.exclude(
         &databases
@@ -96,10 +92,7 @@ fn capture_scanned(
     if let Some(limit) =
         limit_files.filter(|limit| capturing.listing().file_count() as u64 > *limit)
     {
-        return Ok(CaptureOutcome::OverLimit {
-            limit,
-            largest: Vec::new(),
-        });
+        return Err(Error::too_many_files(limit, Vec::new()));
     }
     let wanted = asked.terms.checkpoint_type;
     check_git_holds_all(context, wanted, capturing.listing())?;
@@ -108,17 +101,17 @@ fn capture_scanned(
         capturing.replace(path, *id, *size_bytes)?;
     }
     extras.rules = rules
-        .map(|mut listing| capturing.read_outer_rules(&mut listing, sink))
+        .map(|listing| capturing.read_outer_rules(listing, sink))
         .transpose()?;
-    let captured = Box::new(capturing.finish(sink)?);
+    let captured = capturing.finish(sink)?;
     if extras.state_document.is_none() && databases.is_empty() {
         check_something_is_held(&captured.listing)?;
     }
-    Ok(CaptureOutcome::Done(CapturedScope { captured, extras }))
+    Ok(CapturedScope { captured, extras })
 }
 
 /// A scan within a scope, and the ignore files outside it that affect it.
-type ScannedScope<'c> = (Box<Capturing<'c>>, Option<Listing>);
+type ScannedScope<'c> = (Capturing<'c>, Option<Listing>);
 
 /// Scans what lies in the scope.
 fn scan_scope<'c>(
@@ -139,9 +132,7 @@ fn scan_scope<'c>(
         named: &named,
         ..CaptureOptions::default()
     };
-    let Begun::Scanned(mut capturing) = pipeline::begin(context, store, worktree, &options)? else {
-        return Err(Error::unexpected("a limit was met that was not set"));
-    };
+    let mut capturing = pipeline::begin(context, store, worktree, &options)?;
     let rules = capturing.filtered(scope);
     Ok((capturing, rules))
 }

@@ -14,7 +14,6 @@ use crate::model::state::listing::{ListedDir, Listing};
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::stat::{ListedFile, ListedUncaptured, Name, Stat};
-use crate::ops::capture::interruptible::InterruptibleSink;
 use crate::ops::capture::key_watch::{Admission, KeyWatch};
 use crate::ops::capture::sink::{Sink, ThreadSink};
 use crate::ops::context::Context;
@@ -196,16 +195,12 @@ impl BatchReader<'_> {
             .root()
             .open_below(&batch.path, Access::Search)
             .ok();
-        let mut sink = InterruptibleSink {
-            context: self.context,
-            sink,
-        };
         let mut met = Vec::new();
         for file in batch.files {
             if file.id.is_some() {
                 continue;
             }
-            let fate = self.read_one(dir.as_ref(), (batch.cached, &batch.path), file, &mut sink)?;
+            let fate = self.read_one(dir.as_ref(), (batch.cached, &batch.path), file, sink)?;
             self.context.progress.add(1, 0);
             self.context.check_interrupt()?;
             met.extend(fate.map(|fate| FileFact {
@@ -225,6 +220,8 @@ impl BatchReader<'_> {
         sink: &mut dyn BlobSink,
     ) -> Result<Option<FileFate>> {
         let mut watch = KeyWatch {
+            interrupt: &self.context.interrupt,
+            progress: &self.context.progress,
             admission: self.admission,
             dir: path,
             name: &file.name,

@@ -3,10 +3,13 @@
 use std::collections::BTreeSet;
 use std::io::Read;
 
+use crate::base::interrupt::Interrupt;
+use crate::base::progress::Progress;
 use crate::error::Error;
 use crate::model::state::entry::WhyNot;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
+use crate::ops::capture::interruptible::Pieces;
 use crate::worktree::rules::rule_set::{Peek, Rules};
 use crate::worktree::scan::read::{BlobSink, SinkError};
 
@@ -23,8 +26,11 @@ impl Admission<'_> {
     }
 }
 
-/// A sink for one file that refuses a private key unless it is admitted.
+/// A sink for one file that refuses a private key unless it is admitted, counts bytes, and stops at
+/// a signal.
 pub struct KeyWatch<'w> {
+    pub interrupt: &'w Interrupt,
+    pub progress: &'w Progress,
     pub admission: &'w Admission<'w>,
     pub dir: &'w RelPath,
     pub name: &'w [u8],
@@ -51,17 +57,27 @@ impl KeyWatch<'_> {
 impl BlobSink for KeyWatch<'_> {
     fn blob(&mut self, bytes: &[u8]) -> Result<ObjectId, SinkError> {
         self.inspect(bytes)?;
+        self.progress.add(0, bytes.len() as u64);
         self.sink.blob(bytes)
     }
 
     fn blob_stream(&mut self, len: u64, reader: &mut dyn Read) -> Result<ObjectId, SinkError> {
+        let mut pieces = Pieces {
+            interrupt: self.interrupt,
+            progress: self.progress,
+            reader,
+        };
         let mut beginning = Vec::new();
-        let read = (&mut *reader)
+        let read = (&mut pieces)
             .take(Peek::ANY_FILE.len_bytes() as u64)
             .read_to_end(&mut beginning);
+        // However a reader is reported that stops, the signal is the cause.
+        self.interrupt.check().map_err(Error::from)?;
         read.map_err(|e| Error::unexpected(format!("cannot read the beginning: {e}")))?;
         self.inspect(&beginning)?;
-        self.sink.blob_stream(len, &mut beginning.chain(reader))
+        let taken = self.sink.blob_stream(len, &mut beginning.chain(pieces));
+        self.interrupt.check().map_err(Error::from)?;
+        taken
     }
 }
 
@@ -86,7 +102,10 @@ mod tests {
         };
         let (mut whole, mut streamed) = (ThreadSink::HashOnly, ThreadSink::HashOnly);
         let dir = path.parent().unwrap();
+        let (interrupt, progress) = (&Interrupt::default(), &Progress::default());
         let watch = |sink| KeyWatch {
+            interrupt,
+            progress,
             admission: &admission,
             dir: &dir,
             name: path.name(),

@@ -2,9 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::hash::{DefaultHasher, Hash, Hasher};
 
-use crate::config::settings::Settings;
 use crate::model::json::{JsonSchema, PathName, Serialize, paths, published_as};
 use crate::model::state::entry::WhyNot;
 use crate::model::state::listing::Listing;
@@ -79,16 +77,6 @@ impl LeftOut {
         }
         text
     }
-}
-
-/// Digest of the rules that decide which files count; kept with the size gate's decision.
-pub fn rules_digest(store_list: &[u8], settings: &Settings) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    store_list.hash(&mut hasher);
-    settings.excludes.hash(&mut hasher);
-    settings.sensitive_allow.hash(&mut hasher);
-    settings.max_file_size_bytes.hash(&mut hasher);
-    hasher.finish()
 }
 
 published_as! { LeftOut, LeftOutJson, |left_out| LeftOutJson::new(left_out, false); }

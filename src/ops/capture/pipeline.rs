@@ -25,7 +25,7 @@ use crate::store::small_files::stat_cache::StatCache;
 use crate::store::trees::convert;
 use crate::worktree::rules::rule_set::Rules;
 use crate::worktree::scan::extend::add_paths;
-use crate::worktree::scan::scanner::{Scan, scan};
+use crate::worktree::scan::scanner::scan;
 use crate::worktree::scan::shared::ScanOptions;
 use crate::worktree::tree_handle::WorkTree;
 
@@ -37,8 +37,6 @@ pub struct CaptureOptions<'o> {
     /// Paths to capture even if rules leave them out today, secrets included: a checkpoint holds
     /// them already.
     pub also: &'o [RelPath],
-    /// Paths that will be overwritten: captured despite the rules, unless secret.
-    pub make_room: &'o [RelPath],
     /// The size gate: no capture if there are more files than this.
     pub limit_files: Option<u64>,
     /// Sensitive files let through for this call, in addition to the configured ones.
@@ -67,23 +65,6 @@ pub struct Captured {
     pub warnings: Vec<Warning>,
 }
 
-pub enum CaptureOutcome<C = Box<Captured>> {
-    Done(C),
-    OverLimit {
-        limit: u64,
-        largest: Vec<(RelPath, u64)>,
-    },
-}
-
-impl<C> CaptureOutcome<C> {
-    pub fn map<D>(self, with: impl FnOnce(C) -> D) -> CaptureOutcome<D> {
-        match self {
-            Self::Done(captured) => CaptureOutcome::Done(with(captured)),
-            Self::OverLimit { limit, largest } => CaptureOutcome::OverLimit { limit, largest },
-        }
-    }
-}
-
 /// Scans, reads files with unknown ids, and computes all trees.
 pub fn capture(
     context: &Context,
@@ -91,20 +72,13 @@ pub fn capture(
     worktree: &WorkTree,
     options: &CaptureOptions<'_>,
     mut sink: Sink<'_, '_>,
-) -> Result<CaptureOutcome> {
+) -> Result<Captured> {
     // Scanning and reading poll for signals themselves, so that an interrupt ends with a message.
     let _shield = context.interrupt.shield();
-    let mut capturing = match begin(context, store, worktree, options)? {
-        Begun::Scanned(capturing) => *capturing,
-        Begun::OverLimit { limit, largest } => {
-            return Ok(CaptureOutcome::OverLimit { limit, largest });
-        }
-    };
-    capturing.add(options.also, options.make_room)?;
+    let mut capturing = begin(context, store, worktree, options)?;
+    capturing.add(options.also, &[])?;
     capturing.read(&mut sink)?;
-    capturing
-        .finish(&mut sink)
-        .map(|captured| CaptureOutcome::Done(Box::new(captured)))
+    capturing.finish(&mut sink)
 }
 
 /// A capture in progress: scanned, then extended and read as often as needed.
@@ -123,22 +97,13 @@ pub struct Capturing<'c> {
     tree: Option<ObjectId>,
 }
 
-/// Result of the scan.
-pub enum Begun<'c> {
-    Scanned(Box<Capturing<'c>>),
-    OverLimit {
-        limit: u64,
-        largest: Vec<(RelPath, u64)>,
-    },
-}
-
-/// Only scans: [`CaptureOptions::also`] and [`CaptureOptions::make_room`] are not used yet.
+/// Only scans: [`CaptureOptions::also`] is not used yet.
 pub fn begin<'c>(
     context: &'c Context,
     store: Option<&'c Store>,
     worktree: &'c WorkTree,
     options: &CaptureOptions<'_>,
-) -> Result<Begun<'c>> {
+) -> Result<Capturing<'c>> {
     let cache = store.and_then(Store::stat_cache);
     let effective = effective_rules(
         context,
@@ -163,10 +128,7 @@ pub fn begin<'c>(
         workers: threads::workers(),
     };
     context.progress.begin(WorkPhase::Scanning, 0, 0);
-    let mut listing = match scan(worktree, &effective.rules, &scan_options)? {
-        Scan::Done(listing) => listing,
-        Scan::OverLimit { limit, largest } => return Ok(Begun::OverLimit { limit, largest }),
-    };
+    let mut listing = scan(worktree, &effective.rules, &scan_options)?;
     if !trusted {
         forget_unverified(store, &mut listing);
     }
@@ -183,23 +145,22 @@ pub fn begin<'c>(
         restored: None,
     });
     let warnings = warning.into_iter().chain(linked_rules(&listing)).collect();
-    let (tree, in_spite) = (None, BTreeSet::new());
-    let capturing = Capturing {
+    Ok(Capturing {
         context,
         worktree,
         seen,
         record,
         rules,
-        in_spite,
+        in_spite: BTreeSet::new(),
         warnings,
         listing,
-        tree,
-    };
-    Ok(Begun::Scanned(Box::new(capturing)))
+        tree: None,
+    })
 }
 
 impl Capturing<'_> {
-    /// Adds paths that rules left out, see [`CaptureOptions`]. The next [`Self::read`] reads them.
+    /// Adds paths that rules left out: those of an older checkpoint, see [`CaptureOptions::also`], and
+    /// those that will be overwritten, unless secret. The next [`Self::read`] reads them.
     pub fn add(&mut self, also: &[RelPath], make_room: &[RelPath]) -> Result<()> {
         let in_spite = in_spite_of_rules(&self.listing, also, make_room);
         self.tree = None;
@@ -293,22 +254,13 @@ impl Capturing<'_> {
     /// Reads the files of a listing that [`Self::filtered`] returned, and computes its tree.
     pub fn read_outer_rules(
         &mut self,
-        listing: &mut Listing,
+        outer: Listing,
         sink: &mut Sink<'_, '_>,
     ) -> Result<ObjectId> {
-        let admission = Admission {
-            rules: &self.rules,
-            in_spite: &self.in_spite,
-        };
-        hash_files(
-            self.context,
-            self.worktree,
-            &admission,
-            listing,
-            sink,
-            &mut self.warnings,
-        )?;
-        convert::build(listing, &mut |bytes| sink.tree(bytes))
+        let own = std::mem::replace(&mut self.listing, outer);
+        let tree = self.read(sink).and_then(|()| self.tree(sink));
+        (self.listing, self.tree) = (own, None);
+        tree
     }
 
     pub fn finish(mut self, sink: &mut Sink<'_, '_>) -> Result<Captured> {

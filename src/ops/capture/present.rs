@@ -13,7 +13,7 @@ use crate::model::state::snapshot::Snapshot;
 use crate::model::state::stat::{ListedFile, Stat};
 use crate::ops::browse::diff::version::{FileVersion, LoadedVersion, SeenFile};
 use crate::ops::capture::dir_filter;
-use crate::ops::capture::pipeline::{CaptureOptions, CaptureOutcome, Captured, Sink, capture};
+use crate::ops::capture::pipeline::{CaptureOptions, Captured, Sink, capture};
 use crate::ops::capture::sink::ThreadSink;
 use crate::ops::context::Context;
 use crate::ops::warning::Warning;
@@ -123,12 +123,7 @@ fn capture_side(
         also,
         ..CaptureOptions::default()
     };
-    match capture(context, Some(store), worktree, &options, Sink::HashOnly)? {
-        CaptureOutcome::Done(captured) => Ok(*captured),
-        CaptureOutcome::OverLimit { .. } => {
-            Err(Error::unexpected("a limit was met that was not set"))
-        }
-    }
+    capture(context, Some(store), worktree, &options, Sink::HashOnly)
 }
 
 /// Returns the rules for secrets by name alone: no scan applies them in a left-out directory.

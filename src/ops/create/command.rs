@@ -3,13 +3,14 @@
 use std::time::Duration;
 
 use crate::base::text::escape_path;
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Error, More, Result};
 use crate::model::checkpoint::record::Checkpoint;
 use crate::model::default_rules::IGNORE_FILE;
 use crate::model::state::entry::WhyNot;
+use crate::ops::capture::effective_rules::rules_digest;
 use crate::ops::capture::gather::{CapturedScope, gather};
-use crate::ops::capture::left_out::{LeftOut, rules_digest};
-use crate::ops::capture::pipeline::{CaptureOutcome, Captured};
+use crate::ops::capture::left_out::LeftOut;
+use crate::ops::capture::pipeline::Captured;
 use crate::ops::context::Context;
 use crate::ops::contract::hold;
 use crate::ops::create::copies;
@@ -135,21 +136,25 @@ fn capture_and_record(
     let mut pack = session.locked.begin_pack()?;
     // A session that began under the limit goes on.
     let counted = (is_limited && remembered.is_none()).then_some(limit);
-    let found = gather(context, store, options, counted, &mut pack)?;
+    let (found, largest) = match gather(context, store, options, counted, &mut pack) {
+        Ok(gathered) => (Some(gathered), Vec::new()),
+        Err(mut error) => match &mut error.more {
+            More::TooManyFiles { largest, .. } => (None, std::mem::take(largest)),
+            _ => return Err(error),
+        },
+    };
     if let Some(key) = gate.filter(|_| remembered.is_none()) {
-        let is_over = matches!(found, CaptureOutcome::OverLimit { .. });
-        size_gate::remember(store.layout(), &key, is_over);
+        size_gate::remember(store.layout(), &key, found.is_none());
     }
-    let mut gathered = match found {
-        CaptureOutcome::Done(gathered) => gathered,
-        CaptureOutcome::OverLimit { largest, .. } => return Ok(too_many(warnings, largest)),
+    let Some(mut gathered) = found else {
+        return Ok(too_many(warnings, largest));
     };
     refuse_unread_rules(&gathered.captured)?;
     gathered.extras.databases =
         back_up_all(context, &session.locked, &options.databases, &mut pack)?;
     let newest = reusable(context, session, &gathered, options)?;
     let mut outcome = match newest {
-        Some(newest) => reuse(newest, *gathered.captured, options, warnings),
+        Some(newest) => reuse(newest, gathered.captured, options, warnings),
         None => record(context, session, pack, gathered, options, warnings)?,
     };
     outcome.databases.clone_from(&options.databases);
@@ -173,7 +178,7 @@ fn gate_key(
     (is_whole && !session.is_empty()).then(|| GateKey {
         session: session.clone(),
         limit,
-        rules: rules_digest(&store.exclusion_list(), &context.settings),
+        rules: rules_digest(context, store),
     })
 }
 

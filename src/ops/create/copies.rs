@@ -3,27 +3,30 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::Arc;
 
+use crate::base::json;
 use crate::base::random_name::random_hex;
 use crate::base::shell_word::shell_word;
-use crate::base::{json, mutex};
 use crate::error::{Error, Result};
 use crate::model::checkpoint::alias;
 use crate::model::checkpoint::record::Checkpoint;
 use crate::model::checkpoint::terms::CheckpointTerms;
 use crate::model::json::{JsonSchema, Octal, Serialize};
-use crate::model::restore_plan::RestoreScope;
-use crate::model::state::entry::RWX_BITS;
-use crate::model::state::object_id::ObjectId;
+use crate::model::restore_plan::{PlannedWrite, RestorePlan, RestoreScope};
+use crate::model::state::entry::{Entry, Kind, OWNER_RWX, RWX_BITS};
 use crate::model::state::rel_path::RelPath;
+use crate::model::state::stat::{Name, Stat};
 use crate::ops::context::Context;
 use crate::ops::restore::write_out;
 use crate::ops::warning::Warning;
 use crate::store::repository::Store;
-use crate::store::trees::digest::Passing;
-use crate::worktree::apply::materialize::{WantedEntry, materialize};
-use crate::worktree::apply::unfinished::Unfinished;
+use crate::store::trees::digest;
+use crate::worktree::apply::apply_steps::{ApplyPlan, Graft, GraftedDir};
+use crate::worktree::apply::materialize::WantedTree;
+use crate::worktree::apply::stage::{Stage, tree_name};
+use crate::worktree::apply::stage_removal;
+use crate::worktree::apply::transaction::{ApplyError, apply};
 use crate::worktree::files::private_dir::open_or_make;
 use crate::worktree::tree_handle::WorkTree;
 
@@ -31,6 +34,7 @@ use crate::worktree::tree_handle::WorkTree;
 const HOLDER: &str = ".checkpoints";
 const FILES_DIR: &str = "files";
 const MANIFEST: &str = "manifest.json";
+const MANIFEST_PERM: u32 = 0o600;
 /// Copies links as links, and never writes through a link in a file's place.
 const CP: &str = if cfg!(target_os = "linux") {
     "cp -pPT --remove-destination"
@@ -100,30 +104,50 @@ fn make(
     let holder = open_or_make(&root, &own(HOLDER)?)?;
     let name = own(&alias::of(checkpoint))?;
     let dir = holder.shown(&name);
+    let exists = || Error::unexpected(format!("{} exists already", dir.display()));
     if holder.stat(&name)?.is_some() {
         let manifest = name.join(MANIFEST.as_bytes());
-        if may_be_there && holder.stat(&manifest)?.is_some() {
+        let is_whole = may_be_there && holder.stat(&manifest)?.is_some();
+        if is_whole {
             return Ok(dir);
         }
-        return Err(Error::unexpected(format!(
-            "{} exists already",
-            dir.display()
-        )));
+        return Err(exists());
     }
-    let unfinished = Unfinished::begin(&holder, &random_hex())?;
-    let made = fill(context, store, checkpoint, &dir, &unfinished.work);
-    match made.and_then(|()| unfinished.publish(&name)) {
-        Ok(()) => {
-            root.root()
-                .sync()
-                .map_err(|error| root.io("flush", &RelPath::root(), error))?;
-            Ok(dir)
+    let failed = |error| holder.io("read", &RelPath::root(), error);
+    for item in holder.root().list().map_err(failed)? {
+        if let Some(killed) = stage_removal::random_part(&item.name) {
+            // One that cannot be removed does no harm.
+            let _ = stage_removal::remove_leftover(&holder, killed);
         }
-        Err(error) => Err(match unfinished.give_up() {
+    }
+    let staging = random_hex();
+    let stage = Stage::create(&holder, &staging)?;
+    let holds = fill(context, store, checkpoint, &dir, &stage);
+    let holds = holds.map_err(
+        |error| match stage_removal::remove_leftover(&holder, &staging) {
             Ok(()) => error,
             Err(left) => Error::unexpected(format!("{error}; then cleaning up failed: {left}")),
-        }),
-    }
+        },
+    )?;
+    // The name appears once all is on the disk.
+    let flush = |error| root.io("flush", &RelPath::root(), error);
+    holder.root().sync_file_system().map_err(flush)?;
+    let plan = ApplyPlan {
+        grafts: vec![Graft {
+            path: name,
+            staged: 0,
+            holds,
+        }],
+        ..ApplyPlan::default()
+    };
+    let applied = apply(&holder, stage, &plan, &context.interrupt).map_err(|why| match why {
+        ApplyError::Changed(_) => exists(),
+        ApplyError::Failed { error, .. } => error,
+    })?;
+    applied.sync()?;
+    applied.discard()?;
+    root.root().sync().map_err(flush)?;
+    Ok(dir)
 }
 
 /// Converts one of our own names to a path.
@@ -131,56 +155,101 @@ fn own(name: &str) -> Result<RelPath> {
     RelPath::new(name.as_bytes()).map_err(|why| Error::unexpected(format!("{name}: {why}")))
 }
 
-/// Writes the checkpoint's files from the store, then the manifest. `dir` is the final location.
+/// Stages the files and the manifest of a checkpoint as a tree; returns the directories in it. `dir`
+/// is the final location.
 fn fill(
     context: &Context,
     store: &Store,
     checkpoint: &Checkpoint,
     dir: &Path,
-    work: &WorkTree,
-) -> Result<()> {
+    stage: &Stage,
+) -> Result<Arc<[GraftedDir]>> {
     let snapshot = store.snapshot(checkpoint)?;
     let plan = write_out::plan(&snapshot, &RestoreScope::default());
-    let files_dir = open_or_make(work, &own(FILES_DIR)?)?;
-    let sums: Mutex<BTreeMap<RelPath, (String, u64)>> = Mutex::default();
-    let fetch = |path: &RelPath, blob: ObjectId, out: &mut dyn Write| {
-        let mut passing = Passing::new(out);
-        let written =
-            write_out::content(store, checkpoint.id, &files_dir, path, blob, &mut passing)?;
-        let sum = passing.finish().sha256_hex();
-        mutex::lock(&sums).insert(path.clone(), (sum, written));
-        Ok(written)
+    let manifest = manifest(context, store, checkpoint, &dir.join(FILES_DIR), &plan)?;
+    let top = own(&tree_name(0))?;
+    let inner = own(FILES_DIR)?;
+    let mut dirs = BTreeMap::from([
+        (RelPath::root(), OWNER_RWX),
+        (inner.clone(), write_out::root_perm(&snapshot)),
+    ]);
+    let made = plan.make_dirs.iter();
+    dirs.extend(made.map(|(path, perm)| (inner.join_all(path), *perm)));
+    let copied: Vec<_> = plan.write.iter().collect();
+    let copy = |(path, write): &(&RelPath, &PlannedWrite)| (inner.join_all(path), write.after);
+    let mut files: Vec<(RelPath, Entry)> = copied.iter().map(copy).collect();
+    let entry = Entry {
+        kind: Kind::File,
+        perm: MANIFEST_PERM,
+        id: checkpoint.id,
+        size_bytes: manifest.len() as u64,
     };
-    let written = plan
-        .write
+    files.push((own(MANIFEST)?, entry));
+    let content = |number: usize, out: &mut dyn Write| match copied.get(number) {
+        Some((path, write)) => write_out::content(
+            store,
+            checkpoint.id,
+            stage.inside(),
+            path,
+            write.after.id,
+            out,
+        ),
+        None => {
+            let written = out.write_all(manifest.as_bytes());
+            let failed = |error| stage.inside().io("write", &files[number].0, error);
+            written.map_err(failed).map(|()| manifest.len() as u64)
+        }
+    };
+    let staged = files
         .iter()
-        .map(|(path, write)| (path, write.after))
-        .collect();
-    let top = Some(write_out::root_perm(&snapshot));
-    let wanted = WantedEntry {
-        top,
-        dirs: &plan.make_dirs,
-        files: written,
+        .map(|(path, entry)| (top.join_all(path), *entry));
+    let wanted = WantedTree {
+        top: None,
+        dirs: &dirs
+            .iter()
+            .map(|(path, perm)| (top.join_all(path), *perm))
+            .collect(),
+        files: &staged.collect::<Vec<_>>(),
         special_bits: false,
     };
-    materialize(&files_dir, &wanted, &fetch, &context.interrupt)?;
-    let (root, files) = (context.root.path(), dir.join(FILES_DIR));
-    let copied = mutex::into_inner(sums)
-        .into_iter()
-        .filter_map(|(path, (sha256, size_bytes))| {
-            let entry = plan.write.get(&path)?.after;
-            let (from, to) = (place(&files, &path), place(root, &path));
-            Some(CopiedFile {
-                kind: entry.kind.into_str(),
-                mode: Octal(entry.perm & RWX_BITS),
-                size_bytes,
-                sha256,
-                command: format!("{CP} {from} {to}"),
-                path,
-            })
-        });
+    let stats = stage.fill(&wanted, &content, &context.interrupt)?;
+    let mut held: BTreeMap<RelPath, Vec<(Name, Stat)>> = BTreeMap::new();
+    for ((path, _), stat) in files.iter().zip(stats) {
+        let dir = held.entry(path.parent().unwrap_or_default());
+        dir.or_default().push((path.name().into(), stat));
+    }
+    let hold = |below: RelPath| GraftedDir {
+        files: held.remove(&below).unwrap_or_default(),
+        below,
+    };
+    Ok(dirs.into_keys().map(hold).collect())
+}
+
+/// Returns the text of the manifest; the copies will be in `files`.
+fn manifest(
+    context: &Context,
+    store: &Store,
+    checkpoint: &Checkpoint,
+    files: &Path,
+    plan: &RestorePlan,
+) -> Result<String> {
+    let root = context.root.path();
+    let copied = |(path, write): (&RelPath, &PlannedWrite)| {
+        let entry = write.after;
+        let facts = digest::facts(store.objects(), entry.id);
+        let facts = facts.map_err(|why| store.damage(checkpoint.id, format!("{path}: {why}")))?;
+        let (from, to) = (place(files, path), place(root, path));
+        Ok(CopiedFile {
+            kind: entry.kind.into_str(),
+            mode: Octal(entry.perm & RWX_BITS),
+            size_bytes: facts.size_bytes,
+            sha256: facts.sha256_hex(),
+            command: format!("{CP} {from} {to}"),
+            path: path.clone(),
+        })
+    };
     let (from, to) = (
-        place(&files, &RelPath::root()),
+        place(files, &RelPath::root()),
         place(root, &RelPath::root()),
     );
     let manifest = CopiesManifest {
@@ -189,15 +258,9 @@ fn fill(
         alias: alias::of(checkpoint),
         terms: checkpoint.record.terms.clone(),
         command: format!("{CP_ALL} {from} {to}"),
-        files: copied.collect(),
+        files: plan.write.iter().map(copied).collect::<Result<_>>()?,
     };
-    let text = json::document(&manifest, true);
-    let file = own(MANIFEST)?;
-    let written = work
-        .root()
-        .create_file(file.name())
-        .and_then(|mut file| file.write_all(text.as_bytes()));
-    written.map_err(|error| work.io("write", &file, error))
+    Ok(json::document(&manifest, true))
 }
 
 /// Quotes a path below a directory as one shell word; for the top, its whole content.

@@ -144,7 +144,8 @@ fn store(context: &Context, copy: &Path, pack: &mut PackSet<'_>) -> Result<Objec
     let taken = pack.first().add_stream(
         len,
         &mut Pieces {
-            context,
+            interrupt: &context.interrupt,
+            progress: &context.progress,
             reader: &mut file,
         },
     );

@@ -12,7 +12,7 @@ use crate::model::state::rel_path::RelPath;
 use crate::ops::context::Context;
 use crate::ops::database::backup::{self, DatabaseBackup, Purpose, busy_wait, live};
 use crate::ops::database::database_command::{self, DatabaseFailure};
-use crate::ops::restore::restore_options::{DatabaseFate, DatabaseReport, Request};
+use crate::ops::restore::restore_options::{DatabaseFate, DatabaseReport, RestoreRequest};
 use crate::ops::session::Pending;
 use crate::store::files::atomic_file;
 use crate::store::files::scratch::Scratch;
@@ -46,7 +46,7 @@ struct DatabaseItem {
 type Barred = Vec<(RelPath, Blocker)>;
 
 /// Returns what a restore would do to its databases.
-pub fn planned(request: &Request<'_>) -> Vec<DatabaseReport> {
+pub fn planned(request: &RestoreRequest<'_>) -> Vec<DatabaseReport> {
     let fate = |held: Held| {
         if held == Held::Absent {
             DatabaseFate::Left
@@ -69,12 +69,12 @@ pub fn planned(request: &Request<'_>) -> Vec<DatabaseReport> {
 /// # Errors
 /// The present state of one that is no file could not be saved.
 pub fn plan(
-    context: &Context,
     work: &WorkTree,
-    request: &Request<'_>,
+    request: &RestoreRequest<'_>,
     plan: &RestorePlan,
     compares: bool,
 ) -> Result<(Vec<DatabaseReport>, Barred)> {
+    let context = request.context;
     let (mut reports, mut barred) = (planned(request), Vec::new());
     let held = request.target.databases_within(&request.scope);
     for (report, (database, held)) in reports.iter_mut().zip(held) {
@@ -177,11 +177,11 @@ impl DatabaseRestore {
     /// A database cannot be captured, unless an interrupted restore is being ended, which must work
     /// without it; or the content to restore is damaged.
     pub fn prepare(
-        context: &Context,
         locked: &LockedStore<'_>,
         pack: &mut PackSet<'_>,
-        request: &Request<'_>,
+        request: &RestoreRequest<'_>,
     ) -> Result<Self> {
+        let context = request.context;
         let mut prepared = Self {
             items: Vec::new(),
             scratch: None,

@@ -10,7 +10,7 @@ use crate::model::state::meta::Meta;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::stat::{ListedFile, Stat};
-use crate::ops::capture::pipeline::{CaptureOptions, CaptureOutcome, Sink, capture};
+use crate::ops::capture::pipeline::{CaptureOptions, Sink, capture};
 use crate::ops::capture::sink::ThreadSink;
 use crate::ops::context::Context;
 use crate::store::damage::check::CheckReport;
@@ -72,12 +72,11 @@ fn from_worktree(
         }
     }
     if !left.is_empty() {
-        if present.is_none() {
-            *present = CurrentFiles::capture(context, &worktree)?;
-        }
-        if let Some(present) = present {
-            present.add_from_directory(&worktree, &left, &mut writer)?;
-        }
+        let present = match present {
+            Some(present) => present,
+            None => present.insert(CurrentFiles::capture(context, &worktree)?),
+        };
+        present.add_from_directory(&worktree, &left, &mut writer)?;
     }
     writer.finish()?;
     store.objects().refresh()
@@ -90,18 +89,14 @@ struct CurrentFiles {
 }
 
 impl CurrentFiles {
-    fn capture(context: &Context, worktree: &WorkTree) -> Result<Option<Self>> {
+    fn capture(context: &Context, worktree: &WorkTree) -> Result<Self> {
         let options = CaptureOptions::default();
         // Without a store no stat cache is trusted: every file is read.
-        Ok(
-            match capture(context, None, worktree, &options, Sink::HashOnly)? {
-                CaptureOutcome::Done(captured) => Some(Self {
-                    meta: captured.meta,
-                    listing: captured.listing,
-                }),
-                CaptureOutcome::OverLimit { .. } => None,
-            },
-        )
+        let captured = capture(context, None, worktree, &options, Sink::HashOnly)?;
+        Ok(Self {
+            meta: captured.meta,
+            listing: captured.listing,
+        })
     }
 
     fn add_from_directory(

@@ -4,12 +4,9 @@ use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use crate::base::json::{JsonSchema, Serialize};
-use crate::base::threads;
 use crate::error::{Code, Error, Instead, More, Result};
 use crate::model::checkpoint::record::Checkpoint;
-use crate::model::state::object_id::ObjectId;
-use crate::ops::capture::effective_rules::effective_rules;
-use crate::ops::capture::pipeline::{CaptureOptions, CaptureOutcome, Sink, capture};
+use crate::ops::capture::pipeline::{CaptureOptions, Sink, begin};
 use crate::ops::context::Context;
 use crate::ops::maintain::stores;
 use crate::ops::warning::Warning;
@@ -17,8 +14,6 @@ use crate::store::layout::Layout;
 use crate::store::lifecycle::description::Description;
 use crate::store::repository::Store;
 use crate::worktree::root::identity;
-use crate::worktree::scan::scanner::{Scan, scan};
-use crate::worktree::scan::shared::ScanOptions;
 use crate::worktree::tree_handle::WorkTree;
 
 /// A store whose root was, or may have been, this directory.
@@ -123,16 +118,32 @@ pub fn find_without_capture(context: &Context) -> Result<Vec<Moved>> {
     if !context.root.exists() {
         return Ok(Vec::new());
     }
-    let (mut figures, mut tree) = (None, None);
+    // An unreadable one is found by its identity alone.
+    let worktree = WorkTree::open_root(&context.root).ok();
+    let options = CaptureOptions {
+        limit_files: Some(context.settings.max_files).filter(|limit| *limit > 0),
+        ..CaptureOptions::default()
+    };
+    let mut scanned = None;
     find_moved_stores(context, &mut |newest| {
-        if figures.is_none() {
-            figures = Some(measure(context)?);
+        if let (None, Some(worktree)) = (&scanned, &worktree) {
+            scanned = match begin(context, None, worktree, &options) {
+                Err(error) if matches!(error.more, More::TooManyFiles { .. }) => Some(None),
+                begun => Some(Some(begun?)),
+            };
         }
-        let same = figures.flatten() == Some((newest.record.files, newest.record.content_bytes));
-        if same && tree.is_none() {
-            tree = Some(tree_of(context)?);
+        let Some(Some(capturing)) = &mut scanned else {
+            return Ok(false);
+        };
+        let found = capturing.listing();
+        let record = &newest.record;
+        if (found.file_count() as u64, found.content_bytes())
+            != (record.files, record.content_bytes)
+        {
+            return Ok(false);
         }
-        Ok(same && tree.flatten() == Some(newest.tree))
+        capturing.read(&mut Sink::HashOnly)?;
+        Ok(capturing.tree(&mut Sink::HashOnly)? == newest.tree)
     })
 }
 
@@ -171,36 +182,4 @@ fn born_after(root: &Path, time_ms: i64) -> bool {
         .ok();
     let born = born.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
     born.is_some_and(|age| i64::try_from(age.as_millis()).is_ok_and(|born_ms| born_ms > time_ms))
-}
-
-/// Counts the files and bytes that a capture would hold; `None` above the size gate.
-fn measure(context: &Context) -> Result<Option<(u64, u64)>> {
-    let effective = effective_rules(context, None, &[], &[], None);
-    let worktree = WorkTree::open_root(&context.root)?;
-    let skip = context.stores_to_skip()?;
-    let limit_files = Some(context.settings.max_files).filter(|limit| *limit > 0);
-    let options = ScanOptions {
-        previous: None,
-        same_rules: false,
-        limit_files,
-        skip: &skip,
-        interrupt: &context.interrupt,
-        progress: &context.progress,
-        workers: threads::workers(),
-    };
-    Ok(match scan(&worktree, &effective.rules, &options)? {
-        Scan::Done(listing) => Some((listing.file_count() as u64, listing.content_bytes())),
-        Scan::OverLimit { .. } => None,
-    })
-}
-
-fn tree_of(context: &Context) -> Result<Option<ObjectId>> {
-    let worktree = WorkTree::open_root(&context.root)?;
-    let options = CaptureOptions::default();
-    Ok(
-        match capture(context, None, &worktree, &options, Sink::HashOnly)? {
-            CaptureOutcome::Done(captured) => Some(captured.tree),
-            CaptureOutcome::OverLimit { .. } => None,
-        },
-    )
 }

@@ -6,7 +6,7 @@ use crate::model::checkpoint::keep_policy::PolicyChange;
 use crate::model::restore_plan::RestorePlan;
 use crate::ops::context::Context;
 use crate::ops::maintain::prune::{self, KeepOptions, PruneOutcome};
-use crate::ops::restore::restore_options::Request;
+use crate::ops::restore::restore_options::RestoreRequest;
 use crate::ops::restore::restore_paths::as_typed;
 use crate::store::files::atomic_file::is_full;
 
@@ -55,12 +55,7 @@ fn in_store(context: &Context) -> Sentence {
 }
 
 /// Adds to a failure of a restore for lack of room the largest file that it would delete.
-pub fn by_deleting(
-    context: &Context,
-    failure: Error,
-    request: &Request<'_>,
-    plan: &RestorePlan,
-) -> Error {
+pub fn by_deleting(failure: Error, request: &RestoreRequest<'_>, plan: &RestorePlan) -> Error {
     let largest = plan.delete.iter().max_by_key(|(_, entry)| entry.size_bytes);
     let scope = &request.scope;
     let is_whole = scope.paths.is_empty() && scope.filter.is_empty() && !scope.overlay;
@@ -68,7 +63,9 @@ pub fn by_deleting(
     let largest = largest.filter(|(_, entry)| entry.size_bytes >= WORTH_BYTES);
     match (largest, &request.again) {
         (Some((largest, _)), Some(again)) if is_whole && is_of_tree(&failure.more) => {
-            let command = again.clone().with([as_typed(&context.root, largest)]);
+            let command = again
+                .clone()
+                .with([as_typed(&request.context.root, largest)]);
             failure.next(
                 Sentence::text("nothing was changed; ")
                     .then_command(command)

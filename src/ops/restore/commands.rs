@@ -13,7 +13,7 @@ use crate::ops::capture::pipeline::Sink;
 use crate::ops::context::Context;
 use crate::ops::restore::planned_restore::capture_and_plan;
 use crate::ops::restore::restore_options::{
-    CommonOptions, Consent, Request, RestoreOptions, RestoreOutcome, TakenStep,
+    CommonOptions, Consent, RestoreOptions, RestoreOutcome, RestoreRequest, TakenStep,
 };
 use crate::ops::restore::target::Target;
 use crate::ops::restore::to_directory::{no_path_matches, restore_to};
@@ -65,7 +65,7 @@ pub fn restore(
 pub fn preview(context: &Context, options: &RestoreOptions) -> Result<RestorePlan> {
     let found = FoundStore::of(context, &options.common)?;
     let request = found.request(options)?;
-    let planned = capture_and_plan(context, &found.store, &request, Sink::HashOnly)?;
+    let planned = capture_and_plan(&request, Sink::HashOnly)?;
     Ok(planned.plan)
 }
 
@@ -139,10 +139,10 @@ pub fn resume(context: &Context, common: &CommonOptions) -> Result<RestoreOutcom
     };
     let target = found.target(journal.target)?;
     let (scope, settles) = (journal.scope.clone(), journal.settles);
-    let request = Request {
+    let request = RestoreRequest {
         pending: Some(pending.clone()),
         settles,
-        ..Request::new(Verb::Resume, target, scope)
+        ..found.request_of(Verb::Resume, target, scope)
     };
     until_taken(|| found.run(&request, &mut |_| Ok(())))
 }
@@ -224,7 +224,7 @@ impl<'c> FoundStore<'c> {
     }
 
     /// Finds what is to be restored.
-    fn request(&self, options: &RestoreOptions) -> Result<Request<'_>> {
+    fn request(&self, options: &RestoreOptions) -> Result<RestoreRequest<'_>> {
         self.refuse_pending()?;
         let filter = options.globs.parse(&self.context.root)?;
         let lookup = Lookup::new(self.context, &self.store, &self.inventory);
@@ -240,11 +240,25 @@ impl<'c> FoundStore<'c> {
             overlay: options.overlay,
             special_bits: options.special_bits,
         };
-        Ok(Request {
+        Ok(RestoreRequest {
             again: Some(options.words.again()),
             story: RestoreStory::with_reason(&checkpoint, &self.inventory.checkpoints),
-            ..Request::new(Verb::Restore, target, scope)
+            ..self.request_of(Verb::Restore, target, scope)
         })
+    }
+
+    fn request_of<'s>(
+        &'s self,
+        verb: Verb,
+        target: Target<'s>,
+        scope: RestoreScope,
+    ) -> RestoreRequest<'s> {
+        RestoreRequest::new(
+            self.context,
+            &self.store,
+            self.common,
+            (verb, target, scope),
+        )
     }
 
     fn refuse_pending(&self) -> Result<()> {
@@ -270,11 +284,10 @@ impl<'c> FoundStore<'c> {
     /// `None` if another process took the step meanwhile.
     fn run(
         &self,
-        request: &Request<'_>,
+        request: &RestoreRequest<'_>,
         consent: &mut Consent<'_>,
     ) -> Result<Option<RestoreOutcome>> {
-        let mut outcome =
-            protocol::restore(self.context, &self.store, request, self.common, consent)?;
+        let mut outcome = protocol::restore(request, consent)?;
         if let Some(outcome) = &mut outcome {
             outcome.warnings.extend(self.recovered.iter().cloned());
         }
@@ -317,11 +330,11 @@ impl<'c> FoundStore<'c> {
             special_bits: true,
             ..RestoreScope::default()
         };
-        let request = Request {
+        let request = RestoreRequest {
             again,
             step: Some(taken),
             passed,
-            ..Request::new(verb, target, scope)
+            ..self.request_of(verb, target, scope)
         };
         let mut outcome = self.run(&request, consent)?;
         if let Some(outcome) = &mut outcome {
@@ -409,11 +422,11 @@ impl<'c> FoundStore<'c> {
             }
         };
         let target = self.target(back_to)?;
-        let request = Request {
+        let request = RestoreRequest {
             step,
             pending: Some(pending),
             settles: true,
-            ..Request::new(Verb::Undo, target, scope)
+            ..self.request_of(Verb::Undo, target, scope)
         };
         self.run(&request, consent)
     }

@@ -5,7 +5,7 @@ use crate::base::progress::WorkPhase;
 use crate::error::sentence::Sentence;
 use crate::error::{Code, Error, Obstacle, Result};
 use crate::model::state::rel_path::RelPath;
-use crate::ops::restore::restore_job::RestoreJob;
+use crate::ops::restore::planned_restore::RestoreJob;
 use crate::ops::restore::staging::{self, Staged};
 use crate::ops::restore::verify_written::{Verification, Verified, verify};
 use crate::ops::warning::Warning;
@@ -19,26 +19,24 @@ const FINISH_OR_UNDO: &str =
 
 /// Changes the working directory.
 ///
-/// Writes `journal` once everything is staged. With `was_pending`, an earlier restore is being
-/// finished or undone: a failure leaves that one pending; otherwise a failure leaves nothing
-/// behind. `last` runs after the files are in place; a kill during it leaves the restore pending.
+/// Writes `journal` once everything is staged. A failure leaves an earlier restore pending that is
+/// being finished or undone; otherwise it leaves nothing behind. `last` runs after the files are in place; a kill during it leaves the restore pending.
 pub fn execute(
     locked: &mut LockedStore<'_>,
     job: &RestoreJob<'_>,
     journal: &Journal,
-    was_pending: bool,
     last: &mut dyn FnMut() -> Result<()>,
 ) -> Result<Executed> {
     let Staged {
         stage,
         plan,
         expected,
-    } = match staging::stage(locked.store(), job, &journal.staging) {
+    } = match staging::stage(job, &journal.staging) {
         Ok(staged) => staged,
-        Err(e) => return Err(give_up(locked, job, journal, was_pending, e)),
+        Err(e) => return Err(give_up(locked, job, journal, e)),
     };
     if let Err(e) = locked.write_journal(journal) {
-        return Err(give_up(locked, job, journal, was_pending, e));
+        return Err(give_up(locked, job, journal, e));
     }
     job.context.progress.begin(WorkPhase::Applying, 0, 0);
     let how = Verification::choose(job, &expected);
@@ -48,14 +46,14 @@ pub fn execute(
             let what = "changed during the restore:";
             let error = Error::obstacles(Code::CHANGED_MEANWHILE, what, obstacles)
                 .advise("nothing was changed; try again when no program writes there");
-            return Err(give_up(locked, job, journal, was_pending, error));
+            return Err(give_up(locked, job, journal, error));
         }
         Err(ApplyError::Failed {
             error,
             rolled_back: true,
             ..
         }) => {
-            return Err(give_up(locked, job, journal, was_pending, error));
+            return Err(give_up(locked, job, journal, error));
         }
         Err(ApplyError::Failed {
             error, problems, ..
@@ -65,22 +63,18 @@ pub fn execute(
     last().map_err(unfinished)?;
     let left_alone = applied.left_alone().to_vec();
     let late = applied.written_late();
-    if !late.is_empty() {
+    let warning = if late.is_empty() {
+        let closed = close(locked, journal, applied);
+        closed
+            .err()
+            .map(Warning::bookkeeping("clearing the staging directory away"))
+    } else {
         locked.remove_journal()?;
-        let warning = Some(Warning::LateWrites {
+        Some(Warning::LateWrites {
             paths: late,
             staging: journal.staging.clone(),
-        });
-        return Ok(Executed {
-            left_alone,
-            verified,
-            warning,
-        });
-    }
-    let closed = close(locked, journal, applied);
-    let warning = closed
-        .err()
-        .map(Warning::bookkeeping("clearing the staging directory away"));
+        })
+    };
     Ok(Executed {
         left_alone,
         verified,
@@ -114,11 +108,10 @@ fn give_up(
     locked: &mut LockedStore<'_>,
     job: &RestoreJob<'_>,
     journal: &Journal,
-    was_pending: bool,
     error: Error,
 ) -> Error {
     let cleared = stage_removal::remove_leftover(job.worktree, &journal.staging).and_then(|()| {
-        if was_pending {
+        if job.was_pending {
             return Ok(());
         }
         // This safety checkpoint belongs to a restore that never happened: `undo` must not find it.

@@ -2,13 +2,10 @@
 
 pub mod commands;
 pub mod companions;
-pub mod directory_steps;
 pub mod execute;
 pub mod listing_after_restore;
-pub mod new_directories;
 pub mod planned_restore;
 pub mod protocol;
-pub mod restore_job;
 pub mod restore_options;
 pub mod restore_patch;
 pub mod restore_paths;

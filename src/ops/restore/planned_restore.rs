@@ -14,13 +14,14 @@ use crate::model::state::snapshot::Snapshot;
 use crate::model::state::stat::Stat;
 use crate::ops::capture::dir_filter;
 use crate::ops::capture::lazy_snapshot::DirFilter;
-use crate::ops::capture::pipeline::{self, Begun, CaptureOptions, Captured, Capturing, Sink};
+use crate::ops::capture::pipeline::{self, CaptureOptions, Captured, Capturing, Sink};
 use crate::ops::capture::scope_checks::no_such_path;
 use crate::ops::context::Context;
 use crate::ops::database::restore_databases;
 use crate::ops::restore::companions;
-use crate::ops::restore::restore_options::{DatabaseReport, Request};
+use crate::ops::restore::restore_options::{DatabaseReport, RestoreRequest};
 use crate::ops::restore::target::Target;
+use crate::ops::session::Pending;
 use crate::ops::warning::Warning;
 use crate::store::repository::Store;
 use crate::store::trees::digest;
@@ -33,6 +34,7 @@ use crate::worktree::tree_handle::{StatReader, WorkTree};
 pub struct PlannedRestore {
     pub captured: Captured,
     pub snapshot: Snapshot,
+    /// The target state adapted to this directory, see [`Target::adapted`].
     pub wanted: Snapshot,
     pub plan: RestorePlan,
     pub databases: Vec<DatabaseReport>,
@@ -42,12 +44,15 @@ pub struct PlannedRestore {
 
 /// Captures the present state, with every path that the target or its successor holds, and plans.
 pub fn capture_and_plan(
-    context: &Context,
-    store: &Store,
-    request: &Request<'_>,
+    request: &RestoreRequest<'_>,
     mut sink: Sink<'_, '_>,
 ) -> Result<PlannedRestore> {
-    let target = &request.target;
+    let RestoreRequest {
+        context,
+        store,
+        target,
+        ..
+    } = request;
     // Under the lock they are compared when their present state is kept.
     let compares = matches!(sink, Sink::HashOnly);
     if !context.root.path().is_dir() {
@@ -61,17 +66,12 @@ pub fn capture_and_plan(
     }
     let worktree = WorkTree::open_root(&context.root)?;
     let options = CaptureOptions::default();
-    let mut capturing = match pipeline::begin(context, Some(store), &worktree, &options)? {
-        Begun::Scanned(capturing) => *capturing,
-        Begun::OverLimit { .. } => {
-            return Err(Error::unexpected("a limit was met that was not set"));
-        }
-    };
+    let mut capturing = pipeline::begin(context, Some(store), &worktree, &options)?;
     capturing.exclude(&target.files_of_databases());
     let mut filter = read_and_compare(&mut capturing, request, &mut sink)?;
     let mut held = target.snapshot(&filter)?;
     let mut spared = take_out(&of_others_in(capturing.listing()), &mut held);
-    if extend(&mut capturing, store, request, &held, &filter)? {
+    if extend(&mut capturing, request, &held, &filter)? {
         filter = read_and_compare(&mut capturing, request, &mut sink)?;
         held = target.snapshot(&filter)?;
         spared = take_out(&of_others_in(capturing.listing()), &mut held);
@@ -84,7 +84,7 @@ pub fn capture_and_plan(
     planned.captured.warnings.extend(without_log);
     let refused = refusals(&worktree, &planned.plan).into_iter();
     let refused = refused.map(|(path, why)| (path, Blocker::Refused(why)));
-    let databases = restore_databases::plan(context, &worktree, request, &planned.plan, compares)?;
+    let databases = restore_databases::plan(&worktree, request, &planned.plan, compares)?;
     let barred;
     (planned.databases, barred) = databases;
     let conflicts = &mut planned.plan.conflicts;
@@ -103,7 +103,7 @@ pub fn capture_and_plan(
 
 /// Refuses a path that the target lacks and that no checkpoint of today would hold: nothing can be
 /// done about it.
-fn refuse_unknown(request: &Request<'_>, planned: &PlannedRestore) -> Result<()> {
+fn refuse_unknown(request: &RestoreRequest<'_>, planned: &PlannedRestore) -> Result<()> {
     let PlannedRestore { snapshot, plan, .. } = planned;
     let named = request.scope.paths.iter();
     for path in named.filter(|_| request.verb == Verb::Restore) {
@@ -153,7 +153,7 @@ fn take_out(stores: &[RelPath], held: &mut Snapshot) -> Vec<RelPath> {
 /// Reads the files; compares all directories after an interrupted restore or without trusted cache.
 fn read_and_compare(
     capturing: &mut Capturing<'_>,
-    request: &Request<'_>,
+    request: &RestoreRequest<'_>,
     sink: &mut Sink<'_, '_>,
 ) -> Result<DirFilter> {
     capturing.read(sink)?;
@@ -170,17 +170,15 @@ fn read_and_compare(
 /// there were any.
 fn extend(
     capturing: &mut Capturing<'_>,
-    store: &Store,
-    request: &Request<'_>,
+    request: &RestoreRequest<'_>,
     held: &Snapshot,
     filter: &DirFilter,
 ) -> Result<bool> {
     let successor = request.target.successor(filter);
-    let mut more = Vec::new();
-    if let Some(pending) = &request.pending {
-        more.extend(files_of(store, pending.target())?);
-        more.extend(files_of(store, pending.safety())?);
-    }
+    let pending = request.pending.as_ref();
+    let ends = pending.map(|pending| ends_of(request.store, pending));
+    let more = ends.transpose()?.into_iter().flatten();
+    let mut more: Vec<RelPath> = more.flat_map(|end| end.files.into_keys()).collect();
     more.retain(|path| !request.target.spares(path));
     let is_wanted = |path: &&RelPath| dir_filter::may_exist_unlisted(capturing.listing(), path);
     // A directory that the step made goes even if its name is that of a secret.
@@ -207,16 +205,16 @@ fn extend(
     capturing.add(&files, &dirs).map(|()| true)
 }
 
-fn files_of(store: &Store, checkpoint: ObjectId) -> Result<Vec<RelPath>> {
+/// What the two checkpoints of an interrupted restore hold.
+pub fn ends_of(store: &Store, pending: &Pending) -> Result<Vec<Snapshot>> {
     let inventory = store.inventory()?;
-    let Some(checkpoint) = inventory.get(checkpoint) else {
-        return Ok(Vec::new());
-    };
-    Ok(store.snapshot(&checkpoint)?.files.into_keys().collect())
+    let ends = [pending.target(), pending.safety()].into_iter();
+    let ends = ends.filter_map(|id| inventory.get(id));
+    ends.map(|checkpoint| store.snapshot(&checkpoint)).collect()
 }
 
 fn plan(
-    request: &Request<'_>,
+    request: &RestoreRequest<'_>,
     mut captured: Captured,
     filter: &DirFilter,
     held: Snapshot,
@@ -261,7 +259,7 @@ fn plan(
 /// Files and directories that an undo or redo would change or delete although the step it takes
 /// back did not leave them so. `None` if the state after that step is gone.
 fn made_since(
-    request: &Request<'_>,
+    request: &RestoreRequest<'_>,
     plan: &RestorePlan,
     present: &Snapshot,
     filter: &DirFilter,
@@ -354,11 +352,8 @@ fn empty_root(target: &Target<'_>) -> Captured {
 ///
 /// # Errors
 /// The content is an attack on the hash.
-pub fn plan_digest(
-    context: &Context,
-    request: &Request<'_>,
-    captured: &Captured,
-) -> Result<String> {
+pub fn plan_digest(request: &RestoreRequest<'_>, captured: &Captured) -> Result<String> {
+    let context = request.context;
     let meta = meta_tree::id_of(&captured.meta, &Extras::default());
     let meta = meta.map_err(|e| Error::unexpected(e.to_string()))?;
     // Where the directory is missing, the restore makes it before it looks at it.
@@ -410,18 +405,27 @@ pub fn refuse_other_plan(given: &str, now: &str) -> Result<()> {
     .advise("look again with --dry-run, then give --plan what it names"))
 }
 
-/// Checks, if a plan was shown, that it is still the plan for the present state.
-///
-/// # Errors
-/// It is not.
-pub fn check_plan(
-    context: &Context,
-    request: &Request<'_>,
-    captured: &Captured,
-    shown: Option<&str>,
-) -> Result<()> {
-    match shown {
-        Some(shown) => refuse_other_plan(shown, &plan_digest(context, request, captured)?),
-        None => Ok(()),
+/// What all steps of carrying out a restore share.
+pub struct RestoreJob<'e> {
+    pub context: &'e Context,
+    pub store: &'e Store,
+    pub worktree: &'e WorkTree,
+    pub planned: &'e PlannedRestore,
+    pub target: ObjectId,
+    pub special_bits: bool,
+    /// Whether every written file is read back.
+    pub reads_back: bool,
+    /// Whether an earlier restore is being finished or undone.
+    pub was_pending: bool,
+}
+
+impl RestoreJob<'_> {
+    pub(in crate::ops) fn stat_of(&self, path: &RelPath) -> Option<Stat> {
+        let file = self.planned.captured.listing.file(path);
+        file.map(|file| file.stat)
+    }
+
+    pub(in crate::ops) fn is_linked(&self, path: &RelPath) -> bool {
+        self.stat_of(path).is_some_and(|stat| stat.links > 1)
     }
 }

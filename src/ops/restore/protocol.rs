@@ -17,17 +17,15 @@ use crate::model::state::rel_path::RelPath;
 use crate::model::state::snapshot::Snapshot;
 use crate::ops::capture::lazy_snapshot::DirFilter;
 use crate::ops::capture::pipeline::{Captured, Sink};
-use crate::ops::context::Context;
 use crate::ops::create::apply_retention::apply_retention;
 use crate::ops::create::record::safety_record;
 use crate::ops::database::restore_databases::DatabaseRestore;
 use crate::ops::maintain::room;
 use crate::ops::restore::planned_restore::{
-    PlannedRestore, capture_and_plan, check_plan, plan_digest,
+    PlannedRestore, RestoreJob, capture_and_plan, ends_of, plan_digest, refuse_other_plan,
 };
-use crate::ops::restore::restore_job::RestoreJob;
 use crate::ops::restore::restore_options::{
-    CommonOptions, Consent, DatabaseFate, DatabaseReport, Request, RestoreOutcome,
+    Consent, DatabaseFate, DatabaseReport, RestoreOutcome, RestoreRequest,
 };
 use crate::ops::restore::restore_paths::escaped;
 use crate::ops::restore::target::Target;
@@ -48,22 +46,25 @@ use crate::worktree::tree_handle::WorkTree;
 /// the plan. Asks again if it changed meanwhile. `None` if another process took the step of an undo
 /// or redo before the lock was had.
 pub fn restore(
-    context: &Context,
-    store: &Store,
-    request: &Request<'_>,
-    common: &CommonOptions,
+    request: &RestoreRequest<'_>,
     consent: &mut Consent<'_>,
 ) -> Result<Option<RestoreOutcome>> {
+    let RestoreRequest {
+        context,
+        store,
+        common,
+        ..
+    } = request;
     // With --yes nothing is shown, so the plan made under the lock is enough; but a missing root is
     // made only for a plan that has something in it.
     let mut shown = outcome(request, RestorePlan::default(), None, Vec::new());
     if common.dry_run || !common.yes || !context.root.exists() {
-        let first = capture_and_plan(context, store, request, Sink::HashOnly)?;
-        let digest = plan_digest(context, request, &first.captured)?;
+        let first = capture_and_plan(request, Sink::HashOnly)?;
+        let digest = plan_digest(request, &first.captured)?;
         let plan = refuse_conflicts(request, first.plan)?;
         shown = outcome(request, plan, first.since, first.databases);
-        shown.nothing_to_do = is_nothing_to_do(context, request, &shown.plan, &shown.databases);
-        let foreseen = foresee(context, store, request, &shown.plan)?;
+        shown.nothing_to_do = is_nothing_to_do(request, &shown.plan, &shown.databases);
+        let foreseen = foresee(request, &shown.plan)?;
         if common.dry_run || shown.nothing_to_do {
             let mut warnings = first.captured.warnings;
             warnings.extend(foreseen.into_iter().filter(|_| common.dry_run));
@@ -85,25 +86,27 @@ pub fn restore(
         }
         check_still_there(&session, request)?;
         let _shield = context.interrupt.shield();
-        let is_new_root = make_root(context, store, &request.target, &mut session)?;
+        let is_new_root = make_root(request, &mut session)?;
         let mut pack = session.locked.begin_pack()?;
-        let present = capture_and_plan(context, store, request, Sink::Pack(&mut pack))?;
-        let checked = check_plan(context, request, &present.captured, common.plan.as_deref());
-        checked.inspect_err(|_| {
-            if is_new_root {
-                root::remove_empty(context.root.path());
-            }
-        })?;
+        let present = capture_and_plan(request, Sink::Pack(&mut pack))?;
+        if let Some(shown) = &common.plan {
+            let checked = refuse_other_plan(shown, &plan_digest(request, &present.captured)?);
+            checked.inspect_err(|_| {
+                if is_new_root {
+                    root::remove_empty(context.root.path());
+                }
+            })?;
+        }
         let plan = refuse_conflicts(request, present.plan.clone())?;
         if plan != shown.plan && !common.yes {
             shown = outcome(request, plan, present.since, present.databases);
             shown.is_shown_again = true;
             continue;
         }
-        if is_nothing_to_do(context, request, &plan, &present.databases) {
+        if is_nothing_to_do(request, &plan, &present.databases) {
             return Ok(Some(nothing_done(session.warnings, request, present)));
         }
-        return restore_under_lock(context, &mut session, pack, present, request, common).map(Some);
+        return restore_under_lock(request, &mut session, pack, present).map(Some);
     }
 }
 
@@ -119,15 +122,11 @@ fn elsewhere(error: Error) -> Error {
 
 /// Finds what would bar a plan from being carried out: an error if nothing could be done, else what
 /// a dry run names.
-fn foresee(
-    context: &Context,
-    store: &Store,
-    request: &Request<'_>,
-    plan: &RestorePlan,
-) -> Result<Vec<Warning>> {
+fn foresee(request: &RestoreRequest<'_>, plan: &RestorePlan) -> Result<Vec<Warning>> {
+    let context = request.context;
     let target = &request.target;
-    target.check_contents(store, plan, &request.scope, &context.interrupt)?;
-    let mut foreseen: Vec<Warning> = Warning::refused_now(store).into_iter().collect();
+    target.check_contents(plan, &request.scope, &context.interrupt)?;
+    let mut foreseen: Vec<Warning> = Warning::refused_now(request.store).into_iter().collect();
     if !context.root.exists() {
         foreseen.extend(Warning::refused_above(context.root.path()));
     }
@@ -136,7 +135,7 @@ fn foresee(
 
 /// Whether the user is asked. An undo or a redo can be taken back itself: it is a question only if
 /// files changed since go with it, or if that cannot be told.
-fn needs_consent(request: &Request<'_>, shown: &RestoreOutcome) -> bool {
+fn needs_consent(request: &RestoreRequest<'_>, shown: &RestoreOutcome) -> bool {
     let is_step = matches!(request.verb, Verb::Undo | Verb::Redo) && request.pending.is_none();
     let since = shown.since.as_ref();
     let changes_database = shown.databases.iter().any(|one| one.fate.changes_it());
@@ -146,21 +145,20 @@ fn needs_consent(request: &Request<'_>, shown: &RestoreOutcome) -> bool {
 /// Whether the directory already matches. Ending an interrupted restore is something to do, and so
 /// is a database that is not known to match.
 fn is_nothing_to_do(
-    context: &Context,
-    request: &Request<'_>,
+    request: &RestoreRequest<'_>,
     plan: &RestorePlan,
     databases: &[DatabaseReport],
 ) -> bool {
     let is_same = |one: &DatabaseReport| one.fate == DatabaseFate::Unchanged;
     let is_missed = plan.is_of_nothing() && request.scope.filter.only.is_some();
-    let is_there = is_missed || context.root.exists();
+    let is_there = is_missed || request.context.root.exists();
     let are_same = databases.iter().all(is_same);
     plan.is_empty() && request.pending.is_none() && are_same && is_there
 }
 
 fn nothing_done(
     mut warnings: Vec<Warning>,
-    request: &Request<'_>,
+    request: &RestoreRequest<'_>,
     present: PlannedRestore,
 ) -> RestoreOutcome {
     warnings.extend(present.captured.warnings);
@@ -172,18 +170,14 @@ fn nothing_done(
 }
 
 /// Makes the root if it is missing, and warns of it; returns whether it did.
-fn make_root(
-    context: &Context,
-    store: &Store,
-    target: &Target<'_>,
-    session: &mut Session<'_>,
-) -> Result<bool> {
+fn make_root(request: &RestoreRequest<'_>, session: &mut Session<'_>) -> Result<bool> {
+    let context = request.context;
     let path = context.root.path();
     if path.is_dir() {
         return Ok(false);
     }
-    root::make(path, target.root_perm())?;
-    session::describe(context, store, &session.locked)?;
+    root::make(path, request.target.root_perm())?;
+    session::describe(context, request.store, &session.locked)?;
     session.warnings.push(Warning::RootWasRecreated);
     let written = (context.workflows.write_files)(context, session.locked.store());
     let failed = written
@@ -193,7 +187,7 @@ fn make_root(
     Ok(true)
 }
 
-fn refuse_conflicts(request: &Request<'_>, plan: RestorePlan) -> Result<RestorePlan> {
+fn refuse_conflicts(request: &RestoreRequest<'_>, plan: RestorePlan) -> Result<RestorePlan> {
     if plan.conflicts.is_empty() {
         return Ok(plan);
     }
@@ -203,7 +197,7 @@ fn refuse_conflicts(request: &Request<'_>, plan: RestorePlan) -> Result<RestoreP
 }
 
 /// Returns the command that restores everything but what is in the way.
-fn without_conflicts(request: &Request<'_>, plan: &RestorePlan) -> Sentence {
+fn without_conflicts(request: &RestoreRequest<'_>, plan: &RestorePlan) -> Sentence {
     const NAMED: usize = 10;
     let conflicts = &plan.conflicts;
     if conflicts.iter().any(|(path, _)| path.is_root()) {
@@ -246,7 +240,7 @@ fn without_conflicts(request: &Request<'_>, plan: &RestorePlan) -> Sentence {
 
 /// Whether without these a PATH, or all patterns, would name nothing that can be restored.
 fn leaves_nothing_named(
-    request: &Request<'_>,
+    request: &RestoreRequest<'_>,
     plan: &RestorePlan,
     causes: &BTreeSet<RelPath>,
 ) -> bool {
@@ -258,7 +252,7 @@ fn leaves_nothing_named(
 }
 
 /// Whether the step of an undo or redo is not the one at hand any more.
-fn is_taken_meanwhile(session: &Session<'_>, request: &Request) -> bool {
+fn is_taken_meanwhile(session: &Session<'_>, request: &RestoreRequest<'_>) -> bool {
     let steps = || Steps::of(session.locked.inventory().checkpoints.newer());
     let stack = match request.verb {
         _ if request.pending.is_some() => return false,
@@ -271,7 +265,7 @@ fn is_taken_meanwhile(session: &Session<'_>, request: &Request) -> bool {
 }
 
 /// Checks under the lock that the target was not evicted nor another restore interrupted meanwhile.
-fn check_still_there(session: &Session<'_>, request: &Request) -> Result<()> {
+fn check_still_there(session: &Session<'_>, request: &RestoreRequest<'_>) -> Result<()> {
     let id = request.target.id();
     let is_own = session.locked.inventory().checkpoints.holds(id);
     if !is_own && session.locked.store().fetched_with(id).is_none() {
@@ -287,45 +281,37 @@ fn check_still_there(session: &Session<'_>, request: &Request) -> Result<()> {
 
 /// Applies the plan under the lock. On failure it is rolled back, or the restore stays pending.
 fn restore_under_lock(
-    context: &Context,
+    request: &RestoreRequest<'_>,
     session: &mut Session<'_>,
     mut pack: PackSet<'_>,
     mut present: PlannedRestore,
-    request: &Request<'_>,
-    common: &CommonOptions,
 ) -> Result<RestoreOutcome> {
+    let context = request.context;
     let worktree = WorkTree::open_root(&context.root)?;
-    let mut databases = DatabaseRestore::prepare(context, &session.locked, &mut pack, request)?;
+    let mut databases = DatabaseRestore::prepare(&session.locked, &mut pack, request)?;
     present.databases = databases.reports();
-    if is_nothing_to_do(context, request, &present.plan, &present.databases) {
+    if is_nothing_to_do(request, &present.plan, &present.databases) {
         let warnings = std::mem::take(&mut session.warnings);
         return Ok(nothing_done(warnings, request, present));
     }
     let staging = random_hex();
     take_over_pending(session, &worktree, &present, request, &staging)?;
-    let safety = record_safety_checkpoint(
-        context,
-        session,
-        pack,
-        (&present, &databases),
-        request,
-        &staging,
-    )?;
+    let held = (&present, &databases);
+    let safety = record_safety_checkpoint(request, session, pack, held, &staging)?;
     let job = RestoreJob {
         context,
+        store: request.store,
         worktree: &worktree,
-        plan: &present.plan,
-        present: &present.captured.listing,
+        planned: &present,
         target: request.target.id(),
-        wanted: &present.wanted,
         special_bits: request.scope.special_bits,
-        reads_back: common.reads_back,
+        reads_back: request.common.reads_back,
+        was_pending: request.pending.is_some(),
     };
     let applying = journal_of(request, safety.id, &staging, JournalStage::Applying);
-    let was_pending = request.pending.is_some();
     let mut last = || databases.restore(context);
-    let carried = execute::execute(&mut session.locked, &job, &applying, was_pending, &mut last)
-        .map_err(|failure| room::by_deleting(context, failure, request, &present.plan))?;
+    let carried = execute::execute(&mut session.locked, &job, &applying, &mut last)
+        .map_err(|failure| room::by_deleting(failure, request, &present.plan))?;
     let mut warnings = std::mem::take(&mut session.warnings);
     warnings.retain(|warning| !is_settled(warning));
     warnings.extend(present.captured.warnings.iter().cloned());
@@ -340,7 +326,7 @@ fn restore_under_lock(
     let evicted = apply_retention(
         context,
         &mut session.locked,
-        (!common.evicts_nothing).then_some(context.settings.keep),
+        (!request.common.evicts_nothing).then_some(context.settings.keep),
         None,
         &captured,
         &mut warnings,
@@ -368,7 +354,7 @@ fn take_over_pending(
     session: &mut Session<'_>,
     worktree: &WorkTree,
     present: &PlannedRestore,
-    request: &Request<'_>,
+    request: &RestoreRequest<'_>,
     staging: &str,
 ) -> Result<()> {
     let Some(pending @ Pending::Known(journal)) = &request.pending else {
@@ -391,7 +377,7 @@ fn take_over_pending(
 fn capture_after_restore(
     mut captured: Captured,
     plan: &RestorePlan,
-    request: &Request<'_>,
+    request: &RestoreRequest<'_>,
     left: &[RelPath],
     verified: Verified,
 ) -> Captured {
@@ -406,11 +392,10 @@ fn capture_after_restore(
 /// Records the present state. Finishing an interrupted restore records it only if it holds
 /// something that neither of its two checkpoints does.
 fn record_safety_checkpoint(
-    context: &Context,
+    request: &RestoreRequest<'_>,
     session: &mut Session<'_>,
     mut pack: PackSet<'_>,
     (present, databases): (&PlannedRestore, &DatabaseRestore),
-    request: &Request<'_>,
     staging: &str,
 ) -> Result<Checkpoint> {
     let store = session.locked.store();
@@ -434,12 +419,8 @@ fn record_safety_checkpoint(
         within,
         filter,
     };
-    let record = safety_record(
-        context,
-        &present.captured,
-        operation,
-        request.pending.is_some(),
-    );
+    let is_pending = request.pending.is_some();
+    let record = safety_record(request.context, &present.captured, operation, is_pending);
     let (tree, meta) = (present.captured.tree, present.captured.meta.clone());
     let extras = Extras {
         databases: databases.record(&mut pack)?,
@@ -457,7 +438,7 @@ fn record_safety_checkpoint(
     let announced = session.locked.journal_writer();
     let preparing = |safety| journal_of(request, safety, staging, JournalStage::Preparing);
     let mut announce = |safety| {
-        if request.pending.is_some() {
+        if is_pending {
             Ok(())
         } else {
             announced.write(&preparing(safety))
@@ -467,13 +448,7 @@ fn record_safety_checkpoint(
 }
 
 fn has_unsaved(store: &Store, pending: &Pending, present: &Snapshot) -> Result<bool> {
-    let inventory = store.inventory()?;
-    let mut known = Vec::new();
-    for id in [pending.target(), pending.safety()] {
-        if let Some(checkpoint) = inventory.get(id) {
-            known.push(store.snapshot(&checkpoint)?);
-        }
-    }
+    let known = ends_of(store, pending)?;
     let file_is_known = |path: &RelPath, entry: &Entry| {
         let same = |held: &Entry| {
             held.id == entry.id && held.kind == entry.kind && held.perm == entry.perm
@@ -527,18 +502,12 @@ fn known_blobs(
     [&present.wanted, &successor, &present.snapshot]
         .into_iter()
         .for_each(&mut take);
-    let inventory = store.inventory()?;
-    for checkpoint in [pending.target(), pending.safety()]
-        .into_iter()
-        .filter_map(|id| inventory.get(id))
-    {
-        take(&store.snapshot(&checkpoint)?);
-    }
+    ends_of(store, pending)?.iter().for_each(take);
     Ok(known)
 }
 
 fn journal_of(
-    request: &Request<'_>,
+    request: &RestoreRequest<'_>,
     safety: ObjectId,
     staging: &str,
     stage: JournalStage,
@@ -562,7 +531,7 @@ fn journal_of(
 
 /// Returns the outcome of a restore before it changes anything.
 pub(super) fn outcome(
-    request: &Request<'_>,
+    request: &RestoreRequest<'_>,
     plan: RestorePlan,
     since: Option<Vec<RelPath>>,
     databases: Vec<DatabaseReport>,

@@ -14,11 +14,13 @@ use crate::model::restore_plan::{RestorePlan, RestoreScope};
 use crate::model::state::database::Database;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
+use crate::ops::context::Context;
 use crate::ops::restore::target::Target;
 use crate::ops::select::globs::Globs;
 use crate::ops::select::words::TypedWords;
 use crate::ops::session::Pending;
 use crate::ops::warning::Warning;
+use crate::store::repository::Store;
 
 /// Options of all verbs that change the working directory.
 #[derive(Clone, Debug, Default)]
@@ -151,7 +153,10 @@ fn joined((one, two): (Vec<RelPath>, Vec<RelPath>)) -> Vec<RelPath> {
 }
 
 /// A requested restore.
-pub struct Request<'s> {
+pub struct RestoreRequest<'s> {
+    pub context: &'s Context,
+    pub store: &'s Store,
+    pub common: &'s CommonOptions,
     pub verb: Verb,
     pub target: Target<'s>,
     pub scope: RestoreScope,
@@ -169,9 +174,17 @@ pub struct Request<'s> {
     pub passed: usize,
 }
 
-impl<'s> Request<'s> {
-    pub fn new(verb: Verb, target: Target<'s>, scope: RestoreScope) -> Self {
+impl<'s> RestoreRequest<'s> {
+    pub fn new(
+        context: &'s Context,
+        store: &'s Store,
+        common: &'s CommonOptions,
+        (verb, target, scope): (Verb, Target<'s>, RestoreScope),
+    ) -> Self {
         Self {
+            context,
+            store,
+            common,
             verb,
             target,
             scope,

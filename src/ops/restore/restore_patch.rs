@@ -21,7 +21,7 @@ use crate::ops::restore::commands::restore;
 use crate::ops::restore::planned_restore::refuse_other_plan;
 use crate::ops::restore::protocol;
 use crate::ops::restore::restore_options::{
-    CommonOptions, Consent, Request, RestoreOptions, RestoreOutcome,
+    CommonOptions, Consent, RestoreOptions, RestoreOutcome, RestoreRequest,
 };
 use crate::ops::restore::target::Target;
 use crate::ops::select::checkpoint::current;
@@ -51,7 +51,7 @@ pub fn restore_patch(
     let stands = current(context, &inventory)?;
     let change = PatchedFiles::of(context, &store, &stands, &patches)?;
     let digest = change.digest(context);
-    let mut shown = change.outcome(context, &store, &stands, name)?;
+    let mut shown = change.outcome(context, &store, common, (&stands, name))?;
     if common.dry_run || shown.nothing_to_do {
         shown.dry_run = common.dry_run;
         shown.plan_digest = common.dry_run.then_some(digest);
@@ -156,8 +156,8 @@ impl PatchedFiles {
         &self,
         context: &Context,
         store: &Store,
-        stands: &Checkpoint,
-        name: &str,
+        common: &CommonOptions,
+        (stands, name): (&Checkpoint, &str),
     ) -> Result<RestoreOutcome> {
         let scope = RestoreScope {
             paths: self.write.keys().cloned().collect(),
@@ -168,7 +168,8 @@ impl PatchedFiles {
             write: self.write.clone(),
             ..RestorePlan::default()
         };
-        let request = Request::new(Verb::Restore, target, scope);
+        let asked = (Verb::Restore, target, scope);
+        let request = RestoreRequest::new(context, store, common, asked);
         let mut outcome = protocol::outcome(&request, plan, Some(Vec::new()), Vec::new());
         outcome.target.record.reason = format!("patch {name}");
         outcome.nothing_to_do = self.write.is_empty();

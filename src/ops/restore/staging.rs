@@ -1,29 +1,25 @@
-//! Stages the new content of a restore on several threads; collects the steps to put it in place.
+//! Stages the new content of a restore; collects the steps to put it in place.
 
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::Write;
-use std::ops::Range;
+use std::sync::Mutex;
 
+use crate::base::mutex::{self, lock};
 use crate::base::progress::{Progress, WorkPhase};
-use crate::base::threads;
-use crate::base::threads::work_queue::{self, WorkQueue};
 use crate::error::Result;
-use crate::model::state::entry::Entry;
-use crate::model::state::object_id::ObjectId;
+use crate::model::state::entry::{Entry, OWNER_RWX, SPECIAL_BITS};
 use crate::model::state::rel_path::RelPath;
-use crate::model::state::stat::Stat;
-use crate::ops::restore::directory_steps;
-use crate::ops::restore::new_directories::{self, NewDirectories};
-use crate::ops::restore::restore_job::RestoreJob;
+use crate::ops::restore::planned_restore::RestoreJob;
 use crate::ops::restore::verify_written::{ExpectedFile, ExpectedFiles};
-use crate::store::objects::object_error::ObjectError;
-use crate::store::repository::Store;
-use crate::worktree::apply::apply_steps::{ApplyPlan, Expect, Graft, GraftedDir, WriteStep};
-use crate::worktree::apply::stage::{Stage, tree_name};
-use crate::worktree::apply::write_back::WriteBack;
+use crate::ops::restore::write_out;
+use crate::worktree::apply::apply_steps::{
+    ApplyPlan, Expect, Graft, GraftedDir, Removal, WriteStep,
+};
+use crate::worktree::apply::materialize::WantedTree;
+use crate::worktree::apply::stage::{Stage, can_be_moved, tree_name};
+use crate::worktree::apply::write_back::write_back;
 use crate::worktree::rules::rule_set::Peek;
 
-/// Number of files that a thread takes at a time.
-const FILES_AT_ONCE: usize = 32;
 /// Number of files from which the kernel is made to write back while they are staged.
 const WRITTEN_BACK_FROM_FILES: usize = 2000;
 
@@ -35,194 +31,117 @@ pub struct Staged {
     pub expected: ExpectedFiles,
 }
 
-/// A file to be staged.
-struct StagingItem<'e> {
-    path: &'e RelPath,
-    entry: Entry,
-}
-
-enum Unit {
-    /// A directory of a tree, by its index, with its files.
-    Tree(usize),
-    /// Files that replace others or go into existing directories.
-    Single(Range<usize>),
-}
-
-enum StagedPart {
-    Tree(usize, Vec<StagedFile>),
-    Single(Range<usize>, Vec<StagedFile>),
-}
-
-/// A file in the stage, and whether a rule may leave it out because of its content.
-type StagedFile = (Stat, bool);
-
 /// Stages all new content on the target file system. It is made durable once in place: until then
 /// the journal says that a restore is under way, and the safety checkpoint holds the old content.
-pub fn stage(store: &Store, job: &RestoreJob<'_>, name: &str) -> Result<Staged> {
-    let mut stage = Stage::create(job.worktree, name)?;
-    if job.special_bits {
-        stage.keep_special_bits();
-    }
-    let trees = new_directories::of(job);
-    let (in_trees, single): (Vec<_>, Vec<_>) = content_needed(job)
-        .into_iter()
-        .map(|(path, entry)| StagingItem { path, entry })
-        .partition(|item| trees.holder_of(item.path).is_some());
-    let mut by_dir: Vec<Vec<StagingItem<'_>>> = trees.dirs.iter().map(|_| Vec::new()).collect();
-    let file_count = in_trees.len() + single.len();
-    let size = |item: &StagingItem<'_>| item.entry.size_bytes;
-    let bytes = in_trees.iter().chain(&single).map(size).sum();
-    for item in in_trees {
-        if let Some(at) = trees.holder_of(item.path) {
-            by_dir[at].push(item);
+pub fn stage(job: &RestoreJob<'_>, name: &str) -> Result<Staged> {
+    let stage = Stage::create(job.worktree, name)?;
+    let mut new_dirs = NewDirs::of(job);
+    let needed = content_needed(job);
+    let files = places(&needed, &new_dirs);
+    let bytes = files.iter().map(|(_, entry)| entry.size_bytes).sum();
+    let progress = &job.context.progress;
+    progress.begin(WorkPhase::Staging, files.len() as u64, bytes);
+    let keys = Mutex::new(HashSet::new());
+    let content = |number: usize, out: &mut dyn Write| {
+        let mut is_key = None;
+        let mut sink = Peeking {
+            out,
+            progress,
+            is_key: &mut is_key,
+        };
+        let (path, entry) = needed[number];
+        let (store, work) = (job.store, job.worktree);
+        let written = write_out::content(store, job.target, work, path, entry.id, &mut sink)?;
+        if is_key == Some(true) {
+            lock(&keys).insert(number);
         }
+        progress.add(1, 0);
+        Ok(written)
+    };
+    let wanted = WantedTree {
+        top: None,
+        dirs: &new_dirs.wanted(),
+        files: &files,
+        special_bits: job.special_bits,
+    };
+    let is_large = files.len() >= WRITTEN_BACK_FROM_FILES;
+    let writing_back = is_large.then(|| write_back(stage.dir()));
+    let stats = stage.fill(&wanted, &content, &job.context.interrupt)?;
+    drop(writing_back);
+    let mut plan = without_content(job, &new_dirs);
+    let mut expected = ExpectedFiles::new();
+    let keys = mutex::into_inner(keys);
+    for (number, ((path, entry), staged)) in needed.into_iter().zip(stats).enumerate() {
+        let dir = path.parent().unwrap_or_default();
+        let in_tree = new_dirs.get_mut(&dir);
+        let is_in_tree = in_tree.is_some();
+        match in_tree {
+            Some(above) => above.holds.files.push((path.name().into(), staged)),
+            None => plan.writes.push(WriteStep {
+                path: path.clone(),
+                staged: plan.writes.len(),
+                expect: expected_at(job, path),
+            }),
+        }
+        let is_key = keys.contains(&number);
+        expected.entry(dir).or_default().push(ExpectedFile {
+            name: path.name().into(),
+            entry: Entry {
+                size_bytes: staged.size_bytes,
+                ..entry
+            },
+            staged,
+            is_in_tree,
+            is_key,
+        });
     }
-    job.context
-        .progress
-        .begin(WorkPhase::Staging, file_count as u64, bytes);
-    let work = StagingWork {
-        store,
-        job,
-        stage: &stage,
-        trees: &trees,
-        by_dir: &by_dir,
-        single: &single,
-    };
-    let is_large = file_count >= WRITTEN_BACK_FROM_FILES;
-    let write_back = is_large.then(|| WriteBack::start(stage.dir()));
-    let done = work.share(file_count)?;
-    drop(write_back);
-    let mut gathered = StagedBatch {
-        plan: directory_steps::without_content(job, &trees),
-        expected: ExpectedFiles::new(),
-    };
-    gathered.take(job, &trees, &by_dir, &single, done);
+    plan.grafts = new_dirs.into_grafts();
     Ok(Staged {
         stage,
-        plan: gathered.plan,
-        expected: gathered.expected,
+        plan,
+        expected,
     })
+}
+
+/// The paths in the stage of files that come with a tree, and the numbers of the others.
+fn places(needed: &[(&RelPath, Entry)], new_dirs: &NewDirs) -> Vec<(RelPath, Entry)> {
+    let mut numbers = 0..;
+    let mut place = |path: &RelPath| {
+        if let Some(above) = path.parent().and_then(|parent| new_dirs.get(&parent)) {
+            return above.place().join(path.name());
+        }
+        let number: Option<usize> = numbers.next();
+        RelPath::root().join(number.unwrap_or_default().to_string().as_bytes())
+    };
+    let all = needed.iter();
+    all.map(|(path, entry)| (place(path), *entry)).collect()
 }
 
 /// Files whose content is needed: those written, and hard-linked ones whose mode changes, since
 /// their other names must keep theirs.
 fn content_needed<'e>(job: &'e RestoreJob<'_>) -> Vec<(&'e RelPath, Entry)> {
     let written = job
+        .planned
         .plan
         .write
         .iter()
         .map(|(path, write)| (path, write.after));
-    let linked = job.plan.chmod.keys().filter(|path| job.is_linked(path));
-    let linked = linked.filter_map(|path| Some((path, *job.wanted.files.get(path)?)));
+    let linked = job
+        .planned
+        .plan
+        .chmod
+        .keys()
+        .filter(|path| job.is_linked(path));
+    let linked = linked.filter_map(|path| Some((path, *job.planned.wanted.files.get(path)?)));
     written.chain(linked).collect()
 }
 
-struct StagingWork<'w, 'e> {
-    store: &'w Store,
-    job: &'w RestoreJob<'e>,
-    stage: &'w Stage,
-    trees: &'w NewDirectories,
-    by_dir: &'w [Vec<StagingItem<'w>>],
-    single: &'w [StagingItem<'w>],
+/// An entry that is in the way of another kind is removed first, with the directory or file there.
+fn expected_at(job: &RestoreJob<'_>, path: &RelPath) -> Expect {
+    let found = job.stat_of(path);
+    let found = found.filter(|_| !job.planned.plan.delete.contains_key(path));
+    found.map_or(Expect::Absent, Expect::Present)
 }
-
-impl StagingWork<'_, '_> {
-    fn share(&self, file_count: usize) -> Result<Vec<StagedPart>> {
-        let top = self.stage.place(self.job.worktree, &RelPath::root())?;
-        let mut units = Vec::new();
-        for (number, at) in self.trees.tops.iter().enumerate() {
-            let name = RelPath::root().join(tree_name(number).as_bytes());
-            let perm = self.trees.dirs[*at].perm;
-            self.stage.make_dir(self.job.worktree, &top, &name, perm)?;
-            units.push(Unit::Tree(*at));
-        }
-        let starts = (0..self.single.len()).step_by(FILES_AT_ONCE);
-        units
-            .extend(starts.map(|at| Unit::Single(at..(at + FILES_AT_ONCE).min(self.single.len()))));
-        work_queue::run(
-            vec![(); threads::workers_for(file_count)],
-            units,
-            &|(), unit, queue| match unit {
-                Unit::Tree(at) => Ok(StagedPart::Tree(at, self.make_tree_dir(at, queue)?)),
-                Unit::Single(range) => {
-                    let made = range
-                        .clone()
-                        .map(|at| self.make_single(at))
-                        .collect::<Result<_>>()?;
-                    Ok(StagedPart::Single(range, made))
-                }
-            },
-        )
-    }
-
-    /// Makes a tree directory's subdirectories, queues them for other threads, makes its files.
-    fn make_tree_dir(&self, at: usize, queue: &WorkQueue<Unit>) -> Result<Vec<StagedFile>> {
-        let (work, dir) = (self.job.worktree, &self.trees.dirs[at]);
-        let place = self.stage.place(work, &dir.place)?;
-        for child in &dir.dirs {
-            let child = &self.trees.dirs[*child];
-            self.stage
-                .make_dir(work, &place, &child.place, child.perm)?;
-        }
-        dir.dirs
-            .iter()
-            .for_each(|child| queue.add(Unit::Tree(*child)));
-        let mut files = Vec::with_capacity(self.by_dir[at].len());
-        for item in &self.by_dir[at] {
-            let (name, mode) = (item.path.name(), (item.entry.kind, item.entry.perm));
-            files.push(self.make_file(item, &mut |write| {
-                self.stage.add_in(work, &place, name, mode, write)
-            })?);
-        }
-        self.stage.set_mode(work, &place, dir.perm)?;
-        Ok(files)
-    }
-
-    fn make_single(&self, at: usize) -> Result<StagedFile> {
-        let (work, item) = (self.job.worktree, &self.single[at]);
-        self.make_file(item, &mut |write| {
-            self.stage
-                .add(work, at, item.entry.kind, item.entry.perm, write)
-        })
-    }
-
-    /// Makes a file by `add`, which calls the function that it is given to write the content.
-    fn make_file(
-        &self,
-        item: &StagingItem<'_>,
-        add: &mut dyn FnMut(&mut Content<'_>) -> Result<Stat>,
-    ) -> Result<StagedFile> {
-        self.job.context.check_interrupt()?;
-        let mut is_key = None;
-        let stat = add(&mut |out| {
-            let mut sink = Peeking {
-                out,
-                progress: &self.job.context.progress,
-                is_key: &mut is_key,
-            };
-            self.fetch(item, &mut sink)
-        })?;
-        self.job.context.progress.add(1, 0);
-        Ok((stat, is_key.unwrap_or_default()))
-    }
-
-    fn fetch(&self, item: &StagingItem<'_>, out: &mut dyn Write) -> Result<u64> {
-        let blob: &ObjectId = &item.entry.id;
-        self.store
-            .objects()
-            .write_blob(blob, out)
-            .map_err(|e| match e {
-                ObjectError::Io(e) => e,
-                ObjectError::Sink(e) => self.job.worktree.io("write", item.path, e),
-                damage => self
-                    .store
-                    .damage(self.job.target, format!("{}: {damage}", item.path)),
-            })
-    }
-}
-
-/// Writes the content of a file.
-type Content<'c> = dyn FnMut(&mut dyn Write) -> Result<u64> + 'c;
 
 /// Looks at the beginning of what is written through it.
 struct Peeking<'o> {
@@ -246,83 +165,152 @@ impl Write for Peeking<'_> {
     }
 }
 
-/// The results of all threads, merged.
-struct StagedBatch {
-    plan: ApplyPlan,
-    expected: ExpectedFiles,
+/// The directories that a restore makes with everything in them, parents first: each tree of them is
+/// put in place by one rename.
+#[derive(Default)]
+struct NewDirs {
+    dirs: Vec<NewDir>,
+    index: HashMap<RelPath, usize>,
+    /// Paths of those whose parent exists already, by the number of the tree.
+    tops: Vec<RelPath>,
 }
 
-impl StagedBatch {
-    fn take(
-        &mut self,
-        job: &RestoreJob<'_>,
-        trees: &NewDirectories,
-        by_dir: &[Vec<StagingItem<'_>>],
-        single: &[StagingItem<'_>],
-        done: Vec<StagedPart>,
-    ) {
-        let mut held: Vec<Vec<StagedFile>> = trees.dirs.iter().map(|_| Vec::new()).collect();
-        let mut singles = vec![StagedFile::default(); single.len()];
-        for done in done {
-            match done {
-                StagedPart::Tree(at, files) => held[at] = files,
-                StagedPart::Single(range, made) => singles[range].copy_from_slice(&made),
-            }
-        }
-        for (staged, (item, made)) in single.iter().zip(singles).enumerate() {
-            self.expect(item, made, false);
-            let expect = job.stat_of(item.path).map_or(Expect::Absent, |stat| {
-                // The entry here is removed first, with the directory or file in the way.
-                if job.plan.delete.contains_key(item.path) {
-                    Expect::Absent
-                } else {
-                    Expect::Present(stat)
+struct NewDir {
+    /// Number of its tree.
+    tree: usize,
+    perm: u32,
+    holds: GraftedDir,
+}
+
+impl NewDir {
+    /// Returns its path in the stage.
+    fn place(&self) -> RelPath {
+        let top = RelPath::root().join(tree_name(self.tree).as_bytes());
+        top.join_all(&self.holds.below)
+    }
+}
+
+impl NewDirs {
+    /// Below a directory with set-gid or the like, directories are made in place, since they inherit
+    /// from it.
+    fn of(job: &RestoreJob<'_>) -> Self {
+        let mut all = Self::default();
+        for (path, perm) in &job.planned.plan.make_dirs {
+            let Some(parent) = path.parent() else {
+                continue;
+            };
+            let is_plain = || {
+                let above = job.planned.captured.listing.dir(&parent);
+                above.is_some_and(|dir| dir.stat.mode & SPECIAL_BITS == 0)
+            };
+            let (tree, below) = match all.get(&parent) {
+                Some(above) => (above.tree, above.holds.below.join(path.name())),
+                None if is_plain() => {
+                    all.tops.push(path.clone());
+                    (all.tops.len() - 1, RelPath::root())
                 }
-            });
-            self.plan.writes.push(WriteStep {
-                path: item.path.clone(),
-                staged,
-                expect,
-            });
-        }
-        for (items, files) in by_dir.iter().zip(&held) {
-            items
-                .iter()
-                .zip(files)
-                .for_each(|(item, made)| self.expect(item, *made, true));
-        }
-        let mut holds: Vec<Vec<GraftedDir>> = trees.tops.iter().map(|_| Vec::new()).collect();
-        for ((dir, items), files) in trees.dirs.iter().zip(by_dir).zip(held) {
-            let files = items.iter().zip(files);
-            holds[dir.tree].push(GraftedDir {
-                below: dir.below.clone(),
-                files: files
-                    .map(|(item, (stat, _))| (item.path.name().into(), stat))
-                    .collect(),
+                None => continue,
+            };
+            let files = Vec::new();
+            all.index.insert(path.clone(), all.dirs.len());
+            all.dirs.push(NewDir {
+                tree,
+                perm: *perm,
+                holds: GraftedDir { below, files },
             });
         }
-        for (staged, (top, holds)) in trees.tops.iter().zip(holds).enumerate() {
-            self.plan.grafts.push(Graft {
-                path: trees.dirs[*top].path.clone(),
-                staged,
-                holds: holds.into(),
-            });
-        }
+        all
     }
 
-    fn expect(&mut self, item: &StagingItem<'_>, (staged, is_key): StagedFile, is_in_tree: bool) {
-        let entry = Entry {
-            size_bytes: staged.size_bytes,
-            ..item.entry
-        };
-        let file = ExpectedFile {
-            name: item.path.name().into(),
-            entry,
-            staged,
-            is_in_tree,
-            is_key,
-        };
-        let dir = item.path.parent().unwrap_or_default();
-        self.expected.entry(dir).or_default().push(file);
+    fn get(&self, path: &RelPath) -> Option<&NewDir> {
+        self.index.get(path).map(|at| &self.dirs[*at])
+    }
+
+    fn get_mut(&mut self, path: &RelPath) -> Option<&mut NewDir> {
+        self.index.get(path).map(|at| &mut self.dirs[*at])
+    }
+
+    /// Returns the directories in the stage. One that could not be moved gets its mode in place.
+    fn wanted(&self) -> BTreeMap<RelPath, u32> {
+        let perm = |perm| if can_be_moved(perm) { perm } else { OWNER_RWX };
+        let dirs = self.dirs.iter();
+        dirs.map(|dir| (dir.place(), perm(dir.perm))).collect()
+    }
+
+    fn into_grafts(self) -> Vec<Graft> {
+        let mut holds: Vec<Vec<GraftedDir>> = self.tops.iter().map(|_| Vec::new()).collect();
+        for dir in self.dirs {
+            holds[dir.tree].push(dir.holds);
+        }
+        let grafts = self.tops.into_iter().zip(holds).enumerate();
+        grafts
+            .map(|(staged, (path, holds))| Graft {
+                path,
+                staged,
+                holds: holds.into(),
+            })
+            .collect()
+    }
+}
+
+/// Plans everything but the content; directories that come with one of `trees` are not made singly.
+fn without_content(job: &RestoreJob<'_>, trees: &NewDirs) -> ApplyPlan {
+    let plan = &job.planned.plan;
+    let in_the_way = |path: &RelPath| {
+        plan.make_dirs.contains_key(path)
+            || path
+                .ancestors()
+                .any(|above| plan.write.contains_key(&above))
+    };
+    let dir_in_the_way = |path: &RelPath| plan.write.contains_key(path) || in_the_way(path);
+    let removals = |wanted: bool| {
+        let paths = plan
+            .delete
+            .keys()
+            .filter(move |path| in_the_way(path) == wanted);
+        paths
+            .filter_map(|path| {
+                Some(Removal {
+                    path: path.clone(),
+                    expect: job.stat_of(path)?,
+                })
+            })
+            .collect()
+    };
+    let dirs = |wanted: bool| {
+        plan.remove_dirs
+            .iter()
+            .rev()
+            .filter(move |path| dir_in_the_way(path) == wanted)
+            .cloned()
+    };
+    let chmods = plan.chmod.iter().filter(|(path, _)| !job.is_linked(path));
+    let has_its_mode = |path: &RelPath, perm: u32| trees.get(path).is_some() && can_be_moved(perm);
+    let made = plan
+        .make_dirs
+        .iter()
+        .filter(|(path, perm)| !has_its_mode(path, **perm));
+    let dir_modes = made
+        .chain(&plan.chmod_dirs)
+        .map(|(path, perm)| (path.clone(), *perm))
+        .collect();
+    let make_dirs = plan
+        .make_dirs
+        .iter()
+        .filter(|(path, _)| trees.get(path).is_none());
+    ApplyPlan {
+        displaced: removals(true),
+        displaced_dirs: dirs(true).collect(),
+        make_dirs: make_dirs
+            .map(|(path, perm)| (path.clone(), *perm))
+            .collect(),
+        chmods: chmods
+            .filter_map(|(path, perm)| Some((path.clone(), *perm, job.stat_of(path)?)))
+            .collect(),
+        deletes: removals(false),
+        remove_dirs: dirs(false).collect(),
+        dir_modes,
+        special_bits: job.special_bits,
+        ..ApplyPlan::default()
     }
 }

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use crate::base::interrupt::Interrupt;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::record::Checkpoint;
-use crate::model::default_rules::{DEFAULT_STORE_LIST, IGNORE_FILE, RECIPE_LIST};
+use crate::model::default_rules::{IGNORE_FILE, RECIPE_LIST};
 use crate::model::restore_plan::{RestorePlan, RestoreScope};
 use crate::model::state::database::{Database, Databases, Held};
 use crate::model::state::entry::{Entry, Kind, WhyNot};
@@ -65,7 +65,7 @@ impl<'s> Target<'s> {
                 .map(|tree| LazySnapshot::new(store, tree, Meta::default())),
             successor,
             knows_modes_after: knows_modes_after.unwrap_or_default(),
-            rules: rules_of(record),
+            rules: Rules::new(RuleSources::of(record)),
             spared: OwnFiles::default(),
             ignore_files: RefCell::default(),
             trouble: RefCell::default(),
@@ -275,7 +275,6 @@ impl<'s> Target<'s> {
     /// are shown.
     pub fn check_contents(
         &self,
-        store: &Store,
         plan: &RestorePlan,
         scope: &RestoreScope,
         interrupt: &Interrupt,
@@ -283,12 +282,10 @@ impl<'s> Target<'s> {
         for (database, held) in self.databases_within(scope) {
             interrupt.check()?;
             if let Held::Content(id) = held
-                && !store.has_intact_object(*id)
+                && !self.store.has_intact_object(*id)
             {
-                return Err(store.damage(
-                    self.id(),
-                    format!("database {database}: its content is missing or damaged"),
-                ));
+                let why = format!("database {database}: its content is missing or damaged");
+                return Err(self.damage(why.into()));
             }
         }
         let mut seen = HashSet::new();
@@ -298,11 +295,9 @@ impl<'s> Target<'s> {
             .filter(|(_, write)| seen.insert(write.after.id))
         {
             interrupt.check()?;
-            if !store.has_intact_object(write.after.id) {
-                return Err(store.damage(
-                    self.id(),
-                    format!("{path}: its content is missing or damaged"),
-                ));
+            if !self.store.has_intact_object(write.after.id) {
+                let why = format!("{path}: its content is missing or damaged");
+                return Err(self.damage(why.into()));
             }
         }
         Ok(())
@@ -357,19 +352,6 @@ fn rules_of_plain_git(store: &Store) -> RuleRecord {
         store_list: Some(list),
         ..RuleRecord::default()
     }
-}
-
-fn rules_of(record: RuleRecord) -> Rules {
-    Rules::new(RuleSources {
-        store_list: record
-            .store_list
-            .unwrap_or_else(|| DEFAULT_STORE_LIST.as_bytes().to_vec()),
-        excludes: record.excludes,
-        sensitive_allow: record.sensitive_allow,
-        max_file_size_bytes: record.max_file_size_bytes,
-        above: record.above,
-        ..RuleSources::default()
-    })
 }
 
 fn successor<'s>(store: &'s Store, checkpoint: &Checkpoint) -> Option<(LazySnapshot<'s>, bool)> {

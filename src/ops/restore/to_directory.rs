@@ -12,13 +12,12 @@ use crate::ops::capture::lazy_snapshot::DirFilter;
 use crate::ops::context::Context;
 use crate::ops::database::database_write;
 use crate::ops::restore::restore_options::{
-    DatabaseFate, DatabaseReport, Request, RestoreOptions, RestoreOutcome,
+    DatabaseFate, DatabaseReport, RestoreOptions, RestoreOutcome, RestoreRequest,
 };
 use crate::ops::restore::target::Target;
 use crate::ops::restore::{companions, protocol, restore_paths, write_out};
 use crate::ops::select::words::Lookup;
 use crate::ops::warning::Warning;
-use crate::store::repository::Store;
 use crate::worktree::destination::Destination;
 
 /// Returns the failure of patterns that match no path of a checkpoint.
@@ -58,7 +57,8 @@ pub fn restore_to(
         overlay: false,
         special_bits: options.special_bits,
     };
-    let request = Request::new(Verb::Restore, target, scope);
+    let asked = (Verb::Restore, target, scope);
+    let request = RestoreRequest::new(context, &store, &options.common, asked);
     let (target, scope) = (&request.target, &request.scope);
     let mut state = target.snapshot(&DirFilter::Everything)?;
     let databases = database_write::add_files(&store, target, scope, &mut state)?;
@@ -76,9 +76,9 @@ pub fn restore_to(
         return Err(no_path_matches(&checkpoint));
     }
     if dry_run {
-        target.check_contents(&store, &plan, scope, &context.interrupt)?;
+        target.check_contents(&plan, scope, &context.interrupt)?;
     } else {
-        carry_out(context, &store, &request, &plan, &destination)?;
+        carry_out(&request, &plan, &destination)?;
     }
     let mut warnings = reader_warnings(context, &store, &inventory)?;
     warnings.extend(databases.skipped);
@@ -99,12 +99,11 @@ pub fn restore_to(
 }
 
 fn carry_out(
-    context: &Context,
-    store: &Store,
-    request: &Request<'_>,
+    request: &RestoreRequest<'_>,
     plan: &RestorePlan,
     destination: &Destination,
 ) -> Result<()> {
+    let RestoreRequest { context, store, .. } = request;
     let _shield = context.interrupt.shield();
     let claimed = destination.claim()?;
     // An existing directory keeps its mode.

@@ -15,7 +15,7 @@ use crate::model::state::entry::Entry;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::stat::{Name, Stat};
-use crate::ops::restore::restore_job::RestoreJob;
+use crate::ops::restore::planned_restore::RestoreJob;
 use crate::store::objects::object_hash::TrailerHasher;
 use crate::worktree::apply::transaction::Applied;
 use crate::worktree::apply::verify_path;

@@ -12,7 +12,7 @@ use crate::model::state::snapshot::Snapshot;
 use crate::ops::context::Context;
 use crate::store::objects::object_error::ObjectError;
 use crate::store::repository::Store;
-use crate::worktree::apply::materialize::{WantedEntry, materialize};
+use crate::worktree::apply::materialize::{WantedTree, materialize};
 use crate::worktree::tree_handle::WorkTree;
 
 /// Permission bits of a root for which none are recorded.
@@ -47,21 +47,21 @@ pub fn write_out(
     top: Option<u32>,
     work: &WorkTree,
 ) -> Result<()> {
-    let files = plan
-        .write
-        .iter()
-        .map(|(path, write)| (path, write.after))
+    let files = plan.write.iter();
+    let files: Vec<_> = files
+        .map(|(path, write)| (path.clone(), write.after))
         .collect();
-    let wanted = WantedEntry {
+    let wanted = WantedTree {
         top,
         dirs: &plan.make_dirs,
-        files,
+        files: &files,
         special_bits,
     };
-    let fetch = |path: &RelPath, blob: ObjectId, out: &mut dyn Write| {
-        content(store, checkpoint.id, work, path, blob, out)
+    let fetch = |number: usize, out: &mut dyn Write| {
+        let (path, entry) = &files[number];
+        content(store, checkpoint.id, work, path, entry.id, out)
     };
-    materialize(work, &wanted, &fetch, &context.interrupt)
+    materialize(work, &wanted, &fetch, &|_| Ok(()), &context.interrupt).map(drop)
 }
 
 /// Writes the checked bytes of one file of a checkpoint; `path` and `work` name it in a failure.

@@ -9,15 +9,14 @@ use crate::model::state::rel_path::RelPath;
 use crate::store::objects::object_error::ReadFailure;
 use crate::store::objects::odb::Objects;
 use crate::store::trees::convert::read_tree;
-use crate::store::trees::tree_codec::{self, MODE_GITLINK, TreeEntry};
+use crate::store::trees::tree_codec::{self, MODE_DIRECTORY, MODE_GITLINK, TreeEntry};
+use crate::store::trees::tree_walk::walk_together;
 
 /// All trees read so far.
 pub struct TreeMemo<'o> {
     objects: &'o Objects,
     read: HashMap<ObjectId, Arc<[TreeEntry]>>,
 }
-
-type Pair = (RelPath, Option<ObjectId>, Option<ObjectId>);
 
 impl<'o> TreeMemo<'o> {
     pub fn new(objects: &'o Objects) -> Self {
@@ -39,33 +38,33 @@ impl<'o> TreeMemo<'o> {
         enters: &dyn Fn(&RelPath) -> bool,
     ) -> Result<Vec<TreeChange>, ReadFailure> {
         let mut changes = Vec::new();
-        let mut pending: Vec<Pair> = vec![(RelPath::root(), before, after)];
-        while let Some((path, before, after)) = pending.pop() {
-            if before == after || !enters(&path) {
-                continue;
-            }
-            let (before, after) = (self.side(&path, before)?, self.side(&path, after)?);
-            let mut older: HashMap<&[u8], &TreeEntry> =
-                before.iter().map(|entry| (&*entry.name, entry)).collect();
-            for entry in after.iter() {
-                compare(
-                    path.join(&entry.name),
-                    older.remove(&*entry.name),
-                    Some(entry),
-                    &mut pending,
-                    &mut changes,
-                );
-            }
-            for entry in older.into_values() {
-                compare(
-                    path.join(&entry.name),
-                    Some(entry),
-                    None,
-                    &mut pending,
-                    &mut changes,
-                );
-            }
-        }
+        let root = |tree: Option<ObjectId>| tree.map(|id| (MODE_DIRECTORY, id));
+        walk_together(
+            [root(before), root(after)],
+            |path, sides| {
+                let is_dir = |side: &(u32, ObjectId)| side.0 == MODE_DIRECTORY;
+                // A gitlink, which plain git may have recorded, is not a file.
+                let is_file = |side: &(u32, ObjectId)| !is_dir(side) && side.0 != MODE_GITLINK;
+                let [before, after] = sides.map(|side| side.filter(is_file));
+                if before != after {
+                    let path = path.clone();
+                    changes.push(TreeChange {
+                        path,
+                        before,
+                        after,
+                    });
+                }
+                let [before, after] = sides.map(|side| side.filter(is_dir));
+                before != after && enters(path)
+            },
+            |path, _, (mode, id), add| {
+                let tree = Some(id).filter(|_| mode == MODE_DIRECTORY);
+                for entry in self.side(path, tree)?.iter() {
+                    add(&entry.name, (entry.mode, entry.id));
+                }
+                Ok::<_, ReadFailure>(())
+            },
+        )?;
         changes.sort_unstable_by(|a, b| a.path.cmp(&b.path));
         Ok(changes)
     }
@@ -117,28 +116,5 @@ impl<'o> TreeMemo<'o> {
             return Ok(Arc::from([]));
         };
         self.tree(id).map_err(|why| format!("{path}: {why}").into())
-    }
-}
-
-fn compare(
-    path: RelPath,
-    before: Option<&TreeEntry>,
-    after: Option<&TreeEntry>,
-    pending: &mut Vec<Pair>,
-    changes: &mut Vec<TreeChange>,
-) {
-    let tree = |entry: Option<&TreeEntry>| entry.filter(|e| e.is_directory()).map(|e| e.id);
-    // A gitlink, which plain git may have recorded, is not a file.
-    let is_file = |e: &&TreeEntry| !e.is_directory() && e.mode != MODE_GITLINK;
-    let file = |entry: Option<&TreeEntry>| entry.filter(is_file).map(|e| (e.mode, e.id));
-    if tree(before) != tree(after) {
-        pending.push((path.clone(), tree(before), tree(after)));
-    }
-    if file(before) != file(after) {
-        changes.push(TreeChange {
-            path,
-            before: file(before),
-            after: file(after),
-        });
     }
 }

@@ -1,7 +1,8 @@
-//! Writes a state into an empty directory with several threads and removes it again on failure;
-//! follows no link, replaces nothing.
+//! Writes a state into a directory with several threads and removes it again on failure; follows no
+//! link, replaces nothing.
 
 use std::collections::{BTreeMap, HashMap};
+use std::fs::File;
 use std::io::{self, Write};
 use std::sync::Mutex;
 
@@ -11,10 +12,9 @@ use crate::base::threads;
 use crate::base::threads::work_queue::{self, WorkQueue};
 use crate::error::{Error, Result};
 use crate::model::state::entry::{Entry, Kind, OWNER_RWX, RWX_BITS, SPECIAL_BITS};
-use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
-use crate::worktree::apply::stage::new_file;
-use crate::worktree::sys::{Access, Dir};
+use crate::model::state::stat::Stat;
+use crate::worktree::sys::{self, Access, Dir};
 use crate::worktree::tree_handle::WorkTree;
 
 /// Number of files of a directory that a thread takes at a time.
@@ -22,21 +22,23 @@ const FILES_AT_ONCE: usize = 64;
 
 /// The state to be written.
 #[derive(Debug)]
-pub struct WantedEntry<'w> {
+pub struct WantedTree<'w> {
     /// Permission bits for the top; `None` leaves it as it is.
     pub top: Option<u32>,
     /// Directories below the top with their final permission bits.
     pub dirs: &'w BTreeMap<RelPath, u32>,
-    /// Sorted by path.
-    pub files: Vec<(&'w RelPath, Entry)>,
+    pub files: &'w [(RelPath, Entry)],
     /// Whether set-uid, set-gid and sticky bits are set too.
     pub special_bits: bool,
 }
 
-/// Writes and verifies the bytes of one file, or the target of a symlink; several threads call it.
-pub type Content<'c> = dyn Fn(&RelPath, ObjectId, &mut dyn Write) -> Result<u64> + Sync + 'c;
+/// Writes and verifies the bytes of the file of that number, or the target of a symlink; several
+/// threads call it.
+pub type Content<'c> = dyn Fn(usize, &mut dyn Write) -> Result<u64> + Sync + 'c;
+/// Takes each file that was written.
+pub type Keep<'k> = dyn Fn(File) -> io::Result<()> + Sync + 'k;
 
-/// Writes everything below the top of `work`.
+/// Writes everything below the top of `work`; returns the stat of each file.
 ///
 /// # Errors
 /// A path is occupied, the content cannot be read, an I/O error, or a signal; if several threads
@@ -44,10 +46,11 @@ pub type Content<'c> = dyn Fn(&RelPath, ObjectId, &mut dyn Write) -> Result<u64>
 /// removed.
 pub fn materialize(
     work: &WorkTree,
-    wanted: &WantedEntry<'_>,
+    wanted: &WantedTree<'_>,
     content: &Content<'_>,
+    keep: &Keep<'_>,
     stop: &Interrupt,
-) -> Result<()> {
+) -> Result<Vec<Stat>> {
     let kept_bits = if wanted.special_bits {
         RWX_BITS | SPECIAL_BITS
     } else {
@@ -57,16 +60,23 @@ pub fn materialize(
     let writer = Writer {
         work,
         kept_bits,
+        files: wanted.files,
         dirs: by_dir(&top, wanted)?,
         content,
+        keep,
         stop,
         made: Mutex::default(),
     };
     let workers = vec![(); threads::workers_for(wanted.files.len())];
     let job = |(): &mut (), job, queue: &WorkQueue<_>| writer.make(&job, queue);
-    work_queue::run(workers, vec![FillJob { dir: 0, from: 0 }], &job)
-        .and_then(|_| writer.set_last_modes(wanted.top))
-        .map_err(|error| writer.take_back(error))
+    let made = work_queue::run(workers, vec![FillJob { dir: 0, from: 0 }], &job)
+        .and_then(|made| writer.set_last_modes(wanted.top).map(|()| made))
+        .map_err(|error| writer.take_back(error))?;
+    let mut stats = vec![Stat::default(); wanted.files.len()];
+    for (number, stat) in made.into_iter().flatten() {
+        stats[number] = stat;
+    }
+    Ok(stats)
 }
 
 /// A directory, and what goes directly into it.
@@ -75,11 +85,12 @@ struct DirToFill<'w> {
     perm: u32,
     /// Indexes of its subdirectories.
     dirs: Vec<usize>,
-    files: Vec<&'w (&'w RelPath, Entry)>,
+    /// Numbers of its files.
+    files: Vec<usize>,
 }
 
 /// Groups a state by directory, parents first; the top comes first of all.
-fn by_dir<'w>(top: &'w RelPath, wanted: &'w WantedEntry<'_>) -> Result<Vec<DirToFill<'w>>> {
+fn by_dir<'w>(top: &'w RelPath, wanted: &'w WantedTree<'_>) -> Result<Vec<DirToFill<'w>>> {
     let paths = std::iter::once((top, &OWNER_RWX)).chain(wanted.dirs);
     let mut dirs: Vec<_> = paths
         .map(|(path, perm)| DirToFill {
@@ -100,8 +111,8 @@ fn by_dir<'w>(top: &'w RelPath, wanted: &'w WantedEntry<'_>) -> Result<Vec<DirTo
         let parent = parent_of(dirs[at].path)?;
         dirs[parent].dirs.push(at);
     }
-    for file in &wanted.files {
-        dirs[parent_of(file.0)?].files.push(file);
+    for (number, (path, _)) in wanted.files.iter().enumerate() {
+        dirs[parent_of(path)?].files.push(number);
     }
     Ok(dirs)
 }
@@ -122,15 +133,17 @@ struct Made<'w> {
 struct Writer<'w> {
     work: &'w WorkTree,
     kept_bits: u32,
+    files: &'w [(RelPath, Entry)],
     dirs: Vec<DirToFill<'w>>,
     content: &'w Content<'w>,
+    keep: &'w Keep<'w>,
     stop: &'w Interrupt,
     made: Mutex<Made<'w>>,
 }
 
 impl<'w> Writer<'w> {
     /// Makes the first files of a directory, and leaves the others and the subdirectories to all.
-    fn make(&self, job: &FillJob, queue: &WorkQueue<FillJob>) -> Result<()> {
+    fn make(&self, job: &FillJob, queue: &WorkQueue<FillJob>) -> Result<Vec<(usize, Stat)>> {
         let to_fill = &self.dirs[job.dir];
         let dir = self.open(to_fill, job)?;
         if job.from == 0 {
@@ -146,11 +159,12 @@ impl<'w> Writer<'w> {
                 queue.add(FillJob { from, ..*job });
             }
         }
-        for (path, entry) in to_fill.files.iter().skip(job.from).take(FILES_AT_ONCE) {
+        let numbers = to_fill.files.iter().skip(job.from).take(FILES_AT_ONCE);
+        let make = |number: &usize| {
             self.stop.check()?;
-            self.make_file(&dir, path, entry)?;
-        }
-        Ok(())
+            Ok((*number, self.make_file(&dir, *number)?))
+        };
+        numbers.map(make).collect()
     }
 
     fn open(&self, to_fill: &DirToFill<'w>, job: &FillJob) -> Result<Dir> {
@@ -189,22 +203,32 @@ impl<'w> Writer<'w> {
         }
     }
 
-    fn make_file(&self, dir: &Dir, path: &'w RelPath, entry: &Entry) -> Result<()> {
+    fn make_file(&self, dir: &Dir, number: usize) -> Result<Stat> {
+        let (path, entry) = &self.files[number];
         let name = path.name();
+        let failed = |error: io::Error| self.work.io("write", path, error);
         if entry.kind == Kind::Symlink {
             let mut text = Vec::new();
-            (self.content)(path, entry.id, &mut text)?;
-            dir.make_symlink(name, &text)
-                .map_err(|error| self.work.io("make", path, error))?;
+            (self.content)(number, &mut text)?;
+            dir.make_symlink(name, &text).map_err(failed)?;
             lock(&self.made).files.push(path);
-            return Ok(());
+            return dir.stat_child(name).map_err(failed);
         }
-        let mut write = |out: &mut dyn Write| {
-            lock(&self.made).files.push(path);
-            (self.content)(path, entry.id, out)
-        };
-        let failed = |error: io::Error| self.work.io("write", path, error);
-        new_file(dir, name, entry.perm & self.kept_bits, &mut write, &failed).map(drop)
+        let perm = entry.perm & self.kept_bits;
+        let created = dir.create_file_with(name, perm & RWX_BITS);
+        let mut file = created.map_err(failed)?;
+        lock(&self.made).files.push(path);
+        let written = (self.content)(number, &mut file)?;
+        let mut stat = sys::stat_file(&file).map_err(failed)?;
+        if stat.size_bytes != written {
+            return Err(failed(io::ErrorKind::WriteZero.into()));
+        }
+        if stat.perm() != perm {
+            sys::set_file_mode(&file, perm).map_err(failed)?;
+            stat = sys::stat_file(&file).map_err(failed)?;
+        }
+        (self.keep)(file).map_err(failed)?;
+        Ok(stat)
     }
 
     /// Children first: a parent may lose its write or search bit.
@@ -266,6 +290,7 @@ fn within_parent<T>(
 )]
 mod tests {
     use super::*;
+    use crate::model::state::object_id::ObjectId;
 
     fn path(text: &str) -> RelPath {
         RelPath::new(text.as_bytes()).unwrap()
@@ -287,23 +312,25 @@ mod tests {
             (path("d/e"), 0o755),
             (path("x"), 0o700),
         ]);
-        let paths = [path("a"), path("d/e/f"), path("d/z")];
-        let files = paths.iter().map(|path| (path, entry(0o644))).collect();
-        let wanted = WantedEntry {
+        let files = ["a", "d/e/f", "d/z"].map(|name| (path(name), entry(0o644)));
+        let wanted = WantedTree {
             top: None,
             dirs: &dirs,
-            files,
+            files: &files,
             special_bits: false,
         };
-        let content = |path: &RelPath, _: ObjectId, out: &mut dyn Write| {
+        let content = |number: usize, out: &mut dyn Write| {
             out.write_all(b"1").unwrap();
-            if path.to_string() == fail_at {
+            if files[number].0.to_string() == fail_at {
                 Err(Error::unexpected("no such bytes"))
             } else {
                 Ok(1)
             }
         };
-        materialize(&work, &wanted, &content, &Interrupt::default())
+        let stop = Interrupt::default();
+        let stats = materialize(&work, &wanted, &content, &|_| Ok(()), &stop)?;
+        assert!(stats.iter().all(|stat| stat.size_bytes == 1));
+        Ok(())
     }
 
     #[test]
@@ -347,13 +374,13 @@ mod tests {
         let stop = Interrupt::default();
         stop.set(15);
         let dirs = BTreeMap::from([(path("d"), 0o755)]);
-        let wanted = WantedEntry {
+        let wanted = WantedTree {
             top: None,
             dirs: &dirs,
-            files: Vec::new(),
+            files: &[],
             special_bits: false,
         };
-        let error = materialize(&work, &wanted, &|_, _, _| Ok(0), &stop).unwrap_err();
+        let error = materialize(&work, &wanted, &|_, _| Ok(0), &|_| Ok(()), &stop).unwrap_err();
         assert!(error.code.exit == 143);
         assert_eq!(std::fs::read_dir(temp.path()).unwrap().count(), 0);
     }

@@ -10,6 +10,5 @@ mod rollback;
 pub mod stage;
 pub mod stage_removal;
 pub mod transaction;
-pub mod unfinished;
 pub mod verify_path;
 pub mod write_back;

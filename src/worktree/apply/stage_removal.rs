@@ -216,5 +216,11 @@ pub fn stage_path(hex16: &str) -> Result<RelPath> {
 
 /// Whether this is the name of a stage.
 pub fn is_stage_name(name: &[u8]) -> bool {
-    is_random_name(name, STAGE_PREFIX.as_bytes())
+    random_part(name).is_some()
+}
+
+/// Returns the digits in the name of a stage.
+pub fn random_part(name: &[u8]) -> Option<&str> {
+    let digits = std::str::from_utf8(name).ok()?.strip_prefix(STAGE_PREFIX)?;
+    is_random_name(name, STAGE_PREFIX.as_bytes()).then_some(digits)
 }

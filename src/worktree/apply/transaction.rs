@@ -247,7 +247,6 @@ mod tests {
     use std::io::Write as _;
 
     use super::*;
-    use crate::model::state::entry::Kind;
     use crate::worktree::apply::apply_steps::Expect;
     use crate::worktree::apply::apply_steps::WriteStep;
 
@@ -266,13 +265,8 @@ mod tests {
         let mut plan = ApplyPlan::default();
         for (staged, name) in names.iter().enumerate() {
             let path = RelPath::new(name.as_bytes()).unwrap();
-            let mut write = |out: &mut dyn io::Write| {
-                out.write_all(b"ours").unwrap();
-                Ok(4)
-            };
-            stage
-                .add(&work, staged, Kind::File, 0o644, &mut write)
-                .unwrap();
+            let made = stage.dir().create_file(staged.to_string().as_bytes());
+            made.unwrap().write_all(b"ours").unwrap();
             let expect = work
                 .stat(&path)
                 .unwrap()

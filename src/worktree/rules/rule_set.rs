@@ -5,8 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::base::text;
+use crate::model::default_rules::DEFAULT_STORE_LIST;
 use crate::model::state::entry::WhyNot;
-use crate::model::state::meta::IgnoreFileAbove;
+use crate::model::state::meta::{IgnoreFileAbove, RuleRecord};
 use crate::model::state::rel_path::{RelPath, is_dot_git};
 use crate::worktree::files::state_file;
 use crate::worktree::git::find_index::{Repository, read_plain};
@@ -51,20 +52,30 @@ pub struct RuleSources {
     pub repository: Option<Repository>,
 }
 
+impl RuleSources {
+    /// Returns the sources that were recorded.
+    pub fn of(record: RuleRecord) -> Self {
+        let built_in = || DEFAULT_STORE_LIST.as_bytes().to_vec();
+        Self {
+            store_list: record.store_list.unwrap_or_else(built_in),
+            excludes: record.excludes,
+            sensitive_allow: record.sensitive_allow,
+            max_file_size_bytes: record.max_file_size_bytes,
+            above: record.above,
+            ..Self::default()
+        }
+    }
+}
+
 /// All rules for one root.
 #[derive(Debug)]
 pub struct Rules {
+    /// Its paths are sorted.
+    sources: RuleSources,
     store_list: PatternList,
     excludes: PatternList,
     sensitive_allow: PatternList,
-    max_file_size_bytes: Option<u64>,
-    tracked: Arc<TrackedLater>,
-    /// Sorted bytewise.
-    named: Vec<RelPath>,
-    /// Sorted bytewise.
-    own_files: Vec<RelPath>,
     above: Vec<PatternsAbove>,
-    repository: Option<Repository>,
 }
 
 /// Patterns of an ignore file above the root, and the path from there to the root.
@@ -98,18 +109,16 @@ enum Decision {
 }
 
 impl Rules {
-    pub fn new(sources: RuleSources) -> Self {
+    pub fn new(mut sources: RuleSources) -> Self {
         let from_lines = |lines: &[String]| PatternList::parse(lines.join("\n").as_bytes());
+        sources.named.sort_unstable();
+        sources.own_files.sort_unstable();
         Self {
             store_list: PatternList::parse(&sources.store_list),
             excludes: from_lines(&sources.excludes),
             sensitive_allow: from_lines(&sources.sensitive_allow),
-            max_file_size_bytes: sources.max_file_size_bytes,
-            tracked: sources.tracked,
-            named: sorted(sources.named),
-            own_files: sorted(sources.own_files),
-            above: patterns_above(sources.above),
-            repository: sources.repository,
+            above: patterns_above(&sources.above),
+            sources,
         }
     }
 
@@ -118,7 +127,7 @@ impl Rules {
     /// for the system.
     pub fn owner(&self, path: &RelPath, dir: &Path, items: &[Item]) -> Option<WhyNot> {
         let has = |name: &[u8]| items.iter().any(|item| *item.name == *name);
-        let own = self.repository.as_ref();
+        let own = self.sources.repository.as_ref();
         if has(b".git") && own.is_some_and(|own| own.has_worktree(dir)) {
             return Some(WhyNot::Worktree);
         }
@@ -141,14 +150,14 @@ impl Rules {
     fn is_wanted(&self, path: &RelPath) -> bool {
         let path = path.as_bytes();
         let is_named = |named: &RelPath| named.as_bytes() == path;
-        self.named.iter().any(is_named)
+        self.sources.named.iter().any(is_named)
             || self.is_any_named_below(path)
-            || self.tracked.any_below(path)
+            || self.sources.tracked.any_below(path)
     }
 
     /// Returns the user's limit in bytes; larger files are not captured.
     pub fn max_file_size_bytes(&self) -> Option<u64> {
-        self.max_file_size_bytes
+        self.sources.max_file_size_bytes
     }
 
     /// Returns the rules of the root, given the content of its `.gitignore`.
@@ -206,22 +215,8 @@ impl Rules {
             Decision::Take => RuleVerdict::Capture,
             Decision::TakeUnless(peek) => RuleVerdict::Peek(peek),
             Decision::Covered { descend: true, .. } => RuleVerdict::OnlyTracked,
-            Decision::Covered {
-                cover:
-                    Cover {
-                        rule,
-                        is_secret: true,
-                    },
-                ..
-            } => RuleVerdict::Secret(rule),
-            Decision::Covered {
-                cover:
-                    Cover {
-                        rule,
-                        is_secret: false,
-                    },
-                ..
-            } => RuleVerdict::LeaveOut(rule),
+            Decision::Covered { cover, .. } if cover.is_secret => RuleVerdict::Secret(cover.rule),
+            Decision::Covered { cover, .. } => RuleVerdict::LeaveOut(cover.rule),
         }
     }
 
@@ -239,6 +234,7 @@ impl Rules {
         }
         if !is_dir
             && self
+                .sources
                 .max_file_size_bytes
                 .is_some_and(|limit| size_bytes > limit)
         {
@@ -285,106 +281,49 @@ impl Rules {
     }
 
     fn decide(&self, dir: &DirRules, subject: Subject<'_>) -> Decision {
-        let dir_name = dir
-            .path
-            .rsplit(|byte| *byte == b'/')
-            .next()
-            .unwrap_or_default();
-        if self.is_ours(dir, subject) {
-            return Decision::Covered {
-                cover: Cover {
-                    rule: OWN_RULE.to_owned(),
-                    is_secret: false,
-                },
-                descend: false,
-            };
-        }
-        let sensitive = secrets::sensitive(dir_name, subject.name, subject.is_dir);
-        if dir.takes_ignored {
-            return self.decide_named(dir, subject, sensitive);
-        }
-        if let Some(cover) = &dir.cover {
-            return self.decide_below(cover, dir, subject, sensitive);
-        }
-        if sensitive.is_some() && self.lets_through(dir, subject) {
-            return Decision::Take;
-        }
-        let covered = |rule: String, is_secret| Decision::Covered {
-            cover: Cover { rule, is_secret },
+        let covered = |rule: &str, is_secret| Decision::Covered {
+            cover: Cover {
+                rule: rule.to_owned(),
+                is_secret,
+            },
             descend: self.has_exception_below(subject, is_secret),
         };
-        let peek = match sensitive {
-            Some(Sensitive::Environment { rule }) => return covered(rule.to_string(), true),
-            Some(_) if self.is_tracked(subject) => return Decision::Take,
-            Some(Sensitive::Named { rule }) => return covered(rule.to_string(), true),
-            Some(Sensitive::ByContent(peek)) => Some(peek),
-            None => None,
-        };
-        match (self.leaving_out(dir, subject), peek) {
-            (Some(_), _) if self.is_tracked(subject) => Decision::Take,
-            (Some(_), peek) if self.is_named(subject) => {
-                peek.map_or(Decision::Take, Decision::TakeUnless)
-            }
-            (Some(rule), _) => covered(rule, false),
-            (None, Some(peek)) => Decision::TakeUnless(peek),
-            (None, None) => Decision::Take,
+        if self.is_ours(dir, subject) {
+            return covered(OWN_RULE, false);
         }
-    }
-
-    /// Decides below a left-out directory: takes tracked and named paths, and below a secret one
-    /// those that the user allows.
-    fn decide_below(
-        &self,
-        cover: &Cover,
-        dir: &DirRules,
-        subject: Subject<'_>,
-        sensitive: Option<Sensitive>,
-    ) -> Decision {
-        if (cover.is_secret || self.is_named(subject)) && self.lets_through(dir, subject) {
+        let mut names = dir.path.rsplit(|byte| *byte == b'/');
+        let dir_name = names.next().unwrap_or_default();
+        let sensitive = secrets::sensitive(dir_name, subject.name, subject.is_dir);
+        // Below a directory that the user named only secrets stay out.
+        let above = dir.cover.as_deref().filter(|_| !dir.takes_ignored);
+        let may_be_let_through = match above {
+            Some(above) => above.is_secret || self.is_named(subject),
+            None => sensitive.is_some(),
+        };
+        if may_be_let_through && self.lets_through(dir, subject) {
             return Decision::Take;
         }
-        let own_rule = match sensitive {
-            Some(Sensitive::Environment { rule }) => Some(rule),
-            _ if self.is_tracked(subject) => return Decision::Take,
-            Some(Sensitive::Named { rule }) => Some(rule),
-            Some(Sensitive::ByContent(peek)) if !cover.is_secret && self.is_named(subject) => {
-                return Decision::TakeUnless(peek);
-            }
-            None if !cover.is_secret && self.is_named(subject) => return Decision::Take,
-            Some(Sensitive::ByContent(_)) | None => None,
+        let taken = match sensitive {
+            Some(Sensitive::Environment { rule }) => return covered(rule, true),
+            Some(_) if self.is_tracked(subject) => return Decision::Take,
+            Some(Sensitive::Named { rule }) => return covered(rule, true),
+            Some(Sensitive::ByContent(peek)) => Decision::TakeUnless(peek),
+            None => Decision::Take,
         };
-        let cover = match own_rule {
-            Some(rule) => Cover {
-                rule: rule.to_string(),
-                is_secret: true,
+        let (rule, is_secret) = match above {
+            Some(above) => (above.rule.clone(), above.is_secret),
+            None if dir.takes_ignored => return taken,
+            None => match self.leaving_out(dir, subject) {
+                Some(rule) => (rule, false),
+                None => return taken,
             },
-            None => cover.clone(),
         };
-        let descend = self.has_exception_below(subject, cover.is_secret);
-        Decision::Covered { cover, descend }
-    }
-
-    /// Decides below a directory that the user named: only secrets stay out.
-    fn decide_named(
-        &self,
-        dir: &DirRules,
-        subject: Subject<'_>,
-        sensitive: Option<Sensitive>,
-    ) -> Decision {
-        let rule = match sensitive {
-            None => return Decision::Take,
-            Some(_) if self.lets_through(dir, subject) => return Decision::Take,
-            Some(Sensitive::ByContent(peek)) => return Decision::TakeUnless(peek),
-            Some(Sensitive::Named { .. }) if self.is_tracked(subject) => return Decision::Take,
-            Some(Sensitive::Environment { rule } | Sensitive::Named { rule }) => rule,
-        };
-        let descend = self.has_exception_below(subject, true);
-        Decision::Covered {
-            cover: Cover {
-                rule: rule.to_string(),
-                is_secret: true,
-            },
-            descend,
+        if self.is_tracked(subject) {
+            Decision::Take
+        } else if !is_secret && self.is_named(subject) {
+            taken
+        } else {
+            covered(&rule, is_secret)
         }
     }
 
@@ -395,21 +334,27 @@ impl Rules {
         is_directory()
             || !subject.is_dir && state_file::is_temporary(subject.name)
             || self
+                .sources
                 .own_files
                 .binary_search_by(|path| path.as_bytes().cmp(subject.path))
                 .is_ok()
     }
 
     fn is_named(&self, subject: Subject<'_>) -> bool {
-        self.named
+        self.sources
+            .named
             .binary_search_by(|path| path.as_bytes().cmp(subject.path))
             .is_ok()
     }
 
     fn is_any_named_below(&self, dir: &[u8]) -> bool {
         let first = [dir, b"/"].concat();
-        let at = self.named.partition_point(|path| *path.as_bytes() < *first);
-        self.named
+        let at = self
+            .sources
+            .named
+            .partition_point(|path| *path.as_bytes() < *first);
+        self.sources
+            .named
             .get(at)
             .is_some_and(|path| path.as_bytes().starts_with(&first))
     }
@@ -422,15 +367,15 @@ impl Rules {
     /// Whether the index names this file, or this directory as a nested repository.
     fn is_tracked(&self, subject: Subject<'_>) -> bool {
         if subject.is_dir {
-            self.tracked.is_repository(subject.path)
+            self.sources.tracked.is_repository(subject.path)
         } else {
-            self.tracked.contains(subject.path)
+            self.sources.tracked.contains(subject.path)
         }
     }
 
     fn has_exception_below(&self, subject: Subject<'_>, is_secret: bool) -> bool {
         subject.is_dir
-            && (self.tracked.any_below(subject.path)
+            && (self.sources.tracked.any_below(subject.path)
                 || self.is_any_named_below(subject.path)
                 || is_secret && self.sensitive_allow.names_below(subject.path))
     }
@@ -471,12 +416,12 @@ impl Rules {
 
 /// Parses ignore files above the root, nearest first. None counts if together they leave out the
 /// root itself: git then takes nothing in it for its own.
-fn patterns_above(files: Vec<IgnoreFileAbove>) -> Vec<PatternsAbove> {
-    let parse = |file: IgnoreFileAbove| PatternsAbove {
+fn patterns_above(files: &[IgnoreFileAbove]) -> Vec<PatternsAbove> {
+    let parse = |file: &IgnoreFileAbove| PatternsAbove {
         patterns: PatternList::parse(&file.text),
-        way: file.way,
+        way: file.way.clone(),
     };
-    let files: Vec<PatternsAbove> = files.into_iter().map(parse).collect();
+    let files: Vec<PatternsAbove> = files.iter().map(parse).collect();
     let depth = |file: &PatternsAbove| file.way.split(|byte| *byte == b'/').count();
     let deepest = files.iter().map(depth).max().unwrap_or_default();
     let is_left_out = |levels_up: usize| {
@@ -510,11 +455,6 @@ fn has_head(dir: &Path) -> bool {
 fn is_cache(dir: &Path) -> bool {
     let tag = read_plain(&dir.join(TAG_NAME), MAX_TAG_BYTES);
     tag.is_ok_and(|text| text.is_some_and(|text| text.starts_with(CACHE_SIGNATURE)))
-}
-
-fn sorted(mut paths: Vec<RelPath>) -> Vec<RelPath> {
-    paths.sort_unstable();
-    paths
 }
 
 fn join(dir: &[u8], name: &[u8]) -> Vec<u8> {

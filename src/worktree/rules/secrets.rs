@@ -32,125 +32,129 @@ enum SecretForm {
     AnyFile,
 }
 
-const FILES: &[&str] = &[
-    ".envrc",
-    "id_rsa",
-    "id_dsa",
-    "id_ecdsa",
-    "id_ed25519",
-    "id_ecdsa_sk",
-    "id_ed25519_sk",
-    "deploy_key",
-    "master.key",
-    "private.asc",
-    ".flaskenv",
-    ".dev.vars",
-    ".my.cnf",
-    "terraform.tfstate",
-    "terraform.tfstate.backup",
-    ".netrc",
-    "_netrc",
-    ".pgpass",
-    ".git-credentials",
-    ".htpasswd",
-    ".vault-token",
-    ".credentials.json",
-    "credentials.json",
-    "application_default_credentials.json",
-];
-/// Ends of file names, each with the rule as shown.
-const FILE_ENDS: &[(&str, &str)] = &[
-    (".p12", "*.p12"),
-    (".pfx", "*.pfx"),
-    (".jks", "*.jks"),
-    (".keystore", "*.keystore"),
-    (".kdbx", "*.kdbx"),
-    (".ppk", "*.ppk"),
-    (".p8", "*.p8"),
-    (".ovpn", "*.ovpn"),
-    (".env", "*.env"),
-];
-/// Directories that are secret with everything in them, each with the rule as shown.
-const DIRS: &[(&str, &str)] = &[(".ssh", ".ssh/"), (".gnupg", ".gnupg/")];
-/// A directory's name, a file's name in it, and the rule as shown.
-const FILES_IN: &[(&str, &str, &str)] = &[
-    (".aws", "credentials", ".aws/credentials"),
-    (".kube", "config", ".kube/config"),
-    (".docker", "config.json", ".docker/config.json"),
-    (".cargo", "credentials", ".cargo/credentials"),
-    (".cargo", "credentials.toml", ".cargo/credentials.toml"),
-    ("gh", "hosts.yml", "gh/hosts.yml"),
-];
-const KEY_FILE_ENDS: &[(&str, &str)] = &[(".pem", "*.pem"), (".key", "*.key")];
-const REGISTRY_FILES: &[&str] = &[".npmrc", ".pypirc", ".yarnrc.yml"];
-/// Samples, which list variables without their values.
-const ENVIRONMENT_SAMPLES: &[&str] = &[
-    ".env.example",
-    ".env.sample",
-    ".env.template",
-    "example.env",
-    "sample.env",
-    "template.env",
+/// What a name says of its content.
+#[derive(Clone, Copy)]
+enum NameClass {
+    /// Samples, which list variables without their values.
+    Sample,
+    /// See [`Sensitive::Environment`].
+    Environment,
+    Secret,
+    ByContent(SecretForm),
+}
+
+/// The names of secrets, as rules are shown: with `*` at one end, in a directory of a name, or with
+/// `/` at the end for a directory with everything in it. The first class with a match counts.
+const NAMES: &[(NameClass, &[&str])] = &[
+    (
+        NameClass::Sample,
+        &[
+            ".env.example",
+            ".env.sample",
+            ".env.template",
+            "example.env",
+            "sample.env",
+            "template.env",
+        ],
+    ),
+    (NameClass::Environment, &[".env", ".env.*"]),
+    (
+        NameClass::Secret,
+        &[
+            ".ssh/",
+            ".gnupg/",
+            ".envrc",
+            "id_rsa",
+            "id_dsa",
+            "id_ecdsa",
+            "id_ed25519",
+            "id_ecdsa_sk",
+            "id_ed25519_sk",
+            "deploy_key",
+            "master.key",
+            "private.asc",
+            ".flaskenv",
+            ".dev.vars",
+            ".my.cnf",
+            "terraform.tfstate",
+            "terraform.tfstate.backup",
+            ".netrc",
+            "_netrc",
+            ".pgpass",
+            ".git-credentials",
+            ".htpasswd",
+            ".vault-token",
+            ".credentials.json",
+            "credentials.json",
+            "application_default_credentials.json",
+            "*.p12",
+            "*.pfx",
+            "*.jks",
+            "*.keystore",
+            "*.kdbx",
+            "*.ppk",
+            "*.p8",
+            "*.ovpn",
+            "*.env",
+            ".aws/credentials",
+            ".kube/config",
+            ".docker/config.json",
+            ".cargo/credentials",
+            ".cargo/credentials.toml",
+            "gh/hosts.yml",
+        ],
+    ),
+    (
+        NameClass::ByContent(SecretForm::KeyFile),
+        &["*.pem", "*.key"],
+    ),
+    (
+        NameClass::ByContent(SecretForm::Registry),
+        &[".npmrc", ".pypirc", ".yarnrc.yml"],
+    ),
 ];
 
 /// Judges a name and that of its directory, ignoring ASCII case.
 pub fn sensitive(dir_name: &[u8], name: &[u8], is_dir: bool) -> Option<Sensitive> {
-    let is = |expected: &str| name.eq_ignore_ascii_case(expected.as_bytes());
-    if ENVIRONMENT_SAMPLES.iter().any(|sample| is(sample)) {
-        return None;
+    for (class, globs) in NAMES {
+        let is_of_any_kind = matches!(class, NameClass::Sample | NameClass::Environment);
+        let is_it = |glob: &&&str| {
+            let of_dir = glob.strip_suffix('/');
+            (is_of_any_kind || of_dir.is_some() == is_dir)
+                && matches(of_dir.unwrap_or(glob), dir_name, name)
+        };
+        if let Some(rule) = globs.iter().find(is_it).copied() {
+            return match *class {
+                NameClass::Sample => None,
+                NameClass::Environment => Some(Sensitive::Environment { rule }),
+                NameClass::Secret => Some(Sensitive::Named { rule }),
+                NameClass::ByContent(form) => Some(Sensitive::ByContent(Peek { rule, form })),
+            };
+        }
     }
-    if let Some(rule) = environment_rule(name) {
-        return Some(Sensitive::Environment { rule });
+    None
+}
+
+fn matches(glob: &str, dir_name: &[u8], name: &[u8]) -> bool {
+    if let Some(end) = glob.strip_prefix('*') {
+        return ends_with(name, end);
     }
-    if is_dir {
-        return DIRS
-            .iter()
-            .find(|(dir, _)| is(dir))
-            .map(|(_, rule)| Sensitive::Named { rule });
+    if let Some(start) = glob.strip_suffix('*') {
+        let found = name.get(..start.len());
+        return found.is_some_and(|found| found.eq_ignore_ascii_case(start.as_bytes()));
     }
-    if let Some(rule) = FILES.iter().find(|file| is(file)) {
-        return Some(Sensitive::Named { rule });
+    match glob.split_once('/') {
+        None => name.eq_ignore_ascii_case(glob.as_bytes()),
+        Some((dir, file)) => {
+            name.eq_ignore_ascii_case(file.as_bytes())
+                && dir_name.eq_ignore_ascii_case(dir.as_bytes())
+        }
     }
-    if let Some((_, rule)) = FILE_ENDS.iter().find(|(end, _)| ends_with(name, end)) {
-        return Some(Sensitive::Named { rule });
-    }
-    let is_in = |dir: &str| dir_name.eq_ignore_ascii_case(dir.as_bytes());
-    if let Some((_, _, rule)) = FILES_IN
-        .iter()
-        .find(|(dir, file, _)| is_in(dir) && is(file))
-    {
-        return Some(Sensitive::Named { rule });
-    }
-    if let Some((_, rule)) = KEY_FILE_ENDS.iter().find(|(end, _)| ends_with(name, end)) {
-        return Some(Sensitive::ByContent(Peek {
-            rule,
-            form: SecretForm::KeyFile,
-        }));
-    }
-    let registry = REGISTRY_FILES.iter().find(|file| is(file));
-    registry.map(|rule| {
-        Sensitive::ByContent(Peek {
-            rule,
-            form: SecretForm::Registry,
-        })
-    })
 }
 
 /// Whether a file of this name may be a secret.
 pub fn may_be_secret(dir_name: &[u8], name: &[u8]) -> bool {
     sensitive(dir_name, name, false).is_some()
-}
-
-fn environment_rule(name: &[u8]) -> Option<&'static str> {
-    let (stem, tail) = name.split_at_checked(4)?;
-    if !stem.eq_ignore_ascii_case(b".env") {
-        return None;
-    }
-    match tail.first() {
-        None => Some(".env"),
-        Some(b'.') => Some(".env.*"),
-        Some(_) => None,
-    }
 }
 
 fn ends_with(name: &[u8], end: &str) -> bool {

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use crate::base::mutex::{self, lock};
 use crate::base::threads;
 use crate::base::threads::work_queue::WorkQueue;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::state::listing::Listing;
 use crate::model::state::rel_path::RelPath;
 use crate::worktree::rules::rule_set::Rules;
@@ -17,23 +17,12 @@ use crate::worktree::scan::walk::Walk;
 use crate::worktree::sys;
 use crate::worktree::tree_handle::WorkTree;
 
-/// Outcome of a scan.
-#[derive(Debug)]
-pub enum Scan {
-    Done(Listing),
-    /// Stopped at the limit; `largest` names the top-level folders with most files by then.
-    OverLimit {
-        limit: u64,
-        largest: Vec<(RelPath, u64)>,
-    },
-}
-
 /// Lists the directory.
 ///
 /// # Errors
-/// The root cannot be read or was replaced, a signal, or no descriptors left. Unreadable paths
-/// below the root are listed as uncaptured instead.
-pub fn scan(work: &WorkTree, rules: &Rules, options: &ScanOptions<'_>) -> Result<Scan> {
+/// The root cannot be read or was replaced, more files than the limit, a signal, or no descriptors
+/// left. Unreadable paths below the root are listed as uncaptured instead.
+pub fn scan(work: &WorkTree, rules: &Rules, options: &ScanOptions<'_>) -> Result<Listing> {
     let started_ns = sys::coarse_now_ns();
     let root = work.dir(&RelPath::root())?;
     let more = options.workers.saturating_sub(1);
@@ -77,17 +66,14 @@ pub fn scan(work: &WorkTree, rules: &Rules, options: &ScanOptions<'_>) -> Result
     }
     let dirs = assemble::assemble(mutex::into_inner(done));
     if let (true, Some(limit)) = (is_over.into_inner(), options.limit_files) {
-        return Ok(Scan::OverLimit {
-            limit,
-            largest: assemble::largest(&dirs),
-        });
+        return Err(Error::too_many_files(limit, assemble::largest(&dirs)));
     }
     work.check_still_there()?;
-    Ok(Scan::Done(Listing {
+    Ok(Listing {
         dirs,
         started_ns,
         cached: options.previous.cloned(),
-    }))
+    })
 }
 
 /// Runs a walk to its end and stores its part.

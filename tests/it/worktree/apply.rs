@@ -7,13 +7,15 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use checkpoint::base::interrupt::Interrupt;
-use checkpoint::model::state::entry::Kind;
+use checkpoint::model::state::entry::{Entry, Kind};
+use checkpoint::model::state::object_id::ObjectId;
 use checkpoint::model::state::rel_path::RelPath;
 use checkpoint::model::state::stat::Stat;
 use checkpoint::worktree::apply::apply_steps::ApplyPlan;
 use checkpoint::worktree::apply::apply_steps::Expect;
 use checkpoint::worktree::apply::apply_steps::Removal;
 use checkpoint::worktree::apply::apply_steps::WriteStep;
+use checkpoint::worktree::apply::materialize::WantedTree;
 use checkpoint::worktree::apply::stage::Stage;
 use checkpoint::worktree::apply::transaction::{ApplyError, apply};
 use checkpoint::worktree::tree_handle::WorkTree;
@@ -58,13 +60,24 @@ impl Scene {
     fn stage(&mut self, kind: Kind, perm: u32, text: &str) -> usize {
         let index = self.staged;
         self.staged += 1;
-        let mut write = |out: &mut dyn io::Write| {
+        let entry = Entry {
+            kind,
+            perm,
+            id: ObjectId::from_bytes([0; 20]),
+            size_bytes: 0,
+        };
+        let wanted = WantedTree {
+            top: None,
+            dirs: &BTreeMap::new(),
+            files: &[(path(&index.to_string()), entry)],
+            special_bits: false,
+        };
+        let content = |_: usize, out: &mut dyn io::Write| {
             out.write_all(text.as_bytes()).unwrap();
             Ok(text.len() as u64)
         };
-        self.stage
-            .add(&self.work, index, kind, perm, &mut write)
-            .unwrap();
+        let filled = self.stage.fill(&wanted, &content, &Interrupt::default());
+        filled.unwrap();
         index
     }
 

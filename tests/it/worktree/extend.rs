@@ -9,7 +9,7 @@ use checkpoint::model::state::entry::WhyNot;
 use checkpoint::model::state::listing::Listing;
 use checkpoint::worktree::rules::rule_set::{RuleSources, Rules};
 use checkpoint::worktree::scan::extend::add_paths;
-use checkpoint::worktree::scan::scanner::{Scan, scan};
+use checkpoint::worktree::scan::scanner::scan;
 use checkpoint::worktree::tree_handle::WorkTree;
 
 use super::path;
@@ -27,9 +27,7 @@ fn listed(root: &Path) -> (WorkTree, Listing) {
         excludes: vec!["*--out".into()],
         ..RuleSources::default()
     });
-    let Scan::Done(listing) = scan(&work, &rules, &options).unwrap() else {
-        panic!()
-    };
+    let listing = scan(&work, &rules, &options).unwrap();
     (work, listing)
 }
 

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use checkpoint::base::interrupt::Interrupt;
 use checkpoint::base::progress::Progress;
+use checkpoint::error::More;
 use checkpoint::model::stat_cache::cache_writer;
 use checkpoint::model::stat_cache::cached_block::CachedBlock;
 use checkpoint::model::stat_cache::cached_listing::CachedListing;
@@ -18,7 +19,7 @@ use checkpoint::model::state::listing::Listing;
 use checkpoint::model::state::object_id::ObjectId;
 use checkpoint::model::state::rel_path::RelPath;
 use checkpoint::worktree::rules::rule_set::{RuleSources, Rules};
-use checkpoint::worktree::scan::scanner::{Scan, scan};
+use checkpoint::worktree::scan::scanner::scan;
 use checkpoint::worktree::scan::shared::STORES_RULE;
 use checkpoint::worktree::scan::shared::ScanOptions;
 use checkpoint::worktree::sys::{Access, Dir};
@@ -47,10 +48,7 @@ fn list(root: &Path, previous: Option<&Listing>) -> Listing {
         previous: kept.as_ref(),
         ..options(&interrupt, &progress)
     };
-    match scan(&work, &rules, &options).unwrap() {
-        Scan::Done(listing) => listing,
-        over @ Scan::OverLimit { .. } => panic!("{over:?}"),
-    }
+    scan(&work, &rules, &options).unwrap()
 }
 
 /// A listing as the cache would return it.
@@ -182,10 +180,7 @@ fn the_place_of_stores_is_told_by_identity() {
         skip: &skip,
         ..options(&interrupt, &progress)
     };
-    let Scan::Done(listing) = scan(&work, &Rules::new(RuleSources::default()), &options).unwrap()
-    else {
-        panic!()
-    };
+    let listing = scan(&work, &Rules::new(RuleSources::default()), &options).unwrap();
     assert_eq!(listing.dirs.len(), 1);
     assert_eq!(
         listing.dirs[0].uncaptured[0].why,
@@ -214,10 +209,10 @@ fn counting_stops_at_the_limit_and_names_the_largest() {
                 ..options(&interrupt, &Progress::default())
             },
         )
-        .unwrap()
     };
-    assert!(matches!(at(51), Scan::Done(_)));
-    let Scan::OverLimit { limit, largest } = at(20) else {
+    assert!(at(51).is_ok());
+    let over = at(20).unwrap_err();
+    let More::TooManyFiles { limit, largest } = &over.more else {
         panic!()
     };
     let named: Vec<String> = largest
@@ -225,7 +220,7 @@ fn counting_stops_at_the_limit_and_names_the_largest() {
         .map(|(path, count)| format!("{path} {count}"))
         .collect();
     assert_eq!(
-        (limit, named),
+        (*limit, named),
         (
             20,
             vec!["e 10".to_owned(), "b 5".to_owned(), "a 3".to_owned()]
@@ -264,8 +259,7 @@ fn a_file_too_large_for_the_user_is_named() {
         &options(&Interrupt::default(), &Progress::default()),
     )
     .unwrap();
-    let Scan::Done(listing) = ended else { panic!() };
-    assert_eq!(shape(&listing), ["d .", "f small", "too-large large"]);
+    assert_eq!(shape(&ended), ["d .", "f small", "too-large large"]);
 }
 
 #[test]
@@ -344,10 +338,7 @@ fn files_that_change_in_an_unchanged_directory_are_judged_as_in_a_first_scan() {
                 same_rules: true,
                 ..options(&interrupt, &progress)
             };
-            let Scan::Done(listing) = scan(&work, &rules, &options).unwrap() else {
-                panic!("there is no limit");
-            };
-            listing
+            scan(&work, &rules, &options).unwrap()
         };
         let mut first = scan(None);
         for dir in &mut first.dirs {
