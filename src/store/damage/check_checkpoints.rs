@@ -17,7 +17,9 @@ use crate::store::refs::commit_reader::read_checkpoint;
 use crate::store::trees::convert;
 use crate::store::trees::database_tree;
 use crate::store::trees::meta_tree::{self, CheckpointExtras};
-use crate::store::trees::tree_codec::{MODE_GITLINK, MODE_SYMLINK, TreeEntry};
+use crate::store::trees::tree_codec::{
+    self, MODE_DIRECTORY, MODE_GITLINK, MODE_SYMLINK, TreeEntry,
+};
 use crate::store::trees::tree_extent::TreeExtents;
 use crate::store::trees::tree_memo::TreeMemo;
 use crate::store::trees::tree_walk::TreeWalk;
@@ -26,11 +28,10 @@ use crate::store::trees::tree_walk::TreeWalk;
 pub struct CheckpointChecker<'c> {
     objects: &'c Objects,
     options: &'c CheckOptions<'c>,
-    /// Trees without a fault in them, and blobs that were checked before.
+    /// Trees without a fault in them.
     clean: HashSet<ObjectId>,
     extents: TreeExtents,
-    /// Whether trees must be walked by path: after the first fault in one, or if an extent can be
-    /// known of a tree that was not checked.
+    /// Whether trees must be walked by path: after the first fault in one.
     walks: bool,
     blobs: HashMap<ObjectId, Option<String>>,
     counted: HashSet<ObjectId>,
@@ -49,11 +50,34 @@ impl<'c> CheckpointChecker<'c> {
         }
     }
 
-    /// Takes over what a comparison with checked trees found.
-    pub fn trust(&mut self, extents: TreeExtents) {
-        self.clean.extend(&extents.unchanged);
-        self.extents = extents;
-        self.walks = true;
+    /// Takes all in a tree for sound that was checked before, if the trees in it can be read.
+    ///
+    /// # Errors
+    /// The caller asked to stop.
+    pub fn trust(&mut self, root: ObjectId) -> Result<()> {
+        let (mut extents, mut trees, mut blobs) = (TreeExtents::default(), vec![root], Vec::new());
+        let mut is_read = true;
+        let stop = self.options.check_interrupt;
+        let is_within = extents.is_within(root, stop, &mut |id| {
+            let Ok((_, bytes)) = self.objects.read(&id) else {
+                is_read = false;
+                return Default::default();
+            };
+            let lines = tree_codec::lines(&bytes).map_while(Result::ok);
+            let (below, files): (Vec<_>, Vec<_>) =
+                lines.partition(|line| line.mode == MODE_DIRECTORY);
+            let count = (below.len() + files.len()) as u64;
+            let below: Vec<ObjectId> = below.iter().map(|line| line.id).collect();
+            trees.extend(&below);
+            blobs.extend(files.iter().map(|file| (file.id, None)));
+            (count, below)
+        })?;
+        if is_read && is_within {
+            self.extents = extents;
+            self.clean.extend(trees);
+            self.blobs.extend(blobs);
+        }
+        Ok(())
     }
 
     /// Checks a checkpoint and adds its faults to the report.
@@ -378,9 +402,6 @@ impl<'c> CheckpointChecker<'c> {
 
     /// The fault of a blob, if any.
     fn check_blob(&mut self, id: ObjectId, report: &mut CheckReport) -> Option<String> {
-        if self.clean.contains(&id) {
-            return None;
-        }
         if let Some(known) = self.blobs.get(&id) {
             return known.clone();
         }
