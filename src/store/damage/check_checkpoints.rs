@@ -1,6 +1,6 @@
 //! Checks checkpoints: commit, meta, every tree and blob, and the parents of each.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use crate::error::Result;
 use crate::model::checkpoint::limits::{self, LONGEST_LINK_BYTES, MOST_ENTRIES, MOST_LEVELS};
@@ -9,6 +9,7 @@ use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::state_document::StateDocument;
 use crate::store::damage::check::{CheckOptions, CheckReport, Fault, FaultyCheckpoint};
+use crate::store::objects::id_set::{IdMap, ObjectIds};
 use crate::store::objects::object_error::ReadFailure;
 use crate::store::objects::object_hash::ObjectKind;
 use crate::store::objects::odb::Objects;
@@ -29,12 +30,12 @@ pub struct CheckpointChecker<'c> {
     objects: &'c Objects,
     options: &'c CheckOptions<'c>,
     /// Trees without a fault in them.
-    clean: HashSet<ObjectId>,
+    clean: ObjectIds,
     extents: TreeExtents,
     /// Whether trees must be walked by path: after the first fault in one.
     walks: bool,
-    blobs: HashMap<ObjectId, Option<String>>,
-    counted: HashSet<ObjectId>,
+    blobs: IdMap<Option<String>>,
+    counted: ObjectIds,
 }
 
 impl<'c> CheckpointChecker<'c> {
@@ -42,11 +43,11 @@ impl<'c> CheckpointChecker<'c> {
         Self {
             objects,
             options,
-            clean: HashSet::new(),
+            clean: ObjectIds::default(),
             extents: TreeExtents::default(),
             walks: false,
-            blobs: HashMap::new(),
-            counted: HashSet::new(),
+            blobs: IdMap::default(),
+            counted: ObjectIds::default(),
         }
     }
 
@@ -63,13 +64,15 @@ impl<'c> CheckpointChecker<'c> {
                 is_read = false;
                 return Default::default();
             };
-            let lines = tree_codec::lines(&bytes).map_while(Result::ok);
-            let (below, files): (Vec<_>, Vec<_>) =
-                lines.partition(|line| line.mode == MODE_DIRECTORY);
-            let count = (below.len() + files.len()) as u64;
-            let below: Vec<ObjectId> = below.iter().map(|line| line.id).collect();
+            let (mut count, mut below) = (0, Vec::new());
+            for line in tree_codec::lines(&bytes).map_while(Result::ok) {
+                count += 1;
+                match line.mode {
+                    MODE_DIRECTORY => below.push(line.id),
+                    _ => blobs.push((line.id, None)),
+                }
+            }
             trees.extend(&below);
-            blobs.extend(files.iter().map(|file| (file.id, None)));
             (count, below)
         })?;
         if is_read && is_within {

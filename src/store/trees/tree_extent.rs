@@ -1,16 +1,15 @@
 //! How many entries a tree has with all below it, and how deep it is: a few small objects can stand
 //! for more files than any disk holds.
 
-use std::collections::HashMap;
-
 use crate::error::Result;
 use crate::model::checkpoint::limits::{MOST_ENTRIES, MOST_LEVELS};
 use crate::model::state::object_id::ObjectId;
+use crate::store::objects::id_set::IdMap;
 
 /// Extents of trees.
 #[derive(Default)]
 pub struct TreeExtents {
-    known: HashMap<ObjectId, Extent>,
+    known: IdMap<Extent>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
