@@ -208,7 +208,7 @@ fn trees_with_names_that_lead_elsewhere_are_refused() {
     }
 }
 
-/// A fetch reads only what differs from a tree that it checked before.
+/// A fetch checks only what the newest tree that was checked before has not.
 #[test]
 fn what_lies_beside_a_tree_that_was_checked_is_bounded_and_checked_as_ever() {
     let Some(stage) = Stage::new() else { return };

@@ -262,7 +262,7 @@ fn a_relink_brings_workflows_along_under_names_of_their_own() {
         .success();
     assert_eq!(
         open(&store).workflows().unwrap(),
-        [("w".to_owned(), there), ("w-2".to_owned(), here)]
+        [("w".to_owned(), here), ("w-2".to_owned(), there)]
     );
     sandbox.run_in(&moved, &["verify", "--full"]).success();
 }

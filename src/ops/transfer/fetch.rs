@@ -5,6 +5,7 @@ use crate::error::{Code, Error, Result};
 use crate::model::checkpoint::line::{Line, LineEntry};
 use crate::model::checkpoint::record::Checkpoint;
 use crate::model::json::{JsonSchema, Serialize};
+use crate::model::state::object_id::ObjectId;
 use crate::ops::context::Context;
 use crate::ops::session;
 use crate::ops::transfer::remote;
@@ -16,7 +17,6 @@ use crate::store::repository::Store;
 use crate::store::transfer::fetched::{BadLine, FetchedCheckpoints, IncomingLines};
 use crate::store::transfer::receive::Quarantine;
 use crate::store::transfer::remotes::{self, LineName, Remote};
-use crate::store::trees::tree_extent::BoundedTree;
 
 /// Newest checkpoints of this store that are named to the server: it sends nothing that they have.
 const NAMED: usize = 8;
@@ -65,7 +65,7 @@ pub fn fetch(
     let mut bad = Vec::new();
     let took = good_lines(&mut bad, refetch, |is_again, bad| {
         let brought = bring(context, &store, &git, (&remote, &noted), (is_again, bad))?;
-        let took = take_over(context, &store, &git, &remote, &brought)?;
+        let took = take_over(context, &store, &git, (&remote, &noted), &brought)?;
         Ok(took.map(|warnings| (brought, warnings)))
     });
     let cleared = git.transport.clear();
@@ -99,7 +99,7 @@ pub fn fetch(
         }
     }
     warnings.extend(context.pending_warnings.take());
-    let all = store.fetched_after(&remote.name, &brought.before)?;
+    let all = store.fetched(&remote.name)?;
     let is_changed = all.values() != before.values();
     let is_new = |c: &&Checkpoint| refetch || !before.checkpoints.holds(c.id);
     let all = all.checkpoints;
@@ -155,12 +155,10 @@ fn may_be_of_lines(why: &Error) -> bool {
 /// What git brought into the transport.
 struct Brought {
     there: Tips,
-    /// The newest carriers that were here.
-    known: Tips,
     /// What can be read of what was here.
     here: FetchedCheckpoints,
-    /// The part of it that need not be checked again.
-    before: FetchedCheckpoints,
+    /// Whether git brought everything, so that all of it is checked.
+    is_all: bool,
 }
 
 /// Lets git fetch, and reads meanwhile what is here. If that cannot be read, all is fetched again.
@@ -185,16 +183,15 @@ fn bring(
         };
         let own = own.rev().take(NAMED).map(|c| c.id).collect();
         git.transport.set_known(noted, &own)?;
-        let (there, before) = std::thread::scope(|scope| {
+        let (there, here) = std::thread::scope(|scope| {
             let reader = scope.spawn(|| store.fetched(&remote.name));
             (git.fetch(&own_lines(store, remote)), reader.join())
         });
-        if let Ok(Ok(before)) = before {
+        if let Ok(Ok(here)) = here {
             return Ok(Brought {
                 there: there?,
-                known: noted.clone(),
-                here: before.clone(),
-                before,
+                here,
+                is_all: false,
             });
         }
     }
@@ -204,9 +201,8 @@ fn bring(
     Ok(Brought {
         // Also what this store pushed, which may have lost it since.
         there: git.fetch_each(bad)?,
-        known: Tips::new(),
         here,
-        before: FetchedCheckpoints::default(),
+        is_all: true,
     })
 }
 
@@ -221,20 +217,18 @@ fn take_over(
     context: &Context,
     store: &Store,
     git: &RemoteGit<'_>,
-    remote: &Remote,
+    (remote, noted): (&Remote, &Tips),
     brought: &Brought,
 ) -> Result<Result<Vec<Warning>, Vec<BadLine>>> {
-    let before = &brought.before;
-    let changed: Tips = (brought.there.iter())
-        .filter(|(line, tip)| brought.known.get(*line) != Some(*tip))
-        .map(|(line, tip)| (line.clone(), *tip))
-        .collect();
+    let is_new = |line: &LineName, tip: &ObjectId| brought.is_all || noted.get(line) != Some(tip);
+    let mut tips = brought.there.clone();
+    tips.retain(|line, tip| is_new(line, tip));
+    if tips.is_empty() {
+        return Ok(Ok(Vec::new()));
+    }
     let name = format!("what the remote {} has", remote.name);
     let check = || context.check_interrupt();
     let progress = &context.progress;
-    if changed.is_empty() {
-        return Ok(Ok(Vec::new()));
-    }
     let mut quarantine = Quarantine::begin(&git.transport.quarantine())?;
     for path in git.transport.packs()? {
         let mut pack = read_regular::open(&path).map_err(Error::io("open", &path))?;
@@ -242,15 +236,12 @@ fn take_over(
     }
     let _shield = context.interrupt.shield();
     let mut session = session::begin(context, store)?;
-    let near = git.transport.checked_tree();
-    let is_here = |near: &BoundedTree| before.checkpoints.iter().any(|c| c.tree == near.tree);
     let incoming = IncomingLines {
         remote: &remote.name,
-        tips: &changed,
+        tips: &tips,
         own: &own_lines(store, remote),
         here: &brought.here,
-        before,
-        near: near.filter(is_here),
+        is_all: brought.is_all,
         check_run: context.workflows.check_run,
     };
     let options = CheckOptions {
@@ -259,15 +250,10 @@ fn take_over(
         progress,
     };
     let locked = &session.locked;
-    Ok(
-        match locked.take_over_lines(&mut quarantine, &incoming, &options)? {
-            Err(bad) => Err(bad),
-            Ok(newest) => {
-                if let Some(newest) = newest {
-                    git.transport.note_checked_tree(newest)?;
-                }
-                Ok(std::mem::take(&mut session.warnings))
-            }
-        },
-    )
+    let bad = locked.take_over_lines(&mut quarantine, &incoming, &options)?;
+    Ok(if bad.is_empty() {
+        Ok(std::mem::take(&mut session.warnings))
+    } else {
+        Err(bad)
+    })
 }

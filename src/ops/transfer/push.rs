@@ -20,7 +20,7 @@ use crate::store::transfer::check_incoming;
 use crate::store::transfer::header::BundleRef;
 use crate::store::transfer::line_state::LineState;
 use crate::store::transfer::remotes::{LineName, Remote};
-use crate::store::transfer::transport::{PUSHED, PushRecord};
+use crate::store::transfer::transport::{OwnCarrier, PUSHED};
 
 /// Tries, if other processes push for this store, or evict what is being pushed.
 const TRIES: usize = 5;
@@ -37,7 +37,7 @@ pub struct PushOptions {
 }
 
 /// What was pushed.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Default, Serialize, JsonSchema)]
 pub struct PushOutcome {
     pub remote: String,
     /// Those that were sent, oldest first.
@@ -74,10 +74,7 @@ pub fn push(context: &Context, options: &PushOptions) -> Result<(PushOutcome, Ve
     if options.prune {
         return push.prune();
     }
-    let mut known = push.last_record();
-    if known.is_none() && push.git.transport.has_record() {
-        known = push.recognize()?;
-    }
+    let mut known = push.git.transport.last(&push.line(0)?);
     for _ in 0..TRIES {
         match push.send(known.as_ref())? {
             Some(outcome) => return Ok(outcome),
@@ -120,18 +117,13 @@ impl Push<'_> {
             .ok_or_else(|| Error::unexpected("the remote has no line"))
     }
 
-    /// What was pushed last, if it is certain.
-    fn last_record(&self) -> Option<PushRecord> {
-        self.git.transport.last(&self.line(0).ok()?)
-    }
-
     /// Finds out what this store pushed to its line. If another wrote it, begins a line of its own.
-    fn recognize(&mut self) -> Result<Option<PushRecord>> {
-        let (line, there) = (self.line(0)?, self.git.lines()?);
-        let Some(tip) = there.get(&line) else {
+    fn recognize(&mut self) -> Result<Option<OwnCarrier>> {
+        let there = self.git.lines()?;
+        let Some(tip) = there.get(&self.line(0)?) else {
             return Ok(None);
         };
-        let known = self.git.transport.pushed(&line, *tip)?;
+        let known = self.git.transport.own(*tip);
         if known.is_none() {
             self.remote.devices.remove(0);
             self.begin_line()?;
@@ -184,12 +176,11 @@ impl Push<'_> {
             state: LineState::of(header.refs),
             outcome: PushOutcome {
                 remote: self.remote.name.clone(),
-                checkpoints: Vec::new(),
                 checkpoint_count: outcome.checkpoints.len(),
                 workflow_count: outcome.workflow_count,
                 left_out_for_prompts: outcome.left_out_for_prompts,
-                removed_lines: 0,
                 nothing_to_do: true,
+                ..PushOutcome::default()
             },
             warnings: outcome.warnings,
             checkpoints: outcome.checkpoints,
@@ -198,7 +189,7 @@ impl Push<'_> {
 
     /// Sends one carrier after `known`, without what the server refuses by its id. `None` if another
     /// process was faster.
-    fn send(&mut self, known: Option<&PushRecord>) -> Result<Option<Sent>> {
+    fn send(&mut self, known: Option<&OwnCarrier>) -> Result<Option<Sent>> {
         loop {
             match self.send_once(known) {
                 Err(why) if why.code == Code::REMOTE_FAILED => {
@@ -217,7 +208,7 @@ impl Push<'_> {
     fn refused_by(
         &self,
         why: &Error,
-        known: Option<&PushRecord>,
+        known: Option<&OwnCarrier>,
     ) -> Result<Vec<(ObjectId, String)>> {
         let mut refused = Vec::new();
         if !why.what.contains("(unpacker error)") && !why.what.contains("hook declined)") {
@@ -243,75 +234,47 @@ impl Push<'_> {
     }
 
     /// Sends one carrier after `known`. `None` if another process was faster.
-    fn send_once(&self, known: Option<&PushRecord>) -> Result<Option<Sent>> {
+    fn send_once(&self, known: Option<&OwnCarrier>) -> Result<Option<Sent>> {
         let former = known.map(|known| known.state.clone()).unwrap_or_default();
-        let wanted = self.wanted(&former)?;
-        let mut outcome = wanted.outcome;
+        let Wanted {
+            state,
+            checkpoints,
+            mut outcome,
+            warnings,
+        } = self.wanted(&former)?;
         let pushed = former.checkpoints();
         outcome
             .left_out_for_prompts
             .retain(|id| !pushed.contains(id));
-        let is_chained = self.git.takes_increments();
-        let state = if is_chained {
-            wanted.state.after(&former)
-        } else {
-            wanted.state
-        };
-        if known.is_none() && wanted.checkpoints.is_empty() {
+        if known.is_none() && checkpoints.is_empty() {
             return Err(nothing(&outcome));
         }
+        let (there, new): (Vec<_>, Vec<_>) =
+            (checkpoints.iter().cloned()).partition(|c: &Checkpoint| pushed.contains(&c.id));
+        let next = match known.filter(|_| self.git.takes_increments()) {
+            Some(known) => Next::after(known, state, there.last(), &new),
+            None => Next::alone(state, &checkpoints),
+        };
         let line = self.line(0)?;
-        if state == former {
+        if next.state == former {
             // What is there may be gone: a server can be emptied.
             let there = self.git.lines()?.get(&line).copied();
-            return Ok(
-                (there == known.map(|known| known.carrier)).then_some((outcome, wanted.warnings))
-            );
+            return Ok((there == known.map(|known| known.id)).then_some((outcome, warnings)));
         }
-        let (there, new): (Vec<Checkpoint>, Vec<Checkpoint>) = wanted
-            .checkpoints
-            .iter()
-            .cloned()
-            .partition(|c| pushed.contains(&c.id));
+        let (carrier, parts) = self.write(&next)?;
+        let before = known.map(|known| known.id);
+        self.git.transport.prepare_push(carrier, before)?;
         outcome.checkpoints = new;
-        let parents = match known.filter(|_| is_chained) {
-            // A checkpoint that is there already gives git what the new ones differ from.
-            Some(known) => {
-                let before = std::iter::once(known.carrier).chain(there.last().map(|c| c.id));
-                let new_runs = run_tips(&state)
-                    .difference(&run_tips(&former))
-                    .copied()
-                    .collect();
-                parents(before, &outcome.checkpoints, new_runs)
-            }
-            None => parents(std::iter::empty(), &wanted.checkpoints, run_tips(&state)),
-        };
-        let base = if is_chained {
-            former.clone()
-        } else {
-            LineState::default()
-        };
-        let (carrier, parts) = self.write(&state, &base, parents)?;
-        let hides = is_chained || self.is_evicted(former.checkpoints())?;
-        let hidden = known.map(|known| known.carrier).filter(|_| hides);
-        self.git.transport.prepare_push(carrier, hidden)?;
-        let record = PushRecord {
-            line: line.on_server(),
-            carrier,
-            state,
-        };
-        self.git.transport.begin_push(&record)?;
-        let before = known.map(|known| known.carrier);
-        if self.deliver(&line, before, (&wanted.checkpoints, &outcome.checkpoints))? {
-            self.git.transport.end_push()?;
-            // The carriers of former lines tell these from lines that others wrote.
-            if self.remote.devices.len() == 1 {
-                self.git.transport.drop_carriers(&parts)?;
-            }
-            outcome.nothing_to_do = false;
-            return Ok(Some((outcome, wanted.warnings)));
+        if !self.deliver(&line, before, (&checkpoints, &outcome.checkpoints))? {
+            return Ok(None);
         }
-        Ok(None)
+        self.git.transport.note_last(&line, carrier)?;
+        // The carriers of former lines tell these from lines that others wrote.
+        if self.remote.devices.len() == 1 {
+            self.git.transport.drop_carriers(&parts)?;
+        }
+        outcome.nothing_to_do = false;
+        Ok(Some((outcome, warnings)))
     }
 
     /// Pushes what was prepared. False if another process was faster, here or there.
@@ -343,20 +306,12 @@ impl Push<'_> {
         }
     }
 
-    /// Writes the carrier that leads from one state to the next. Returns its id and those of all its
-    /// parts.
-    fn write(
-        &self,
-        state: &LineState,
-        former: &LineState,
-        parents: Vec<ObjectId>,
-    ) -> Result<(ObjectId, BTreeSet<ObjectId>)> {
-        let (checkpoints, before) = (state.checkpoints(), former.checkpoints());
-        let sent: Vec<ObjectId> = checkpoints.difference(&before).copied().collect();
+    /// Writes a carrier. Returns its id and those of all its parts.
+    fn write(&self, next: &Next) -> Result<(ObjectId, BTreeSet<ObjectId>)> {
         let mut metas = Vec::new();
-        for one in state.refs() {
+        for one in next.state.refs() {
             if let BundleRef::Meta(checkpoint, meta) = one
-                && sent.contains(checkpoint)
+                && next.sent.contains(checkpoint)
             {
                 let (kind, _) = self.store.objects().read(meta).map_err(|why| {
                     Error::damaged(format!("the meta of {}", checkpoint.short()), why)
@@ -365,11 +320,11 @@ impl Push<'_> {
             }
         }
         let parts = CarrierParts {
-            changes: &state.changes_since(former),
-            parents,
+            state: &next.state,
+            parents: &next.parents,
             metas,
             host: &self.options.host,
-            checkpoints: &sent,
+            checkpoints: &next.sent,
             time_ms: self.context.now_ms,
         };
         let mut written = BTreeSet::new();
@@ -444,17 +399,50 @@ impl Push<'_> {
         let former =
             former.filter_map(|device| there.remove_entry(&RemoteGit::line(self.store, device)));
         Ok(former
-            .filter(|(_, tip)| self.git.transport.wrote(*tip))
+            .filter(|(_, tip)| self.git.transport.own(*tip).is_some())
             .collect())
     }
 }
 
-fn parents(
-    before: impl Iterator<Item = ObjectId>,
-    new: &[Checkpoint],
-    runs: BTreeSet<ObjectId>,
-) -> Vec<ObjectId> {
-    before.chain(new.iter().map(|c| c.id)).chain(runs).collect()
+/// The next carrier of the line.
+struct Next {
+    state: LineState,
+    parents: Vec<ObjectId>,
+    /// The checkpoints that it brings.
+    sent: Vec<ObjectId>,
+}
+
+impl Next {
+    /// Builds on the carrier before it, which has all that is there. A checkpoint that is there too
+    /// gives git what the new ones differ from.
+    fn after(
+        known: &OwnCarrier,
+        state: LineState,
+        there: Option<&Checkpoint>,
+        new: &[Checkpoint],
+    ) -> Self {
+        let sent: Vec<ObjectId> = new.iter().map(|c| c.id).collect();
+        let state = state.after(&known.state);
+        let before = std::iter::once(known.id).chain(there.map(|c| c.id));
+        let mut parents: Vec<ObjectId> = before.chain(sent.iter().copied()).collect();
+        parents.extend(run_tips(&state).difference(&run_tips(&known.state)));
+        Self {
+            state,
+            parents,
+            sent,
+        }
+    }
+
+    /// Has everything, for the first of a line and for transports that need it whole.
+    fn alone(state: LineState, checkpoints: &[Checkpoint]) -> Self {
+        let sent: Vec<ObjectId> = checkpoints.iter().map(|c| c.id).collect();
+        let parents = sent.iter().copied().chain(run_tips(&state)).collect();
+        Self {
+            state,
+            parents,
+            sent,
+        }
+    }
 }
 
 fn run_tips(state: &LineState) -> BTreeSet<ObjectId> {

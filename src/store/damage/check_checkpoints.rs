@@ -1,6 +1,6 @@
 //! Checks checkpoints: commit, meta, every tree and blob, and the parents of each.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use crate::error::Result;
 use crate::model::checkpoint::limits::{self, LONGEST_LINK_BYTES, MOST_ENTRIES, MOST_LEVELS};
@@ -9,6 +9,7 @@ use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::state_document::StateDocument;
 use crate::store::damage::check::{CheckOptions, CheckReport, Fault, FaultyCheckpoint};
+use crate::store::objects::id_set::{IdMap, ObjectIds};
 use crate::store::objects::object_error::ReadFailure;
 use crate::store::objects::object_hash::ObjectKind;
 use crate::store::objects::odb::Objects;
@@ -17,7 +18,9 @@ use crate::store::refs::commit_reader::read_checkpoint;
 use crate::store::trees::convert;
 use crate::store::trees::database_tree;
 use crate::store::trees::meta_tree::{self, CheckpointExtras};
-use crate::store::trees::tree_codec::{MODE_GITLINK, MODE_SYMLINK, TreeEntry};
+use crate::store::trees::tree_codec::{
+    self, MODE_DIRECTORY, MODE_GITLINK, MODE_SYMLINK, TreeEntry,
+};
 use crate::store::trees::tree_extent::TreeExtents;
 use crate::store::trees::tree_memo::TreeMemo;
 use crate::store::trees::tree_walk::TreeWalk;
@@ -26,14 +29,13 @@ use crate::store::trees::tree_walk::TreeWalk;
 pub struct CheckpointChecker<'c> {
     objects: &'c Objects,
     options: &'c CheckOptions<'c>,
-    /// Trees without a fault in them, and blobs that were checked before.
-    clean: HashSet<ObjectId>,
+    /// Trees without a fault in them.
+    clean: ObjectIds,
     extents: TreeExtents,
-    /// Whether trees must be walked by path: after the first fault in one, or if an extent can be
-    /// known of a tree that was not checked.
+    /// Whether trees must be walked by path: after the first fault in one.
     walks: bool,
-    blobs: HashMap<ObjectId, Option<String>>,
-    counted: HashSet<ObjectId>,
+    blobs: IdMap<Option<String>>,
+    counted: ObjectIds,
 }
 
 impl<'c> CheckpointChecker<'c> {
@@ -41,19 +43,44 @@ impl<'c> CheckpointChecker<'c> {
         Self {
             objects,
             options,
-            clean: HashSet::new(),
+            clean: ObjectIds::default(),
             extents: TreeExtents::default(),
             walks: false,
-            blobs: HashMap::new(),
-            counted: HashSet::new(),
+            blobs: IdMap::default(),
+            counted: ObjectIds::default(),
         }
     }
 
-    /// Takes over what a comparison with checked trees found.
-    pub fn trust(&mut self, extents: TreeExtents) {
-        self.clean.extend(&extents.unchanged);
-        self.extents = extents;
-        self.walks = true;
+    /// Takes all in a tree for sound that was checked before, if the trees in it can be read.
+    ///
+    /// # Errors
+    /// The caller asked to stop.
+    pub fn trust(&mut self, root: ObjectId) -> Result<()> {
+        let (mut extents, mut trees, mut blobs) = (TreeExtents::default(), vec![root], Vec::new());
+        let mut is_read = true;
+        let stop = self.options.check_interrupt;
+        let is_within = extents.is_within(root, stop, &mut |id| {
+            let Ok((_, bytes)) = self.objects.read(&id) else {
+                is_read = false;
+                return Default::default();
+            };
+            let (mut count, mut below) = (0, Vec::new());
+            for line in tree_codec::lines(&bytes).map_while(Result::ok) {
+                count += 1;
+                match line.mode {
+                    MODE_DIRECTORY => below.push(line.id),
+                    _ => blobs.push((line.id, None)),
+                }
+            }
+            trees.extend(&below);
+            (count, below)
+        })?;
+        if is_read && is_within {
+            self.extents = extents;
+            self.clean.extend(trees);
+            self.blobs.extend(blobs);
+        }
+        Ok(())
     }
 
     /// Checks a checkpoint and adds its faults to the report.
@@ -378,9 +405,6 @@ impl<'c> CheckpointChecker<'c> {
 
     /// The fault of a blob, if any.
     fn check_blob(&mut self, id: ObjectId, report: &mut CheckReport) -> Option<String> {
-        if self.clean.contains(&id) {
-            return None;
-        }
         if let Some(known) = self.blobs.get(&id) {
             return known.clone();
         }

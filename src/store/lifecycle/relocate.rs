@@ -1,8 +1,5 @@
-//! Moves a store to the place of another root, adding the checkpoints recorded there meanwhile.
-//!
-//! Order: copy everything from the other store into this one, detach the other one, rename this one
-//! to its place, then update the description. After a kill at any point the whole history is in a
-//! store that its description names, and the next attempt continues.
+//! Brings all of another store into the one of this root, so that the other can be removed: until
+//! then both are whole, and a second attempt goes on where a killed one ended.
 
 use std::io::{self, Read as _};
 use std::path::Path;
@@ -10,31 +7,54 @@ use std::path::Path;
 use crate::base::random_name::random_hex;
 use crate::error::{Error, Result};
 use crate::model::run_id;
-use crate::store::damage::replace_store;
 use crate::store::files::{atomic_file, directories, read_regular};
 use crate::store::layout::Layout;
-use crate::store::lifecycle::description::Description;
-use crate::store::lifecycle::removal::{Detached, StoreRemoval};
 use crate::store::locked::LockedStore;
-use crate::store::objects::loose_files::{self, names_in};
+use crate::store::objects::loose_files::names_in;
 use crate::store::objects::pack::pack_reader::PIECE_BYTES;
 use crate::store::refs::ref_files::{self, Family};
 use crate::store::repository::Store;
 use crate::store::runs::run_line::lineage;
 use crate::store::runs::run_refs;
-use crate::store::small_files::rewords;
+use crate::store::small_files::{origins, rewords};
 use crate::store::transfer::remotes;
 
 /// Extensions of a pack's files, the index last: without it the pack is not seen.
 const ENDINGS: [&str; 2] = ["pack", "idx"];
+/// What each store has of its own, derives, or gets line by line.
+const STAYING: [&str; 23] = [
+    "HEAD",
+    "config",
+    "info",
+    "packed-refs",
+    "packed-refs.lock",
+    "checkpoint-manifest.md",
+    "refs/heads/main",
+    "refs/workflows",
+    "refs/remotes",
+    "checkpoint/commits",
+    "checkpoint/description",
+    "checkpoint/left-out",
+    "checkpoint/lock",
+    "checkpoint/origins",
+    "checkpoint/packed-commits",
+    "checkpoint/packed-seal",
+    "checkpoint/remotes",
+    "checkpoint/rewords",
+    "checkpoint/size-gate",
+    "checkpoint/stat-cache",
+    "checkpoint/stat-cache-patch",
+    "checkpoint/transport",
+    "checkpoint/workflows",
+];
 
-/// Copies all objects, checkpoints, pins and runs of one store into another. Both are locked.
+/// Brings all of another store into this one. Both are locked.
 ///
 /// # Errors
-/// The other store has a damaged checkpoint, whose traces would be lost with it; or something
-/// cannot be read or written. Then both stores are whole, and copied parts stay.
+/// This store has a damaged checkpoint; or something cannot be read or written. Then both stores are
+/// whole, and copied parts stay.
 pub fn take_over(store: &LockedStore<'_>, from: &LockedStore<'_>) -> Result<()> {
-    if let Some(lost) = from.inventory().damaged.first() {
+    if let Some(lost) = store.inventory().damaged.first() {
         let why = format!("{}; nothing is taken over while that is so", lost.why);
         return Err(Error::damaged(
             format!("checkpoint {}", lost.id.short()),
@@ -42,33 +62,64 @@ pub fn take_over(store: &LockedStore<'_>, from: &LockedStore<'_>) -> Result<()> 
         ));
     }
     let (into, source) = (store.store().layout(), from.store().layout());
-    copy_packs(&source.packs(), &into.packs())?;
-    for id in loose_files::list(&source.objects())? {
-        let to = loose_files::path_of(&into.objects(), &id);
-        if let Some(folder) = to.parent() {
-            directories::create_private(folder)?;
-            link_or_copy(&loose_files::path_of(&source.objects(), &id), &to)?;
-            atomic_file::sync_directory(folder)?;
+    // A store without a manifest takes every commit for a checkpoint, and one with a seal reads none.
+    store.write_derived()?;
+    atomic_file::remove_if_there(&into.packed_seal())?;
+    copy_folder(source, into, "objects")?;
+    // First the one after which a checkpoint that is made meanwhile gets its number.
+    if let Some(newest) = from.inventory().newest() {
+        ref_files::write(into, Family::Checkpoints, newest.id, newest.id)?;
+    }
+    if into.packed_refs().symlink_metadata().is_err() {
+        copy_file(source, into, "packed-refs")?;
+    } else {
+        for (name, value) in ref_files::packed(source, "refs/")? {
+            ref_files::write_named(into, &name, value)?;
         }
     }
-    for checkpoint in &from.inventory().checkpoints {
-        if let Some(meta) = checkpoint.meta {
-            ref_files::write(into, Family::Meta, checkpoint.id, meta)?;
-        }
-        ref_files::write(into, Family::Checkpoints, checkpoint.id, checkpoint.id)?;
-        if checkpoint.pinned {
-            ref_files::write(into, Family::Pins, checkpoint.id, checkpoint.id)?;
-        }
-    }
-    let taken = rewords::read(source).unwrap_or_default();
-    if !taken.is_empty() {
-        let mut known = rewords::read(into).unwrap_or_default();
-        known.extend(taken);
-        rewords::write(into, &known)?;
-    }
+    copy_folder(source, into, "")?;
+    let unread = |why| Error::damaged("what is noted of checkpoints", why);
+    let mut reasons = rewords::read(into).map_err(unread)?;
+    reasons.extend(rewords::read(source).map_err(unread)?);
+    rewords::write(into, &reasons)?;
+    let mut places = origins::read(into).map_err(unread)?;
+    places.extend(origins::read(source).map_err(unread)?);
+    origins::write(into, &places)?;
     store.store().objects().refresh()?;
     take_over_remotes(store, source)?;
     take_over_workflows(store, from.store())
+}
+
+/// Copies what is in a folder of a store, by its name, but for what stays.
+fn copy_folder(source: &Layout, into: &Layout, folder: &str) -> Result<()> {
+    let place = into.below(folder);
+    directories::create_private(&place)?;
+    let mut names = names_in(&source.below(folder))?;
+    // A pack comes before its index.
+    names.sort_unstable_by(|one, other| other.cmp(one));
+    for name in names {
+        let name = [folder, &name].join("/").trim_start_matches('/').to_owned();
+        let path = source.below(&name);
+        let found = path
+            .symlink_metadata()
+            .map_err(Error::io("look at", &path))?;
+        if STAYING.contains(&&*name) {
+            continue;
+        } else if found.is_dir() {
+            copy_folder(source, into, &name)?;
+        } else if found.is_file() {
+            copy_file(source, into, &name)?;
+        }
+    }
+    atomic_file::sync_directory(&place)
+}
+
+fn copy_file(source: &Layout, into: &Layout, name: &str) -> Result<()> {
+    let from = source.below(name);
+    match from.symlink_metadata() {
+        Ok(_) => link_or_copy(&from, &into.below(name)),
+        Err(_) => Ok(()),
+    }
 }
 
 /// Copies remotes that the store does not know, and what was fetched from them.
@@ -128,8 +179,8 @@ pub(in crate::store) fn copy_packs(from: &Path, into: &Path) -> Result<()> {
     atomic_file::sync_directory(into)
 }
 
-/// Links or copies a file whose name is derived from its content: one that is there and differs is
-/// damaged, and gives way.
+/// Links or copies a file in the place of one that differs: where the name is derived from the
+/// content, that one is damaged.
 fn link_or_copy(from: &Path, to: &Path) -> Result<()> {
     if to.symlink_metadata().is_err() {
         return atomic_file::link_or_copy(from, to);
@@ -137,7 +188,7 @@ fn link_or_copy(from: &Path, to: &Path) -> Result<()> {
     if has_same_bytes(from, to).map_err(Error::io("compare", to))? {
         return Ok(());
     }
-    let aside = to.with_file_name(format!("tmp_pack_{}", random_hex()));
+    let aside = to.with_file_name(format!("{}{}", atomic_file::TMP_PREFIX, random_hex()));
     atomic_file::link_or_copy(from, &aside)?;
     atomic_file::rename(&aside, to)
 }
@@ -158,52 +209,4 @@ fn has_same_bytes(one: &Path, other: &Path) -> io::Result<bool> {
             return Ok(false);
         }
     }
-}
-
-/// Exchanges the places of two stores, in one step where the system can, so that the place is never
-/// seen empty. The other store, no longer needed, is detached, or removed where it cannot be renamed.
-///
-/// # Errors
-/// A rename failed. This store exists, with all of the other one; a second attempt continues.
-pub fn trade(
-    store: LockedStore<'_>,
-    other: LockedStore<'_>,
-    description: &Description,
-) -> Result<Option<Detached>> {
-    let (old, place) = (
-        store.store().dir().to_path_buf(),
-        other.store().dir().to_path_buf(),
-    );
-    if !atomic_file::exchange(&old, &place)? {
-        let mut detached = Some(StoreRemoval::of_locked(other).detach()?);
-        if let Some(in_the_way) = detached.take_if(|detached| detached.is_at(&place)) {
-            in_the_way.remove()?;
-        }
-        return move_to(store, &place, description).map(|()| detached);
-    }
-    for folder in [place.parent(), old.parent()].into_iter().flatten() {
-        atomic_file::sync_directory(folder)?;
-    }
-    description.write(&Layout::new(place))?;
-    StoreRemoval::of_locked_at(other, old).detach().map(Some)
-}
-
-/// Moves a store to `place`, which must be free, and describes it as the store of another root.
-///
-/// # Errors
-/// The move failed; the store is where it was.
-pub fn move_to(store: LockedStore<'_>, place: &Path, description: &Description) -> Result<()> {
-    if let Some(folder) = place.parent() {
-        directories::create_private(folder)?;
-    }
-    let old = store.store().dir().to_path_buf();
-    replace_store::move_store(&old, place)?;
-    for folder in [place.parent(), old.parent()].into_iter().flatten() {
-        atomic_file::sync_directory(folder)?;
-    }
-    let described = description.write(&Layout::new(place.to_path_buf()));
-    // The lock file moved with the store: holding it until the description is right keeps other
-    // processes out.
-    drop(store);
-    described
 }

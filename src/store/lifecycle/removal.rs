@@ -63,14 +63,8 @@ impl StoreRemoval {
 
     /// Removes a store whose lock is held.
     pub fn of_locked(store: LockedStore<'_>) -> Self {
-        let dir = store.store().dir().to_path_buf();
-        Self::of_locked_at(store, dir)
-    }
-
-    /// Removes a locked store that was renamed meanwhile.
-    pub fn of_locked_at(store: LockedStore<'_>, dir: PathBuf) -> Self {
         Self {
-            dir,
+            dir: store.store().dir().to_path_buf(),
             lock: Some(store.into_lock()),
         }
     }
@@ -116,11 +110,6 @@ impl StoreRemoval {
 }
 
 impl Detached {
-    /// Whether the directory is still at this place.
-    pub fn is_at(&self, place: &Path) -> bool {
-        self.aside == place
-    }
-
     /// # Errors
     /// A file cannot be removed; the next [`clear_leftovers`] tries again.
     pub fn remove(self) -> Result<()> {

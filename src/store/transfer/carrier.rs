@@ -1,6 +1,6 @@
 //! The commits that carry checkpoints to a remote. Checkpoints have no parents, and git would send
 //! the whole tree of each; a carrier has as parents the carrier before it and what is new, so that
-//! git sends only what changed. Its tree has the file `refs` and the metas, by checkpoint.
+//! git sends only what changed. Its tree has all refs of the line, and the new metas by checkpoint.
 
 use std::collections::BTreeMap;
 
@@ -19,17 +19,16 @@ use crate::store::trees::tree_codec::{self, MODE_DIRECTORY, MODE_FILE, TreeEntry
 pub const CARRIER_FORMAT: u32 = 1;
 
 const FORMAT_KEY: &str = message::CARRIER_KEY;
-/// The file in the tree of a carrier that says what it changes.
-const REFS: &[u8] = b"refs";
-/// Largest such file that is read, in bytes.
+/// Beginning of the names of files with refs in the tree of a carrier.
+const REFS: &str = "refs";
+/// Most bytes of such files that are read.
 const LARGEST_REFS_BYTES: u64 = 64 << 20;
 
 /// The parts of a new carrier.
 pub struct CarrierParts<'c> {
-    /// What it changes in the state of the line.
-    pub changes: &'c str,
+    pub state: &'c LineState,
     /// The carrier before it, and what is new.
-    pub parents: Vec<ObjectId>,
+    pub parents: &'c [ObjectId],
     /// The metas of new checkpoints.
     pub metas: Vec<(ObjectId, ObjectId, ObjectKind)>,
     pub host: &'c str,
@@ -46,25 +45,24 @@ pub type Put<'p> = dyn FnMut(ObjectKind, &[u8]) -> Result<ObjectId> + 'p;
 /// # Errors
 /// Those of `put`.
 pub fn write(parts: &CarrierParts<'_>, put: &mut Put<'_>) -> Result<ObjectId> {
-    let refs = put(ObjectKind::Blob, parts.changes.as_bytes())?;
-    let mut entries = vec![TreeEntry {
-        mode: MODE_FILE,
-        name: REFS.into(),
-        id: refs,
-    }];
-    entries.extend(
-        parts
-            .metas
-            .iter()
-            .map(|(checkpoint, meta, kind)| TreeEntry {
-                mode: match kind {
-                    ObjectKind::Tree => MODE_DIRECTORY,
-                    _ => MODE_FILE,
-                },
-                name: checkpoint.to_hex().into_bytes().into(),
-                id: *meta,
-            }),
-    );
+    let mut entries = Vec::new();
+    for (ending, text) in parts.state.to_files() {
+        entries.push(TreeEntry {
+            mode: MODE_FILE,
+            name: format!("{REFS}{ending}").into_bytes().into(),
+            id: put(ObjectKind::Blob, text.as_bytes())?,
+        });
+    }
+    for (checkpoint, meta, kind) in &parts.metas {
+        entries.push(TreeEntry {
+            mode: match kind {
+                ObjectKind::Tree => MODE_DIRECTORY,
+                _ => MODE_FILE,
+            },
+            name: checkpoint.to_hex().into_bytes().into(),
+            id: *meta,
+        });
+    }
     let tree = put(ObjectKind::Tree, &tree_codec::encode(&mut entries))?;
     let names: String = parts
         .checkpoints
@@ -77,42 +75,38 @@ pub fn write(parts: &CarrierParts<'_>, put: &mut Put<'_>) -> Result<ObjectId> {
         parts.host.escape_debug()
     );
     let seconds = parts.time_ms.div_euclid(1000);
-    let commit = commit_codec::encode_after(tree, &parts.parents, seconds, &text);
+    let commit = commit_codec::encode_after(tree, parts.parents, seconds, &text);
     put(ObjectKind::Commit, &commit)
 }
 
-/// Reads a line from its newest carrier back to the first or to one whose state is known. Returns its
-/// state.
+/// Reads what a carrier says of its line.
+///
+/// # Errors
+/// It cannot be read, or is no carrier.
+pub fn state(objects: &Objects, carrier: ObjectId) -> Result<LineState, Malformed> {
+    let commit = read(objects, carrier)?.ok_or("its newest commit is no carrier")?;
+    state_of(objects, &commit)
+}
+
+/// Reads a line, and checks its carriers back to the first or to one that is known.
 ///
 /// # Errors
 /// A carrier cannot be read, or names or contains what no carrier has.
-pub fn read_line(
+pub fn check_line(
     objects: &Objects,
     tip: ObjectId,
     known: &BTreeMap<ObjectId, LineState>,
 ) -> Result<LineState, Malformed> {
-    let (mut carriers, mut next) = (Vec::new(), Some(tip));
-    let (mut state, mut former) = (LineState::default(), None);
-    while let Some(id) = next {
-        if let Some(known) = known.get(&id) {
-            (state, former) = (known.clone(), Some(id));
-            break;
-        }
-        let Some(commit) = read(objects, id)? else {
-            break;
-        };
-        next = commit.parents.first().copied();
-        carriers.push((id, commit));
-    }
-    if carriers.is_empty() && former.is_none() {
-        return Err("its newest commit is no carrier".into());
-    }
-    while let Some((id, carrier)) = carriers.pop() {
-        apply(objects, &carrier, former, &mut state)
+    let newest = state(objects, tip)?;
+    let mut next = Some(tip);
+    while let Some(id) = next.filter(|id| !known.contains_key(id))
+        && let Some(carrier) = read(objects, id)?
+    {
+        next = carrier.parents.first().copied();
+        check(objects, &carrier, &newest)
             .map_err(|why| format!("its carrier {}: {why}", id.short()))?;
-        former = Some(id);
     }
-    Ok(state)
+    Ok(newest)
 }
 
 /// Reads a commit if it is a carrier.
@@ -130,42 +124,60 @@ fn read(objects: &Objects, id: ObjectId) -> Result<Option<CommitParts>, Malforme
     }
 }
 
-fn apply(
-    objects: &Objects,
-    carrier: &CommitParts,
-    former: Option<ObjectId>,
-    state: &mut LineState,
-) -> Result<(), Malformed> {
+fn state_of(objects: &Objects, carrier: &CommitParts) -> Result<LineState, Malformed> {
     let unread = |why: &dyn std::fmt::Display| Malformed::from(why.to_string());
-    let (_, tree) = objects.read(&carrier.tree).map_err(|why| unread(&why))?;
-    let entries = tree_codec::parse(&tree)?;
-    let refs = tree_codec::find(&entries, REFS)
-        .ok_or("it has no file of refs")?
-        .id;
-    if objects.size(&refs).map_err(|why| unread(&why))? > LARGEST_REFS_BYTES {
-        return Err("its file of refs is too large".into());
+    let (mut state, mut left) = (None, LARGEST_REFS_BYTES);
+    for entry in entries(objects, carrier)?
+        .iter()
+        .filter(|entry| has_refs(entry))
+    {
+        let size = objects.size(&entry.id).map_err(|why| unread(&why))?;
+        left = left
+            .checked_sub(size)
+            .ok_or("its files of refs are too large")?;
+        let (_, text) = objects.read(&entry.id).map_err(|why| unread(&why))?;
+        let text = std::str::from_utf8(&text).map_err(|_| "its file of refs is no text")?;
+        state
+            .get_or_insert_with(LineState::default)
+            .add_file(text)?;
     }
-    let (_, text) = objects.read(&refs).map_err(|why| unread(&why))?;
-    state.apply(std::str::from_utf8(&text).map_err(|_| "its file of refs is no text")?)?;
-    for entry in entries.iter().filter(|entry| *entry.name != *REFS) {
+    Ok(state.ok_or("it has no file of refs")?)
+}
+
+fn entries(objects: &Objects, carrier: &CommitParts) -> Result<Vec<TreeEntry>, Malformed> {
+    let read = objects.read(&carrier.tree);
+    let (_, tree) = read.map_err(|why| Malformed::from(why.to_string()))?;
+    tree_codec::parse(&tree)
+}
+
+fn has_refs(entry: &TreeEntry) -> bool {
+    entry.name.starts_with(REFS.as_bytes())
+}
+
+/// Checks that a carrier leads to nothing but checkpoints, metas and runs of its line, as it is or as
+/// it was then, and to the carrier before it.
+fn check(objects: &Objects, carrier: &CommitParts, newest: &LineState) -> Result<(), Malformed> {
+    for entry in entries(objects, carrier)?
+        .iter()
+        .filter(|entry| !has_refs(entry))
+    {
         let of = std::str::from_utf8(&entry.name).unwrap_or_default();
-        let meta = state.get(&format!("refs/meta/{of}"));
+        let meta = newest.get(&format!("refs/meta/{of}"));
         if meta.map(BundleRef::value) != Some(entry.id) {
             return Err("its tree has what is no meta".into());
         }
     }
-    let is_run = |id: ObjectId| {
-        state
-            .refs()
-            .any(|one| matches!(one, BundleRef::Run(_, tip) if *tip == id))
+    let is_in = |state: &LineState, id: ObjectId| {
+        let is_run = |one: &BundleRef| matches!(one, BundleRef::Run(_, tip) if *tip == id);
+        state.get(&format!("refs/checkpoints/{id}")).is_some() || state.refs().any(is_run)
     };
-    let is_known = |id: &&ObjectId| {
-        former == Some(**id)
-            || state.get(&format!("refs/checkpoints/{id}")).is_some()
-            || is_run(**id)
-    };
-    match carrier.parents.iter().find(|id| !is_known(id)) {
-        Some(other) => Err(format!("its parent {} is no checkpoint", other.short()).into()),
-        None => Ok(()),
+    for (nth, id) in carrier.parents.iter().enumerate() {
+        if !is_in(newest, *id)
+            && !(nth == 0 && read(objects, *id)?.is_some())
+            && !is_in(&state_of(objects, carrier)?, *id)
+        {
+            return Err(format!("its parent {} is no checkpoint", id.short()).into());
+        }
     }
+    Ok(())
 }

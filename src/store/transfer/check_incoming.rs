@@ -19,13 +19,9 @@ use crate::store::runs::{run_line, run_refs};
 use crate::store::transfer::header::{BundleHeader, BundleRef};
 use crate::store::transfer::receive::bad;
 use crate::store::trees::convert;
-use crate::store::trees::tree_extent::{BoundedTree, TreeExtents};
 
 /// Says what is wrong with the state of a run.
 pub type CheckRun = fn(&Store, ObjectId) -> Result<(), Malformed>;
-
-/// Trees that are compared with one that was checked.
-const MOST_COMPARED: usize = 100_000;
 
 impl Store {
     /// Takes out those that another store would refuse, and returns them; what is `there` already was
@@ -39,23 +35,16 @@ impl Store {
         there: &BTreeSet<ObjectId>,
         options: &CheckOptions<'_>,
     ) -> Result<Vec<(ObjectId, String)>> {
-        let (objects, stop) = (self.objects(), options.check_interrupt);
-        let is_there = |c: &&Checkpoint| there.contains(&c.id);
-        let near = checkpoints.iter().rfind(is_there).map(|c| BoundedTree {
-            tree: c.tree,
-            entries: c.record.files,
-            is_checked: true,
-        });
-        let new = checkpoints.iter().filter(|c| !is_there(c));
-        let new: Vec<(ObjectId, ObjectId)> = new.map(|c| (c.id, c.tree)).collect();
-        let trees: Vec<ObjectId> = new.iter().map(|(_, tree)| *tree).collect();
-        let mut extents = TreeExtents::new(MOST_COMPARED);
-        extents.follow(objects, &trees, near, stop)?;
+        let objects = self.objects();
+        let (known, new): (Vec<_>, Vec<_>) =
+            checkpoints.iter().partition(|c| there.contains(&c.id));
         let mut checker = CheckpointChecker::new(objects, options);
-        checker.trust(extents);
+        if let (Some(newest), false) = (known.last(), new.is_empty()) {
+            checker.trust(newest.tree)?;
+        }
         let mut bad = Vec::new();
-        for (id, _) in new {
-            bad.extend(check_one(&mut checker, objects, id)?.map(|why| (id, why)));
+        for Checkpoint { id, .. } in new {
+            bad.extend(check_one(&mut checker, objects, *id)?.map(|why| (*id, why)));
         }
         checkpoints.retain(|c| bad.iter().all(|(bad, _)| *bad != c.id));
         Ok(bad)

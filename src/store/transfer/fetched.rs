@@ -14,19 +14,16 @@ use crate::store::damage::check::CheckOptions;
 use crate::store::damage::check_checkpoints::CheckpointChecker;
 use crate::store::lifecycle::relocate;
 use crate::store::locked::LockedStore;
-use crate::store::objects::odb::Objects;
 use crate::store::refs::commit_reader::CommitReader;
 use crate::store::repository::Store;
 use crate::store::runs::run_refs;
 use crate::store::transfer::carrier;
 use crate::store::transfer::check_incoming::{CheckRun, IncomingChecker};
 use crate::store::transfer::header::{BundleHeader, BundleRef};
-use crate::store::transfer::line_cache;
 use crate::store::transfer::line_state::LineState;
 use crate::store::transfer::receive::Quarantine;
 use crate::store::transfer::remotes::{self, LineName};
 use crate::store::transfer::take_over::BundleTaken;
-use crate::store::trees::tree_extent::{BoundedTree, TreeExtents};
 
 /// What was fetched from a remote.
 #[derive(Clone, Debug, Default)]
@@ -85,18 +82,6 @@ impl Store {
     /// # Errors
     /// A ref, a carrier or a checkpoint cannot be read.
     pub fn fetched(&self, remote: &str) -> Result<FetchedCheckpoints> {
-        self.fetched_after(remote, &FetchedCheckpoints::default())
-    }
-
-    /// As [`Self::fetched`], without reading again what is known.
-    ///
-    /// # Errors
-    /// As [`Self::fetched`].
-    pub fn fetched_after(
-        &self,
-        remote: &str,
-        known: &FetchedCheckpoints,
-    ) -> Result<FetchedCheckpoints> {
         let damaged = |why: String| {
             Error::new(
                 Code::DAMAGED,
@@ -108,24 +93,16 @@ impl Store {
             ))
         };
         let tips = remotes::fetched(self.layout(), remote)?;
-        let mut cached = line_cache::read(self.layout(), remote);
         let mut reader = CommitReader::new(self.objects());
         let mut found = FetchedCheckpoints::default();
         let mut noted = BTreeMap::new();
         for tip in tips.values() {
-            let state = match cached.remove(tip) {
-                Some(state) => state,
-                None => carrier::read_line(self.objects(), *tip, &known.states)
-                    .map_err(|why| damaged(why.to_string()))?,
-            };
+            let state = carrier::state(self.objects(), *tip);
+            let state = state.map_err(|why| damaged(why.to_string()))?;
             let line = state.to_header();
             for id in line.checkpoints() {
-                let read = match known.stored.get(&id) {
-                    Some(known) => known.clone(),
-                    None => reader
-                        .checkpoint(id)
-                        .map_err(|why| damaged(why.to_string()))?,
-                };
+                let read = reader.checkpoint(id);
+                let read = read.map_err(|why| damaged(why.to_string()))?;
                 found.stored.entry(id).or_insert_with(|| read.clone());
                 noted.entry(id).or_insert(read);
                 let origin = line.origin().cloned();
@@ -176,17 +153,14 @@ pub struct IncomingLines<'i> {
     pub own: &'i [LineName],
     /// What is here of that remote.
     pub here: &'i FetchedCheckpoints,
-    /// The part of it that need not be checked again.
-    pub before: &'i FetchedCheckpoints,
-    /// The tree of a checkpoint that was checked.
-    pub near: Option<BoundedTree>,
+    /// Whether that is checked again too.
+    pub is_all: bool,
     pub check_run: CheckRun,
 }
 
 impl LockedStore<'_> {
-    /// Takes over lines whose packs are in quarantine. Returns the newest of the trees that came, to
-    /// be the next `near`; or the lines that are damaged or have what is forbidden: then nothing is
-    /// added.
+    /// Takes over lines whose packs are in quarantine. Returns the lines that are damaged or have what
+    /// is forbidden: then nothing is added.
     ///
     /// # Errors
     /// A file cannot be written, or a signal came.
@@ -195,14 +169,16 @@ impl LockedStore<'_> {
         quarantine: &mut Quarantine,
         incoming: &IncomingLines<'_>,
         options: &CheckOptions<'_>,
-    ) -> Result<Result<Option<BoundedTree>, Vec<BadLine>>> {
-        let IncomingLines { remote, before, .. } = incoming;
+    ) -> Result<Vec<BadLine>> {
+        let IncomingLines { remote, here, .. } = incoming;
+        let none = FetchedCheckpoints::default();
+        let before = if incoming.is_all { &none } else { here };
         quarantine.link_objects_of(self)?;
-        let mut states = incoming.here.states.clone();
+        let mut states = here.states.clone();
         let (mut lines, mut bad) = (Vec::new(), Vec::new());
         let objects = quarantine.store.objects();
         for (line, tip) in incoming.tips {
-            match carrier::read_line(objects, *tip, &before.states) {
+            match carrier::check_line(objects, *tip, &before.states) {
                 Ok(state) => {
                     lines.push((line, state.to_header()));
                     states.insert(*tip, state);
@@ -210,12 +186,10 @@ impl LockedStore<'_> {
                 Err(why) => bad.push((line.clone(), why.to_string())),
             }
         }
-        let roots = new_trees(objects, &lines, before);
-        let mut extents = TreeExtents::new(2 * quarantine.count + 1000);
-        let interrupt = options.check_interrupt;
-        let newest = extents.follow(objects, &roots, incoming.near, interrupt)?;
         let mut whole = CheckpointChecker::new(objects, options);
-        whole.trust(extents);
+        if let Some(newest) = before.checkpoints.newest() {
+            whole.trust(newest.tree)?;
+        }
         let checker = IncomingChecker {
             quarantine: &quarantine.store,
             checked: &before.stored,
@@ -234,7 +208,7 @@ impl LockedStore<'_> {
             }
         }
         if !bad.is_empty() {
-            return Ok(Err(bad));
+            return Ok(bad);
         }
         // A store without a manifest takes every commit for a checkpoint.
         self.write_derived()?;
@@ -254,10 +228,7 @@ impl LockedStore<'_> {
             }
             self.write_fetched(remote, line, *tip)?;
         }
-        let now = remotes::fetched(into, remote)?;
-        states.retain(|tip, _| now.values().any(|now| now == tip));
-        line_cache::write(into, remote, &states)?;
-        Ok(Ok(newest))
+        Ok(bad)
     }
 
     /// Makes fetched checkpoints and runs those of this store, as an import does.
@@ -307,21 +278,4 @@ impl LockedStore<'_> {
 fn lacks_any(states: &BTreeMap<ObjectId, LineState>, tip: ObjectId, old: &LineState) -> bool {
     let now = states.get(&tip).map(LineState::checkpoints);
     !old.checkpoints().is_subset(&now.unwrap_or_default())
-}
-
-/// The trees of checkpoints that are new, by time; what cannot be read is named by the check.
-fn new_trees(
-    objects: &Objects,
-    lines: &[(&LineName, BundleHeader)],
-    before: &FetchedCheckpoints,
-) -> Vec<ObjectId> {
-    let (mut reader, mut trees) = (CommitReader::new(objects), BTreeMap::new());
-    for (_, header) in lines {
-        let new = header
-            .checkpoints()
-            .filter(|id| !before.stored.contains_key(id));
-        let read = new.filter_map(|id| reader.checkpoint(id).ok());
-        trees.extend(read.map(|c| ((c.record.time_ms, c.id), c.tree)));
-    }
-    trees.into_values().collect()
 }

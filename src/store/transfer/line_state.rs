@@ -1,4 +1,4 @@
-//! What a line of carriers says as a whole: the refs of its checkpoints, by name as in a bundle.
+//! What a line says, whole in each carrier: the refs of its checkpoints, by name as in a bundle.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,8 +6,8 @@ use crate::base::malformed::Malformed;
 use crate::model::state::object_id::ObjectId;
 use crate::store::transfer::header::{BundleHeader, BundleRef};
 
-/// Stands for the id where a ref is gone.
-const GONE: &str = "-";
+/// Checkpoints up to which a line has a single file.
+const MOST_IN_ONE_FILE: usize = 100;
 
 /// The refs of a line at its newest carrier.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -63,32 +63,28 @@ impl LineState {
         self
     }
 
-    /// Returns the lines that make `former` this state; empty if they are equal.
-    pub fn changes_since(&self, former: &Self) -> String {
-        let mut text = String::new();
-        for name in former.0.keys().filter(|name| !self.0.contains_key(*name)) {
-            text.push_str(&format!("{GONE} {name}\n"));
-        }
+    /// Returns the files of a carrier, by the ending of their names. Of a long line each has the
+    /// checkpoints whose ids begin with one digit, so that most files are those of the carrier before.
+    pub fn to_files(&self) -> BTreeMap<String, String> {
+        let is_long = self.checkpoints().len() > MOST_IN_ONE_FILE;
+        let mut files = BTreeMap::new();
         for (name, one) in &self.0 {
-            if former.0.get(name) != Some(one) {
-                text.push_str(&format!("{} {name}\n", one.value()));
-            }
+            let id = one.checkpoint().filter(|_| is_long).map(ObjectId::to_hex);
+            let ending = id.map_or_else(String::new, |id| id[..1].to_owned());
+            let file: &mut String = files.entry(ending).or_default();
+            file.push_str(&format!("{} {name}\n", one.value()));
         }
-        text
+        files
     }
 
-    /// Applies lines of [`Self::changes_since`].
+    /// Adds the refs of a file.
     ///
     /// # Errors
     /// A line is malformed, or names what is none of checkpoints.
-    pub fn apply(&mut self, text: &str) -> Result<(), Malformed> {
+    pub fn add_file(&mut self, text: &str) -> Result<(), Malformed> {
         for line in text.lines() {
             let shown = || format!("the line '{}' is none of a carrier", line.escape_debug());
             let (id, name) = line.split_once(' ').ok_or_else(shown)?;
-            if id == GONE {
-                self.0.remove(name);
-                continue;
-            }
             let one = ObjectId::from_hex(id).and_then(|id| BundleRef::of(name, id));
             match one {
                 None | Some(BundleRef::Branch(..)) => return Err(shown().into()),
@@ -108,25 +104,22 @@ mod tests {
     }
 
     #[test]
-    fn changes_lead_from_one_state_to_the_next() {
-        let one = LineState::of([
+    fn files_of_short_and_long_lines_come_back_as_they_were_written() {
+        let short = LineState::of([
             BundleRef::Checkpoint(id(1)),
             BundleRef::Pin(id(1)),
             BundleRef::Reason(id(1), "old".to_owned()),
+            BundleRef::Run("r".to_owned(), id(2)),
         ]);
-        let two = LineState::of([
-            BundleRef::Checkpoint(id(1)),
-            BundleRef::Reason(id(1), "new".to_owned()),
-            BundleRef::Checkpoint(id(2)),
-            BundleRef::Meta(id(2), id(3)),
-        ]);
-        let mut read = LineState::default();
-        read.apply(&one.changes_since(&LineState::default()))
-            .unwrap();
-        assert_eq!(read, one);
-        read.apply(&two.changes_since(&one)).unwrap();
-        assert_eq!(read, two);
-        assert_eq!(two.changes_since(&two), "");
+        let long = (0..=200).map(|byte| BundleRef::Checkpoint(id(byte)));
+        let long = LineState::of(long.chain(short.refs().cloned()));
+        for (state, count) in [(short, 1), (long, 14)] {
+            let files = state.to_files();
+            assert_eq!(files.len(), count);
+            let mut read = LineState::default();
+            files.values().for_each(|text| read.add_file(text).unwrap());
+            assert_eq!(read, state);
+        }
     }
 
     #[test]
@@ -139,11 +132,10 @@ mod tests {
 
     #[test]
     fn other_lines_are_refused() {
-        for text in ["x", "- ", "1 refs/heads/main", "0 y\n"] {
-            let mut state = LineState::default();
-            assert!(state.apply(text).is_err() || text == "- ", "{text}");
+        for text in ["x", "- refs/pins/x", "1 refs/heads/main", "0 y\n"] {
+            assert!(LineState::default().add_file(text).is_err(), "{text}");
         }
         let heads = format!("{} refs/heads/main", id(1));
-        assert!(LineState::default().apply(&heads).is_err());
+        assert!(LineState::default().add_file(&heads).is_err());
     }
 }

@@ -1,14 +1,13 @@
 //! Checkpoints on the way between stores. A bundle is one file: `header` is the text in front,
 //! `write_bundle` streams the objects out, `receive` takes it into a quarantine,
 //! `check_incoming` checks it there, `take_over` adds it to the store. On a remote a store has a line of commits: `carrier` is one of
-//! them, `line_state` what they say together, kept in `line_cache`, `transport` the repository from which git sends them,
+//! them, `line_state` what it says, `transport` the repository from which git sends them,
 //! `fetched` takes over what came back, `remotes` names them all.
 
 pub mod carrier;
 pub mod check_incoming;
 pub mod fetched;
 pub mod header;
-pub mod line_cache;
 pub mod line_state;
 pub mod receive;
 pub mod remotes;

@@ -20,8 +20,6 @@ use crate::store::transfer::header::{BundleHeader, HeaderError};
 /// Objects from elsewhere, in a store of their own.
 pub struct Quarantine {
     pub(super) store: Store,
-    /// Number of objects that came.
-    pub(super) count: usize,
 }
 
 /// A bundle in quarantine.
@@ -73,7 +71,6 @@ impl Quarantine {
     pub fn begin(dir: &Path) -> Result<Self> {
         Ok(Self {
             store: Store::make_scratch(dir.join("store"))?,
-            count: 0,
         })
     }
 
@@ -126,7 +123,6 @@ impl Quarantine {
             pack_publish::publish(&pack_dir, vec![pack], None)?;
             self.store.objects().refresh()?;
         }
-        self.count += walk.entries.len();
         Ok(())
     }
 

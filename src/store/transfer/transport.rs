@@ -8,17 +8,18 @@ use crate::base::text::escape_path;
 use crate::error::sentence::Sentence;
 use crate::error::{Code, Error, Result};
 use crate::model::state::object_id::ObjectId;
-use crate::store::files::{atomic_file, checksummed_text, directories, read_regular, scratch};
+use crate::store::files::{atomic_file, directories, read_regular, scratch};
 use crate::store::layout::Layout;
 use crate::store::lock::{self, LockGuard, LockWait};
 use crate::store::objects::deflate::zlib::Deflater;
 use crate::store::objects::loose_files;
 use crate::store::objects::object_hash::{ObjectKind, hash_object};
+use crate::store::objects::odb::Objects;
 use crate::store::refs::commit_codec;
 use crate::store::repository::Store;
+use crate::store::transfer::carrier;
 use crate::store::transfer::line_state::LineState;
 use crate::store::transfer::remotes::{self, LineName};
-use crate::store::trees::tree_extent::BoundedTree;
 
 const CONFIG: &str = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n";
 /// Names no branch that exists.
@@ -33,10 +34,8 @@ pub const FETCHED: &str = "refs/fetched/";
 pub const PUSHED: &str = "refs/pushed";
 /// The directory of what was fetched, until it is checked.
 const QUARANTINE: &str = "quarantine";
-/// The file that names a tree which was checked.
-const CHECKED: &str = "checked-tree";
-/// What was pushed, and what is being pushed and may have arrived.
-const RECORDS: [&str; 2] = ["pushed", "pushing"];
+/// The file that names the carrier that was pushed last, and its line.
+const LAST: &str = "pushed";
 
 /// The repository, locked by this process.
 pub struct Transport {
@@ -69,11 +68,10 @@ fn refuse_pipes(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// What was pushed last to a line.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PushRecord {
-    pub line: String,
-    pub carrier: ObjectId,
+/// A carrier that this store pushed.
+#[derive(Clone, Debug)]
+pub struct OwnCarrier {
+    pub id: ObjectId,
     pub state: LineState,
 }
 
@@ -206,28 +204,6 @@ impl Transport {
         self.dir.join(QUARANTINE)
     }
 
-    /// Returns the tree that was noted last, if it can be read.
-    pub fn checked_tree(&self) -> Option<BoundedTree> {
-        let text = read_regular::read_text(&self.dir.join(CHECKED)).ok()?;
-        let (tree, entries) = checksummed_text::unseal(&text)?
-            .trim_end()
-            .split_once(' ')?;
-        Some(BoundedTree {
-            tree: ObjectId::from_hex(tree)?,
-            entries: entries.parse().ok()?,
-            is_checked: true,
-        })
-    }
-
-    /// Notes a tree that was checked, like which the next one will be.
-    ///
-    /// # Errors
-    /// The file cannot be written.
-    pub fn note_checked_tree(&self, checked: BoundedTree) -> Result<()> {
-        let text = checksummed_text::seal(&format!("{} {}\n", checked.tree, checked.entries));
-        atomic_file::replace_derived(&self.dir, &self.dir.join(CHECKED), text.as_bytes())
-    }
-
     /// The packs that git fetched.
     ///
     /// # Errors
@@ -247,78 +223,27 @@ impl Transport {
         remotes::lines_in(&Layout::new(self.dir.clone()), FETCHED)
     }
 
-    /// Whether something was pushed, or may have been.
-    pub fn has_record(&self) -> bool {
-        RECORDS.iter().any(|name| self.dir.join(name).exists())
+    /// Returns the carrier that was pushed last, if it was to this line; a later one may have arrived.
+    pub fn last(&self, line: &LineName) -> Option<OwnCarrier> {
+        let text = read_regular::read_text(&self.dir.join(LAST)).ok()?;
+        let (id, of) = text.trim_end().split_once(' ')?;
+        let id = ObjectId::from_hex(id).filter(|_| of == line.on_server())?;
+        self.own(id)
     }
 
-    /// Returns what was pushed last to a line, if no later push may have arrived.
-    pub fn last(&self, line: &LineName) -> Option<PushRecord> {
-        let [pushed, pushing] = RECORDS;
-        if self.dir.join(pushing).exists() {
-            return None;
-        }
-        let record = self.record(pushed)?;
-        self.pushed(line, record.carrier).ok()?
-    }
-
-    /// Returns what is known of a line whose newest carrier on the server is this one.
-    ///
-    /// # Errors
-    /// A push that arrived cannot be noted.
-    pub fn pushed(&self, line: &LineName, there: ObjectId) -> Result<Option<PushRecord>> {
-        if !self.wrote(there) {
-            return Ok(None);
-        }
-        for name in RECORDS {
-            let record = self.record(name);
-            let is_it = |one: &PushRecord| one.line == line.on_server() && one.carrier == there;
-            if let Some(record) = record.filter(is_it) {
-                if name != RECORDS[0] {
-                    atomic_file::rename(&self.dir.join(name), &self.dir.join(RECORDS[0]))?;
-                }
-                return Ok(Some(record));
-            }
-        }
-        Ok(None)
-    }
-
-    fn record(&self, name: &str) -> Option<PushRecord> {
-        let text = read_regular::read_text(&self.dir.join(name)).ok()?;
-        let (line, rest) = checksummed_text::unseal(&text)?.split_once('\n')?;
-        let (carrier, refs) = rest.split_once('\n')?;
-        let mut state = LineState::default();
-        state.apply(refs).ok()?;
-        Some(PushRecord {
-            line: line.to_owned(),
-            carrier: ObjectId::from_hex(carrier)?,
-            state,
-        })
-    }
-
-    /// Notes what is about to be pushed: if this process is killed, it may arrive.
+    /// Notes what arrived.
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn begin_push(&self, record: &PushRecord) -> Result<()> {
-        let refs = record.state.changes_since(&LineState::default());
-        let text = format!("{}\n{}\n{refs}", record.line, record.carrier);
-        let path = self.dir.join(RECORDS[1]);
-        atomic_file::replace_through(&self.dir, &path, checksummed_text::seal(&text).as_bytes())
+    pub fn note_last(&self, line: &LineName, carrier: ObjectId) -> Result<()> {
+        let text = format!("{carrier} {}\n", line.on_server());
+        atomic_file::replace_derived(&self.dir, &self.dir.join(LAST), text.as_bytes())
     }
 
-    /// Notes that it arrived.
-    ///
-    /// # Errors
-    /// The file cannot be renamed.
-    pub fn end_push(&self) -> Result<()> {
-        atomic_file::rename(&self.dir.join(RECORDS[1]), &self.dir.join(RECORDS[0]))?;
-        atomic_file::sync_directory(&self.dir)
-    }
-
-    /// Whether this store wrote a carrier, and did not drop it.
-    pub fn wrote(&self, carrier: ObjectId) -> bool {
-        loose_files::path_of(&self.carriers(), &carrier).is_file()
+    /// Returns a carrier that this store wrote, and did not drop.
+    pub fn own(&self, id: ObjectId) -> Option<OwnCarrier> {
+        let state = carrier::state(&Objects::open(&self.carriers()).ok()?, id).ok()?;
+        Some(OwnCarrier { id, state })
     }
 
     /// Drops all carriers but the one whose objects these are.
