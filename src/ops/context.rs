@@ -23,6 +23,7 @@ use crate::ops::restore::restore_paths;
 use crate::ops::warning::Warning;
 use crate::store::lifecycle::description::{Description, Identity};
 use crate::store::lock::LockWait;
+use crate::store::refs::inventory::Inventory;
 use crate::store::repository::Store;
 use crate::worktree::root::{Root, canonical, identity};
 
@@ -160,6 +161,13 @@ impl Context {
     /// Opens the store of this root. If there is none, the error names the root above that has one.
     pub fn require_store(&self) -> Result<Store> {
         self.find_store()?.map_or_else(|| Err(self.no_store()), Ok)
+    }
+
+    /// Opens the store of this root and reads which checkpoints it has.
+    pub fn read(&self) -> Result<(Store, Inventory)> {
+        let store = self.require_store()?;
+        let inventory = store.inventory()?;
+        Ok((store, inventory))
     }
 
     /// Names a path for people as it can be typed in the current directory; programs get all paths

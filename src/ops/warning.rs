@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::error::sentence::Sentence;
 use crate::model::checkpoint::limits;
 use crate::model::checkpoint::message::MADE_BY_NEWER;
-use crate::model::checkpoint::record::{CheckpointId, DamagedCheckpoint};
+use crate::model::checkpoint::record::{Checkpoint, CheckpointId, DamagedCheckpoint};
 use crate::model::state::entry::WhyNot;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
@@ -427,16 +427,10 @@ impl Warning {
     }
 
     pub fn reinitialized(salvaged: Salvaged) -> Self {
-        let Salvaged {
-            whole,
-            lost,
-            kept_as,
-            ..
-        } = salvaged;
         Self::StoreReinitialized {
-            whole,
-            known: whole + lost.len(),
-            kept_as,
+            whole: salvaged.whole,
+            known: salvaged.whole + salvaged.lost.len(),
+            kept_as: salvaged.kept_as,
         }
     }
 
@@ -473,6 +467,12 @@ impl Warning {
         (!checkpoints.is_empty()).then(|| Self::Damaged {
             checkpoints: checkpoints.to_vec(),
         })
+    }
+
+    /// Names an incomplete checkpoint.
+    pub fn partial(checkpoint: &Checkpoint) -> Option<Self> {
+        let id = checkpoint.id;
+        checkpoint.is_partial().then_some(Self::IsPartial { id })
     }
 
     /// What no checkpoint needs stays where it is, such as on a full disk.

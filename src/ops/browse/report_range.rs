@@ -9,8 +9,7 @@ use crate::ops::select::checkpoint;
 /// # Errors
 /// It is no range, or names no checkpoint.
 pub fn find(context: &Context, range: Option<&str>) -> Result<Vec<String>> {
-    let store = context.require_store()?;
-    let inventory = store.inventory()?;
+    let (_, inventory) = context.read()?;
     let ends = match range {
         None => ("", ""),
         Some(range) => range.split_once("..").ok_or_else(|| {

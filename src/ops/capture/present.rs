@@ -1,12 +1,12 @@
 //! The working directory as one side of a diff: captured but not recorded, then read file by file.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Read;
+use std::io::{Read, Write};
 
 use crate::error::{Error, Result};
 use crate::model::checkpoint::record::Checkpoint;
 use crate::model::json::Octal;
-use crate::model::state::entry::{Entry, WhyNot, git_mode};
+use crate::model::state::entry::{Entry, Kind, WhyNot, git_mode};
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::snapshot::Snapshot;
@@ -172,25 +172,8 @@ fn load_file(
     limit_bytes: u64,
     warnings: &mut Vec<Warning>,
 ) -> Result<LoadedVersion> {
-    let stat = Stat::default();
-    let listed = ListedFile {
-        name: path.name().into(),
-        kind: entry.kind,
-        stat,
-        id: None,
-        racy: false,
-    };
-    let mut keeper = CollectingSink {
-        limit_bytes,
-        bytes: None,
-    };
-    let read = read_file(
-        worktree,
-        &path.parent().unwrap_or_default(),
-        path.name(),
-        &listed,
-        &mut keeper,
-    )?;
+    let fresh = |len| (len <= limit_bytes).then(Vec::new);
+    let (read, bytes) = read_through(worktree, path, entry.kind, &fresh)?;
     Ok(match read {
         ReadOutcome::Captured {
             id,
@@ -206,10 +189,7 @@ fn load_file(
                 id,
                 size_bytes: Some(stat.size_bytes),
             };
-            LoadedVersion::Version(Box::new(FileVersion {
-                seen,
-                bytes: keeper.bytes,
-            }))
+            LoadedVersion::Version(Box::new(FileVersion { seen, bytes }))
         }
         ReadOutcome::Vanished | ReadOutcome::NotAFile => LoadedVersion::Gone,
         ReadOutcome::Unreadable(why) => LoadedVersion::Unknown(WhyNot::Unreadable(why)),
@@ -217,16 +197,39 @@ fn load_file(
     })
 }
 
-/// Keeps the bytes that it hashes, up to a limit.
-struct CollectingSink {
-    limit_bytes: u64,
-    bytes: Option<Vec<u8>>,
+/// Reads a file of the directory, also into a writer that `fresh` makes for each attempt at so many
+/// bytes.
+///
+/// # Errors
+/// As [`read_file`].
+pub fn read_through<W: Write>(
+    worktree: &WorkTree,
+    path: &RelPath,
+    kind: Kind,
+    fresh: &dyn Fn(u64) -> Option<W>,
+) -> Result<(ReadOutcome, Option<W>)> {
+    let listed = ListedFile {
+        name: path.name().into(),
+        kind,
+        stat: Stat::default(),
+        id: None,
+        racy: false,
+    };
+    let mut sink = TeeSink { fresh, to: None };
+    let dir = path.parent().unwrap_or_default();
+    let read = read_file(worktree, &dir, path.name(), &listed, &mut sink)?;
+    Ok((read, sink.to))
 }
 
-impl BlobSink for CollectingSink {
+/// Hashes what it hands on.
+struct TeeSink<'f, W> {
+    fresh: &'f dyn Fn(u64) -> Option<W>,
+    to: Option<W>,
+}
+
+impl<W: Write> BlobSink for TeeSink<'_, W> {
     fn blob(&mut self, bytes: &[u8]) -> std::result::Result<ObjectId, SinkError> {
-        self.bytes = Some(bytes.to_vec());
-        ThreadSink::HashOnly.blob(bytes)
+        self.blob_stream(bytes.len() as u64, &mut &*bytes)
     }
 
     fn blob_stream(
@@ -234,23 +237,24 @@ impl BlobSink for CollectingSink {
         len: u64,
         reader: &mut dyn Read,
     ) -> std::result::Result<ObjectId, SinkError> {
-        self.bytes = None;
-        if len > self.limit_bytes {
-            return ThreadSink::HashOnly.blob_stream(len, reader);
+        self.to = (self.fresh)(len);
+        let to = self.to.as_mut();
+        ThreadSink::HashOnly.blob_stream(len, &mut Tee { reader, to })
+    }
+}
+
+struct Tee<'r, W> {
+    reader: &'r mut dyn Read,
+    to: Option<&'r mut W>,
+}
+
+impl<W: Write> Read for Tee<'_, W> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let len = self.reader.read(buffer)?;
+        if let Some(to) = &mut self.to {
+            to.write_all(&buffer[..len])?;
         }
-        let mut bytes = Vec::with_capacity(usize::try_from(len).unwrap_or_default());
-        let cut = |why: String| {
-            SinkError::Failed(Error::unexpected(format!("cannot read to the end: {why}")))
-        };
-        reader
-            .read_to_end(&mut bytes)
-            .map_err(|e| cut(e.to_string()))?;
-        if bytes.len() as u64 != len {
-            return Err(cut("it is shorter than it was".to_owned()));
-        }
-        let id = ThreadSink::HashOnly.blob(&bytes)?;
-        self.bytes = Some(bytes);
-        Ok(id)
+        Ok(len)
     }
 }
 
@@ -258,7 +262,6 @@ impl BlobSink for CollectingSink {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::state::entry::Kind;
 
     /// Reads a path whose entry is out of date.
     fn read(dir: &std::path::Path, path: &str) -> LoadedVersion {

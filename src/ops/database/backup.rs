@@ -17,7 +17,7 @@ use crate::store::objects::pack::checkpoint_packs::PackSet;
 use crate::store::trees::database_tree;
 use crate::worktree::sqlite::{self, BusyWait, Watched};
 use crate::worktree::sys::{self, ItemKind};
-use crate::worktree::tree_handle::WorkTree;
+use crate::worktree::tree_handle::{WorkTree, place_below};
 
 /// Purpose of a capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -155,20 +155,7 @@ fn store(context: &Context, copy: &Path, pack: &mut PackSet<'_>) -> Result<Objec
 
 /// The path by which SQLite opens a file: the root's has no links, and SQLite refuses those below.
 pub fn live(context: &Context, path: &RelPath) -> PathBuf {
-    path.components()
-        .fold(context.root.path().to_path_buf(), |place, name| {
-            place.join(os_name(name))
-        })
-}
-
-#[cfg(unix)]
-fn os_name(name: &[u8]) -> &std::ffi::OsStr {
-    std::os::unix::ffi::OsStrExt::from_bytes(name)
-}
-
-#[cfg(not(unix))]
-fn os_name(name: &[u8]) -> String {
-    String::from_utf8_lossy(name).into_owned()
+    place_below(context.root.path(), path)
 }
 
 pub fn busy_wait(context: &Context) -> BusyWait<'_> {

@@ -10,7 +10,7 @@ use crate::model::state::database::{Database, Databases, Held, logs_of};
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::ops::context::Context;
-use crate::ops::database::backup::{self, DatabaseBackup, Purpose, busy_wait, live};
+use crate::ops::database::backup::{self, Purpose, busy_wait, live};
 use crate::ops::database::database_command::{self, DatabaseFailure};
 use crate::ops::restore::restore_options::{DatabaseFate, DatabaseReport, Request};
 use crate::ops::session::Pending;
@@ -47,18 +47,15 @@ type Barred = Vec<(RelPath, Blocker)>;
 
 /// Returns what a restore would do to its databases.
 pub fn planned(request: &Request<'_>) -> Vec<DatabaseReport> {
-    let fate = |held: Held| {
-        if held == Held::Absent {
-            DatabaseFate::Left
-        } else {
-            DatabaseFate::Planned
-        }
+    let fate = |held: &Held| match held {
+        Held::Absent => DatabaseFate::Left,
+        Held::Content(_) => DatabaseFate::Planned,
     };
     let concerned = request.target.databases_within(&request.scope);
     concerned
         .map(|(database, held)| DatabaseReport {
             database: database.clone(),
-            fate: fate(*held),
+            fate: fate(held),
         })
         .collect()
 }
@@ -196,24 +193,35 @@ impl DatabaseRestore {
         }
         let scratch = locked.begin_scratch()?;
         for (number, (database, wanted)) in concerned.into_iter().enumerate() {
-            let item = match backup::back_up(context, &scratch, &database, Purpose::Safety, pack) {
+            let present = backup::back_up(context, &scratch, &database, Purpose::Safety, pack);
+            let mut item = DatabaseItem {
+                report: DatabaseReport {
+                    database,
+                    fate: DatabaseFate::Unchanged,
+                },
+                present: None,
+                content: None,
+                watched: None,
+            };
+            let database = &item.report.database;
+            item.report.fate = match present {
                 Ok(taken) => {
-                    let place = scratch.dir().join(format!("wanted-{number}"));
-                    DatabaseItem::new(
-                        locked.store(),
-                        request.target.id(),
-                        database,
-                        wanted,
-                        taken,
-                        place,
-                    )?
+                    (item.present, item.watched) = (Some(taken.held), taken.watched);
+                    match wanted {
+                        _ if wanted == taken.held => DatabaseFate::Unchanged,
+                        Held::Absent => DatabaseFate::Left,
+                        Held::Content(blob) => {
+                            let place = scratch.dir().join(format!("wanted-{number}"));
+                            let (store, target) = (locked.store(), request.target.id());
+                            item.content = Some(extract(store, target, database, blob, place)?);
+                            DatabaseFate::Planned
+                        }
+                    }
                 }
                 Err(DatabaseFailure::Refused(why)) if request.pending.is_some() => {
-                    DatabaseItem::failed(database, why)
+                    DatabaseFate::Failed(why)
                 }
-                Err(DatabaseFailure::Refused(why)) => {
-                    return Err(not_held(&database, &why));
-                }
+                Err(DatabaseFailure::Refused(why)) => return Err(not_held(database, &why)),
                 Err(DatabaseFailure::Other(error)) => return Err(error),
             };
             prepared.items.push(item);
@@ -284,44 +292,6 @@ impl DatabaseRestore {
 }
 
 impl DatabaseItem {
-    fn new(
-        store: &Store,
-        target: ObjectId,
-        database: Database,
-        wanted: Held,
-        taken: DatabaseBackup,
-        place: PathBuf,
-    ) -> Result<Self> {
-        let (fate, content) = match wanted {
-            _ if wanted == taken.held => (DatabaseFate::Unchanged, None),
-            Held::Absent => (DatabaseFate::Left, None),
-            Held::Content(blob) => (DatabaseFate::Planned, Some((blob, place))),
-        };
-        let content = content
-            .map(|(blob, place)| extract(store, target, &database, blob, place))
-            .transpose()?;
-        let report = DatabaseReport { database, fate };
-        Ok(Self {
-            report,
-            present: Some(taken.held),
-            content,
-            watched: taken.watched,
-        })
-    }
-
-    fn failed(database: Database, why: String) -> Self {
-        let report = DatabaseReport {
-            database,
-            fate: DatabaseFate::Failed(why),
-        };
-        Self {
-            report,
-            present: None,
-            content: None,
-            watched: None,
-        }
-    }
-
     fn restore(&mut self, context: &Context, scratch: &Scratch) -> Result<(), DatabaseFailure> {
         let Some(wanted) = &self.content else {
             return Ok(());

@@ -43,8 +43,7 @@ pub fn restore_patch(
 ) -> Result<RestoreOutcome> {
     let odd = |why| Error::usage(format!("the patch {} cannot be used: {why}", escape(name)));
     let patches = patch::parse(bytes).map_err(odd)?;
-    let store = context.require_store()?;
-    let inventory = store.inventory()?;
+    let (store, inventory) = context.read()?;
     if let Some(pending) = session::pending_unlocked(&store, &inventory.checkpoints)? {
         return Err(pending.refusal());
     }

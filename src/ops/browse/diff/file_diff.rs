@@ -6,7 +6,7 @@ use crate::model::difference::ChangeKind;
 use crate::model::json::{JsonSchema, Serialize};
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::stat::TYPE_BITS;
-use crate::ops::browse::diff::text_diff::{TextDiff, is_binary, text_diff};
+use crate::ops::browse::diff::text_diff::{is_binary, text_diff};
 use crate::ops::browse::diff::version::{FileVersion, SeenFile};
 use crate::store::objects::deflate::zlib::Deflater;
 
@@ -75,7 +75,9 @@ pub fn compare(
 ) -> Result<FileDiff> {
     let (before, after) = (one.map(|v| v.seen), two.map(|v| v.seen));
     let change = change_of(before, after);
-    let is_binary = [one, two].into_iter().flatten().any(FileVersion::is_binary);
+    let is_named = options.detail == Detail::Names;
+    let mut both = [one, two].into_iter().flatten();
+    let is_binary = !is_named && both.any(FileVersion::is_binary);
     let mut diff = FileDiff {
         path,
         change,
@@ -86,6 +88,9 @@ pub fn compare(
         is_binary,
         pieces: Vec::new(),
     };
+    if is_named {
+        return Ok(diff);
+    }
     if options.detail == Detail::Patch && change == ChangeKind::Type {
         diff.pieces = vec![piece(one, None, options)?.0, piece(None, two, options)?.0];
         return Ok(diff);
@@ -134,12 +139,9 @@ fn piece(
         sides.map(|side| side.map_or(Some(&[][..]), |version| version.bytes.as_deref()));
     match (old, new) {
         (Some(old), Some(new)) if !is_binary => {
-            let TextDiff {
-                hunks,
-                insertions,
-                deletions,
-            } = text_diff(old, new, options.context)?;
-            Ok((with(Body::Text(hunks)), Some((insertions, deletions))))
+            let found = text_diff(old, new, options.context)?;
+            let counts = (found.insertions, found.deletions);
+            Ok((with(Body::Text(found.hunks)), Some(counts)))
         }
         (Some(old), Some(new)) if options.binary && options.detail == Detail::Patch => {
             Ok((with(Body::Binary(Some(binary_patch(old, new)))), None))

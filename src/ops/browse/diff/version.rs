@@ -1,7 +1,7 @@
 //! The versions of a file that a diff compares, as far as they can be read.
 
 use crate::model::json::{JsonSchema, Octal, Serialize};
-use crate::model::state::entry::WhyNot;
+use crate::model::state::entry::{Entry, WhyNot};
 use crate::model::state::object_id::ObjectId;
 
 /// Usual upper bound on text held in memory, in bytes; more is binary. As git's `core.bigFileThreshold`.
@@ -32,4 +32,14 @@ pub struct SeenFile {
     pub id: ObjectId,
     /// Null if only names are compared.
     pub size_bytes: Option<u64>,
+}
+
+impl SeenFile {
+    pub fn of(entry: &Entry, size_bytes: Option<u64>) -> Self {
+        Self {
+            mode: Octal(entry.git_mode()),
+            id: entry.id,
+            size_bytes,
+        }
+    }
 }
