@@ -89,10 +89,8 @@ impl PendingWarnings {
 impl Context {
     /// Returns how to wait for the lock of a store.
     pub fn lock_wait(&self) -> LockWait {
-        LockWait {
-            limit: self.lock_wait,
-            progress: self.progress.clone(),
-        }
+        let (limit, progress) = (self.lock_wait, self.progress.clone());
+        LockWait { limit, progress }
     }
 
     /// Returns the same context for work that is stopped on its own.
@@ -125,27 +123,16 @@ impl Context {
 
     /// Returns the identity of this root's directory; `None` if it is gone.
     pub fn identity(&self) -> Option<Identity> {
-        let root = self
-            .root
-            .identity()
-            .or_else(|| identity(self.root.path()))?;
-        let parent = self
-            .root
-            .path()
-            .parent()
-            .and_then(identity)
-            .unwrap_or_default();
+        let path = self.root.path();
+        let root = self.root.identity().or_else(|| identity(path))?;
+        let parent = path.parent().and_then(identity).unwrap_or_default();
         Some(Identity { root, parent })
     }
 
     /// Makes the description of a new store for this root.
     pub fn description(&self, forced: bool) -> Description {
-        Description::of_root(
-            self.root.path(),
-            self.now_ms,
-            self.identity().unwrap_or_default(),
-            forced,
-        )
+        let identity = self.identity().unwrap_or_default();
+        Description::of_root(self.root.path(), self.now_ms, identity, forced)
     }
 
     /// Returns where the store of this root lies, or would lie; see [`locate_store`].
@@ -187,8 +174,8 @@ impl Context {
     /// Returns the nearest root above whose checkpoints hold this one too; see
     /// [`RootSearch::holder_of`].
     pub fn root_above(&self, looks_elsewhere: bool) -> Option<PathBuf> {
-        self.root_search()
-            .holder_of(self.root.path(), looks_elsewhere)
+        let search = self.root_search();
+        search.holder_of(self.root.path(), looks_elsewhere)
     }
 
     pub fn no_store(&self) -> Error {

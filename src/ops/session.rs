@@ -139,9 +139,7 @@ pub fn describe(
     if known.as_ref() == Some(&described) {
         return Ok(known);
     }
-    let is_hint = known
-        .as_ref()
-        .is_some_and(|known| known.root == described.root);
+    let is_hint = known.as_ref().is_some_and(|it| it.root == described.root);
     match locked.write_description(&described) {
         // Device and inode can wait until there is space, and must not block what frees it.
         Err(error) if is_hint && error.is_full() => Ok(known),
@@ -157,10 +155,8 @@ pub fn another_root(
     inventory: &Inventory,
 ) -> Option<Warning> {
     let (_, now) = context.root.identity()?;
-    let (_, then) = known
-        .filter(|known| known.names(context.root.path()))?
-        .identity
-        .root;
+    let known = known.filter(|known| known.names(context.root.path()))?;
+    let (_, then) = known.identity.root;
     let checkpoints = inventory.checkpoints.regular_count();
     (!inventory.checkpoints.is_empty() && then != 0 && then != now)
         .then_some(Warning::AnotherRoot { checkpoints })
@@ -182,12 +178,11 @@ pub fn pending(journal: JournalState, checkpoints: &Line) -> Option<Pending> {
         JournalState::None => None,
         JournalState::Open(journal) => Some(Pending::Known(journal)),
         JournalState::Unreadable => {
-            let newest = checkpoints
-                .newer()
-                .iter()
-                .rev()
-                .find_map(|c| Some((c.id, c.record.operation.as_ref()?.target)));
-            newest.map(|(safety, target)| Pending::Unreadable { target, safety })
+            let mut newest = checkpoints.newer().iter().rev();
+            newest.find_map(|made| {
+                let (safety, target) = (made.id, made.record.operation.as_ref()?.target);
+                Some(Pending::Unreadable { target, safety })
+            })
         }
     }
 }

@@ -294,47 +294,73 @@ impl fmt::Display for Warning {
 impl Warning {
     /// Returns what it says, with the command that it suggests.
     pub fn sentence(&self) -> Sentence {
-        let say =
-            |args: &[&dyn AsRef<[u8]>]| Sentence::new(self.get_message().unwrap_or_default(), args);
-        let word = |path: &Path| path.as_os_str().as_encoded_bytes().to_vec();
         match self {
-            Self::Dedup { existing, reason } => say(&[&existing.short(), &escape(reason)]),
-            Self::TooManyFiles { limit, .. } => say(&[&thousands(*limit)]),
-            Self::AlsoBefore { of, prompts } => say(&[&count(*prompts, "prompt", "prompts"), of]),
-            Self::OfOtherRun { path, to } => say(&[&escape(path), &escape(to)]),
-            Self::PutAside { id, why } => say(&[id, &escape(why), id]),
-            Self::Reopened { id } | Self::WorkflowRestored { id } => say(&[id]),
-            Self::FailedFileRemoved { path } => say(&[&escape(path)]),
+            Self::Dedup { existing, reason } => self.say(&[&existing.short(), &escape(reason)]),
+            Self::TooManyFiles { limit, .. } => self.say(&[&thousands(*limit)]),
+            Self::AlsoBefore { of, prompts } => {
+                self.say(&[&count(*prompts, "prompt", "prompts"), of])
+            }
+            Self::OfOtherRun { path, to } => self.say(&[&escape(path), &escape(to)]),
+            Self::PutAside { id, why } => self.say(&[id, &escape(why), id]),
+            Self::Reopened { id } | Self::WorkflowRestored { id } => self.say(&[id]),
+            Self::FailedFileRemoved { path } => self.say(&[&escape(path)]),
             Self::NotIgnored {
                 pattern,
                 ignore_file,
-            } => say(&[pattern, pattern, &shell_word(&word(ignore_file))]),
+            } => self.say(&[pattern, pattern, &shell_word(word_of(ignore_file))]),
             Self::FileBelow { path, root } => {
-                say(&[&escape(path), &escape_path(root), &word(root)])
+                self.say(&[&escape(path), &escape_path(root), &word_of(root)])
             }
-            Self::SnapshotLeftOut { reason, why } => say(&[&escape(reason), why]),
+            Self::SnapshotLeftOut { reason, why } => self.say(&[&escape(reason), why]),
             Self::NotCaptured {
                 path,
                 why: WhyNot::Unreadable(why),
-            } => say(&[&path.to_string(), why]),
-            Self::NotCaptured { path, why } => say(&[&path.to_string(), &why.in_words()]),
+            } => self.say(&[&path.to_string(), why]),
+            Self::NotCaptured { path, why } => self.say(&[&path.to_string(), &why.in_words()]),
             Self::ChangedWhileRead { path }
             | Self::DirNotHeld { path }
             | Self::SecretNotHeld { path }
-            | Self::IgnoreFileIsLink { path } => say(&[&path.to_string()]),
+            | Self::IgnoreFileIsLink { path } => self.say(&[&path.to_string()]),
             Self::DatabaseInUse { path } | Self::LogNotHeld { path } => {
-                say(&[&path.to_string(), &path.as_bytes()])
+                self.say(&[&path.to_string(), &path.as_bytes()])
             }
-            Self::RefsRestored { ids } | Self::RefsLost { ids } => say(&[&named(ids.clone())]),
+            Self::RefsRestored { ids } | Self::RefsLost { ids } => self.say(&[&named(ids.clone())]),
             Self::Adopted { count: of } | Self::Unadopted { count: of } => {
-                say(&[&count(*of, "commit", "commits")])
+                self.say(&[&count(*of, "commit", "commits")])
             }
-            Self::IndexesRebuilt { count: of } => say(&[&count(*of, "pack", "packs")]),
+            Self::IndexesRebuilt { count: of } => self.say(&[&count(*of, "pack", "packs")]),
             Self::RefusedNow { why }
             | Self::GitIndexUnreadable { why }
             | Self::RewordsUnreadable { why }
             | Self::HoldsUnreadable { why }
-            | Self::AuditFailed { why } => say(&[why]),
+            | Self::AuditFailed { why } => self.say(&[why]),
+            Self::DamagedFile { path, why } => self.say(&[&path.to_string(), why]),
+            Self::RestorePending { target, safety } => {
+                self.say(&[&target.short(), &safety.short()])
+            }
+            Self::RestoreNeverBegan { target } => self.say(&[&target.short()]),
+            Self::Bookkeeping { step, why } => self.say(&[step, why]),
+            Self::Config { file, text } => self.say(&[&file.display().to_string(), text]),
+            Self::IgnoreFileUnreadable { path } => self.say(&[&escape_path(path)]),
+            Self::AnotherRoot { checkpoints } => self.say(&[&thousands(*checkpoints as u64)]),
+            Self::BelowTop { root, top } => self.say(&[&escape_path(root), &word_of(top)]),
+            Self::OverKeep { keep, kept } => self.say(&[&kept.to_string(), &keep.to_string()]),
+            Self::AbsurdTime { id }
+            | Self::AncientTime { id }
+            | Self::IsPartial { id }
+            | Self::ShownIsPartial { id } => self.say(&[&id.short(), &id.short()]),
+            Self::StoreTooNew { found } => self.say(&[&found.to_string()]),
+            Self::CopiesNotMade { id, why } => self.say(&[why, &id.short()]),
+            Self::DatabaseSkipped { name } => self.say(&[&escape(name), name]),
+            Self::PassedOver { id, why } => self.say(&[&id.short(), why]),
+            Self::LeftBehind { id, why } => self.say(&[&id.short(), &escape(why)]),
+            _ => self.of_store(),
+        }
+    }
+
+    /// The same, of the store and of directories.
+    fn of_store(&self) -> Sentence {
+        match self {
             Self::StoreReinitialized {
                 whole: 0, kept_as, ..
             } => Sentence::text(format!("{STORE_LOST} {}", kept_as.display())),
@@ -342,7 +368,7 @@ impl Warning {
                 whole,
                 known,
                 kept_as,
-            } => say(&[
+            } => self.say(&[
                 &whole.to_string(),
                 &known.to_string(),
                 &kept_as.display().to_string(),
@@ -353,42 +379,33 @@ impl Warning {
                     one.id.short(),
                     one.why
                 )),
-                all => say(&[&named(all.iter().map(|lost| lost.id.clone()))]),
+                all => self.say(&[&named(all.iter().map(|lost| lost.id.clone()))]),
             },
-            Self::DamagedFile { path, why } => say(&[&path.to_string(), why]),
-            Self::RestorePending { target, safety } => say(&[&target.short(), &safety.short()]),
-            Self::RestoreNeverBegan { target } => say(&[&target.short()]),
-            Self::Bookkeeping { step, why } => say(&[step, why]),
-            Self::Config { file, text } => say(&[&file.display().to_string(), text]),
-            Self::IgnoreFileUnreadable { path } => say(&[&escape_path(path)]),
-            Self::AnotherRoot { checkpoints } => say(&[&thousands(*checkpoints as u64)]),
             Self::ProjectMoved {
                 old_root,
                 checkpoints,
-            } => say(&[
+            } => self.say(&[
                 &escape_path(old_root),
                 &of_number(*checkpoints),
-                &word(old_root),
+                &word_of(old_root),
             ]),
             Self::TopMoved {
                 old_root,
                 top,
                 checkpoints,
-            } => say(&[
+            } => self.say(&[
                 &escape_path(top),
                 &escape_path(old_root),
                 &of_number(*checkpoints),
-                &word(top),
-                &word(old_root),
+                &word_of(top),
+                &word_of(old_root),
             ]),
-            Self::BelowTop { root, top } => say(&[&escape_path(root), &word(top)]),
-            Self::BelowRoot { root, above } => say(&[
+            Self::BelowRoot { root, above } => self.say(&[
                 &escape_path(root),
                 &escape_path(above),
-                &word(above),
-                &word(root),
+                &word_of(above),
+                &word_of(root),
             ]),
-            Self::OverKeep { keep, kept } => say(&[&kept.to_string(), &keep.to_string()]),
             Self::PrunableStore {
                 limit_bytes,
                 needed_bytes,
@@ -396,34 +413,24 @@ impl Warning {
             | Self::OverMaxStoreSize {
                 limit_bytes,
                 needed_bytes,
-            } => say(&[&thousands(*needed_bytes), &thousands(*limit_bytes)]),
+            } => self.say(&[&thousands(*needed_bytes), &thousands(*limit_bytes)]),
             Self::LateWrites { paths, staging } => {
                 let named: Vec<String> = paths.iter().map(RelPath::to_string).collect();
                 let named = Some(named.join(", ")).filter(|named| !named.is_empty());
-                say(&[
+                self.say(&[
                     &named.unwrap_or_else(|| "a replaced file".to_owned()),
                     staging,
                 ])
             }
-            Self::AbsurdTime { id }
-            | Self::AncientTime { id }
-            | Self::IsPartial { id }
-            | Self::ShownIsPartial { id } => say(&[&id.short(), &id.short()]),
-            Self::StoreTooNew { found } => say(&[&found.to_string()]),
-            Self::CopiesNotMade { id, why } => say(&[why, &id.short()]),
-            Self::DatabaseSkipped { name } => say(&[&escape(name), name]),
-            Self::PassedOver { id, why } => say(&[&id.short(), why]),
-            Self::LeftBehind { id, why } => say(&[&id.short(), &escape(why)]),
-            Self::LineNotTaken { remote, line, why } => {
-                say(&[line, remote, &escape(why)]).then_sentence(after_bad_line(remote, line, why))
-            }
-            Self::Disabled
-            | Self::ManifestRebuilt
-            | Self::JournalUnreadable
-            | Self::RootWasRecreated
-            | Self::EmptyAfterFiles
-            | Self::CopyInsideRoot => say(&[]),
+            Self::LineNotTaken { remote, line, why } => self
+                .say(&[line, remote, &escape(why)])
+                .then_sentence(after_bad_line(remote, line, why)),
+            _ => self.say(&[]),
         }
+    }
+
+    fn say(&self, args: &[&dyn AsRef<[u8]>]) -> Sentence {
+        Sentence::new(self.get_message().unwrap_or_default(), args)
     }
 
     pub fn reinitialized(salvaged: Salvaged) -> Self {
@@ -553,6 +560,10 @@ pub fn after_bad_line(remote: &str, line: &str, why: &str) -> Sentence {
         "'checkpoint remote remove {} --line {}' removes it there; a push from where it was made brings it again",
         &[&remote, &line],
     )
+}
+
+fn word_of(path: &Path) -> &[u8] {
+    path.as_os_str().as_encoded_bytes()
 }
 
 fn of_number(checkpoints: usize) -> String {

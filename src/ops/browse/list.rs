@@ -104,8 +104,24 @@ pub fn list(context: &Context, options: &ListOptions) -> Result<(ListOutcome, Ve
         inventory.checkpoints = store.fetched(name)?.checkpoints;
     }
     let line = &inventory.checkpoints;
-    let filter = in_session(context, &inventory, &options.filter)?;
-    let mut rows = Rows::new(&store, options, &filter, paths);
+    let mut filter = options.filter.clone();
+    if let Some(typed) = &options.filter.session {
+        let timeline = Timeline::of(context, &inventory);
+        let known = timeline.session(typed).ok_or_else(|| no_session(typed))?;
+        filter.agent = Some(known.agent.clone());
+        filter.session = Some(known.id.clone());
+    }
+    let mut rows = Rows {
+        store: &store,
+        options,
+        filter: &filter,
+        paths,
+        memo: TreeMemo::new(store.objects()),
+        waiting: Vec::new(),
+        listed: Vec::new(),
+        changes: Vec::new(),
+        warnings: Vec::new(),
+    };
     rows.read(line);
     let mut outcome = ListOutcome {
         checkpoints: rows.listed,
@@ -133,21 +149,6 @@ pub fn list(context: &Context, options: &ListOptions) -> Result<(ListOutcome, Ve
     warnings.extend(rows.warnings);
     outcome.damaged = inventory.all_damaged();
     Ok((outcome, warnings))
-}
-
-/// Puts the whole name of the session in place of what was typed.
-///
-/// # Errors
-/// No session is called so.
-fn in_session(context: &Context, inventory: &Inventory, filter: &ListFilter) -> Result<ListFilter> {
-    let mut filter = filter.clone();
-    if let Some(typed) = &filter.session {
-        let timeline = Timeline::of(context, inventory);
-        let known = timeline.session(typed).ok_or_else(|| no_session(typed))?;
-        filter.agent = Some(known.agent.clone());
-        filter.session = Some(known.id.clone());
-    }
-    Ok(filter)
 }
 
 /// Returns the failure of a session that is not known.
@@ -192,26 +193,7 @@ struct Rows<'l> {
     warnings: Vec<Warning>,
 }
 
-impl<'l> Rows<'l> {
-    fn new(
-        store: &'l Store,
-        options: &'l ListOptions,
-        filter: &'l ListFilter,
-        paths: Vec<RelPath>,
-    ) -> Self {
-        Self {
-            store,
-            options,
-            filter,
-            paths,
-            memo: TreeMemo::new(store.objects()),
-            waiting: Vec::new(),
-            listed: Vec::new(),
-            changes: Vec::new(),
-            warnings: Vec::new(),
-        }
-    }
-
+impl Rows<'_> {
     /// Reads no further back than the rows and their baselines need.
     fn read(&mut self, line: &Line) {
         let compares = self.options.counts_changes || !self.paths.is_empty();
@@ -458,27 +440,19 @@ pub fn show(
 fn measured(store: &Store, mut checkpoint: Checkpoint) -> Result<(Checkpoint, Meta)> {
     let snapshot = store.snapshot(&checkpoint)?;
     checkpoint.record.files = snapshot.files.len() as u64;
-    for entry in snapshot.files.values() {
-        let size = store
-            .objects()
-            .size(&entry.id)
-            .map_err(|e| store.damage(checkpoint.id, e.to_string()))?;
-        checkpoint.record.content_bytes += size;
-    }
-    if snapshot
-        .uncaptured
-        .values()
-        .any(|entry| entry.why.makes_partial())
-    {
+    let sizes = snapshot.files.values();
+    let sizes = sizes.map(|entry| store.objects().size(&entry.id));
+    let damaged = |why| store.damage(checkpoint.id, why);
+    checkpoint.record.content_bytes += sizes.sum::<Result<u64, _>>().map_err(damaged)?;
+    let mut uncaptured = snapshot.uncaptured.values();
+    if uncaptured.any(|entry| entry.why.makes_partial()) {
         checkpoint.record.coverage = Coverage::Partial;
     }
-    Ok((
-        checkpoint,
-        Meta {
-            uncaptured: snapshot.uncaptured,
-            ..Meta::default()
-        },
-    ))
+    let meta = Meta {
+        uncaptured: snapshot.uncaptured,
+        ..Meta::default()
+    };
+    Ok((checkpoint, meta))
 }
 
 #[cfg(test)]

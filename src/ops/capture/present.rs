@@ -229,7 +229,11 @@ struct TeeSink<'f, W> {
 
 impl<W: Write> BlobSink for TeeSink<'_, W> {
     fn blob(&mut self, bytes: &[u8]) -> std::result::Result<ObjectId, SinkError> {
-        self.blob_stream(bytes.len() as u64, &mut &*bytes)
+        self.to = (self.fresh)(bytes.len() as u64);
+        if let Some(to) = &mut self.to {
+            to.write_all(bytes).map_err(Error::unexpected)?;
+        }
+        ThreadSink::HashOnly.blob(bytes)
     }
 
     fn blob_stream(
@@ -238,19 +242,28 @@ impl<W: Write> BlobSink for TeeSink<'_, W> {
         reader: &mut dyn Read,
     ) -> std::result::Result<ObjectId, SinkError> {
         self.to = (self.fresh)(len);
-        let to = self.to.as_mut();
-        ThreadSink::HashOnly.blob_stream(len, &mut Tee { reader, to })
+        let (to, left) = (self.to.as_mut(), len);
+        let mut tee = Tee { reader, to, left };
+        let id = ThreadSink::HashOnly.blob_stream(len, &mut tee)?;
+        if tee.left > 0 {
+            let why = "cannot read to the end: it is shorter than it was";
+            return Err(Error::unexpected(why).into());
+        }
+        Ok(id)
     }
 }
 
 struct Tee<'r, W> {
     reader: &'r mut dyn Read,
     to: Option<&'r mut W>,
+    /// Bytes that are still to come.
+    left: u64,
 }
 
 impl<W: Write> Read for Tee<'_, W> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         let len = self.reader.read(buffer)?;
+        self.left = self.left.saturating_sub(len as u64);
         if let Some(to) = &mut self.to {
             to.write_all(&buffer[..len])?;
         }
@@ -330,21 +343,19 @@ mod tests {
 
     #[test]
     fn what_is_too_large_is_hashed_and_not_held() {
-        let mut keeper = CollectingSink {
-            limit_bytes: 6,
-            bytes: None,
+        let fresh = |len| (len <= 6).then(Vec::new);
+        let mut sink = TeeSink {
+            fresh: &fresh,
+            to: None,
         };
-        let id = keeper
-            .blob_stream(6, &mut &b"hello\n"[..])
-            .unwrap()
-            .to_hex();
+        let id = sink.blob_stream(6, &mut &b"hello\n"[..]).unwrap().to_hex();
         assert_eq!(id, "ce013625030ba8dba906f756967f9e9ca394464a");
-        assert_eq!(keeper.bytes.as_deref(), Some(&b"hello\n"[..]));
+        assert_eq!(sink.to.as_deref(), Some(&b"hello\n"[..]));
         assert!(
-            keeper.blob_stream(5 + 1, &mut &b"short"[..]).is_err(),
+            sink.blob_stream(5 + 1, &mut &b"short"[..]).is_err(),
             "it ended too early"
         );
-        keeper.blob_stream(7, &mut &b"hello!\n"[..]).unwrap();
-        assert_eq!(keeper.bytes, None);
+        sink.blob_stream(7, &mut &b"hello!\n"[..]).unwrap();
+        assert_eq!(sink.to, None);
     }
 }

@@ -16,6 +16,7 @@ use crate::ops::context::Context;
 use crate::ops::contract::guard_cover::{covers, edited, lacks, unmatched};
 use crate::ops::create::options;
 use crate::ops::maintain::repair::check_with_retries;
+use crate::ops::restore::restore_paths;
 use crate::ops::warning::Warning;
 use crate::store::repository::Store;
 use crate::worktree::tree_handle::WorkTree;
@@ -223,15 +224,10 @@ fn secret_pattern(part: &ScopePart, secrets: &[RelPath]) -> Option<String> {
             .then(|| part.typed())?;
         return String::from_utf8(typed.to_vec()).ok();
     };
-    let path = secrets.contains(path).then(|| path.as_utf8())??;
-    let escape = |sign: char| {
-        if "*?[]\\".contains(sign) {
-            format!("\\{sign}")
-        } else {
-            sign.to_string()
-        }
-    };
-    Some(format!("/{}", path.chars().map(escape).collect::<String>()))
+    let escaped = secrets
+        .contains(path)
+        .then(|| restore_paths::escaped(path))?;
+    Some(format!("/{}", String::from_utf8(escaped).ok()?))
 }
 
 /// Replaces patterns in the question by the ignored files that they match; returns the command and

@@ -156,11 +156,8 @@ fn refuse_to_write(
 }
 
 fn not_held(database: &Database, why: &str) -> Error {
-    Error::new(
-        Code::DATABASE_NOT_HELD,
-        format!("the present state of database {database} cannot be saved: {why}"),
-    )
-    .advise(
+    let what = format!("the present state of database {database} cannot be saved: {why}");
+    Error::new(Code::DATABASE_NOT_HELD, what).advise(
         "nothing was changed; fix that, or restore PATHs without it; a SQLite file that is moved \
          away is created again",
     )
@@ -183,11 +180,9 @@ impl DatabaseRestore {
             items: Vec::new(),
             scratch: None,
         };
-        let concerned: Databases = request
-            .target
-            .databases_within(&request.scope)
-            .map(|(database, held)| (database.clone(), *held))
-            .collect();
+        let concerned = request.target.databases_within(&request.scope);
+        let concerned = concerned.map(|(database, held)| (database.clone(), *held));
+        let concerned: Databases = concerned.collect();
         if concerned.is_empty() {
             return Ok(prepared);
         }
@@ -205,10 +200,10 @@ impl DatabaseRestore {
             };
             let database = &item.report.database;
             item.report.fate = match present {
-                Ok(taken) => {
-                    (item.present, item.watched) = (Some(taken.held), taken.watched);
+                Ok((held, watched)) => {
+                    (item.present, item.watched) = (Some(held), watched);
                     match wanted {
-                        _ if wanted == taken.held => DatabaseFate::Unchanged,
+                        _ if wanted == held => DatabaseFate::Unchanged,
                         Held::Absent => DatabaseFate::Left,
                         Held::Content(blob) => {
                             let place = scratch.dir().join(format!("wanted-{number}"));
@@ -244,17 +239,15 @@ impl DatabaseRestore {
             return Ok(false);
         }
         let inventory = store.inventory()?;
-        let ends = [pending.target(), pending.safety()]
-            .into_iter()
-            .filter_map(|id| inventory.get(id));
-        let known = ends
-            .map(|checkpoint| store.databases(&checkpoint))
-            .collect::<Result<Vec<_>>>()?;
+        let ends = [pending.target(), pending.safety()];
+        let ends = ends.into_iter().filter_map(|id| inventory.get(id));
+        let known = ends.map(|checkpoint| store.databases(&checkpoint));
+        let known = known.collect::<Result<Vec<_>>>()?;
         let is_known = |database: &Database, held: &Held| {
             known.iter().any(|end| end.get(database) == Some(held))
         };
-        Ok(!self
-            .present()
+        let present = self.present();
+        Ok(!present
             .iter()
             .all(|(database, held)| is_known(database, held)))
     }
@@ -272,11 +265,8 @@ impl DatabaseRestore {
         let Some(scratch) = &self.scratch else {
             return Ok(());
         };
-        for item in self
-            .items
-            .iter_mut()
-            .filter(|item| item.report.fate == DatabaseFate::Planned)
-        {
+        let items = self.items.iter_mut();
+        for item in items.filter(|item| item.report.fate == DatabaseFate::Planned) {
             item.report.fate = match item.restore(context, scratch) {
                 Ok(()) => DatabaseFate::Restored,
                 Err(DatabaseFailure::Refused(why)) => DatabaseFate::Failed(why),
@@ -300,11 +290,11 @@ impl DatabaseItem {
             Database::File(path) => {
                 let refused = |why: Error| DatabaseFailure::Refused(why.to_string());
                 ready_place(context, path, self.present).map_err(refused)?;
-                let live = live(context, path);
+                let (live, watched) = (live(context, path), self.watched.take());
                 Ok(sqlite::restore(
                     wanted,
                     &live,
-                    self.watched.take(),
+                    watched,
                     &busy_wait(context),
                 )?)
             }
@@ -350,13 +340,11 @@ fn extract(
     place: PathBuf,
 ) -> Result<PathBuf> {
     let mut file = atomic_file::create_private(&place)?;
-    store
-        .objects()
-        .stream_blob(&blob, &mut file)
-        .map_err(|error| match error {
-            ObjectError::Io(error) => error,
-            ObjectError::Sink(error) => Error::io("write", &place)(error),
-            damage => store.damage(target, format!("database {database}: {damage}")),
-        })?;
+    let written = store.objects().stream_blob(&blob, &mut file);
+    written.map_err(|error| match error {
+        ObjectError::Io(error) => error,
+        ObjectError::Sink(error) => Error::io("write", &place)(error),
+        damage => store.damage(target, format!("database {database}: {damage}")),
+    })?;
     Ok(place)
 }

@@ -79,12 +79,8 @@ pub struct Named {
     pub paths: Vec<RelPath>,
 }
 
-/// A single word.
-enum Meaning {
-    Checkpoint(Box<Checkpoint>),
-    Inside(Box<Checkpoint>, RelPath),
-    Path(RelPath),
-}
+/// The checkpoint and the path that a single word names, one of them at least.
+type Meaning = (Option<Checkpoint>, Option<RelPath>);
 
 /// The store in which words are looked up.
 pub struct Lookup<'s> {
@@ -119,23 +115,17 @@ impl<'s> Lookup<'s> {
                 has_paths = true;
                 continue;
             }
-            match self.meaning(word, &named)? {
-                Meaning::Checkpoint(found) => named.checkpoints.push(*found),
-                Meaning::Inside(found, path) => {
-                    let before = inside.replace(path.clone());
-                    if before.is_some_and(|before| before != path) {
-                        return Err(Error::usage(
-                            "two checkpoints are compared in the same path",
-                        ));
-                    }
-                    named.checkpoints.push(*found);
-                    named.paths.push(path);
-                }
-                Meaning::Path(path) => {
-                    named.paths.push(path);
-                    has_paths = true;
-                }
+            let (found, path) = self.meaning(word, &named)?;
+            has_paths = found.is_none();
+            let within = path.clone().filter(|_| !has_paths);
+            if inside.is_some() && within.is_some() && inside != within {
+                return Err(Error::usage(
+                    "two checkpoints are compared in the same path",
+                ));
             }
+            inside = inside.or(within);
+            named.checkpoints.extend(found);
+            named.paths.extend(path);
         }
         named.paths.sort();
         named.paths.dedup();
@@ -192,15 +182,13 @@ impl<'s> Lookup<'s> {
         let checkpoint = [&restore, &short].into_iter().chain(rest);
         let path = [&restore].into_iter().chain(options());
         let path = path.chain([&dashes]).chain(&given.words);
-        Some(
-            Error::usage(format!("{} is a checkpoint and a path", shell_word(word))).next(
-                Sentence::default()
-                    .then_command(CommandWords::new(checkpoint))
-                    .then(" takes the checkpoint, ")
-                    .then_command(CommandWords::new(path))
-                    .then(" the path"),
-            ),
-        )
+        let what = format!("{} is a checkpoint and a path", shell_word(word));
+        let hint = Sentence::default()
+            .then_command(CommandWords::new(checkpoint))
+            .then(" takes the checkpoint, ")
+            .then_command(CommandWords::new(path))
+            .then(" the path");
+        Some(Error::usage(what).next(hint))
     }
 
     /// Checks that every path of a restore is in its target or in the directory, before anything
@@ -314,17 +302,17 @@ impl<'s> Lookup<'s> {
         let (query, why) = match self.resolve(&typed) {
             Ok(found) => {
                 let found = certain(self.inventory, &typed, found)?;
-                return Ok(Meaning::Checkpoint(Box::new(found)));
+                return Ok((Some(found), None));
             }
             Err(SelectorProblem::NoMatch { query, why }) => (query, why.or_path()),
             Err(problem) => return Err(problem.into()),
         };
         let inside = self.inside(word)?;
         if let Some((found, path, true)) = inside {
-            return Ok(Meaning::Inside(Box::new(found), path));
+            return Ok((Some(found), Some(path)));
         }
         if let Some(path) = self.known_path(word, named)? {
-            return Ok(Meaning::Path(path));
+            return Ok((None, Some(path)));
         }
         if let Some((found, path, _)) = inside {
             if word.ends_with(b":") && path.is_root() {
