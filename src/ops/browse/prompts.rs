@@ -99,10 +99,7 @@ pub fn prompts(
         let both = prompt.before.as_ref().zip(here.as_ref());
         both.is_some_and(|(before, here)| before.id == here.id || before.holds_the_same(here))
     };
-    let position = prompts
-        .iter()
-        .find(is_here)
-        .map(|prompt| prompt.note.number);
+    let position = prompts.iter().find(is_here).map(|it| it.note.number);
     let others = timeline
         .with_prompts()
         .filter(|other| other.name() != found.name());

@@ -11,7 +11,7 @@ use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::snapshot::Snapshot;
 use crate::model::state::stat::{ListedFile, Stat};
-use crate::ops::browse::diff::version::{FileVersion, LoadedVersion, SeenFile};
+use crate::ops::browse::diff::file_diff::{FileVersion, LoadedVersion, SeenFile};
 use crate::ops::capture::dir_filter;
 use crate::ops::capture::pipeline::{CaptureOptions, CaptureOutcome, Captured, Sink, capture};
 use crate::ops::capture::sink::ThreadSink;

@@ -96,18 +96,11 @@ pub fn of_create<'o>(context: &Context, made: &'o CreateOutcome) -> Result<Optio
 /// Returns the type that fits: without files by the other content; a stash only if git tracks
 /// all files.
 fn fitting(index: Option<AgainstIndex>, snapshot: &Snapshot, extras: &Extras) -> CheckpointType {
-    if snapshot.files.is_empty() {
-        if extras.databases.is_some() {
-            return CheckpointType::DatabaseSavepoint;
-        }
-        if extras.state_document.is_some() {
-            return CheckpointType::StateSnapshot;
-        }
-    }
+    let is_empty = snapshot.files.is_empty();
     match index {
-        Some(AgainstIndex { untracked: 0, .. }) if !snapshot.files.is_empty() => {
-            CheckpointType::GitStash
-        }
+        _ if is_empty && extras.databases.is_some() => CheckpointType::DatabaseSavepoint,
+        _ if is_empty && extras.state_document.is_some() => CheckpointType::StateSnapshot,
+        Some(AgainstIndex { untracked: 0, .. }) if !is_empty => CheckpointType::GitStash,
         _ => CheckpointType::FileBackup,
     }
 }

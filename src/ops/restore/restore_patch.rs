@@ -12,7 +12,7 @@ use crate::model::restore_plan::{PlannedWrite, RestorePlan, RestoreScope};
 use crate::model::state::entry::{Entry, Kind};
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::scope::{Scope, ScopePart};
-use crate::ops::browse::diff::version::{LARGEST_TEXT_BYTES, LoadedVersion};
+use crate::ops::browse::diff::file_diff::{LARGEST_TEXT_BYTES, LoadedVersion};
 use crate::ops::capture::present::WorktreeSide;
 use crate::ops::context::Context;
 use crate::ops::create::command::create;

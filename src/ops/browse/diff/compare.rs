@@ -12,8 +12,9 @@ use crate::model::state::entry::{Entry, WhyNot};
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::snapshot::Snapshot;
 use crate::ops::browse::diff::diff_side::Side;
-use crate::ops::browse::diff::file_diff::{Body, Detail, FileDiff, PatchOptions, compare};
-use crate::ops::browse::diff::version::{FileVersion, LoadedVersion, SeenFile};
+use crate::ops::browse::diff::file_diff::{
+    Body, Detail, FileDiff, FileVersion, LoadedVersion, PatchOptions, SeenFile, compare,
+};
 use crate::ops::browse::list::reader_warnings;
 use crate::ops::context::Context;
 use crate::ops::restore::restore_paths;

@@ -6,7 +6,7 @@ use crate::model::state::entry::Entry;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::snapshot::Snapshot;
-use crate::ops::browse::diff::version::{FileVersion, LoadedVersion, SeenFile};
+use crate::ops::browse::diff::file_diff::{FileVersion, LoadedVersion, SeenFile};
 use crate::ops::capture::present::WorktreeSide;
 use crate::ops::context::Context;
 use crate::ops::warning::Warning;
