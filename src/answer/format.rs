@@ -1,7 +1,7 @@
 //! Formats for numbers, and colours; and what makes text harmless for a terminal.
 
+pub use crate::base::text::count;
 use crate::base::text::escape_content;
-use crate::ops::warning::warning_words::thousands;
 
 /// Formats bytes as `12.3 MiB`, in the largest unit that leaves a whole part.
 pub fn size(bytes: u64) -> String {
@@ -16,12 +16,6 @@ pub fn size(bytes: u64) -> String {
         unit += 1;
     }
     format!("{}.{} {}", tenths / 10, tenths % 10, UNITS[unit])
-}
-
-/// Formats `1 file`, `3,000 files`.
-pub fn count(number: usize, one: &str, many: &str) -> String {
-    let noun = if number == 1 { one } else { many };
-    format!("{} {noun}", thousands(number as u64))
 }
 
 /// Formats `1 checkpoint`, `3,000 checkpoints`.

@@ -6,8 +6,7 @@ use crate::answer::table::padded;
 use crate::base::git_quoting::quoted;
 use crate::base::text::escape_content;
 use crate::model::state::object_id::ObjectId;
-use crate::ops::browse::diff::file_diff::{Body, FileDiff, Piece};
-use crate::ops::browse::diff::version::SeenFile;
+use crate::ops::browse::diff::file_diff::{Body, FileDiff, Piece, SeenFile};
 
 /// Hex digits of ids in a header. A patch with binary data has full ids, as git requires.
 const ID_DIGITS: usize = 10;
@@ -202,9 +201,9 @@ mod tests {
     use crate::model::json::Octal;
     use crate::model::state::rel_path::RelPath;
     use crate::ops::browse::diff::file_diff::Detail;
+    use crate::ops::browse::diff::file_diff::FileVersion;
     use crate::ops::browse::diff::file_diff::PatchOptions;
     use crate::ops::browse::diff::file_diff::compare;
-    use crate::ops::browse::diff::version::FileVersion;
 
     const OPTIONS: PatchOptions = PatchOptions {
         detail: Detail::Patch,

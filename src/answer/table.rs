@@ -4,7 +4,7 @@
 use unicode_width::UnicodeWidthStr;
 
 use crate::answer::format::{Paint, checkpoints, count, size};
-use crate::base::text::escape;
+use crate::base::text::{escape, thousands};
 use crate::base::time::{DAY_MS, age, local_minutes};
 use crate::model::checkpoint::record::{Checkpoint, Verb};
 use crate::model::checkpoint::terms::Expiry;
@@ -12,7 +12,6 @@ use crate::model::checkpoint::undo_stack::RestoreStory;
 use crate::model::difference::ChangeCounts;
 use crate::model::state::object_id::ObjectId;
 use crate::ops::browse::list::ListOutcome;
-use crate::ops::warning::warning_words::thousands;
 
 /// Where a table is shown.
 #[derive(Clone, Copy, Debug)]

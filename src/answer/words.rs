@@ -2,12 +2,11 @@
 
 use crate::answer::format::Paint;
 use crate::answer::place::PlaceWords;
-use crate::base::text::{escape_line, without_numbers};
+use crate::base::text::{escape_line, thousands, without_numbers};
 use crate::error::sentence::{CommandWords, Sentence};
 use crate::error::{Code, Error};
 use crate::model::checkpoint::retention::{Evicted, EvictionReason};
 use crate::ops::warning::Warning;
-use crate::ops::warning::warning_words::thousands;
 
 /// Returns what failed; of a signal, what it left.
 pub fn message(error: &Error, place: &PlaceWords) -> String {

@@ -174,6 +174,25 @@ pub fn without_numbers(text: &str) -> String {
     })
 }
 
+/// `50,000`: digits in groups of three.
+pub fn thousands(number: u64) -> String {
+    let digits = number.to_string();
+    let mut shown = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            shown.push(',');
+        }
+        shown.push(digit);
+    }
+    shown
+}
+
+/// Formats `1 file`, `3,000 files`.
+pub fn count(number: usize, one: &str, many: &str) -> String {
+    let noun = if number == 1 { one } else { many };
+    format!("{} {noun}", thousands(number as u64))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -213,6 +232,15 @@ mod tests {
             "\\x1b[2J\\u{9b}x\\u{202e}"
         );
         assert_eq!(escape_content(b"\xe2\x82"), "\\xe2\\x82");
+    }
+
+    #[test]
+    fn digits_are_in_groups_of_three() {
+        assert_eq!(
+            [7, 50_000, 1_234_567].map(thousands),
+            ["7", "50,000", "1,234,567"]
+        );
+        assert_eq!([count(1, "a", "b"), count(2, "a", "b")], ["1 a", "2 b"]);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use crate::model::checkpoint::manifest;
 use crate::model::checkpoint::record::{Checkpoint, CheckpointKind, DamagedCheckpoint};
 use crate::model::difference::ChangeCounts;
 use crate::model::json::{CheckpointRow, published_as};
-use crate::ops::browse::list::{ListOptions, ListOutcome, list};
+use crate::ops::browse::list::{ListFilter, ListOptions, ListOutcome, list};
 use crate::ops::maintain::stores::StoreList;
 use crate::ops::select::timeline;
 
@@ -77,14 +77,16 @@ impl Command for ListArgs {
         let options = ListOptions {
             remote: self.remote,
             limit: self.limit,
-            reason: self.reason,
-            grep: self.grep,
-            source: self.source,
-            session: self.session,
-            agent: None,
-            period: self.period.resolve(context.now_ms)?,
-            kind: self.kind,
-            paths: bytes_of(self.path),
+            filter: ListFilter {
+                reason: self.reason,
+                grep: self.grep,
+                source: self.source,
+                session: self.session,
+                agent: None,
+                period: self.period.resolve(context.now_ms)?,
+                kind: self.kind,
+                paths: bytes_of(self.path),
+            },
             hides_safety: is_for_a_person && !self.safety && !is_safety,
             tells: is_for_a_person,
             counts_changes: self.stat,

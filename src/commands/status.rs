@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::answer::format::{checkpoints, count, size};
 use crate::answer::table::{cut, state_words};
 use crate::base::json::{JsonSchema, Serialize};
-use crate::base::text::{escape, escape_line, escape_path};
+use crate::base::text::{escape, escape_line, escape_path, thousands};
 use crate::base::time::{ago, utc_seconds};
 use crate::commands::create::left_out_words;
 use crate::commands::prelude::*;
@@ -15,7 +15,6 @@ use crate::model::restore_plan::PlannedChange;
 use crate::model::state::rel_path::RelPath;
 use crate::ops::browse::status::{StatusOutcome, status};
 use crate::ops::capture::left_out::LeftOutJson;
-use crate::ops::warning::warning_words::thousands;
 use crate::workflow::engine::runs::{Run, Runs};
 
 /// Maximum number of changed files that are named.

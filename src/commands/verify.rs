@@ -1,7 +1,7 @@
 //! `verify`: prints findings on stdout, and one line on stderr if there is damage.
 
 use crate::answer::format::{checkpoints, count, size};
-use crate::base::text::{escape, escape_path};
+use crate::base::text::{escape, escape_path, thousands};
 use crate::commands::prelude::*;
 use crate::error::Code;
 use crate::error::sentence::Sentence;
@@ -9,7 +9,6 @@ use crate::ops::maintain::repair::RepairOutcome;
 use crate::ops::maintain::verify::{
     CheckReport, Fault, FaultyCheckpoint, FileFinding, Salvaged, VerifyOutcome, verify,
 };
-use crate::ops::warning::warning_words::thousands;
 
 /// Check the store and every checkpoint in it
 #[derive(Clone, Debug, clap::Args)]

@@ -23,6 +23,7 @@ use crate::ops::restore::restore_paths;
 use crate::ops::warning::Warning;
 use crate::store::lifecycle::description::{Description, Identity};
 use crate::store::lock::LockWait;
+use crate::store::refs::inventory::Inventory;
 use crate::store::repository::Store;
 use crate::worktree::root::{Root, canonical, identity};
 
@@ -88,10 +89,8 @@ impl PendingWarnings {
 impl Context {
     /// Returns how to wait for the lock of a store.
     pub fn lock_wait(&self) -> LockWait {
-        LockWait {
-            limit: self.lock_wait,
-            progress: self.progress.clone(),
-        }
+        let (limit, progress) = (self.lock_wait, self.progress.clone());
+        LockWait { limit, progress }
     }
 
     /// Returns the same context for work that is stopped on its own.
@@ -124,27 +123,16 @@ impl Context {
 
     /// Returns the identity of this root's directory; `None` if it is gone.
     pub fn identity(&self) -> Option<Identity> {
-        let root = self
-            .root
-            .identity()
-            .or_else(|| identity(self.root.path()))?;
-        let parent = self
-            .root
-            .path()
-            .parent()
-            .and_then(identity)
-            .unwrap_or_default();
+        let path = self.root.path();
+        let root = self.root.identity().or_else(|| identity(path))?;
+        let parent = path.parent().and_then(identity).unwrap_or_default();
         Some(Identity { root, parent })
     }
 
     /// Makes the description of a new store for this root.
     pub fn description(&self, forced: bool) -> Description {
-        Description::of_root(
-            self.root.path(),
-            self.now_ms,
-            self.identity().unwrap_or_default(),
-            forced,
-        )
+        let identity = self.identity().unwrap_or_default();
+        Description::of_root(self.root.path(), self.now_ms, identity, forced)
     }
 
     /// Returns where the store of this root lies, or would lie; see [`locate_store`].
@@ -160,6 +148,13 @@ impl Context {
     /// Opens the store of this root. If there is none, the error names the root above that has one.
     pub fn require_store(&self) -> Result<Store> {
         self.find_store()?.map_or_else(|| Err(self.no_store()), Ok)
+    }
+
+    /// Opens the store of this root and reads which checkpoints it has.
+    pub fn read(&self) -> Result<(Store, Inventory)> {
+        let store = self.require_store()?;
+        let inventory = store.inventory()?;
+        Ok((store, inventory))
     }
 
     /// Names a path for people as it can be typed in the current directory; programs get all paths
@@ -179,8 +174,8 @@ impl Context {
     /// Returns the nearest root above whose checkpoints hold this one too; see
     /// [`RootSearch::holder_of`].
     pub fn root_above(&self, looks_elsewhere: bool) -> Option<PathBuf> {
-        self.root_search()
-            .holder_of(self.root.path(), looks_elsewhere)
+        let search = self.root_search();
+        search.holder_of(self.root.path(), looks_elsewhere)
     }
 
     pub fn no_store(&self) -> Error {

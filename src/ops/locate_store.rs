@@ -27,14 +27,9 @@ pub fn locate_store(base: &Path, at: &Root) -> Result<PathBuf> {
         [] => Ok(place),
         [one] => Ok(one.clone()),
         _ => {
-            let shown: Vec<String> = found
-                .iter()
-                .map(|path| path.display().to_string())
-                .collect();
-            let what = format!(
-                "several stores belong to this directory: {}",
-                shown.join(", ")
-            );
+            let shown = found.iter().map(|path| path.display().to_string());
+            let shown = shown.collect::<Vec<_>>().join(", ");
+            let what = format!("several stores belong to this directory: {shown}");
             Err(Error::new(Code::AMBIGUOUS_STORE, what)
                 .advise("move all but one of them away")
                 .more(More::Stores(found)))
@@ -72,10 +67,10 @@ pub fn subdirectories(dir: &Path) -> Result<Vec<PathBuf>> {
         Err(e) if matches!(e.kind(), NotFound | NotADirectory) => return Ok(Vec::new()),
         Err(e) => return Err(Error::io("read", dir)(e)),
     };
-    let paths: std::io::Result<Vec<PathBuf>> = entries.map(|entry| Ok(entry?.path())).collect();
-    Ok(paths
-        .map_err(Error::io("read", dir))?
-        .into_iter()
-        .filter(|path| path.is_dir())
-        .collect())
+    let paths = entries.map(|entry| Ok(entry?.path()));
+    let mut paths: Vec<PathBuf> = paths
+        .collect::<std::io::Result<_>>()
+        .map_err(Error::io("read", dir))?;
+    paths.retain(|path| path.is_dir());
+    Ok(paths)
 }

@@ -24,12 +24,9 @@ pub fn open_usable(context: &Context, force: bool) -> Result<Store> {
         Err(error) if error.code == Code::STORE_UNUSABLE => {
             check_exclusion_list(&Layout::new(context.store_dir()?))?;
             let _shield = context.interrupt.shield();
-            if let Some(salvaged) =
-                salvage_unusable(context, &context.store_dir()?, Unreadable::Stops)?
-            {
-                context
-                    .pending_warnings
-                    .add(Warning::reinitialized(salvaged));
+            let salvaged = salvage_unusable(context, &context.store_dir()?, Unreadable::Stops)?;
+            if let Some(warning) = salvaged.map(Warning::reinitialized) {
+                context.pending_warnings.add(warning);
             }
             open_store(context, force)
         }
@@ -45,12 +42,10 @@ fn refuse_base_out_of_nothing(base: &Path) -> Result<()> {
         |path: &Path| matches!(path.symlink_metadata(), Err(e) if e.kind() == ErrorKind::NotFound);
     if is_missing(base) && base.parent().is_some_and(is_missing) {
         let above = base.parent().unwrap_or(base).display();
-        let what = format!(
-            "the base {} cannot be made: {above} does not exist",
-            base.display()
-        );
-        return Err(Error::new(Code::NO_PLACE_FOR_BASE, what)
-            .advise("CHECKPOINT_HOME or --base names another place; nothing was made"));
+        let base = base.display();
+        let what = format!("the base {base} cannot be made: {above} does not exist");
+        let hint = "CHECKPOINT_HOME or --base names another place; nothing was made";
+        return Err(Error::new(Code::NO_PLACE_FOR_BASE, what).advise(hint));
     }
     Ok(())
 }
@@ -65,10 +60,10 @@ fn warn_below(context: &Context, dir: &Path) {
     let warning = match context.root_above(true) {
         Some(above) => Some(Warning::BelowRoot { root, above }),
         None if context.is_named => None,
-        None => context
-            .root_search()
-            .repository_top(&root)
-            .map(|top| Warning::BelowTop { root, top }),
+        None => {
+            let top = context.root_search().repository_top(&root);
+            top.map(|top| Warning::BelowTop { root, top })
+        }
     };
     if let Some(warning) = warning {
         context.pending_warnings.add(warning);
@@ -89,12 +84,9 @@ pub fn refuse_below_top(context: &Context, hint: &'static str) -> Result<()> {
         return Ok(());
     };
     let top_bytes = top.as_os_str().as_encoded_bytes();
-    Err(Error::usage(format!(
-        "{} is a part of the repository {}",
-        escape_path(root),
-        escape_path(&top)
-    ))
-    .next(Sentence::new(hint, &[&top_bytes])))
+    let (part, whole) = (escape_path(root), escape_path(&top));
+    let what = format!("{part} is a part of the repository {whole}");
+    Err(Error::usage(what).next(Sentence::new(hint, &[&top_bytes])))
 }
 
 /// Opens or creates the store unless the root is unsafe. `force` is needed only once: the store

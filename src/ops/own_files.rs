@@ -26,14 +26,9 @@ impl OwnFiles {
         for file in files {
             let beside = DIRECTORIES
                 .iter()
-                .filter(|(beginning, _)| file.starts_with(beginning))
-                .map(|(_, dir)| *dir);
-            paths.extend(
-                [file]
-                    .into_iter()
-                    .chain(beside)
-                    .filter_map(|path| RelPath::new(path.as_bytes()).ok()),
-            );
+                .filter(|(begin, _)| file.starts_with(begin));
+            let all = [file].into_iter().chain(beside.map(|(_, dir)| *dir));
+            paths.extend(all.filter_map(|path| RelPath::new(path.as_bytes()).ok()));
         }
         paths.sort_unstable();
         paths.dedup();
@@ -61,17 +56,13 @@ impl OwnFiles {
     /// # Errors
     /// `workflow_file`
     pub fn refuse(&self, named: &[RelPath]) -> Result<()> {
-        match named.iter().find(|path| self.covers(path)) {
-            Some(path) => Err(Error::new(
-                Code::WORKFLOW_FILE,
-                format!("'{path}' belongs to a workflow, and a restore leaves it alone"),
-            )
-            .advise(
-                "'checkpoint workflow rewind PHASE --both' takes a workflow back, and its files \
-                 with it",
-            )),
-            None => Ok(()),
-        }
+        let Some(path) = named.iter().find(|path| self.covers(path)) else {
+            return Ok(());
+        };
+        let what = format!("'{path}' belongs to a workflow, and a restore leaves it alone");
+        Err(Error::new(Code::WORKFLOW_FILE, what).advise(
+            "'checkpoint workflow rewind PHASE --both' takes a workflow back, and its files with it",
+        ))
     }
 }
 

@@ -77,46 +77,36 @@ pub fn begin<'s>(context: &Context, store: &'s Store) -> Result<Session<'s>> {
     let mut warnings: Vec<Warning> = context.settings.remarks.iter().map(Warning::from).collect();
     let known = describe(context, store, &locked)?;
     warnings.extend(another_root(context, known.as_ref(), locked.inventory()));
-    let ids = locked.recovery().refs_restored.clone();
+    let (recovery, inventory) = (locked.recovery(), locked.inventory());
+    let ids = recovery.refs_restored.clone();
     warnings.extend((!ids.is_empty()).then_some(Warning::RefsRestored { ids }));
-    let (adopted, inventory) = (&locked.recovery().adopted, locked.inventory());
-    let count = adopted.len();
+    let count = recovery.adopted.len();
     warnings.extend((count > 0).then_some(Warning::Adopted { count }));
-    warnings.extend(Warning::bounded_times(inventory, adopted));
-    if locked.recovery().manifest_rebuilt {
-        warnings.push(Warning::ManifestRebuilt);
-    }
-    if locked.recovery().indexes_rebuilt > 0 {
-        warnings.push(Warning::IndexesRebuilt {
-            count: locked.recovery().indexes_rebuilt,
-        });
-    }
-    let restored = locked.recovery().workflows_restored.iter();
-    warnings.extend(restored.map(|id| Warning::WorkflowRestored { id: id.clone() }));
-    warnings.extend(Warning::damaged(&locked.inventory().damaged));
-    let journal = locked.journal()?;
-    if let JournalState::Open(journal) = &journal
-        && journal.stage != JournalStage::Applying
-    {
-        match clear_away(context, &mut locked, journal) {
-            Ok(()) if journal.stage == JournalStage::Preparing => {
-                warnings.push(Warning::RestoreNeverBegan {
-                    target: journal.target,
-                });
+    warnings.extend(Warning::bounded_times(inventory, &recovery.adopted));
+    let is_rebuilt = recovery.manifest_rebuilt;
+    warnings.extend(is_rebuilt.then_some(Warning::ManifestRebuilt));
+    let count = recovery.indexes_rebuilt;
+    warnings.extend((count > 0).then_some(Warning::IndexesRebuilt { count }));
+    let restored = recovery.workflows_restored.iter().cloned();
+    warnings.extend(restored.map(|id| Warning::WorkflowRestored { id }));
+    warnings.extend(Warning::damaged(&inventory.damaged));
+    let pending = match locked.journal()? {
+        JournalState::Open(journal) if journal.stage != JournalStage::Applying => {
+            let target = journal.target;
+            match clear_away(context, &mut locked, &journal) {
+                Ok(()) if journal.stage == JournalStage::Preparing => {
+                    warnings.push(Warning::RestoreNeverBegan { target });
+                }
+                Ok(()) => {}
+                Err(e) => {
+                    let step = "clearing away what a killed restore left";
+                    warnings.push(Warning::bookkeeping(step)(e));
+                }
             }
-            Ok(()) => {}
-            Err(e) => warnings.push(Warning::bookkeeping(
-                "clearing away what a killed restore left",
-            )(e)),
+            None
         }
-        return Ok(Session {
-            locked,
-            pending: None,
-            warnings,
-            needed_bytes: None,
-        });
-    }
-    let pending = pending(journal, &locked.inventory().checkpoints);
+        journal => pending(journal, &locked.inventory().checkpoints),
+    };
     warnings.extend(pending.as_ref().map(Pending::warning));
     Ok(Session {
         locked,
@@ -149,9 +139,7 @@ pub fn describe(
     if known.as_ref() == Some(&described) {
         return Ok(known);
     }
-    let is_hint = known
-        .as_ref()
-        .is_some_and(|known| known.root == described.root);
+    let is_hint = known.as_ref().is_some_and(|it| it.root == described.root);
     match locked.write_description(&described) {
         // Device and inode can wait until there is space, and must not block what frees it.
         Err(error) if is_hint && error.is_full() => Ok(known),
@@ -167,10 +155,8 @@ pub fn another_root(
     inventory: &Inventory,
 ) -> Option<Warning> {
     let (_, now) = context.root.identity()?;
-    let (_, then) = known
-        .filter(|known| known.names(context.root.path()))?
-        .identity
-        .root;
+    let known = known.filter(|known| known.names(context.root.path()))?;
+    let (_, then) = known.identity.root;
     let checkpoints = inventory.checkpoints.regular_count();
     (!inventory.checkpoints.is_empty() && then != 0 && then != now)
         .then_some(Warning::AnotherRoot { checkpoints })
@@ -192,12 +178,11 @@ pub fn pending(journal: JournalState, checkpoints: &Line) -> Option<Pending> {
         JournalState::None => None,
         JournalState::Open(journal) => Some(Pending::Known(journal)),
         JournalState::Unreadable => {
-            let newest = checkpoints
-                .newer()
-                .iter()
-                .rev()
-                .find_map(|c| Some((c.id, c.record.operation.as_ref()?.target)));
-            newest.map(|(safety, target)| Pending::Unreadable { target, safety })
+            let mut newest = checkpoints.newer().iter().rev();
+            newest.find_map(|made| {
+                let (safety, target) = (made.id, made.record.operation.as_ref()?.target);
+                Some(Pending::Unreadable { target, safety })
+            })
         }
     }
 }
@@ -216,11 +201,11 @@ fn clear_away(context: &Context, locked: &mut LockedStore<'_>, journal: &Journal
 
 /// Checkpoints that no policy drops: those of an interrupted restore and of open runs.
 pub fn needed(context: &Context, store: &Store, pending: Option<&Pending>) -> Vec<ObjectId> {
-    let of_restore = pending
-        .map(|pending| [pending.target(), pending.safety()])
-        .into_iter()
-        .flatten();
-    of_restore
-        .chain((context.workflows.needed)(store))
-        .collect()
+    let mut needed = (context.workflows.needed)(store);
+    needed.extend(
+        pending
+            .into_iter()
+            .flat_map(|it| [it.target(), it.safety()]),
+    );
+    needed
 }

@@ -18,7 +18,7 @@ use crate::config::environment::{Environment, base};
 use crate::config::settings::{self, OwnFile};
 use crate::error::{Error, Result, exit_code};
 use crate::model::json::{Serialize, TextAnswer};
-use crate::ops::browse::diff::version::LARGEST_TEXT_BYTES;
+use crate::ops::browse::diff::file_diff::LARGEST_TEXT_BYTES;
 use crate::ops::context::{Context, PendingWarnings};
 use crate::ops::find_root::{Place, RootSearch};
 use crate::ops::warning::Warning;

@@ -140,20 +140,25 @@ impl WorkTree {
 
     /// Returns the full path for messages; never to be opened.
     pub fn shown(&self, path: &RelPath) -> PathBuf {
-        let mut shown = self.path.clone();
-        for name in path.components() {
-            #[cfg(unix)]
-            shown.push(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(name));
-            #[cfg(not(unix))]
-            shown.push(String::from_utf8_lossy(name).as_ref());
-        }
-        shown
+        place_below(&self.path, path)
     }
 
     /// Makes the error of a failed action at a path.
     pub fn io(&self, action: &'static str, path: &RelPath, source: std::io::Error) -> Error {
         Error::tree_io(action, &self.shown(path), source)
     }
+}
+
+/// Returns the path of what lies below a directory.
+pub fn place_below(dir: &Path, path: &RelPath) -> PathBuf {
+    let mut place = dir.to_path_buf();
+    for name in path.components() {
+        #[cfg(unix)]
+        place.push(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(name));
+        #[cfg(not(unix))]
+        place.push(String::from_utf8_lossy(name).as_ref());
+    }
+    place
 }
 
 /// Stats many paths in turn, keeping the last parent directory open; `None` if it is absent.

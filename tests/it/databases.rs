@@ -612,7 +612,7 @@ fn what_is_no_database_in_the_root_is_refused_in_words() {
         .write("empty.db", "");
     for (typed, code, words) in [
         ("none.db", 3, "no database 'none.db'"),
-        ("text", 2, "is not a SQLite database"),
+        ("text", 2, "file is not a database"),
         ("data", 2, "is not a regular file"),
         (".", 2, "is a directory"),
         ("link.db", 2, "symlink"),

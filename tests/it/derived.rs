@@ -236,7 +236,7 @@ fn readers_find_every_checkpoint_when_refs_and_manifest_are_gone() {
             .success()
             .stdout_has("one")
             .stdout_has("two")
-            .stderr_has("have lost their refs");
+            .stderr_has("lost refs, which the next create or prune restores: ");
         sandbox.run(&["show", "one"]).success();
         sandbox
             .run(&["verify", "--json"])

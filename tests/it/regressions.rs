@@ -111,7 +111,7 @@ fn a_restore_gives_lost_refs_back_before_it_looks_for_its_target() {
     sandbox
         .restore("one")
         .success()
-        .stderr_has("had lost its ref");
+        .stderr_has("lost refs were restored: checkpoint ");
     assert_eq!(sandbox.read("a"), "1");
 }
 

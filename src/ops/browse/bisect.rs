@@ -82,21 +82,16 @@ pub fn bisect(
         context,
         store: &store,
         scratch: &scratch,
+        command,
+        progress,
         known: HashMap::new(),
         tested: Vec::new(),
         warnings,
     };
-    let found = run.search(&row, command, progress);
-    let BisectRun {
-        tested,
-        mut warnings,
-        ..
-    } = run;
-    if let Err(error) = scratch.remove() {
-        warnings.push(Warning::bookkeeping("removing the scratch directory")(
-            error,
-        ));
-    }
+    let found = run.search(&row);
+    let (tested, mut warnings) = (run.tested, run.warnings);
+    let left = scratch.remove().err();
+    warnings.extend(left.map(Warning::bookkeeping("removing the scratch directory")));
     let bisection = found?;
     let candidates = row[bisection.candidates()].to_vec();
     let outcome = BisectOutcome {
@@ -115,34 +110,29 @@ pub fn bisect(
 fn row(all: &[Checkpoint], good: &Checkpoint, bad: &Checkpoint) -> Result<Vec<Checkpoint>> {
     let (from, to) = (good.record.sequence, bad.record.sequence);
     if from >= to {
-        let what = format!(
-            "{} is not older than {}; name the good checkpoint first, then the bad one",
-            good.id.short(),
-            bad.id.short()
-        );
-        return Err(Error::usage(what));
+        let (good, bad) = (good.id.short(), bad.id.short());
+        return Err(Error::usage(format!(
+            "{good} is not older than {bad}; name the good checkpoint first, then the bad one"
+        )));
     }
     if let Some(scoped) = [good, bad].into_iter().find(|end| end.is_scoped()) {
-        let what = format!(
-            "{} holds only a part of the directory; name a checkpoint of all of it",
-            scoped.id.short()
-        );
-        return Err(Error::usage(what));
+        let short = scoped.id.short();
+        return Err(Error::usage(format!(
+            "{short} holds only a part of the directory; name a checkpoint of all of it"
+        )));
     }
-    let between = all
-        .iter()
-        .filter(|c| c.record.sequence > from && c.record.sequence < to && c.is_whole());
-    Ok(std::iter::once(good)
-        .chain(between)
-        .chain(std::iter::once(bad))
-        .cloned()
-        .collect())
+    let is_between =
+        |c: &&Checkpoint| c.record.sequence > from && c.record.sequence < to && c.is_whole();
+    let row = [good].into_iter().chain(all.iter().filter(is_between));
+    Ok(row.chain([bad]).cloned().collect())
 }
 
 struct BisectRun<'r> {
     context: &'r Context,
     store: &'r Store,
     scratch: &'r Scratch,
+    command: &'r mut Command<'r>,
+    progress: &'r mut Progress<'r>,
     /// Verdicts by state, that is by tree and meta.
     known: HashMap<(ObjectId, Option<ObjectId>), BisectVerdict>,
     tested: Vec<TestedCheckpoint>,
@@ -151,24 +141,16 @@ struct BisectRun<'r> {
 
 impl BisectRun<'_> {
     /// Searches after testing both ends: a wrong one would make the result meaningless.
-    fn search(
-        &mut self,
-        row: &[Checkpoint],
-        command: &mut Command<'_>,
-        progress: &mut Progress<'_>,
-    ) -> Result<Bisection> {
+    fn search(&mut self, row: &[Checkpoint]) -> Result<Bisection> {
         let ends = [
-            (row.first(), BisectVerdict::Good, "GOOD"),
-            (row.last(), BisectVerdict::Bad, "BAD"),
+            (0, BisectVerdict::Good, "GOOD"),
+            (row.len() - 1, BisectVerdict::Bad, "BAD"),
         ];
-        for (end, expected, name) in ends {
-            let Some(checkpoint) = end else { continue };
-            let ended = self.try_out(checkpoint, command)?;
-            let verdict = verdict_of(ended, checkpoint)?;
-            self.note(checkpoint, verdict, Some(ended), progress);
+        for (at, expected, name) in ends {
+            let (verdict, ended) = self.judge(&row[at])?;
             if verdict != expected {
-                let (short, how) = (checkpoint.id.short(), ended.in_words());
-                let what = match verdict {
+                let (short, how) = (row[at].id.short(), ended.in_words());
+                return Err(Error::usage(match verdict {
                     BisectVerdict::Good => format!(
                         "the command passes at {short} ({name}), so there is no failure to find"
                     ),
@@ -178,70 +160,56 @@ impl BisectRun<'_> {
                     BisectVerdict::Skip => {
                         format!("the command cannot test {short} ({name}): it ended with {how}")
                     }
-                };
-                return Err(Error::usage(what));
+                }));
             }
         }
         let mut bisection = Bisection::new(row.len());
         while let Some(at) = bisection.next() {
-            let verdict = self.test(&row[at], command, progress)?;
+            let verdict = self.test(&row[at])?;
             bisection.mark(at, verdict);
         }
         Ok(bisection)
     }
 
-    fn test(
-        &mut self,
-        checkpoint: &Checkpoint,
-        command: &mut Command<'_>,
-        progress: &mut Progress<'_>,
-    ) -> Result<BisectVerdict> {
-        if let Some(verdict) = self.known.get(&(checkpoint.tree, checkpoint.meta)).copied() {
-            self.note(checkpoint, verdict, None, progress);
+    fn test(&mut self, checkpoint: &Checkpoint) -> Result<BisectVerdict> {
+        let id = checkpoint.id;
+        let state = (checkpoint.tree, checkpoint.meta);
+        if let Some(verdict) = self.known.get(&state).copied() {
+            self.note(checkpoint, verdict, None);
             return Ok(verdict);
         }
-        match self.try_out(checkpoint, command) {
-            Ok(ended) => {
-                let verdict = verdict_of(ended, checkpoint)?;
-                self.note(checkpoint, verdict, Some(ended), progress);
-                Ok(verdict)
-            }
+        match self.judge(checkpoint) {
             Err(error) if [Code::DAMAGED, Code::EVICTED_MEANWHILE].contains(&error.code) => {
-                self.warnings.push(Warning::PassedOver {
-                    id: checkpoint.id,
-                    why: error.to_string(),
-                });
-                self.note(checkpoint, BisectVerdict::Skip, None, progress);
+                let why = error.to_string();
+                self.warnings.push(Warning::PassedOver { id, why });
+                self.note(checkpoint, BisectVerdict::Skip, None);
                 Ok(BisectVerdict::Skip)
             }
-            Err(error) => Err(error),
+            judged => judged.map(|(verdict, _)| verdict),
         }
     }
 
-    fn note(
-        &mut self,
-        checkpoint: &Checkpoint,
-        verdict: BisectVerdict,
-        ended: Option<CommandEnd>,
-        progress: &mut Progress<'_>,
-    ) {
+    fn judge(&mut self, checkpoint: &Checkpoint) -> Result<(BisectVerdict, CommandEnd)> {
+        let ended = self.try_out(checkpoint)?;
+        let verdict = verdict_of(ended, checkpoint)?;
+        self.note(checkpoint, verdict, Some(ended));
+        Ok((verdict, ended))
+    }
+
+    fn note(&mut self, checkpoint: &Checkpoint, verdict: BisectVerdict, exit: Option<CommandEnd>) {
         let tested = TestedCheckpoint {
             checkpoint: checkpoint.clone(),
             verdict,
-            exit: ended,
+            exit,
         };
-        progress(&tested);
-        self.known
-            .insert((checkpoint.tree, checkpoint.meta), verdict);
+        (self.progress)(&tested);
+        let state = (checkpoint.tree, checkpoint.meta);
+        self.known.insert(state, verdict);
         self.tested.push(tested);
     }
 
     /// Runs the command in a fresh directory with exactly the checkpoint's files.
-    fn try_out(
-        &mut self,
-        checkpoint: &Checkpoint,
-        command: &mut Command<'_>,
-    ) -> Result<CommandEnd> {
+    fn try_out(&mut self, checkpoint: &Checkpoint) -> Result<CommandEnd> {
         let snapshot = self.store.snapshot(checkpoint)?;
         let plan = write_out::plan(&snapshot, &RestoreScope::default());
         let dir = self.scratch.fresh_tree()?;
@@ -255,7 +223,7 @@ impl BisectRun<'_> {
             Some(write_out::root_perm(&snapshot)),
             &work,
         )?;
-        command(&dir, self.scratch.dir())
+        (self.command)(&dir, self.scratch.dir())
     }
 }
 

@@ -42,46 +42,33 @@ impl History {
     pub fn read(store: &Store, checkpoints: &[Checkpoint], pattern: &PathPattern) -> Self {
         let mut memo = TreeMemo::new(store.objects());
         let mut history = Self::default();
-        for checkpoint in checkpoints
-            .iter()
-            .filter(|checkpoint| !checkpoint.is_scoped())
-        {
+        for checkpoint in checkpoints.iter().filter(|found| !found.is_scoped()) {
+            let (at, id) = (history.checkpoints.len(), checkpoint.id);
             let before = history.checkpoints.last().map(|last| last.tree);
+            let changes = memo.diff(before, Some(checkpoint.tree), &|dir| pattern.enters(dir));
             // All trees of the predecessor were read, so it is this checkpoint that is damaged.
-            match memo.diff(before, Some(checkpoint.tree), &|dir| pattern.enters(dir)) {
+            let mut changes = match changes.map_err(|why| store.damage(id, why).to_string()) {
+                Ok(changes) => changes,
                 Err(why) => {
-                    let why = store.damage(checkpoint.id, why).to_string();
-                    history.warnings.push(Warning::PassedOver {
-                        id: checkpoint.id,
-                        why,
-                    });
+                    history.warnings.push(Warning::PassedOver { id, why });
+                    continue;
                 }
-                Ok(changes) => {
-                    let at = history.checkpoints.len();
-                    let changes: Vec<_> = changes
-                        .into_iter()
-                        .filter(|change| pattern.matches(&change.path))
-                        .collect();
-                    let meta = if changes.iter().any(|change| change.after.is_none()) {
-                        // `verify` reports damaged metas; without one, only the absence in the tree
-                        // is known.
-                        store.meta(checkpoint).unwrap_or_default()
-                    } else {
-                        Meta::default()
-                    };
-                    for change in changes {
-                        let not_captured = change.after.is_none() && meta.hides(&change.path);
-                        let step = HistoryStep {
-                            at,
-                            before: change.before,
-                            after: change.after,
-                            not_captured,
-                        };
-                        history.steps.entry(change.path).or_default().push(step);
-                    }
-                    history.checkpoints.push(checkpoint.clone());
-                }
+            };
+            changes.retain(|change| pattern.matches(&change.path));
+            // `verify` reports damaged metas; without one, only the absence in the tree is known.
+            let deletes = changes.iter().any(|change| change.after.is_none());
+            let meta = deletes.then(|| store.meta(checkpoint).unwrap_or_default());
+            for change in changes {
+                let hides = |meta: &Meta| meta.hides(&change.path);
+                let step = HistoryStep {
+                    at,
+                    before: change.before,
+                    after: change.after,
+                    not_captured: change.after.is_none() && meta.as_ref().is_some_and(hides),
+                };
+                history.steps.entry(change.path).or_default().push(step);
             }
+            history.checkpoints.push(checkpoint.clone());
         }
         history
     }

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use crate::base::text::escape;
-use crate::error::sentence::Sentence;
 use crate::error::{Code, Error, Result};
 use crate::model::checkpoint::baseline;
 use crate::model::checkpoint::line::Line;
@@ -33,11 +32,23 @@ use crate::store::refs::inventory::Inventory;
 use crate::store::repository::Store;
 use crate::store::trees::tree_memo::TreeMemo;
 
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct ListOptions {
     /// Lists what was fetched from this remote.
     pub remote: Option<String>,
     pub limit: Option<usize>,
+    pub filter: ListFilter,
+    /// Whether safety checkpoints are only counted.
+    pub hides_safety: bool,
+    /// Whether restores are shown.
+    pub tells: bool,
+    /// Whether changes are counted, which reads trees.
+    pub counts_changes: bool,
+}
+
+/// Which checkpoints are listed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ListFilter {
     /// A pattern with `*` and `?` that must match the whole reason.
     pub reason: Option<String>,
     /// Text that the reason must contain, in upper or lower case.
@@ -51,12 +62,6 @@ pub struct ListOptions {
     pub kind: Option<CheckpointKind>,
     /// Only checkpoints that changed one of these paths, as typed by the user.
     pub paths: Vec<Vec<u8>>,
-    /// Whether safety checkpoints are only counted.
-    pub hides_safety: bool,
-    /// Whether restores are shown.
-    pub tells: bool,
-    /// Whether changes are counted, which reads trees.
-    pub counts_changes: bool,
 }
 
 #[derive(Debug, Default)]
@@ -84,7 +89,7 @@ pub struct ListOutcome {
 }
 
 pub fn list(context: &Context, options: &ListOptions) -> Result<(ListOutcome, Vec<Warning>)> {
-    let paths = restore_paths::parse(&context.root, &options.paths)?;
+    let paths = restore_paths::parse(&context.root, &options.filter.paths)?;
     let Some(store) = context.find_store()? else {
         let moved = moved::find_without_capture(context)?;
         let outcome = ListOutcome {
@@ -99,8 +104,24 @@ pub fn list(context: &Context, options: &ListOptions) -> Result<(ListOutcome, Ve
         inventory.checkpoints = store.fetched(name)?.checkpoints;
     }
     let line = &inventory.checkpoints;
-    let options = &in_session(context, &inventory, options)?;
-    let mut rows = Rows::new(&store, options, paths);
+    let mut filter = options.filter.clone();
+    if let Some(typed) = &options.filter.session {
+        let timeline = Timeline::of(context, &inventory);
+        let known = timeline.session(typed).ok_or_else(|| no_session(typed))?;
+        filter.agent = Some(known.agent.clone());
+        filter.session = Some(known.id.clone());
+    }
+    let mut rows = Rows {
+        store: &store,
+        options,
+        filter: &filter,
+        paths,
+        memo: TreeMemo::new(store.objects()),
+        waiting: Vec::new(),
+        listed: Vec::new(),
+        changes: Vec::new(),
+        warnings: Vec::new(),
+    };
     rows.read(line);
     let mut outcome = ListOutcome {
         checkpoints: rows.listed,
@@ -108,14 +129,14 @@ pub fn list(context: &Context, options: &ListOptions) -> Result<(ListOutcome, Ve
         total: line.regular_count(),
         exists: true,
         store: context.store_dir()?,
-        is_filtered: options.has_filters(),
-        is_below: !options.paths.is_empty() && !context.root.current().is_root(),
+        is_filtered: filter != ListFilter::default(),
+        is_below: !filter.paths.is_empty() && !context.root.current().is_root(),
         ..ListOutcome::default()
     };
     // Whether a hidden one changed a path is not looked up.
-    if options.hides_safety && options.paths.is_empty() {
+    if options.hides_safety && filter.paths.is_empty() {
         let safeties = line.newer().iter().filter(|c| c.is_safety());
-        outcome.hidden = safeties.filter(|c| options.accepts(c)).count();
+        outcome.hidden = safeties.filter(|c| filter.accepts(c)).count();
     }
     if options.remote.is_none() {
         outcome.position = baseline::position(line).map(Cow::into_owned);
@@ -130,77 +151,31 @@ pub fn list(context: &Context, options: &ListOptions) -> Result<(ListOutcome, Ve
     Ok((outcome, warnings))
 }
 
-/// Puts the whole name of the session in place of what was typed.
-///
-/// # Errors
-/// No session is called so.
-fn in_session(
-    context: &Context,
-    inventory: &Inventory,
-    options: &ListOptions,
-) -> Result<ListOptions> {
-    let mut options = options.clone();
-    if let Some(typed) = &options.session {
-        let timeline = Timeline::of(context, inventory);
-        let known = timeline.session(typed).ok_or_else(|| no_session(typed))?;
-        options.agent = Some(known.agent.clone());
-        options.session = Some(known.id.clone());
-    }
-    Ok(options)
-}
-
 /// Returns the failure of a session that is not known.
 pub fn no_session(typed: &str) -> Error {
-    Error::new(
-        Code::NOTHING_FOUND,
-        format!(
-            "no session of an agent is known here as '{}'",
-            escape(typed)
-        ),
-    )
-    .next(Sentence::new(
-        "'checkpoint list' shows all checkpoints",
-        &[],
-    ))
+    let what = format!(
+        "no session of an agent is known here as '{}'",
+        escape(typed)
+    );
+    Error::new(Code::NOTHING_FOUND, what).advise("'checkpoint list' shows all checkpoints")
 }
 
-impl ListOptions {
+impl ListFilter {
     fn accepts(&self, checkpoint: &Checkpoint) -> bool {
-        let record = &checkpoint.record;
-        let contains = |text: &String| {
-            let reason = record.reason.to_lowercase();
-            reason.contains(&text.to_lowercase())
+        let (record, of) = (&checkpoint.record, &checkpoint.record.provenance);
+        let is = |wanted: &Option<String>, found: Option<&String>| {
+            wanted.is_none() || wanted.as_ref() == found
         };
-        self.reason
-            .as_ref()
-            .is_none_or(|pattern| glob(pattern, &record.reason))
-            && self.grep.as_ref().is_none_or(contains)
-            && self
-                .source
-                .as_ref()
-                .is_none_or(|source| *source == record.source)
-            && self
-                .session
-                .as_ref()
-                .is_none_or(|session| record.provenance.session.as_ref() == Some(session))
-            && self
-                .agent
-                .as_ref()
-                .is_none_or(|agent| record.provenance.agent.as_ref() == Some(agent))
+        let reason = record.reason.to_lowercase();
+        let has = |text: &String| reason.contains(&text.to_lowercase());
+        let matches = |pattern: &String| glob(pattern, &record.reason);
+        self.reason.as_ref().is_none_or(matches)
+            && self.grep.as_ref().is_none_or(has)
+            && is(&self.source, Some(&record.source))
+            && is(&self.session, of.session.as_ref())
+            && is(&self.agent, of.agent.as_ref())
             && self.period.holds(checkpoint)
             && self.kind.is_none_or(|kind| kind == record.kind)
-    }
-
-    fn has_filters(&self) -> bool {
-        let all = Self {
-            remote: self.remote.clone(),
-            limit: self.limit,
-            hides_safety: self.hides_safety,
-            tells: self.tells,
-            counts_changes: self.counts_changes,
-            ..Self::default()
-        };
-        *self != all
     }
 }
 
@@ -208,6 +183,7 @@ impl ListOptions {
 struct Rows<'l> {
     store: &'l Store,
     options: &'l ListOptions,
+    filter: &'l ListFilter,
     paths: Vec<RelPath>,
     memo: TreeMemo<'l>,
     /// Checkpoints whose baseline was not reached yet.
@@ -217,20 +193,7 @@ struct Rows<'l> {
     warnings: Vec<Warning>,
 }
 
-impl<'l> Rows<'l> {
-    fn new(store: &'l Store, options: &'l ListOptions, paths: Vec<RelPath>) -> Self {
-        Self {
-            store,
-            options,
-            paths,
-            memo: TreeMemo::new(store.objects()),
-            waiting: Vec::new(),
-            listed: Vec::new(),
-            changes: Vec::new(),
-            warnings: Vec::new(),
-        }
-    }
-
+impl Rows<'_> {
     /// Reads no further back than the rows and their baselines need.
     fn read(&mut self, line: &Line) {
         let compares = self.options.counts_changes || !self.paths.is_empty();
@@ -248,7 +211,7 @@ impl<'l> Rows<'l> {
                 break;
             }
             let is_hidden = self.options.hides_safety && checkpoint.is_safety();
-            if has_enough || is_hidden || !self.options.accepts(&checkpoint) {
+            if has_enough || is_hidden || !self.filter.accepts(&checkpoint) {
                 continue;
             }
             if compares {
@@ -275,33 +238,38 @@ impl<'l> Rows<'l> {
 
     /// Changes of a checkpoint against its baseline, within the paths; `None` if it is damaged.
     fn changes(&mut self, base: Option<&Checkpoint>, row: &Checkpoint) -> Option<Vec<TreeChange>> {
-        let paths = &self.paths;
-        let enters = |dir: &RelPath| {
-            is_within(dir, paths) || paths.iter().any(|named| named.is_at_or_below(dir))
+        let found = changes_since(self.store, &mut self.memo, base, row, &self.paths);
+        let passed = |why: Error| Warning::PassedOver {
+            id: row.id,
+            why: why.to_string(),
         };
-        let before = base.map(|base| base.tree);
-        let mut changes = match self.memo.diff(before, Some(row.tree), &enters) {
-            Ok(changes) => changes,
-            Err(why) => {
-                let why = self.store.damage(row.id, why).to_string();
-                self.warnings.push(Warning::PassedOver { id: row.id, why });
-                return None;
-            }
-        };
-        if let Some(base) = base
-            && let Err(why) = self.store.add_mode_changes(base, row, &mut changes)
-        {
-            let why = why.to_string();
-            self.warnings.push(Warning::PassedOver { id: row.id, why });
-        }
-        let meta = if changes.iter().any(|change| change.after.is_none()) {
-            self.store.meta(row).unwrap_or_default()
-        } else {
-            Meta::default()
-        };
-        retain_covered(&mut changes, paths, row, &meta);
+        let found = found.map_err(|why| self.warnings.push(passed(why)));
+        let (mut changes, paths) = (found.ok()?, &self.paths);
+        let deletes = changes.iter().any(|change| change.after.is_none());
+        let meta = deletes.then(|| self.store.meta(row).unwrap_or_default());
+        retain_covered(&mut changes, paths, row, &meta.unwrap_or_default());
         Some(changes)
     }
+}
+
+/// Reads what changed in a checkpoint since its baseline, entering only what leads to the paths.
+fn changes_since(
+    store: &Store,
+    memo: &mut TreeMemo<'_>,
+    base: Option<&Checkpoint>,
+    row: &Checkpoint,
+    paths: &[RelPath],
+) -> Result<Vec<TreeChange>> {
+    let enters = |dir: &RelPath| {
+        is_within(dir, paths) || paths.iter().any(|named| named.is_at_or_below(dir))
+    };
+    let before = base.map(|base| base.tree);
+    let changes = memo.diff(before, Some(row.tree), &enters);
+    let mut changes = changes.map_err(|why| store.damage(row.id, why))?;
+    if let Some(base) = base {
+        store.add_mode_changes(base, row, &mut changes)?;
+    }
+    Ok(changes)
 }
 
 /// Whether a path is at or below one of `paths`; none means everywhere.
@@ -410,8 +378,7 @@ pub fn show(
     words: &TypedWords,
     lists_files: bool,
 ) -> Result<(ShowOutcome, Vec<Warning>)> {
-    let store = context.require_store()?;
-    let inventory = store.inventory()?;
+    let (store, inventory) = context.read()?;
     let lookup = Lookup::new(context, &store, &inventory);
     let (checkpoint, paths) = lookup.read_one(words)?;
     let is_ours = inventory.checkpoints.holds(checkpoint.id);
@@ -424,12 +391,8 @@ pub fn show(
         .map_or(&inventory.checkpoints, |fetched| &fetched.checkpoints);
     let before = baseline::before(line, checkpoint.record.sequence);
     let before = before.map(Cow::into_owned);
-    let trees = (before.as_ref().map(|c| c.tree), Some(checkpoint.tree));
-    let changes = TreeMemo::new(store.objects()).diff(trees.0, trees.1, &|_| true);
-    let mut changes = changes.map_err(|why| store.damage(checkpoint.id, why))?;
-    if let Some(before) = &before {
-        store.add_mode_changes(before, &checkpoint, &mut changes)?;
-    }
+    let mut memo = TreeMemo::new(store.objects());
+    let mut changes = changes_since(&store, &mut memo, before.as_ref(), &checkpoint, &[])?;
     let mut warnings = reader_warnings(context, &store, &inventory)?;
     let (checkpoint, meta) = if checkpoint.adopted {
         measured(&store, checkpoint)?
@@ -477,27 +440,19 @@ pub fn show(
 fn measured(store: &Store, mut checkpoint: Checkpoint) -> Result<(Checkpoint, Meta)> {
     let snapshot = store.snapshot(&checkpoint)?;
     checkpoint.record.files = snapshot.files.len() as u64;
-    for entry in snapshot.files.values() {
-        let size = store
-            .objects()
-            .size(&entry.id)
-            .map_err(|e| store.damage(checkpoint.id, e.to_string()))?;
-        checkpoint.record.content_bytes += size;
-    }
-    if snapshot
-        .uncaptured
-        .values()
-        .any(|entry| entry.why.makes_partial())
-    {
+    let sizes = snapshot.files.values();
+    let sizes = sizes.map(|entry| store.objects().size(&entry.id));
+    let damaged = |why| store.damage(checkpoint.id, why);
+    checkpoint.record.content_bytes += sizes.sum::<Result<u64, _>>().map_err(damaged)?;
+    let mut uncaptured = snapshot.uncaptured.values();
+    if uncaptured.any(|entry| entry.why.makes_partial()) {
         checkpoint.record.coverage = Coverage::Partial;
     }
-    Ok((
-        checkpoint,
-        Meta {
-            uncaptured: snapshot.uncaptured,
-            ..Meta::default()
-        },
-    ))
+    let meta = Meta {
+        uncaptured: snapshot.uncaptured,
+        ..Meta::default()
+    };
+    Ok((checkpoint, meta))
 }
 
 #[cfg(test)]

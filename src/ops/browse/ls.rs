@@ -64,8 +64,7 @@ published_as! { LsKind, &'static str, |kind| match kind {
 
 pub fn ls(context: &Context, options: &LsOptions) -> Result<(LsOutcome, Vec<Warning>)> {
     let filter = options.globs.parse(&context.root)?;
-    let store = context.require_store()?;
-    let inventory = store.inventory()?;
+    let (store, inventory) = context.read()?;
     let lookup = Lookup::new(context, &store, &inventory);
     let (checkpoint, mut paths) = lookup.read_one(&options.words)?;
     for path in &paths {
@@ -91,13 +90,16 @@ pub fn ls(context: &Context, options: &LsOptions) -> Result<(LsOutcome, Vec<Warn
     });
     if options.sizes {
         for entry in &mut entries {
-            entry.size_bytes = size_of(&store, &checkpoint, entry)?;
+            let size = entry
+                .blob
+                .map(|blob| store.objects().size(&blob))
+                .transpose();
+            let damaged = |why| store.damage(checkpoint.id, format!("{}: {why}", entry.path));
+            entry.size_bytes = size.map_err(damaged)?;
         }
     }
     let mut warnings = reader_warnings(context, &store, &inventory)?;
-    if checkpoint.is_partial() {
-        warnings.push(Warning::IsPartial { id: checkpoint.id });
-    }
+    warnings.extend(Warning::partial(&checkpoint));
     let outcome = LsOutcome {
         checkpoint,
         paths: listing.paths,
@@ -148,29 +150,20 @@ fn entries(store: &Store, checkpoint: &Checkpoint, listed: &LsSelection) -> Resu
         let perm = state.perm_of_dir(&path);
         snapshot.dirs.insert(path, perm);
     }
-    let dirs = snapshot.dirs.into_iter().map(|(path, perm)| LsEntry {
+    let entry = |path, kind, perm, blob| LsEntry {
         path,
-        kind: LsKind::Directory,
+        kind,
         mode: Octal(perm),
-        blob: None,
+        blob,
         size_bytes: None,
-    });
-    let files = snapshot.files.into_iter().map(|(path, entry)| LsEntry {
-        path,
-        kind: LsKind::Entry(entry.kind),
-        mode: Octal(entry.perm),
-        blob: Some(entry.id),
-        size_bytes: None,
+    };
+    let dirs = snapshot.dirs.into_iter();
+    let dirs = dirs.map(|(path, perm)| entry(path, LsKind::Directory, perm, None));
+    let files = snapshot.files.into_iter().map(|(path, found)| {
+        let kind = LsKind::Entry(found.kind);
+        entry(path, kind, found.perm, Some(found.id))
     });
     let mut entries: Vec<LsEntry> = dirs.chain(files).collect();
     entries.sort_by(|one, other| one.path.cmp(&other.path));
     Ok(entries)
-}
-
-fn size_of(store: &Store, checkpoint: &Checkpoint, entry: &LsEntry) -> Result<Option<u64>> {
-    let Some(blob) = entry.blob else {
-        return Ok(None);
-    };
-    let size = store.objects().size(&blob).map(Some);
-    size.map_err(|why| store.damage(checkpoint.id, format!("{}: {why}", entry.path)))
 }

@@ -61,14 +61,13 @@ pub fn prompts(
     session: Option<&str>,
     lost: impl Fn(&AgentSession) -> Vec<PromptNote>,
 ) -> Result<PromptsOutcome> {
-    let store = context.require_store()?;
-    let inventory = store.inventory()?;
+    let (store, inventory) = context.read()?;
     let timeline = Timeline::of(context, &inventory);
     let found = match session {
         Some(typed) => timeline.session(typed).ok_or_else(|| no_session(typed))?,
         None => timeline.newest().ok_or_else(|| {
             Error::new(Code::NOTHING_FOUND, "no agent session recorded here")
-                .next(Sentence::new("'checkpoint setup' sets an agent up", &[]))
+                .advise("'checkpoint setup' sets an agent up")
         })?,
     };
     let mut found = found.clone();
@@ -100,10 +99,7 @@ pub fn prompts(
         let both = prompt.before.as_ref().zip(here.as_ref());
         both.is_some_and(|(before, here)| before.id == here.id || before.holds_the_same(here))
     };
-    let position = prompts
-        .iter()
-        .find(is_here)
-        .map(|prompt| prompt.note.number);
+    let position = prompts.iter().find(is_here).map(|it| it.note.number);
     let others = timeline
         .with_prompts()
         .filter(|other| other.name() != found.name());
@@ -126,24 +122,16 @@ pub fn prompts(
 /// There is no such prompt, or no checkpoint of the state before it.
 pub fn before(known: &PromptsOutcome, number: u32) -> Result<(&ListedPrompt, ObjectId)> {
     let mut prompts = known.prompts.iter();
-    let Some(prompt) = prompts.find(|prompt| prompt.note.number == number) else {
-        return Err(Error::new(
-            Code::NOTHING_FOUND,
-            format!("this session has no prompt {number}"),
-        )
-        .next(Sentence::new("'checkpoint rewind' lists the prompts", &[])));
+    let prompt = prompts.find(|prompt| prompt.note.number == number);
+    if let Some(found) = prompt.and_then(|prompt| Some((prompt, prompt.before.as_ref()?.id))) {
+        return Ok(found);
+    }
+    let what = match prompt.map(|prompt| prompt.note.checkpoint) {
+        None => format!("this session has no prompt {number}"),
+        Some(None) => format!("nothing was recorded before prompt {number}"),
+        Some(Some(_)) => format!("no checkpoint is kept of the state before prompt {number}"),
     };
-    let before = prompt.before.as_ref().map(|before| (prompt, before.id));
-    before.ok_or_else(|| {
-        Error::new(
-            Code::NOTHING_FOUND,
-            match prompt.note.checkpoint {
-                None => format!("nothing was recorded before prompt {number}"),
-                Some(_) => format!("no checkpoint is kept of the state before prompt {number}"),
-            },
-        )
-        .next(earlier(known, number))
-    })
+    Err(Error::new(Code::NOTHING_FOUND, what).next(earlier(known, number)))
 }
 
 /// Names the nearest earlier prompt that can be gone back to.

@@ -9,8 +9,7 @@ use crate::ops::select::checkpoint;
 /// # Errors
 /// It is no range, or names no checkpoint.
 pub fn find(context: &Context, range: Option<&str>) -> Result<Vec<String>> {
-    let store = context.require_store()?;
-    let inventory = store.inventory()?;
+    let (_, inventory) = context.read()?;
     let ends = match range {
         None => ("", ""),
         Some(range) => range.split_once("..").ok_or_else(|| {
@@ -19,25 +18,20 @@ pub fn find(context: &Context, range: Option<&str>) -> Result<Vec<String>> {
             ))
         })?,
     };
-    let place = |selector: &str, otherwise: u64| match selector {
-        "" => Ok(otherwise),
-        selector => {
-            let found = checkpoint::find(context, &inventory, selector);
-            found.map(|found| found.record.sequence)
+    let place = |selector: &str, otherwise: u64| {
+        if selector.is_empty() {
+            return Ok(otherwise);
         }
+        checkpoint::find(context, &inventory, selector).map(|found| found.record.sequence)
     };
     let (first, last) = (place(ends.0, 0)?, place(ends.1, u64::MAX)?);
     let is_within = |sequence| (first..=last).contains(&sequence);
-    let within = inventory
-        .checkpoints
-        .rev()
-        .filter(|one| is_within(one.record.sequence));
+    let within = inventory.checkpoints.rev();
+    let within = within.filter(|one| is_within(one.record.sequence));
     let ids: Vec<String> = within.map(|one| one.id.to_hex()).collect();
     if ids.is_empty() {
-        return Err(Error::new(
-            Code::NOTHING_FOUND,
-            "there is no checkpoint in this range",
-        ));
+        let what = "there is no checkpoint in this range";
+        return Err(Error::new(Code::NOTHING_FOUND, what));
     }
     Ok(ids)
 }

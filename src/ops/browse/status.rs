@@ -32,7 +32,7 @@ use crate::store::repository::Store;
 use crate::worktree::tree_handle::WorkTree;
 
 /// The state of the directory and its store.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Default, Serialize, JsonSchema)]
 pub struct StatusOutcome {
     #[serde(serialize_with = "json::path")]
     pub root: PathBuf,
@@ -107,27 +107,8 @@ pub fn status(context: &Context, brief: bool) -> Result<(StatusOutcome, Option<S
         manifest: layout.manifest(),
         store: dir,
         dir_hash: dir_hash(context.root.path()),
-        exists: false,
-        checkpoint_count: 0,
-        pinned_count: 0,
-        safety_count: 0,
-        damaged_count: 0,
-        store_bytes: None,
-        latest: None,
-        baseline: None,
-        position: None,
-        position_story: None,
-        drift: None,
-        changed: Vec::new(),
-        pending: None,
-        holds: Vec::new(),
-        over_keep: false,
         max_store_bytes: context.settings.max_store_size_bytes,
-        over_max_store_size: None,
-        root_above: None,
-        kept_copies: Vec::new(),
-        left_out: None,
-        warnings: Vec::new(),
+        ..StatusOutcome::default()
     };
     outcome.kept_copies = damaged_copies_of(&outcome.store)?;
     let store = context.find_store()?;
@@ -184,9 +165,8 @@ fn describe_store(
             kept: outcome.checkpoint_count,
         });
     }
-    if let Some(partial) = outcome.latest.as_ref().filter(|latest| latest.is_partial()) {
-        outcome.warnings.push(Warning::IsPartial { id: partial.id });
-    }
+    let partial = outcome.latest.as_ref().and_then(Warning::partial);
+    outcome.warnings.extend(partial);
     if !brief {
         let bytes = bytes_below(store.dir());
         outcome.store_bytes = Some(bytes);

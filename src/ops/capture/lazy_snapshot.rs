@@ -67,6 +67,14 @@ impl<'s> LazySnapshot<'s> {
             .is_some_and(|entry| entry.is_directory()))
     }
 
+    /// Whether a file or a directory is there.
+    ///
+    /// # Errors
+    /// As [`Self::entry_at`].
+    pub fn holds(&self, path: &RelPath) -> Result<bool, ReadFailure> {
+        Ok(self.has_dir(path)? || self.has_file(path)?)
+    }
+
     pub fn perm_of_dir(&self, path: &RelPath) -> u32 {
         self.meta
             .unusual

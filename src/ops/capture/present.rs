@@ -1,17 +1,17 @@
 //! The working directory as one side of a diff: captured but not recorded, then read file by file.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Read;
+use std::io::{Read, Write};
 
 use crate::error::{Error, Result};
 use crate::model::checkpoint::record::Checkpoint;
 use crate::model::json::Octal;
-use crate::model::state::entry::{Entry, WhyNot, git_mode};
+use crate::model::state::entry::{Entry, Kind, WhyNot, git_mode};
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::snapshot::Snapshot;
 use crate::model::state::stat::{ListedFile, Stat};
-use crate::ops::browse::diff::version::{FileVersion, LoadedVersion, SeenFile};
+use crate::ops::browse::diff::file_diff::{FileVersion, LoadedVersion, SeenFile};
 use crate::ops::capture::dir_filter;
 use crate::ops::capture::pipeline::{CaptureOptions, Captured, Sink, capture};
 use crate::ops::capture::sink::ThreadSink;
@@ -167,25 +167,8 @@ fn load_file(
     limit_bytes: u64,
     warnings: &mut Vec<Warning>,
 ) -> Result<LoadedVersion> {
-    let stat = Stat::default();
-    let listed = ListedFile {
-        name: path.name().into(),
-        kind: entry.kind,
-        stat,
-        id: None,
-        racy: false,
-    };
-    let mut keeper = CollectingSink {
-        limit_bytes,
-        bytes: None,
-    };
-    let read = read_file(
-        worktree,
-        &path.parent().unwrap_or_default(),
-        path.name(),
-        &listed,
-        &mut keeper,
-    )?;
+    let fresh = |len| (len <= limit_bytes).then(Vec::new);
+    let (read, bytes) = read_through(worktree, path, entry.kind, &fresh)?;
     Ok(match read {
         ReadOutcome::Captured {
             id,
@@ -201,10 +184,7 @@ fn load_file(
                 id,
                 size_bytes: Some(stat.size_bytes),
             };
-            LoadedVersion::Version(Box::new(FileVersion {
-                seen,
-                bytes: keeper.bytes,
-            }))
+            LoadedVersion::Version(Box::new(FileVersion { seen, bytes }))
         }
         ReadOutcome::Vanished | ReadOutcome::NotAFile => LoadedVersion::Gone,
         ReadOutcome::Unreadable(why) => LoadedVersion::Unknown(WhyNot::Unreadable(why)),
@@ -212,15 +192,42 @@ fn load_file(
     })
 }
 
-/// Keeps the bytes that it hashes, up to a limit.
-struct CollectingSink {
-    limit_bytes: u64,
-    bytes: Option<Vec<u8>>,
+/// Reads a file of the directory, also into a writer that `fresh` makes for each attempt at so many
+/// bytes.
+///
+/// # Errors
+/// As [`read_file`].
+pub fn read_through<W: Write>(
+    worktree: &WorkTree,
+    path: &RelPath,
+    kind: Kind,
+    fresh: &dyn Fn(u64) -> Option<W>,
+) -> Result<(ReadOutcome, Option<W>)> {
+    let listed = ListedFile {
+        name: path.name().into(),
+        kind,
+        stat: Stat::default(),
+        id: None,
+        racy: false,
+    };
+    let mut sink = TeeSink { fresh, to: None };
+    let dir = path.parent().unwrap_or_default();
+    let read = read_file(worktree, &dir, path.name(), &listed, &mut sink)?;
+    Ok((read, sink.to))
 }
 
-impl BlobSink for CollectingSink {
+/// Hashes what it hands on.
+struct TeeSink<'f, W> {
+    fresh: &'f dyn Fn(u64) -> Option<W>,
+    to: Option<W>,
+}
+
+impl<W: Write> BlobSink for TeeSink<'_, W> {
     fn blob(&mut self, bytes: &[u8]) -> std::result::Result<ObjectId, SinkError> {
-        self.bytes = Some(bytes.to_vec());
+        self.to = (self.fresh)(bytes.len() as u64);
+        if let Some(to) = &mut self.to {
+            to.write_all(bytes).map_err(Error::unexpected)?;
+        }
         ThreadSink::HashOnly.blob(bytes)
     }
 
@@ -229,23 +236,33 @@ impl BlobSink for CollectingSink {
         len: u64,
         reader: &mut dyn Read,
     ) -> std::result::Result<ObjectId, SinkError> {
-        self.bytes = None;
-        if len > self.limit_bytes {
-            return ThreadSink::HashOnly.blob_stream(len, reader);
+        self.to = (self.fresh)(len);
+        let (to, left) = (self.to.as_mut(), len);
+        let mut tee = Tee { reader, to, left };
+        let id = ThreadSink::HashOnly.blob_stream(len, &mut tee)?;
+        if tee.left > 0 {
+            let why = "cannot read to the end: it is shorter than it was";
+            return Err(Error::unexpected(why).into());
         }
-        let mut bytes = Vec::with_capacity(usize::try_from(len).unwrap_or_default());
-        let cut = |why: String| {
-            SinkError::Failed(Error::unexpected(format!("cannot read to the end: {why}")))
-        };
-        reader
-            .read_to_end(&mut bytes)
-            .map_err(|e| cut(e.to_string()))?;
-        if bytes.len() as u64 != len {
-            return Err(cut("it is shorter than it was".to_owned()));
-        }
-        let id = ThreadSink::HashOnly.blob(&bytes)?;
-        self.bytes = Some(bytes);
         Ok(id)
+    }
+}
+
+struct Tee<'r, W> {
+    reader: &'r mut dyn Read,
+    to: Option<&'r mut W>,
+    /// Bytes that are still to come.
+    left: u64,
+}
+
+impl<W: Write> Read for Tee<'_, W> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let len = self.reader.read(buffer)?;
+        self.left = self.left.saturating_sub(len as u64);
+        if let Some(to) = &mut self.to {
+            to.write_all(&buffer[..len])?;
+        }
+        Ok(len)
     }
 }
 
@@ -253,7 +270,6 @@ impl BlobSink for CollectingSink {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::state::entry::Kind;
 
     /// Reads a path whose entry is out of date.
     fn read(dir: &std::path::Path, path: &str) -> LoadedVersion {
@@ -322,21 +338,19 @@ mod tests {
 
     #[test]
     fn what_is_too_large_is_hashed_and_not_held() {
-        let mut keeper = CollectingSink {
-            limit_bytes: 6,
-            bytes: None,
+        let fresh = |len| (len <= 6).then(Vec::new);
+        let mut sink = TeeSink {
+            fresh: &fresh,
+            to: None,
         };
-        let id = keeper
-            .blob_stream(6, &mut &b"hello\n"[..])
-            .unwrap()
-            .to_hex();
+        let id = sink.blob_stream(6, &mut &b"hello\n"[..]).unwrap().to_hex();
         assert_eq!(id, "ce013625030ba8dba906f756967f9e9ca394464a");
-        assert_eq!(keeper.bytes.as_deref(), Some(&b"hello\n"[..]));
+        assert_eq!(sink.to.as_deref(), Some(&b"hello\n"[..]));
         assert!(
-            keeper.blob_stream(5 + 1, &mut &b"short"[..]).is_err(),
+            sink.blob_stream(5 + 1, &mut &b"short"[..]).is_err(),
             "it ended too early"
         );
-        keeper.blob_stream(7, &mut &b"hello!\n"[..]).unwrap();
-        assert_eq!(keeper.bytes, None);
+        sink.blob_stream(7, &mut &b"hello!\n"[..]).unwrap();
+        assert_eq!(sink.to, None);
     }
 }

@@ -8,17 +8,15 @@ use crate::model::checkpoint::record::Checkpoint;
 use crate::model::checkpoint::terms::CheckpointType;
 use crate::model::state::entry::WhyNot;
 use crate::model::state::meta::Meta;
-use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::snapshot::Snapshot;
 use crate::model::state::state_document::StateDocument;
 use crate::ops::context::Context;
 use crate::ops::create::outcome::CreateOutcome;
 use crate::ops::restore::commands::restore;
-use crate::ops::restore::restore_options::{CommonOptions, RestoreOptions};
+use crate::ops::restore::restore_options::RestoreOptions;
 use crate::ops::select::words::TypedWords;
 use crate::store::objects::object_error::ReadFailure;
-use crate::store::repository::Store;
 use crate::store::trees::digest::{self, Sum};
 use crate::store::trees::meta_tree::{CheckpointExtras, Extras};
 use crate::worktree::git::find_index;
@@ -72,13 +70,15 @@ pub fn of_create<'o>(context: &Context, made: &'o CreateOutcome) -> Result<Optio
     let CheckpointExtras { meta, extras } = store.meta_and_extras(checkpoint)?;
     let index = against_index(context, &snapshot);
     let asked_for = checkpoint.record.terms.checkpoint_type;
-    let state_document = extras.state_document;
+    let document = extras.state_document;
+    let document = document.and_then(|id| store.objects().read(&id).ok());
+    let keys = document.map(|(_, bytes)| StateDocument::keys_of(&bytes));
     let refs = store.layout().refs().join("checkpoints");
     Ok(Some(Contract {
         made,
         checkpoint,
         checkpoint_type: asked_for.unwrap_or_else(|| fitting(index, &snapshot, &extras)),
-        state_keys: state_document.map_or_else(Vec::new, |id| keys(&store, id)),
+        state_keys: keys.unwrap_or_default(),
         content: match made.content.clone() {
             Some(sum) => Ok(sum),
             None => digest::sum(store.objects(), &snapshot, &extras),
@@ -96,41 +96,22 @@ pub fn of_create<'o>(context: &Context, made: &'o CreateOutcome) -> Result<Optio
 /// Returns the type that fits: without files by the other content; a stash only if git tracks
 /// all files.
 fn fitting(index: Option<AgainstIndex>, snapshot: &Snapshot, extras: &Extras) -> CheckpointType {
-    if snapshot.files.is_empty() {
-        if extras.databases.is_some() {
-            return CheckpointType::DatabaseSavepoint;
-        }
-        if extras.state_document.is_some() {
-            return CheckpointType::StateSnapshot;
-        }
-    }
+    let is_empty = snapshot.files.is_empty();
     match index {
-        Some(AgainstIndex { untracked: 0, .. }) if !snapshot.files.is_empty() => {
-            CheckpointType::GitStash
-        }
+        _ if is_empty && extras.databases.is_some() => CheckpointType::DatabaseSavepoint,
+        _ if is_empty && extras.state_document.is_some() => CheckpointType::StateSnapshot,
+        Some(AgainstIndex { untracked: 0, .. }) if !is_empty => CheckpointType::GitStash,
         _ => CheckpointType::FileBackup,
     }
 }
 
-fn keys(store: &Store, state_document: ObjectId) -> Vec<String> {
-    store
-        .objects()
-        .read(&state_document)
-        .map(|(_, bytes)| StateDocument::keys_of(&bytes))
-        .unwrap_or_default()
-}
-
 /// Plans a restore without showing it, to learn whether it would be refused.
 fn dry_run(context: &Context, checkpoint: &Checkpoint) -> Result<()> {
-    let common = CommonOptions {
-        dry_run: true,
-        ..CommonOptions::default()
-    };
-    let options = RestoreOptions {
+    let mut options = RestoreOptions {
         words: TypedWords::of_checkpoint(alias::of(checkpoint)),
-        common,
         ..RestoreOptions::default()
     };
+    options.common.dry_run = true;
     restore(context, &options, &mut |_| Ok(())).map(drop)
 }
 
@@ -161,8 +142,8 @@ fn unheld(meta: &Meta) -> Vec<(RelPath, String)> {
         WhyNot::Unreadable(reason) => format!("cannot be read: {reason}"),
         why => why.in_words().to_owned(),
     };
-    meta.uncaptured
-        .iter()
+    let unheld = meta.uncaptured.iter();
+    unheld
         .map(|(path, entry)| (path.clone(), told(&entry.why)))
         .collect()
 }

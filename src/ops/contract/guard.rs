@@ -16,6 +16,7 @@ use crate::ops::context::Context;
 use crate::ops::contract::guard_cover::{covers, edited, lacks, unmatched};
 use crate::ops::create::options;
 use crate::ops::maintain::repair::check_with_retries;
+use crate::ops::restore::restore_paths;
 use crate::ops::warning::Warning;
 use crate::store::repository::Store;
 use crate::worktree::tree_handle::WorkTree;
@@ -37,20 +38,6 @@ pub struct GuardOutcome {
     pub coverage: &'static str,
     /// What it is limited to, as typed; null for the whole directory.
     pub scope: Option<Vec<String>>,
-}
-
-impl GuardOutcome {
-    fn new(checkpoint: &Checkpoint, age_ms: i64) -> Self {
-        let record = &checkpoint.record;
-        let parts = |scope: &Scope| scope.parts().iter().map(ScopePart::shown).collect();
-        Self {
-            alias: alias::of(checkpoint),
-            age_ms,
-            coverage: record.coverage.into_str(),
-            scope: record.terms.scope.as_ref().map(parts),
-            checkpoint: checkpoint.clone(),
-        }
-    }
 }
 
 struct GuardedPath {
@@ -82,43 +69,41 @@ pub fn guard(
         return Err(Error::root_missing(context.root.path()));
     }
     let Some(mut store) = context.find_store()? else {
-        return Err(of_none(
-            context,
-            &wanted,
-            "there is no checkpoint".to_owned(),
-        ));
+        let what = "there is no checkpoint".to_owned();
+        return Err(of_none(context, &wanted, what));
     };
     let inventory = store.inventory()?;
-    let candidates: Vec<&Checkpoint> = inventory
-        .checkpoints
-        .iter()
-        .rev()
-        .filter(|c| !c.is_safety())
-        .collect();
-    let mut refusal = None;
-    for checkpoint in candidates
-        .iter()
-        .filter(|checkpoint| covers(checkpoint, wanted.scope.as_ref()))
-    {
+    let all = inventory.checkpoints.iter().rev();
+    let candidates: Vec<&Checkpoint> = all.filter(|c| !c.is_safety()).collect();
+    let (scope, mut refusal) = (wanted.scope.as_ref(), None);
+    for checkpoint in candidates.iter().filter(|found| covers(found, scope)) {
         let Some(why) = fault(context, &mut store, &wanted, checkpoint)? else {
-            check_matches(context, &store, &wanted, checkpoint)?;
-            let age_ms = context
-                .now_ms
-                .saturating_sub(checkpoint.record.time_ms)
-                .max(0);
-            let warnings = reader_warnings(context, &store, &inventory)?;
-            return Ok((GuardOutcome::new(checkpoint, age_ms), warnings));
+            let unmatched = scope.map(|scope| unmatched(context, &store, checkpoint, scope));
+            if let Some(part) = unmatched.transpose()?.flatten() {
+                let held_by = format!("checkpoint {}", checkpoint.id.short());
+                return Err(matches_nothing(context, &wanted, part, &held_by));
+            }
+            let (record, shown) = (&checkpoint.record, ScopePart::shown);
+            let age_ms = context.now_ms.saturating_sub(record.time_ms).max(0);
+            let parts = |scope: &Scope| scope.parts().iter().map(shown).collect();
+            let outcome = GuardOutcome {
+                alias: alias::of(checkpoint),
+                age_ms,
+                coverage: record.coverage.into_str(),
+                scope: record.terms.scope.as_ref().map(parts),
+                checkpoint: (*checkpoint).clone(),
+            };
+            return Ok((outcome, reader_warnings(context, &store, &inventory)?));
         };
-        let covered = shown(context, wanted.scope.as_ref());
-        refusal.get_or_insert(format!("the newest checkpoint that covers {covered} {why}"));
+        let (covered, id) = (shown(context, scope), checkpoint.id.short());
+        refusal.get_or_insert(format!(
+            "the newest checkpoint that covers {covered} ({id}) {why}"
+        ));
     }
     let nothing = || match candidates.as_slice() {
         [] if inventory.all_damaged().is_empty() => "there is no checkpoint".to_owned(),
         [] => "no checkpoint can be read".to_owned(),
-        _ => format!(
-            "no checkpoint covers {}",
-            shown(context, wanted.scope.as_ref())
-        ),
+        _ => format!("no checkpoint covers {}", shown(context, scope)),
     };
     Err(match refusal {
         Some(why) => unguarded(context, &wanted, why),
@@ -126,83 +111,55 @@ pub fn guard(
     })
 }
 
-/// Checks that each part of the scope matches something in a checkpoint or on disk.
-fn check_matches(
-    context: &Context,
-    store: &Store,
-    wanted: &GuardedPath,
-    checkpoint: &Checkpoint,
-) -> Result<()> {
-    let Some(scope) = &wanted.scope else {
-        return Ok(());
-    };
-    match unmatched(context, store, checkpoint, scope)? {
-        Some(part) => Err(matches_nothing(
-            context,
-            wanted,
-            part,
-            &format!("checkpoint {}", checkpoint.id.short()),
-        )),
-        None => Ok(()),
-    }
-}
-
 fn parse_age(typed: &str) -> Result<i64> {
     let age_ms = time::parse_span(typed).ok_or_else(|| Error::bad_span("--max-age", typed))?;
-    let is_short = || {
-        Error::usage(format!(
-            "--max-age is '{typed}', and any checkpoint is older"
-        ))
-    };
-    (age_ms > 0).then_some(age_ms).ok_or_else(is_short)
+    let is_short = || format!("--max-age is '{typed}', and any checkpoint is older");
+    let age_ms = Some(age_ms).filter(|age_ms| *age_ms > 0);
+    age_ms.ok_or_else(|| Error::usage(is_short()))
 }
 
-/// Returns why a checkpoint that covers the scope is not usable, after its id.
+/// Returns why a checkpoint that covers the scope is not usable.
 fn fault(
     context: &Context,
     store: &mut Store,
     wanted: &GuardedPath,
     checkpoint: &Checkpoint,
 ) -> Result<Option<String>> {
-    let (id, time_ms) = (checkpoint.id.short(), checkpoint.record.time_ms);
+    let time_ms = checkpoint.record.time_ms;
     let age_ms = context.now_ms.saturating_sub(time_ms);
+    let (evicted, damaged) = ("was evicted meanwhile", |why: &str| {
+        format!("is damaged: {why}")
+    });
     if age_ms > wanted.max_age_ms {
-        return Ok(Some(format!(
-            "({id}) is {} old",
-            age(time_ms, context.now_ms)
-        )));
+        return Ok(Some(format!("is {} old", age(time_ms, context.now_ms))));
     }
     let expiry = checkpoint.record.terms.expiry;
     if expiry.is_some_and(|expiry| expiry.is_over(context.now_ms)) {
-        return Ok(Some(format!("({id}) has expired")));
+        return Ok(Some("has expired".to_owned()));
     }
     if age_ms < -CLOCK_SLACK_MS {
-        return Ok(Some(format!("({id}) has a time in the future")));
+        return Ok(Some("has a time in the future".to_owned()));
     }
     match lacks(context, store, checkpoint, wanted.scope.as_ref()) {
         Ok(None) => {}
-        Ok(Some(what)) => return Ok(Some(format!("({id}) does not hold {what}"))),
-        Err(error) if error.code == Code::EVICTED_MEANWHILE => {
-            return Ok(Some(format!("({id}) was evicted meanwhile")));
-        }
+        Ok(Some(what)) => return Ok(Some(format!("does not hold {what}"))),
+        Err(error) if error.code == Code::EVICTED_MEANWHILE => return Ok(Some(evicted.to_owned())),
         Err(error) => match error.why().filter(|_| error.code == Code::DAMAGED) {
-            Some(why) => return Ok(Some(format!("({id}) is damaged: {why}"))),
+            Some(why) => return Ok(Some(damaged(why))),
             None => return Err(error),
         },
     }
     let report = check_with_retries(context, store, Some(&checkpoint.id.into()), false)?;
-    let broken = report
-        .damaged
-        .first()
-        .and_then(|checkpoint| checkpoint.faults.first());
-    Ok(match broken {
-        Some(fault) => Some(format!("({id}) is damaged: {}", fault.why)),
-        None if report.checkpoints == 0 => Some(format!("({id}) was evicted meanwhile")),
-        None if wanted.exact => edited(context, checkpoint, wanted.scope.as_ref())?
-            .map(|path| context.shown(&path))
-            .map(|path| format!("({id}) does not hold '{path}' as it is now")),
-        None => None,
-    })
+    let broken = report.damaged.first();
+    Ok(
+        match broken.and_then(|checkpoint| checkpoint.faults.first()) {
+            Some(fault) => Some(damaged(&fault.why)),
+            None if report.checkpoints == 0 => Some(evicted.to_owned()),
+            None if wanted.exact => edited(context, checkpoint, wanted.scope.as_ref())?
+                .map(|path| format!("does not hold '{}' as it is now", context.shown(&path))),
+            None => None,
+        },
+    )
 }
 
 fn shown(context: &Context, scope: Option<&Scope>) -> String {
@@ -225,10 +182,8 @@ fn part_named(context: &Context, part: &ScopePart) -> String {
 /// Builds the error with a command that works as printed, or with the reason if none would.
 fn unguarded(context: &Context, wanted: &GuardedPath, what: String) -> Error {
     let Some(parts) = wanted.scope.as_ref().map(Scope::parts) else {
-        return Error::unguarded(
-            what,
-            Some(CommandWords::new(command(context, "create", None))),
-        );
+        let create = command(context, "create", None);
+        return Error::unguarded(what, Some(CommandWords::new(create)));
     };
     let scope = capturable(context, parts);
     let create = command(context, "create", Some(&scope));
@@ -248,18 +203,15 @@ fn unguarded(context: &Context, wanted: &GuardedPath, what: String) -> Error {
         gather::preview_scope(context, &scope, secret).is_ok_and(|it| it.refusal.is_none())
     };
     if !secret.is_empty() && lets_through(&secret) {
-        let allowed = secret
-            .iter()
-            .map(|pattern| format!("--include-sensitive={pattern}").into());
-        return Error::unguarded(
-            what,
-            Some(CommandWords::new(create.into_iter().chain(allowed))),
-        );
+        let allowed = secret.iter();
+        let allowed = allowed.map(|pattern| format!("--include-sensitive={pattern}").into());
+        let create = create.into_iter().chain(allowed);
+        return Error::unguarded(what, Some(CommandWords::new(create)));
     }
-    let what = format!("{what}; {refusal}");
+    let by_names = by_names(context, parts, &found.left_out);
     Error::unguarded(
-        what,
-        by_names(context, parts, &found.left_out).map(|(command, _)| command),
+        format!("{what}; {refusal}"),
+        by_names.map(|(command, _)| command),
     )
 }
 
@@ -272,15 +224,10 @@ fn secret_pattern(part: &ScopePart, secrets: &[RelPath]) -> Option<String> {
             .then(|| part.typed())?;
         return String::from_utf8(typed.to_vec()).ok();
     };
-    let path = secrets.contains(path).then(|| path.as_utf8())??;
-    let escape = |sign: char| {
-        if "*?[]\\".contains(sign) {
-            format!("\\{sign}")
-        } else {
-            sign.to_string()
-        }
-    };
-    Some(format!("/{}", path.chars().map(escape).collect::<String>()))
+    let escaped = secrets
+        .contains(path)
+        .then(|| restore_paths::escaped(path))?;
+    Some(format!("/{}", String::from_utf8(escaped).ok()?))
 }
 
 /// Replaces patterns in the question by the ignored files that they match; returns the command and
@@ -330,17 +277,15 @@ fn matches_nothing(
     part: &ScopePart,
     held_by: &str,
 ) -> Error {
-    let matches = if part.as_path().is_some() {
+    let is_path = part.as_path().is_some();
+    let matches = if is_path {
         "is neither in the directory nor in"
     } else {
         "matches nothing in"
     };
     let parts = wanted.scope.as_ref().map(Scope::parts).unwrap_or_default();
-    let found = if part.as_path().is_none() {
-        gather::preview_scope(context, &Scope::new(parts.to_vec()), &[]).ok()
-    } else {
-        None
-    };
+    let preview = || gather::preview_scope(context, &Scope::new(parts.to_vec()), &[]).ok();
+    let found = (!is_path).then(preview).flatten();
     if let Some((command, path)) = found.and_then(|found| by_names(context, parts, &found.left_out))
     {
         let what = format!(
@@ -359,18 +304,12 @@ fn matches_nothing(
         }
     };
     let above = capturable(context, &parts.map(instead).collect::<Vec<_>>());
-    Error::new(
-        Code::NOTHING_FOUND,
-        format!(
-            "'{}' {matches} {held_by}; what is yet to be made is guarded by its directory",
-            part_named(context, part)
-        ),
-    )
-    .next(Sentence::command(CommandWords::new(command(
-        context,
-        "guard",
-        Some(&above),
-    ))))
+    let guard = CommandWords::new(command(context, "guard", Some(&above)));
+    let what = format!(
+        "'{}' {matches} {held_by}; what is yet to be made is guarded by its directory",
+        part_named(context, part)
+    );
+    Error::new(Code::NOTHING_FOUND, what).next(Sentence::command(guard))
 }
 
 /// Returns the words of the command that makes or asks for what is missing, usable from any

@@ -43,15 +43,16 @@ pub fn lacks(
 ) -> Result<Option<String>> {
     let meta = store.meta(checkpoint)?;
     let is_wanted = |path: &RelPath| wanted.is_none_or(|scope| scope.covers(path));
-    let missed = meta
-        .uncaptured
-        .iter()
-        .filter(|(path, found)| found.why.makes_partial() && is_wanted(path));
+    let missed = meta.uncaptured.iter();
     let missed: Vec<String> = missed
+        .filter(|(path, found)| found.why.makes_partial() && is_wanted(path))
         .map(|(path, found)| format!("{} ({})", context.shown(path), found.why.in_words()))
         .collect();
     if !missed.is_empty() {
-        return Ok(Some(unless_fixed(&missed)));
+        // A new checkpoint would lack the same.
+        let listed = and_more(&missed, NAMED_UNCOVERED);
+        let fix = "fix that first, or name with --scope what will be changed";
+        return Ok(Some(format!("{listed}: {fix}")));
     }
     let Some(wanted) = wanted else {
         return Ok(None);
@@ -98,12 +99,6 @@ pub fn edited(
     Ok(paths.find(|path| wanted.is_none_or(|scope| scope.covers(path))))
 }
 
-/// Names the paths, since a new checkpoint would lack the same unless they are fixed.
-fn unless_fixed(missed: &[String]) -> String {
-    let listed = and_more(missed, NAMED_UNCOVERED);
-    format!("{listed}: fix that first, or name with --scope what will be changed")
-}
-
 /// Returns the first part of a scope that matches no file of the checkpoint nor, if it is a path,
 /// anything on disk.
 ///
@@ -142,11 +137,9 @@ pub fn unmatched<'s>(
 
 /// Whether a path is held; a special file, which has no bytes, is held once recorded.
 fn is_held(state: &LazySnapshot<'_>, path: &RelPath) -> Result<bool, ReadFailure> {
-    let entry = state.meta.uncaptured.get(path);
-    if entry
-        .is_some_and(|found| matches!(found.why, WhyNot::Fifo | WhyNot::Socket | WhyNot::Device))
-    {
+    let found = state.meta.uncaptured.get(path).map(|found| &found.why);
+    if let Some(WhyNot::Fifo | WhyNot::Socket | WhyNot::Device) = found {
         return Ok(true);
     }
-    Ok(state.has_dir(path)? || state.has_file(path)?)
+    state.holds(path)
 }

@@ -68,14 +68,17 @@ pub fn release(context: &Context, name: Option<&str>) -> Result<(ReleaseOutcome,
     let store = context.require_store()?;
     let mut session = session::begin(context, &store)?;
     let mut holds = active_holds(context, &store, &mut session.warnings);
-    if name.is_none() && holds.len() > 1 {
-        return Err(Error::new(
-            Code::SEVERAL_HOLDS,
-            format!("several holds are active: {}", names(&holds)),
-        )
-        .advise("name the one to release"));
-    }
-    let at = held_at(&holds, name)?;
+    let at = match name {
+        None if holds.len() > 1 => {
+            let what = format!("several holds are active: {}", names(&holds));
+            return Err(Error::new(Code::SEVERAL_HOLDS, what).advise("name the one to release"));
+        }
+        None => (!holds.is_empty()).then_some(0),
+        Some(name) => {
+            let at = holds.iter().position(|hold| hold.name == name);
+            Some(at.ok_or_else(|| no_such_hold(name, &holds))?)
+        }
+    };
     let hold = at.map(|at| holds.remove(at));
     if hold.is_some() {
         session.locked.write_holds(&holds)?;
@@ -83,25 +86,12 @@ pub fn release(context: &Context, name: Option<&str>) -> Result<(ReleaseOutcome,
     Ok((ReleaseOutcome { hold }, session.warnings))
 }
 
-/// Returns the place of the named hold, or without a name of the only one.
-fn held_at(holds: &[Hold], name: Option<&str>) -> Result<Option<usize>> {
-    let at = holds
-        .iter()
-        .position(|hold| name.is_none_or(|name| hold.name == name));
-    match name.filter(|_| at.is_none()) {
-        None => Ok(at),
-        Some(name) => {
-            let error = Error::new(
-                Code::NO_SUCH_HOLD,
-                format!("there is no hold '{}'", escape(name)),
-            );
-            Err(error.next(Sentence::text(if holds.is_empty() {
-                "no hold is active".to_owned()
-            } else {
-                format!("active: {}", names(holds))
-            })))
-        }
-    }
+fn no_such_hold(name: &str, holds: &[Hold]) -> Error {
+    let what = format!("there is no hold '{}'", escape(name));
+    Error::new(Code::NO_SUCH_HOLD, what).next(Sentence::text(match holds {
+        [] => "no hold is active".to_owned(),
+        holds => format!("active: {}", names(holds)),
+    }))
 }
 
 fn names(holds: &[Hold]) -> String {
@@ -130,28 +120,19 @@ pub fn check_none_active(context: &Context, session: &mut Session<'_>) -> Result
     let told = session.warnings.len();
     let holds = active_holds(context, session.locked.store(), &mut session.warnings);
     if session.warnings.len() > told {
-        let removed = session.locked.write_holds(&[]);
-        session.warnings.extend(
-            removed
-                .err()
-                .map(Warning::bookkeeping("removing the damaged file of holds")),
-        );
+        let left = session.locked.write_holds(&[]).err();
+        let left = left.map(Warning::bookkeeping("removing the damaged file of holds"));
+        session.warnings.extend(left);
     }
     let others = holds.len().saturating_sub(1);
     let last = holds.into_iter().max_by_key(|hold| hold.end_ms);
-    last.map_or(Ok(()), |hold| {
-        let more = if others > 0 {
-            format!(", and {others} more")
-        } else {
-            String::new()
-        };
-        let words = hold.in_words(context.now_ms);
-        let error = Error::new(Code::HELD, format!("no checkpoint was made: {words}{more}"));
-        Err(error
-            .next(Sentence::command(CommandWords::new([
-                "release",
-                &*hold.name,
-            ])))
-            .more(More::Why(words)))
-    })
+    let Some(hold) = last else { return Ok(()) };
+    let words = hold.in_words(context.now_ms);
+    let what = match others {
+        0 => format!("no checkpoint was made: {words}"),
+        others => format!("no checkpoint was made: {words}, and {others} more"),
+    };
+    let release = CommandWords::new(["release", &*hold.name]);
+    let error = Error::new(Code::HELD, what).next(Sentence::command(release));
+    Err(error.more(More::Why(words)))
 }

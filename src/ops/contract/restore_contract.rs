@@ -1,19 +1,15 @@
 //! The facts in a restore's contract: the present content, compared with the checkpoint.
 
-use std::io::{Read, Write as _};
-
 use crate::error::Result;
 use crate::model::restore_plan::RestoreScope;
-use crate::model::state::entry::git_mode;
-use crate::model::state::object_id::ObjectId;
+use crate::model::state::entry::{Kind, git_mode};
 use crate::model::state::rel_path::RelPath;
-use crate::model::state::stat::{ListedFile, Stat};
-use crate::ops::capture::sink::ThreadSink;
+use crate::ops::capture::present::read_through;
 use crate::ops::context::Context;
 use crate::ops::restore::restore_options::{DatabaseFate, RestoreOutcome};
 use crate::store::objects::object_error::ReadFailure;
 use crate::store::trees::digest::{self, ContentSink, Facts};
-use crate::worktree::scan::read::{BlobSink, ReadOutcome, SinkError, read_file};
+use crate::worktree::scan::read::ReadOutcome;
 use crate::worktree::tree_handle::WorkTree;
 
 /// Proven facts about a restore.
@@ -89,82 +85,27 @@ pub fn values(context: &Context, outcome: &RestoreOutcome) -> Result<Option<Stri
     let Some(id) = store.extras(&outcome.target)?.state_document else {
         return Ok(None);
     };
-    let read = store
-        .objects()
-        .read(&id)
-        .map_err(|why| store.damage(outcome.target.id, format!("its values: {why}")))?;
-    Ok(Some(String::from_utf8_lossy(&read.1).into_owned()))
+    let damaged = |why| store.damage(outcome.target.id, format!("its values: {why}"));
+    let (_, bytes) = store.objects().read(&id).map_err(damaged)?;
+    Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
 }
 
 /// Reads one path in the directory: its git mode and content.
 fn read_facts(
     worktree: &WorkTree,
     path: &RelPath,
-    kind: crate::model::state::entry::Kind,
+    kind: Kind,
 ) -> Result<(u32, Facts), ReadFailure> {
-    let listed = ListedFile {
-        name: path.name().into(),
-        kind,
-        stat: Stat::default(),
-        id: None,
-        racy: false,
-    };
-    let mut sink = FactsSink(None);
-    let read = read_file(
-        worktree,
-        &path.parent().unwrap_or_default(),
-        path.name(),
-        &listed,
-        &mut sink,
-    );
-    match read.map_err(|error| error.to_string())? {
+    let fresh = |_| Some(ContentSink::default());
+    let read = read_through(worktree, path, kind, &fresh);
+    let (read, sink) = read.map_err(|error| error.to_string())?;
+    match read {
         ReadOutcome::Captured { stat, kind, .. } => {
-            let facts = sink.0.ok_or("nothing was read")?;
+            let facts = sink.ok_or("nothing was read")?.finish();
             Ok((git_mode(kind, stat.perm()), facts))
         }
         ReadOutcome::Vanished | ReadOutcome::NotAFile => Err("it is not a file any more".into()),
         ReadOutcome::Unreadable(why) => Err(why.into()),
         ReadOutcome::Refused(why) => Err(why.in_words().into()),
-    }
-}
-
-/// Collects facts about a content while computing its id.
-struct FactsSink(Option<Facts>);
-
-impl BlobSink for FactsSink {
-    fn blob(&mut self, bytes: &[u8]) -> std::result::Result<ObjectId, SinkError> {
-        let mut sink = ContentSink::default();
-        // Writing to this sink never fails.
-        let _ = sink.write_all(bytes);
-        self.0 = Some(sink.finish());
-        ThreadSink::HashOnly.blob(bytes)
-    }
-
-    fn blob_stream(
-        &mut self,
-        len: u64,
-        reader: &mut dyn Read,
-    ) -> std::result::Result<ObjectId, SinkError> {
-        let mut tee = Tee {
-            reader,
-            sink: ContentSink::default(),
-        };
-        let id = ThreadSink::HashOnly.blob_stream(len, &mut tee)?;
-        self.0 = Some(tee.sink.finish());
-        Ok(id)
-    }
-}
-
-/// Passes what is read to a sink as well.
-struct Tee<'r> {
-    reader: &'r mut dyn Read,
-    sink: ContentSink,
-}
-
-impl Read for Tee<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        let len = self.reader.read(buffer)?;
-        self.sink.write_all(&buffer[..len])?;
-        Ok(len)
     }
 }

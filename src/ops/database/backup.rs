@@ -17,7 +17,7 @@ use crate::store::objects::pack::checkpoint_packs::PackSet;
 use crate::store::trees::database_tree;
 use crate::worktree::sqlite::{self, BusyWait, Watched};
 use crate::worktree::sys::{self, ItemKind};
-use crate::worktree::tree_handle::WorkTree;
+use crate::worktree::tree_handle::{WorkTree, place_below};
 
 /// Purpose of a capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,13 +26,6 @@ pub enum Purpose {
     Savepoint,
     /// The content, sound or not, is about to be replaced.
     Safety,
-}
-
-/// A captured database.
-#[derive(Debug)]
-pub struct DatabaseBackup {
-    pub held: Held,
-    pub watched: Option<Watched>,
 }
 
 /// Captures all databases for a new checkpoint; returns the tree that holds them.
@@ -52,17 +45,13 @@ pub fn back_up_all(
     let mut all = Databases::new();
     for database in wanted {
         let refused = |why| {
-            Err(Error::new(
-                Code::DATABASE_NOT_TAKEN,
-                format!("database {database} was not captured: {why}"),
-            )
-            .advise("nothing was recorded; fix that, or leave this --db out"))
+            let what = format!("database {database} was not captured: {why}");
+            Err(Error::new(Code::DATABASE_NOT_TAKEN, what)
+                .advise("nothing was recorded; fix that, or leave this --db out"))
         };
         let held = match back_up(context, &scratch, database, Purpose::Savepoint, pack) {
-            Ok(DatabaseBackup {
-                held: Held::Absent, ..
-            }) => return refused("it is gone".to_owned()),
-            Ok(taken) => taken.held,
+            Ok((Held::Absent, _)) => return refused("it is gone".to_owned()),
+            Ok((held, _)) => held,
             Err(DatabaseFailure::Refused(why)) => return refused(why),
             Err(DatabaseFailure::Other(error)) => return Err(error),
         };
@@ -71,7 +60,7 @@ pub fn back_up_all(
     database_tree::write(pack, &all)
 }
 
-/// Captures one database.
+/// Captures one database; that of a file is watched from then on.
 ///
 /// # Errors
 /// The database or its command fails, a signal asks to stop, or the store cannot be written.
@@ -81,7 +70,7 @@ pub fn back_up(
     database: &Database,
     purpose: Purpose,
     pack: &mut PackSet<'_>,
-) -> Result<DatabaseBackup, DatabaseFailure> {
+) -> Result<(Held, Option<Watched>), DatabaseFailure> {
     context.check_interrupt()?;
     let copy = scratch.dir().join("taken");
     atomic_file::remove_if_there(&copy)?;
@@ -95,17 +84,9 @@ pub fn back_up(
         Database::File(path) if is_there(context, path)? => {
             Some(copy_out(context, path, &copy, purpose)?)
         }
-        Database::File(_) => {
-            return Ok(DatabaseBackup {
-                held: Held::Absent,
-                watched: None,
-            });
-        }
+        Database::File(_) => return Ok((Held::Absent, None)),
     };
-    Ok(DatabaseBackup {
-        held: Held::Content(store(context, &copy, pack)?),
-        watched,
-    })
+    Ok((Held::Content(store(context, &copy, pack)?), watched))
 }
 
 fn copy_out(
@@ -125,11 +106,8 @@ fn copy_out(
 
 /// Whether a file exists at the path; an error if it is not a regular file.
 pub fn is_there(context: &Context, path: &RelPath) -> Result<bool, DatabaseFailure> {
-    match WorkTree::open_root(&context.root)?
-        .stat(path)?
-        .as_ref()
-        .map(sys::kind_of)
-    {
+    let found = WorkTree::open_root(&context.root)?.stat(path)?;
+    match found.as_ref().map(sys::kind_of) {
         None => Ok(false),
         Some(ItemKind::File) => Ok(true),
         Some(_) => Err(DatabaseFailure::Refused(
@@ -156,20 +134,7 @@ fn store(context: &Context, copy: &Path, pack: &mut PackSet<'_>) -> Result<Objec
 
 /// The path by which SQLite opens a file: the root's has no links, and SQLite refuses those below.
 pub fn live(context: &Context, path: &RelPath) -> PathBuf {
-    path.components()
-        .fold(context.root.path().to_path_buf(), |place, name| {
-            place.join(os_name(name))
-        })
-}
-
-#[cfg(unix)]
-fn os_name(name: &[u8]) -> &std::ffi::OsStr {
-    std::os::unix::ffi::OsStrExt::from_bytes(name)
-}
-
-#[cfg(not(unix))]
-fn os_name(name: &[u8]) -> String {
-    String::from_utf8_lossy(name).into_owned()
+    place_below(context.root.path(), path)
 }
 
 pub fn busy_wait(context: &Context) -> BusyWait<'_> {

@@ -81,13 +81,10 @@ pub fn run(
     match (context.run_database_command)(&context.interrupt, command) {
         Ok(ended) if ended.is_success() => Ok(()),
         Ok(ended) => {
-            let last = last_line(&mut heard)
-                .map(|line| format!(": {line}"))
-                .unwrap_or_default();
-            Err(DatabaseFailure::Refused(format!(
-                "its command ended with {}{last}",
-                ended.in_words()
-            )))
+            let last = last_line(&mut heard).map(|line| format!(": {line}"));
+            let (how, last) = (ended.in_words(), last.unwrap_or_default());
+            let why = format!("its command ended with {how}{last}");
+            Err(DatabaseFailure::Refused(why))
         }
         Err(stop) if stop.code == Code::INTERRUPTED => Err(stop.into()),
         Err(error) => Err(DatabaseFailure::Refused(error.to_string())),
@@ -97,14 +94,10 @@ pub fn run(
 /// Returns the last non-empty line.
 fn last_line(heard: &mut File) -> Option<String> {
     let len = heard.metadata().ok()?.len();
-    heard
-        .seek(SeekFrom::Start(len.saturating_sub(TAIL_BYTES)))
-        .ok()?;
+    let from = SeekFrom::Start(len.saturating_sub(TAIL_BYTES));
+    heard.seek(from).ok()?;
     let mut tail = Vec::new();
     heard.take(TAIL_BYTES).read_to_end(&mut tail).ok()?;
-    let line = tail
-        .split(|byte| *byte == b'\n')
-        .map(<[u8]>::trim_ascii)
-        .rfind(|line| !line.is_empty())?;
-    Some(escape_bytes(line))
+    let mut lines = tail.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+    lines.rfind(|line| !line.is_empty()).map(escape_bytes)
 }

@@ -1,20 +1,16 @@
 //! Resolves typed databases: a name of the user's configuration, or an SQLite file in the root.
 
-use std::io::Read as _;
-
 use crate::base::text::escape_bytes;
 use crate::error::sentence::Sentence;
 use crate::error::{Code, Error, Result};
 use crate::model::state::database::Database;
 use crate::model::state::rel_path::RelPath;
 use crate::ops::context::Context;
+use crate::ops::database::backup::live;
 use crate::ops::restore::restore_paths;
-use crate::worktree::sqlite;
-use crate::worktree::sys::{self, Access, ItemKind};
+use crate::worktree::sqlite::{self, Refusal};
+use crate::worktree::sys::{self, ItemKind};
 use crate::worktree::tree_handle::WorkTree;
-
-/// First bytes of every non-empty SQLite file.
-const SQLITE_HEADER: &[u8; 16] = b"SQLite format 3\0";
 
 /// # Errors
 /// An argument is neither a name nor such a file.
@@ -36,12 +32,9 @@ fn parse_one(context: &Context, typed: &[u8]) -> Result<Database> {
     }
     let shown = escape_bytes(typed);
     let wrong = |why: &str| Error::usage(format!("database '{shown}' {why}"));
-    let path = match restore_paths::parse(&context.root, &[typed.to_vec()]) {
-        Ok(paths) => paths
-            .into_iter()
-            .next()
-            .filter(|path| !path.is_root())
-            .ok_or_else(|| wrong("is a directory"))?,
+    let path = match restore_paths::parse_one(&context.root, typed) {
+        Ok(path) if path.is_root() => return Err(wrong("is a directory")),
+        Ok(path) => path,
         Err(error) if error.code == Code::DOT_GIT_PATH => {
             return Err(wrong("is at or below a .git"));
         }
@@ -50,18 +43,21 @@ fn parse_one(context: &Context, typed: &[u8]) -> Result<Database> {
         }
         Err(other) => return Err(other),
     };
-    check_file(context, &path, &wrong)?;
-    if sqlite::IS_BUILT_IN {
-        Ok(Database::File(path))
-    } else {
-        Err(wrong(
+    check_is_file(context, &path, &wrong)?;
+    if !sqlite::IS_BUILT_IN {
+        return Err(wrong(
             "is a file, and this program was built without SQLite",
-        ))
+        ));
+    }
+    match sqlite::check_kind(&live(context, &path)) {
+        Ok(()) => Ok(Database::File(path)),
+        Err(Refusal::Failed(why)) => Err(wrong(&format!("cannot be used: {why}"))),
+        Err(Refusal::Interrupted(signal)) => Err(signal.into()),
     }
 }
 
 /// Checks a database file; `wrong` makes an error of what is wrong with it.
-fn check_file(context: &Context, path: &RelPath, wrong: &dyn Fn(&str) -> Error) -> Result<()> {
+fn check_is_file(context: &Context, path: &RelPath, wrong: &dyn Fn(&str) -> Error) -> Result<()> {
     let work = WorkTree::open_root(&context.root)?;
     let Some(stat) = work.stat(path)? else {
         let what = format!(
@@ -71,26 +67,8 @@ fn check_file(context: &Context, path: &RelPath, wrong: &dyn Fn(&str) -> Error) 
         return Err(Error::new(Code::NOTHING_FOUND, what).next(Sentence::text(hint)));
     };
     match sys::kind_of(&stat) {
-        ItemKind::File => {}
-        ItemKind::Symlink => return Err(wrong("is a symlink, which is not followed")),
-        _ => return Err(wrong("is not a regular file")),
-    }
-    let parent = path.parent().unwrap_or_default();
-    let dir = work
-        .root()
-        .open_below(&parent, Access::Search)
-        .map_err(|e| work.io("open", &parent, e))?;
-    let (file, _) = dir
-        .open_file(path.name())
-        .map_err(|e| work.io("read", path, e))?;
-    let mut head = Vec::new();
-    file.take(SQLITE_HEADER.len() as u64)
-        .read_to_end(&mut head)
-        .map_err(|e| work.io("read", path, e))?;
-    let is_database = head.is_empty() || head == SQLITE_HEADER;
-    if is_database {
-        Ok(())
-    } else {
-        Err(wrong("is not a SQLite database"))
+        ItemKind::File => Ok(()),
+        ItemKind::Symlink => Err(wrong("is a symlink, which is not followed")),
+        _ => Err(wrong("is not a regular file")),
     }
 }

@@ -39,9 +39,10 @@ pub fn add_files(
                 done.written.push(database.clone());
             }
             (Database::File(_), Held::Absent) => {}
-            (Database::Named(name), _) => done
-                .skipped
-                .push(Warning::DatabaseSkipped { name: name.clone() }),
+            (Database::Named(name), _) => {
+                let name = name.clone();
+                done.skipped.push(Warning::DatabaseSkipped { name });
+            }
         }
     }
     Ok(done)
@@ -61,14 +62,12 @@ fn add_file(
         snapshot.dirs.entry(dir).or_insert(DIR_PERM);
     }
     snapshot.uncaptured.remove(path);
-    snapshot.files.insert(
-        path.clone(),
-        Entry {
-            kind: Kind::File,
-            perm: PERM,
-            id,
-            size_bytes,
-        },
-    );
+    let entry = Entry {
+        kind: Kind::File,
+        perm: PERM,
+        id,
+        size_bytes,
+    };
+    snapshot.files.insert(path.clone(), entry);
     Ok(())
 }

@@ -10,7 +10,7 @@ use crate::model::state::database::{Database, Databases, Held, logs_of};
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::ops::context::Context;
-use crate::ops::database::backup::{self, DatabaseBackup, Purpose, busy_wait, live};
+use crate::ops::database::backup::{self, Purpose, busy_wait, live};
 use crate::ops::database::database_command::{self, DatabaseFailure};
 use crate::ops::restore::restore_options::{DatabaseFate, DatabaseReport, RestoreRequest};
 use crate::ops::session::Pending;
@@ -47,18 +47,15 @@ type Barred = Vec<(RelPath, Blocker)>;
 
 /// Returns what a restore would do to its databases.
 pub fn planned(request: &RestoreRequest<'_>) -> Vec<DatabaseReport> {
-    let fate = |held: Held| {
-        if held == Held::Absent {
-            DatabaseFate::Left
-        } else {
-            DatabaseFate::Planned
-        }
+    let fate = |held: &Held| match held {
+        Held::Absent => DatabaseFate::Left,
+        Held::Content(_) => DatabaseFate::Planned,
     };
     let concerned = request.target.databases_within(&request.scope);
     concerned
         .map(|(database, held)| DatabaseReport {
             database: database.clone(),
-            fate: fate(*held),
+            fate: fate(held),
         })
         .collect()
 }
@@ -159,11 +156,8 @@ fn refuse_to_write(
 }
 
 fn not_held(database: &Database, why: &str) -> Error {
-    Error::new(
-        Code::DATABASE_NOT_HELD,
-        format!("the present state of database {database} cannot be saved: {why}"),
-    )
-    .advise(
+    let what = format!("the present state of database {database} cannot be saved: {why}");
+    Error::new(Code::DATABASE_NOT_HELD, what).advise(
         "nothing was changed; fix that, or restore PATHs without it; a SQLite file that is moved \
          away is created again",
     )
@@ -186,34 +180,43 @@ impl DatabaseRestore {
             items: Vec::new(),
             scratch: None,
         };
-        let concerned: Databases = request
-            .target
-            .databases_within(&request.scope)
-            .map(|(database, held)| (database.clone(), *held))
-            .collect();
+        let concerned = request.target.databases_within(&request.scope);
+        let concerned = concerned.map(|(database, held)| (database.clone(), *held));
+        let concerned: Databases = concerned.collect();
         if concerned.is_empty() {
             return Ok(prepared);
         }
         let scratch = locked.begin_scratch()?;
         for (number, (database, wanted)) in concerned.into_iter().enumerate() {
-            let item = match backup::back_up(context, &scratch, &database, Purpose::Safety, pack) {
-                Ok(taken) => {
-                    let place = scratch.dir().join(format!("wanted-{number}"));
-                    DatabaseItem::new(
-                        locked.store(),
-                        request.target.id(),
-                        database,
-                        wanted,
-                        taken,
-                        place,
-                    )?
+            let present = backup::back_up(context, &scratch, &database, Purpose::Safety, pack);
+            let mut item = DatabaseItem {
+                report: DatabaseReport {
+                    database,
+                    fate: DatabaseFate::Unchanged,
+                },
+                present: None,
+                content: None,
+                watched: None,
+            };
+            let database = &item.report.database;
+            item.report.fate = match present {
+                Ok((held, watched)) => {
+                    (item.present, item.watched) = (Some(held), watched);
+                    match wanted {
+                        _ if wanted == held => DatabaseFate::Unchanged,
+                        Held::Absent => DatabaseFate::Left,
+                        Held::Content(blob) => {
+                            let place = scratch.dir().join(format!("wanted-{number}"));
+                            let (store, target) = (locked.store(), request.target.id());
+                            item.content = Some(extract(store, target, database, blob, place)?);
+                            DatabaseFate::Planned
+                        }
+                    }
                 }
                 Err(DatabaseFailure::Refused(why)) if request.pending.is_some() => {
-                    DatabaseItem::failed(database, why)
+                    DatabaseFate::Failed(why)
                 }
-                Err(DatabaseFailure::Refused(why)) => {
-                    return Err(not_held(&database, &why));
-                }
+                Err(DatabaseFailure::Refused(why)) => return Err(not_held(database, &why)),
                 Err(DatabaseFailure::Other(error)) => return Err(error),
             };
             prepared.items.push(item);
@@ -236,17 +239,15 @@ impl DatabaseRestore {
             return Ok(false);
         }
         let inventory = store.inventory()?;
-        let ends = [pending.target(), pending.safety()]
-            .into_iter()
-            .filter_map(|id| inventory.get(id));
-        let known = ends
-            .map(|checkpoint| store.databases(&checkpoint))
-            .collect::<Result<Vec<_>>>()?;
+        let ends = [pending.target(), pending.safety()];
+        let ends = ends.into_iter().filter_map(|id| inventory.get(id));
+        let known = ends.map(|checkpoint| store.databases(&checkpoint));
+        let known = known.collect::<Result<Vec<_>>>()?;
         let is_known = |database: &Database, held: &Held| {
             known.iter().any(|end| end.get(database) == Some(held))
         };
-        Ok(!self
-            .present()
+        let present = self.present();
+        Ok(!present
             .iter()
             .all(|(database, held)| is_known(database, held)))
     }
@@ -264,11 +265,8 @@ impl DatabaseRestore {
         let Some(scratch) = &self.scratch else {
             return Ok(());
         };
-        for item in self
-            .items
-            .iter_mut()
-            .filter(|item| item.report.fate == DatabaseFate::Planned)
-        {
+        let items = self.items.iter_mut();
+        for item in items.filter(|item| item.report.fate == DatabaseFate::Planned) {
             item.report.fate = match item.restore(context, scratch) {
                 Ok(()) => DatabaseFate::Restored,
                 Err(DatabaseFailure::Refused(why)) => DatabaseFate::Failed(why),
@@ -284,44 +282,6 @@ impl DatabaseRestore {
 }
 
 impl DatabaseItem {
-    fn new(
-        store: &Store,
-        target: ObjectId,
-        database: Database,
-        wanted: Held,
-        taken: DatabaseBackup,
-        place: PathBuf,
-    ) -> Result<Self> {
-        let (fate, content) = match wanted {
-            _ if wanted == taken.held => (DatabaseFate::Unchanged, None),
-            Held::Absent => (DatabaseFate::Left, None),
-            Held::Content(blob) => (DatabaseFate::Planned, Some((blob, place))),
-        };
-        let content = content
-            .map(|(blob, place)| extract(store, target, &database, blob, place))
-            .transpose()?;
-        let report = DatabaseReport { database, fate };
-        Ok(Self {
-            report,
-            present: Some(taken.held),
-            content,
-            watched: taken.watched,
-        })
-    }
-
-    fn failed(database: Database, why: String) -> Self {
-        let report = DatabaseReport {
-            database,
-            fate: DatabaseFate::Failed(why),
-        };
-        Self {
-            report,
-            present: None,
-            content: None,
-            watched: None,
-        }
-    }
-
     fn restore(&mut self, context: &Context, scratch: &Scratch) -> Result<(), DatabaseFailure> {
         let Some(wanted) = &self.content else {
             return Ok(());
@@ -330,11 +290,11 @@ impl DatabaseItem {
             Database::File(path) => {
                 let refused = |why: Error| DatabaseFailure::Refused(why.to_string());
                 ready_place(context, path, self.present).map_err(refused)?;
-                let live = live(context, path);
+                let (live, watched) = (live(context, path), self.watched.take());
                 Ok(sqlite::restore(
                     wanted,
                     &live,
-                    self.watched.take(),
+                    watched,
                     &busy_wait(context),
                 )?)
             }
@@ -380,13 +340,11 @@ fn extract(
     place: PathBuf,
 ) -> Result<PathBuf> {
     let mut file = atomic_file::create_private(&place)?;
-    store
-        .objects()
-        .stream_blob(&blob, &mut file)
-        .map_err(|error| match error {
-            ObjectError::Io(error) => error,
-            ObjectError::Sink(error) => Error::io("write", &place)(error),
-            damage => store.damage(target, format!("database {database}: {damage}")),
-        })?;
+    let written = store.objects().stream_blob(&blob, &mut file);
+    written.map_err(|error| match error {
+        ObjectError::Io(error) => error,
+        ObjectError::Sink(error) => Error::io("write", &place)(error),
+        damage => store.damage(target, format!("database {database}: {damage}")),
+    })?;
     Ok(place)
 }

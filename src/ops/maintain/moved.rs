@@ -42,10 +42,17 @@ pub enum RootEvidence {
 
 impl Moved {
     pub fn warning(&self) -> Warning {
-        Warning::ProjectMoved {
-            old_root: self.old_root.clone(),
-            top: self.top.clone(),
-            checkpoints: self.checkpoints,
+        let (old_root, checkpoints) = (self.old_root.clone(), self.checkpoints);
+        match self.top.clone() {
+            Some(top) => Warning::TopMoved {
+                old_root,
+                top,
+                checkpoints,
+            },
+            None => Warning::ProjectMoved {
+                old_root,
+                checkpoints,
+            },
         }
     }
 }

@@ -190,7 +190,6 @@ fn plan(
     let warning = (needed_bytes > limit_bytes).then_some(Warning::OverMaxStoreSize {
         limit_bytes,
         needed_bytes,
-        prunable: false,
     });
     Ok((plan, warning))
 }

@@ -66,13 +66,18 @@ pub fn sweep_to_fit(
 
 /// Returns the warning for a store that is still over its limit after eviction.
 pub fn warning(store: &Store, limit_bytes: Option<u64>) -> Option<Warning> {
-    let needed_bytes = bytes_below(store.dir());
-    let limit_bytes = limit_bytes.filter(|limit| needed_bytes > *limit)?;
+    let (limit_bytes, needed_bytes) = excess(store, limit_bytes)?;
     Some(Warning::OverMaxStoreSize {
         limit_bytes,
         needed_bytes,
-        prunable: false,
     })
+}
+
+/// Returns the limit and what the store takes, if that is more.
+fn excess(store: &Store, limit_bytes: Option<u64>) -> Option<(u64, u64)> {
+    let needed_bytes = bytes_below(store.dir());
+    let limit_bytes = limit_bytes.filter(|limit| needed_bytes > *limit)?;
+    Some((limit_bytes, needed_bytes))
 }
 
 /// Like [`warning`], for a store in which a prune might still free space.
@@ -83,30 +88,22 @@ pub fn warning_before_prune(
     pending: Option<&Pending>,
     limit_bytes: Option<u64>,
 ) -> Option<Warning> {
-    let Warning::OverMaxStoreSize {
-        limit_bytes,
-        needed_bytes,
-        ..
-    } = warning(store, limit_bytes)?
-    else {
-        return None;
-    };
+    let (limit_bytes, needed_bytes) = excess(store, limit_bytes)?;
     // A prune refuses as well if the trees cannot be read.
-    let planned = plan(
-        context,
-        store,
-        checkpoints,
-        &ObjectIds::default(),
-        pending,
-        limit_bytes,
-    )
-    .ok();
-    let prunable =
+    let gone = ObjectIds::default();
+    let planned = plan(context, store, checkpoints, &gone, pending, limit_bytes).ok();
+    let helps =
         planned.is_some_and(|plan| !plan.evict.is_empty() || plan.needed_bytes <= limit_bytes);
-    Some(Warning::OverMaxStoreSize {
-        limit_bytes,
-        needed_bytes,
-        prunable,
+    Some(if helps {
+        Warning::PrunableStore {
+            limit_bytes,
+            needed_bytes,
+        }
+    } else {
+        Warning::OverMaxStoreSize {
+            limit_bytes,
+            needed_bytes,
+        }
     })
 }
 

@@ -12,7 +12,7 @@ use crate::model::restore_plan::{PlannedWrite, RestorePlan, RestoreScope};
 use crate::model::state::entry::{Entry, Kind};
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::scope::{Scope, ScopePart};
-use crate::ops::browse::diff::version::{LARGEST_TEXT_BYTES, LoadedVersion};
+use crate::ops::browse::diff::file_diff::{LARGEST_TEXT_BYTES, LoadedVersion};
 use crate::ops::capture::present::WorktreeSide;
 use crate::ops::context::Context;
 use crate::ops::create::command::create;
@@ -43,8 +43,7 @@ pub fn restore_patch(
 ) -> Result<RestoreOutcome> {
     let odd = |why| Error::usage(format!("the patch {} cannot be used: {why}", escape(name)));
     let patches = patch::parse(bytes).map_err(odd)?;
-    let store = context.require_store()?;
-    let inventory = store.inventory()?;
+    let (store, inventory) = context.read()?;
     if let Some(pending) = session::pending_unlocked(&store, &inventory.checkpoints)? {
         return Err(pending.refusal());
     }

@@ -42,7 +42,8 @@ pub fn limits(paths: Vec<RelPath>) -> Vec<RelPath> {
     }
 }
 
-fn parse_one(root: &Root, typed: &[u8]) -> Result<RelPath> {
+/// Parses one path as typed by the user.
+pub fn parse_one(root: &Root, typed: &[u8]) -> Result<RelPath> {
     let typed = &*with_slashes(typed);
     let shown = || escape_bytes(typed);
     let wrong = |why: &str| Error::usage(format!("PATH '{}' {why}", shown()));

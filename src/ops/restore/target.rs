@@ -328,11 +328,7 @@ impl<'s> Target<'s> {
         {
             return Ok(true);
         }
-        let found = self
-            .state
-            .has_dir(path)
-            .and_then(|is_dir| Ok(is_dir || self.state.has_file(path)?));
-        found.map_err(|why| self.damage(why))
+        self.state.holds(path).map_err(|why| self.damage(why))
     }
 
     fn damage(&self, why: ReadFailure) -> Error {

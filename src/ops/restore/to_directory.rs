@@ -41,8 +41,7 @@ pub fn restore_to(
 ) -> Result<RestoreOutcome> {
     let dry_run = options.common.dry_run;
     let filter = options.globs.parse(&context.root)?;
-    let store = context.require_store()?;
-    let inventory = store.inventory()?;
+    let (store, inventory) = context.read()?;
     let lookup = Lookup::new(context, &store, &inventory);
     let (checkpoint, paths) = lookup.read_restored(&options.words)?;
     let target = Target::load(&store, &checkpoint)?;

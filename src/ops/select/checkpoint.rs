@@ -20,23 +20,16 @@ use crate::worktree::tree_handle::WorkTree;
 /// # Errors
 /// It names none or several; a path in the directory is called one.
 pub fn find(context: &Context, inventory: &Inventory, query: &str) -> Result<Checkpoint> {
-    let problem = match resolve(context, inventory, query) {
+    let error = match resolve(context, inventory, query) {
         Ok(found) => return certain(inventory, query, found),
-        Err(problem) => problem,
+        Err(problem) => explain(inventory, problem),
     };
-    match explain(inventory, problem) {
-        error
-            if error.code == Code::NO_SUCH_CHECKPOINT
-                && path_in_directory(context, query).is_some() =>
-        {
-            Err(Error::new(
-                Code::NO_SUCH_CHECKPOINT,
-                format!("'{}' is a path, not a checkpoint", escape(query)),
-            )
-            .advise("'checkpoint list' shows the checkpoints"))
-        }
-        other => Err(other),
+    if error.code != Code::NO_SUCH_CHECKPOINT || path_in_directory(context, query).is_none() {
+        return Err(error);
     }
+    let what = format!("'{}' is a path, not a checkpoint", escape(query));
+    let error = Error::new(Code::NO_SUCH_CHECKPOINT, what);
+    Err(error.advise("'checkpoint list' shows the checkpoints"))
 }
 
 /// Resolves a selector, also one that names a moment in the session of an agent.
@@ -113,14 +106,11 @@ pub fn find_own(context: &Context, inventory: &Inventory, query: &str) -> Result
     if inventory.checkpoints.holds(found.id) {
         return Ok(found);
     }
-    Err(Error::new(
-        Code::NOT_OWN,
-        format!(
-            "'{}' is a checkpoint of a remote, which is only read; nothing was changed",
-            escape(query)
-        ),
-    )
-    .advise("'checkpoint restore' brings its files here, and a checkpoint made then is yours"))
+    let query = escape(query);
+    let what =
+        format!("'{query}' is a checkpoint of a remote, which is only read; nothing was changed");
+    let hint = "'checkpoint restore' brings its files here, and a checkpoint made then is yours";
+    Err(Error::new(Code::NOT_OWN, what).advise(hint))
 }
 
 /// Returns the checkpoint found for a selector.
@@ -131,13 +121,10 @@ pub fn certain(inventory: &Inventory, query: &str, found: Checkpoint) -> Result<
     if inventory.unread_rewords.is_none() || found.record.reason != query {
         return Ok(found);
     }
+    let (query, short) = (escape(query), found.id.short());
     Err(Error::damaged(
         "the file of reasons given by reword",
-        format!(
-            "'{}' may name another checkpoint than {}; give an id",
-            escape(query),
-            found.id.short()
-        ),
+        format!("'{query}' may name another checkpoint than {short}; give an id"),
     ))
 }
 
@@ -158,24 +145,17 @@ pub fn explain(inventory: &Inventory, problem: SelectorProblem) -> Error {
     if let Some(damaged) = inventory.damaged_by_prefix(query) {
         return Error::damaged(format!("checkpoint {}", damaged.id.short()), damaged.why);
     }
-    match inventory.all_damaged().into_iter().next() {
-        Some(damaged) => Error::damaged(
-            format!(
-                "no readable checkpoint is '{}', and checkpoint {}",
-                escape(query),
-                damaged.id.short()
-            ),
-            damaged.why,
-        ),
-        None => problem.into(),
-    }
+    let Some(damaged) = inventory.all_damaged().into_iter().next() else {
+        return problem.into();
+    };
+    let (query, short) = (escape(query), damaged.id.short());
+    let what = format!("no readable checkpoint is '{query}', and checkpoint {short}");
+    Error::damaged(what, damaged.why)
 }
 
 /// Returns the path that a word names in the directory, if something is there.
 pub fn path_in_directory(context: &Context, word: &str) -> Option<RelPath> {
-    let path = restore_paths::parse(&context.root, &[word.into()])
-        .ok()?
-        .pop()?;
+    let path = restore_paths::parse_one(&context.root, word.as_bytes()).ok()?;
     let tree = WorkTree::open_root(&context.root).ok()?;
     matches!(tree.stat(&path), Ok(Some(_))).then_some(path)
 }

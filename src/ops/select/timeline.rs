@@ -64,7 +64,7 @@ impl<'c> Timeline<'c> {
         let exact = meant().filter(|session| session.id == name);
         let begins =
             |session: &&AgentSession| name.len() >= MIN_PREFIX && session.id.starts_with(name);
-        let of_prefix = || meant().filter(begins).max_by_key(|it| last_prompt_ms(it));
+        let of_prefix = || latest(meant().filter(begins));
         exact.max_by_key(|it| self.is_own(it)).or_else(of_prefix)
     }
 
@@ -76,22 +76,19 @@ impl<'c> Timeline<'c> {
     /// Returns the session of the agent in whose shell this runs; in no agent's shell, the newest.
     fn current(&self) -> Option<&AgentSession> {
         let Some(agent) = &self.agent else {
-            return self.with_prompts().max_by_key(|it| last_prompt_ms(it));
+            return latest(self.with_prompts());
         };
-        let newest = || {
-            let own = self.with_prompts().filter(|session| self.is_own(session));
-            own.max_by_key(|session| last_prompt_ms(session))
-        };
-        let named = |name: &String| self.named(name, |session| session.id == *name);
-        agent.session.as_ref().map_or_else(newest, named)
+        match &agent.session {
+            Some(name) => self.named(name, |session| session.id == *name),
+            None => latest(self.with_prompts().filter(|session| self.is_own(session))),
+        }
     }
 
     /// Returns the session of the agent in whose shell this runs, or else the one with the newest
     /// prompt.
     pub fn newest(&self) -> Option<&AgentSession> {
         let current = self.current().filter(|session| !session.prompts.is_empty());
-        let all = self.with_prompts();
-        current.or_else(|| all.max_by_key(|session| last_prompt_ms(session)))
+        current.or_else(|| latest(self.with_prompts()))
     }
 
     /// Returns the sessions that have prompts.
@@ -145,45 +142,32 @@ impl<'c> Timeline<'c> {
         let name = query.strip_prefix(PROMPT)?;
         let newest = self.newest().map(|session| session.prompts.as_slice());
         let newest = newest.unwrap_or_default();
+        let of_number = |number: u32| newest.iter().find(|prompt| prompt.number == number);
         let found = match name.strip_prefix('~') {
-            Some(steps) => {
-                let steps: usize = if steps.is_empty() {
-                    1
-                } else {
-                    steps.parse().ok()?
-                };
-                newest
-                    .len()
-                    .checked_sub(steps)
-                    .and_then(|at| newest.get(at))
-            }
-            None => by_number(newest, name).or_else(|| self.by_id(name)),
+            Some("") => newest.last(),
+            Some(steps) => newest
+                .iter()
+                .nth_back(steps.parse::<usize>().ok()?.checked_sub(1)?),
+            None => name
+                .parse()
+                .ok()
+                .and_then(of_number)
+                .or_else(|| self.by_id(name)),
         };
         self.before(found?)
     }
 
     fn by_id(&self, name: &str) -> Option<&PromptNote> {
         let is_named = |id: &str| id == name || (name.len() >= MIN_PREFIX && id.starts_with(name));
-        let prompts = self
-            .sessions
-            .iter()
-            .rev()
-            .flat_map(|s| s.prompts.iter().rev());
-        let mut prompts = prompts.filter(|prompt| prompt.id.as_deref().is_some_and(is_named));
-        prompts.next()
+        let sessions = self.sessions.iter().rev();
+        let mut prompts = sessions.flat_map(|session| session.prompts.iter().rev());
+        prompts.find(|prompt| prompt.id.as_deref().is_some_and(is_named))
     }
 }
 
-fn last_prompt_ms(session: &AgentSession) -> i64 {
-    session
-        .prompts
-        .last()
-        .map_or(i64::MIN, |prompt| prompt.time_ms)
-}
-
-fn by_number<'p>(prompts: &'p [PromptNote], name: &str) -> Option<&'p PromptNote> {
-    let number: u32 = name.parse().ok()?;
-    prompts.iter().find(|prompt| prompt.number == number)
+/// Returns the session with the newest prompt.
+fn latest<'s>(sessions: impl Iterator<Item = &'s AgentSession>) -> Option<&'s AgentSession> {
+    sessions.max_by_key(|session| session.prompts.last().map_or(i64::MIN, |it| it.time_ms))
 }
 
 /// Finds the checkpoint of a moment in the session of an agent; `None` for any other word.

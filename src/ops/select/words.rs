@@ -8,7 +8,6 @@ use crate::base::text::{escape, escape_bytes};
 use crate::error::sentence::{CommandWords, Sentence};
 use crate::error::{Code, Error, Result};
 use crate::model::checkpoint::alias;
-use crate::model::checkpoint::mismatch::Mismatch;
 use crate::model::checkpoint::record::Checkpoint;
 use crate::model::checkpoint::selector::{CURRENT, SelectorProblem};
 use crate::model::state::database::Database;
@@ -80,18 +79,14 @@ pub struct Named {
     pub paths: Vec<RelPath>,
 }
 
-/// A single word.
-enum Meaning {
-    Checkpoint(Box<Checkpoint>),
-    Inside(Box<Checkpoint>, RelPath),
-    Path(RelPath),
-}
+/// The checkpoint and the path that a single word names, one of them at least.
+type Meaning = (Option<Checkpoint>, Option<RelPath>);
 
 /// The store in which words are looked up.
 pub struct Lookup<'s> {
-    context: &'s Context,
-    store: &'s Store,
-    inventory: &'s Inventory,
+    pub context: &'s Context,
+    pub store: &'s Store,
+    pub inventory: &'s Inventory,
 }
 
 impl<'s> Lookup<'s> {
@@ -101,10 +96,6 @@ impl<'s> Lookup<'s> {
             store,
             inventory,
         }
-    }
-
-    pub fn store(&self) -> &'s Store {
-        self.store
     }
 
     /// Reads the words of a command that takes up to `most` checkpoints, then paths.
@@ -124,23 +115,17 @@ impl<'s> Lookup<'s> {
                 has_paths = true;
                 continue;
             }
-            match self.meaning(word, &named)? {
-                Meaning::Checkpoint(found) => named.checkpoints.push(*found),
-                Meaning::Inside(found, path) => {
-                    let before = inside.replace(path.clone());
-                    if before.is_some_and(|before| before != path) {
-                        return Err(Error::usage(
-                            "two checkpoints are compared in the same path",
-                        ));
-                    }
-                    named.checkpoints.push(*found);
-                    named.paths.push(path);
-                }
-                Meaning::Path(path) => {
-                    named.paths.push(path);
-                    has_paths = true;
-                }
+            let (found, path) = self.meaning(word, &named)?;
+            has_paths = found.is_none();
+            let within = path.clone().filter(|_| !has_paths);
+            if inside.is_some() && within.is_some() && inside != within {
+                return Err(Error::usage(
+                    "two checkpoints are compared in the same path",
+                ));
             }
+            inside = inside.or(within);
+            named.checkpoints.extend(found);
+            named.paths.extend(path);
         }
         named.paths.sort();
         named.paths.dedup();
@@ -153,13 +138,10 @@ impl<'s> Lookup<'s> {
     /// # Errors
     /// As [`Self::read`].
     pub fn read_one(&self, given: &TypedWords) -> Result<(Checkpoint, Vec<RelPath>)> {
-        let Named {
-            mut checkpoints,
-            paths,
-        } = self.read(given, 1)?;
-        let checkpoint = checkpoints.pop();
-        let checkpoint = checkpoint.map_or_else(|| current(self.context, self.inventory), Ok)?;
-        Ok((checkpoint, paths))
+        let mut named = self.read(given, 1)?;
+        let current = || current(self.context, self.inventory);
+        let checkpoint = named.checkpoints.pop().map_or_else(current, Ok)?;
+        Ok((checkpoint, named.paths))
     }
 
     /// As [`Self::read_one`], for a restore: of a word that is both a checkpoint and a path, the
@@ -200,15 +182,13 @@ impl<'s> Lookup<'s> {
         let checkpoint = [&restore, &short].into_iter().chain(rest);
         let path = [&restore].into_iter().chain(options());
         let path = path.chain([&dashes]).chain(&given.words);
-        Some(
-            Error::usage(format!("{} is a checkpoint and a path", shell_word(word))).next(
-                Sentence::default()
-                    .then_command(CommandWords::new(checkpoint))
-                    .then(" takes the checkpoint, ")
-                    .then_command(CommandWords::new(path))
-                    .then(" the path"),
-            ),
-        )
+        let what = format!("{} is a checkpoint and a path", shell_word(word));
+        let hint = Sentence::default()
+            .then_command(CommandWords::new(checkpoint))
+            .then(" takes the checkpoint, ")
+            .then_command(CommandWords::new(path))
+            .then(" the path");
+        Some(Error::usage(what).next(hint))
     }
 
     /// Checks that every path of a restore is in its target or in the directory, before anything
@@ -217,24 +197,18 @@ impl<'s> Lookup<'s> {
     /// # Errors
     /// It is in neither, or in a linked worktree.
     pub fn check_known(&self, target: &Target<'_>, paths: &[RelPath]) -> Result<()> {
-        if let Some(refused) = paths
-            .iter()
-            .find_map(|path| in_worktree(self.context, path))
-        {
+        let mut paths_in_worktrees = paths.iter();
+        if let Some(refused) = paths_in_worktrees.find_map(|path| in_worktree(self.context, path)) {
             return Err(refused);
         }
-        let is_there = |path: &RelPath| {
+        let work = WorkTree::open_root(&self.context.root).ok();
+        let is_there = |path: &&RelPath| {
             let dir = path.parent().unwrap_or_default();
-            let work = WorkTree::open_root(&self.context.root);
-            let found = work.and_then(|work| work.stat(path));
+            let found = work.as_ref().map(|work| work.stat(path));
             // A secret is in no checkpoint, so no plan deletes it.
-            found.is_ok_and(|stat| stat.is_some()) && !may_be_secret(dir.name(), path.name())
+            matches!(found, Some(Ok(Some(_)))) && !may_be_secret(dir.name(), path.name())
         };
-        let gone: Vec<RelPath> = paths
-            .iter()
-            .filter(|path| !is_there(path))
-            .cloned()
-            .collect();
+        let gone: Vec<RelPath> = paths.iter().filter(|it| !is_there(it)).cloned().collect();
         self.check_held(target, &gone)
     }
 
@@ -278,17 +252,14 @@ impl<'s> Lookup<'s> {
     /// Returns the error for a path that is not there, but would be if it were counted from the root.
     pub fn counted_from_root(&self, checkpoint: ObjectId, path: &RelPath, error: Error) -> Error {
         let root = &self.context.root;
-        let from_root = RelPath::new(&restore_paths::from_here(root, path));
+        let from_root = RelPath::new(&restore_paths::from_here(root, path)).ok();
         let held = self.inventory.get(checkpoint);
         let is_held = |path: &RelPath| {
             let held = held.as_deref();
             held.is_some_and(|held| self.holds(held, path).unwrap_or(false))
         };
-        match from_root
-            .ok()
-            .filter(|_| !root.current().is_root())
-            .filter(is_held)
-        {
+        let from_root = from_root.filter(|_| !root.current().is_root());
+        match from_root.filter(is_held) {
             Some(from_root) => error.next(did_you_mean(root, &from_root)),
             None => error,
         }
@@ -296,34 +267,22 @@ impl<'s> Lookup<'s> {
 
     /// Returns the error for a path to be looked for that names a checkpoint, or is one inside.
     pub fn in_place_of_path(&self, typed: &[u8]) -> Option<Error> {
-        if let Ok(Some((_, path, true))) = self.inside(typed) {
-            let path = restore_paths::as_typed(&self.context.root, &path);
-            let words = [b"find".as_slice(), &path];
-            return Some(
-                Error::new(
-                    Code::NOTHING_FOUND,
-                    format!(
-                        "'{}' names a path of one checkpoint, and all are searched here",
-                        escape_bytes(typed)
-                    ),
-                )
-                .next(Sentence::command(CommandWords::new(words))),
-            );
-        }
-        let found = self.resolve(std::str::from_utf8(typed).ok()?).ok()?;
-        Some(
-            Error::new(
-                Code::NOTHING_FOUND,
-                format!(
-                    "no checkpoint holds '{}'; it names a checkpoint itself",
-                    escape_bytes(typed)
-                ),
-            )
-            .next(Sentence::command(CommandWords::new([
-                "show".to_owned(),
-                found.id.short(),
-            ]))),
-        )
+        let shown = escape_bytes(typed);
+        let (what, command) = match self.inside(typed) {
+            Ok(Some((_, path, true))) => {
+                let path = restore_paths::as_typed(&self.context.root, &path);
+                let what =
+                    format!("'{shown}' names a path of one checkpoint, and all are searched here");
+                (what, CommandWords::new([b"find".as_slice(), &path]))
+            }
+            _ => {
+                let found = self.resolve(std::str::from_utf8(typed).ok()?).ok()?;
+                let what = format!("no checkpoint holds '{shown}'; it names a checkpoint itself");
+                (what, CommandWords::new(["show", &found.id.short()]))
+            }
+        };
+        let error = Error::new(Code::NOTHING_FOUND, what);
+        Some(error.next(Sentence::command(command)))
     }
 
     /// Whether a checkpoint holds something at or below a path.
@@ -334,9 +293,7 @@ impl<'s> Lookup<'s> {
             return Ok(true);
         }
         let state = LazySnapshot::new(self.store, checkpoint.tree, self.store.meta(checkpoint)?);
-        let found = state
-            .has_dir(path)
-            .and_then(|is_dir| Ok(is_dir || state.has_file(path)?));
+        let found = state.holds(path);
         found.map_err(|why| self.store.damage(checkpoint.id, why))
     }
 
@@ -345,22 +302,21 @@ impl<'s> Lookup<'s> {
     }
 
     fn meaning(&self, word: &[u8], named: &Named) -> Result<Meaning> {
-        let typed = std::str::from_utf8(word);
-        let problem = match typed.map(|typed| self.resolve(typed)) {
-            Ok(Ok(found)) => {
-                let found = certain(self.inventory, typed.unwrap_or_default(), found)?;
-                return Ok(Meaning::Checkpoint(Box::new(found)));
+        let typed = String::from_utf8_lossy(word);
+        let (query, why) = match self.resolve(&typed) {
+            Ok(found) => {
+                let found = certain(self.inventory, &typed, found)?;
+                return Ok((Some(found), None));
             }
-            Ok(Err(problem @ SelectorProblem::NoMatch { .. })) => Some(problem),
-            Ok(Err(problem)) => return Err(problem.into()),
-            Err(_) => None,
+            Err(SelectorProblem::NoMatch { query, why }) => (query, why.or_path()),
+            Err(problem) => return Err(problem.into()),
         };
         let inside = self.inside(word)?;
         if let Some((found, path, true)) = inside {
-            return Ok(Meaning::Inside(Box::new(found), path));
+            return Ok((Some(found), Some(path)));
         }
         if let Some(path) = self.known_path(word, named)? {
-            return Ok(Meaning::Path(path));
+            return Ok((None, Some(path)));
         }
         if let Some((found, path, _)) = inside {
             if word.ends_with(b":") && path.is_root() {
@@ -371,18 +327,7 @@ impl<'s> Lookup<'s> {
         if !word.is_empty() {
             self.refuse_place(word)?;
         }
-        let problem = match problem {
-            Some(SelectorProblem::NoMatch { query, why }) => {
-                let why = why.or_path();
-                SelectorProblem::NoMatch { query, why }
-            }
-            Some(problem) => problem,
-            None => {
-                let query = escape_bytes(word);
-                let why = Mismatch::of(&query, &self.inventory.checkpoints).or_path();
-                return Err(Error::no_such_checkpoint(&query, &why));
-            }
-        };
+        let problem = SelectorProblem::NoMatch { query, why };
         Err(explain(self.inventory, problem))
     }
 
@@ -482,8 +427,7 @@ impl<'s> Lookup<'s> {
     }
 
     fn parse(&self, typed: &[u8]) -> Result<RelPath> {
-        let mut paths = restore_paths::parse(&self.context.root, &[typed.to_vec()])?;
-        Ok(paths.pop().unwrap_or_default())
+        restore_paths::parse_one(&self.context.root, typed)
     }
 }
 

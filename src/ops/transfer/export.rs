@@ -77,8 +77,7 @@ pub fn export(
     options: &ExportBundleOptions,
     target: ExportTarget<'_>,
 ) -> Result<ExportOutcome> {
-    let store = context.require_store()?;
-    let inventory = store.inventory()?;
+    let (store, inventory) = context.read()?;
     let (mut outcome, header) = contents(context, &store, &inventory, options, &BTreeSet::new())?;
     if outcome.checkpoints.is_empty() {
         return Err(nothing(&outcome));

@@ -13,8 +13,8 @@ use crate::answer::words;
 use crate::base::interrupt::{Interrupt, Interrupted, Shield};
 use crate::base::mutex;
 use crate::base::progress::{Figures, Progress, WorkPhase};
+use crate::base::text::thousands;
 use crate::ops::context::Context;
-use crate::ops::warning::warning_words::thousands;
 use crate::shell::signals;
 
 /// Time before a line is shown; shorter work gets none.

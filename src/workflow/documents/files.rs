@@ -12,7 +12,6 @@ use crate::model::default_rules::IGNORE_FILE;
 use crate::model::state::rel_path::RelPath;
 use crate::ops::context::Context;
 use crate::ops::warning::Warning;
-use crate::ops::warning::run_warning::RunWarning;
 use crate::store::repository::Store;
 use crate::workflow::documents::{CORRUPT, below, rel, render};
 use crate::workflow::engine::runs::Runs;
@@ -306,9 +305,8 @@ pub fn ignore_missing(context: &Context, workflow: &Workflow) -> Option<Warning>
     let folder = path.rsplit_once('/').filter(|_| path != pipeline::FILE);
     let pattern = folder.map_or(path.clone(), |(folder, _)| format!("{folder}/"));
     let ignore_file = root.join(".gitignore");
-    let missing = RunWarning::NotIgnored {
+    Some(Warning::NotIgnored {
         pattern,
         ignore_file,
-    };
-    Some(missing.into())
+    })
 }

@@ -3,7 +3,7 @@
 use crate::base::time::{self, DAY_MS};
 use crate::error::{Error, Result};
 use crate::ops::context::Context;
-use crate::ops::warning::run_warning::RunWarning;
+use crate::ops::warning::Warning;
 use crate::workflow::documents::files::{self, Leaving};
 use crate::workflow::engine::runs::Runs;
 use crate::workflow::engine::transact::{choose, require_store, with_store};
@@ -148,7 +148,7 @@ fn expire_registry(work: &mut Work<'_>) -> Result<()> {
     }
     let before_ms = now_ms.saturating_sub(FAILED_MAX_AGE_MS);
     for path in files::drop_failed(&work.tree, work.store(), before_ms, false)? {
-        work.warn(RunWarning::FailedFileRemoved { path });
+        work.warn(Warning::FailedFileRemoved { path });
     }
     Ok(())
 }

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::model::run_id;
 use crate::ops::context::Context;
 use crate::ops::open_store::open_usable;
-use crate::ops::warning::run_warning::RunWarning;
+use crate::ops::warning::Warning;
 use crate::workflow::documents::conflict::{Conflict, all_in_words};
 use crate::workflow::documents::files::{self, Leaving};
 use crate::workflow::documents::read_value;
@@ -120,7 +120,7 @@ pub fn make_room(work: &mut Work<'_>, workflow: &Workflow, left: &[Conflict]) ->
     let list = list.filter(|_| workflow.profile == Some(Profile::Phases));
     if list.is_some_and(|list| files::of_other_run(workflow, &path, &list).is_some()) {
         let to = files::put_aside(&work.tree, &path, None, work.context.now_ms)?;
-        work.warn(RunWarning::OfOtherRun { path, to });
+        work.warn(Warning::OfOtherRun { path, to });
     }
     Ok(())
 }

@@ -13,7 +13,6 @@ use crate::ops::create::options::{CreateOptions, DedupPolicy};
 use crate::ops::maintain::auto_gc::auto_gc;
 use crate::ops::restore::restore_paths::from_root;
 use crate::ops::warning::Warning;
-use crate::ops::warning::run_warning::RunWarning;
 use crate::store::refs::commit_reader::read_checkpoint;
 use crate::store::repository::Store;
 use crate::store::trees::tree_memo::TreeMemo;
@@ -142,7 +141,7 @@ pub fn start(work: &mut Work<'_>, run: &Run, begin: &Start) -> Result<StepOutcom
         _ if begin.no_snapshot => {}
         Some(other) => {
             let why = format!("phase {} is under way beside it", escape(&other.id));
-            work.warn(RunWarning::SnapshotLeftOut { reason, why });
+            work.warn(Warning::SnapshotLeftOut { reason, why });
         }
         None => change.checkpoint_ids = work.checkpoint(run, reason, DedupPolicy::Never)?,
     }
@@ -311,7 +310,7 @@ impl Work<'_> {
         match self.snapshot(run, &reason, dedup) {
             Err(error) if error.code == Code::HELD => {
                 let why = error.why().unwrap_or_default().to_owned();
-                self.warn(RunWarning::SnapshotLeftOut { reason, why });
+                self.warn(Warning::SnapshotLeftOut { reason, why });
                 Ok(Vec::new())
             }
             made => Ok(made?.into_iter().collect()),

@@ -7,7 +7,6 @@ use crate::error::Result;
 use crate::ops::context::Context;
 use crate::ops::open_store::open_usable;
 use crate::ops::warning::Warning;
-use crate::ops::warning::run_warning::RunWarning;
 use crate::store::repository::Store;
 use crate::store::runs::run_line::Transition;
 use crate::workflow::documents::conflict::Conflict;
@@ -51,7 +50,7 @@ fn file_below(context: &Context) -> Option<Warning> {
     let dir = context.root.path().join(current.as_utf8()?);
     let file = in_place(&WorkTree::open(&dir).ok()?).into_iter().next()?;
     let (path, root) = (file.path, context.root.path().to_path_buf());
-    Some(RunWarning::FileBelow { path, root }.into())
+    Some(Warning::FileBelow { path, root })
 }
 
 /// For read-only commands: returns the store with all edits by hand imported, as far as possible, and
@@ -264,7 +263,7 @@ fn begin(
             .record(None, next, event("import", file), false)
             .map(drop);
     };
-    work.warn(RunWarning::Reopened {
+    work.warn(Warning::Reopened {
         id: next.id.clone(),
     });
     files::write_missing(&work.tree, &run.workflow)?;

@@ -10,7 +10,6 @@ use crate::model::checkpoint::retention::Evicted;
 use crate::ops::context::Context;
 use crate::ops::session::{self, Session};
 use crate::ops::warning::Warning;
-use crate::ops::warning::run_warning::RunWarning;
 use crate::store::repository::Store;
 use crate::workflow::documents::files::{self, Leaving};
 use crate::workflow::engine::runs::Run;
@@ -115,8 +114,8 @@ impl<'w> Work<'w> {
     }
 
     /// Adds a warning, which is shown even if the command fails.
-    pub fn warn(&self, warning: impl Into<Warning>) {
-        self.context.pending_warnings.add(warning.into());
+    pub fn warn(&self, warning: Warning) {
+        self.context.pending_warnings.add(warning);
     }
 
     /// Makes an error of a step after the commit a warning.
@@ -160,7 +159,7 @@ impl<'w> Work<'w> {
         let event = Change::new("archive").noting(why.clone());
         self.record(Some(run), next, event, false)?;
         if let Some(why) = why {
-            self.warn(RunWarning::PutAside { id, why });
+            self.warn(Warning::PutAside { id, why });
         }
         self.drop_old_archives();
         Ok(())

@@ -6,13 +6,15 @@ use crate::base::cut_list::one_of;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::record::Checkpoint;
 use crate::model::difference::{OtherDifferences, Pair, between};
-use crate::model::json::{JsonSchema, Octal, PathReason, Serialize, reasons};
+use crate::model::json::{JsonSchema, PathReason, Serialize, reasons};
+use crate::model::path_filter::PathFilter;
 use crate::model::state::entry::{Entry, WhyNot};
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::snapshot::Snapshot;
 use crate::ops::browse::diff::diff_side::Side;
-use crate::ops::browse::diff::file_diff::{Body, Detail, FileDiff, PatchOptions, compare};
-use crate::ops::browse::diff::version::{FileVersion, LoadedVersion, SeenFile};
+use crate::ops::browse::diff::file_diff::{
+    Body, Detail, FileDiff, FileVersion, LoadedVersion, PatchOptions, SeenFile, compare,
+};
 use crate::ops::browse::list::reader_warnings;
 use crate::ops::context::Context;
 use crate::ops::restore::restore_paths;
@@ -93,8 +95,7 @@ pub fn diff(
     receiver: &mut Receiver<'_>,
 ) -> Result<DiffOutcome> {
     let filter = globs.parse(&context.root)?;
-    let store = context.require_store()?;
-    let inventory = store.inventory()?;
+    let (store, inventory) = context.read()?;
     let lookup = Lookup::new(context, &store, &inventory);
     let Named { checkpoints, paths } = lookup.read(words, 2)?;
     let mut checkpoints = checkpoints.into_iter();
@@ -102,11 +103,8 @@ pub fn diff(
     let from = from.map_or_else(|| current(context, &inventory), Ok)?;
     let to = checkpoints.next();
     let mut warnings = reader_warnings(context, &store, &inventory)?;
-    let partial = [Some(&from), to.as_ref()]
-        .into_iter()
-        .flatten()
-        .filter(|checkpoint| checkpoint.is_partial());
-    warnings.extend(partial.map(|checkpoint| Warning::IsPartial { id: checkpoint.id }));
+    let both = [Some(&from), to.as_ref()].into_iter().flatten();
+    warnings.extend(both.filter_map(Warning::partial));
     let sides = sides(context, &store, &from, to.as_ref(), &paths, &mut warnings)?;
     if let Some(path) = paths
         .iter()
@@ -114,16 +112,15 @@ pub fn diff(
     {
         return Err(lookup.missing_path(from.id, path));
     }
-    let mut difference = between(
-        &sides[0].snapshot,
-        &sides[1].snapshot,
-        &restore_paths::limits(paths),
-    );
-    difference.retain(&|file| filter.passes(file), &|dir| filter.passes_dir(dir));
     let mut outcome = DiffOutcome::of(from, to, warnings);
-    (outcome.other, outcome.not_compared) = (difference.other, difference.not_compared);
-    let pairs = difference.files;
-    compare_pairs(context, pairs, &sides, patch, &mut outcome, receiver)?;
+    compare_sides(
+        context,
+        &sides,
+        (paths, &filter),
+        patch,
+        &mut outcome,
+        receiver,
+    )?;
     Ok(outcome)
 }
 
@@ -143,28 +140,30 @@ pub fn changes_of(
     if before.is_none() {
         sides[0].snapshot = Snapshot::default();
     }
-    let [one, other] = &sides;
-    let found = between(
-        &one.snapshot,
-        &other.snapshot,
-        &restore_paths::limits(paths.to_vec()),
-    );
     let mut outcome = DiffOutcome::of(from.clone(), to.cloned(), warnings);
-    (outcome.other, outcome.not_compared) = (found.other, found.not_compared);
-    compare_pairs(context, found.files, &sides, patch, &mut outcome, receiver)?;
+    let within = (paths.to_vec(), &PathFilter::default());
+    compare_sides(context, &sides, within, patch, &mut outcome, receiver)?;
     Ok(outcome)
 }
 
-/// Reads and compares paths one by one, and hands them on.
-fn compare_pairs(
+/// Reads and compares what differs path by path, and hands it on.
+fn compare_sides(
     context: &Context,
-    pairs: Vec<Pair>,
     sides: &[Side<'_>; 2],
+    (paths, filter): (Vec<RelPath>, &PathFilter),
     patch: PatchOptions,
     outcome: &mut DiffOutcome,
     receiver: &mut Receiver<'_>,
 ) -> Result<()> {
-    for pair in pairs {
+    let [one, other] = sides;
+    let mut found = between(
+        &one.snapshot,
+        &other.snapshot,
+        &restore_paths::limits(paths),
+    );
+    found.retain(&|file| filter.passes(file), &|dir| filter.passes_dir(dir));
+    (outcome.other, outcome.not_compared) = (found.other, found.not_compared);
+    for pair in found.files {
         context.interrupt.check()?;
         let Some(mut file) = read_pair(context, pair, sides, patch, outcome)? else {
             continue;
@@ -188,26 +187,21 @@ fn sides<'s>(
     warnings: &mut Vec<Warning>,
 ) -> Result<[Side<'s>; 2]> {
     let mut sides = if let Some(to) = to {
-        [
-            Side::of_checkpoint(store, from)?,
-            Side::of_checkpoint(store, to)?,
-        ]
+        [from, to].map(|end| Side::of_checkpoint(store, end))
     } else {
         let (sides, met) = Side::of_present(context, store, from, paths)?;
         warnings.extend(met);
-        sides
+        sides.map(Ok)
     };
-    for checkpoint in [Some(from), to]
-        .into_iter()
-        .flatten()
-        .filter(|checkpoint| checkpoint.is_scoped())
-    {
-        // A scoped checkpoint says nothing about paths outside its scope.
-        for side in &mut sides {
+    // A scoped checkpoint says nothing about paths outside its scope.
+    let ends = [Some(from), to].into_iter().flatten();
+    for checkpoint in ends.filter(|end| end.is_scoped()) {
+        for side in sides.iter_mut().flatten() {
             side.snapshot.retain(&|path| checkpoint.covers(path));
         }
     }
-    Ok(sides)
+    let [one, other] = sides;
+    Ok([one?, other?])
 }
 
 /// Reads and compares one path; `None` if there is nothing to show.
@@ -219,30 +213,23 @@ fn read_pair(
     outcome: &mut DiffOutcome,
 ) -> Result<Option<FileDiff>> {
     if options.detail == Detail::Names {
-        let change = pair.change();
+        let unread = |entry: &Entry| FileVersion {
+            seen: SeenFile::of(entry, None),
+            bytes: None,
+        };
         let [before, after] = [pair.before, pair.after].map(|side| side.as_ref().map(unread));
-        return Ok(Some(FileDiff {
-            path: pair.path,
-            change,
-            before,
-            after,
-            insertions: None,
-            deletions: None,
-            is_binary: false,
-            pieces: Vec::new(),
-        }));
+        return compare(pair.path, before.as_ref(), after.as_ref(), options).map(Some);
     }
     let path = pair.path.clone();
     let Some(mut versions) = read_versions(context, pair, sides, outcome)? else {
         return Ok(None);
     };
-    let [_, now] = sides;
-    let mut both = versions.iter().flatten();
-    let is_secret = both.any(|version| now.is_secret(&path, version));
     let seen = |version: &Option<FileVersion>| version.as_ref().map(|v| (v.seen.mode, v.seen.id));
     if seen(&versions[0]) == seen(&versions[1]) {
         return Ok(None);
     }
+    let mut both = versions.iter().flatten();
+    let is_secret = both.any(|version| sides[1].is_secret(&path, version));
     if is_secret {
         outcome.secrets.push(path.clone());
         let both = versions.iter_mut().flatten();
@@ -250,13 +237,9 @@ fn read_pair(
     }
     let [before, after] = &versions;
     let file = compare(path, before.as_ref(), after.as_ref(), options)?;
-    if options.binary
-        && !is_secret
-        && file
-            .pieces
-            .iter()
-            .any(|piece| piece.body == Body::Binary(None))
-    {
+    let mut pieces = file.pieces.iter();
+    let is_cut = pieces.any(|piece| piece.body == Body::Binary(None));
+    if options.binary && !is_secret && is_cut {
         outcome.too_large.push(file.path.clone());
     }
     Ok(Some(file))
@@ -269,41 +252,24 @@ fn read_versions(
     sides: &[Side<'_>; 2],
     outcome: &mut DiffOutcome,
 ) -> Result<Option<[Option<FileVersion>; 2]>> {
-    let mut versions: [Option<FileVersion>; 2] = [None, None];
-    for ((version, side), entry) in versions
-        .iter_mut()
-        .zip(sides)
-        .zip([pair.before, pair.after])
-    {
+    let (mut versions, path) = ([None, None], pair.path);
+    let entries = [pair.before, pair.after];
+    for ((version, side), entry) in versions.iter_mut().zip(sides).zip(entries) {
         let Some(entry) = entry else { continue };
-        let limit = context.largest_text_bytes;
-        match side.load(&pair.path, &entry, limit, &mut outcome.warnings)? {
+        let (limit, warnings) = (context.largest_text_bytes, &mut outcome.warnings);
+        match side.load(&path, &entry, limit, warnings)? {
             LoadedVersion::Version(read) => *version = Some(*read),
-            LoadedVersion::Gone => outcome.warnings.push(Warning::ChangedWhileRead {
-                path: pair.path.clone(),
-            }),
+            LoadedVersion::Gone => warnings.push(Warning::ChangedWhileRead { path: path.clone() }),
             LoadedVersion::Unknown(why) => {
-                outcome.not_compared.push((pair.path, why));
+                outcome.not_compared.push((path, why));
                 return Ok(None);
             }
             LoadedVersion::Damaged(why) => {
-                outcome.damaged.push(pair.path.clone());
-                outcome.warnings.push(Warning::DamagedFile {
-                    path: pair.path,
-                    why,
-                });
+                outcome.damaged.push(path.clone());
+                warnings.push(Warning::DamagedFile { path, why });
                 return Ok(None);
             }
         }
     }
     Ok(Some(versions))
-}
-
-/// Describes an unread file; a checkpoint's sizes are not known without looking at its blobs.
-fn unread(entry: &Entry) -> SeenFile {
-    SeenFile {
-        mode: Octal(entry.git_mode()),
-        id: entry.id,
-        size_bytes: None,
-    }
 }

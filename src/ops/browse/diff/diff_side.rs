@@ -2,38 +2,33 @@
 
 use crate::error::{Code, Result};
 use crate::model::checkpoint::record::Checkpoint;
-use crate::model::json::Octal;
 use crate::model::state::entry::Entry;
+use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::snapshot::Snapshot;
-use crate::ops::browse::diff::version::{FileVersion, LoadedVersion, SeenFile};
+use crate::ops::browse::diff::file_diff::{FileVersion, LoadedVersion, SeenFile};
 use crate::ops::capture::present::WorktreeSide;
 use crate::ops::context::Context;
 use crate::ops::warning::Warning;
-use crate::store::objects::object_error::ReadFailure;
-use crate::store::objects::object_hash::ObjectKind;
+use crate::store::objects::object_error::ObjectError;
 use crate::store::repository::Store;
 
 /// A state and the source of its contents.
 pub struct Side<'s> {
     pub snapshot: Snapshot,
-    /// `None` for the working directory.
-    pub checkpoint: Option<Checkpoint>,
     source: Source<'s>,
 }
 
 enum Source<'s> {
-    Store(&'s Store),
+    Checkpoint(&'s Store, ObjectId),
     Present(WorktreeSide),
 }
 
 impl<'s> Side<'s> {
     pub fn of_checkpoint(store: &'s Store, checkpoint: &Checkpoint) -> Result<Self> {
-        let snapshot = store.snapshot(checkpoint)?;
         Ok(Self {
-            snapshot,
-            checkpoint: Some(checkpoint.clone()),
-            source: Source::Store(store),
+            snapshot: store.snapshot(checkpoint)?,
+            source: Source::Checkpoint(store, checkpoint.id),
         })
     }
 
@@ -45,16 +40,14 @@ impl<'s> Side<'s> {
         checkpoint: &Checkpoint,
         paths: &[RelPath],
     ) -> Result<([Self; 2], Vec<Warning>)> {
-        let (present, [held, snapshot], warnings) =
+        let (present, [held, now], warnings) =
             WorktreeSide::capture(context, store, checkpoint, paths)?;
         let before = Self {
             snapshot: held,
-            checkpoint: Some(checkpoint.clone()),
-            source: Source::Store(store),
+            source: Source::Checkpoint(store, checkpoint.id),
         };
         let after = Self {
-            snapshot,
-            checkpoint: None,
+            snapshot: now,
             source: Source::Present(present),
         };
         Ok(([before, after], warnings))
@@ -78,43 +71,27 @@ impl<'s> Side<'s> {
         limit_bytes: u64,
         warnings: &mut Vec<Warning>,
     ) -> Result<LoadedVersion> {
-        match &self.source {
-            Source::Store(store) => self.load_blob(store, entry, limit_bytes),
-            Source::Present(present) => present.load(path, entry, limit_bytes, warnings),
-        }
-    }
-
-    fn load_blob(&self, store: &Store, entry: &Entry, limit_bytes: u64) -> Result<LoadedVersion> {
-        let read = || -> Result<FileVersion, ReadFailure> {
-            let size_bytes = store.objects().size(&entry.id)?;
-            let seen = SeenFile {
-                mode: Octal(entry.git_mode()),
-                id: entry.id,
-                size_bytes: Some(size_bytes),
-            };
-            if size_bytes > limit_bytes {
-                return Ok(FileVersion { seen, bytes: None });
-            }
-            match store.objects().read(&entry.id)? {
-                (ObjectKind::Blob, bytes) => Ok(FileVersion {
-                    seen,
-                    bytes: Some(bytes),
-                }),
-                (kind, _) => {
-                    Err(format!("object {} is a {}, not a blob", entry.id, kind.into_str()).into())
-                }
-            }
+        let (store, id) = match &self.source {
+            Source::Checkpoint(store, id) => (store, *id),
+            Source::Present(present) => return present.load(path, entry, limit_bytes, warnings),
         };
-        match (read(), &self.checkpoint) {
-            (Ok(version), _) => Ok(LoadedVersion::Version(Box::new(version))),
-            (Err(why), None) => Ok(LoadedVersion::Damaged(why.to_string())),
-            (Err(why), Some(checkpoint)) => {
-                let error = store.damage(checkpoint.id, why);
-                match error.why().filter(|_| error.code == Code::DAMAGED) {
-                    Some(why) => Ok(LoadedVersion::Damaged(why.to_owned())),
-                    None => Err(error),
-                }
+        let read = || -> Result<FileVersion, ObjectError> {
+            let (mut bytes, size_bytes) = (None, store.objects().size(&entry.id)?);
+            if size_bytes <= limit_bytes {
+                store
+                    .objects()
+                    .stream_blob(&entry.id, bytes.insert(Vec::new()))?;
             }
+            let seen = SeenFile::of(entry, Some(size_bytes));
+            Ok(FileVersion { seen, bytes })
+        };
+        let error = match read() {
+            Ok(version) => return Ok(LoadedVersion::Version(Box::new(version))),
+            Err(why) => store.damage(id, why),
+        };
+        match error.why().filter(|_| error.code == Code::DAMAGED) {
+            Some(why) => Ok(LoadedVersion::Damaged(why.to_owned())),
+            None => Err(error),
         }
     }
 }

@@ -1,14 +1,56 @@
-//! A path's part of a patch: its versions, its hunks, or its bytes in git's binary form.
+//! A path's part of a patch: its versions as far as they can be read, its hunks, or its bytes in
+//! git's binary form.
 
 use crate::base::base85;
 use crate::error::Result;
 use crate::model::difference::ChangeKind;
-use crate::model::json::{JsonSchema, Serialize};
+use crate::model::json::{JsonSchema, Octal, Serialize};
+use crate::model::state::entry::{Entry, WhyNot};
+use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::stat::TYPE_BITS;
-use crate::ops::browse::diff::text_diff::{TextDiff, is_binary, text_diff};
-use crate::ops::browse::diff::version::{FileVersion, SeenFile};
+use crate::ops::browse::diff::text_diff::{is_binary, text_diff};
 use crate::store::objects::deflate::zlib::Deflater;
+
+/// Usual upper bound on text held in memory, in bytes; more is binary. As git's `core.bigFileThreshold`.
+pub const LARGEST_TEXT_BYTES: u64 = 512 << 20;
+
+/// A file as read on one side.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileVersion {
+    pub seen: SeenFile,
+    /// `None` above the bound on text.
+    pub bytes: Option<Vec<u8>>,
+}
+
+/// Result of reading a file.
+pub enum LoadedVersion {
+    Version(Box<FileVersion>),
+    /// It vanished since the capture.
+    Gone,
+    Unknown(WhyNot),
+    Damaged(String),
+}
+
+/// What a patch says about one version of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct SeenFile {
+    /// Type and mode as git writes them: `100644`.
+    pub mode: Octal,
+    pub id: ObjectId,
+    /// Null if only names are compared.
+    pub size_bytes: Option<u64>,
+}
+
+impl SeenFile {
+    pub fn of(entry: &Entry, size_bytes: Option<u64>) -> Self {
+        Self {
+            mode: Octal(entry.git_mode()),
+            id: entry.id,
+            size_bytes,
+        }
+    }
+}
 
 /// Level of detail for each path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -75,7 +117,9 @@ pub fn compare(
 ) -> Result<FileDiff> {
     let (before, after) = (one.map(|v| v.seen), two.map(|v| v.seen));
     let change = change_of(before, after);
-    let is_binary = [one, two].into_iter().flatten().any(FileVersion::is_binary);
+    let is_named = options.detail == Detail::Names;
+    let mut both = [one, two].into_iter().flatten();
+    let is_binary = !is_named && both.any(FileVersion::is_binary);
     let mut diff = FileDiff {
         path,
         change,
@@ -86,6 +130,9 @@ pub fn compare(
         is_binary,
         pieces: Vec::new(),
     };
+    if is_named {
+        return Ok(diff);
+    }
     if options.detail == Detail::Patch && change == ChangeKind::Type {
         diff.pieces = vec![piece(one, None, options)?.0, piece(None, two, options)?.0];
         return Ok(diff);
@@ -134,12 +181,9 @@ fn piece(
         sides.map(|side| side.map_or(Some(&[][..]), |version| version.bytes.as_deref()));
     match (old, new) {
         (Some(old), Some(new)) if !is_binary => {
-            let TextDiff {
-                hunks,
-                insertions,
-                deletions,
-            } = text_diff(old, new, options.context)?;
-            Ok((with(Body::Text(hunks)), Some((insertions, deletions))))
+            let found = text_diff(old, new, options.context)?;
+            let counts = (found.insertions, found.deletions);
+            Ok((with(Body::Text(found.hunks)), Some(counts)))
         }
         (Some(old), Some(new)) if options.binary && options.detail == Detail::Patch => {
             Ok((with(Body::Binary(Some(binary_patch(old, new)))), None))

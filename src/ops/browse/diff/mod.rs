@@ -4,4 +4,3 @@ pub mod compare;
 pub mod diff_side;
 pub mod file_diff;
 pub mod text_diff;
-pub mod version;

@@ -6,8 +6,6 @@ use crate::error::{Error, Result};
 
 /// Upper bound on context lines; libgit2 doubles the number in 32 bits on some systems.
 const MOST_CONTEXT: u32 = 1 << 28;
-/// Maximum length of a heading in bytes.
-const HEADING_BYTES: usize = 80;
 
 /// Hunks from `@@` on, and the numbers of lines added and deleted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -37,25 +35,11 @@ pub fn text_diff(old: &[u8], new: &[u8], context: u32) -> Result<TextDiff> {
     let patch = git2::Patch::from_buffers(old, None, new, None, Some(&mut options))
         .map_err(|cause| failed(&cause))?;
     let mut found = TextDiff::default();
-    let mut headings = Headings::of(old);
     for at in 0..patch.num_hunks() {
         let (hunk, lines) = patch.hunk(at).map_err(|cause| failed(&cause))?;
-        let (old_start, old_lines) = (hunk.old_start(), hunk.old_lines());
-        let ranges = format!(
-            "@@ -{} +{} @@",
-            range(old_start, old_lines),
-            range(hunk.new_start(), hunk.new_lines())
-        );
-        found.hunks.extend_from_slice(ranges.as_bytes());
-        let lines_above = if old_lines == 0 {
-            old_start
-        } else {
-            old_start.saturating_sub(1)
-        };
-        if let Some(heading) = headings.above(lines_above as usize) {
-            found.hunks.push(b' ');
-            found.hunks.extend_from_slice(heading);
-        }
+        found
+            .hunks
+            .extend_from_slice(valid_start(hunk.header().trim_ascii_end()));
         found.hunks.push(b'\n');
         for line in 0..lines {
             let line = patch
@@ -84,14 +68,6 @@ fn failed(cause: &git2::Error) -> Error {
     ))
 }
 
-fn range(start: u32, lines: u32) -> String {
-    if lines == 1 {
-        start.to_string()
-    } else {
-        format!("{start},{lines}")
-    }
-}
-
 /// Drops the common tail: without context git does so first, which may choose other lines.
 fn without_common_tail<'t>(old: &'t [u8], new: &'t [u8]) -> (&'t [u8], &'t [u8]) {
     const TRIMMED_BYTES: usize = 1024;
@@ -106,49 +82,6 @@ fn without_common_tail<'t>(old: &'t [u8], new: &'t [u8]) -> (&'t [u8], &'t [u8])
         .map_or(trimmed, |at| at + 1);
     let cut = trimmed - kept;
     (&old[..old.len() - cut], &new[..new.len() - cut])
-}
-
-/// Finds the nearest line above a hunk that looks like a definition, continuing at each hunk.
-struct Headings<'t> {
-    lines: Vec<&'t [u8]>,
-    searched: usize,
-    found: Option<&'t [u8]>,
-}
-
-impl<'t> Headings<'t> {
-    fn of(text: &'t [u8]) -> Self {
-        Self {
-            lines: text.split_inclusive(|byte| *byte == b'\n').collect(),
-            searched: 0,
-            found: None,
-        }
-    }
-
-    fn above(&mut self, end: usize) -> Option<&'t [u8]> {
-        let end = end.min(self.lines.len());
-        let span = self.lines.get(self.searched..end).unwrap_or_default();
-        self.searched = self.searched.max(end);
-        self.found = span
-            .iter()
-            .rev()
-            .find_map(|line| heading(line))
-            .or(self.found);
-        self.found
-    }
-}
-
-/// Returns a heading by git's rule: an identifier, or one "from VMS and other esoterico".
-fn heading(line: &[u8]) -> Option<&[u8]> {
-    let first = *line.first()?;
-    if !(first.is_ascii_alphabetic() || first == b'_' || first == b'$') {
-        return None;
-    }
-    let cut = &line[..line.len().min(HEADING_BYTES)];
-    let end = cut
-        .iter()
-        .rposition(|byte| !matches!(byte, b' ' | b'\t' | b'\n' | b'\r'))
-        .map_or(0, |at| at + 1);
-    Some(valid_start(&cut[..end]))
 }
 
 /// Returns the bytes before the first that git does not accept as UTF-8.
@@ -188,14 +121,15 @@ mod tests {
             hunks(old, &old.replace('5', "x"), 1)
                 .starts_with("@@ -5,3 +5,3 @@ fn one() {\n     4\n-    5\n+    x\n")
         );
-        assert_eq!(
-            heading(&[b"long ".repeat(20).as_slice(), b"\n"].concat())
-                .unwrap()
-                .len(),
-            79
-        );
-        assert_eq!(heading(b"caf\xe9 x\n").unwrap(), b"caf");
-        assert_eq!(heading(b" indented\n"), None);
+        for (line, heading) in [
+            ("long ".repeat(20), "long ".repeat(16).trim_end().to_owned()),
+            ("caf\u{ffff} x".to_owned(), "caf".to_owned()),
+        ] {
+            let old = format!("{line}\n1\n2\n");
+            let expected = format!("@@ -3 +3 @@ {heading}\n");
+            assert!(hunks(&old, &old.replace('2', "x"), 0).starts_with(&expected));
+        }
+        assert!(hunks(" indented\n1\n", " indented\n2\n", 0).starts_with("@@ -2 +2 @@\n"));
     }
 
     #[test]

@@ -15,7 +15,6 @@ use crate::ops::context::Context;
 use crate::ops::select::period::Period;
 use crate::ops::select::words::Lookup;
 use crate::ops::warning::Warning;
-use crate::store::repository::Store;
 use crate::worktree::root::Root;
 use crate::worktree::tree_handle::WorkTree;
 
@@ -107,8 +106,7 @@ pub fn find(
     period: Period,
 ) -> Result<(FindOutcome, Vec<Warning>)> {
     let pattern = find_pattern::parse(&context.root, typed)?;
-    let store = context.require_store()?;
-    let inventory = store.inventory()?;
+    let (store, inventory) = context.read()?;
     let history = History::read(&store, &inventory.checkpoints, &pattern);
     let mut warnings = reader_warnings(context, &store, &inventory)?;
     warnings.extend(history.warnings.iter().cloned());
@@ -127,11 +125,11 @@ pub fn find(
     }
     let limit = limit.unwrap_or(usize::MAX);
     let more = found.len().saturating_sub(limit);
-    let work = context
-        .root
-        .exists()
-        .then(|| WorkTree::open_root(&context.root))
-        .transpose()?;
+    let work = WorkTree::open_root(&context.root).ok();
+    let is_there = |path| {
+        work.as_ref()
+            .is_some_and(|work| matches!(work.stat(path), Ok(Some(_))))
+    };
     let found_paths = found.into_iter().take(limit).filter_map(|(path, steps)| {
         let (last_in, ended_by) = history.end_of(steps)?;
         let ended_by = ended_by.cloned();
@@ -140,20 +138,22 @@ pub fn find(
         } else {
             (None, ended_by)
         };
+        let in_period = steps.iter().rev().filter(|step| is_in_period(step));
+        let events = in_period.map(|step| FindEvent {
+            path: path.clone(),
+            change: PathChange::of(step),
+            checkpoint: history.checkpoints[step.at].clone(),
+            size_bytes: step
+                .after
+                .and_then(|(_, blob)| store.objects().size(&blob).ok()),
+        });
         Some(FoundPath {
             path: path.clone(),
             last_in: last_in.clone(),
             deleted_by,
             not_captured_by,
-            in_directory: work
-                .as_ref()
-                .is_some_and(|work| matches!(work.stat(path), Ok(Some(_)))),
-            events: steps
-                .iter()
-                .rev()
-                .filter(|step| is_in_period(step))
-                .map(|step| event(&store, &history, path, step))
-                .collect(),
+            in_directory: is_there(path),
+            events: events.collect(),
         })
     });
     let outcome = FindOutcome {
@@ -163,18 +163,6 @@ pub fn find(
         ..FindOutcome::default()
     };
     Ok((outcome, warnings))
-}
-
-fn event(store: &Store, history: &History, path: &RelPath, step: &HistoryStep) -> FindEvent {
-    let size_bytes = step
-        .after
-        .and_then(|(_, blob)| store.objects().size(&blob).ok());
-    FindEvent {
-        path: path.clone(),
-        change: PathChange::of(step),
-        checkpoint: history.checkpoints[step.at].clone(),
-        size_bytes,
-    }
 }
 
 fn no_match(context: &Context, pattern: &[u8], passed_over: usize) -> Error {
@@ -200,8 +188,9 @@ fn no_match(context: &Context, pattern: &[u8], passed_over: usize) -> Error {
             &[&wide],
         )
     };
+    let below = below.unwrap_or_default();
     not_found(
-        format!("no checkpoint holds '{shown}'{}", below.unwrap_or_default()),
+        format!("no checkpoint holds '{shown}'{below}"),
         hint,
         passed_over,
     )
@@ -224,12 +213,6 @@ pub fn not_found(what: String, hint: Sentence, passed_over: usize) -> Error {
     if passed_over == 0 {
         return Error::new(Code::NOTHING_FOUND, what).next(hint);
     }
-    Error::new(
-        Code::DAMAGED,
-        format!("{what}; {passed_over} of them cannot be read"),
-    )
-    .next(Sentence::new(
-        "'checkpoint verify --full' lists all damage",
-        &[],
-    ))
+    let what = format!("{what}; {passed_over} of them cannot be read");
+    Error::new(Code::DAMAGED, what).advise("'checkpoint verify --full' lists all damage")
 }

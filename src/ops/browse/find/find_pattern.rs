@@ -9,25 +9,19 @@ use crate::worktree::root::Root;
 /// A literal path that lies outside the root or in a `.git`.
 pub fn parse(root: &Root, typed: &[u8]) -> Result<PathPattern> {
     let typed = &*restore_paths::anchored(root, typed);
-    let literal = restore_paths::parse(root, &[typed.to_vec()]).map(|mut paths| paths.pop());
+    let literal = restore_paths::parse_one(root, typed);
     if has_marks(typed) {
         let glob = restore_paths::pattern(root, typed);
-        return Ok(PathPattern::of_glob(&glob, literal.ok().flatten()));
+        return Ok(PathPattern::of_glob(&glob, literal.ok()));
     }
     let literal = literal?;
-    // As in an ignore file, a name without a slash is one in any directory.
-    match literal {
-        Some(name) if !typed.contains(&b'/') && !name.is_root() => {
-            let glob = typed.iter().flat_map(|byte| match byte {
-                b'\\' => vec![b'\\', b'\\'],
-                byte => vec![*byte],
-            });
-            let glob = glob.collect::<Vec<u8>>();
-            let glob = restore_paths::pattern(root, &glob);
-            Ok(PathPattern::of_glob(&glob, Some(name)))
-        }
-        literal => Ok(literal.map_or_else(PathPattern::all, PathPattern::of_path)),
+    if typed.contains(&b'/') || literal.is_root() {
+        return Ok(PathPattern::of_path(literal));
     }
+    // As in an ignore file, a name without a slash is one in any directory.
+    let glob = String::from_utf8_lossy(typed).replace('\\', "\\\\");
+    let glob = restore_paths::pattern(root, glob.as_bytes());
+    Ok(PathPattern::of_glob(&glob, Some(literal)))
 }
 
 #[cfg(test)]

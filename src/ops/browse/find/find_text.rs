@@ -52,8 +52,7 @@ pub fn find_text(
         Some(typed) => find_pattern::parse(&context.root, typed)?,
         None => PathPattern::of_path(context.root.current().clone()),
     };
-    let store = context.require_store()?;
-    let inventory = store.inventory()?;
+    let (store, inventory) = context.read()?;
     let history = History::read(&store, &inventory.checkpoints, &pattern);
     let mut spans = spans(&history);
     spans.retain(|span| {
@@ -75,8 +74,13 @@ pub fn find_text(
     spans.retain(|span| found.contains(&span.blob));
     if spans.is_empty() {
         let unread = inventory.all_damaged().len() + history.warnings.len() + damaged.len();
-        let below = below(&context.root, typed.unwrap_or_default());
-        return Err(no_match(text, &below.unwrap_or_default(), unread));
+        let below = below(&context.root, typed.unwrap_or_default()).unwrap_or_default();
+        let what = format!(
+            "no checkpoint has '{}' in a file{below}",
+            escape_bytes(text)
+        );
+        let hint = Sentence::text("the text is matched exactly, including case");
+        return Err(not_found(what, hint, unread));
     }
     spans.sort_by(|a, b| b.last.cmp(&a.last).then_with(|| a.path.cmp(b.path)));
     let limit = limit.unwrap_or(USUAL_LIMIT);
@@ -108,28 +112,24 @@ fn spans(history: &History) -> Vec<ContentSpan<'_>> {
     };
     let mut spans: Vec<ContentSpan<'_>> = Vec::new();
     for (path, steps) in &history.steps {
-        let mut open: Option<(ObjectId, usize)> = None;
-        for step in steps {
-            if content(step.after) == open.map(|(blob, _)| blob) {
+        let after = steps.iter().skip(1).map(|step| step.at);
+        for (step, end) in steps.iter().zip(after.chain([history.checkpoints.len()])) {
+            let Some(blob) = content(step.after) else {
                 continue;
-            }
-            if let Some((blob, first)) = open {
-                spans.push(ContentSpan {
+            };
+            let (first, last) = (step.at, end.saturating_sub(1));
+            match spans.last_mut() {
+                // Only the mode changed.
+                Some(it) if it.path == path && it.blob == blob && it.last + 1 == first => {
+                    it.last = last;
+                }
+                _ => spans.push(ContentSpan {
                     path,
                     blob,
                     first,
-                    last: step.at.saturating_sub(1),
-                });
+                    last,
+                }),
             }
-            open = content(step.after).map(|blob| (blob, step.at));
-        }
-        if let Some((blob, first)) = open {
-            spans.push(ContentSpan {
-                path,
-                blob,
-                first,
-                last: history.checkpoints.len().saturating_sub(1),
-            });
         }
     }
     spans
@@ -171,15 +171,4 @@ fn search_one(
     let mut search = Search::new(needle, keep);
     store.objects().stream_blob(&blob, &mut search)?;
     Ok(search.finish())
-}
-
-fn no_match(text: &[u8], below: &str, passed_over: usize) -> Error {
-    not_found(
-        format!(
-            "no checkpoint has '{}' in a file{below}",
-            escape_bytes(text)
-        ),
-        Sentence::text("the text is matched exactly, including case"),
-        passed_over,
-    )
 }
