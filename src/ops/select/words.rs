@@ -327,6 +327,9 @@ impl<'s> Lookup<'s> {
         if !word.is_empty() {
             self.refuse_place(word)?;
         }
+        if std::str::from_utf8(word).is_err() {
+            return Err(Error::no_such_checkpoint(&escape_bytes(word), &why));
+        }
         let problem = SelectorProblem::NoMatch { query, why };
         Err(explain(self.inventory, problem))
     }
