@@ -1,5 +1,6 @@
 //! Tells the page that the store has changed, whoever changed it.
 
+use std::io::Result;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -18,13 +19,13 @@ const BETWEEN_SIGNS: Duration = Duration::from_secs(15);
 
 /// Returns the lines for one page, which first say where the store is now. While the page listens, it
 /// holds a `listener`.
-pub fn listen(runner: Runner, listener: Arc<()>) -> mpsc::Receiver<Bytes> {
+pub fn listen(runner: Runner, listener: Arc<()>) -> mpsc::Receiver<Result<Bytes>> {
     let (sender, lines) = mpsc::channel(1);
     tokio::spawn(tell(runner, listener, sender));
     lines
 }
 
-async fn tell(runner: Runner, _listener: Arc<()>, lines: mpsc::Sender<Bytes>) {
+async fn tell(runner: Runner, _listener: Arc<()>, lines: mpsc::Sender<Result<Bytes>>) {
     let (mut known, mut sent) = (None, Instant::now());
     loop {
         let now = Some(position(&runner.base, &runner.root));
@@ -37,7 +38,7 @@ async fn tell(runner: Runner, _listener: Arc<()>, lines: mpsc::Sender<Bytes>) {
         };
         if !line.is_empty() {
             (known, sent) = (now, Instant::now());
-            if lines.send(Bytes::from(line)).await.is_err() {
+            if lines.send(Ok(Bytes::from(line))).await.is_err() {
                 return;
             }
         }

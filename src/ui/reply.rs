@@ -1,6 +1,6 @@
 //! What is answered: the headers that keep a browser from doing more than the page needs, and bodies.
 
-use std::convert::Infallible;
+use std::io::{ErrorKind, Result};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context as Polling, Poll};
@@ -19,13 +19,9 @@ use crate::ui::front::MOST_FILE_BYTES;
 
 pub type Reply = Response<ReplyBody>;
 
-/// The body of an answer.
+/// The body of an answer, by its parts.
 #[derive(Debug)]
-pub enum ReplyBody {
-    /// `None` once it is sent.
-    Whole(Option<Bytes>),
-    Parts(mpsc::Receiver<Bytes>),
-}
+pub struct ReplyBody(mpsc::Receiver<Result<Bytes>>);
 
 /// Bytes that are read at once of what a process writes: all that a pipe holds.
 const AT_ONCE: u32 = 64 << 10;
@@ -34,17 +30,14 @@ const BEFORE_ROOM: Duration = Duration::from_secs(1);
 
 impl Body for ReplyBody {
     type Data = Bytes;
-    type Error = Infallible;
+    type Error = std::io::Error;
 
     fn poll_frame(
         self: Pin<&mut Self>,
         polling: &mut Polling<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        let part = match self.get_mut() {
-            Self::Whole(bytes) => Poll::Ready(bytes.take()),
-            Self::Parts(parts) => parts.poll_recv(polling),
-        };
-        part.map(|part| part.map(|part| Ok(Frame::data(part))))
+    ) -> Poll<Option<Result<Frame<Bytes>>>> {
+        let part = self.get_mut().0.poll_recv(polling);
+        part.map(|part| part.map(|part| part.map(Frame::data)))
     }
 }
 
@@ -76,7 +69,9 @@ fn reply(status: StatusCode, kind: &'static str, policy: &'static str, body: Rep
 }
 
 fn whole(bytes: impl Into<Bytes>) -> ReplyBody {
-    ReplyBody::Whole(Some(bytes.into()))
+    let (sender, parts) = mpsc::channel(1);
+    let _ = sender.try_send(Ok(bytes.into()));
+    ReplyBody(parts)
 }
 
 /// A file of the page.
@@ -92,21 +87,22 @@ pub fn document(bytes: Vec<u8>) -> Reply {
 /// The document that a process writes, which holds a slot meanwhile. It ends with its client. For one
 /// that takes nothing, the rest is held in `room`; if that is full, it is cut.
 pub fn process(child: Child, slot: OwnedSemaphorePermit, room: Arc<Semaphore>) -> Reply {
-    let (sender, parts) = mpsc::channel(1);
+    let (sender, parts) = mpsc::channel(2);
     tokio::spawn(async move {
         tokio::select! {
             _ = hand_on((child, slot), room, &sender) => {}
             () = sender.closed() => {}
         }
     });
-    reply(StatusCode::OK, JSON, SANDBOX, ReplyBody::Parts(parts))
+    reply(StatusCode::OK, JSON, SANDBOX, ReplyBody(parts))
 }
 
 async fn hand_on(
     (mut child, slot): (Child, OwnedSemaphorePermit),
     room: Arc<Semaphore>,
-    sender: &mpsc::Sender<Bytes>,
+    sender: &mpsc::Sender<Result<Bytes>>,
 ) -> Option<()> {
+    let cut = sender.clone().try_reserve_owned().ok()?;
     let mut rest = Vec::new();
     let (mut stdout, mut part) = (child.stdout.take()?, Vec::with_capacity(AT_ONCE as usize));
     while stdout.read_buf(&mut part).await.is_ok_and(|read| read > 0) {
@@ -115,14 +111,17 @@ async fn hand_on(
         if rest.is_empty()
             && let Ok(place) = timeout(BEFORE_ROOM, sender.reserve()).await
         {
-            place.ok()?.send(bytes);
+            place.ok()?.send(Ok(bytes));
+        } else if let Ok(held) = room.clone().try_acquire_many_owned(AT_ONCE) {
+            rest.push((bytes, held));
         } else {
-            rest.push((bytes, room.clone().try_acquire_many_owned(AT_ONCE).ok()?));
+            cut.send(Err(ErrorKind::TimedOut.into()));
+            return None;
         }
     }
     drop((child, slot));
     for (bytes, _held) in rest {
-        sender.send(bytes).await.ok()?;
+        sender.send(Ok(bytes)).await.ok()?;
     }
     None
 }
@@ -140,7 +139,10 @@ impl AsRef<[u8]> for Sent {
 }
 
 /// The content of a file of a checkpoint; never as a page, whatever it holds.
-pub fn content(read: Result<Vec<u8>, Vec<u8>>, mut room: OwnedSemaphorePermit) -> Reply {
+pub fn content(
+    read: std::result::Result<Vec<u8>, Vec<u8>>,
+    mut room: OwnedSemaphorePermit,
+) -> Reply {
     match read {
         Ok(bytes) if bytes.len() > MOST_FILE_BYTES as usize => {
             let why = "the file is too large to be shown here";
@@ -162,8 +164,8 @@ pub fn content(read: Result<Vec<u8>, Vec<u8>>, mut room: OwnedSemaphorePermit) -
 }
 
 /// A stream of events.
-pub fn events(lines: mpsc::Receiver<Bytes>) -> Reply {
-    let body = ReplyBody::Parts(lines);
+pub fn events(lines: mpsc::Receiver<Result<Bytes>>) -> Reply {
+    let body = ReplyBody(lines);
     reply(StatusCode::OK, "text/event-stream", SANDBOX, body)
 }
 

@@ -247,13 +247,9 @@ impl PageServer {
         {
             return reply::process(child, slot, self.room.clone());
         }
+        let room = self.room.clone().acquire_many_owned(MOST_FILE_BYTES);
         let room = match route {
-            Route::Content => self
-                .room
-                .clone()
-                .acquire_many_owned(MOST_FILE_BYTES)
-                .await
-                .ok(),
+            Route::Content => room.await.ok(),
             _ => None,
         };
         let (runner, signals) = (self.runner.clone(), self.signals.clone());
