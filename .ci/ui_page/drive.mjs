@@ -114,18 +114,28 @@ const checks = {
   async 'a change in a name that ends in a blank goes back, one that is not UTF-8 is not offered'(project) {
     const text = (odd, last) => Buffer.from(`one\ncaf\xe9 ${odd}\n${'.\n'.repeat(20)}${last}\nold mode 1\n`, 'latin1');
     for (const name of ['blank ', 'latin']) project.write(name, text(1, 'two'));
+    const many = (last) => Array.from({ length: 900 }, (_, i) => `${i} ${i % 10 ? '' : last}\n`).join('');
+    project.write('many', many('a'));
     const id = project.save('names and bytes');
     project.write('blank ', text(1, 'three'));
     project.write('latin', text(2, 'three'));
+    project.write('many', many('b'));
     const page = await open(await project.serve());
     await go(page, `#/back/${id}`);
     await page.check('input[value=hunks]');
+    await page.selectOption('.choice select', 'many');
+    await page.check('.hunk:has-text("Change 1 of 90") input');
+    for (const y of [1e6, 0]) await page.evaluate((to) => scrollTo(0, to), y), await page.waitForTimeout(400);
+    assert.ok(await page.isChecked('.hunk:has-text("Change 1 of 90") input'), 'it is still chosen');
     for (const name of ['blank ', 'latin']) {
       await page.selectOption('.choice select', name);
       await page.waitForSelector(name === 'latin' ? '.hunk:has-text("not UTF-8")' : '.hunk:has-text("Change 1 of 1")');
       assert.equal(await page.locator('.hunk input').count(), 1);
       await page.check('.hunk input');
     }
+    await page.selectOption('.choice select', 'many');
+    assert.ok(await page.isChecked('.hunk:has-text("Change 1 of 90") input'), 'it is chosen still');
+    await page.uncheck('.hunk:has-text("Change 1 of 90") input');
     await page.waitForSelector('#go:has-text("write 2"):not(:disabled)');
     await page.click('#go');
     await page.waitForSelector('.done');

@@ -89,7 +89,7 @@ function fewest(view) {
 /** Single changes inside files: the patch of those that are ticked. */
 async function hunks(view, box, plan) {
   const body = h('div.file-body.wrap');
-  view.hunks = new Map();
+  [view.hunks, view.ticks] = [new Map(), new Map()];
   fill(box, h('p.empty', 'Loading …'));
   const { changes } = await ask(['diff', view.id, '--stat']);
   if (view.how !== 'hunks') return;
@@ -102,9 +102,11 @@ async function hunks(view, box, plan) {
   async function show(path) {
     view.patch?.stop();
     const { patch } = await ask(['diff', '-U', '3', view.id, '--', path]);
+    if (path !== select.value) return;
     if (!patch?.includes('\n@@ ')) return fill(body, h('p.empty', 'No lines to choose: its content is too large.'));
     const turned = reversed(patch);
-    view.patch = await patchView(turned, { choose: (chosen) => {
+    if (!view.ticks.has(path)) view.ticks.set(path, new Set());
+    view.patch = await patchView(turned, { chosen: view.ticks.get(path), choose: (chosen) => {
       if (chosen.length) view.hunks.set(path, turned.slice(0, turned.indexOf('\n@@ ') + 1) + chosen.map((it) => turned.slice(it.start, it.end)).join(''));
       else view.hunks.delete(path);
       look(view, plan);

@@ -51,30 +51,29 @@ function rowsOf(hunks, split) {
   return rows;
 }
 
-/** A table of the patch. `choose`, if given, is called with the hunks that are ticked. */
-export async function patchView(text, { split = false, choose = null } = {}) {
+/** A table of the patch. `choose`, if given, is called with the hunks that are ticked; `chosen` are their places. */
+export async function patchView(text, { split = false, choose = null, chosen = null } = {}) {
   const pause = () => text.length > 5e5 && new Promise((done) => setTimeout(done));
   const hunks = parsePatch(text);
   await pause();
   const rows = rowsOf(hunks, split);
   await pause();
-  const chosen = new Set();
   const box = h('div.diff', { role: 'group', 'aria-label': 'Changes', tabindex: '0', class: `diff ${split ? 'split' : 'unified'}` });
-  const list = longList(box, rows.length, (i) => (rows[i].hunk ? 30 : 20), (i) => (rows[i].hunk ? head(rows[i], hunks.length, choose && tick) : rows[i].note ? h('div.code-row.dim', h('span.code', 'no newline at the end')) : split ? pair(rows[i]) : single(rows[i])), { size: 60 });
-  function tick(hunk, on) {
-    chosen[on ? 'add' : 'delete'](hunk);
-    choose(hunks.filter((it) => chosen.has(it)));
+  const list = longList(box, rows.length, (i) => (rows[i].hunk ? 30 : 20), (i) => (rows[i].hunk ? head(rows[i], hunks.length, choose && tick, chosen) : rows[i].note ? h('div.code-row.dim', h('span.code', 'no newline at the end')) : split ? pair(rows[i]) : single(rows[i])), { size: 60 });
+  function tick(index, on) {
+    chosen[on ? 'add' : 'delete'](index);
+    choose(hunks.filter((_, i) => chosen.has(i)));
   }
   return { node: box, stop: list.stop, heads: rows.flatMap((row, i) => (row.hunk ? [i] : [])), row: list.row };
 }
 
-function head({ hunk, index }, total, tick) {
+function head({ hunk, index }, total, tick, chosen) {
   const label = `Change ${index + 1} of ${total}`;
   const place = h('span.place', `line ${hunk.new || hunk.old}`, hunk.head && h('span.name', ` · ${hunk.head}`));
   if (!tick) return h('div.hunk', h('span.hidden', `${label}, `), place);
   // What is not UTF-8 came as a mark: as bytes it is not known here.
   if (hunk.lines.some((it) => it.text.slice(it.from, it.to).includes('\ufffd'))) return h('div.hunk', label, place, 'not UTF-8: goes back with its file only');
-  return h('label.hunk', h('input', { type: 'checkbox', onchange: (event) => tick(hunk, event.target.checked) }), h('span', label), place);
+  return h('label.hunk', h('input', { type: 'checkbox', checked: chosen.has(index), onchange: (event) => tick(index, event.target.checked) }), h('span', label), place);
 }
 
 const number = (n) => h('span.no', { 'aria-hidden': 'true' }, n ? String(n) : '');
