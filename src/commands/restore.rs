@@ -520,11 +520,8 @@ impl Text for RestoreAnswer {
         }
         write_plan(out, outcome.plan_digest.as_deref(), &self.again);
         if let Some(agent) = self.agent.as_deref().filter(|_| !outcome.dry_run) {
-            let went = if outcome.nothing_to_do {
-                "no file had to go back"
-            } else {
-                "only files went back"
-            };
+            let went = ["only files went back", "no file had to go back"];
+            let went = went[usize::from(outcome.nothing_to_do)];
             let how = match agent {
                 "claude" => "for the conversation, in Claude Code: /rewind, Restore conversation",
                 "codex" => "for the conversation, in Codex: Esc Esc",
@@ -607,14 +604,9 @@ fn write_left(outcome: &RestoreOutcome, out: &mut Out<'_>) {
 
 fn write_nothing(outcome: &RestoreOutcome, out: &mut Out<'_>) {
     let target = outcome.target.named();
-    if outcome.is_limited() || outcome.overlay {
-        outln!(
-            out,
-            "Those paths are already as in {target}; nothing to do."
-        );
-    } else {
-        outln!(out, "Already at {target}; nothing to do.");
-    }
+    let is_part = outcome.is_limited() || outcome.overlay;
+    let already = ["Already at", "Those paths are already as in"][usize::from(is_part)];
+    outln!(out, "{already} {target}; nothing to do.");
     write_left(outcome, out);
     write_stays(outcome, out);
     if let Some(beyond) = &outcome.beyond {
