@@ -155,13 +155,12 @@ pub fn footer(outcome: &ListOutcome, is_filtered: bool, columns: usize) -> Strin
         text.push_str("* you are here\n");
     } else if let (None, Some(position), false) = (marked, &outcome.position, is_filtered) {
         let here = format!("you are at {}", position.id.short());
-        let of_restore = [
-            format!("{here}, a safety checkpoint"),
-            format!("({SHOWS_SAFETY})"),
-        ];
-        text.push_str(&match position.is_safety() {
-            true => lines_of(&of_restore.each_ref().map(|part| &**part), columns),
-            false => here + "\n",
+        let of_restore = format!("{here}, a safety checkpoint");
+        let advice = format!("({SHOWS_SAFETY})");
+        text.push_str(&if position.is_safety() {
+            lines_of(&[&of_restore, &advice], columns)
+        } else {
+            here + "\n"
         });
     }
     text

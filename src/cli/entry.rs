@@ -179,7 +179,7 @@ impl Invocation<'_> {
         let mut printer = cmd.printer;
         let code = code.unwrap_or_else(|error| {
             if error.code == Code::USAGE {
-                set_help_of(&mut printer, parse::help_of(self.args));
+                Rc::make_mut(&mut printer.place).help_of = Some(parse::help_of(self.args));
             }
             let refused = |form| (args::refused(name, self.args, &error, &printer.place), form);
             let contract = properties.contract.map(refused);
@@ -190,10 +190,6 @@ impl Invocation<'_> {
             run::unanswered(code, failed)
         })
     }
-}
-
-fn set_help_of(printer: &mut Printer, line: String) {
-    Rc::make_mut(&mut printer.place).help_of = Some(line);
 }
 
 /// Runs a command; `warnings` get those that a failure has to name.
@@ -220,8 +216,11 @@ fn run_in_directory(
         .map_err(|error| room::named_in(context, error));
     warnings.extend(cmd.print_pending_warnings(context));
     if !matches!(&code, Err(refusal) if refusal.code == Code::BAD_CONFIG) {
-        warnings.extend(context.settings.remarks.iter().map(Warning::from));
-        cmd.warn_of_settings(context);
+        let remarks: Vec<_> = context.settings.remarks.iter().map(Warning::from).collect();
+        if !cmd.printer.json && !cmd.warned_of_settings.get() {
+            cmd.warn(&remarks);
+        }
+        warnings.extend(remarks);
     }
     code
 }
@@ -262,7 +261,7 @@ fn refuse(args: &[OsString], refusal: &ParseRefusal, mut printer: Printer) -> u8
     let command = command.as_deref();
     let below = |meant| format!("{help_of} {meant}");
     let line = refusal.meant.as_ref().map_or(help_of.clone(), below);
-    set_help_of(&mut printer, line);
+    Rc::make_mut(&mut printer.place).help_of = Some(line);
     let error = Error::usage(refusal.text.clone());
     let command = command.unwrap_or("usage");
     let refused = |form| (args::refused(command, args, &error, &printer.place), form);

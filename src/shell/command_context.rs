@@ -187,14 +187,6 @@ impl CommandContext<'_> {
         pending
     }
 
-    /// Prints warnings about settings; every command does so.
-    pub fn warn_of_settings(&self, context: &Context) {
-        if !self.printer.json && !self.warned_of_settings.get() {
-            let remarks = context.settings.remarks.iter().map(Warning::from);
-            self.warn(&remarks.collect::<Vec<_>>());
-        }
-    }
-
     /// Prints warnings that arose after the JSON document was written.
     pub fn warn_late(&self, warnings: &[Warning]) {
         let is_late = |warning: &&Warning| self.printer.json && warning.is_late();

@@ -238,9 +238,10 @@ impl<'s> Lookup<'s> {
         if let Ok(other) = self.resolve(typed) {
             let (typed, short, other) = (escape(typed), checkpoint.short(), other.id.short());
             let what = format!("'{typed}' is a checkpoint, and no path in {short}");
-            let next = match other == short {
-                true => "'checkpoint show {}' shows it",
-                false => "'checkpoint show {}' shows it, 'checkpoint diff {} {}' compares the two",
+            let next = if other == short {
+                "'checkpoint show {}' shows it"
+            } else {
+                "'checkpoint show {}' shows it, 'checkpoint diff {} {}' compares the two"
             };
             let next = Sentence::new(next, &[&other, &short, &other]);
             return Error::new(Code::NO_SUCH_PATH, what).next(next);

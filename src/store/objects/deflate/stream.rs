@@ -14,9 +14,10 @@ pub struct StreamDeflater {
 impl StreamDeflater {
     /// `store` leaves the content as it is, for what does not shrink.
     pub fn new(store: bool) -> Self {
-        let level = match store {
-            true => Compression::none(),
-            false => Compression::fast(),
+        let level = if store {
+            Compression::none()
+        } else {
+            Compression::fast()
         };
         Self {
             stream: Compress::new(level, true),
