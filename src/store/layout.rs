@@ -18,7 +18,7 @@
 //!     ├── stat-cache  stat-cache-patch  left-out  size-gate   derived, may be lost
 //!     ├── agent-sessions  hook-log  hook-log-former   likewise, of the agents that work here
 //!     ├── commits  packed-commits  packed-seal      likewise, the files of `commit_cache`, `packed_commits`, `packed_seal`
-//!     ├── unlike  tidied                            likewise, the files of `rejected_bases` and `last_gc`
+//!     ├── delta-packs  tidied                       likewise, the files of `deltas` and `last_gc`
 //!     ├── salvage                                   only while the store is made from a damaged one
 //!     ├── transport/<name>/                         the repository by which git talks to a remote
 //!     └── bisect-<16 hex>/                          scratch of a running bisect, locked by it; swept once it is not
@@ -224,7 +224,8 @@ paths! {
     workflow_roll "checkpoint/workflows",
     /// The transition whose files are being written.
     prepared "checkpoint/prepared",
-    rejected_bases "checkpoint/unlike",
+    /// The packs of deltas that `prune` made.
+    delta_packs "checkpoint/delta-packs",
     adopted "checkpoint/adopted",
     last_gc "checkpoint/tidied",
     main "refs/heads/main",

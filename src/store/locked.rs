@@ -13,10 +13,7 @@ use crate::store::damage::recover::{self, Recovery};
 use crate::store::damage::replace_store;
 use crate::store::files::scratch::Scratch;
 use crate::store::files::{atomic_file, directories};
-use crate::store::gc::pack_usage::{self, PackUsage};
-use crate::store::gc::repack::{self, RepackOutcome};
-use crate::store::gc::repack_plan::{self, RepackPlan};
-use crate::store::gc::{delta_plan, last_gc, mark, rejected_bases};
+use crate::store::gc::{last_gc, mark};
 use crate::store::layout::Layout;
 use crate::store::lifecycle::description::{self, Description};
 use crate::store::lifecycle::{init, ownership};
@@ -287,44 +284,6 @@ impl<'s> LockedStore<'s> {
         holds::write(self.store.layout(), holds)
     }
 
-    /// Frees the space of all objects outside `live`: removes dead packs, merges small and mostly
-    /// dead ones, and deltifies `versions` of large files against the newest of each line, which
-    /// comes first.
-    pub fn sweep(&self, live: &ObjectIds, versions: &[Vec<ObjectId>]) -> Result<RepackOutcome> {
-        let survey = self.survey(live)?;
-        let layout = self.store.layout();
-        let plan = delta_plan::plan(&survey, versions, &rejected_bases::read(layout));
-        let outcome = self.repack(&survey, &plan, live, &|| false)?;
-        // If this cannot be written, they are only tried again.
-        let _ = rejected_bases::add(layout, &outcome.rejected_bases, live);
-        Ok(outcome)
-    }
-
-    /// Frees the space of every dead object, however much has to be rewritten.
-    pub fn sweep_tightly(&self, live: &ObjectIds) -> Result<RepackOutcome> {
-        let survey = self.survey(live)?;
-        self.repack(
-            &survey,
-            &repack_plan::plan_tight(&survey.facts()),
-            live,
-            &|| false,
-        )
-    }
-
-    /// Does the cheap part of a sweep, down to about `at_most` packs, until `stop` returns true.
-    pub fn sweep_cheaply(
-        &self,
-        live: &ObjectIds,
-        at_most: usize,
-        stop: &dyn Fn() -> bool,
-    ) -> Result<()> {
-        let survey = self.survey(live)?;
-        let plan = repack_plan::plan_cheap(&survey.quick_facts(), at_most, &|pack| {
-            survey.has_deltas(&pack.name)
-        });
-        self.repack(&survey, &plan, live, stop).map(|_| ())
-    }
-
     /// Records the newest checkpoint at the time of this gc.
     pub fn note_gc(&self, newest: ObjectId) {
         last_gc::remember(self.store.layout(), newest);
@@ -354,42 +313,6 @@ impl<'s> LockedStore<'s> {
             atomic_file::remove_if_there(&path)?;
         }
         Ok(())
-    }
-
-    fn survey(&self, live: &ObjectIds) -> Result<PackUsage> {
-        pack_usage::survey(self.store.objects(), live)
-    }
-
-    /// Repacks and updates the packs named in the stat cache: each of its blobs stays in some pack.
-    fn repack(
-        &self,
-        survey: &PackUsage,
-        plan: &RepackPlan,
-        live: &ObjectIds,
-        stop: &dyn Fn() -> bool,
-    ) -> Result<RepackOutcome> {
-        let cache = self
-            .store
-            .stat_cache()
-            .filter(|cache| self.store.trusts(cache));
-        let objects = self.store.objects();
-        if !plan.keeps_all_packs() || plan.loose {
-            self.flush_drops()?;
-        }
-        let outcome = repack::repack(
-            &self.store.layout().objects(),
-            survey,
-            plan,
-            live,
-            objects,
-            stop,
-        )?;
-        if let Some(cache) = cache {
-            // On failure (a full disk) the next scan just checks each blob that it relies on.
-            let _ = stat_cache::save_packs(self.store.layout(), &cache, objects.packs());
-        }
-        let _ = self.seal();
-        Ok(outcome)
     }
 
     pub fn write_description(&self, description: &Description) -> Result<()> {

@@ -185,7 +185,7 @@ fn a_prune_that_has_forgotten_what_the_last_one_tried_loses_no_version() {
         versions.sandbox.run(&["prune"]).success();
         versions.check();
         packs.push(versions.packs().into_iter().max_by_key(|(_, len)| *len));
-        fixtures::remove(&versions.sandbox.store().join("checkpoint/unlike"));
+        fixtures::remove(&versions.sandbox.store().join("checkpoint/delta-packs"));
     }
     // Each writes the same pack as the one before.
     assert!(packs[0] == packs[1] && packs[1] == packs[2], "{packs:?}");
@@ -227,9 +227,9 @@ fn versions_that_have_nothing_in_common_stay_whole_and_are_tried_once() {
     let before = versions.store_bytes();
     versions.sandbox.run(&["prune"]).success();
     assert!(versions.store_bytes() > before / 10 * 9);
-    let known = std::fs::read_to_string(versions.sandbox.store().join("checkpoint/unlike"))
+    let known = std::fs::read_to_string(versions.sandbox.store().join("checkpoint/delta-packs"))
         .expect("it is remembered");
-    assert_eq!(known.lines().count(), 3);
+    assert_eq!(known.lines().count(), 1);
     let packs = versions.packs();
     versions.sandbox.run(&["prune"]).success();
     assert_eq!(versions.packs(), packs);

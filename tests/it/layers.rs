@@ -93,13 +93,7 @@ const DOORS: [(&str, &[&str]); 41] = [
     ("ctrlc", &["shell/signals"]),
     ("flate2", &["store/objects/deflate"]),
     ("getrandom", &["ui/door"]),
-    (
-        "git2",
-        &[
-            "store/objects/libgit2_fallback",
-            "ops/browse/diff/text_diff",
-        ],
-    ),
+    ("git2", &["store/gc/deltas", "ops/browse/diff/text_diff"]),
     (
         "hex",
         &[
@@ -198,6 +192,7 @@ const DOORS: [(&str, &[&str]); 41] = [
     (
         "xxhash_rust",
         &[
+            "store/gc/reach",
             "store/small_files/stat_cache",
             "store/refs/commit_cache",
             "store/refs/packed_",

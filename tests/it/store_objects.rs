@@ -1,6 +1,7 @@
 //! Packs that we write, read by plain git; packs that plain git writes, read by us; damage; giving
 //! space back.
 
+use std::collections::HashSet;
 use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -10,10 +11,7 @@ use checkpoint::model::state::object_id::ObjectId;
 use checkpoint::store::gc::pack_usage::survey;
 use checkpoint::store::gc::repack::RepackOutcome;
 use checkpoint::store::gc::repack::repack;
-use checkpoint::store::gc::repack_plan::PackFacts;
-use checkpoint::store::gc::repack_plan::RepackPlan;
-use checkpoint::store::gc::repack_plan::plan;
-use checkpoint::store::gc::repack_plan::plan_cheap;
+use checkpoint::store::gc::repack_plan::{Effort, RepackPlan, plan};
 use checkpoint::store::objects::id_set::ObjectIds;
 use checkpoint::store::objects::object_hash::ObjectKind;
 use checkpoint::store::objects::odb::{ObjectError, Objects};
@@ -129,17 +127,10 @@ impl Repo {
 
     fn repack(&self, live: &ObjectIds, cheap: bool) -> (RepackPlan, RepackOutcome) {
         let objects = self.objects();
-        let survey = survey(&objects, live).unwrap();
-        let has_deltas = |pack: &PackFacts| survey.has_deltas(&pack.name);
-        let plan = if cheap {
-            plan_cheap(&survey.quick_facts(), 1, &has_deltas)
-        } else {
-            plan(&survey.facts())
-        };
-        let outcome = repack(&self.objects_dir(), &survey, &plan, live, &objects, &|| {
-            false
-        })
-        .unwrap();
+        let survey = survey(&objects, live, &HashSet::new()).unwrap();
+        let effort = if cheap { Effort::Cheap } else { Effort::Usual };
+        let plan = plan(&survey.facts(), effort);
+        let outcome = repack(&objects, &survey, &plan, live, &|| false).unwrap();
         (plan, outcome)
     }
 
@@ -461,15 +452,14 @@ fn nothing_goes_while_a_live_object_cannot_be_read() {
     fs::create_dir_all(&loose).unwrap();
     fs::write(loose.join(&torn.to_hex()[2..]), b"torn").unwrap();
     let objects = repo.objects();
-    let found = survey(&objects, &live).unwrap();
+    let found = survey(&objects, &live, &HashSet::new()).unwrap();
     assert_eq!(found.unclaimed.len(), 1);
     assert!(
         repack(
-            &repo.objects_dir(),
-            &found,
-            &plan(&found.facts()),
-            &live,
             &objects,
+            &found,
+            &plan(&found.facts(), Effort::Usual),
+            &live,
             &|| false
         )
         .is_err()
@@ -479,24 +469,19 @@ fn nothing_goes_while_a_live_object_cannot_be_read() {
     fs::remove_dir_all(&loose).unwrap();
     objects.refresh().unwrap();
     assert!(
-        survey(&objects, &live).unwrap().unclaimed.is_empty(),
+        survey(&objects, &live, &HashSet::new())
+            .unwrap()
+            .unclaimed
+            .is_empty(),
         "what is nowhere is no worse off"
     );
 
-    let stopped = survey(&objects, &ids.iter().copied().collect()).unwrap();
+    let stopped = survey(&objects, &ids.iter().copied().collect(), &HashSet::new()).unwrap();
     let cheap = RepackPlan {
         merge: vec![stopped.facts().iter().map(|f| f.name.clone()).collect()],
         ..Default::default()
     };
-    let outcome = repack(
-        &repo.objects_dir(),
-        &stopped,
-        &cheap,
-        &live,
-        &objects,
-        &|| true,
-    )
-    .unwrap();
+    let outcome = repack(&objects, &stopped, &cheap, &live, &|| true).unwrap();
     assert!(outcome.stopped && repo.files("pack") == before);
 }
 
@@ -556,9 +541,14 @@ fn damage_to_one_pack_hides_nothing_in_the_others() {
             assert!(is_noticed, "{ending} {how}");
             assert_eq!(repo.write(&many), ids);
             repo.has_all(&ids.iter().copied().collect());
-            let survey = survey(&repo.objects(), &ids.iter().copied().collect()).unwrap();
+            let survey = survey(
+                &repo.objects(),
+                &ids.iter().copied().collect(),
+                &HashSet::new(),
+            )
+            .unwrap();
             assert!(
-                plan(&survey.facts())
+                plan(&survey.facts(), Effort::Usual)
                     .drop
                     .iter()
                     .all(|name| !victim.to_str().unwrap().contains(name))

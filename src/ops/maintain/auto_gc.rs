@@ -7,14 +7,15 @@ use crate::ops::maintain::size_limit;
 use crate::ops::session::Session;
 use crate::ops::warning::Warning;
 use crate::store::gc::mark;
+use crate::store::gc::repack_plan::Effort;
 use crate::store::objects::id_set::ObjectIds;
 use crate::store::repository::Store;
 
 /// Number of packs above which a `create` merges some, after it has printed its id.
 const MANY_PACKS: usize = 50;
-/// How far below [`MANY_PACKS`] a merge goes, and how many checkpoints pass before the next one:
-/// finding the live objects takes longer than a small `create`.
-const PACKS_PER_MERGE: usize = 8;
+/// How many checkpoints pass before the next merge: finding the live objects takes longer than a
+/// small `create`.
+const CHECKPOINTS_PER_MERGE: usize = 8;
 
 /// `out_of_time` is polled between steps.
 pub fn auto_gc(
@@ -50,7 +51,7 @@ fn is_due(session: &Session<'_>) -> bool {
             .inventory()
             .checkpoints
             .rev()
-            .take(PACKS_PER_MERGE);
+            .take(CHECKPOINTS_PER_MERGE);
         newest.any(|checkpoint| checkpoint.id == last)
     };
     has_many_packs(store) && !store.last_gc().is_some_and(is_new)
@@ -65,10 +66,7 @@ fn merge_a_few(session: &Session<'_>, out_of_time: &dyn Fn() -> bool) -> Option<
     if let Some(newest) = session.locked.inventory().newest() {
         session.locked.note_gc(newest.id);
     }
-    let merged = mark::live(session.locked.store(), &ObjectIds::default()).and_then(|live| {
-        session
-            .locked
-            .sweep_cheaply(&live, MANY_PACKS - PACKS_PER_MERGE, out_of_time)
-    });
+    let merged = mark::live(session.locked.store(), &ObjectIds::default())
+        .and_then(|live| session.locked.sweep(&live, Effort::Cheap, out_of_time));
     merged.err().map(Warning::bookkeeping("tidying up packs"))
 }

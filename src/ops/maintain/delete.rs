@@ -15,6 +15,7 @@ use crate::ops::session::{self, Session};
 use crate::ops::warning::Warning;
 use crate::store::gc::disk_usage::bytes_below;
 use crate::store::gc::mark;
+use crate::store::gc::repack_plan::Effort;
 use crate::store::objects::id_set::ObjectIds;
 use crate::store::refs::inventory::Inventory;
 use crate::store::refs::ref_files;
@@ -223,7 +224,8 @@ fn inventory_under_lock(context: &Context, store: &Store) -> Result<Inventory> {
 fn give_back_room(session: &mut Session<'_>, store: &Store) -> Result<Option<String>> {
     refuse_damage(session)?;
     let live = mark::live(store, &ObjectIds::default())?;
-    Ok(session.locked.sweep(&live, &[])?.no_space)
+    let swept = session.locked.sweep(&live, Effort::Usual, &|| false)?;
+    Ok(swept.no_space)
 }
 
 fn resolve_all(

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use crate::base::json::{JsonSchema, Serialize};
 use crate::base::progress::WorkPhase;
 use crate::base::read_regular;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::model::checkpoint::keep_policy::{KeepReason, Policy, PolicyChange};
 use crate::model::checkpoint::line::Line;
 use crate::model::checkpoint::manifest;
@@ -21,7 +21,7 @@ use crate::ops::session::{self, Pending, Session};
 use crate::ops::warning::Warning;
 use crate::store::gc::disk_usage::bytes_below;
 use crate::store::gc::reach::Reach;
-use crate::store::gc::{blob_versions, mark, pack_usage};
+use crate::store::gc::{deltas, mark, pack_usage};
 use crate::store::objects::id_set::ObjectIds;
 use crate::store::refs::inventory::Inventory;
 use crate::store::repository::Store;
@@ -118,10 +118,10 @@ pub fn prune(context: &Context, keep: &KeepOptions, dry_run: bool) -> Result<Pru
         keep,
     )?;
     let retained_now = retained(session.locked.inventory(), &plan);
-    let (evicted, needed) = evict(&mut session, &plan)?;
+    let (evicted, live) = evict(&mut session, &plan)?;
     context.progress.begin(WorkPhase::Packing, 0, 0);
     let limit = context.settings.max_store_size_bytes;
-    let swept = size_limit::sweep_to_fit(&session, &needed.live, &needed.versions, limit)?;
+    let swept = size_limit::sweep_to_fit(&session, &live, limit)?;
     let mut warnings = session.warnings;
     warnings.extend(swept.no_space.map(Warning::not_freed));
     warnings.extend(size_limit::warning(&store, limit));
@@ -194,64 +194,17 @@ fn plan(
     Ok((plan, warning))
 }
 
-/// The objects that must stay in the store.
-struct NeededObjects {
-    live: ObjectIds,
-    /// Versions of large files at the same path, and states of workflows; each newest first.
-    versions: Vec<Vec<ObjectId>>,
-}
-
-/// Evicts the planned checkpoints; everything that stays must be readable before.
-fn evict(session: &mut Session<'_>, plan: &RetentionPlan) -> Result<(Vec<Evicted>, NeededObjects)> {
+/// Evicts the planned checkpoints; everything that stays must be readable before. Returns it too.
+fn evict<'s>(session: &mut Session<'s>, plan: &RetentionPlan) -> Result<(Vec<Evicted>, Reach<'s>)> {
     let store = session.locked.store();
-    let mut reach = Reach::new(store);
-    reach.extend(
-        session
-            .locked
-            .inventory()
-            .newest()
-            .map(|newest| newest.id)
-            .into_iter()
-            .collect(),
-        &mut |_| (),
-    )?;
-    let newest = reach.met.clone();
-    mark::extend(store, &plan.ids().collect(), &mut reach)?;
+    let mut reach = mark::live(store, &plan.ids().collect())?;
     let evicted = drop_planned(&mut session.locked, &plan.evict)?;
     if !evicted.is_empty() {
         session.locked.flush_drops()?;
     }
     // Plain git may have made a ref meanwhile: it does not take our lock.
     mark::extend(store, &ObjectIds::default(), &mut reach)?;
-    let mut versions = versions(session, &reach, &newest)?;
-    versions.extend(session.locked.store().workflow_states()?);
-    Ok((
-        evicted,
-        NeededObjects {
-            live: reach.met,
-            versions,
-        },
-    ))
-}
-
-fn versions(
-    session: &Session<'_>,
-    reach: &Reach<'_>,
-    newest: &ObjectIds,
-) -> Result<Vec<Vec<ObjectId>>> {
-    if !blob_versions::may_exist(reach.catalogue(), &reach.met, newest) {
-        return Ok(Vec::new());
-    }
-    let trees: Vec<ObjectId> = session
-        .locked
-        .inventory()
-        .checkpoints
-        .iter()
-        .rev()
-        .map(|c| c.tree)
-        .collect();
-    let damaged = |why| Error::damaged("a tree that was just read", why);
-    blob_versions::lines(reach.catalogue(), &trees).map_err(damaged)
+    Ok((evicted, reach))
 }
 
 /// Rebuilds damaged pack indexes and drops lost pins; checking this on every `create` would cost
@@ -276,7 +229,8 @@ fn preview(context: &Context, store: &Store, keep: &KeepOptions) -> Result<Prune
         keep,
     )?;
     let live = mark::live(store, &plan.ids().collect())?;
-    let room = pack_usage::survey(store.objects(), &live)?.facts();
+    let of_deltas = deltas::packs(store.layout());
+    let room = pack_usage::survey(store.objects(), &live.met, &of_deltas)?.facts();
     let dead_bytes: u64 = room
         .iter()
         .map(|facts| facts.total_bytes - facts.live_bytes)

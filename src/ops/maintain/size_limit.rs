@@ -3,14 +3,15 @@
 use crate::error::Result;
 use crate::model::checkpoint::record::Checkpoint;
 use crate::model::checkpoint::retention::{self, Evicted, SizePlan};
-use crate::model::state::object_id::ObjectId;
 use crate::ops::context::Context;
 use crate::ops::create::apply_retention::drop_planned;
 use crate::ops::session::{self, Pending, Session};
 use crate::ops::warning::Warning;
 use crate::store::gc::disk_usage::{DiskUsage, bytes_below};
 use crate::store::gc::mark;
+use crate::store::gc::reach::Reach;
 use crate::store::gc::repack::RepackOutcome;
+use crate::store::gc::repack_plan::Effort;
 use crate::store::objects::id_set::ObjectIds;
 use crate::store::repository::Store;
 
@@ -48,16 +49,15 @@ pub fn plan(
 /// Sweeps; if a limit has to be met, as tightly as it takes.
 pub fn sweep_to_fit(
     session: &Session<'_>,
-    live: &ObjectIds,
-    versions: &[Vec<ObjectId>],
+    live: &Reach<'_>,
     limit_bytes: Option<u64>,
 ) -> Result<RepackOutcome> {
     let store = session.locked.store();
-    let swept = session.locked.sweep(live, versions)?;
+    let swept = session.locked.sweep(live, Effort::Usual, &|| false)?;
     if limit_bytes.is_none_or(|limit| bytes_below(store.dir()) <= limit) {
         return Ok(swept);
     }
-    let tight = session.locked.sweep_tightly(live)?;
+    let tight = session.locked.sweep(live, Effort::Tight, &|| false)?;
     Ok(RepackOutcome {
         packs_before: swept.packs_before,
         ..tight
@@ -146,7 +146,6 @@ pub fn shrink_to_limit(session: &Session<'_>, limit_bytes: u64) -> Result<Option
         sweep_to_fit(
             session,
             &mark::live(store, &ObjectIds::default())?,
-            &[],
             Some(limit_bytes),
         )?;
     }

@@ -75,7 +75,7 @@ pub fn content(
 ) -> Result<u64> {
     store
         .objects()
-        .write_blob(&blob, out)
+        .stream_blob(&blob, out)
         .map_err(|error| match error {
             ObjectError::Io(error) => error,
             ObjectError::Sink(error) => work.io("write", path, error),

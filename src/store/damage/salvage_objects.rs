@@ -150,7 +150,7 @@ fn copy_entry(pack: &Pack, id: &ObjectId, writer: &mut PackWriter<'_>) -> Result
             Ok(Some((entry, end))),
             Ok(reader),
         ) => {
-            if pack.has_undeltified(id) {
+            if pack.has_intact(id) {
                 writer.copy_entry(reader, &entry, end)
             } else {
                 Ok(())

@@ -48,13 +48,9 @@ impl<'s> DiskUsage<'s> {
     pub fn new(store: &'s Store) -> Result<Self> {
         let mut sizes = IdMap::default();
         for pack in store.objects().pack_list() {
-            let (Ok(index), Ok(reader)) = (pack.index(), pack.reader()) else {
-                continue;
-            };
-            let end = reader.entries_end();
+            let Ok(index) = pack.index() else { continue };
             for entry in index.entries() {
-                let bytes = index.end_of(entry.offset, end).saturating_sub(entry.offset)
-                    + INDEX_ENTRY_BYTES;
+                let bytes = pack.room_of(&entry) + INDEX_ENTRY_BYTES;
                 sizes.entry(entry.id).or_insert(bytes);
             }
         }

@@ -16,10 +16,10 @@ use crate::store::trees::convert;
 /// # Errors
 /// A ref, the journal, a commit or a tree is unreadable: what it needs is unknown, so nothing may
 /// be removed.
-pub fn live(store: &Store, gone: &ObjectIds) -> Result<ObjectIds> {
+pub fn live<'s>(store: &'s Store, gone: &ObjectIds) -> Result<Reach<'s>> {
     let mut reach = Reach::new(store);
     extend(store, gone, &mut reach)?;
-    Ok(reach.met)
+    Ok(reach)
 }
 
 /// Adds the live objects to those reached before.

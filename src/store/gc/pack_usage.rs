@@ -1,36 +1,31 @@
 //! Which pack holds which live objects: each is claimed by one pack, so copies elsewhere are dead.
 //! Writes nothing.
 
+use std::cmp::Reverse;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::error::Result;
 use crate::model::state::object_id::ObjectId;
-use crate::store::gc::repack_plan::{PackFacts, is_low};
+use crate::store::gc::repack_plan::{PackFacts, stays};
 use crate::store::objects::id_set::{IdMap, ObjectIds};
 use crate::store::objects::loose_files;
 use crate::store::objects::odb::Objects;
-use crate::store::objects::pack::pack_delta::{self, Base};
 use crate::store::objects::pack::pack_index::IndexEntry;
 use crate::store::objects::pack::pack_list::Pack;
 use crate::store::objects::pack::pack_reader::EntryKind;
 
+/// Objects of a pack that are looked at to tell whether it has deltas.
+const LOOKED_AT: usize = 16;
+
 /// A pack and its live objects.
 pub struct SurveyedPack {
     pub pack: Arc<Pack>,
-    /// Figures of the pack, before a search for deltas.
     pub facts: PackFacts,
     /// Live objects claimed by this pack.
     pub claimed: Vec<IndexEntry>,
-}
-
-impl SurveyedPack {
-    fn has_deltas(&self) -> bool {
-        is_low(&self.facts)
-            && self
-                .claimed
-                .iter()
-                .any(|entry| is_delta(&self.pack, &entry.id))
-    }
+    /// Whether it was made of versions of large files.
+    pub is_of_deltas: bool,
 }
 
 /// All packs and loose objects of a store, compared with the live objects.
@@ -43,26 +38,9 @@ pub struct PackUsage {
 }
 
 impl PackUsage {
-    /// The figures of all packs. Searches packs with a low live share for deltas, which reads each
-    /// header there.
+    /// The figures of all packs.
     pub fn facts(&self) -> Vec<PackFacts> {
-        self.packs
-            .iter()
-            .map(|found| PackFacts {
-                has_deltas: found.has_deltas(),
-                ..found.facts.clone()
-            })
-            .collect()
-    }
-
-    /// The figures without a search for deltas, for which there is [`Self::has_deltas`].
-    pub fn quick_facts(&self) -> Vec<PackFacts> {
         self.packs.iter().map(|found| found.facts.clone()).collect()
-    }
-
-    /// Whether the pack of that name has a low live share and holds deltas.
-    pub fn has_deltas(&self, name: &str) -> bool {
-        self.get(name).is_some_and(SurveyedPack::has_deltas)
     }
 
     pub fn get(&self, name: &str) -> Option<&SurveyedPack> {
@@ -70,29 +48,37 @@ impl PackUsage {
     }
 }
 
-/// Reads the index of every pack.
+/// Reads the index of every pack, of which those named `of_deltas` were made of large files.
 ///
 /// # Errors
 /// The directories cannot be listed.
-pub fn survey(objects: &Objects, live: &ObjectIds) -> Result<PackUsage> {
+pub fn survey(
+    objects: &Objects,
+    live: &ObjectIds,
+    of_deltas: &HashSet<String>,
+) -> Result<PackUsage> {
     objects.refresh()?;
     let loose = loose_files::list(objects.objects_dir())?;
     let mut packs: Vec<SurveyedPack> = objects
         .pack_list()
         .into_iter()
-        .map(|pack| survey_frame(pack, live))
+        .map(|pack| survey_frame(pack, live, of_deltas))
         .collect();
-    // Packs that will stay claim first, so that copies elsewhere are dead.
-    packs.sort_by(|a, b| {
-        let rank = |found: &SurveyedPack| {
-            (
-                is_low(&found.facts),
-                std::cmp::Reverse(found.facts.total_bytes),
-            )
+    // Packs that will stay claim first, so that copies elsewhere are dead; of those of deltas the
+    // newest, which was made of the others.
+    packs.sort_by_cached_key(|found| {
+        let newest = if found.is_of_deltas {
+            found.pack.stamp.mtime_ns
+        } else {
+            0
         };
-        rank(a)
-            .cmp(&rank(b))
-            .then_with(|| a.facts.name.cmp(&b.facts.name))
+        (
+            !found.is_of_deltas,
+            !stays(&found.facts),
+            Reverse(newest),
+            Reverse(found.facts.total_bytes),
+            found.facts.name.clone(),
+        )
     });
     let copies = count_copies(&packs, &loose);
     let mut taken = ObjectIds::default();
@@ -115,15 +101,16 @@ pub fn survey(objects: &Objects, live: &ObjectIds) -> Result<PackUsage> {
     })
 }
 
-fn survey_frame(pack: Arc<Pack>, live: &ObjectIds) -> SurveyedPack {
+fn survey_frame(pack: Arc<Pack>, live: &ObjectIds, of_deltas: &HashSet<String>) -> SurveyedPack {
     let damaged = pack.check_frame().is_err();
+    let is_of_deltas = of_deltas.contains(&pack.stamp.name);
     let mut facts = PackFacts {
         name: pack.stamp.name.clone(),
         live_objects: 0,
         total_objects: 0,
         live_bytes: 0,
         total_bytes: pack.stamp.size_bytes,
-        has_deltas: false,
+        has_deltas: is_of_deltas || has_deltas(&pack),
         damaged,
     };
     let mut claimed = Vec::new();
@@ -136,18 +123,13 @@ fn survey_frame(pack: Arc<Pack>, live: &ObjectIds) -> SurveyedPack {
         pack,
         facts,
         claimed,
+        is_of_deltas,
     }
 }
 
 fn count_live(pack: &Pack, claimed: &[IndexEntry], facts: &mut PackFacts) {
     facts.live_objects = claimed.len() as u64;
-    if let (Ok(index), Ok(reader)) = (pack.index(), pack.reader()) {
-        let end = reader.entries_end();
-        facts.live_bytes = claimed
-            .iter()
-            .map(|entry| index.end_of(entry.offset, end).saturating_sub(entry.offset))
-            .sum();
-    }
+    facts.live_bytes = claimed.iter().map(|entry| pack.room_of(entry)).sum();
 }
 
 /// The number of copies of each object that has more than one.
@@ -181,14 +163,9 @@ fn claim(found: &mut SurveyedPack, copies: &IdMap<u32>, taken: &mut ObjectIds) {
     }
 }
 
-fn is_delta(pack: &Pack, id: &ObjectId) -> bool {
-    matches!(pack.header(id), Ok(Some(header)) if header.kind == EntryKind::Delta)
-}
-
-/// The base of the delta at `offset`.
-pub fn base_id(pack: &Pack, offset: u64) -> Option<ObjectId> {
-    match pack_delta::base_of(pack.reader().ok()?, offset).ok()?.0 {
-        Base::Object(id) => Some(id),
-        Base::At(offset) => pack.index().ok()?.id_of_offset(offset),
-    }
+/// Whether there is a delta among a few objects, whose ids make them a random choice.
+fn has_deltas(pack: &Pack) -> bool {
+    let is_delta = |entry: IndexEntry| matches!(pack.header(&entry.id), Ok(Some(header)) if header.kind == EntryKind::Delta);
+    let index = pack.index();
+    index.is_ok_and(|index| index.entries().take(LOOKED_AT).any(is_delta))
 }

@@ -1,11 +1,12 @@
 //! Finds the objects reachable from given roots: each tree once, by level, on several threads.
 
+use xxhash_rust::xxh3::xxh3_64;
+
 use crate::base::threads::work_queue;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::message;
 use crate::model::state::object_id::ObjectId;
-use crate::store::objects::catalogue::Catalogue;
-use crate::store::objects::id_set::ObjectIds;
+use crate::store::objects::id_set::{IdMap, ObjectIds};
 use crate::store::objects::object_error::ReadFailure;
 use crate::store::objects::object_hash::ObjectKind;
 use crate::store::refs::commit_codec;
@@ -18,8 +19,9 @@ const WORTH_A_THREAD: usize = 64;
 /// All objects reached so far.
 pub struct Reach<'s> {
     store: &'s Store,
-    catalogue: Catalogue<'s>,
     pub met: ObjectIds,
+    /// For each blob met, a hash of the name that it has in some tree.
+    pub names: IdMap<u64>,
     /// What an unreadable object prevents, in words.
     consequence: &'static str,
 }
@@ -29,16 +31,16 @@ pub struct Reach<'s> {
 struct Links {
     /// Still to be read.
     to_read: Vec<ObjectId>,
-    blobs: Vec<ObjectId>,
+    /// With a hash of the name.
+    blobs: Vec<(ObjectId, u64)>,
 }
 
 impl<'s> Reach<'s> {
-    /// Uses the packs as they are listed now.
     pub fn new(store: &'s Store) -> Self {
         Self {
             store,
-            catalogue: Catalogue::new(store.objects()),
             met: ObjectIds::default(),
+            names: IdMap::default(),
             consequence: "; nothing is pruned while that is so",
         }
     }
@@ -51,10 +53,6 @@ impl<'s> Reach<'s> {
         }
     }
 
-    pub fn catalogue(&self) -> &Catalogue<'s> {
-        &self.catalogue
-    }
-
     /// Adds all objects reachable from `roots`, and calls `on_new` for each new one.
     ///
     /// # Errors
@@ -65,8 +63,9 @@ impl<'s> Reach<'s> {
             blobs: Vec::new(),
         };
         loop {
-            for id in found.blobs.drain(..) {
+            for (id, name) in found.blobs.drain(..) {
                 if self.met.insert(id) {
+                    self.names.insert(id, name);
                     on_new(id);
                 }
             }
@@ -103,7 +102,7 @@ impl<'s> Reach<'s> {
     }
 
     fn read_one(&self, id: ObjectId, links: &mut Links) -> Result<(), ReadFailure> {
-        let (kind, bytes) = self.catalogue.read(&id)?;
+        let (kind, bytes) = self.store.objects().read_any(&id)?;
         match kind {
             ObjectKind::Blob => {}
             ObjectKind::Tag => links
@@ -116,7 +115,7 @@ impl<'s> Reach<'s> {
                     match line.mode {
                         MODE_DIRECTORY => links.to_read.push(line.id),
                         MODE_GITLINK => {}
-                        _ => links.blobs.push(line.id),
+                        _ => links.blobs.push((line.id, xxh3_64(line.name))),
                     }
                 }
             }

@@ -6,24 +6,21 @@ use std::path::Path;
 use crate::error::{Error, Result};
 use crate::model::state::object_id::ObjectId;
 use crate::store::files::atomic_file::{remove_if_there, sync_directory};
-use crate::store::gc::delta_write::RunWriter;
-use crate::store::gc::pack_usage::{self, PackUsage, SurveyedPack};
-use crate::store::gc::rejected_bases::Pair;
-use crate::store::gc::repack_plan::RepackPlan;
-use crate::store::gc::sweep;
+use crate::store::gc::pack_usage::PackUsage;
+use crate::store::gc::reach::Reach;
+use crate::store::gc::repack_plan::{self, Effort, RepackPlan};
+use crate::store::gc::{deltas, pack_usage, sweep};
+use crate::store::locked::LockedStore;
 use crate::store::objects::deflate::zlib::EntryCrc;
 use crate::store::objects::id_set::ObjectIds;
 use crate::store::objects::loose_files;
 use crate::store::objects::odb::Objects;
-use crate::store::objects::pack::pack_delta;
 use crate::store::objects::pack::pack_index::IndexEntry;
 use crate::store::objects::pack::pack_list::Pack;
 use crate::store::objects::pack::pack_reader::{EntryKind, ReadError};
 use crate::store::objects::pack::pack_writer::PackWriter;
 use crate::store::objects::pack::read_back::read_back;
-
-/// Approximate size of a pack of deltas, in bytes; one line of versions may exceed it.
-const WRITTEN_AT_ONCE_BYTES: u64 = 32 << 20;
+use crate::store::small_files::stat_cache;
 
 /// The result of a repack. Bytes are those of packs, indexes and loose objects.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -35,10 +32,52 @@ pub struct RepackOutcome {
     pub loose_removed: u64,
     /// Whether it was stopped early by the caller.
     pub stopped: bool,
-    /// Pairs of versions whose delta did not pay off.
-    pub rejected_bases: Vec<Pair>,
     /// The disk was full during a merge; objects dropped before stay dropped.
     pub no_space: Option<String>,
+}
+
+impl LockedStore<'_> {
+    /// Frees the space of all objects outside `live`: removes dead packs, merges small and mostly
+    /// dead ones until `stop` returns true, and makes deltas of large files unless `effort` is cheap.
+    /// Updates the packs named in the stat cache: each of its blobs stays in some pack.
+    pub fn sweep(
+        &self,
+        live: &Reach<'_>,
+        effort: Effort,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<RepackOutcome> {
+        let store = self.store();
+        let (layout, objects) = (store.layout(), store.objects());
+        let cache = store.stat_cache().filter(|cache| store.trusts(cache));
+        let survey = || pack_usage::survey(objects, &live.met, &deltas::packs(layout));
+        let mut survey_now = survey()?;
+        let packs_before = survey_now.packs.len();
+        let mut no_space = None;
+        if effort != Effort::Cheap {
+            match deltas::write(store, &survey_now, live) {
+                // The new packs are the ones that hold the versions now.
+                Ok(true) => survey_now = survey()?,
+                Ok(false) => {}
+                Err(error) if error.is_full() => no_space = Some(error.to_string()),
+                Err(error) => return Err(error),
+            }
+        }
+        let plan = repack_plan::plan(&survey_now.facts(), effort);
+        if !plan.keeps_all_packs() || plan.loose {
+            self.flush_drops()?;
+        }
+        let outcome = repack(objects, &survey_now, &plan, &live.met, stop)?;
+        if let Some(cache) = cache {
+            // On failure (a full disk) the next scan just checks each blob that it relies on.
+            let _ = stat_cache::save_packs(layout, &cache, objects.packs());
+        }
+        let _ = self.seal();
+        Ok(RepackOutcome {
+            packs_before,
+            no_space: outcome.no_space.or(no_space),
+            ..outcome
+        })
+    }
 }
 
 /// Carries out a plan. The caller holds the exclusive lock and made `survey` under it. The order:
@@ -48,13 +87,13 @@ pub struct RepackOutcome {
 /// # Errors
 /// A live object cannot be read (nothing was removed), or a file cannot be written or removed.
 pub fn repack(
-    objects_dir: &Path,
+    objects: &Objects,
     survey: &PackUsage,
     plan: &RepackPlan,
     live: &ObjectIds,
-    objects: &Objects,
     stop: &dyn Fn() -> bool,
 ) -> Result<RepackOutcome> {
+    let objects_dir = objects.objects_dir();
     let mut work = RepackWork {
         objects_dir,
         survey,
@@ -62,7 +101,6 @@ pub fn repack(
         live,
         objects,
         stop,
-        moved: ObjectIds::default(),
         published: HashSet::new(),
     };
     let mut outcome = RepackOutcome::default();
@@ -84,8 +122,6 @@ struct RepackWork<'a> {
     live: &'a ObjectIds,
     objects: &'a Objects,
     stop: &'a dyn Fn() -> bool,
-    /// Objects that are in a new pack already.
-    moved: ObjectIds,
     /// Names of the new packs. One may equal an old pack that is about to be removed: then both are
     /// one file.
     published: HashSet<String>,
@@ -123,7 +159,6 @@ impl<'a> RepackWork<'a> {
         if self.plan.loose && self.pack_unclaimed(loose)? {
             self.remove_loose(outcome, |id| self.is_unclaimed(id))?;
         }
-        self.write_runs(outcome)?;
         for group in &self.plan.merge {
             if (self.stop)() {
                 outcome.stopped = true;
@@ -131,30 +166,6 @@ impl<'a> RepackWork<'a> {
             }
             self.merge(group, outcome)?;
         }
-        Ok(())
-    }
-
-    /// Writes versions of large files, mostly as deltas. Their old copies go with the merged packs.
-    fn write_runs(&mut self, outcome: &mut RepackOutcome) -> Result<()> {
-        let mut runs = RunWriter {
-            objects: self.objects,
-            survey: self.survey,
-            rejected_bases: Vec::new(),
-        };
-        let mut pending = self.plan.runs.iter().peekable();
-        while pending.peek().is_some() && !(self.stop)() {
-            let mut writer = PackWriter::begin(self.objects_dir, self.objects)?;
-            let mut written = Vec::new();
-            while let Some(run) =
-                pending.next_if(|_| writer.bytes_written() < WRITTEN_AT_ONCE_BYTES)
-            {
-                runs.write(&mut writer, run)?;
-                written.extend(run.iter().map(|version| version.entry.id));
-            }
-            self.publish(writer)?;
-            self.moved.extend(written);
-        }
-        outcome.rejected_bases = runs.rejected_bases;
         Ok(())
     }
 
@@ -169,60 +180,31 @@ impl<'a> RepackWork<'a> {
     fn merge(&mut self, group: &[String], outcome: &mut RepackOutcome) -> Result<()> {
         let mut writer = self.writer()?;
         for found in group.iter().filter_map(|name| self.survey.get(name)) {
-            for IndexEntry { id, .. } in found
-                .claimed
-                .iter()
-                .filter(|entry| !self.moved.contains(&entry.id))
-            {
+            for IndexEntry { id, .. } in &found.claimed {
                 if (self.stop)() {
                     outcome.stopped = true;
                     return Ok(());
                 }
-                self.copy(&mut writer, found, id)?;
+                self.copy(&mut writer, &found.pack, id)?;
             }
         }
         self.publish(writer)?;
         group.iter().try_for_each(|name| self.remove(name))
     }
 
-    /// Copies an object; a delta stays one if its base is copied too.
-    fn copy(&self, writer: &mut PackWriter<'_>, found: &SurveyedPack, id: &ObjectId) -> Result<()> {
-        let pack = &*found.pack;
+    /// Copies an object; a delta becomes whole.
+    fn copy(&self, writer: &mut PackWriter<'_>, pack: &Pack, id: &ObjectId) -> Result<()> {
         let bad = |cause: ReadError| pack.unreadable(cause);
-        let reader = pack.reader().map_err(bad)?;
-        let mut deltas = Vec::new();
-        let mut next = *id;
-        while !writer.has(&next) {
-            let Some((entry, end)) = pack.place_of(&next).map_err(bad)? else {
-                self.add_by_reading(writer, &next)?;
-                break;
-            };
-            if reader.header(entry.offset, end).map_err(bad)?.kind != EntryKind::Delta {
-                writer.copy_entry(reader, &entry, end)?;
-                break;
+        match (
+            pack.header(id).map_err(bad)?,
+            pack.place_of(id).map_err(bad)?,
+        ) {
+            (Some(header), Some((entry, end))) if header.kind != EntryKind::Delta => {
+                let reader = pack.reader().map_err(bad)?;
+                writer.copy_entry(reader, &entry, end).map_err(Error::from)
             }
-            let base = pack_usage::base_id(pack, entry.offset)
-                .filter(|base| self.is_copied_from(found, base));
-            let Some(base) = base.filter(|_| deltas.len() <= found.claimed.len()) else {
-                self.add_by_reading(writer, &next)?;
-                break;
-            };
-            deltas.push((entry, end, base));
-            next = base;
+            _ => self.add_by_reading(writer, id),
         }
-        for (entry, end, base) in deltas.iter().rev() {
-            let (_, header) = pack_delta::base_of(reader, entry.offset).map_err(bad)?;
-            writer.copy_delta(reader, entry, *end, &header, base)?;
-        }
-        Ok(())
-    }
-
-    fn is_copied_from(&self, found: &SurveyedPack, id: &ObjectId) -> bool {
-        found
-            .claimed
-            .binary_search_by_key(id, |entry| entry.id)
-            .is_ok()
-            && !self.moved.contains(id)
     }
 
     fn add_by_reading(&self, writer: &mut PackWriter<'_>, id: &ObjectId) -> Result<()> {
@@ -272,17 +254,23 @@ impl<'a> RepackWork<'a> {
     }
 
     fn check_source(&self, pack: &Pack, id: &ObjectId) -> Result<()> {
-        let place = pack.place_of(id).map_err(|cause| pack.unreadable(cause))?;
-        let Some((entry, end)) = place else {
+        let bad = |cause: ReadError| pack.unreadable(cause);
+        let header = pack.header(id).map_err(bad)?;
+        let (Some((entry, end)), Some(EntryKind::Object(_))) = (
+            pack.place_of(id).map_err(bad)?,
+            header.map(|header| header.kind),
+        ) else {
             return self.objects.read_any(id).map(drop).map_err(Error::from);
         };
-        let reader = pack.reader().map_err(|cause| pack.unreadable(cause))?;
         let mut crc = EntryCrc::default();
-        let read = reader.raw(entry.offset, end, &mut |bytes| {
-            crc.update(bytes);
-            Ok(())
-        });
-        read.map_err(|cause| pack.unreadable(cause))?;
+        let read = pack
+            .reader()
+            .map_err(bad)?
+            .raw(entry.offset, end, &mut |bytes| {
+                crc.update(bytes);
+                Ok(())
+            });
+        read.map_err(bad)?;
         if crc.sum() == entry.crc {
             return Ok(());
         }

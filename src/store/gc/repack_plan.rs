@@ -1,13 +1,7 @@
 //! Which packs stay, which go and which are merged: rules over figures, no file is touched.
 
-use crate::model::state::object_id::ObjectId;
-use crate::store::objects::pack::pack_index::IndexEntry;
-
-/// Upper bound on live bytes merged by the gc after a `create`, so that it is not noticed.
-const MERGED_CHEAPLY_BYTES: u64 = 512 << 10;
-/// Small packs merged per gc whatever they hold: more than are made between two, so that their
-/// number stays bounded.
-const MERGED_ANYHOW: usize = 10;
+/// Upper bound on live bytes copied after a `create`, so that it is not noticed.
+const COPIED_CHEAPLY_BYTES: u64 = 8 << 20;
 /// Size in bytes above which a pack stays separate.
 const SMALL_BYTES: u64 = 2 << 20;
 /// Approximate size of a merged pack, in bytes, so that a merge needs little free space at once.
@@ -16,6 +10,17 @@ const MERGED_UPTO_BYTES: u64 = 32 << 20;
 const LIVE_PERCENT: u64 = 80;
 /// The same for a pack with deltas: rewriting unpacks them, which can cost more than it frees.
 const LIVE_PERCENT_OF_DELTAS: u64 = 50;
+
+/// How much work may be done to free space.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effort {
+    /// What is not noticed after a `create`.
+    Cheap,
+    /// That of `prune`.
+    Usual,
+    /// No dead byte is left in a pack of any size.
+    Tight,
+}
 
 /// Figures of one pack. A live object in several packs counts in one of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,7 +32,7 @@ pub struct PackFacts {
     pub live_bytes: u64,
     /// Size of the pack file in bytes.
     pub total_bytes: u64,
-    /// Made by plain git and with deltas. Only determined for packs with a low live share.
+    /// Some of its objects are deltas.
     pub has_deltas: bool,
     /// The pack cannot be read whole; none of its objects may be lost.
     pub damaged: bool,
@@ -41,8 +46,6 @@ pub struct RepackPlan {
     pub drop: Vec<String>,
     /// Groups of packs, each merged into one new pack, one after the other.
     pub merge: Vec<Vec<String>>,
-    /// Versions of large files, newest first, that become deltas before their packs are merged.
-    pub runs: Vec<Vec<BlobVersion>>,
     /// Whether loose objects are packed (live) or removed (dead).
     pub loose: bool,
 }
@@ -54,139 +57,38 @@ impl RepackPlan {
     }
 }
 
-/// The plan of `prune`: drop dead packs, rewrite mostly dead ones one at a time, merge small ones.
-pub fn plan(facts: &[PackFacts]) -> RepackPlan {
-    RepackPlan {
-        loose: true,
-        ..make_plan(facts, is_worth_keeping)
-    }
-}
-
-/// The plan of a tight prune: no dead byte is left in a pack of any size.
-pub fn plan_tight(facts: &[PackFacts]) -> RepackPlan {
-    let is_full = |pack: &PackFacts| {
-        pack.live_objects == pack.total_objects && pack.total_bytes > SMALL_BYTES
+/// Drops dead packs, rewrites mostly dead ones and merges small ones, those with the fewest live
+/// bytes first.
+pub fn plan(facts: &[PackFacts], effort: Effort) -> RepackPlan {
+    let mut plan = RepackPlan {
+        loose: effort != Effort::Cheap,
+        ..RepackPlan::default()
     };
-    RepackPlan {
-        loose: true,
-        ..make_plan(facts, is_full)
-    }
-}
-
-/// The plan of the gc after a `create`, which cheaply brings the packs down to `at_most`. It drops
-/// all large dead packs, and as many small dead ones as needed; if that is not enough, it merges
-/// the small packs with the fewest live bytes. No large pack is rewritten. `has_deltas` is asked
-/// only for packs about to be merged, overriding their figures.
-pub fn plan_cheap(
-    facts: &[PackFacts],
-    at_most: usize,
-    has_deltas: &dyn Fn(&PackFacts) -> bool,
-) -> RepackPlan {
-    let mut plan = RepackPlan::default();
-    let (mut dead, mut small) = (Vec::new(), Vec::new());
+    let mut rewritten: Vec<&PackFacts> = Vec::new();
     for pack in facts {
-        if !pack.damaged && pack.live_objects == 0 {
-            dead.push(pack);
-        } else if pack.damaged || pack.total_bytes > SMALL_BYTES {
-            plan.keep.push(pack.name.clone());
-        } else {
-            small.push(pack);
-        }
-    }
-    dead.sort_by(|a, b| {
-        b.total_bytes
-            .cmp(&a.total_bytes)
-            .then_with(|| a.name.cmp(&b.name))
-    });
-    small.sort_by(|a, b| {
-        a.live_bytes
-            .cmp(&b.live_bytes)
-            .then_with(|| a.name.cmp(&b.name))
-    });
-    let over = facts.len().saturating_sub(at_most);
-    let large = dead.partition_point(|pack| pack.total_bytes > SMALL_BYTES);
-    let (gone, spared) = dead.split_at(large.max(over).min(dead.len()));
-    let (merged, left) = cheap_to_merge(small, over.saturating_sub(gone.len()), has_deltas);
-    plan.drop = names_of(gone);
-    plan.merge
-        .extend((!merged.is_empty()).then(|| names_of(&merged)));
-    plan.keep
-        .extend([names_of(spared), names_of(&left)].concat());
-    plan
-}
-
-/// Splits packs into those to merge into one, so that there are `over` fewer, and the rest.
-fn cheap_to_merge<'p>(
-    small: Vec<&'p PackFacts>,
-    over: usize,
-    has_deltas: &dyn Fn(&PackFacts) -> bool,
-) -> (Vec<&'p PackFacts>, Vec<&'p PackFacts>) {
-    let wanted = if over == 0 { 0 } else { over.saturating_add(1) };
-    let (mut merged, mut left, mut bytes) = (Vec::new(), Vec::new(), 0_u64);
-    for pack in small {
-        let with_it = bytes.saturating_add(pack.live_bytes);
-        let is_cheap = with_it <= MERGED_CHEAPLY_BYTES || merged.len() < MERGED_ANYHOW;
-        if merged.len() < wanted && is_cheap && !has_deltas(pack) {
-            bytes = with_it;
-            merged.push(pack);
-        } else {
-            left.push(pack);
-        }
-    }
-    if merged.len() == 1 {
-        left.append(&mut merged);
-    }
-    (merged, left)
-}
-
-fn names_of(packs: &[&PackFacts]) -> Vec<String> {
-    packs.iter().map(|pack| pack.name.clone()).collect()
-}
-
-fn is_worth_keeping(pack: &PackFacts) -> bool {
-    let percent = if pack.has_deltas {
-        LIVE_PERCENT_OF_DELTAS
-    } else {
-        LIVE_PERCENT
-    };
-    // Merged deltas have to be unpacked to be read back.
-    is_mostly_live(pack, percent) && (pack.total_bytes > SMALL_BYTES || pack.has_deltas)
-}
-
-fn is_mostly_live(pack: &PackFacts, percent: u64) -> bool {
-    u128::from(pack.live_bytes) * 100 >= u128::from(pack.total_bytes) * u128::from(percent)
-}
-
-/// Whether a pack is searched for deltas before the plan is made.
-pub fn is_low(pack: &PackFacts) -> bool {
-    pack.live_objects > 0
-        && (pack.total_bytes <= SMALL_BYTES || !is_mostly_live(pack, LIVE_PERCENT))
-}
-
-fn make_plan(facts: &[PackFacts], is_worth_keeping: impl Fn(&PackFacts) -> bool) -> RepackPlan {
-    let mut plan = RepackPlan::default();
-    let mut small: Vec<&PackFacts> = Vec::new();
-    for pack in facts {
-        if pack.damaged {
+        let is_full = pack.live_objects == pack.total_objects && pack.total_bytes > SMALL_BYTES;
+        let stays = match effort {
+            Effort::Cheap | Effort::Usual => stays(pack),
+            Effort::Tight => is_full,
+        };
+        if pack.damaged || (pack.live_objects > 0 && stays) {
             plan.keep.push(pack.name.clone());
         } else if pack.live_objects == 0 {
             plan.drop.push(pack.name.clone());
-        } else if is_worth_keeping(pack) {
-            plan.keep.push(pack.name.clone());
-        } else if pack.live_bytes <= SMALL_BYTES {
-            small.push(pack);
         } else {
-            plan.merge.push(vec![pack.name.clone()]);
+            rewritten.push(pack);
         }
     }
-    small.sort_by(|a, b| {
-        a.live_bytes
-            .cmp(&b.live_bytes)
-            .then_with(|| a.name.cmp(&b.name))
-    });
-    for group in in_groups(&small) {
+    rewritten.sort_by_key(|pack| (pack.live_bytes, &pack.name));
+    let mut left = match effort {
+        Effort::Cheap => COPIED_CHEAPLY_BYTES,
+        Effort::Usual | Effort::Tight => u64::MAX,
+    };
+    for group in in_groups(&rewritten, left.min(MERGED_UPTO_BYTES)) {
         let names = group.iter().map(|pack| pack.name.clone());
-        if is_worth_it(group) {
+        let bytes: u64 = group.iter().map(|pack| pack.live_bytes).sum();
+        if is_worth_it(group) && bytes <= left {
+            left -= bytes;
             plan.merge.push(names.collect());
         } else {
             plan.keep.extend(names);
@@ -195,17 +97,29 @@ fn make_plan(facts: &[PackFacts], is_worth_keeping: impl Fn(&PackFacts) -> bool)
     plan
 }
 
-fn in_groups<'a, 'f>(small: &'a [&'f PackFacts]) -> Vec<&'a [&'f PackFacts]> {
+/// Whether a prune leaves a pack with live objects as it is.
+pub fn stays(pack: &PackFacts) -> bool {
+    let percent = if pack.has_deltas {
+        LIVE_PERCENT_OF_DELTAS
+    } else {
+        LIVE_PERCENT
+    };
+    let is_mostly_live =
+        u128::from(pack.live_bytes) * 100 >= u128::from(pack.total_bytes) * u128::from(percent);
+    is_mostly_live && (pack.total_bytes > SMALL_BYTES || pack.has_deltas)
+}
+
+fn in_groups<'a, 'f>(packs: &'a [&'f PackFacts], most_bytes: u64) -> Vec<&'a [&'f PackFacts]> {
     let (mut groups, mut start, mut bytes) = (Vec::new(), 0, 0);
-    for (at, pack) in small.iter().enumerate() {
-        if at > start && bytes + pack.live_bytes > MERGED_UPTO_BYTES {
-            groups.push(&small[start..at]);
+    for (at, pack) in packs.iter().enumerate() {
+        if at > start && bytes + pack.live_bytes > most_bytes {
+            groups.push(&packs[start..at]);
             (start, bytes) = (at, 0);
         }
         bytes += pack.live_bytes;
     }
-    if start < small.len() {
-        groups.push(&small[start..]);
+    if start < packs.len() {
+        groups.push(&packs[start..]);
     }
     groups
 }
@@ -216,24 +130,6 @@ fn is_worth_it(group: &[&PackFacts]) -> bool {
         || group
             .iter()
             .any(|pack| pack.live_objects < pack.total_objects)
-}
-
-/// A version of a large file and its place.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BlobVersion {
-    pub entry: IndexEntry,
-    /// End offset of its entry.
-    pub end: u64,
-    /// Name of its pack.
-    pub pack: String,
-    /// Its base, if it is a delta.
-    pub base: Option<ObjectId>,
-}
-
-impl BlobVersion {
-    pub(super) fn room(&self) -> u64 {
-        self.end - self.entry.offset
-    }
 }
 
 #[cfg(test)]
@@ -256,27 +152,6 @@ mod tests {
 
     const LARGE: u64 = 100 << 20;
 
-    fn as_told(facts: &PackFacts) -> bool {
-        facts.has_deltas
-    }
-
-    #[test]
-    fn housekeeping_looks_for_deltas_where_it_would_merge_and_passes_them_over() {
-        let facts: Vec<_> = (0..40)
-            .map(|at| pack(&format!("{at:02}"), 100, 1000 + 100 * at))
-            .collect();
-        let asked = std::cell::Cell::new(0);
-        let plan = plan_cheap(&facts, 37, &|pack| {
-            asked.set(asked.get() + 1);
-            ["01", "02"].contains(&pack.name.as_str())
-        });
-        assert_eq!(
-            (plan.merge, asked.get()),
-            (vec![["00", "03", "04", "05"].map(String::from).to_vec()], 6)
-        );
-        assert_eq!(plan.keep.len(), 36);
-    }
-
     #[test]
     fn each_pack_gets_what_its_figures_ask_for() {
         let deltas = PackFacts {
@@ -298,69 +173,24 @@ mod tests {
             deltas,
             damaged,
         ];
-        let plan = plan(&facts);
-        assert_eq!(plan.keep, ["live", "deltas", "damaged"]);
-        assert_eq!(plan.drop, ["dead"]);
-        assert_eq!(
-            plan.merge,
-            [vec!["half"], vec!["third"], vec!["s2", "s1", "rest"]]
-        );
-        let cheap = plan_cheap(&facts, 1, &as_told);
-        assert_eq!(
-            (cheap.drop, cheap.merge),
-            (vec!["dead".into()], vec![vec!["s2".into(), "s1".into()]])
-        );
-        assert!(!cheap.loose);
-    }
-
-    #[test]
-    fn housekeeping_drops_what_is_large_and_dead_and_of_small_packs_as_many_as_needed() {
-        let facts = [
-            pack("live", 100, 1000),
-            pack("d1", 0, 1000),
-            pack("d2", 0, 3000),
-            pack("d3", 0, 2000),
-            pack("huge", 0, LARGE),
-        ];
-        let drop = |at_most| plan_cheap(&facts, at_most, &as_told).drop;
-        assert_eq!(drop(5), ["huge"]);
-        assert_eq!(drop(3), ["huge", "d2"]);
-        assert_eq!(drop(0), ["huge", "d2", "d3", "d1"]);
-        assert_eq!(
-            plan_cheap(&facts, 0, &as_told).merge,
-            Vec::<Vec<String>>::new(),
-            "one pack is no merge"
-        );
-    }
-
-    #[test]
-    fn housekeeping_merges_down_to_the_number_and_the_smallest_only() {
-        let merged_of = |unit: u64, at_most: usize| {
-            let facts: Vec<_> = (0..60)
-                .map(|at| pack(&at.to_string(), 100, unit * (10 + at)))
-                .collect();
-            let merged = plan_cheap(&facts, at_most, &as_told).merge;
-            assert!(merged.len() <= 1);
-            merged.concat()
-        };
-        let smallest = |count: usize| (0..count).map(|at| at.to_string()).collect::<Vec<_>>();
-        assert_eq!(merged_of(100, 60), smallest(0));
-        assert_eq!(merged_of(100, 59), smallest(2));
-        assert_eq!(merged_of(100, 34), smallest(27));
-        assert_eq!(
-            merged_of(3000, 34),
-            smallest(11),
-            "what is copied at once has a limit"
-        );
-        assert_eq!(merged_of(30_000, 34), smallest(10), "but a few are");
-        assert_eq!(merged_of(300_000, 34), smallest(0), "unless they are large");
+        let usual = plan(&facts, Effort::Usual);
+        assert_eq!(usual.keep, ["live", "deltas", "damaged"]);
+        assert_eq!(usual.drop, ["dead"]);
+        let small = vec!["s2", "s1", "rest", "third"];
+        assert_eq!(usual.merge, [small, vec!["half"]]);
+        let cheap = plan(&facts, Effort::Cheap);
+        assert_eq!(cheap.drop, ["dead"]);
+        assert_eq!(cheap.merge, [["s2", "s1", "rest"]]);
+        assert!(usual.loose && !cheap.loose);
+        let tight = plan(&facts, Effort::Tight);
+        assert_eq!(tight.keep, ["damaged"]);
     }
 
     #[test]
     fn one_small_pack_is_rewritten_only_if_that_frees_something() {
-        assert!(plan(&[pack("a", 100, 1000)]).keeps_all_packs());
-        assert_eq!(plan(&[pack("a", 99, 1000)]).merge, [["a"]]);
-        assert!(plan(&[]).keeps_all_packs());
+        assert!(plan(&[pack("a", 100, 1000)], Effort::Usual).keeps_all_packs());
+        assert_eq!(plan(&[pack("a", 99, 1000)], Effort::Usual).merge, [["a"]]);
+        assert!(plan(&[], Effort::Usual).keeps_all_packs());
     }
 
     proptest! {
@@ -370,7 +200,8 @@ mod tests {
         fn every_pack_stands_in_the_plan_once(shares in proptest::collection::vec((0_u64..=100, 0_u64..1 << 24), 0..80)) {
             let facts: Vec<_> =
                 shares.iter().enumerate().map(|(at, (share, bytes))| pack(&at.to_string(), *share, *bytes)).collect();
-            for plan in [plan(&facts), plan_cheap(&facts, 3, &as_told)] {
+            for effort in [Effort::Cheap, Effort::Usual, Effort::Tight] {
+                let plan = plan(&facts, effort);
                 let mut named: Vec<usize> = plan.keep.iter().chain(&plan.drop).chain(plan.merge.iter().flatten())
                     .map(|name| name.parse().unwrap()).collect();
                 named.sort_unstable();

@@ -1,5 +1,4 @@
-//! Reads objects by id: own packs first, then loose and deltified ones, and damaged packs once more
-//! after a repair.
+//! Reads objects by id: packs first, then loose files, and damaged packs once more after a repair.
 
 use std::collections::{BTreeSet, HashSet};
 use std::io;
@@ -9,15 +8,13 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use crate::error::{Error, Result};
 use crate::model::state::object_id::ObjectId;
-use crate::store::objects::libgit2_fallback::Foreign;
+use crate::store::objects::base_cache::{self, Shared};
+use crate::store::objects::loose_files;
 use crate::store::objects::object_error::AnyObject;
-use crate::store::objects::object_error::ReadFailure;
-use crate::store::objects::object_hash::{ObjectKind, hash_object};
-use crate::store::objects::pack::pack_list::{self, Pack, PackHit, PackStamp};
-use crate::store::objects::pack::pack_reader::{
-    EntryHeader, EntryKind, ReadError, check_structure_size,
-};
-use crate::store::objects::{base_cache, loose_files};
+use crate::store::objects::object_hash::ObjectKind;
+use crate::store::objects::pack::pack_index::IndexEntry;
+use crate::store::objects::pack::pack_list::{self, Pack, PackStamp};
+use crate::store::objects::pack::pack_reader::{ReadError, ReadResult, check_structure_size};
 
 pub use crate::store::objects::object_error::ObjectError;
 
@@ -34,7 +31,6 @@ pub struct Objects {
     /// Packs of another store that are read too; never written, and kept by its lock.
     borrowed: Vec<Arc<Pack>>,
     pub(in crate::store) listing: RwLock<Arc<ObjectListing>>,
-    foreign: Foreign,
     /// Copies that failed once; the next attempt uses another.
     pub(in crate::store) bad_copies: Mutex<HashSet<(PackStamp, ObjectId)>>,
     /// The read error of the last look at damaged packs.
@@ -67,7 +63,6 @@ impl Objects {
             dir: objects_dir.to_path_buf(),
             listing: RwLock::new(Arc::new(list(objects_dir, &[], &borrowed)?)),
             borrowed,
-            foreign: Foreign::new(objects_dir),
             bad_copies: Mutex::default(),
             unread: Mutex::default(),
             made_readable: Mutex::default(),
@@ -178,13 +173,17 @@ impl Objects {
 
     /// As [`Self::contains`], by the last listing: cheap for ids that are probably new.
     pub fn holds(&self, id: &ObjectId) -> bool {
-        let listing = self.snapshot();
-        let packed = |pack: &Arc<Pack>| pack.index().is_ok_and(|index| index.find(id).is_some());
-        listing.packs.iter().any(packed)
-            || (listing.loose_fan_out[usize::from(id.as_bytes()[0])]
-                && loose_files::path_of(&self.dir, id)
-                    .symlink_metadata()
-                    .is_ok())
+        self.locate(id).is_some()
+            || (self.snapshot().loose_fan_out[usize::from(id.as_bytes()[0])]
+                && self.loose_exists(id))
+    }
+
+    /// A pack that has an object, by the last listing, and its place there.
+    pub fn locate(&self, id: &ObjectId) -> Option<(Arc<Pack>, IndexEntry)> {
+        self.snapshot().packs.iter().find_map(|pack| {
+            let entry = pack.index().ok()?.find(id)?;
+            Some((Arc::clone(pack), entry))
+        })
     }
 
     /// Reads kind and content, and verifies the hash.
@@ -208,25 +207,22 @@ impl Objects {
     }
 
     fn read_once(&self, id: &ObjectId) -> ObjectResult<AnyObject> {
-        match self.undeltified_copy(id) {
-            Ok(Some(object)) => Ok(object),
-            Ok(None) => self.read_foreign(id, None),
-            Err(failure) => self.read_foreign(id, Some(failure)),
+        let found = match self.first_copy(id, |pack| pack.read_with(id, &|base| self.whole(base))) {
+            Ok(Some(found)) => base_cache::owned(found),
+            Ok(None) => self.read_loose(id, None)?,
+            Err(failure) => self.read_loose(id, Some(failure))?,
+        };
+        match check_structure_size(found.0, found.1.len() as u64) {
+            Ok(()) => Ok(found),
+            Err(why) => Err(corrupt(id, why.to_string())),
         }
     }
 
-    /// The first intact undeltified copy in a pack.
-    pub(in crate::store) fn undeltified_copy(
-        &self,
-        id: &ObjectId,
-    ) -> ObjectResult<Option<AnyObject>> {
-        self.first_copy(id, |pack| {
-            Ok(match pack.read(id)? {
-                Some(PackHit::Object(kind, content)) => Copy::Whole((kind, content)),
-                Some(PackHit::Delta) => Copy::Foreign,
-                None => Copy::None,
-            })
-        })
+    /// An intact copy in a pack.
+    fn whole(&self, id: &ObjectId) -> Option<Shared> {
+        let listing = self.snapshot();
+        let mut packs = listing.packs.iter();
+        packs.find_map(|pack| pack.read_resolved(id).ok().flatten())
     }
 
     /// Size of the content in bytes, from the header alone.
@@ -246,25 +242,14 @@ impl Objects {
     }
 
     fn kind_and_size(&self, id: &ObjectId) -> ObjectResult<(ObjectKind, u64)> {
-        let found = self.first_copy(id, |pack| {
-            Ok(match pack.header(id)? {
-                Some(EntryHeader {
-                    kind: EntryKind::Object(kind),
-                    size,
-                    ..
-                }) => Copy::Whole((kind, size)),
-                Some(_) => pack
-                    .kind_and_size(id)
-                    .ok()
-                    .flatten()
-                    .map_or(Copy::Foreign, Copy::Whole),
-                None => Copy::None,
-            })
-        });
-        match found {
+        let loose = |failure| {
+            let (kind, content) = self.read_loose(id, failure)?;
+            Ok((kind, content.len() as u64))
+        };
+        match self.first_copy(id, |pack| pack.kind_and_size(id)) {
             Ok(Some(found)) => Ok(found),
-            Ok(None) => self.foreign_header(id, None),
-            Err(failure) => self.foreign_header(id, Some(failure)),
+            Ok(None) => loose(None),
+            Err(failure) => loose(Some(failure)),
         }
     }
 
@@ -278,36 +263,27 @@ impl Objects {
         let (Some(low), Some(high)) = (bound("0"), bound("f")) else {
             return Vec::new();
         };
-        let (found, is_all) = self.between(&low, &high);
-        if found.is_empty() && (self.make_packs_readable() || !is_all) {
-            self.between(&low, &high).0
-        } else {
-            found
+        let found = self.between(&low, &high);
+        if !found.is_empty() {
+            return found;
         }
+        self.make_packs_readable();
+        self.between(&low, &high)
     }
 
-    /// The ids found, and whether every place could be searched.
-    fn between(&self, low: &ObjectId, high: &ObjectId) -> (Vec<ObjectId>, bool) {
+    fn between(&self, low: &ObjectId, high: &ObjectId) -> Vec<ObjectId> {
         let mut ids = BTreeSet::new();
-        let mut is_all = true;
         for pack in self.pack_list() {
             match pack.index() {
                 Ok(index) => ids.extend(index.between(low, high)),
-                Err(cause) => {
-                    is_all = false;
-                    self.note_unread(&pack.index_path, cause);
-                }
+                Err(cause) => self.note_unread(&pack.index_path, cause),
             }
         }
-        let loose = loose_files::list(&self.dir).map_err(|cause| self.remember_unread(cause));
-        is_all &= loose.is_ok();
-        ids.extend(
-            loose
-                .unwrap_or_default()
-                .into_iter()
-                .filter(|id| (low..=high).contains(&id)),
-        );
-        (ids.into_iter().collect(), is_all)
+        match loose_files::list(&self.dir) {
+            Ok(loose) => ids.extend(loose.into_iter().filter(|id| (low..=high).contains(&id))),
+            Err(cause) => self.remember_unread(cause),
+        }
+        ids.into_iter().collect()
     }
 
     /// The ids of all commits, sorted; as [`Self::by_prefix`]. Reads every header, so it is only
@@ -330,9 +306,9 @@ impl Objects {
     fn first_copy<T>(
         &self,
         id: &ObjectId,
-        ask: impl Fn(&Pack) -> std::result::Result<Copy<T>, ReadError>,
-    ) -> std::result::Result<Option<T>, ObjectError> {
-        let (mut failure, mut foreign) = (None, false);
+        ask: impl Fn(&Pack) -> ReadResult<Option<T>>,
+    ) -> ObjectResult<Option<T>> {
+        let mut failure = None;
         for again in [false, true] {
             if again && self.refresh().is_err() {
                 break;
@@ -348,22 +324,20 @@ impl Objects {
                     continue;
                 }
                 match ask(pack) {
-                    Ok(Copy::Whole(found)) => {
+                    Ok(Some(found)) => {
                         self.last_hit.store(at, Ordering::Relaxed);
                         return Ok(Some(found));
                     }
-                    // Another pack may have an undeltified copy, which is cheaper to read.
-                    Ok(Copy::Foreign) => foreign = true,
                     // A pack that was removed meanwhile has been replaced; the second round finds
                     // the new one.
                     Err(ReadError::Io(cause)) if cause.kind() == io::ErrorKind::NotFound => {}
                     Err(cause) if pack.index().is_ok_and(|index| index.find(id).is_some()) => {
                         failure = Some(self.fail(pack, id, cause));
                     }
-                    Ok(Copy::None) | Err(_) => {}
+                    Ok(None) | Err(_) => {}
                 }
             }
-            if foreign || self.loose_exists(id) {
+            if self.loose_exists(id) {
                 break;
             }
         }
@@ -376,106 +350,17 @@ impl Objects {
             .is_ok()
     }
 
-    fn foreign_header(
-        &self,
-        id: &ObjectId,
-        failure: Option<ObjectError>,
-    ) -> ObjectResult<(ObjectKind, u64)> {
-        self.foreign(id, failure)
-            .map(|((kind, content), _)| (kind, content.len() as u64))
-    }
-
-    fn read_foreign(&self, id: &ObjectId, failure: Option<ObjectError>) -> ObjectResult<AnyObject> {
-        let ((kind, content), proven) = self.foreign(id, failure)?;
-        let size = content.len() as u64;
-        if let Err(ReadError::Damaged(why)) = check_structure_size(kind, size) {
-            return Err(corrupt(id, why));
-        }
-        if proven {
-            return Ok((kind, content));
-        }
-        match hash_object(kind, &content) {
-            Ok(found) if found == *id => Ok((kind, content)),
-            Ok(found) => Err(corrupt(id, format!("its content hashes to {found}"))),
-            Err(collision) => Err(corrupt(id, collision.to_string())),
-        }
-    }
-
-    /// Reads loose files directly and resolves deltas within their pack. libgit2 is used only for
-    /// objects that are in a pack but unreadable, and not loose, since it would read the loose
-    /// file. Also returns whether the hash is verified.
-    fn foreign(
-        &self,
-        id: &ObjectId,
-        failure: Option<ObjectError>,
-    ) -> ObjectResult<(AnyObject, bool)> {
-        let mut why = None;
-        let is_loose = self.loose_exists(id);
-        if is_loose {
+    /// Reads a loose file; `failure` says why no copy in a pack could be read.
+    fn read_loose(&self, id: &ObjectId, failure: Option<ObjectError>) -> ObjectResult<AnyObject> {
+        let mut failure = failure;
+        if self.loose_exists(id) {
             match loose_files::read(&self.dir, id) {
-                Ok(found) => return Ok((found, false)),
-                Err(cause) => why = Some(cause),
+                Ok(found) => return Ok(found),
+                Err(why) => drop(failure.get_or_insert(corrupt(id, why.to_string()))),
             }
         }
-        match self.resolve(id) {
-            Ok(Some(found)) => return Ok((found, true)),
-            Ok(None) => {}
-            Err(cause) => {
-                if let Some(found) = self.rebuild(id) {
-                    return Ok((found, true));
-                }
-                if let (false, Some(found)) =
-                    (is_loose || self.loose_exists(id), self.foreign.read(id))
-                {
-                    return Ok((found, false));
-                }
-                why = why.or(Some(cause));
-            }
-        }
-        Err(failure.unwrap_or_else(|| {
-            why.map_or(ObjectError::Missing(*id), |why| {
-                corrupt(id, why.to_string())
-            })
-        }))
+        Err(failure.unwrap_or(ObjectError::Missing(*id)))
     }
-
-    /// The first intact copy in a pack, deltified or not; the error says why none could be read.
-    fn resolve(&self, id: &ObjectId) -> Result<Option<AnyObject>, ReadFailure> {
-        let mut why = None;
-        for again in [false, true] {
-            if again && self.refresh().is_err() {
-                break;
-            }
-            let mut gone = false;
-            for pack in &self.snapshot().packs {
-                match pack.read_resolved(id) {
-                    Ok(Some(found)) => return Ok(Some(base_cache::owned(found))),
-                    Ok(None) => {}
-                    Err(ReadError::Io(cause)) if cause.kind() == io::ErrorKind::NotFound => {
-                        gone = true;
-                    }
-                    Err(cause) => {
-                        why = why.or_else(|| {
-                            pack.index()
-                                .ok()?
-                                .find(id)
-                                .map(|_| cause.to_string().into())
-                        });
-                    }
-                }
-            }
-            if !gone {
-                break;
-            }
-        }
-        why.map_or(Ok(None), Err)
-    }
-}
-
-enum Copy<T> {
-    Whole(T),
-    Foreign,
-    None,
 }
 
 fn list(objects_dir: &Path, before: &[Arc<Pack>], borrowed: &[Arc<Pack>]) -> Result<ObjectListing> {

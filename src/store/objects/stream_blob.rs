@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use crate::model::state::entry::STREAM_FROM_BYTES;
 use crate::model::state::object_id::ObjectId;
+use crate::store::objects::deflate::zlib;
 use crate::store::objects::object_hash::ObjectKind;
 use crate::store::objects::odb::{ObjectError, ObjectResult, Objects};
 use crate::store::objects::pack::pack_reader::EntryKind;
@@ -41,6 +42,13 @@ impl Objects {
         for pack in &self.snapshot().packs {
             if self.is_bad(pack, id) {
                 continue;
+            }
+            let Ok(Some((entry, end))) = pack.place_of(id) else {
+                continue;
+            };
+            // Few entries can be this large; other headers are read along with the content.
+            if zlib::check_expansion(end.saturating_sub(entry.offset), STREAM_FROM_BYTES).is_err() {
+                return Ok(None);
             }
             let Ok(Some(header)) = pack.header(id) else {
                 continue;

@@ -9,9 +9,9 @@ use crate::error::{Error, Result};
 use crate::model::json::{JsonSchema, Serialize};
 use crate::model::state::object_id::ObjectId;
 use crate::store::gc::reach::Reach;
-use crate::store::objects::catalogue::Catalogue;
 use crate::store::objects::deflate::zlib::{Deflater, EntryCrc};
 use crate::store::objects::object_hash::TrailerHasher;
+use crate::store::objects::odb::Objects;
 use crate::store::objects::pack::pack_index::IndexEntry;
 use crate::store::objects::pack::pack_list::Pack;
 use crate::store::objects::pack::pack_reader::{self, PIECE_BYTES, ReadError};
@@ -56,7 +56,7 @@ impl Store {
             .map_err(|_| Error::unexpected("a bundle holds at most 4,294,967,295 objects"))?;
         out.put(PACK_START)?;
         out.put(&count.to_be_bytes())?;
-        let stored = in_stored_order(reach.catalogue(), ids);
+        let stored = in_stored_order(self.objects(), ids);
         progress.begin(WorkPhase::Packing, stored.len() as u64, 0);
         let mut deflater = Deflater::default();
         for (id, place) in &stored {
@@ -75,17 +75,14 @@ impl Store {
 }
 
 /// The place of an object, unless it is in no pack.
-type Place<'p> = Option<(&'p Arc<Pack>, IndexEntry)>;
+type Place = Option<(Arc<Pack>, IndexEntry)>;
 
 /// Puts objects in the order in which they lie in the packs.
-fn in_stored_order<'p>(
-    catalogue: &'p Catalogue<'_>,
-    ids: Vec<ObjectId>,
-) -> Vec<(ObjectId, Place<'p>)> {
-    let place = |id| (id, catalogue.find(&id));
+fn in_stored_order(objects: &Objects, ids: Vec<ObjectId>) -> Vec<(ObjectId, Place)> {
+    let place = |id| (id, objects.locate(&id));
     let mut stored: Vec<_> = ids.into_iter().map(place).collect();
     stored.sort_by(|(_, one), (_, other)| {
-        let key = |place: &Place<'p>| {
+        let key = |place: &Place| {
             place
                 .as_ref()
                 .map(|(pack, entry)| (pack.stamp.name.clone(), entry.offset))

@@ -94,6 +94,7 @@ fn holds_what_it_says(reader: &PackReader, found: &PackWalk) {
     let places = Places {
         offset_of: &offset_of,
         end_of: &|_| reader.entries_end(),
+        elsewhere: &|_| None,
     };
     for entry in &found.entries {
         let content = pack_delta::resolve(reader, entry.offset, &places, &cache)
@@ -112,6 +113,7 @@ fn by_index(reader: &PackReader, entries: &mut [IndexEntry]) {
     let places = Places {
         offset_of: &|id| index.find(id).map(|entry| entry.offset),
         end_of: &|offset| index.end_of(offset, reader.entries_end()),
+        elsewhere: &|_| None,
     };
     for entry in index.entries() {
         let resolved = pack_delta::resolve(reader, entry.offset, &places, &cache);
@@ -149,7 +151,8 @@ fn built(draw: &mut Draw<'_>) -> (Vec<IndexEntry>, Vec<IndexEntry>, Vec<u8>) {
                 let back = all
                     .get(draw.below(12))
                     .map_or(u64::from(draw.byte()), |base| offset - base.offset);
-                body.extend(pack_delta::encode_header(content.len() as u64, back));
+                body.extend(pack_reader::encode_start(6, content.len() as u64));
+                body.extend(distance(back));
                 draw.id()
             }
             _ => {
@@ -170,4 +173,16 @@ fn built(draw: &mut Draw<'_>) -> (Vec<IndexEntry>, Vec<IndexEntry>, Vec<u8>) {
         }
     }
     (plain, all, body)
+}
+
+/// The distance of a delta's base, as git writes it.
+fn distance(number: u64) -> Vec<u8> {
+    let mut digits = vec![number.to_le_bytes()[0] & 0x7f];
+    let mut rest = number >> 7;
+    while rest > 0 {
+        rest -= 1;
+        digits.insert(0, 0x80 | rest.to_le_bytes()[0]);
+        rest >>= 7;
+    }
+    digits
 }

@@ -10,5 +10,4 @@ pub mod pack_publish;
 pub mod pack_reader;
 pub mod pack_walk;
 pub mod pack_writer;
-mod pack_writer_delta;
 pub mod read_back;

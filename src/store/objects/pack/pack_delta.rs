@@ -7,7 +7,7 @@ use crate::store::objects::base_cache::{BaseCache, Shared};
 use crate::store::objects::object_hash::ObjectKind;
 use crate::store::objects::pack::delta;
 use crate::store::objects::pack::pack_reader::{
-    self, EntryHeader, EntryKind, PackReader, ReadError,
+    EntryHeader, EntryKind, PackReader, ReadError, ReadResult,
 };
 
 /// Upper bound on the length of a chain; git makes no longer ones.
@@ -30,13 +30,15 @@ pub struct Places<'p> {
     pub offset_of: &'p dyn Fn(&ObjectId) -> Option<u64>,
     /// The latest end of the entry that starts at an offset.
     pub end_of: &'p dyn Fn(u64) -> u64,
+    /// Another copy of a base that is named by its id and damaged here.
+    pub elsewhere: &'p dyn Fn(&ObjectId) -> Option<Shared>,
 }
 
 /// The base of the delta at `offset`, and its header with the length of all before the stream.
 ///
 /// # Errors
 /// The pack cannot be read there, or the entry is no delta.
-pub fn base_of(reader: &PackReader, offset: u64) -> Result<(Base, EntryHeader), ReadError> {
+pub fn base_of(reader: &PackReader, offset: u64) -> ReadResult<(Base, EntryHeader)> {
     let mut bytes = [0; PREFIX_BYTES];
     let read = reader.piece(offset, &mut bytes)?;
     let header = reader.header(offset, reader.entries_end())?;
@@ -78,15 +80,18 @@ pub fn resolve(
     offset: u64,
     places: &Places<'_>,
     cache: &BaseCache,
-) -> Result<Shared, ReadError> {
+) -> ReadResult<Shared> {
     let mut deltas = Vec::new();
-    let mut at = offset;
+    let (mut at, mut named) = (offset, None);
     let mut content = loop {
         if let Some(known) = cache.get(at) {
             break known;
         }
         let end = (places.end_of)(at);
-        let (header, content) = reader.content(at, end)?;
+        let (header, content) = match reader.content(at, end) {
+            Ok(read) => read,
+            Err(why) => break named.and_then(|id| (places.elsewhere)(&id)).ok_or(why)?,
+        };
         match header.kind {
             EntryKind::Object(kind) => break Arc::new((kind, content)),
             EntryKind::Delta if deltas.len() == LONGEST_READABLE_CHAIN => {
@@ -96,6 +101,10 @@ pub fn resolve(
                 let (base, header) = base_of(reader, at)?;
                 deltas.push((at, inflated(reader, at, end, &header)?));
                 at = place_of(base, places)?;
+                named = match base {
+                    Base::Object(id) => Some(id),
+                    Base::At(_) => None,
+                };
                 // A cycle in a small pack would fill the memory.
                 if deltas.iter().any(|(above, _)| *above == at) {
                     return Err(damaged("a delta is made from itself"));
@@ -115,7 +124,7 @@ pub fn resolve(
 ///
 /// # Errors
 /// The entry is damaged or no delta.
-pub fn instructions(reader: &PackReader, offset: u64, end: u64) -> Result<Vec<u8>, ReadError> {
+pub fn instructions(reader: &PackReader, offset: u64, end: u64) -> ReadResult<Vec<u8>> {
     let (_, header) = base_of(reader, offset)?;
     inflated(reader, offset, end, &header)
 }
@@ -129,7 +138,7 @@ pub fn kind_and_size(
     reader: &PackReader,
     offset: u64,
     places: &Places<'_>,
-) -> Result<(ObjectKind, u64), ReadError> {
+) -> ReadResult<(ObjectKind, u64)> {
     let (mut at, mut size) = (offset, None);
     for _ in 0..LONGEST_READABLE_CHAIN {
         let end = (places.end_of)(at);
@@ -151,7 +160,7 @@ pub fn kind_and_size(
     Err(damaged("a chain of deltas has no end"))
 }
 
-fn place_of(base: Base, places: &Places<'_>) -> Result<u64, ReadError> {
+fn place_of(base: Base, places: &Places<'_>) -> ReadResult<u64> {
     match base {
         Base::At(at) => Ok(at),
         Base::Object(id) => {
@@ -160,27 +169,13 @@ fn place_of(base: Base, places: &Places<'_>) -> Result<u64, ReadError> {
     }
 }
 
-/// The header of a delta of `size` bytes whose base starts `distance` bytes before it.
-pub fn encode_header(size: u64, distance: u64) -> Vec<u8> {
-    const OFFSET_DELTA: u8 = 6;
-    let mut header = pack_reader::encode_start(OFFSET_DELTA, size);
-    let mut rest = distance;
-    let mut digits = vec![(rest & 0x7f) as u8];
-    while rest >> 7 != 0 {
-        rest = (rest >> 7) - 1;
-        digits.push(0x80 | (rest & 0x7f) as u8);
-    }
-    header.extend(digits.iter().rev());
-    header
-}
-
 /// The content of a tag, or the instructions of a delta.
 fn inflated(
     reader: &PackReader,
     offset: u64,
     end: u64,
     header: &EntryHeader,
-) -> Result<Vec<u8>, ReadError> {
+) -> ReadResult<Vec<u8>> {
     if header.size > LARGEST_INFLATED_BYTES {
         return Err(damaged("a tag or a delta has an absurd size"));
     }
@@ -193,7 +188,7 @@ fn inflated(
 }
 
 /// Parses the distance of the base, and the number of its bytes.
-fn distance(bytes: &[u8]) -> Result<(u64, usize), ReadError> {
+fn distance(bytes: &[u8]) -> ReadResult<(u64, usize)> {
     let mut value = 0_u64;
     for (at, byte) in bytes.iter().enumerate() {
         if at > 0 {
@@ -222,6 +217,7 @@ fn damaged(why: &str) -> ReadError {
 mod tests {
     use super::*;
     use crate::store::objects::deflate::zlib::Deflater;
+    use crate::store::objects::pack::pack_reader;
 
     #[test]
     fn a_delta_that_is_made_from_itself_is_read_once() {
@@ -242,6 +238,7 @@ mod tests {
         let places = Places {
             offset_of: &offset_of,
             end_of: &|_| pack.len() as u64,
+            elsewhere: &|_| None,
         };
         assert!(matches!(
             resolve(&reader, 12, &places, &BaseCache::default()),
@@ -251,11 +248,16 @@ mod tests {
     }
 
     #[test]
-    fn distances_are_read_as_they_are_written() {
-        for at in [1, 127, 128, 129, 16_511, 16_512, 1 << 31, (1 << 40) + 77] {
-            let header = encode_header(5, at);
-            assert_eq!(header[0], 6 << 4 | 5);
-            assert_eq!(distance(&header[1..]).unwrap(), (at, header.len() - 1));
+    fn distances_are_read_as_git_writes_them() {
+        for (bytes, at) in [
+            (&[1][..], 1),
+            (&[127], 127),
+            (&[0x80, 0], 128),
+            (&[0x80, 1], 129),
+            (&[0xff, 0x7f], 16_511),
+            (&[0x80, 0x80, 0], 16_512),
+        ] {
+            assert_eq!(distance(bytes).unwrap(), (at, bytes.len()));
         }
     }
 }

@@ -68,8 +68,8 @@ pub struct PackIndex {
     data: Vec<u8>,
     count: usize,
     large_count: usize,
-    /// Start and position of each entry, in order of the start.
-    by_offset: OnceLock<Vec<(u64, u32)>>,
+    /// Start of each entry, in order.
+    by_offset: OnceLock<Vec<u64>>,
     scans: AtomicUsize,
 }
 
@@ -201,8 +201,8 @@ impl PackIndex {
         let is_sorted = self.by_offset.get().is_some();
         let next = if is_sorted || self.scans.fetch_add(1, Ordering::Relaxed) >= SCANS {
             let offsets = self.by_offset();
-            let next = offsets.partition_point(|(start, _)| *start <= offset);
-            offsets.get(next).map(|(start, _)| *start)
+            let next = offsets.partition_point(|start| *start <= offset);
+            offsets.get(next).copied()
         } else {
             self.next_start(offset)
         };
@@ -225,21 +225,9 @@ impl PackIndex {
         (next != u32::MAX).then(|| u64::from(next))
     }
 
-    /// The object whose entry starts at `offset`.
-    pub fn id_of_offset(&self, offset: u64) -> Option<ObjectId> {
-        let offsets = self.by_offset();
-        let at = offsets
-            .binary_search_by_key(&offset, |(start, _)| *start)
-            .ok()?;
-        Some(self.id_at(offsets[at].1 as usize))
-    }
-
-    fn by_offset(&self) -> &[(u64, u32)] {
+    fn by_offset(&self) -> &[u64] {
         self.by_offset.get_or_init(|| {
-            let positions = 0..u32::try_from(self.count).unwrap_or(u32::MAX);
-            let mut offsets: Vec<_> = positions
-                .map(|at| (self.offset_at(at as usize), at))
-                .collect();
+            let mut offsets: Vec<u64> = (0..self.count).map(|at| self.offset_at(at)).collect();
             offsets.sort_unstable();
             offsets
         })
@@ -286,8 +274,6 @@ mod tests {
         assert_eq!(index.end_of(5 << 40, 6 << 40), 6 << 40);
         assert_eq!(index.end_of(13, 6 << 40), 99);
         assert_eq!(index.end_of(99, 6 << 40), LARGE_OFFSET - 1);
-        assert_eq!(index.id_of_offset(5 << 40), Some(entry(7, 7, 0).id));
-        assert_eq!(index.id_of_offset(13), None);
         let range: Vec<_> = index
             .between(&entry(0, 4, 0).id, &entry(0xff, 1, 0).id)
             .collect();

@@ -12,11 +12,11 @@ use crate::model::state::object_id::ObjectId;
 use crate::store::files::read_regular;
 use crate::store::objects::base_cache::{BaseCache, Shared};
 use crate::store::objects::loose_files::names_in;
-use crate::store::objects::object_hash::{ObjectHasher, ObjectKind, hash_object};
+use crate::store::objects::object_hash::{FastHasher, ObjectKind};
 use crate::store::objects::pack::pack_delta::{self, Places};
 use crate::store::objects::pack::pack_index::{IndexEntry, PackIndex};
 use crate::store::objects::pack::pack_reader::{
-    EntryHeader, EntryKind, HEADER_BYTES, PackReader, ReadError,
+    EntryHeader, EntryKind, HEADER_BYTES, PackReader, ReadError, ReadResult,
 };
 
 /// Size in bytes up to which content is inflated at once to be hashed, which is faster.
@@ -51,13 +51,6 @@ pub struct PackDamage {
     pub why: String,
     /// Whether only the index was bad: then a right one can be written.
     pub is_whole: bool,
-}
-
-/// The entry of an id in a pack.
-pub enum PackHit {
-    Object(ObjectKind, Vec<u8>),
-    /// A delta, which needs its base.
-    Delta,
 }
 
 impl Pack {
@@ -127,7 +120,7 @@ impl Pack {
 
     /// # Errors
     /// The index is damaged or cannot be read.
-    pub fn index(&self) -> std::result::Result<&PackIndex, ReadError> {
+    pub fn index(&self) -> ReadResult<&PackIndex> {
         let loaded = if let Some(loaded) = self.index.get() {
             loaded
         } else {
@@ -139,7 +132,7 @@ impl Pack {
 
     /// # Errors
     /// The pack is damaged at its start or cannot be opened.
-    pub fn reader(&self) -> std::result::Result<&PackReader, ReadError> {
+    pub fn reader(&self) -> ReadResult<&PackReader> {
         if let Some(reader) = self.reader.get() {
             return Ok(reader);
         }
@@ -151,10 +144,7 @@ impl Pack {
     ///
     /// # Errors
     /// As [`Self::index`] and [`Self::reader`].
-    pub fn place_of(
-        &self,
-        id: &ObjectId,
-    ) -> std::result::Result<Option<(IndexEntry, u64)>, ReadError> {
+    pub fn place_of(&self, id: &ObjectId) -> ReadResult<Option<(IndexEntry, u64)>> {
         let index = self.index()?;
         let Some(entry) = index.find(id) else {
             return Ok(None);
@@ -163,68 +153,66 @@ impl Pack {
         Ok(Some((entry, end)))
     }
 
+    /// Bytes of an entry of this pack; zero if it is unreadable.
+    pub fn room_of(&self, entry: &IndexEntry) -> u64 {
+        match (self.index(), self.reader()) {
+            (Ok(index), Ok(reader)) => {
+                let end = index.end_of(entry.offset, reader.entries_end());
+                end.saturating_sub(entry.offset)
+            }
+            _ => 0,
+        }
+    }
+
     /// # Errors
-    /// As [`Self::read`]; only the header is read.
-    pub fn header(&self, id: &ObjectId) -> std::result::Result<Option<EntryHeader>, ReadError> {
+    /// As [`Self::read_resolved`]; only the header is read.
+    pub fn header(&self, id: &ObjectId) -> ReadResult<Option<EntryHeader>> {
         let Some((entry, end)) = self.place_of(id)? else {
             return Ok(None);
         };
         self.reader()?.header(entry.offset, end).map(Some)
     }
 
-    /// Reads an object if this pack has it, and verifies its hash.
+    /// Reads an object if this pack has it, resolving deltas within the pack, and verifies its hash.
     ///
     /// # Errors
     /// The pack has the object but cannot read it.
-    pub fn read(&self, id: &ObjectId) -> std::result::Result<Option<PackHit>, ReadError> {
-        let Some((entry, end)) = self.place_of(id)? else {
-            return Ok(None);
-        };
-        let (header, content) = self.reader()?.content(entry.offset, end)?;
-        let EntryKind::Object(kind) = header.kind else {
-            return Ok(Some(PackHit::Delta));
-        };
-        check_hash(id, hash_object(kind, &content).ok())?;
-        Ok(Some(PackHit::Object(kind, content)))
+    pub fn read_resolved(&self, id: &ObjectId) -> ReadResult<Option<Shared>> {
+        self.read_with(id, &|_| None)
     }
 
-    /// Reads an object, resolving deltas within this pack, and verifies its hash.
+    /// As [`Self::read_resolved`]; the base of a delta that is damaged here comes from `elsewhere`.
     ///
     /// # Errors
-    /// As [`Self::read`].
-    pub fn read_resolved(&self, id: &ObjectId) -> std::result::Result<Option<Shared>, ReadError> {
-        let Some(entry) = self.index()?.find(id) else {
-            return Ok(None);
-        };
-        let found = self.resolve(entry.offset)?;
-        check_hash(id, hash_object(found.0, &found.1).ok())?;
-        Ok(Some(found))
-    }
-
-    /// Reads the entry at `offset`, without verifying its hash.
-    ///
-    /// # Errors
-    /// As [`Self::read`].
-    pub fn resolve(&self, offset: u64) -> std::result::Result<Shared, ReadError> {
+    /// As [`Self::read_resolved`].
+    pub fn read_with(
+        &self,
+        id: &ObjectId,
+        elsewhere: &dyn Fn(&ObjectId) -> Option<Shared>,
+    ) -> ReadResult<Option<Shared>> {
         let (index, reader) = (self.index()?, self.reader()?);
-        with_places(index, reader, |places| {
-            pack_delta::resolve(reader, offset, places, &self.bases)
-        })
+        let Some(entry) = index.find(id) else {
+            return Ok(None);
+        };
+        let found = with_places(index, reader, elsewhere, |places| {
+            pack_delta::resolve(reader, entry.offset, places, &self.bases)
+        })?;
+        let mut hasher = FastHasher::new(found.0, found.1.len() as u64);
+        hasher.update(&found.1);
+        check_hash(id, hasher.finish())?;
+        Ok(Some(found))
     }
 
     /// Kind and size in bytes of an object, also of a delta, without building it.
     ///
     /// # Errors
-    /// As [`Self::read`].
-    pub fn kind_and_size(
-        &self,
-        id: &ObjectId,
-    ) -> std::result::Result<Option<(ObjectKind, u64)>, ReadError> {
+    /// As [`Self::read_resolved`].
+    pub fn kind_and_size(&self, id: &ObjectId) -> ReadResult<Option<(ObjectKind, u64)>> {
         let (index, reader) = (self.index()?, self.reader()?);
         let Some(entry) = index.find(id) else {
             return Ok(None);
         };
-        with_places(index, reader, |places| {
+        with_places(index, reader, &|_| None, |places| {
             pack_delta::kind_and_size(reader, entry.offset, places)
         })
         .map(Some)
@@ -238,48 +226,35 @@ impl Pack {
     /// Inflates an undeltified object into `sink`, in constant memory; then verifies its hash.
     ///
     /// # Errors
-    /// As [`Self::read`]; the output is then invalid.
+    /// As [`Self::read_resolved`]; the output is then invalid.
     pub fn stream(
         &self,
         id: &ObjectId,
         header: &EntryHeader,
         sink: &mut dyn FnMut(&[u8]) -> std::io::Result<()>,
-    ) -> std::result::Result<(), ReadError> {
+    ) -> ReadResult<()> {
         let (Some((entry, end)), EntryKind::Object(kind)) = (self.place_of(id)?, header.kind)
         else {
             return Err(ReadError::Damaged("the entry is not what it was".into()));
         };
-        let mut hasher = ObjectHasher::new(kind, header.size);
+        let mut hasher = FastHasher::new(kind, header.size);
         self.reader()?
             .stream(entry.offset, end, header, &mut |piece| {
                 hasher.update(piece);
                 sink(piece)
             })?;
-        check_hash(id, hasher.finish().ok())
+        check_hash(id, hasher.finish())
     }
 
     /// Whether the copy in this pack is intact, deltified or not.
     pub fn has_intact(&self, id: &ObjectId) -> bool {
         match self.header(id) {
-            Ok(Some(header)) if header.kind == EntryKind::Delta => {
-                matches!(self.read_resolved(id), Ok(Some(_)))
+            Ok(Some(header))
+                if header.kind != EntryKind::Delta && header.size > AT_ONCE_UPTO_BYTES =>
+            {
+                self.stream(id, &header, &mut |_| Ok(())).is_ok()
             }
-            _ => self.has_undeltified(id),
-        }
-    }
-
-    /// Whether the copy in this pack is undeltified and intact.
-    pub fn has_undeltified(&self, id: &ObjectId) -> bool {
-        match self.header(id) {
-            Ok(Some(header)) if matches!(header.kind, EntryKind::Object(_)) => {
-                let at_once = header.size <= AT_ONCE_UPTO_BYTES;
-                if at_once {
-                    self.read(id).is_ok()
-                } else {
-                    self.stream(id, &header, &mut |_| Ok(())).is_ok()
-                }
-            }
-            _ => false,
+            _ => matches!(self.read_resolved(id), Ok(Some(_))),
         }
     }
 
@@ -293,7 +268,7 @@ impl Pack {
     ///
     /// # Errors
     /// The mismatch.
-    pub fn check_frame(&self) -> std::result::Result<(), ReadError> {
+    pub fn check_frame(&self) -> ReadResult<()> {
         if let Some(damage) = &self.damage {
             return Err(ReadError::Damaged(damage.why.clone()));
         }
@@ -316,7 +291,7 @@ impl Pack {
     ///
     /// # Errors
     /// As [`Self::check_frame`].
-    pub fn check_places(&self) -> std::result::Result<(), ReadError> {
+    pub fn check_places(&self) -> ReadResult<()> {
         self.check_frame()?;
         let entries = HEADER_BYTES..self.reader()?.entries_end();
         if self
@@ -344,22 +319,21 @@ fn mtime_ns(meta: &std::fs::Metadata) -> i64 {
 fn with_places<T>(
     index: &PackIndex,
     reader: &PackReader,
+    elsewhere: &dyn Fn(&ObjectId) -> Option<Shared>,
     work: impl FnOnce(&Places<'_>) -> T,
 ) -> T {
     work(&Places {
         offset_of: &|base| index.find(base).map(|found| found.offset),
         end_of: &|offset| index.end_of(offset, reader.entries_end()),
+        elsewhere,
     })
 }
 
-fn check_hash(wanted: &ObjectId, found: Option<ObjectId>) -> std::result::Result<(), ReadError> {
-    match found {
-        Some(id) if id == *wanted => Ok(()),
-        Some(id) => Err(ReadError::Damaged(format!("its content hashes to {id}"))),
-        None => Err(ReadError::Damaged(
-            "its content is part of a SHA-1 collision attack".into(),
-        )),
+fn check_hash(wanted: &ObjectId, found: ObjectId) -> ReadResult<()> {
+    if found == *wanted {
+        return Ok(());
     }
+    Err(ReadError::Damaged(format!("its content hashes to {found}")))
 }
 
 /// Lists the packs that have an index, newest first; unchanged ones are taken from `before`, and

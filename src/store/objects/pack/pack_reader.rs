@@ -44,6 +44,8 @@ pub struct EntryHeader {
     pub len: usize,
 }
 
+pub type ReadResult<T> = Result<T, ReadError>;
+
 /// The reason why an entry could not be read.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
@@ -81,7 +83,7 @@ pub struct PackReader {
 impl PackReader {
     /// # Errors
     /// The file cannot be opened, or is no pack of a known version.
-    pub fn open(path: &Path) -> Result<Self, ReadError> {
+    pub fn open(path: &Path) -> ReadResult<Self> {
         let file = read_regular::open(path)?;
         let len = file.metadata()?.len();
         let reader = Self {
@@ -104,7 +106,7 @@ impl PackReader {
     ///
     /// # Errors
     /// The file cannot be opened.
-    pub fn open_damaged(path: &Path) -> Result<Self, ReadError> {
+    pub fn open_damaged(path: &Path) -> ReadResult<Self> {
         let file = read_regular::open(path)?;
         let len = file.metadata()?.len();
         Ok(Self {
@@ -146,7 +148,7 @@ impl PackReader {
     ///
     /// # Errors
     /// They cannot be read, or there are none.
-    pub fn piece(&self, at: u64, buffer: &mut [u8]) -> Result<usize, ReadError> {
+    pub fn piece(&self, at: u64, buffer: &mut [u8]) -> ReadResult<usize> {
         let left = self.entries_end.saturating_sub(at).min(buffer.len() as u64);
         if left == 0 {
             return Err(ReadError::Damaged("the pack is cut short".into()));
@@ -160,7 +162,7 @@ impl PackReader {
     ///
     /// # Errors
     /// It cannot be read.
-    pub fn trailer(&self) -> Result<[u8; 20], ReadError> {
+    pub fn trailer(&self) -> ReadResult<[u8; 20]> {
         let mut trailer = [0; 20];
         self.read_exact_at(&mut trailer, self.len.saturating_sub(TRAILER_BYTES))?;
         Ok(trailer)
@@ -170,7 +172,7 @@ impl PackReader {
     ///
     /// # Errors
     /// The offset is outside the entries, or the header is malformed or implausible.
-    pub fn header(&self, offset: u64, end: u64) -> Result<EntryHeader, ReadError> {
+    pub fn header(&self, offset: u64, end: u64) -> ReadResult<EntryHeader> {
         let len = self.span(offset, end)?.min(ENTRY_HEADER_BYTES as u64);
         let mut bytes = [0; ENTRY_HEADER_BYTES];
         let bytes = &mut bytes[..as_usize(len)?];
@@ -182,7 +184,7 @@ impl PackReader {
     ///
     /// # Errors
     /// The pack is damaged there, cannot be read, or declares a tree or commit of absurd size.
-    pub fn content(&self, offset: u64, end: u64) -> Result<(EntryHeader, Vec<u8>), ReadError> {
+    pub fn content(&self, offset: u64, end: u64) -> ReadResult<(EntryHeader, Vec<u8>)> {
         self.content_if(offset, end, None)
     }
 
@@ -196,7 +198,7 @@ impl PackReader {
         offset: u64,
         end: u64,
         crc: u32,
-    ) -> Result<(EntryHeader, Vec<u8>), ReadError> {
+    ) -> ReadResult<(EntryHeader, Vec<u8>)> {
         if self.span(offset, end)? > WHOLE_UPTO_BYTES {
             return Err(ReadError::Damaged(
                 "it is too large to be read at once".into(),
@@ -210,7 +212,7 @@ impl PackReader {
         offset: u64,
         end: u64,
         crc: Option<u32>,
-    ) -> Result<(EntryHeader, Vec<u8>), ReadError> {
+    ) -> ReadResult<(EntryHeader, Vec<u8>)> {
         let span = self.span(offset, end)?;
         if span > WHOLE_UPTO_BYTES {
             return self.content_in_pieces(offset, end);
@@ -235,11 +237,7 @@ impl PackReader {
     }
 
     /// Memory grows with the inflated bytes, not with the declared size.
-    fn content_in_pieces(
-        &self,
-        offset: u64,
-        end: u64,
-    ) -> Result<(EntryHeader, Vec<u8>), ReadError> {
+    fn content_in_pieces(&self, offset: u64, end: u64) -> ReadResult<(EntryHeader, Vec<u8>)> {
         let header = self.header(offset, end)?;
         check_size(&header)?;
         let mut content = Vec::new();
@@ -263,7 +261,7 @@ impl PackReader {
         end: u64,
         header: &EntryHeader,
         sink: &mut dyn FnMut(&[u8]) -> io::Result<()>,
-    ) -> Result<(), ReadError> {
+    ) -> ReadResult<()> {
         zlib::check_expansion(self.span(offset, end)?, header.size)?;
         let mut inflater = StreamInflater::new(header.size);
         self.raw(offset + header.len as u64, end, &mut |piece| {
@@ -279,7 +277,7 @@ impl PackReader {
     ///
     /// # Errors
     /// As [`Self::content`].
-    pub fn start_of_stream(&self, start: u64, end: u64) -> Result<Vec<u8>, ReadError> {
+    pub fn start_of_stream(&self, start: u64, end: u64) -> ReadResult<Vec<u8>> {
         let mut bytes = [0; STREAM_START_BYTES];
         let read = as_usize(self.span(start, end)?)?.min(bytes.len());
         self.read_exact_at(&mut bytes[..read], start)?;
@@ -294,8 +292,8 @@ impl PackReader {
         &self,
         start: u64,
         end: u64,
-        sink: &mut dyn FnMut(&[u8]) -> Result<(), ReadError>,
-    ) -> Result<(), ReadError> {
+        sink: &mut dyn FnMut(&[u8]) -> ReadResult<()>,
+    ) -> ReadResult<()> {
         let mut buffer = vec![0; PIECE_BYTES.min(as_usize(end.saturating_sub(start))?)];
         let mut at = start;
         while at < end {
@@ -307,7 +305,7 @@ impl PackReader {
         Ok(())
     }
 
-    fn span(&self, offset: u64, end: u64) -> Result<u64, ReadError> {
+    fn span(&self, offset: u64, end: u64) -> ReadResult<u64> {
         if offset < HEADER_BYTES || end > self.entries_end() || offset >= end {
             return Err(ReadError::Damaged(
                 "the index points outside the pack".into(),
@@ -342,7 +340,7 @@ impl PackReader {
     }
 }
 
-fn as_usize(number: u64) -> Result<usize, ReadError> {
+fn as_usize(number: u64) -> ReadResult<usize> {
     usize::try_from(number)
         .map_err(|_| ReadError::Damaged("larger than the memory of this machine".into()))
 }
@@ -351,14 +349,14 @@ fn as_usize(number: u64) -> Result<usize, ReadError> {
 ///
 /// # Errors
 /// A tree or commit is implausibly large.
-pub fn check_structure_size(kind: ObjectKind, size: u64) -> Result<(), ReadError> {
+pub fn check_structure_size(kind: ObjectKind, size: u64) -> ReadResult<()> {
     if kind != ObjectKind::Blob && size > STRUCTURE_UPTO_BYTES {
         return Err(too_large(size));
     }
     Ok(())
 }
 
-fn check_size(header: &EntryHeader) -> Result<(), ReadError> {
+fn check_size(header: &EntryHeader) -> ReadResult<()> {
     match header.kind {
         EntryKind::Object(kind) => check_structure_size(kind, header.size),
         EntryKind::Delta => Ok(()),
@@ -396,7 +394,7 @@ pub fn encode_start(number: u8, size: u64) -> Vec<u8> {
     header
 }
 
-fn parse_header(bytes: &[u8]) -> Result<EntryHeader, ReadError> {
+fn parse_header(bytes: &[u8]) -> ReadResult<EntryHeader> {
     let damaged = |why: &str| ReadError::Damaged(why.into());
     let first = *bytes.first().ok_or_else(|| damaged("an entry is empty"))?;
     let kind = match first >> 4 & 7 {

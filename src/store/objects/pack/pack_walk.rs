@@ -11,7 +11,7 @@ use crate::store::objects::pack::delta;
 use crate::store::objects::pack::pack_delta::{self, Base, Places};
 use crate::store::objects::pack::pack_index::IndexEntry;
 use crate::store::objects::pack::pack_reader::{
-    EntryKind, HEADER_BYTES, PackReader, ReadError, TRAILER_BYTES, check_structure_size,
+    EntryKind, HEADER_BYTES, PackReader, ReadError, ReadResult, TRAILER_BYTES, check_structure_size,
 };
 
 /// Bytes of a pack looked at in one step of the search for its entries.
@@ -79,7 +79,7 @@ const FOREIGN_CHAIN: u32 = 50;
 pub fn walk_foreign(
     reader: &PackReader,
     check_interrupt: &mut dyn FnMut() -> io::Result<()>,
-) -> Result<PackWalk, ReadError> {
+) -> ReadResult<PackWalk> {
     let mut found = WalkedEntry::default();
     let end = reader.len().saturating_sub(TRAILER_BYTES);
     let (mut at, mut chains) = (HEADER_BYTES, HashMap::new());
@@ -120,7 +120,7 @@ fn check_foreign(
     reader: &PackReader,
     offset: u64,
     chains: &mut HashMap<u64, u32>,
-) -> Result<(), ReadError> {
+) -> ReadResult<()> {
     let header = reader.header(offset, reader.entries_end())?;
     match header.kind {
         EntryKind::Object(ObjectKind::Blob) => Ok(()),
@@ -146,7 +146,7 @@ fn check_foreign(
 }
 
 /// As [`check_foreign`], for bases that are named by their ids.
-fn check_named_bases(reader: &PackReader, found: &WalkedEntry) -> Result<(), ReadError> {
+fn check_named_bases(reader: &PackReader, found: &WalkedEntry) -> ReadResult<()> {
     if found.deltas.is_empty() {
         return Ok(());
     }
@@ -163,7 +163,7 @@ fn check_named_bases(reader: &PackReader, found: &WalkedEntry) -> Result<(), Rea
     Ok(())
 }
 
-fn check_memory(bytes: u64, most: u64) -> Result<(), ReadError> {
+fn check_memory(bytes: u64, most: u64) -> ReadResult<()> {
     if bytes <= most {
         return Ok(());
     }
@@ -182,7 +182,7 @@ struct WalkedEntry {
 }
 
 /// Reads an entry; returns the start of the next.
-fn read_entry(reader: &PackReader, offset: u64, found: &mut WalkedEntry) -> Result<u64, ReadError> {
+fn read_entry(reader: &PackReader, offset: u64, found: &mut WalkedEntry) -> ReadResult<u64> {
     let header = reader.header(offset, reader.entries_end())?;
     let (skipped, kind) = match header.kind {
         EntryKind::Object(kind) => {
@@ -315,6 +315,7 @@ fn resolve_deltas(
                     .copied()
                     .unwrap_or(reader.entries_end())
             },
+            elsewhere: &|_| None,
         };
         let (mut made, mut trees) = (Vec::new(), Vec::new());
         waiting.retain(|(offset, crc)| {
@@ -342,7 +343,7 @@ fn resolve_deltas(
 ///
 /// # Errors
 /// The pack cannot be read.
-pub fn check_trailer(reader: &PackReader) -> Result<([u8; 20], bool), ReadError> {
+pub fn check_trailer(reader: &PackReader) -> ReadResult<([u8; 20], bool)> {
     let body = reader.len().saturating_sub(TRAILER_BYTES);
     let mut hasher = TrailerHasher::default();
     reader.raw(0, body, &mut |bytes| {

@@ -1,12 +1,10 @@
 //! Reads back a pack that was just written, before the packs that it replaces are removed.
 
 use crate::base::threads::work_queue;
-use crate::model::state::entry::STREAM_FROM_BYTES;
 use crate::store::objects::deflate::zlib::EntryCrc;
-use crate::store::objects::object_hash::TrailerHasher;
 use crate::store::objects::pack::pack_index::IndexEntry;
 use crate::store::objects::pack::pack_list::Pack;
-use crate::store::objects::pack::pack_reader::{EntryHeader, EntryKind, PackReader, ReadError};
+use crate::store::objects::pack::pack_reader::{ReadError, ReadResult};
 
 /// Entries for which another thread pays off.
 const CHECKED_PER_THREAD: usize = 64;
@@ -16,7 +14,7 @@ const CHECKED_PER_THREAD: usize = 64;
 ///
 /// # Errors
 /// The entry or file that is damaged.
-pub fn bytes_arrived(pack: &Pack) -> Result<(), ReadError> {
+pub fn bytes_arrived(pack: &Pack) -> ReadResult<()> {
     pack.check_places()?;
     let (index, reader) = (pack.index()?, pack.reader()?);
     for entry in index.entries() {
@@ -43,79 +41,25 @@ pub fn bytes_arrived(pack: &Pack) -> Result<(), ReadError> {
 ///
 /// # Errors
 /// The object or file that is damaged.
-pub fn read_back(pack: &Pack) -> Result<(), ReadError> {
+pub fn read_back(pack: &Pack) -> ReadResult<()> {
     pack.check_frame()?;
     let mut entries: Vec<IndexEntry> = pack.index()?.entries().collect();
     // In order of offset: a delta comes after its base, which is then still cached.
     entries.sort_unstable_by_key(|entry| entry.offset);
-    let checked = work_queue::split(&entries, CHECKED_PER_THREAD, |part| check_some(pack, part))
-        .into_iter()
-        .collect();
-    pack.forget_bases();
-    checked
-}
-
-fn check_some(pack: &Pack, entries: &[IndexEntry]) -> Result<(), ReadError> {
-    entries.iter().try_for_each(|entry| {
-        let named = |why| {
-            ReadError::Damaged(format!(
-                "object {} in it cannot be read back: {why}",
-                entry.id
-            ))
-        };
-        check_one(pack, entry).map_err(named)
-    })
-}
-
-fn check_one(pack: &Pack, entry: &IndexEntry) -> Result<(), ReadError> {
-    let reader = pack.reader()?;
-    let end = pack.index()?.end_of(entry.offset, reader.entries_end());
-    let header = reader.header(entry.offset, end)?;
-    let sum = match header.kind {
-        EntryKind::Object(kind) if header.size <= STREAM_FROM_BYTES => {
-            let (_, content) = reader.content(entry.offset, end)?;
-            sum_of(kind.into_str(), &content)
-        }
-        EntryKind::Object(kind) => sum_of_stream(reader, entry, end, &header, kind.into_str())?,
-        EntryKind::Delta => {
-            let made = pack.resolve(entry.offset)?;
-            sum_of(made.0.into_str(), &made.1)
-        }
+    let check = |part: &[IndexEntry]| {
+        part.iter()
+            .find(|entry| !pack.has_intact(&entry.id))
+            .copied()
     };
-    let right = sum == *entry.id.as_bytes();
-    if right {
-        Ok(())
-    } else {
-        Err(ReadError::Damaged("its content has another hash".into()))
+    let damaged = work_queue::split(&entries, CHECKED_PER_THREAD, check);
+    pack.forget_bases();
+    match damaged.into_iter().flatten().next() {
+        None => Ok(()),
+        Some(entry) => Err(ReadError::Damaged(format!(
+            "object {} in it cannot be read back",
+            entry.id
+        ))),
     }
-}
-
-/// Hashes a content to guard against accidents; collisions were excluded when it was stored.
-fn sum_of(kind: &str, content: &[u8]) -> [u8; 20] {
-    let mut hasher = begin(kind, content.len() as u64);
-    hasher.update(content);
-    hasher.finish()
-}
-
-fn sum_of_stream(
-    reader: &PackReader,
-    entry: &IndexEntry,
-    end: u64,
-    header: &EntryHeader,
-    kind: &str,
-) -> Result<[u8; 20], ReadError> {
-    let mut hasher = begin(kind, header.size);
-    reader.stream(entry.offset, end, header, &mut |piece| {
-        hasher.update(piece);
-        Ok(())
-    })?;
-    Ok(hasher.finish())
-}
-
-fn begin(kind: &str, len: u64) -> TrailerHasher {
-    let mut hasher = TrailerHasher::default();
-    hasher.update(format!("{kind} {len}\0").as_bytes());
-    hasher
 }
 
 #[cfg(test)]
