@@ -4,8 +4,6 @@ use crate::error::Result;
 use crate::model::restore_plan::RestoreScope;
 use crate::model::state::database::{Database, Held};
 use crate::model::state::entry::{Entry, Kind};
-use crate::model::state::object_id::ObjectId;
-use crate::model::state::rel_path::RelPath;
 use crate::model::state::snapshot::Snapshot;
 use crate::ops::restore::target::Target;
 use crate::ops::warning::Warning;
@@ -35,7 +33,18 @@ pub fn add_files(
     for (database, held) in target.databases_within(scope) {
         match (database, held) {
             (Database::File(path), Held::Content(id)) => {
-                add_file(store, target, path, *id, snapshot)?;
+                let damaged = |e| store.damage(target.id(), format!("database {path}: {e}"));
+                let entry = Entry {
+                    kind: Kind::File,
+                    perm: PERM,
+                    id: *id,
+                    size_bytes: store.objects().size(id).map_err(damaged)?,
+                };
+                for dir in path.ancestors() {
+                    snapshot.dirs.entry(dir).or_insert(DIR_PERM);
+                }
+                snapshot.uncaptured.remove(path);
+                snapshot.files.insert(path.clone(), entry);
                 done.written.push(database.clone());
             }
             (Database::File(_), Held::Absent) => {}
@@ -46,28 +55,4 @@ pub fn add_files(
         }
     }
     Ok(done)
-}
-
-fn add_file(
-    store: &Store,
-    target: &Target<'_>,
-    path: &RelPath,
-    id: ObjectId,
-    snapshot: &mut Snapshot,
-) -> Result<()> {
-    let size = store.objects().size(&id);
-    let size_bytes =
-        size.map_err(|e| store.damage(target.id(), format!("database {path}: {e}")))?;
-    for dir in path.ancestors() {
-        snapshot.dirs.entry(dir).or_insert(DIR_PERM);
-    }
-    snapshot.uncaptured.remove(path);
-    let entry = Entry {
-        kind: Kind::File,
-        perm: PERM,
-        id,
-        size_bytes,
-    };
-    snapshot.files.insert(path.clone(), entry);
-    Ok(())
 }

@@ -289,7 +289,11 @@ impl DatabaseItem {
         match &self.report.database {
             Database::File(path) => {
                 let refused = |why: Error| DatabaseFailure::Refused(why.to_string());
-                ready_place(context, path, self.present).map_err(refused)?;
+                let work = WorkTree::open_root(&context.root).map_err(refused)?;
+                if self.present == Some(Held::Absent) {
+                    private_dir::make_empty(&work, path).map_err(refused)?;
+                }
+                refuse_other_names(&work, path).map_err(refused)?;
                 let (live, watched) = (live(context, path), self.watched.take());
                 Ok(sqlite::restore(
                     wanted,
@@ -305,15 +309,6 @@ impl DatabaseItem {
             }
         }
     }
-}
-
-/// Makes a missing file.
-fn ready_place(context: &Context, path: &RelPath, present: Option<Held>) -> Result<()> {
-    let work = WorkTree::open_root(&context.root)?;
-    if present == Some(Held::Absent) {
-        private_dir::make_empty(&work, path)?;
-    }
-    refuse_other_names(&work, path)
 }
 
 /// SQLite writes into the file and those beside it, so none may have a second name: that could lie
