@@ -26,7 +26,7 @@ use crate::worktree::apply::apply_steps::{ApplyPlan, Graft, GraftedDir};
 use crate::worktree::apply::materialize::WantedTree;
 use crate::worktree::apply::stage::{Stage, tree_name};
 use crate::worktree::apply::stage_removal;
-use crate::worktree::apply::transaction::{ApplyError, apply};
+use crate::worktree::apply::transaction::apply;
 use crate::worktree::files::private_dir::open_or_make;
 use crate::worktree::tree_handle::WorkTree;
 
@@ -104,14 +104,11 @@ fn make(
     let holder = open_or_make(&root, &own(HOLDER)?)?;
     let name = own(&alias::of(checkpoint))?;
     let dir = holder.shown(&name);
-    let exists = || Error::unexpected(format!("{} exists already", dir.display()));
     if holder.stat(&name)?.is_some() {
         let manifest = name.join(MANIFEST.as_bytes());
         let is_whole = may_be_there && holder.stat(&manifest)?.is_some();
-        if is_whole {
-            return Ok(dir);
-        }
-        return Err(exists());
+        let what = || Error::unexpected(format!("{} exists already", dir.display()));
+        return if is_whole { Ok(dir) } else { Err(what()) };
     }
     let failed = |error| holder.io("read", &RelPath::root(), error);
     for item in holder.root().list().map_err(failed)? {
@@ -140,10 +137,7 @@ fn make(
         }],
         ..ApplyPlan::default()
     };
-    let applied = apply(&holder, stage, &plan, &context.interrupt).map_err(|why| match why {
-        ApplyError::Changed(_) => exists(),
-        ApplyError::Failed { error, .. } => error,
-    })?;
+    let applied = apply(&holder, stage, &plan, &context.interrupt).map_err(|why| why.error)?;
     applied.sync()?;
     applied.discard()?;
     root.root().sync().map_err(flush)?;

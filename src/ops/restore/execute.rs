@@ -3,7 +3,7 @@
 
 use crate::base::progress::WorkPhase;
 use crate::error::sentence::Sentence;
-use crate::error::{Code, Error, Obstacle, Result};
+use crate::error::{Error, Obstacle, Result};
 use crate::model::state::rel_path::RelPath;
 use crate::ops::restore::planned_restore::RestoreJob;
 use crate::ops::restore::staging::{self, Staged};
@@ -42,22 +42,10 @@ pub fn execute(
     let how = Verification::choose(job, &expected);
     let applied = match apply(job.worktree, stage, &plan, &job.context.interrupt) {
         Ok(applied) => applied,
-        Err(ApplyError::Changed(obstacles)) => {
-            let what = "changed during the restore:";
-            let error = Error::obstacles(Code::CHANGED_MEANWHILE, what, obstacles)
-                .advise("nothing was changed; try again when no program writes there");
+        Err(ApplyError { error, problems }) if problems.is_empty() => {
             return Err(give_up(locked, job, journal, error));
         }
-        Err(ApplyError::Failed {
-            error,
-            rolled_back: true,
-            ..
-        }) => {
-            return Err(give_up(locked, job, journal, error));
-        }
-        Err(ApplyError::Failed {
-            error, problems, ..
-        }) => return Err(half_done(&error, &problems)),
+        Err(ApplyError { error, problems }) => return Err(half_done(&error, &problems)),
     };
     let verified = verify(job, &applied, expected, how)?;
     last().map_err(unfinished)?;

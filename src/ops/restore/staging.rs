@@ -108,7 +108,7 @@ fn places(needed: &[(&RelPath, Entry)], new_dirs: &NewDirs) -> Vec<(RelPath, Ent
     let mut numbers = 0..;
     let mut place = |path: &RelPath| {
         if let Some(above) = path.parent().and_then(|parent| new_dirs.get(&parent)) {
-            return above.place().join(path.name());
+            return above.place.join(path.name());
         }
         let number: Option<usize> = numbers.next();
         RelPath::root().join(number.unwrap_or_default().to_string().as_bytes())
@@ -178,16 +178,10 @@ struct NewDirs {
 struct NewDir {
     /// Number of its tree.
     tree: usize,
+    /// Path in the stage.
+    place: RelPath,
     perm: u32,
     holds: GraftedDir,
-}
-
-impl NewDir {
-    /// Returns its path in the stage.
-    fn place(&self) -> RelPath {
-        let top = RelPath::root().join(tree_name(self.tree).as_bytes());
-        top.join_all(&self.holds.below)
-    }
 }
 
 impl NewDirs {
@@ -212,9 +206,11 @@ impl NewDirs {
                 None => continue,
             };
             let files = Vec::new();
+            let top = RelPath::root().join(tree_name(tree).as_bytes());
             all.index.insert(path.clone(), all.dirs.len());
             all.dirs.push(NewDir {
                 tree,
+                place: top.join_all(&below),
                 perm: *perm,
                 holds: GraftedDir { below, files },
             });
@@ -234,7 +230,8 @@ impl NewDirs {
     fn wanted(&self) -> BTreeMap<RelPath, u32> {
         let perm = |perm| if can_be_moved(perm) { perm } else { OWNER_RWX };
         let dirs = self.dirs.iter();
-        dirs.map(|dir| (dir.place(), perm(dir.perm))).collect()
+        dirs.map(|dir| (dir.place.clone(), perm(dir.perm)))
+            .collect()
     }
 
     fn into_grafts(self) -> Vec<Graft> {

@@ -32,11 +32,10 @@ enum FinalMode {
     Wanted(u32),
 }
 
-/// The steps done so far, and their results.
+/// The steps done so far, and the directories that had to stay.
 #[derive(Default)]
 pub(in crate::worktree) struct ApplyProgress {
     pub(in crate::worktree) done: Vec<AppliedStep>,
-    pub(in crate::worktree) stats: Vec<(RelPath, Stat)>,
     pub(in crate::worktree) left_alone: Vec<RelPath>,
 }
 
@@ -305,15 +304,10 @@ impl<'a> ApplyRun<'a> {
             .waiting()
             .map(|(name, expected)| (name.to_owned(), *expected));
         self.progress.done.push(step);
-        if let Some((name, expected)) = waiting {
-            self.compare_waiting(path, &name, &expected)?;
+        match waiting {
+            Some((name, expected)) => self.compare_waiting(path, &name, &expected),
+            None => Ok(()),
         }
-        // Taken after the rename, which changes ctime, so that the stat cache fits the next scan.
-        let parent = self.opener.parent_of(path, &mut self.progress.done);
-        let stat = parent.and_then(|dir| dir.stat_child(path.name()));
-        let stat = stat.map_err(|error| self.fail("look at", path, error))?;
-        self.progress.stats.push((path.clone(), stat));
-        Ok(())
     }
 
     fn chmod(&mut self, path: &RelPath, perm: u32, expect: &Stat) -> Result<(), Stop> {
@@ -342,12 +336,8 @@ impl<'a> ApplyRun<'a> {
             path: path.clone(),
             perm: now.perm(),
         });
-        let after = dir
-            .chmod_child(path.name(), wanted)
-            .and_then(|()| dir.stat_child(path.name()));
-        let after = after.map_err(|error| self.fail("change the mode of", path, error))?;
-        self.progress.stats.push((path.clone(), after));
-        Ok(())
+        dir.chmod_child(path.name(), wanted)
+            .map_err(|error| self.fail("change the mode of", path, error))
     }
 
     /// Sets the directory modes, children first, since a parent may lose search permission.

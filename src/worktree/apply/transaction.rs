@@ -10,7 +10,6 @@ use std::io;
 use crate::base::interrupt::Interrupt;
 use crate::error::{Code, Error, Obstacle, Result};
 use crate::model::state::rel_path::RelPath;
-use crate::model::state::stat::Stat;
 use crate::worktree::apply::apply_steps::{AppliedStep, ApplyPlan};
 use crate::worktree::apply::forward::{ApplyProgress, ApplyRun, Stop};
 use crate::worktree::apply::stage::Stage;
@@ -24,16 +23,11 @@ const PATHS_SYNCED_SINGLY: usize = 64;
 
 /// Why a plan was not applied.
 #[derive(Debug)]
-pub enum ApplyError {
-    /// These paths differed from the plan; everything is as before.
-    Changed(Vec<Obstacle>),
-    /// If `problems` is not empty, it names the paths that could not be rolled back, and the stage
-    /// stays with its files.
-    Failed {
-        error: Error,
-        rolled_back: bool,
-        problems: Vec<Obstacle>,
-    },
+pub struct ApplyError {
+    /// `changed_meanwhile` if paths differed from the plan.
+    pub error: Error,
+    /// Paths that could not be rolled back; if there are any, the stage stays with its files.
+    pub problems: Vec<Obstacle>,
 }
 
 /// An applied plan; the replaced files are still in the stage.
@@ -42,7 +36,6 @@ pub struct Applied<'w> {
     work: &'w WorkTree,
     stage: Stage,
     done: Vec<AppliedStep>,
-    stats: Vec<(RelPath, Stat)>,
     left_alone: Vec<RelPath>,
 }
 
@@ -71,17 +64,12 @@ pub fn apply<'w>(
         checked
     };
     let ended = checked.and_then(|()| run.go());
-    let ApplyProgress {
-        done,
-        stats,
-        left_alone,
-    } = run.progress;
+    let ApplyProgress { done, left_alone } = run.progress;
     match ended {
         Ok(()) => Ok(Applied {
             work,
             stage,
             done,
-            stats,
             left_alone,
         }),
         Err(stop) => Err(take_back(work, stage, &done, stop)),
@@ -90,37 +78,22 @@ pub fn apply<'w>(
 
 fn take_back(work: &WorkTree, stage: Stage, done: &[AppliedStep], stop: Stop) -> ApplyError {
     let problems = rollback::take_back(work, &stage, done);
-    let rolled_back = problems.is_empty();
-    if rolled_back {
+    if problems.is_empty() {
         // Only our own files are left in it; if it stays, the caller's journal still names it.
         let _ = stage.discard(work);
     }
-    match stop {
-        Stop::Changed(obstacles) if rolled_back => ApplyError::Changed(obstacles),
-        Stop::Changed(obstacles) => ApplyError::Failed {
-            error: Error::obstacles(
-                Code::CHANGED_MEANWHILE,
-                "changed during the restore:",
-                obstacles,
-            )
-            .advise("nothing was changed; try again when no program writes there"),
-            rolled_back,
-            problems,
-        },
-        Stop::Failed(error) => ApplyError::Failed {
-            error,
-            rolled_back,
-            problems,
-        },
-    }
+    let error = match stop {
+        Stop::Changed(obstacles) => {
+            let what = "changed during the restore:";
+            Error::obstacles(Code::CHANGED_MEANWHILE, what, obstacles)
+                .advise("nothing was changed; try again when no program writes there")
+        }
+        Stop::Failed(error) => error,
+    };
+    ApplyError { error, problems }
 }
 
 impl Applied<'_> {
-    /// Returns each file whose content or mode was changed, with its stat after the change.
-    pub fn stats(&self) -> &[(RelPath, Stat)] {
-        &self.stats
-    }
-
     /// Returns the files that another process, having them open, wrote to after they were replaced;
     /// these bytes exist only in the stage.
     pub fn written_late(&self) -> Vec<RelPath> {
