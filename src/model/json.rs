@@ -22,7 +22,7 @@ use crate::model::state::rel_path::RelPath;
 use crate::model::state::scope::{Scope, ScopePart};
 
 /// A checkpoint, wherever one is named.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct CheckpointRef {
     /// All known digits; null if there is no checkpoint.
     pub id: Option<String>,
@@ -64,17 +64,6 @@ impl CheckpointRef {
     /// The first digits of its id, for text.
     pub fn short_id(&self) -> &str {
         self.short.as_deref().unwrap_or_default()
-    }
-
-    /// Returns the reference of an answer without a checkpoint.
-    pub fn none() -> Self {
-        Self {
-            id: None,
-            short: None,
-            reason: None,
-            time: None,
-            kind: None,
-        }
     }
 }
 

@@ -26,7 +26,7 @@ pub struct SessionNotes {
 }
 
 /// One session of an agent.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentSession {
     pub agent: String,
     pub id: String,
@@ -43,7 +43,7 @@ pub struct AgentSession {
 }
 
 /// One prompt of a session, and the state before it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PromptNote {
     /// Position in the session, from 1.
     pub number: u32,
@@ -108,12 +108,7 @@ impl SessionNotes {
             || AgentSession {
                 agent: agent.to_owned(),
                 id: id.to_owned(),
-                last_ms: now_ms,
-                is_over: false,
-                turns: 0,
-                first: None,
-                prompts: Vec::new(),
-                subagents: Vec::new(),
+                ..AgentSession::default()
             },
             |at| self.sessions.remove(at),
         );
@@ -246,13 +241,9 @@ mod tests {
 
     fn prompt(line: &str) -> PromptNote {
         PromptNote {
-            number: 0,
-            id: None,
             time_ms: 5,
-            checkpoint: None,
-            rewound_to: None,
             line: line.to_owned(),
-            end_ms: None,
+            ..PromptNote::default()
         }
     }
 
