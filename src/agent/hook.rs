@@ -355,13 +355,10 @@ impl EventWork<'_> {
         let text = self.event.prompt.as_deref().unwrap_or_default();
         let id = self.event.prompt_id.clone();
         PromptNote {
-            number: 0,
             id: id.filter(|id| id.len() <= LONGEST_ID),
             time_ms: self.context.now_ms,
-            checkpoint: None,
-            rewound_to: None,
             line: line_of(text, self.context.settings.agents.prompts),
-            end_ms: None,
+            ..PromptNote::default()
         }
     }
 }

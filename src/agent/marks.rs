@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
 use crate::agent::dialect::AgentEvent;
+use crate::base::json;
 use crate::model::session::notes::PromptNote;
 use crate::store::files::{atomic_file, read_regular};
 use crate::worktree::git::find_index::path_from;
@@ -61,13 +62,16 @@ impl<'t> Marks<'t> {
             match create(&file) {
                 Ok(mut made) => {
                     // Half a note is none.
-                    if made.write_all(note.render().as_bytes()).is_err() {
+                    if made
+                        .write_all(json::document(note, false).as_bytes())
+                        .is_err()
+                    {
                         let _ = atomic_file::remove_if_there(&file);
                     }
                     return true;
                 }
                 Err(why) if why.kind() == ErrorKind::AlreadyExists => {
-                    let known = read_own(&file).and_then(|note| parsed(&note));
+                    let known = read_own(&file).and_then(|note| json::read::<PromptNote>(&note));
                     if known.is_some_and(|known| known.is_same(note)) {
                         return false;
                     }
@@ -82,7 +86,7 @@ impl<'t> Marks<'t> {
 /// Returns the prompts of a session that wait to be noted, oldest first.
 pub fn lost(folder: &Path, root: &Path, agent: &str, session: &str) -> Vec<LostPrompt> {
     let read = |file: PathBuf| {
-        let note = parsed(&read_own(&file)?)?;
+        let note = json::read(&read_own(&file)?)?;
         Some(LostPrompt { note, file })
     };
     let files = lost_files(folder, root, agent, session);
@@ -188,8 +192,4 @@ fn read_own(path: &Path) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     file.take(LONGEST_LOST).read_to_end(&mut bytes).ok()?;
     Some(bytes)
-}
-
-fn parsed(note: &[u8]) -> Option<PromptNote> {
-    PromptNote::parse(std::str::from_utf8(note).ok()?)
 }

@@ -14,28 +14,30 @@ pub fn quoted(prefix: &str, path: &[u8]) -> String {
     }
 }
 
+/// Bytes that C has a letter for.
+const LETTERS: [(u8, u8); 9] = [
+    (0x07, b'a'),
+    (0x08, b'b'),
+    (b'\t', b't'),
+    (b'\n', b'n'),
+    (0x0b, b'v'),
+    (0x0c, b'f'),
+    (b'\r', b'r'),
+    (b'"', b'"'),
+    (b'\\', b'\\'),
+];
+
 /// Appends a byte; returns whether it was escaped.
 fn push(word: &mut String, byte: u8) -> bool {
-    let letter = match byte {
-        0x07 => 'a',
-        0x08 => 'b',
-        b'\t' => 't',
-        b'\n' => 'n',
-        0x0b => 'v',
-        0x0c => 'f',
-        b'\r' => 'r',
-        b'"' | b'\\' => char::from(byte),
-        b' '..=b'~' => {
+    let letter = LETTERS.iter().find(|(escaped, _)| *escaped == byte);
+    match letter {
+        Some((_, letter)) => word.extend(['\\', char::from(*letter)]),
+        None if matches!(byte, b' '..=b'~') => {
             word.push(char::from(byte));
             return false;
         }
-        _ => {
-            word.push_str(&format!("\\{byte:03o}"));
-            return true;
-        }
-    };
-    word.push('\\');
-    word.push(letter);
+        None => word.push_str(&format!("\\{byte:03o}")),
+    }
     true
 }
 
@@ -58,16 +60,8 @@ pub fn unquoted(word: &[u8]) -> Option<Vec<u8>> {
 }
 
 fn unescaped(letter: u8) -> u8 {
-    match letter {
-        b'a' => 0x07,
-        b'b' => 0x08,
-        b't' => b'\t',
-        b'n' => b'\n',
-        b'v' => 0x0b,
-        b'f' => 0x0c,
-        b'r' => b'\r',
-        other => other,
-    }
+    let found = LETTERS.iter().find(|(_, short)| *short == letter);
+    found.map_or(letter, |(escaped, _)| *escaped)
 }
 
 #[cfg(test)]

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 pub use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
-pub use serde::{Serialize, Serializer};
+use serde::de::DeserializeOwned;
+pub use serde::{Deserialize, Serialize, Serializer};
 pub use serde_json::Value;
 use serde_json::{Map, Number};
 
@@ -29,6 +30,11 @@ pub fn parse(bytes: &[u8]) -> serde_json::Result<Value> {
         respell(&mut value, &mut numbers(bytes));
     }
     Ok(value)
+}
+
+/// Reads a structure; `None` if the text is not JSON, or of another shape.
+pub fn read<T: DeserializeOwned>(text: &[u8]) -> Option<T> {
+    serde_json::from_slice(text).ok()
 }
 
 /// Whether there is a number with an exponent, of which the parser changes the spelling.

@@ -1,9 +1,8 @@
 //! Parse error: the input does not have the expected format.
 
-use std::fmt;
-
 /// What is wrong with the bytes or the text, in words.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub struct Malformed(String);
 
 impl<T: Into<String>> From<T> for Malformed {
@@ -11,11 +10,3 @@ impl<T: Into<String>> From<T> for Malformed {
         Self(why.into())
     }
 }
-
-impl fmt::Display for Malformed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Malformed {}

@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex};
 use crate::base::mutex;
 
 /// Current phase of the work, shown with the figures.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::FromRepr)]
+#[repr(u8)]
 pub enum WorkPhase {
     Idle,
     /// Listing the directory; the total is unknown.
@@ -27,18 +28,6 @@ pub enum WorkPhase {
     /// Waiting for the lock of a store; the files are the seconds so far.
     Waiting,
 }
-
-const PHASES: [WorkPhase; 9] = [
-    WorkPhase::Idle,
-    WorkPhase::Scanning,
-    WorkPhase::Reading,
-    WorkPhase::Flushing,
-    WorkPhase::Staging,
-    WorkPhase::Applying,
-    WorkPhase::Verifying,
-    WorkPhase::Packing,
-    WorkPhase::Waiting,
-];
 
 /// Counters shared between workers and display; counting is cheap.
 #[derive(Clone, Debug, Default)]
@@ -96,10 +85,7 @@ impl Progress {
     pub fn figures(&self) -> Figures {
         let counters = &self.0;
         Figures {
-            phase: PHASES
-                .get(usize::from(counters.phase.load(Relaxed)))
-                .copied()
-                .unwrap_or(WorkPhase::Idle),
+            phase: WorkPhase::from_repr(counters.phase.load(Relaxed)).unwrap_or(WorkPhase::Idle),
             files: counters.files.load(Relaxed),
             bytes: counters.bytes.load(Relaxed),
             files_in_all: counters.files_in_all.load(Relaxed),
@@ -116,7 +102,7 @@ mod tests {
     fn each_phase_comes_back_as_itself() {
         let progress = Progress::default();
         assert_eq!(progress.figures().phase, WorkPhase::Idle);
-        for phase in PHASES {
+        for phase in (0..).map_while(WorkPhase::from_repr) {
             progress.begin(phase, 3, 9);
             progress.add(1, 2);
             progress.add(1, 2);

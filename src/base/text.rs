@@ -10,10 +10,19 @@ pub const BINARY_PROBE_BYTES: usize = 8000;
 /// eye become `\xNN` or `\u{…}`, and backslashes are doubled, so that different names never look
 /// the same.
 pub fn escape_bytes(bytes: &[u8]) -> String {
+    escape_but(bytes, "")
+}
+
+/// As [`escape_bytes`], but for some characters.
+fn escape_but(bytes: &[u8], kept: &str) -> String {
     let mut shown = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
         for c in chunk.valid().chars() {
-            push_escaped(&mut shown, c);
+            if kept.contains(c) {
+                shown.push(c);
+            } else {
+                push_escaped(&mut shown, c);
+            }
         }
         for byte in chunk.invalid() {
             let _ = write!(shown, "\\x{byte:02x}");
@@ -49,20 +58,7 @@ pub fn escape_content(bytes: &[u8]) -> String {
     if bytes.iter().copied().all(is_plain) {
         return String::from_utf8_lossy(bytes).into_owned();
     }
-    let mut shown = String::with_capacity(bytes.len());
-    for chunk in bytes.utf8_chunks() {
-        for c in chunk.valid().chars() {
-            if matches!(c, '\t' | '\n' | '\\') {
-                shown.push(c);
-            } else {
-                push_escaped(&mut shown, c);
-            }
-        }
-        for byte in chunk.invalid() {
-            let _ = write!(shown, "\\x{byte:02x}");
-        }
-    }
-    shown
+    escape_but(bytes, "\t\n\\")
 }
 
 fn push_escaped(shown: &mut String, c: char) {

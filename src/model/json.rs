@@ -22,7 +22,7 @@ use crate::model::state::rel_path::RelPath;
 use crate::model::state::scope::{Scope, ScopePart};
 
 /// A checkpoint, wherever one is named.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct CheckpointRef {
     /// All known digits; null if there is no checkpoint.
     pub id: Option<String>,
@@ -64,17 +64,6 @@ impl CheckpointRef {
     /// The first digits of its id, for text.
     pub fn short_id(&self) -> &str {
         self.short.as_deref().unwrap_or_default()
-    }
-
-    /// Returns the reference of an answer without a checkpoint.
-    pub fn none() -> Self {
-        Self {
-            id: None,
-            short: None,
-            reason: None,
-            time: None,
-            kind: None,
-        }
     }
 }
 
@@ -394,6 +383,27 @@ pub struct SessionJson {
     prompt_count: usize,
 }
 
+impl SessionJson {
+    fn new(session: &AgentSession) -> Self {
+        Self {
+            agent_name: session.agent.clone(),
+            session: session.id.clone(),
+            is_over: session.is_over,
+            prompt_count: session.prompts.len(),
+        }
+    }
+}
+
+/// Serializes the notes of a session as [`SessionJson`].
+pub fn session<S: Serializer>(notes: &AgentSession, serializer: S) -> Result<S::Ok, S::Error> {
+    SessionJson::new(notes).serialize(serializer)
+}
+
+/// Serializes the notes of sessions as a list of [`SessionJson`].
+pub fn sessions<S: Serializer>(notes: &[AgentSession], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(notes.iter().map(SessionJson::new))
+}
+
 /// One prompt.
 #[derive(Serialize, JsonSchema)]
 pub struct PromptJson {
@@ -406,6 +416,18 @@ pub struct PromptJson {
     line: Option<String>,
     /// The prompt before which the directory was again when this one was given; null for none.
     rewound_to: Option<u32>,
+}
+
+/// Serializes the note of a prompt as [`PromptJson`].
+pub fn prompt<S: Serializer>(note: &PromptNote, serializer: S) -> Result<S::Ok, S::Error> {
+    let shown = PromptJson {
+        number: note.number,
+        prompt_id: note.id.clone(),
+        given_at: TimeText::new(note.time_ms),
+        line: Some(note.line.clone()).filter(|line| !line.is_empty()),
+        rewound_to: note.rewound_to,
+    };
+    shown.serialize(serializer)
 }
 
 /// A checkpoint that was dropped, by whatever command.
@@ -492,19 +514,6 @@ published_as! {
     DamagedCheckpoint, DamagedRow, DamagedRow::new;
     Verb, &'static str, |verb| verb.into_str();
     RestorePlan, PlanJson, PlanJson::new;
-    AgentSession, SessionJson, |session| SessionJson {
-        agent_name: session.agent.clone(),
-        session: session.id.clone(),
-        is_over: session.is_over,
-        prompt_count: session.prompts.len(),
-    };
-    PromptNote, PromptJson, |note| PromptJson {
-        number: note.number,
-        prompt_id: note.id.clone(),
-        given_at: TimeText::new(note.time_ms),
-        line: Some(note.line.clone()).filter(|line| !line.is_empty()),
-        rewound_to: note.rewound_to,
-    };
     PathFilter, FilterJson, |filter| FilterJson {
         glob: patterns(filter.only.as_ref()),
         exclude: patterns(filter.except.as_ref()),

@@ -168,6 +168,7 @@ const DOORS: [(&str, &[&str]); 41] = [
         "strum",
         &[
             "agent/",
+            "base/progress",
             "commands/",
             "config/keys",
             "config/environment",
@@ -179,7 +180,15 @@ const DOORS: [(&str, &[&str]); 41] = [
         ],
     ),
     ("terminal_size", &["shell/terminal/printer"]),
-    ("thiserror", &["error", "store/objects/", "workflow/words/"]),
+    (
+        "thiserror",
+        &[
+            "base/malformed",
+            "error",
+            "store/objects/",
+            "workflow/words/",
+        ],
+    ),
     ("tokio", &["mcp/", "ui/", "shell/child"]),
     ("tokio_io_timeout", &["ui/"]),
     (

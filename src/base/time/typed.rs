@@ -2,7 +2,9 @@
 
 use std::sync::atomic::Ordering;
 
-use chrono::{DateTime, Local, NaiveDate, NaiveDateTime, NaiveTime, TimeZone as _, Utc};
+use chrono::{
+    DateTime, FixedOffset, Local, NaiveDate, NaiveDateTime, NaiveTime, Offset as _, TimeZone, Utc,
+};
 
 use super::{DAY_MS, IS_ZONE_IGNORED, MINUTE_MS, SECOND_MS};
 
@@ -79,15 +81,9 @@ pub fn parse_time(text: &str, now_ms: i64) -> Option<TypedTime> {
     };
     let (clock, length_ms) = parse_clock(clock)?;
     let naive = day.and_time(clock);
-    let stamp_zone = if zone == Zone::Local {
-        Zone::Fixed(0)
-    } else {
-        zone
-    };
     let (start_ms, again_ms) = zone.instants(naive)?;
-    let stamp = stamp_zone
-        .instants(naive)
-        .filter(|_| length_ms <= SECOND_MS);
+    let stamp = zone.or_utc().instants(naive);
+    let stamp = stamp.filter(|_| length_ms <= SECOND_MS);
     Some(TypedTime {
         start_ms,
         length_ms: again_ms - start_ms + length_ms,
@@ -129,32 +125,36 @@ pub fn parse_span(text: &str) -> Option<i64> {
 }
 
 /// The zone in which a typed time is read.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 enum Zone {
     Local,
-    /// Seconds east of UTC.
-    Fixed(i64),
+    Fixed(FixedOffset),
 }
 
 impl Zone {
+    /// The zone of times without one.
+    fn unnamed() -> Self {
+        if IS_ZONE_IGNORED.load(Ordering::Relaxed) {
+            Self::Fixed(Utc.fix())
+        } else {
+            Self::Local
+        }
+    }
+
+    /// As a checkpoint's time is printed: in UTC unless a zone is named.
+    fn or_utc(self) -> Self {
+        match self {
+            Self::Local => Self::Fixed(Utc.fix()),
+            named @ Self::Fixed(_) => named,
+        }
+    }
+
     /// Returns the first and the last instant at which clocks show this: an hour is shown twice
     /// when summer time ends. `None` for a skipped one.
     fn instants(self, naive: NaiveDateTime) -> Option<(i64, i64)> {
         match self {
-            Self::Fixed(east) => {
-                let instant = naive.and_utc().timestamp_millis() - east * SECOND_MS;
-                Some((instant, instant))
-            }
-            Self::Local if IS_ZONE_IGNORED.load(Ordering::Relaxed) => {
-                Self::Fixed(0).instants(naive)
-            }
-            Self::Local => {
-                let local = Local.from_local_datetime(&naive);
-                let one = local.earliest()?.timestamp_millis();
-                let other = local.latest()?.timestamp_millis();
-                // They do not come in the order of time.
-                Some((one.min(other), one.max(other)))
-            }
+            Self::Fixed(zone) => both(&zone, naive),
+            Self::Local => both(&Local, naive),
         }
     }
 
@@ -164,17 +164,20 @@ impl Zone {
     }
 
     fn day_of(self, time_ms: i64) -> Option<NaiveDate> {
-        let utc: DateTime<Utc> = DateTime::from_timestamp_millis(match self {
-            Self::Fixed(east) => time_ms.checked_add(east * SECOND_MS)?,
-            Self::Local => time_ms,
-        })?;
-        let is_utc = self != Self::Local || IS_ZONE_IGNORED.load(Ordering::Relaxed);
-        Some(if is_utc {
-            utc.date_naive()
-        } else {
-            utc.with_timezone(&Local).date_naive()
+        let time = DateTime::from_timestamp_millis(time_ms)?;
+        Some(match self {
+            Self::Fixed(zone) => time.with_timezone(&zone).date_naive(),
+            Self::Local => time.with_timezone(&Local).date_naive(),
         })
     }
+}
+
+fn both(zone: &impl TimeZone, naive: NaiveDateTime) -> Option<(i64, i64)> {
+    let one = zone.from_local_datetime(&naive).earliest()?;
+    let other = zone.from_local_datetime(&naive).latest()?;
+    let (one, other) = (one.timestamp_millis(), other.timestamp_millis());
+    // They do not come in the order of time.
+    Some((one.min(other), one.max(other)))
 }
 
 /// Splits off `z`, `utc` or an offset behind a clock time; `None` if the offset is none.
@@ -186,7 +189,7 @@ fn split_zone(text: &str) -> Option<(&str, Zone)> {
             .map(str::trim_end)
             .filter(|t| is_clock(t))
         {
-            return Some((reading, Zone::Fixed(0)));
+            return Some((reading, Zone::Fixed(Utc.fix())));
         }
     }
     let clock_at = text.find([':', 't']).filter(|_| text.contains(':'));
@@ -194,22 +197,16 @@ fn split_zone(text: &str) -> Option<(&str, Zone)> {
         .rfind(['+', '-'])
         .filter(|at| clock_at.is_some_and(|clock| clock < *at));
     let Some(at) = sign_at else {
-        return Some((text, Zone::Local));
+        return Some((text, Zone::unnamed()));
     };
-    let digits = text[at + 1..].replacen(':', "", 1);
-    let (hours, minutes) = match digits.len() {
-        2 => (digits.as_str(), "0"),
-        4 => digits.split_at_checked(2)?,
-        _ => return None,
-    };
-    let number = |text: &str, below: i64| text.parse().ok().filter(|n| (0..below).contains(n));
-    let east = number(hours, 24)? * 3600 + number(minutes, 60)? * 60;
-    let east = if text.as_bytes()[at] == b'-' {
-        -east
-    } else {
-        east
-    };
-    Some((text[..at].trim_end(), Zone::Fixed(east)))
+    let (reading, offset) = text.split_at(at);
+    let mut offset = offset.replacen(':', "", 1);
+    if offset.len() == 3 {
+        offset.push_str("00");
+    }
+    let is_offset = offset.len() == 5 && offset[1..].bytes().all(|byte| byte.is_ascii_digit());
+    let zone = is_offset.then(|| offset.parse().ok())??;
+    Some((reading.trim_end(), Zone::Fixed(zone)))
 }
 
 /// The form without dashes is a date only before a clock time: alone it may be an id.

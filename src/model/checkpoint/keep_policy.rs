@@ -107,31 +107,32 @@ impl Policy {
 
     #[must_use]
     pub fn changed(self, change: &PolicyChange) -> Self {
-        Self {
-            last: change.keep.unwrap_or(self.last),
-            is_last_typed: self.is_last_typed,
-            hourly: change.keep_hourly.unwrap_or(self.hourly),
-            daily: change.keep_daily.unwrap_or(self.daily),
-            weekly: change.keep_weekly.unwrap_or(self.weekly),
-            monthly: change.keep_monthly.unwrap_or(self.monthly),
-            within_ms: change.keep_within.unwrap_or(self.within_ms),
-            auto: change.keep_auto.unwrap_or(self.auto),
-        }
+        self.with(change, |_, asked| asked, |_, asked| asked)
     }
 
     /// As [`Self::changed`], but only by values that keep more.
     #[must_use]
     pub fn raised(self, change: &PolicyChange) -> Self {
-        let asked = self.changed(change);
+        self.with(change, usize::max, i64::max)
+    }
+
+    fn with(
+        self,
+        change: &PolicyChange,
+        number: fn(usize, usize) -> usize,
+        age_ms: fn(i64, i64) -> i64,
+    ) -> Self {
+        let of = |now, asked: Option<usize>| asked.map_or(now, |asked| number(now, asked));
+        let within_ms = change.keep_within;
         Self {
-            last: self.last.max(asked.last),
+            last: of(self.last, change.keep),
             is_last_typed: self.is_last_typed,
-            hourly: self.hourly.max(asked.hourly),
-            daily: self.daily.max(asked.daily),
-            weekly: self.weekly.max(asked.weekly),
-            monthly: self.monthly.max(asked.monthly),
-            within_ms: self.within_ms.max(asked.within_ms),
-            auto: self.auto.max(asked.auto),
+            hourly: of(self.hourly, change.keep_hourly),
+            daily: of(self.daily, change.keep_daily),
+            weekly: of(self.weekly, change.keep_weekly),
+            monthly: of(self.monthly, change.keep_monthly),
+            within_ms: within_ms.map_or(self.within_ms, |asked| age_ms(self.within_ms, asked)),
+            auto: of(self.auto, change.keep_auto),
         }
     }
 

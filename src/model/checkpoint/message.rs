@@ -32,71 +32,51 @@ pub fn render(record: &Record, meta: Option<ObjectId>) -> String {
         utc_seconds(record.time_ms),
         one_field(&record.source)
     );
-    let mut lines = vec![
-        format!("{FIRST_TRAILER}: {CHECKPOINT_FORMAT}"),
-        format!("Sequence: {}", record.sequence),
-        format!("Time-Ms: {}", record.time_ms),
-        format!("Kind: {}", record.kind.into_str()),
-        format!("Coverage: {}", record.coverage.into_str()),
-        format!("Files: {}", record.files),
-        format!("Bytes: {}", record.content_bytes),
-        format!("Reason: {}", percent_encode(record.reason.as_bytes())),
-        format!("Source: {}", percent_encode(record.source.as_bytes())),
-        format!("Meta: {}", meta.map_or("none".to_owned(), ObjectId::to_hex)),
+    let text = |text: &str| percent_encode(text.as_bytes());
+    let mut fields = vec![
+        (FIRST_TRAILER, CHECKPOINT_FORMAT.to_string()),
+        ("Sequence", record.sequence.to_string()),
+        ("Time-Ms", record.time_ms.to_string()),
+        ("Kind", record.kind.into_str().to_owned()),
+        ("Coverage", record.coverage.into_str().to_owned()),
+        ("Files", record.files.to_string()),
+        ("Bytes", record.content_bytes.to_string()),
+        ("Reason", text(&record.reason)),
+        ("Source", text(&record.source)),
+        ("Meta", meta.map_or("none".to_owned(), ObjectId::to_hex)),
     ];
+    let each = |key, values: Vec<String>| values.into_iter().map(move |value| (key, value));
+    let of_scope = |scope: &Option<Scope>| scope.as_ref().map(Scope::to_fields).unwrap_or_default();
     if let Some(operation) = &record.operation {
-        lines.push(format!("Operation: {}", operation.verb.into_str()));
-        lines.push(format!("Target: {}", operation.target));
-        lines.extend(
-            operation
-                .paths
-                .iter()
-                .map(|path| format!("Path: {}", percent_encode(path.as_bytes()))),
-        );
-        lines.extend(
-            operation
-                .within
-                .iter()
-                .flat_map(Scope::to_fields)
-                .map(|field| format!("Within: {field}")),
-        );
-        let filter = operation.filter.to_fields().into_iter();
-        lines.extend(filter.map(|field| format!("Filter: {field}")));
+        fields.push(("Operation", operation.verb.into_str().to_owned()));
+        fields.push(("Target", operation.target.to_hex()));
+        let paths = operation.paths.iter();
+        fields.extend(paths.map(|path| ("Path", percent_encode(path.as_bytes()))));
+        fields.extend(each("Within", of_scope(&operation.within)));
+        fields.extend(each("Filter", operation.filter.to_fields()));
     }
-    lines.extend(terms_lines(&record.terms));
-    if record.during_pending {
-        lines.push("During-Pending: yes".to_owned());
-    }
+    let terms = &record.terms;
+    fields.extend(each("Scope", of_scope(&terms.scope)));
+    let checkpoint_type = terms
+        .checkpoint_type
+        .map(|found| found.into_str().to_owned());
+    fields.extend(checkpoint_type.map(|value| ("Type", value)));
+    fields.extend(terms.expiry.map(|expiry| ("Expires", expiry.to_field())));
+    let class = terms
+        .is_automatic
+        .then(|| ("Class", CLASS_AUTOMATIC.to_owned()));
+    fields.extend(class);
+    fields.extend(
+        record
+            .during_pending
+            .then(|| ("During-Pending", "yes".to_owned())),
+    );
     let provenance = record.provenance.to_fields();
-    lines.extend(
-        provenance.map(|(key, value)| format!("{key}: {}", percent_encode(value.as_bytes()))),
-    );
-    format!("{subject}\n\n{}\n", lines.join("\n"))
-}
-
-fn terms_lines(terms: &CheckpointTerms) -> Vec<String> {
-    let mut lines: Vec<String> = terms
-        .scope
+    fields.extend(provenance.map(|(key, value)| (key, text(value))));
+    let lines = fields
         .iter()
-        .flat_map(Scope::to_fields)
-        .map(|field| format!("Scope: {field}"))
-        .collect();
-    lines.extend(
-        terms
-            .checkpoint_type
-            .map(|checkpoint_type| format!("Type: {}", checkpoint_type.into_str())),
-    );
-    lines.extend(
-        terms
-            .expiry
-            .map(|expiry| format!("Expires: {}", expiry.to_field())),
-    );
-    lines.extend(
-        terms
-            .is_automatic
-            .then(|| format!("Class: {CLASS_AUTOMATIC}")),
-    );
-    lines
+        .map(|(key, value)| format!("{key}: {value}\n"));
+    format!("{subject}\n\n{}", lines.collect::<String>())
 }
 
 /// Whether a commit message has our trailers, in any format.
@@ -141,10 +121,7 @@ fn parse_trailers(trailers: &Trailers<'_>) -> Result<(Record, Option<ObjectId>),
         "none" => None,
         hex => Some(ObjectId::from_hex(hex).ok_or("trailer Meta names no object")?),
     };
-    let coverage = trailers
-        .value("Coverage")?
-        .parse()
-        .map_err(|_| "trailer Coverage is unknown")?;
+    let coverage = trailers.word("Coverage")?;
     let sequence = trailers.number("Sequence")?;
     if sequence > LARGEST_SEQUENCE {
         return Err("it has an absurd sequence number".into());
@@ -152,10 +129,7 @@ fn parse_trailers(trailers: &Trailers<'_>) -> Result<(Record, Option<ObjectId>),
     let record = Record {
         sequence,
         time_ms: trailers.number("Time-Ms")?,
-        kind: trailers
-            .value("Kind")?
-            .parse()
-            .map_err(|_| "trailer Kind is unknown")?,
+        kind: trailers.word("Kind")?,
         coverage,
         files: trailers.number("Files")?,
         content_bytes: trailers.number("Bytes")?,
@@ -175,18 +149,17 @@ fn parse_trailers(trailers: &Trailers<'_>) -> Result<(Record, Option<ObjectId>),
 }
 
 fn operation(trailers: &Trailers) -> Result<Option<Operation>, Malformed> {
-    let Ok(word) = trailers.value("Operation") else {
+    if trailers.value("Operation").is_err() {
         return Ok(None);
-    };
-    let verb = word.parse().map_err(|_| "trailer Operation is unknown")?;
+    }
+    let verb = trailers.word("Operation")?;
     let target =
         ObjectId::from_hex(trailers.value("Target")?).ok_or("trailer Target names no commit")?;
     let paths = trailers
         .all("Path")
         .map(decode_path)
         .collect::<Result<_, _>>()?;
-    let within = Scope::from_fields(trailers.all("Within"))
-        .map_err(|why| format!("trailer Within: {why}"))?;
+    let within = trailers.scope("Within")?;
     let filter = PathFilter::from_fields(trailers.all("Filter"))
         .map_err(|why| format!("trailer Filter: {why}"))?;
     Ok(Some(Operation {
@@ -199,16 +172,12 @@ fn operation(trailers: &Trailers) -> Result<Option<Operation>, Malformed> {
 }
 
 fn terms(trailers: &Trailers, coverage: Coverage) -> Result<CheckpointTerms, Malformed> {
-    let scope =
-        Scope::from_fields(trailers.all("Scope")).map_err(|why| format!("trailer Scope: {why}"))?;
+    let scope = trailers.scope("Scope")?;
     if scope.is_some() != (coverage == Coverage::Scoped) {
         return Err("trailers Coverage and Scope contradict each other".into());
     }
     let read = |key: &str| trailers.all(key).next();
-    let checkpoint_type = read("Type")
-        .map(str::parse)
-        .transpose()
-        .map_err(|_| "trailer Type is unknown")?;
+    let checkpoint_type = read("Type").map(|_| trailers.word("Type")).transpose()?;
     let expiry = read("Expires")
         .map(|field| Expiry::from_field(field).ok_or("trailer Expires is unknown"))
         .transpose()?;
@@ -257,6 +226,16 @@ impl<'m> Trailers<'m> {
         self.value(key)?
             .parse()
             .map_err(|_| format!("trailer {key} is not a number").into())
+    }
+
+    /// Parses one of a set of words.
+    fn word<W: std::str::FromStr>(&self, key: &str) -> Result<W, Malformed> {
+        let word = self.value(key)?.parse();
+        word.map_err(|_| format!("trailer {key} is unknown").into())
+    }
+
+    fn scope(&self, key: &str) -> Result<Option<Scope>, Malformed> {
+        Scope::from_fields(self.all(key)).map_err(|why| format!("trailer {key}: {why}").into())
     }
 
     fn text(&self, key: &str) -> Result<String, Malformed> {

@@ -1,17 +1,6 @@
 //! Notes on the sessions of agents: their prompts, running subagents, and the last events.
-//!
-//! One record a line, words percent-encoded, a missing one `-`:
-//!
-//! ```text
-//! seen <time> <digest of event> <digest of moment and text> <agent>
-//! session <agent> <session> <time of last event> open|over <turns ended> <first checkpoint>
-//! prompt <number> <id> <time> <checkpoint> <number gone back to> <first line> <end of its turn>
-//! subagent <id> <time>
-//! ```
 
-use std::str::FromStr;
-
-use crate::base::text::{percent_decode, percent_encode};
+use crate::base::json::{Deserialize, Serialize};
 use crate::model::session::provenance::Provenance;
 use crate::model::state::object_id::ObjectId;
 
@@ -29,7 +18,7 @@ const MOST_SEEN: usize = 256;
 pub const UNNAMED: &str = "?";
 
 /// The notes of one store.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionNotes {
     /// By the time of their last event, newest last.
     pub sessions: Vec<AgentSession>,
@@ -37,7 +26,7 @@ pub struct SessionNotes {
 }
 
 /// One session of an agent.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentSession {
     pub agent: String,
     pub id: String,
@@ -54,7 +43,7 @@ pub struct AgentSession {
 }
 
 /// One prompt of a session, and the state before it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PromptNote {
     /// Position in the session, from 1.
     pub number: u32,
@@ -72,7 +61,7 @@ pub struct PromptNote {
 }
 
 /// An event that was worked on.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SeenEvent {
     pub time_ms: i64,
     pub agent: String,
@@ -119,12 +108,7 @@ impl SessionNotes {
             || AgentSession {
                 agent: agent.to_owned(),
                 id: id.to_owned(),
-                last_ms: now_ms,
-                is_over: false,
-                turns: 0,
-                first: None,
-                prompts: Vec::new(),
-                subagents: Vec::new(),
+                ..AgentSession::default()
             },
             |at| self.sessions.remove(at),
         );
@@ -145,82 +129,6 @@ impl SessionNotes {
         self.sessions
             .iter()
             .position(|session| session.agent == agent && session.id == id)
-    }
-
-    /// Renders the notes, without a checksum.
-    pub fn render(&self) -> String {
-        let mut lines = Vec::new();
-        for seen in &self.seen {
-            let words = [
-                seen.time_ms.to_string(),
-                format!("{:016x}", seen.event),
-                seen.text
-                    .map_or("-".to_owned(), |text| format!("{text:016x}")),
-                word(Some(&seen.agent)),
-            ];
-            lines.push(format!("seen {}\n", words.join(" ")));
-        }
-        for session in &self.sessions {
-            let end = if session.is_over { "over" } else { "open" };
-            lines.push(format!(
-                "session {} {} {} {end} {} {}\n",
-                word(Some(&session.agent)),
-                word(Some(&session.id)),
-                session.last_ms,
-                session.turns,
-                hex(session.first)
-            ));
-            lines.extend(session.prompts.iter().map(PromptNote::render));
-            let subagents = session.subagents.iter();
-            lines.extend(
-                subagents.map(|(id, since)| format!("subagent {} {since}\n", word(Some(id)))),
-            );
-        }
-        lines.concat()
-    }
-
-    /// Parses notes; lines of an unknown kind are passed over.
-    pub fn parse(text: &str) -> Option<Self> {
-        let mut notes = Self::default();
-        for line in text.lines() {
-            let words: Vec<&str> = line.split(' ').collect();
-            match words.as_slice() {
-                ["seen", time, event, text, agent, ..] => notes.seen.push(SeenEvent {
-                    time_ms: time.parse().ok()?,
-                    agent: read(agent)??,
-                    event: u64::from_str_radix(event, 16).ok()?,
-                    text: match *text {
-                        "-" => None,
-                        text => Some(u64::from_str_radix(text, 16).ok()?),
-                    },
-                }),
-                ["session", agent, id, time, end, turns, more @ ..] => {
-                    notes.sessions.push(AgentSession {
-                        agent: read(agent)??,
-                        id: read(id)??,
-                        last_ms: time.parse().ok()?,
-                        is_over: *end == "over",
-                        turns: turns.parse().ok()?,
-                        first: match more.first() {
-                            Some(first) => read_hex(first)?,
-                            None => None,
-                        },
-                        prompts: Vec::new(),
-                        subagents: Vec::new(),
-                    });
-                }
-                ["prompt", rest @ ..] => {
-                    let prompt = PromptNote::of_words(rest)?;
-                    notes.sessions.last_mut()?.prompts.push(prompt);
-                }
-                ["subagent", id, since, ..] => {
-                    let subagent = (read(id)??, since.parse().ok()?);
-                    notes.sessions.last_mut()?.subagents.push(subagent);
-                }
-                _ => {}
-            }
-        }
-        Some(notes)
     }
 }
 
@@ -313,96 +221,6 @@ impl PromptNote {
         let apart_ms = self.time_ms.abs_diff(other.time_ms);
         has_line && is_line && apart_ms < SAME_EVENT_MS.unsigned_abs()
     }
-
-    /// Renders the note as its line.
-    pub fn render(&self) -> String {
-        let words = [
-            self.number.to_string(),
-            word(self.id.as_deref()),
-            self.time_ms.to_string(),
-            hex(self.checkpoint),
-            number_or_none(self.rewound_to),
-            word(Some(self.line.as_str()).filter(|line| !line.is_empty())),
-            number_or_none(self.end_ms),
-        ];
-        format!("prompt {}\n", words.join(" "))
-    }
-
-    /// Parses the line of one note.
-    pub fn parse(line: &str) -> Option<Self> {
-        let words = line.strip_prefix("prompt ")?.strip_suffix('\n')?;
-        Self::of_words(&words.split(' ').collect::<Vec<_>>())
-    }
-
-    fn of_words(words: &[&str]) -> Option<Self> {
-        let [number, id, time, checkpoint, rewound_to, line, end, ..] = words else {
-            return None;
-        };
-        Some(Self {
-            number: number.parse().ok()?,
-            id: read(id)?,
-            time_ms: time.parse().ok()?,
-            checkpoint: read_hex(checkpoint)?,
-            rewound_to: read_number(rewound_to)?,
-            line: read(line)?.unwrap_or_default(),
-            end_ms: read_number(end)?,
-        })
-    }
-}
-
-/// Writes a word; an empty text and `-` itself are encoded, so that `-` is free for a missing one.
-fn word(text: Option<&str>) -> String {
-    match text {
-        None => "-".to_owned(),
-        Some("-") => "%2D".to_owned(),
-        Some("") => "%".to_owned(),
-        Some(text) => percent_encode(text.as_bytes()).replace(' ', "%20"),
-    }
-}
-
-fn number_or_none(number: Option<impl ToString>) -> String {
-    number.map_or("-".to_owned(), |number| number.to_string())
-}
-
-fn hex(id: Option<ObjectId>) -> String {
-    id.map_or("-".to_owned(), ObjectId::to_hex)
-}
-
-/// Reads a number; the outer `None` is a word that is none.
-#[expect(
-    clippy::option_option,
-    reason = "a word may be wrong, or say that there is nothing"
-)]
-fn read_number<T: FromStr>(word: &str) -> Option<Option<T>> {
-    match word {
-        "-" => Some(None),
-        number => number.parse().ok().map(Some),
-    }
-}
-
-/// Reads an id; the outer `None` is a word that is none.
-#[expect(
-    clippy::option_option,
-    reason = "a word may be wrong, or say that there is nothing"
-)]
-fn read_hex(word: &str) -> Option<Option<ObjectId>> {
-    match word {
-        "-" => Some(None),
-        hex => ObjectId::from_hex(hex).map(Some),
-    }
-}
-
-/// Reads a word; the outer `None` is a word that is no encoding.
-#[expect(
-    clippy::option_option,
-    reason = "a word may be wrong, or say that there is nothing"
-)]
-fn read(word: &str) -> Option<Option<String>> {
-    match word {
-        "-" => Some(None),
-        "%" => Some(Some(String::new())),
-        word => String::from_utf8(percent_decode(word)?).ok().map(Some),
-    }
 }
 
 /// Whether one of the agents also runs the hooks that the other is configured with.
@@ -423,13 +241,9 @@ mod tests {
 
     fn prompt(line: &str) -> PromptNote {
         PromptNote {
-            number: 0,
-            id: None,
             time_ms: 5,
-            checkpoint: None,
-            rewound_to: None,
             line: line.to_owned(),
-            end_ms: None,
+            ..PromptNote::default()
         }
     }
 
@@ -455,15 +269,8 @@ mod tests {
             event: 2,
             text: None,
         });
-        let text = notes.render();
-        assert_eq!(SessionNotes::parse(&text), Some(notes), "{text}");
-        assert_eq!(SessionNotes::parse("prompt 1 - 2 - - x\n"), None);
-        let earlier = SessionNotes::parse("session a s 7 open 2\n");
-        assert_eq!(earlier.map(|notes| notes.sessions[0].first), Some(None));
-        assert_eq!(
-            SessionNotes::parse("later kind\n"),
-            Some(SessionNotes::default())
-        );
+        let text = serde_json::to_string(&notes).unwrap();
+        assert_eq!(serde_json::from_str::<SessionNotes>(&text).unwrap(), notes);
     }
 
     #[test]

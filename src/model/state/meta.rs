@@ -191,60 +191,45 @@ impl UsualModes {
     }
 }
 
-/// Returns the usual modes, and whether every file has one of them.
+const PERMS: usize = RWX_BITS as usize + 1;
+
+/// Returns the usual modes, and whether every file has one of them. Special bits are never usual.
 fn usual_modes(listing: &Listing) -> (UsualModes, bool) {
     let mut file_count = 0;
-    let [mut files, mut executables, mut directories] = [(); 3].map(|()| MetaCounts([0; PERMS]));
+    let [mut files, mut executables, mut directories] = [[0_u64; PERMS]; 3];
+    let count = |counts: &mut [u64; PERMS], perm: u32| {
+        if let Some(count) = counts.get_mut(perm as usize) {
+            *count += 1;
+        }
+    };
     for dir in &listing.dirs {
-        directories.count(dir.stat.perm());
+        count(&mut directories, dir.stat.perm());
         for file in dir.files.iter().filter(|file| file.kind == Kind::File) {
             let perm = file.stat.perm();
             file_count += 1;
-            if perm & 0o100 == 0 {
-                files.count(perm);
-            } else {
-                executables.count(perm);
+            match perm & 0o100 {
+                0 => count(&mut files, perm),
+                _ => count(&mut executables, perm),
             }
         }
     }
-    let standard = UsualModes::default();
-    let usual = UsualModes {
-        file: files.commonest(standard.file),
-        executable: executables.commonest(standard.executable),
-        directory: directories.commonest(standard.directory),
-    };
-    (
-        usual,
-        files.of(usual.file) + executables.of(usual.executable) == file_count,
-    )
-}
-
-const PERMS: usize = RWX_BITS as usize + 1;
-
-/// Counts of each permission value without special bits.
-struct MetaCounts([u64; PERMS]);
-
-impl MetaCounts {
-    /// Counts a value; special bits are never usual.
-    fn count(&mut self, perm: u32) {
-        if let Some(count) = self.0.get_mut(perm as usize) {
-            *count += 1;
-        }
-    }
-
-    fn of(&self, perm: u32) -> u64 {
-        self.0.get(perm as usize).copied().unwrap_or_default()
-    }
-
-    /// Returns the most common value; of equally common ones, the smallest.
-    fn commonest(&self, default: u32) -> u32 {
-        let met = (0..=RWX_BITS)
-            .rev()
-            .zip(self.0.iter().rev())
-            .filter(|(_, count)| **count > 0);
+    // Of equally common ones, the smallest.
+    let commonest = |counts: &[u64; PERMS], default: u32| {
+        let met = (0..=RWX_BITS).rev().zip(counts.iter().rev());
+        let met = met.filter(|(_, count)| **count > 0);
         met.max_by_key(|(_, count)| **count)
             .map_or(default, |(perm, _)| perm)
-    }
+    };
+    let standard = UsualModes::default();
+    let usual = UsualModes {
+        file: commonest(&files, standard.file),
+        executable: commonest(&executables, standard.executable),
+        directory: commonest(&directories, standard.directory),
+    };
+    let of =
+        |counts: &[u64; PERMS], perm: u32| counts.get(perm as usize).copied().unwrap_or_default();
+    let are_usual = of(&files, usual.file) + of(&executables, usual.executable) == file_count;
+    (usual, are_usual)
 }
 
 #[cfg(test)]

@@ -2,8 +2,11 @@
 
 use std::fmt;
 
+use crate::base::json::Deserialize;
+
 /// A git object id (SHA-1). Ordered bytewise, as git orders pack indexes.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
+#[serde(try_from = "String")]
 pub struct ObjectId([u8; 20]);
 
 impl ObjectId {
@@ -59,6 +62,14 @@ impl ObjectId {
         let mut text = self.to_hex();
         text.truncate(Self::SHORT_DIGITS);
         text
+    }
+}
+
+impl TryFrom<String> for ObjectId {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        Self::from_hex(&text).ok_or("it is no id of an object")
     }
 }
 

@@ -9,7 +9,7 @@ use crate::error::{Code, Error, Result};
 use crate::model::checkpoint::baseline;
 use crate::model::checkpoint::record::Checkpoint;
 use crate::model::difference::ChangeCounts;
-use crate::model::json::{JsonSchema, Serialize};
+use crate::model::json::{self, JsonSchema, PromptJson, Serialize, SessionJson};
 use crate::model::session::notes::{AgentSession, PromptNote};
 use crate::model::state::object_id::ObjectId;
 use crate::ops::browse::list::{no_session, reader_warnings};
@@ -21,7 +21,8 @@ use crate::store::trees::tree_memo::TreeMemo;
 /// The prompts of one session.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct PromptsOutcome {
-    #[serde(flatten)]
+    #[serde(flatten, serialize_with = "json::session")]
+    #[schemars(with = "SessionJson")]
     pub session: AgentSession,
     /// Whether the session was named, so that it has to be named again.
     #[serde(skip)]
@@ -34,6 +35,8 @@ pub struct PromptsOutcome {
     /// The newest prompt before whose state the directory stands, which `@` names; null if elsewhere.
     pub position: Option<u32>,
     /// The other sessions in this directory that have prompts, newest first.
+    #[serde(serialize_with = "json::sessions")]
+    #[schemars(with = "Vec<SessionJson>")]
     pub others: Vec<AgentSession>,
     #[serde(skip)]
     pub warnings: Vec<Warning>,
@@ -42,7 +45,8 @@ pub struct PromptsOutcome {
 /// A prompt, and the states around it.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ListedPrompt {
-    #[serde(flatten)]
+    #[serde(flatten, serialize_with = "json::prompt")]
+    #[schemars(with = "PromptJson")]
     pub note: PromptNote,
     /// The state before it; null if no checkpoint of that is kept.
     pub before: Option<Checkpoint>,

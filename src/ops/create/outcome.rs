@@ -84,7 +84,7 @@ pub fn made<S: Serializer>(found: &Option<Checkpoint>, serializer: S) -> Result<
     let made = MadeCheckpoint {
         checkpoint: found
             .as_ref()
-            .map_or_else(CheckpointRef::none, CheckpointRef::new),
+            .map_or_else(CheckpointRef::default, CheckpointRef::new),
         alias: found.as_ref().map(alias::of),
         sequence: record.map(|record| record.sequence),
         source: record.map(|record| record.source.clone()),

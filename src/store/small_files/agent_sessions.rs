@@ -1,5 +1,6 @@
 //! The notes on the sessions of agents: one file, which may be lost without damage.
 
+use crate::base::json;
 use crate::error::Result;
 use crate::model::session::notes::SessionNotes;
 use crate::store::files::{atomic_file, checksummed_text, read_regular};
@@ -8,7 +9,7 @@ use crate::store::layout::Layout;
 /// Reads the notes; those that are missing or damaged count as empty.
 pub fn read(layout: &Layout) -> SessionNotes {
     let text = read_regular::read_text(&layout.agent_sessions()).unwrap_or_default();
-    let notes = checksummed_text::unseal(&text).and_then(SessionNotes::parse);
+    let notes = checksummed_text::unseal(&text).and_then(|text| json::read(text.as_bytes()));
     notes.unwrap_or_default()
 }
 
@@ -17,6 +18,6 @@ pub fn read(layout: &Layout) -> SessionNotes {
 /// # Errors
 /// The file cannot be written; then it is as before.
 pub fn write(layout: &Layout, notes: &SessionNotes) -> Result<()> {
-    let text = checksummed_text::seal(&notes.render());
+    let text = checksummed_text::seal(&json::document(notes, false));
     atomic_file::replace_derived(&layout.own(), &layout.agent_sessions(), text.as_bytes())
 }
