@@ -23,9 +23,9 @@ use crate::ops::context::Context;
 use crate::ops::contract::hold;
 use crate::ops::maintain::moved::{self, Moved};
 use crate::ops::maintain::size_limit;
-use crate::ops::maintain::stores::damaged_copies_of;
 use crate::ops::session;
 use crate::ops::warning::Warning;
+use crate::store::damage::replace_store::damaged_copies;
 use crate::store::gc::disk_usage::bytes_below;
 use crate::store::layout::dir_hash;
 use crate::store::repository::Store;
@@ -110,7 +110,7 @@ pub fn status(context: &Context, brief: bool) -> Result<(StatusOutcome, Option<S
         max_store_bytes: context.settings.max_store_size_bytes,
         ..StatusOutcome::default()
     };
-    outcome.kept_copies = damaged_copies_of(&outcome.store)?;
+    outcome.kept_copies = damaged_copies(&outcome.store);
     let store = context.find_store()?;
     if let Some(store) = &store {
         outcome.root_above = (!brief).then(|| context.root_above(false)).flatten();

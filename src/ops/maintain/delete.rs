@@ -68,7 +68,7 @@ pub struct DeletedWithStore {
 }
 
 /// What was deleted, or would be.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Default, Serialize, JsonSchema)]
 pub struct DeleteOutcome {
     /// Whether there was a store.
     #[serde(skip)]
@@ -152,10 +152,17 @@ pub fn delete(
     let mut inventory = if options.dry_run {
         store.inventory()?
     } else {
-        inventory_under_lock(context, &store)?
+        // Lost refs are restored first, so that every checkpoint can be named.
+        session::begin(context, &store)?.locked.inventory().clone()
     };
     inventory.read_older();
-    let to_delete = resolve_all(context, &inventory, &options.selectors)?;
+    let mut to_delete: Vec<ToDelete> = Vec::new();
+    for selector in &options.selectors {
+        let found = resolve(context, &inventory, selector)?;
+        if !to_delete.contains(&found) {
+            to_delete.push(found);
+        }
+    }
     refuse_protected(
         &store,
         &to_delete,
@@ -166,14 +173,10 @@ pub fn delete(
         exists: true,
         store: store.dir().to_path_buf(),
         deleted: to_delete,
-        whole_store: false,
-        with_store: DeletedWithStore::default(),
         dry_run: options.dry_run,
-        plan_digest: None,
-        again: None,
         bytes_before,
         bytes_after: bytes_before,
-        warnings: Vec::new(),
+        ..DeleteOutcome::default()
     };
     if options.dry_run {
         let damaged = Warning::damaged(&inventory.damaged).into_iter();
@@ -214,33 +217,12 @@ fn carry_out(context: &Context, store: &Store, outcome: DeleteOutcome) -> Result
     })
 }
 
-/// Reads the inventory under the lock: lost refs are restored first, so that every checkpoint can
-/// be named.
-fn inventory_under_lock(context: &Context, store: &Store) -> Result<Inventory> {
-    Ok(session::begin(context, store)?.locked.inventory().clone())
-}
-
 /// Returns why not all of it could be given back.
 fn give_back_room(session: &mut Session<'_>, store: &Store) -> Result<Option<String>> {
     refuse_damage(session)?;
     let live = mark::live(store, &ObjectIds::default())?;
     let swept = session.locked.sweep(&live, Effort::Usual, &|| false)?;
     Ok(swept.no_space)
-}
-
-fn resolve_all(
-    context: &Context,
-    inventory: &Inventory,
-    selectors: &[String],
-) -> Result<Vec<ToDelete>> {
-    let mut to_delete: Vec<ToDelete> = Vec::new();
-    for selector in selectors {
-        let found = resolve(context, inventory, selector)?;
-        if !to_delete.contains(&found) {
-            to_delete.push(found);
-        }
-    }
-    Ok(to_delete)
 }
 
 /// Resolves a selector as every command does, and a damaged checkpoint by the digits of its id.

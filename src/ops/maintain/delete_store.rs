@@ -140,11 +140,9 @@ fn whole_store_outcome(context: &Context, dir: &Path, dry_run: bool) -> DeleteOu
         whole_store: true,
         with_store: with_store(context, dir, pinned),
         dry_run,
-        plan_digest: None,
-        again: None,
         bytes_before: bytes,
         bytes_after: bytes,
-        warnings: Vec::new(),
+        ..DeleteOutcome::default()
     }
 }
 

@@ -1,7 +1,5 @@
 //! `prune --orphaned`: removes stores whose root is gone, and the damaged copies that repairs kept.
 
-use std::path::PathBuf;
-
 use crate::error::{Error, Result};
 use crate::model::json::{JsonSchema, Serialize};
 use crate::ops::context::Context;
@@ -13,7 +11,7 @@ use crate::store::lifecycle::description::{STORE_FORMAT, format_of};
 use crate::store::lifecycle::removal::{self, StoreRemoval};
 
 /// What became of the stores of roots that are gone.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Default, Serialize, JsonSchema)]
 pub struct OrphansOutcome {
     /// Stores that were removed, or would be in a dry run.
     pub removed: Vec<KnownStore>,
@@ -39,17 +37,12 @@ pub fn prune_orphaned(
     dry_run: bool,
     consent: impl FnOnce(&[KnownStore]) -> Result<()>,
 ) -> Result<(OrphansOutcome, Vec<Warning>)> {
-    let is_orphan = |store: &KnownStore| store.kept_copy || store.root_state == RootState::Gone;
-    let orphans: Vec<KnownStore> = stores::all(context)?
-        .into_iter()
-        .filter(is_orphan)
-        .collect();
+    let mut orphans = stores::all(context)?;
+    orphans.retain(is_orphan);
     let mut warnings: Vec<Warning> = context.settings.remarks.iter().map(Warning::from).collect();
     let mut outcome = OrphansOutcome {
-        removed: Vec::new(),
-        left: Vec::new(),
         dry_run,
-        failures: Vec::new(),
+        ..OrphansOutcome::default()
     };
     if dry_run {
         outcome.removed = orphans;
@@ -72,6 +65,10 @@ pub fn prune_orphaned(
     Ok((outcome, warnings))
 }
 
+fn is_orphan(store: &KnownStore) -> bool {
+    store.kept_copy || store.root_state == RootState::Gone
+}
+
 /// Removes one store. Under the lock, checks again that the root is gone: it may have come back.
 fn remove(context: &Context, orphan: &KnownStore) -> Result<()> {
     let removal = if orphan.kept_copy {
@@ -87,8 +84,7 @@ fn remove(context: &Context, orphan: &KnownStore) -> Result<()> {
     {
         return Err(Error::store_too_new(&orphan.store, found, STORE_FORMAT));
     }
-    let still = |now: KnownStore| now.kept_copy || now.root_state == RootState::Gone;
-    if !stores::read_store(orphan.store.clone()).is_some_and(still) {
+    if !stores::read_store(orphan.store.clone()).is_some_and(|now| is_orphan(&now)) {
         let root = orphan.root.clone().unwrap_or_default();
         return Err(Error::unexpected(format!(
             "{} is there again",
@@ -100,14 +96,9 @@ fn remove(context: &Context, orphan: &KnownStore) -> Result<()> {
 
 /// Removes what killed deletions of any store left behind.
 fn clear_leftovers(context: &Context) -> Result<Vec<Warning>> {
-    let folders: Vec<PathBuf> = projects(&context.base)?
-        .iter()
-        .map(|project| project.join("checkpoints"))
-        .collect();
-    let failures = folders
-        .iter()
-        .filter_map(|folder| removal::clear_leftovers(folder, None).err());
-    Ok(failures
-        .map(|e| Warning::bookkeeping("removing what an earlier deletion left")(e))
-        .collect())
+    let projects = projects(&context.base)?.into_iter();
+    let failures = projects
+        .filter_map(|project| removal::clear_leftovers(&project.join("checkpoints"), None).err());
+    let warning = |e| Warning::bookkeeping("removing what an earlier deletion left")(e);
+    Ok(failures.map(warning).collect())
 }

@@ -146,9 +146,8 @@ pub fn prune(context: &Context, keep: &KeepOptions, dry_run: bool) -> Result<Pru
         bytes_after: bytes_below(store.dir()),
         packs_before: swept.packs_before,
         packs_after: swept.packs_after,
-        dry_run: false,
-        whole_pack_bytes: 0,
         warnings,
+        ..PruneOutcome::default()
     })
 }
 

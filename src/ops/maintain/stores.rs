@@ -83,24 +83,6 @@ pub fn places(context: &Context) -> Result<Vec<PathBuf>> {
     directories(context, is_store_name)
 }
 
-/// Returns the damaged copies of the store that lies, or would lie, in `dir`.
-pub fn damaged_copies_of(dir: &Path) -> Result<Vec<PathBuf>> {
-    let (Some(folder), Some(store)) =
-        (dir.parent(), dir.file_name().and_then(|name| name.to_str()))
-    else {
-        return Ok(Vec::new());
-    };
-    let prefix = format!("{store}{KEPT_MARK}");
-    let mut copies = subdirectories(folder)?;
-    copies.retain(|copy| {
-        copy.file_name()
-            .and_then(|name| name.to_str())
-            .is_some_and(|name| name.starts_with(&prefix))
-    });
-    copies.sort();
-    Ok(copies)
-}
-
 /// Reads one directory; `None` if it contains nothing of a store.
 pub fn read_store(dir: PathBuf) -> Option<KnownStore> {
     let kept_copy = dir
@@ -108,15 +90,9 @@ pub fn read_store(dir: PathBuf) -> Option<KnownStore> {
         .and_then(|name| name.to_str())
         .is_some_and(is_copy_name);
     let description = Description::read(&Layout::new(dir.clone()));
-    let root = description
-        .as_ref()
-        .ok()
-        .and_then(|found| found.as_ref()?.root_path());
-    let recorded = description
-        .as_ref()
-        .ok()
-        .and_then(|found| Some(found.as_ref()?.identity))
-        .unwrap_or_default();
+    let known = description.as_ref().ok().and_then(Option::as_ref);
+    let root = known.and_then(Description::root_path);
+    let recorded = known.map(|known| known.identity).unwrap_or_default();
     // If the name is not derived from this root, the description may be wrong: nothing is concluded
     // from it.
     let fits = |root: &Path| {

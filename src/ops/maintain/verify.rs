@@ -8,7 +8,7 @@ use crate::model::checkpoint::record::CheckpointId;
 use crate::model::state::object_id::ObjectId;
 use crate::ops::browse::list::reader_warnings;
 use crate::ops::context::Context;
-use crate::ops::maintain::repair::{RepairOutcome, check_with_retries, repair};
+use crate::ops::maintain::repair::{self, RepairOutcome, check_with_retries};
 use crate::ops::select::checkpoint::find;
 use crate::ops::warning::Warning;
 use crate::store::refs::inventory::Inventory;
@@ -56,7 +56,18 @@ pub fn verify(
     repair: bool,
 ) -> Result<VerifyOutcome> {
     if repair {
-        return verify_and_repair(context);
+        let repaired = repair::repair(context)?;
+        return Ok(
+            repaired.map_or_else(VerifyOutcome::default, |(repaired, report, warnings)| {
+                VerifyOutcome {
+                    exists: true,
+                    report,
+                    repaired: Some(repaired),
+                    warnings,
+                    ..VerifyOutcome::default()
+                }
+            }),
+        );
     }
     let Some(mut store) = context.find_store()? else {
         return match selector {
@@ -84,8 +95,8 @@ pub fn verify(
         exists: true,
         content: hash.flatten(),
         report,
-        repaired: None,
         warnings,
+        ..VerifyOutcome::default()
     })
 }
 
@@ -110,17 +121,4 @@ fn resolve(context: &Context, inventory: &Inventory, query: &str) -> Result<Chec
             .map(|damaged| damaged.id)
             .ok_or(cause),
     }
-}
-
-fn verify_and_repair(context: &Context) -> Result<VerifyOutcome> {
-    let Some((repaired, report, warnings)) = repair(context)? else {
-        return Ok(VerifyOutcome::default());
-    };
-    Ok(VerifyOutcome {
-        exists: true,
-        content: None,
-        report,
-        repaired: Some(repaired),
-        warnings,
-    })
 }

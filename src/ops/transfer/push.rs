@@ -225,7 +225,7 @@ impl Push<'_> {
             };
             let ids = words.split(|letter: char| !letter.is_ascii_alphanumeric());
             let ids = ids.filter_map(ObjectId::from_hex).collect();
-            for id in check_incoming::holders(self.store.objects(), &left, &ids) {
+            for id in check_incoming::holders(self.store, &left, &ids) {
                 left.retain(|c| c.id != id);
                 refused.push((id, format!("is refused by {}: {words}", self.remote.name)));
             }

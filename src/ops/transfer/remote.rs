@@ -30,7 +30,7 @@ pub struct RemoteRow {
 }
 
 /// Remotes that were added, removed or listed.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Default, Serialize, JsonSchema)]
 pub struct RemoteOutcome {
     pub remotes: Vec<RemoteRow>,
     /// The ref that was removed there, if only one line was.
@@ -96,8 +96,8 @@ pub fn add(
     };
     let outcome = RemoteOutcome {
         remotes: vec![row(&store, &added)?],
-        line: None,
         change: Some(RemoteChange::Added),
+        ..RemoteOutcome::default()
     };
     Ok((outcome, session.warnings))
 }
@@ -107,17 +107,13 @@ pub fn add(
 /// # Errors
 /// The store cannot be read.
 pub fn list(context: &Context) -> Result<RemoteOutcome> {
-    let mut remotes = Vec::new();
+    let mut outcome = RemoteOutcome::default();
     if let Some(store) = context.find_store()? {
-        let known = read(&store)?;
-        let rows = known.iter().map(|remote| row(&store, remote));
-        remotes = rows.collect::<Result<_>>()?;
+        for remote in read(&store)? {
+            outcome.remotes.push(row(&store, &remote)?);
+        }
     }
-    Ok(RemoteOutcome {
-        remotes,
-        line: None,
-        change: None,
-    })
+    Ok(outcome)
 }
 
 /// Forgets a remote and what was fetched from it. What was pushed there stays there.
@@ -138,8 +134,8 @@ pub fn remove(context: &Context, name: &str) -> Result<(RemoteOutcome, Vec<Warni
     session.locked.write_remotes(&known)?;
     let outcome = RemoteOutcome {
         remotes: vec![removed_row],
-        line: None,
         change: Some(RemoteChange::Removed),
+        ..RemoteOutcome::default()
     };
     Ok((outcome, session.warnings))
 }

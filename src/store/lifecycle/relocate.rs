@@ -7,13 +7,13 @@ use std::path::Path;
 use crate::base::random_name::random_hex;
 use crate::error::{Error, Result};
 use crate::model::run_id;
+use crate::model::state::object_id::ObjectId;
 use crate::store::files::{atomic_file, directories, read_regular};
 use crate::store::layout::Layout;
 use crate::store::locked::LockedStore;
 use crate::store::objects::loose_files::names_in;
 use crate::store::objects::pack::pack_reader::PIECE_BYTES;
 use crate::store::refs::ref_files::{self, Family};
-use crate::store::repository::Store;
 use crate::store::runs::run_line::lineage;
 use crate::store::runs::run_refs;
 use crate::store::small_files::{origins, rewords};
@@ -87,7 +87,7 @@ pub fn take_over(store: &LockedStore<'_>, from: &LockedStore<'_>) -> Result<()> 
     origins::write(into, &places)?;
     store.store().objects().refresh()?;
     take_over_remotes(store, source)?;
-    take_over_workflows(store, from.store())
+    take_over_workflows(store, from.store().workflows()?)
 }
 
 /// Copies what is in a folder of a store, by its name, but for what stays.
@@ -141,11 +141,14 @@ fn take_over_remotes(store: &LockedStore<'_>, source: &Layout) -> Result<()> {
     store.write_remotes(&known)
 }
 
-/// Copies the runs of one store into another that already has its objects. On equal ids the
-/// incoming run gets a number, unless one continues the other.
-pub(in crate::store) fn take_over_workflows(store: &LockedStore<'_>, from: &Store) -> Result<()> {
+/// Adds runs to a store that already has their objects. On equal ids the incoming run gets a number,
+/// unless one continues the other.
+pub(in crate::store) fn take_over_workflows(
+    store: &LockedStore<'_>,
+    runs: impl IntoIterator<Item = (String, ObjectId)>,
+) -> Result<()> {
     let (into, objects) = (store.store().layout(), store.store().objects());
-    for (id, tip) in from.workflows()? {
+    for (id, tip) in runs {
         let is_after = |upper, lower| lineage(objects, upper).any(|id| id == lower);
         let is_same = |known| is_after(tip, known) || is_after(known, tip);
         // The first of `id`, `id-2`, … that is free or is this run.

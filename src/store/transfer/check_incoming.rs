@@ -11,14 +11,14 @@ use crate::model::checkpoint::record::Checkpoint;
 use crate::model::state::object_id::ObjectId;
 use crate::store::damage::check::{CheckOptions, CheckReport};
 use crate::store::damage::check_checkpoints::CheckpointChecker;
+use crate::store::gc::reach::Reach;
 use crate::store::objects::odb::Objects;
 use crate::store::refs::commit_codec;
 use crate::store::refs::commit_reader::CommitReader;
 use crate::store::repository::Store;
-use crate::store::runs::{run_line, run_refs};
+use crate::store::runs::run_line;
 use crate::store::transfer::header::{BundleHeader, BundleRef};
 use crate::store::transfer::receive::bad;
-use crate::store::trees::convert;
 
 /// Says what is wrong with the state of a run.
 pub type CheckRun = fn(&Store, ObjectId) -> Result<(), Malformed>;
@@ -51,37 +51,21 @@ impl Store {
     }
 }
 
-/// Returns those of the checkpoints in which one of these objects is.
+/// Returns those of the checkpoints in which one of these objects is; what cannot be read is in none.
 pub fn holders(
-    objects: &Objects,
+    store: &Store,
     checkpoints: &[Checkpoint],
     sought: &BTreeSet<ObjectId>,
 ) -> Vec<ObjectId> {
-    let (mut found, mut without) = (Vec::new(), BTreeSet::new());
-    for checkpoint in checkpoints {
-        let (mut pending, mut seen) = (vec![checkpoint.id, checkpoint.tree], BTreeSet::new());
-        pending.extend(checkpoint.meta);
-        let is_holder = loop {
-            match pending.pop() {
-                None => break false,
-                Some(id) if sought.contains(&id) => break true,
-                Some(id) if without.contains(&id) || !seen.insert(id) => {}
-                // What is no tree, or cannot be read, has nothing below it.
-                Some(id) => {
-                    let entries = convert::read_tree(objects, id).unwrap_or_default();
-                    let (trees, files): (Vec<_>, Vec<_>) =
-                        entries.iter().partition(|entry| entry.is_directory());
-                    if files.iter().any(|file| sought.contains(&file.id)) {
-                        break true;
-                    }
-                    pending.extend(trees.iter().map(|tree| tree.id));
-                }
-            }
-        };
+    let mut found = Vec::new();
+    // What is reached from those that have none of them need not be read again.
+    let mut without = Reach::to_copy(store);
+    for Checkpoint { id, .. } in checkpoints {
+        let mut is_holder = false;
+        let _ = without.extend(vec![*id], &mut |id| is_holder |= sought.contains(&id));
         if is_holder {
-            found.push(checkpoint.id);
-        } else {
-            without.extend(seen);
+            found.push(*id);
+            without = Reach::to_copy(store);
         }
     }
     found
@@ -93,12 +77,10 @@ pub(super) struct SoundParts {
     pub checkpoints: Vec<Checkpoint>,
     /// Those that are damaged or forbidden, and why.
     pub bad: Vec<(ObjectId, String)>,
-    /// Number of runs.
-    pub runs: usize,
 }
 
 pub(super) struct IncomingChecker<'c> {
-    /// The store that has the objects, and gets the refs of sound runs.
+    /// The store that has the objects.
     pub quarantine: &'c Store,
     /// Checkpoints that were checked before.
     pub checked: &'c BTreeMap<ObjectId, Checkpoint>,
@@ -135,13 +117,9 @@ impl IncomingChecker<'_> {
         }
         check_values(header, &sound)
             .map_err(|one| bad(name, format!("its ref {one} leads nowhere")))?;
-        for one in &header.refs {
-            if let BundleRef::Run(run, tip) = one {
-                self.check_run(checker, *tip)?
-                    .map_err(|why| bad(name, format!("its workflow {run} is damaged: {why}")))?;
-                run_refs::write(self.quarantine.layout(), run, *tip)?;
-                sound.runs += 1;
-            }
+        for (run, tip) in header.runs() {
+            self.check_run(checker, tip)?
+                .map_err(|why| bad(name, format!("its workflow {run} is damaged: {why}")))?;
         }
         Ok(sound)
     }

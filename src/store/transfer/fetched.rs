@@ -16,7 +16,6 @@ use crate::store::lifecycle::relocate;
 use crate::store::locked::LockedStore;
 use crate::store::refs::commit_reader::CommitReader;
 use crate::store::repository::Store;
-use crate::store::runs::run_refs;
 use crate::store::transfer::carrier;
 use crate::store::transfer::check_incoming::{CheckRun, IncomingChecker};
 use crate::store::transfer::header::{BundleHeader, BundleRef};
@@ -237,11 +236,8 @@ impl LockedStore<'_> {
     /// A file cannot be written; the next try adds what is missing.
     pub fn adopt_fetched(&self, fetched: &FetchedCheckpoints) -> Result<()> {
         let mut all = BundleHeader::default();
-        for one in fetched.states.values().flat_map(LineState::refs) {
-            if !matches!(one, BundleRef::Run(..)) {
-                all.refs.push(one.clone());
-            }
-        }
+        let lines = fetched.states.values();
+        all.refs.extend(lines.flat_map(LineState::refs).cloned());
         if fetched.states.len() > 1 {
             let of_lines =
                 |one: &BundleRef| matches!(one, BundleRef::Origin(..) | BundleRef::OriginOf(..));
@@ -257,20 +253,8 @@ impl LockedStore<'_> {
         };
         let known = |c: &Checkpoint| self.inventory().knows(c.id);
         taken.checkpoints.retain(|checkpoint| !known(checkpoint));
-        let scratch = self.begin_scratch()?;
-        let empty = Quarantine::begin(&scratch.dir().join("none"))?;
-        self.add_checked(&all, &empty.store, &mut taken)?;
         // One line after the other: a workflow may have gone on differently on each.
-        for (tip, state) in &fetched.states {
-            let runs = Quarantine::begin(&scratch.dir().join(tip.to_hex()))?;
-            for one in state.refs() {
-                if let BundleRef::Run(id, tip) = one {
-                    run_refs::write(runs.store.layout(), id, *tip)?;
-                }
-            }
-            relocate::take_over_workflows(self, &runs.store)?;
-        }
-        Ok(())
+        self.add_checked(&all, None, &mut taken)
     }
 }
 

@@ -70,6 +70,14 @@ impl BundleHeader {
         })
     }
 
+    /// The runs with their newest transitions.
+    pub fn runs(&self) -> impl Iterator<Item = (String, ObjectId)> {
+        self.refs.iter().filter_map(|one| match one {
+            BundleRef::Run(id, tip) => Some((id.clone(), *tip)),
+            _ => None,
+        })
+    }
+
     pub fn origin(&self) -> Option<&OriginStore> {
         self.refs.iter().find_map(|one| match one {
             BundleRef::Origin(origin, _) => Some(origin),

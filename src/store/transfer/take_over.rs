@@ -101,7 +101,7 @@ impl LockedStore<'_> {
         let mut taken = BundleTaken {
             checkpoints: sound.checkpoints,
             bad: sound.bad,
-            workflow_count: sound.runs,
+            workflow_count: received.header.runs().count(),
             origin: received.header.origin().cloned(),
             ..BundleTaken::default()
         };
@@ -118,25 +118,28 @@ impl LockedStore<'_> {
         {
             return Ok(taken);
         }
-        self.add_checked(&received.header, quarantine, &mut taken)?;
+        self.add_checked(&received.header, Some(quarantine), &mut taken)?;
         Ok(taken)
     }
 
-    /// Adds what was checked, from a store with its objects and the refs of its runs.
+    /// Adds what was checked, from a store with its objects unless they are here.
     pub(super) fn add_checked(
         &self,
         header: &BundleHeader,
-        quarantine: &Store,
+        quarantine: Option<&Store>,
         taken: &mut BundleTaken,
     ) -> Result<()> {
         let notes = LaterNotes::read(self.store().layout())?;
         // A store without a manifest takes every commit for a checkpoint.
         self.write_derived()?;
-        relocate::copy_packs(&quarantine.layout().packs(), &self.store().layout().packs())?;
-        self.store().objects().refresh()?;
+        if let Some(quarantine) = quarantine {
+            let packs = quarantine.layout().packs();
+            relocate::copy_packs(&packs, &self.store().layout().packs())?;
+            self.store().objects().refresh()?;
+        }
         self.note_origins(header, taken, notes.origins)?;
         self.write_refs(header, taken, notes.reasons)?;
-        relocate::take_over_workflows(self, quarantine)
+        relocate::take_over_workflows(self, header.runs())
     }
 
     /// Takes out what is here already, and keeps apart what is damaged here.
