@@ -350,7 +350,7 @@ pub(super) fn consent(
         None => format!("{counts}, and perhaps take back work done since"),
     };
     let again = "Files changed since this was shown. It is now:\n";
-    let lead = planned.is_shown_again.then_some(again).unwrap_or_default();
+    let lead = if planned.is_shown_again { again } else { "" };
     let listed = plan::listing_of(planned, context, LISTED_PATHS, cmd.printer.err_paint());
     let what = what(planned, named);
     let question = format!("{lead}{listed}{what}? This will {counts}.");

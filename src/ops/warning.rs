@@ -315,7 +315,8 @@ impl Warning {
             Self::NotCaptured {
                 path,
                 why: WhyNot::Unreadable(why),
-            } => self.say(&[&path.to_string(), why]),
+            }
+            | Self::DamagedFile { path, why } => self.say(&[&path.to_string(), why]),
             Self::NotCaptured { path, why } => self.say(&[&path.to_string(), &why.in_words()]),
             Self::ChangedWhileRead { path }
             | Self::DirNotHeld { path }
@@ -334,7 +335,6 @@ impl Warning {
             | Self::RewordsUnreadable { why }
             | Self::HoldsUnreadable { why }
             | Self::AuditFailed { why } => self.say(&[why]),
-            Self::DamagedFile { path, why } => self.say(&[&path.to_string(), why]),
             Self::RestorePending { target, safety } => {
                 self.say(&[&target.short(), &safety.short()])
             }

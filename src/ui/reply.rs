@@ -150,8 +150,10 @@ pub fn content(
         }
         Ok(bytes) => {
             let kind = kind_of(&bytes);
-            let _room = room.split(bytes.len());
-            let sent = Sent { bytes, _room };
+            let sent = Sent {
+                _room: room.split(bytes.len()),
+                bytes,
+            };
             reply(
                 StatusCode::OK,
                 kind,

@@ -1009,13 +1009,13 @@ fn a_port_that_is_taken_is_named() {
     refused.stderr_has(&port);
 }
 
-/// The browser is opened by a file that holds the key.
+/// The browser is temporary by a file that holds the key.
 #[cfg(target_os = "linux")]
 #[test]
 fn the_file_that_opens_the_browser_goes_with_the_server_and_at_last_with_the_next_one() {
     let sandbox = project();
-    let [opened, tools] = ["opened", "tools"].map(|name| sandbox.top().join(name));
-    std::fs::create_dir_all(&opened).expect("a folder");
+    let [temporary, tools] = ["temporary", "tools"].map(|name| sandbox.top().join(name));
+    std::fs::create_dir_all(&temporary).expect("a folder");
     std::fs::create_dir_all(&tools).expect("a folder");
     let opener = tools.join("xdg-open");
     std::fs::write(&opener, "#!/bin/sh\n:\n").expect("a program");
@@ -1023,8 +1023,8 @@ fn the_file_that_opens_the_browser_goes_with_the_server_and_at_last_with_the_nex
     let path = format!("{}:/usr/bin:/bin", tools.display());
     sandbox
         .env("PATH", &path)
-        .env("TMPDIR", &opened.display().to_string());
-    let left = || std::fs::read_dir(&opened).expect("it is there").count();
+        .env("TMPDIR", temporary.display().to_string());
+    let left = || std::fs::read_dir(&temporary).expect("it is there").count();
     let until_opened = "tries=0; until ls \"$TMPDIR\"/*/checkpoint.html || [ $tries -ge 200 ]; \
                         do sleep 0.1; tries=$((tries+1)); done >/dev/null 2>&1";
     for (signal, remain) in [("TERM", 0), ("INT", 0), ("KILL", 1)] {

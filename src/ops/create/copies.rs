@@ -179,20 +179,14 @@ fn fill(
         size_bytes: manifest.len() as u64,
     };
     files.push((own(MANIFEST)?, entry));
-    let content = |number: usize, out: &mut dyn Write| match copied.get(number) {
-        Some((path, write)) => write_out::content(
-            store,
-            checkpoint.id,
-            stage.inside(),
-            path,
-            write.after.id,
-            out,
-        ),
-        None => {
-            let written = out.write_all(manifest.as_bytes());
-            let failed = |error| stage.inside().io("write", &files[number].0, error);
-            written.map_err(failed).map(|()| manifest.len() as u64)
+    let write_file = |number: usize, out: &mut dyn Write| {
+        if let Some((path, write)) = copied.get(number) {
+            let (id, blob) = (checkpoint.id, write.after.id);
+            return write_out::content(store, id, stage.inside(), path, blob, out);
         }
+        let written = out.write_all(manifest.as_bytes());
+        let failed = |error| stage.inside().io("write", &files[number].0, error);
+        written.map_err(failed).map(|()| manifest.len() as u64)
     };
     let staged = files
         .iter()
@@ -206,17 +200,17 @@ fn fill(
         files: &staged.collect::<Vec<_>>(),
         special_bits: false,
     };
-    let stats = stage.fill(&wanted, &content, &context.interrupt)?;
+    let stats = stage.fill(&wanted, &write_file, &context.interrupt)?;
     let mut held: BTreeMap<RelPath, Vec<(Name, Stat)>> = BTreeMap::new();
     for ((path, _), stat) in files.iter().zip(stats) {
         let dir = held.entry(path.parent().unwrap_or_default());
         dir.or_default().push((path.name().into(), stat));
     }
-    let hold = |below: RelPath| GraftedDir {
+    let grafted = |below: RelPath| GraftedDir {
         files: held.remove(&below).unwrap_or_default(),
         below,
     };
-    Ok(dirs.into_keys().map(hold).collect())
+    Ok(dirs.into_keys().map(grafted).collect())
 }
 
 /// Returns the text of the manifest; the copies will be in `files`.

@@ -269,18 +269,15 @@ impl<'s> Lookup<'s> {
     /// Returns the error for a path to be looked for that names a checkpoint, or is one inside.
     pub fn in_place_of_path(&self, typed: &[u8]) -> Option<Error> {
         let shown = escape_bytes(typed);
-        let (what, command) = match self.inside(typed) {
-            Ok(Some((_, path, true))) => {
-                let path = restore_paths::as_typed(&self.context.root, &path);
-                let what =
-                    format!("'{shown}' names a path of one checkpoint, and all are searched here");
-                (what, CommandWords::new([b"find".as_slice(), &path]))
-            }
-            _ => {
-                let found = self.resolve(std::str::from_utf8(typed).ok()?).ok()?;
-                let what = format!("no checkpoint holds '{shown}'; it names a checkpoint itself");
-                (what, CommandWords::new(["show", &found.id.short()]))
-            }
+        let (what, command) = if let Ok(Some((_, path, true))) = self.inside(typed) {
+            let path = restore_paths::as_typed(&self.context.root, &path);
+            let what =
+                format!("'{shown}' names a path of one checkpoint, and all are searched here");
+            (what, CommandWords::new([b"find".as_slice(), &path]))
+        } else {
+            let found = self.resolve(std::str::from_utf8(typed).ok()?).ok()?;
+            let what = format!("no checkpoint holds '{shown}'; it names a checkpoint itself");
+            (what, CommandWords::new(["show", &found.id.short()]))
         };
         let error = Error::new(Code::NOTHING_FOUND, what);
         Some(error.next(Sentence::command(command)))

@@ -105,7 +105,8 @@ fn copy_folder(source: &Layout, into: &Layout, folder: &str) -> Result<()> {
             .map_err(Error::io("look at", &path))?;
         if STAYING.contains(&&*name) {
             continue;
-        } else if found.is_dir() {
+        }
+        if found.is_dir() {
             copy_folder(source, into, &name)?;
         } else if found.is_file() {
             copy_file(source, into, &name)?;

@@ -172,10 +172,10 @@ fn check(objects: &Objects, carrier: &CommitParts, newest: &LineState) -> Result
         state.get(&format!("refs/checkpoints/{id}")).is_some() || state.refs().any(is_run)
     };
     for (nth, id) in carrier.parents.iter().enumerate() {
-        if !is_in(newest, *id)
-            && !(nth == 0 && read(objects, *id)?.is_some())
-            && !is_in(&state_of(objects, carrier)?, *id)
-        {
+        let is_known = is_in(newest, *id)
+            || (nth == 0 && read(objects, *id)?.is_some())
+            || is_in(&state_of(objects, carrier)?, *id);
+        if !is_known {
             return Err(format!("its parent {} is no checkpoint", id.short()).into());
         }
     }

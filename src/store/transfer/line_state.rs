@@ -117,7 +117,9 @@ mod tests {
             let files = state.to_files();
             assert_eq!(files.len(), count);
             let mut read = LineState::default();
-            files.values().for_each(|text| read.add_file(text).unwrap());
+            for text in files.values() {
+                read.add_file(text).unwrap();
+            }
             assert_eq!(read, state);
         }
     }
