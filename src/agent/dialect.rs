@@ -10,9 +10,10 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 use strum::{EnumString, IntoStaticStr, VariantArray};
 
-use crate::agent::event_place::NamedDirs;
+use crate::agent::NamedDirs;
+use crate::model::Moment;
 use crate::model::json::{JsonSchema, Serialize};
-use crate::model::session::provenance::{LONGEST_VALUE, Moment};
+use crate::model::session::provenance::LONGEST_VALUE;
 
 /// A program that can run our hook, or call our server.
 #[derive(

@@ -5,29 +5,25 @@ use std::path::Path;
 
 use strum::VariantArray as _;
 
-use crate::agent::dialect::AgentName;
 use crate::agent::event_place::unsuited;
-use crate::agent::setup;
-use crate::agent::setup::agents::{Agents, SetupPlaces, is_managed};
-use crate::agent::setup::plan::{AgentPlan, SettingsFile, called_program, plan};
+use crate::agent::setup::agents::is_managed;
+use crate::agent::setup::plan::{called_program, plan};
+use crate::agent::{AgentName, AgentPlan, Agents, SettingsFile, SetupPlaces, setup};
 use crate::base::read_regular;
 use crate::base::text::{escape, escape_line, escape_path};
 use crate::base::time::{age, ago};
-use crate::error::sentence::{CommandWords, Sentence};
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, CommandWords, Error, Result, Sentence};
 use crate::model::checkpoint::selector;
 use crate::model::json::{JsonSchema, Serialize};
-use crate::ops::context::Context;
 use crate::ops::contract::hold;
 use crate::ops::maintain::verify;
-use crate::ops::session;
-use crate::ops::warning::Warning;
-use crate::store::files::atomic_file::{self, TemporaryFile};
-use crate::store::repository::Store;
+use crate::ops::{Context, Warning, session};
+use crate::store::files::atomic_file;
 use crate::store::small_files::hook_log;
+use crate::store::{Store, TemporaryFile};
+use crate::worktree::WorkTree;
 use crate::worktree::apply::stage_removal;
 use crate::worktree::root::folds_case;
-use crate::worktree::tree_handle::WorkTree;
 
 /// Free space in bytes below which a `create` may soon fail.
 const ROOM_BYTES: u64 = 256 << 20;

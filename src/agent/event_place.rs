@@ -3,8 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::ops::context::Context;
-use crate::ops::find_root::{Place, canonical_or_gone, is_worktree_of};
+use crate::ops::find_root::{canonical_or_gone, is_worktree_of};
+use crate::ops::{Context, Place};
 
 /// The directories that a document names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

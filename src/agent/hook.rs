@@ -6,36 +6,29 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::agent::dialect::{AgentEvent, HookAnswer};
 use crate::agent::event_place::unsuited;
-use crate::agent::marks::{self, Marks, digest};
+use crate::agent::marks::{self, digest};
 use crate::agent::shell_calls::asks_consent;
+use crate::agent::{AgentEvent, HookAnswer, Marks};
 use crate::base::text::escape_line;
 use crate::base::time::{age, utc_seconds};
-use crate::config::keys::{AutoCheckpoints, PromptWords};
-use crate::error::sentence::CommandWords;
-use crate::error::{Code, Error, Result};
-use crate::model::checkpoint::line::Line;
-use crate::model::checkpoint::record::Checkpoint;
+use crate::config::PromptWords;
+use crate::config::keys::AutoCheckpoints;
+use crate::error::{Code, CommandWords, Error, Result};
 use crate::model::checkpoint::selector;
-use crate::model::session::notes::{AgentSession, PromptNote, SeenEvent, SessionNotes, UNNAMED};
-use crate::model::session::provenance::{Moment, Provenance};
+use crate::model::session::notes::{SeenEvent, UNNAMED};
 use crate::model::session::redact::redact;
-use crate::ops::context::Context;
+use crate::model::{AgentSession, Checkpoint, Line, Moment, PromptNote, Provenance, SessionNotes};
 use crate::ops::contract::audit;
 use crate::ops::create::command::create_in;
-use crate::ops::create::options::{CreateOptions, DedupPolicy};
-use crate::ops::create::outcome::{CreateOutcome, Skipped};
 use crate::ops::open_store::open_usable;
 use crate::ops::select::timeline::{from_checkpoints, oldest_of};
-use crate::ops::session::{self, Session};
-use crate::store::refs::inventory::Inventory;
-use crate::store::repository::Store;
+use crate::ops::session;
+use crate::ops::{Context, CreateOptions, CreateOutcome, DedupPolicy, Session, Skipped};
 use crate::store::small_files::hook_log;
-use crate::workflow::engine::runs::{Run, Runs};
+use crate::store::{Inventory, Store};
 use crate::workflow::engine::transact::step;
-use crate::workflow::engine::work::StepOptions;
-use crate::workflow::rules::change::Change;
+use crate::workflow::{Change, Run, Runs, StepOptions};
 
 /// What was done, and what the agent is told.
 #[derive(Debug, Default)]

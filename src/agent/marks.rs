@@ -8,9 +8,9 @@ use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
-use crate::agent::dialect::AgentEvent;
+use crate::agent::AgentEvent;
 use crate::base::json;
-use crate::model::session::notes::PromptNote;
+use crate::model::PromptNote;
 use crate::store::files::{atomic_file, read_regular};
 use crate::worktree::git::find_index::path_from;
 

@@ -11,14 +11,11 @@ use crate::base::shell_word::shell_line;
 use crate::base::text::{escape_path, is_deceptive};
 use crate::base::time::{rfc3339_seconds, utc_date};
 use crate::model::checkpoint::alias;
-use crate::model::checkpoint::record::Verb;
-use crate::model::checkpoint::terms::{CheckpointType, Expiry};
-use crate::model::json::{ChangeJson, JsonSchema, PathName, Serialize, paths, plan_changes};
-use crate::model::state::rel_path::RelPath;
+use crate::model::json::{JsonSchema, Serialize, paths, plan_changes};
+use crate::model::{ChangeJson, CheckpointType, Expiry, PathName, RelPath, Verb};
 use crate::ops::contract::create_facts::Contract;
 use crate::ops::contract::restore_contract::RestoreContract;
-use crate::ops::create::outcome::CreateOutcome;
-use crate::ops::restore::restore_options::RestoreOutcome;
+use crate::ops::{CreateOutcome, RestoreOutcome};
 
 /// A contract, printed alone or inside another document.
 #[derive(Serialize, JsonSchema)]

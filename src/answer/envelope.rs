@@ -2,17 +2,14 @@
 
 use serde_json::Value;
 
-use crate::answer::contract::ContractDocument;
 use crate::answer::place::PlaceWords;
-use crate::answer::words;
+use crate::answer::{ContractDocument, words};
 use crate::base::json::{self, JsonSchema, Serialize};
 use crate::base::text::{escape_line, without_numbers};
-use crate::error::sentence::Sentence;
-use crate::error::{Choice, Error, More};
-use crate::model::checkpoint::mismatch::Candidate;
-use crate::model::json::{CheckpointRef, PathName, PathReason};
-use crate::ops::warning::Warning;
-use crate::workflow::engine::runs::Run;
+use crate::error::{Choice, Error, More, Sentence};
+use crate::model::{Candidate, CheckpointRef, PathName, PathReason};
+use crate::ops::Warning;
+use crate::workflow::Run;
 
 /// The one object on stdout.
 #[derive(Serialize, JsonSchema)]

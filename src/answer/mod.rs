@@ -11,14 +11,17 @@ pub mod plan;
 pub mod table;
 pub mod words;
 
+pub use contract::{ContractDocument, ContractForm};
+pub use envelope::{Answer, ErrorJson};
+pub use plan::Tense;
+
 use crate::answer::format::Paint;
 use crate::answer::place::PlaceWords;
 use crate::base::text::escape_path;
 use crate::base::time;
 use crate::error::Error;
 use crate::model::json::Serialize;
-use crate::ops::context::Context;
-use crate::ops::warning::Warning;
+use crate::ops::{Context, Warning};
 
 /// Adds a line to the result.
 macro_rules! outln {

@@ -5,8 +5,9 @@ use crate::answer::format::Paint;
 use crate::answer::table::padded;
 use crate::base::git_quoting::quoted;
 use crate::base::text::escape_content;
-use crate::model::state::object_id::ObjectId;
-use crate::ops::browse::diff::file_diff::{Body, FileDiff, Piece, SeenFile};
+use crate::model::ObjectId;
+use crate::ops::browse::diff::file_diff::Piece;
+use crate::ops::{Body, FileDiff, SeenFile};
 
 /// Hex digits of ids in a header. A patch with binary data has full ids, as git requires.
 const ID_DIGITS: usize = 10;

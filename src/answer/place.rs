@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use crate::base::shell_word::shell_line;
-use crate::error::sentence::{CommandWords, Sentence};
+use crate::error::{CommandWords, Sentence};
 
 /// Returns a call for the words of a command; `None` if there is none.
 pub type CallOf = fn(&[String]) -> Option<String>;

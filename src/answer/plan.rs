@@ -3,13 +3,9 @@
 use crate::answer::format::{Paint, count};
 use crate::base::cut_list::and_more;
 use crate::base::json::{JsonSchema, Serialize};
-use crate::model::checkpoint::record::Verb;
-use crate::model::json::{PathName, paths, patterns};
-use crate::model::path_filter::PathFilter;
-use crate::model::restore_plan::{PlannedChange, RestorePlan};
-use crate::model::state::rel_path::RelPath;
-use crate::ops::context::Context;
-use crate::ops::restore::restore_options::{DatabaseFate, DatabaseReport, RestoreOutcome};
+use crate::model::json::{paths, patterns};
+use crate::model::{PathFilter, PathName, PlannedChange, RelPath, RestorePlan, Verb};
+use crate::ops::{Context, DatabaseFate, DatabaseReport, RestoreOutcome};
 
 /// Whether counts tell what would be done or what was done.
 #[derive(Clone, Copy, PartialEq, Eq)]

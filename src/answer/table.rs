@@ -6,12 +6,8 @@ use unicode_width::UnicodeWidthStr;
 use crate::answer::format::{Paint, checkpoints, count, size};
 use crate::base::text::{escape, thousands};
 use crate::base::time::{DAY_MS, age, local_minutes};
-use crate::model::checkpoint::record::{Checkpoint, Verb};
-use crate::model::checkpoint::terms::Expiry;
-use crate::model::checkpoint::undo_stack::RestoreStory;
-use crate::model::difference::ChangeCounts;
-use crate::model::state::object_id::ObjectId;
-use crate::ops::browse::list::ListOutcome;
+use crate::model::{ChangeCounts, Checkpoint, Expiry, ObjectId, RestoreStory, Verb};
+use crate::ops::ListOutcome;
 
 /// Where a table is shown.
 #[derive(Clone, Copy, Debug)]

@@ -3,10 +3,9 @@
 use crate::answer::format::Paint;
 use crate::answer::place::PlaceWords;
 use crate::base::text::{escape_line, thousands, without_numbers};
-use crate::error::sentence::{CommandWords, Sentence};
-use crate::error::{Code, Error};
-use crate::model::checkpoint::retention::{Evicted, EvictionReason};
-use crate::ops::warning::Warning;
+use crate::error::{Code, CommandWords, Error, Sentence};
+use crate::model::{Evicted, EvictionReason};
+use crate::ops::Warning;
 
 /// Returns what failed; of a signal, what it left.
 pub fn message(error: &Error, place: &PlaceWords) -> String {

@@ -18,3 +18,11 @@ pub mod time;
 
 pub mod wildmatch;
 pub mod windows;
+
+pub use interrupt::{Interrupt, Interrupted, Shield};
+pub use json::TimeText;
+pub use json::merge::Spelling;
+pub use malformed::Malformed;
+pub use progress::{Progress, WorkPhase};
+pub use threads::work_queue::WorkQueue;
+pub use wildmatch::Glob;

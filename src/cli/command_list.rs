@@ -4,11 +4,11 @@ use clap::{Args, Command as Grammar, Subcommand};
 
 use crate::cli::schema;
 use crate::commands;
-use crate::config::environment::Environment;
+use crate::config::Environment;
 use crate::error::Result;
-use crate::ops::context::Context;
-use crate::shell::command_context::CommandContext;
-use crate::shell::run::{Properties, RunAnywhere, RunCommand};
+use crate::ops::Context;
+use crate::shell::run::RunCommand;
+use crate::shell::{CommandContext, Properties, RunAnywhere};
 
 /// Makes the enums of the commands, their grammar and their dispatch from one list.
 macro_rules! commands {

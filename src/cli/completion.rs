@@ -16,16 +16,15 @@ use crate::base::time::ago;
 use crate::cli::{command_list, parse, schema};
 use crate::commands::completions::NAME;
 use crate::commands::help;
-use crate::config::keys::{Owner, keys};
-use crate::config::settings::OwnFile;
-use crate::model::checkpoint::record::Checkpoint;
-use crate::ops::browse::list::{self, ListOptions};
-use crate::ops::browse::ls::{self, LsKind, LsOptions};
-use crate::ops::context::Context;
+use crate::config::keys::keys;
+use crate::config::{OwnFile, Owner};
+use crate::model::Checkpoint;
+use crate::ops::browse::list;
+use crate::ops::browse::ls;
 use crate::ops::contract::hold;
-use crate::ops::select::words::TypedWords;
+use crate::ops::{Context, ListOptions, LsKind, LsOptions, TypedWords};
 use crate::shell::{command_context, environment, grammar};
-use crate::workflow::engine::runs::Runs;
+use crate::workflow::Runs;
 
 /// Number of checkpoints offered before a letter is typed.
 const MOST_OFFERED: usize = 100;

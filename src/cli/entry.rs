@@ -7,25 +7,21 @@ use std::process::ExitCode;
 use std::rc::Rc;
 use std::time::Instant;
 
-use crate::answer::contract::{ContractDocument, ContractForm};
-use crate::answer::envelope::{Answer, ErrorJson};
+use crate::answer::{Answer, ContractDocument, ContractForm, ErrorJson};
 use crate::cli::command_list::{AnyCommand, DirCommand, OtherCommand};
 use crate::cli::completion;
 use crate::cli::parse::{self, Cli};
 use crate::commands::args;
-use crate::config::environment::Environment;
+use crate::config::Environment;
 use crate::error::{Code, Error, Result, exit_code};
-use crate::ops::context::Context;
-use crate::ops::find_root::Place;
 use crate::ops::maintain::{moved, room};
-use crate::ops::warning::Warning;
-use crate::shell::command_context::{self, CommandContext, Services};
-use crate::shell::grammar::ParseRefusal;
-use crate::shell::run::{self, Properties};
-use crate::shell::terminal::printer::{self, AnswerBuffer, Printer};
-use crate::shell::terminal::progress::Showing;
-use crate::shell::terminal::prompt::Prompt;
-use crate::shell::{environment, signals};
+use crate::ops::{Context, Place, Warning};
+use crate::shell::command_context::{self, Services};
+use crate::shell::run;
+use crate::shell::terminal::printer::{self, AnswerBuffer};
+use crate::shell::{
+    CommandContext, ParseRefusal, Printer, Prompt, Properties, Showing, environment, signals,
+};
 
 /// Runs one command line and returns its exit code.
 pub fn run(args: impl IntoIterator<Item = OsString>, services: Services) -> ExitCode {

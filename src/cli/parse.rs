@@ -11,8 +11,8 @@ use clap::{Args as _, Command as Grammar, FromArgMatches as _, Parser};
 
 use crate::answer::place::PlaceWords;
 use crate::cli::command_list::{self, AnyCommand};
-use crate::shell::environment::GlobalArgs;
-use crate::shell::grammar::{self, ParseRefusal};
+use crate::shell::grammar;
+use crate::shell::{GlobalArgs, ParseRefusal};
 
 /// Snapshot this directory into a shadow git repository, and bring it back.
 #[derive(Debug, Parser)]

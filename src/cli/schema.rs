@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::agent::doctor::DoctorOutcome;
+use crate::agent::DoctorOutcome;
 use crate::answer::contract::{CheckpointContract, RollbackContract};
 use crate::answer::envelope;
 use crate::base::json::{self, JsonSchema, Serialize};
@@ -12,42 +12,22 @@ use crate::commands::restore::RestoreAnswer;
 use crate::commands::setup::SetupOutcome;
 use crate::commands::ui::UiAnswer;
 use crate::commands::{create, diff, show, status};
-use crate::config::environment::Environment;
+use crate::config::Environment;
 use crate::error::{Code, Error, Result, exit_code};
-use crate::model::json::TextAnswer;
-use crate::ops::browse::bisect::BisectOutcome;
-use crate::ops::browse::config::ConfigOutcome;
-use crate::ops::browse::find::find_path::FindOutcome;
-use crate::ops::browse::list::ListOutcome;
-use crate::ops::browse::ls::LsOutcome;
-use crate::ops::browse::prompts::PromptsOutcome;
-use crate::ops::browse::undo_steps::StepsOutcome;
-use crate::ops::contract::guard::GuardOutcome;
-use crate::ops::contract::hold::{HoldOutcome, ReleaseOutcome};
+use crate::model::TextAnswer;
 use crate::ops::create::copies::CopiesManifest;
-use crate::ops::maintain::delete::DeleteOutcome;
-use crate::ops::maintain::orphans::OrphansOutcome;
-use crate::ops::maintain::pin::PinOutcome;
-use crate::ops::maintain::prune::PruneOutcome;
-use crate::ops::maintain::relink::RelinkOutcome;
-use crate::ops::maintain::reword::RewordOutcome;
-use crate::ops::maintain::stores::StoreList;
-use crate::ops::maintain::verify::VerifyOutcome;
-use crate::ops::transfer::clone::CloneOutcome;
-use crate::ops::transfer::export::ExportOutcome;
-use crate::ops::transfer::fetch::FetchOutcome;
-use crate::ops::transfer::import::ImportOutcome;
-use crate::ops::transfer::push::PushOutcome;
-use crate::ops::transfer::remote::RemoteOutcome;
-use crate::shell::command_context::CommandContext;
-use crate::shell::run::RunAnywhere;
-use crate::workflow::engine::end::EndOutcome;
-use crate::workflow::engine::exchange::Exported;
-use crate::workflow::engine::report::{ComparedRun, Listed, Shown, Status};
-use crate::workflow::engine::resume::{RecoverOutcome, ResumeOutcome};
-use crate::workflow::engine::rewind::RewindOutcome;
-use crate::workflow::engine::work::StepOutcome;
+use crate::ops::{
+    BisectOutcome, CloneOutcome, ConfigOutcome, DeleteOutcome, ExportOutcome, FetchOutcome,
+    FindOutcome, GuardOutcome, HoldOutcome, ImportOutcome, ListOutcome, LsOutcome, OrphansOutcome,
+    PinOutcome, PromptsOutcome, PruneOutcome, PushOutcome, ReleaseOutcome, RelinkOutcome,
+    RemoteOutcome, RewordOutcome, StepsOutcome, StoreList, VerifyOutcome,
+};
+use crate::shell::{CommandContext, RunAnywhere};
 use crate::workflow::profiles::pipeline::PIPELINE_SCHEMA;
+use crate::workflow::{
+    ComparedRun, EndOutcome, Exported, Listed, RecoverOutcome, ResumeOutcome, RewindOutcome, Shown,
+    Status, StepOutcome,
+};
 
 /// Print the JSON Schema of a document
 #[derive(Debug, clap::Args)]

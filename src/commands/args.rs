@@ -7,21 +7,18 @@ use std::path::Path;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 
-use crate::answer::contract::{
-    Call, ContractDocument, ContractForm, nothing_made, nothing_restored,
-};
+use crate::answer::contract::{Call, nothing_made, nothing_restored};
 use crate::answer::place::PlaceWords;
 use crate::answer::words::{self, advised};
+use crate::answer::{ContractDocument, ContractForm};
 use crate::base::git_quoting::unquoted;
 use crate::base::shell_word::{shell_line, shell_word};
 use crate::base::text::escape_path;
 use crate::base::time::{PAST_FORMS, TypedTime, parse_past};
 use crate::commands::prelude::*;
-use crate::config::keys::AgentConsent;
-use crate::error::Code;
-use crate::error::sentence::{CommandWords, Sentence};
-use crate::ops::select::globs::Globs;
-use crate::ops::select::period::Period;
+use crate::config::AgentConsent;
+use crate::error::{Code, CommandWords, Sentence};
+use crate::ops::{Globs, Period};
 use crate::shell::environment;
 
 #[derive(Clone, Debug, Default, clap::Args)]

@@ -4,7 +4,8 @@ use std::ffi::OsString;
 
 use crate::answer::format::{Paint, checkpoints};
 use crate::commands::prelude::*;
-use crate::ops::browse::bisect::{BisectOutcome, TestedCheckpoint, bisect};
+use crate::ops::BisectOutcome;
+use crate::ops::browse::bisect::{TestedCheckpoint, bisect};
 
 /// Find the first checkpoint for which a command fails
 ///

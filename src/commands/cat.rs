@@ -7,7 +7,7 @@ use crate::commands::prelude::*;
 use crate::model::checkpoint::selector::CURRENT;
 use crate::model::state::rel_path::hex_of;
 use crate::ops::browse::cat::{CatOutcome, cat};
-use crate::shell::terminal::printer::StdoutSink;
+use crate::shell::StdoutSink;
 
 /// Print the content of one file of a checkpoint
 ///

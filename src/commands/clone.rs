@@ -9,11 +9,10 @@ use crate::base::text::escape_path;
 use crate::commands::import::write_evictions;
 use crate::commands::prelude::*;
 use crate::commands::remote::{GitArgs, transferred};
-use crate::config::settings::OwnFile;
-use crate::error::Code;
-use crate::error::sentence::Sentence;
-use crate::ops::find_root::Place;
-use crate::ops::transfer::clone::{self as clone_op, CloneOutcome};
+use crate::config::OwnFile;
+use crate::error::{Code, Sentence};
+use crate::ops::transfer::clone::{self as clone_op};
+use crate::ops::{CloneOutcome, Place};
 use crate::shell::{command_context, environment, signals};
 
 /// Bring a project from a remote into a new directory

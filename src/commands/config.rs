@@ -11,15 +11,14 @@ use crate::answer::table::{cut, padded, width};
 use crate::base::read_regular;
 use crate::base::text::{escape, escape_line, escape_path};
 use crate::commands::prelude::*;
-use crate::config::edit;
-use crate::config::environment::{ColorChoice, Origin, base_and_origin, no_base};
-use crate::config::keys::{Owner, keys};
+use crate::config::environment::{base_and_origin, no_base};
+use crate::config::keys::keys;
+use crate::config::{ColorChoice, Origin, Owner, edit};
 use crate::error::Code;
-use crate::ops::browse::config::{ConfigOutcome, Setting, SettingValue, config};
-use crate::ops::find_root::RootSearch;
-use crate::shell::command_context;
-use crate::shell::environment::{self, Color, GlobalArgs, LOCK_TIMEOUT_SECONDS};
-use crate::shell::terminal::printer::Printer;
+use crate::ops::browse::config::{Setting, SettingValue, config};
+use crate::ops::{ConfigOutcome, RootSearch};
+use crate::shell::environment::{self, LOCK_TIMEOUT_SECONDS};
+use crate::shell::{Color, GlobalArgs, Printer, command_context};
 
 /// Value of a variable that is not set.
 const NOT_SET: &str = "not set";

@@ -6,30 +6,27 @@ use std::time::{Duration, Instant};
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
-use crate::answer::contract::{self as contract_view, ContractDocument, ContractForm};
+use crate::answer::contract::{self as contract_view};
 use crate::answer::format::{count, size};
 use crate::answer::words::{count_files, eviction_lines};
+use crate::answer::{ContractDocument, ContractForm};
 use crate::base::cut_list::and_more;
 use crate::base::shell_word::shell_word;
 use crate::base::text::{escape, escape_path};
 use crate::base::time;
 use crate::commands::args::{self, ContractArgs, bytes_of, call};
 use crate::commands::prelude::*;
-use crate::error::Code;
-use crate::error::sentence::{CommandWords, Sentence};
-use crate::model::checkpoint::record::Record;
-use crate::model::checkpoint::terms::{CheckpointTerms, CheckpointType, Expiry};
-use crate::model::state::database::Database;
-use crate::model::state::scope::Scope;
-use crate::model::state::state_document::StateDocument;
-use crate::ops::capture::left_out::LeftOut;
+use crate::error::{Code, CommandWords, Sentence};
+use crate::model::{
+    CheckpointTerms, CheckpointType, Database, Expiry, Record, Scope, StateDocument,
+};
 use crate::ops::contract::{audit, create_facts};
 use crate::ops::create::command::{create, tidy};
 use crate::ops::create::options::{
-    CreateOptions, check_names_nothing_else, checked_text, is_enabled, parse_scope,
+    check_names_nothing_else, checked_text, is_enabled, parse_scope,
 };
-use crate::ops::create::outcome::{CreateOutcome, Skipped};
 use crate::ops::database::{backup, database_names};
+use crate::ops::{CreateOptions, CreateOutcome, LeftOut, Skipped};
 use crate::shell::run::{Ended, unanswered};
 use crate::shell::terminal::printer;
 

@@ -5,11 +5,10 @@ use crate::base::text::{escape, escape_path};
 use crate::base::time::{self, local_minutes};
 use crate::commands::args::{PlanArgs, write_plan};
 use crate::commands::prelude::*;
-use crate::error::sentence::CommandWords;
-use crate::ops::maintain::delete::{
-    DeleteOptions, DeleteOutcome, DeletedWithStore, ToDelete, delete,
-};
+use crate::error::CommandWords;
+use crate::ops::maintain::delete::delete;
 use crate::ops::maintain::delete_store::delete_store;
+use crate::ops::{DeleteOptions, DeleteOutcome, DeletedWithStore, ToDelete};
 
 /// Maximum number of checkpoints listed in a question.
 const LISTED_CHECKPOINTS: usize = 20;

@@ -8,13 +8,12 @@ use crate::answer::patch::{self, PatchStyle};
 use crate::base::git_quoting::quoted;
 use crate::commands::args::{GlobArgs, bytes_of};
 use crate::commands::prelude::*;
-use crate::model::difference::{ChangeKind, Differing, OtherDifferences};
-use crate::model::json::Octal;
-use crate::model::state::entry::{RWX_BITS, WhyNot};
-use crate::ops::browse::diff::compare::{DiffOutcome, diff};
-use crate::ops::browse::diff::file_diff::{Detail, FileDiff, PatchOptions};
+use crate::model::difference::Differing;
+use crate::model::state::entry::RWX_BITS;
+use crate::model::{ChangeKind, Octal, OtherDifferences, WhyNot};
+use crate::ops::browse::diff::compare::diff;
 use crate::ops::restore::restore_paths;
-use crate::ops::select::words::TypedWords;
+use crate::ops::{Detail, DiffOutcome, FileDiff, PatchOptions, TypedWords};
 
 /// Compare two checkpoints, or a checkpoint with the directory
 ///

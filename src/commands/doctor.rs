@@ -1,11 +1,12 @@
 //! `doctor`: one line for each thing that was looked at.
 
-use crate::agent::doctor::{DoctorOutcome, HealthLevel, doctor};
+use crate::agent::DoctorOutcome;
+use crate::agent::doctor::{HealthLevel, doctor};
 use crate::answer::format::count;
 use crate::commands::prelude::*;
 use crate::commands::setup;
-use crate::config::settings::OwnFile;
-use crate::error::sentence::Sentence;
+use crate::config::OwnFile;
+use crate::error::Sentence;
 
 /// Look at the directory, its store and the agents, and say what is wrong
 ///

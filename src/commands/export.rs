@@ -6,9 +6,9 @@ use crate::answer::format::{checkpoints, size};
 use crate::base::text::escape_path;
 use crate::commands::prelude::*;
 use crate::commands::remote::transferred;
-use crate::ops::transfer::export::{ExportBundleOptions, ExportOutcome, ExportTarget, export};
-use crate::shell::environment;
-use crate::shell::terminal::printer::StdoutSink;
+use crate::ops::transfer::export::{ExportTarget, export};
+use crate::ops::{ExportBundleOptions, ExportOutcome};
+use crate::shell::{StdoutSink, environment};
 
 /// Write checkpoints into a file that another machine can import
 ///

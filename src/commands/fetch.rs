@@ -3,7 +3,8 @@
 use crate::answer::format::{checkpoints, count};
 use crate::commands::prelude::*;
 use crate::commands::remote::{GitArgs, transferred};
-use crate::ops::transfer::fetch::{FetchOutcome, fetch};
+use crate::ops::FetchOutcome;
+use crate::ops::transfer::fetch::fetch;
 
 /// Bring what others pushed to a remote
 ///

@@ -9,11 +9,10 @@ use crate::base::text::{escape, escape_bytes};
 use crate::base::time;
 use crate::commands::args::PeriodArgs;
 use crate::commands::prelude::*;
-use crate::ops::browse::find::find_path::{
-    FindEvent, FindOutcome, FoundPath, PathChange, TextMatch, find,
-};
+use crate::ops::browse::find::find_path::{FindEvent, FoundPath, PathChange, find};
 use crate::ops::browse::find::find_text::find_text;
 use crate::ops::restore::restore_paths;
+use crate::ops::{FindOutcome, TextMatch};
 
 /// Maximum number of lines shown of one file.
 const LINES_SHOWN: usize = 10;

@@ -7,7 +7,8 @@ use crate::base::text::escape;
 use crate::base::time::age;
 use crate::commands::args;
 use crate::commands::prelude::*;
-use crate::ops::contract::guard::{GuardOutcome, guard};
+use crate::ops::GuardOutcome;
+use crate::ops::contract::guard::guard;
 
 /// Maximum number of paths of a scope that are named.
 const NAMED_PARTS: usize = 5;

@@ -2,10 +2,9 @@
 
 use clap::Command as Grammar;
 
-use crate::base::interrupt::Interrupt;
+use crate::base::Interrupt;
 use crate::commands::prelude::*;
-use crate::shell::terminal::pager::PagerOutput;
-use crate::shell::{grammar, signals};
+use crate::shell::{PagerOutput, grammar, signals};
 
 /// Show the help of a command, or a page about a topic
 ///

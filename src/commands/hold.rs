@@ -3,7 +3,8 @@
 use crate::base::shell_word::shell_word;
 use crate::base::time::utc_seconds;
 use crate::commands::prelude::*;
-use crate::ops::contract::hold::{HoldOutcome, ReleaseOutcome, hold, release};
+use crate::ops::contract::hold::{hold, release};
+use crate::ops::{HoldOutcome, ReleaseOutcome};
 
 /// Refuse new checkpoints until the hold is released
 ///

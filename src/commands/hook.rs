@@ -8,23 +8,24 @@ use std::time::{Duration, Instant};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use strum::VariantArray as _;
 
-use crate::agent::dialect::{self, AgentEvent, AgentName, HookAnswer};
+use crate::agent::dialect;
 use crate::agent::hook::{self, EventWork};
-use crate::agent::marks::{Beginning, Marks};
+use crate::agent::marks::Beginning;
+use crate::agent::{AgentEvent, AgentName, HookAnswer, Marks};
 use crate::answer::format::Paint;
 use crate::answer::place::PlaceWords;
 use crate::answer::words;
-use crate::base::interrupt::Interrupt;
+use crate::base::Interrupt;
 use crate::base::json::is_json;
 use crate::commands::prelude::*;
+use crate::config::OwnFile;
 use crate::config::environment::base;
-use crate::config::settings::OwnFile;
 use crate::error::Code;
-use crate::model::session::provenance::Moment;
-use crate::ops::find_root::Place;
-use crate::shell::command_context;
-use crate::shell::environment::{self, GlobalArgs};
+use crate::model::Moment;
+use crate::ops::Place;
+use crate::shell::environment;
 use crate::shell::terminal::printer;
+use crate::shell::{GlobalArgs, command_context};
 
 /// Handle one event of an agent, read as JSON from stdin
 ///

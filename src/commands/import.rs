@@ -8,7 +8,8 @@ use crate::answer::format::{checkpoints, count};
 use crate::base::text::escape_path;
 use crate::commands::prelude::*;
 use crate::commands::remote::transferred;
-use crate::ops::transfer::import::{ImportOutcome, import};
+use crate::ops::ImportOutcome;
+use crate::ops::transfer::import::import;
 
 /// Bytes read from a bundle at a time.
 const READ_BYTES: usize = 1 << 20;

@@ -9,12 +9,11 @@ use crate::commands::args::{PeriodArgs, bytes_of};
 use crate::commands::prelude::*;
 use crate::commands::stores;
 use crate::model::checkpoint::manifest;
-use crate::model::checkpoint::record::{Checkpoint, CheckpointKind, DamagedCheckpoint};
-use crate::model::difference::ChangeCounts;
-use crate::model::json::{CheckpointRow, published_as};
-use crate::ops::browse::list::{ListFilter, ListOptions, ListOutcome, list};
-use crate::ops::maintain::stores::StoreList;
+use crate::model::json::published_as;
+use crate::model::{ChangeCounts, Checkpoint, CheckpointKind, CheckpointRow, DamagedCheckpoint};
+use crate::ops::browse::list::{ListFilter, list};
 use crate::ops::select::timeline;
+use crate::ops::{ListOptions, ListOutcome, StoreList};
 
 /// List the checkpoints, newest first
 ///

@@ -5,10 +5,10 @@ use std::ffi::OsString;
 use crate::base::text::escape_bytes;
 use crate::commands::args::{GlobArgs, bytes_of};
 use crate::commands::prelude::*;
-use crate::model::state::entry::Kind;
-use crate::ops::browse::ls::{LsEntry, LsKind, LsOptions, LsOutcome, ls};
+use crate::model::Kind;
+use crate::ops::browse::ls::{LsEntry, ls};
 use crate::ops::restore::restore_paths;
-use crate::ops::select::words::TypedWords;
+use crate::ops::{LsKind, LsOptions, LsOutcome, TypedWords};
 
 /// List the files of a checkpoint
 ///

@@ -1,7 +1,8 @@
 //! `pin` and `unpin`: exempt a checkpoint from retention, or end that.
 
 use crate::commands::prelude::*;
-use crate::ops::maintain::pin::{PinOutcome, set_pinned};
+use crate::ops::PinOutcome;
+use crate::ops::maintain::pin::set_pinned;
 
 /// Protect a checkpoint from eviction and deletion
 #[derive(Clone, Debug, clap::Args)]

@@ -2,13 +2,13 @@
 
 use crate::answer::format::{checkpoints, count, size};
 use crate::answer::words::eviction_lines;
-use crate::base::malformed::Malformed;
+use crate::base::Malformed;
 use crate::base::time::parse_span;
 use crate::commands::prelude::*;
 use crate::commands::stores;
-use crate::model::checkpoint::keep_policy::{KeepReason, PolicyChange};
-use crate::ops::maintain::orphans::OrphansOutcome;
-use crate::ops::maintain::prune::{KeepOptions, PruneOutcome, beyond, prune};
+use crate::model::{KeepReason, PolicyChange};
+use crate::ops::maintain::prune::{beyond, prune};
+use crate::ops::{KeepOptions, OrphansOutcome, PruneOutcome};
 
 /// Drop checkpoints beyond the limits, and free their space
 #[derive(Clone, Copy, Debug, clap::Args)]

@@ -4,7 +4,8 @@ use crate::answer::format::{checkpoints, count};
 use crate::commands::export::write_left_out;
 use crate::commands::prelude::*;
 use crate::commands::remote::{GitArgs, transferred};
-use crate::ops::transfer::push::{PushOptions, PushOutcome, push};
+use crate::ops::PushOutcome;
+use crate::ops::transfer::push::{PushOptions, push};
 use crate::shell::environment;
 
 /// Send new checkpoints to a remote

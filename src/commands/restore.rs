@@ -3,37 +3,34 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use crate::answer::contract::{self, ContractDocument, ContractForm};
+use crate::answer::contract;
 use crate::answer::format::Paint;
-use crate::answer::plan::{self, Tense};
+use crate::answer::plan;
 use crate::answer::table::state_words;
-use crate::answer::words;
+use crate::answer::{ContractDocument, ContractForm, Tense, words};
+use crate::base::Interrupt;
 use crate::base::cut_list::and_more;
-use crate::base::interrupt::Interrupt;
 use crate::base::json::embedded;
 use crate::base::text::{escape, escape_path};
 use crate::base::time::ago;
 use crate::commands::args::{self, ContractArgs, GlobArgs, PlanArgs, bytes_of, call, write_plan};
 use crate::commands::diff::DiffArgs;
 use crate::commands::prelude::*;
-use crate::config::settings::OwnFile;
-use crate::error::sentence::{CommandWords, Sentence};
-use crate::model::checkpoint::record::Verb;
-use crate::model::command_end::CommandEnd;
+use crate::config::OwnFile;
+use crate::error::{CommandWords, Sentence};
 use crate::model::json::patterns;
-use crate::model::state::object_id::ObjectId;
-use crate::model::state::rel_path::RelPath;
-use crate::ops::browse::list::{self, ListOptions};
+use crate::model::{CommandEnd, ObjectId, RelPath, Verb};
+use crate::ops::browse::list;
 use crate::ops::contract::restore_contract;
 use crate::ops::restore::commands as restore_op;
-use crate::ops::restore::restore_options::{
-    CommonOptions, DatabaseFate, DatabaseReport, RestoreOptions, RestoreOutcome, TakenStep,
-};
 use crate::ops::restore::restore_patch::restore_patch;
-use crate::ops::select::words::TypedWords;
-use crate::shell::environment;
-use crate::shell::terminal::picker::{self, PickedItem, Picker, PickerChoice};
+use crate::ops::{
+    CommonOptions, DatabaseFate, DatabaseReport, ListOptions, RestoreOptions, RestoreOutcome,
+    TakenStep, TypedWords,
+};
+use crate::shell::terminal::picker::{self, Picker};
 use crate::shell::terminal::progress;
+use crate::shell::{PickedItem, PickerChoice, environment};
 
 const NO_LIST: &str = "nothing was changed; @FILE reads paths from a file, which is relative to \
     the current directory, not to -C; a path that begins with @ is typed with ./ before it, \

@@ -7,14 +7,13 @@ use crate::base::text::escape;
 use crate::base::time::age;
 use crate::commands::prelude::*;
 use crate::commands::restore::{self, CommonArgs, RestoreAnswer};
-use crate::error::sentence::CommandWords;
-use crate::model::session::notes::AgentSession;
-use crate::ops::browse::prompts::{self, PromptsOutcome, prompts};
+use crate::error::CommandWords;
+use crate::model::AgentSession;
+use crate::ops::browse::prompts::{self, prompts};
 use crate::ops::restore::commands as restore_op;
-use crate::ops::restore::restore_options::RestoreOptions;
-use crate::ops::select::words::TypedWords;
-use crate::shell::environment;
-use crate::shell::terminal::picker::{PickedItem, PickerChoice, line_of};
+use crate::ops::{PromptsOutcome, RestoreOptions, TypedWords};
+use crate::shell::terminal::picker::line_of;
+use crate::shell::{PickedItem, PickerChoice, environment};
 
 /// Maximum number of other sessions that are named.
 const NAMED_SESSIONS: usize = 5;

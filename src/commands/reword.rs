@@ -2,7 +2,8 @@
 
 use crate::base::text::escape;
 use crate::commands::prelude::*;
-use crate::ops::maintain::reword::{RewordOutcome, reword};
+use crate::ops::RewordOutcome;
+use crate::ops::maintain::reword::reword;
 
 /// Give a checkpoint another reason
 ///

@@ -6,19 +6,18 @@ use std::path::{Path, PathBuf};
 use clap::builder::PossibleValuesParser;
 use strum::VariantArray as _;
 
-use crate::agent::dialect::AgentName;
-use crate::agent::setup;
-use crate::agent::setup::agents::{Agents, SetupPlaces};
-use crate::agent::setup::plan::{self, AgentPlan, FileOutcome, SettingsFile, SetupProgress};
+use crate::agent::setup::plan;
 use crate::agent::setup::settings_json::is_our_name;
+use crate::agent::{
+    AgentName, AgentPlan, Agents, FileOutcome, SettingsFile, SetupPlaces, SetupProgress, setup,
+};
 use crate::answer::format::count;
-use crate::base::interrupt::Interrupt;
+use crate::base::Interrupt;
 use crate::base::text::{escape, escape_path};
 use crate::commands::prelude::*;
 use crate::config::environment::base;
-use crate::error::Code;
-use crate::error::sentence::{CommandWords, Sentence};
-use crate::ops::find_root::RootSearch;
+use crate::error::{Code, CommandWords, Sentence};
+use crate::ops::RootSearch;
 use crate::ops::transfer::clone::is_free;
 use crate::shell::{command_context, environment, signals};
 

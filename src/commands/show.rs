@@ -12,18 +12,15 @@ use crate::base::time::utc_seconds;
 use crate::commands::args::bytes_of;
 use crate::commands::diff::{self, PatchWriter};
 use crate::commands::prelude::*;
-use crate::model::checkpoint::record::Checkpoint;
-use crate::model::checkpoint::terms::{CheckpointTerms, Expiry};
-use crate::model::json::{CheckpointRef, CheckpointRow, Serializer};
-use crate::model::session::provenance::Provenance;
-use crate::model::state::database::Held;
-use crate::model::state::object_id::ObjectId;
-use crate::model::state::scope::ScopePart;
-use crate::ops::browse::diff::compare::{self, DiffOutcome};
-use crate::ops::browse::diff::file_diff::{Detail, FileDiff, PatchOptions};
+use crate::model::json::Serializer;
+use crate::model::{
+    Checkpoint, CheckpointRef, CheckpointRow, CheckpointTerms, Expiry, Held, ObjectId, Provenance,
+    ScopePart,
+};
+use crate::ops::browse::diff::compare;
 use crate::ops::browse::list::{ShowOutcome, show};
 use crate::ops::restore::restore_paths;
-use crate::ops::select::words::TypedWords;
+use crate::ops::{Detail, DiffOutcome, FileDiff, PatchOptions, TypedWords};
 
 /// Show one checkpoint: what it holds and what changed in it
 ///

@@ -10,12 +10,10 @@ use crate::base::time::{ago, utc_seconds};
 use crate::commands::create::left_out_words;
 use crate::commands::prelude::*;
 use crate::commands::workflow::report::place;
-use crate::model::checkpoint::record::Checkpoint;
-use crate::model::restore_plan::PlannedChange;
-use crate::model::state::rel_path::RelPath;
+use crate::model::{Checkpoint, PlannedChange, RelPath};
 use crate::ops::browse::status::{StatusOutcome, status};
 use crate::ops::capture::left_out::LeftOutJson;
-use crate::workflow::engine::runs::{Run, Runs};
+use crate::workflow::{Run, Runs};
 
 /// Maximum number of changed files that are named.
 const CHANGED_SHOWN: usize = 10;

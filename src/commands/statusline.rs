@@ -5,19 +5,18 @@ use std::io::{IsTerminal as _, Read as _};
 use std::thread;
 use std::time::Duration;
 
-use crate::agent::dialect;
-use crate::agent::event_place::NamedDirs;
-use crate::answer::envelope::Answer;
+use crate::agent::{NamedDirs, dialect};
+use crate::answer::Answer;
 use crate::answer::place::PlaceWords;
 use crate::commands::prelude::*;
 use crate::commands::status::brief_line;
-use crate::config::settings::OwnFile;
-use crate::model::json::TextAnswer;
+use crate::config::OwnFile;
+use crate::model::TextAnswer;
 use crate::ops::browse::status::status;
-use crate::shell::environment::{self, GlobalArgs};
-use crate::shell::terminal::printer::{self, Printer};
-use crate::shell::{child, command_context};
-use crate::workflow::engine::runs::Runs;
+use crate::shell::environment;
+use crate::shell::terminal::printer;
+use crate::shell::{GlobalArgs, Printer, child, command_context};
+use crate::workflow::Runs;
 
 /// Print one line for the status line of Claude Code
 ///

@@ -8,8 +8,9 @@ use crate::base::text::{escape_line, escape_path};
 use crate::base::time::{ago, utc_seconds};
 use crate::commands::prelude::*;
 use crate::model::checkpoint::manifest::cell;
-use crate::ops::maintain::orphans::{OrphansOutcome, prune_orphaned};
-use crate::ops::maintain::stores::{self, KnownStore, RootState, StoreList};
+use crate::ops::maintain::orphans::prune_orphaned;
+use crate::ops::maintain::stores;
+use crate::ops::{KnownStore, OrphansOutcome, RootState, StoreList};
 
 pub fn list(context: &Context) -> Result<Done<StoreList>> {
     let stores = stores::all(context)?;

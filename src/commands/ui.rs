@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use crate::base::malformed::Malformed;
+use crate::base::Malformed;
 use crate::base::time::parse_span;
 use crate::commands::prelude::*;
-use crate::shell::command_context::PageOptions;
+use crate::shell::PageOptions;
 
 /// Show the checkpoints in the browser
 ///

@@ -3,12 +3,11 @@
 use crate::answer::plan::limit_words;
 use crate::commands::prelude::*;
 use crate::commands::restore::{self, CommonArgs, RestoreAnswer};
-use crate::error::Code;
-use crate::error::sentence::{CommandWords, Sentence};
-use crate::model::checkpoint::record::Checkpoint;
-use crate::ops::browse::undo_steps::{ListedStep, StepsOutcome, undo_steps};
+use crate::error::{Code, CommandWords, Sentence};
+use crate::model::Checkpoint;
+use crate::ops::browse::undo_steps::{ListedStep, undo_steps};
 use crate::ops::restore::commands as restore_op;
-use crate::ops::restore::restore_options::{CommonOptions, RestoreOutcome};
+use crate::ops::{CommonOptions, RestoreOutcome, StepsOutcome};
 
 /// Undo the last restore
 ///

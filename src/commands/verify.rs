@@ -3,12 +3,11 @@
 use crate::answer::format::{checkpoints, count, size};
 use crate::base::text::{escape, escape_path, thousands};
 use crate::commands::prelude::*;
-use crate::error::Code;
-use crate::error::sentence::Sentence;
-use crate::ops::maintain::repair::RepairOutcome;
+use crate::error::{Code, Sentence};
 use crate::ops::maintain::verify::{
-    CheckReport, Fault, FaultyCheckpoint, FileFinding, Salvaged, VerifyOutcome, verify,
+    CheckReport, Fault, FaultyCheckpoint, FileFinding, Salvaged, verify,
 };
+use crate::ops::{RepairOutcome, VerifyOutcome};
 
 /// Check the store and every checkpoint in it
 #[derive(Clone, Debug, clap::Args)]

@@ -5,9 +5,9 @@ use std::path::Path;
 use toml::de::DeTable;
 
 use crate::base::text::escape;
-use crate::config::file;
-use crate::config::keys::{self, Owner};
+use crate::config::keys;
 use crate::config::settings::problems_of;
+use crate::config::{Owner, file};
 use crate::error::{Error, Result};
 
 const PAGE: &str = include_str!("../docs/configuration.md");

@@ -8,7 +8,8 @@ use toml::de::DeTable;
 
 use crate::base::read_regular;
 use crate::base::text::{edit_distance, escape, is_similar};
-use crate::config::keys::{Owner, keys};
+use crate::config::Owner;
+use crate::config::keys::keys;
 use crate::error::{Code, Error};
 use crate::model::json::{self, JsonSchema, Serialize};
 

@@ -8,8 +8,9 @@ use serde::{Deserialize, Deserializer};
 use strum::IntoStaticStr;
 use toml::Value;
 
-use crate::base::{json, time::parse_span};
-use crate::model::checkpoint::keep_policy::PolicyChange;
+use crate::base::json;
+use crate::base::time::parse_span;
+use crate::model::PolicyChange;
 
 /// Keys of the user's own file alone.
 const USER_KEYS: &str = "agent_restore audit auto auto_prune database dedup_window max_file_size \

@@ -5,3 +5,8 @@ pub mod environment;
 pub mod file;
 pub mod keys;
 pub mod settings;
+
+pub use environment::{AgentEnvironment, ColorChoice, Environment, Origin};
+pub use file::{ConfigFile, ConfigProblem};
+pub use keys::{AgentConsent, DatabaseCommands, Owner, PromptWords};
+pub use settings::{OwnFile, Settings};

@@ -7,13 +7,14 @@ use std::path::Path;
 use serde::Deserialize;
 
 use crate::base::read_regular;
-use crate::config::environment::{Environment, Origin};
-use crate::config::file::{self, ConfigFile, ConfigProblem, EXCLUDE};
-use crate::config::keys::{
-    self, AgentConsent, AgentSettings, DatabaseCommands, Owner, PromptWords,
+use crate::config::file::{self, EXCLUDE};
+use crate::config::keys::{self, AgentSettings};
+use crate::config::{
+    AgentConsent, ConfigFile, ConfigProblem, DatabaseCommands, Environment, Origin, Owner,
+    PromptWords,
 };
 use crate::error::Result;
-use crate::model::checkpoint::keep_policy::{Policy, PolicyChange};
+use crate::model::{Policy, PolicyChange};
 
 /// The effective settings after all files were read, and the values of one file.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]

@@ -7,12 +7,9 @@ use crate::base::shell_word::shell_word;
 use crate::base::text::{escape, escape_path};
 use crate::base::time::SPAN_FORMS;
 use crate::error::failure::{Code, Error, More};
-use crate::error::sentence::{CommandWords, Sentence};
 use crate::error::words::{Instead, Obstacle};
-use crate::model::checkpoint::mismatch::{Candidate, Mismatch};
-use crate::model::checkpoint::selector::SelectorProblem;
-use crate::model::state::object_id::ObjectId;
-use crate::model::state::rel_path::RelPath;
+use crate::error::{CommandWords, Sentence};
+use crate::model::{Candidate, Mismatch, ObjectId, RelPath, SelectorProblem};
 
 const ALL_AND_NEWEST: &str = "'checkpoint list' shows them all; the newest is {}";
 

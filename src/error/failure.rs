@@ -8,11 +8,10 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::base::interrupt::Interrupted;
-use crate::error::sentence::{CommandWords, Sentence};
+use crate::base::Interrupted;
 use crate::error::words::Obstacle;
-use crate::model::checkpoint::mismatch::Candidate;
-use crate::model::state::rel_path::RelPath;
+use crate::error::{CommandWords, Sentence};
+use crate::model::{Candidate, RelPath};
 
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 

@@ -5,6 +5,8 @@ mod failure;
 pub mod sentence;
 mod words;
 
+pub use sentence::{CommandWords, Sentence};
+
 pub use failure::{Choice, Code, Error, Failure, More, Result, RunDetails};
 pub use words::{Instead, Obstacle, StoreFlaw, behind_link};
 

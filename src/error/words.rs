@@ -5,11 +5,7 @@ use std::path::PathBuf;
 use crate::base::shell_word::shell_word;
 use crate::base::text::escape;
 use crate::base::time::age;
-use crate::model::checkpoint::hold::Hold;
-use crate::model::command_end::CommandEnd;
-use crate::model::restore_plan::{Blocker, Refusal};
-use crate::model::state::entry::WhyNot;
-use crate::model::state::rel_path::RelPath;
+use crate::model::{Blocker, CommandEnd, Hold, Refusal, RelPath, WhyNot};
 
 /// What can be used or done where a root has no store.
 #[derive(Clone, Debug, PartialEq, Eq)]

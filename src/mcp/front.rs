@@ -8,20 +8,19 @@ use std::time::Instant;
 
 use serde_json::{Map, Value};
 
-use crate::answer::envelope::{Answer, ErrorJson};
 use crate::answer::place::PlaceWords;
-use crate::base::interrupt::Interrupt;
-use crate::base::json;
-use crate::base::progress::Progress;
+use crate::answer::{Answer, ErrorJson};
+use crate::base::{Interrupt, Progress, json};
 use crate::cli::entry;
-use crate::config::environment::Environment;
+use crate::config::Environment;
 use crate::error::{Code, Error, Result, exit_code};
 use crate::mcp::paging;
 use crate::mcp::plans::{Plans, ShownPlan};
 use crate::mcp::tools::{
     self, Arguments, LONGEST_LETTER, MOST_BYTES, ToolEffect, ToolSpec, USUAL_RESULTS, usage,
 };
-use crate::ops::find_root::{Place, exactly};
+use crate::ops::Place;
+use crate::ops::find_root::exactly;
 
 /// Items of a list of checkpoints, unless more or fewer are asked for.
 const USUAL_ITEMS: u64 = 20;

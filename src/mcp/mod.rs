@@ -11,12 +11,13 @@ pub mod tools;
 
 use std::path::{Path, PathBuf};
 
-use crate::config::environment::{Environment, base};
+use crate::config::Environment;
+use crate::config::environment::base;
 use crate::error::Result;
 use crate::mcp::front::{AllowedDirs, Front};
 use crate::mcp::plans::Plans;
-use crate::ops::find_root::{Place, RootSearch};
-use crate::shell::command_context::CommandContext;
+use crate::ops::{Place, RootSearch};
+use crate::shell::CommandContext;
 use crate::shell::environment::{absolute, directory};
 
 /// Serves until the client is gone. Unless the command line names a directory, nothing below the one

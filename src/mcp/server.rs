@@ -24,7 +24,7 @@ use serde_json::{Map, Value};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader, Empty, Stdin, Stdout};
 use tokio::sync::{Semaphore, watch};
 
-use crate::base::interrupt::Interrupt;
+use crate::base::Interrupt;
 use crate::error::{Error, Result, exit_code};
 use crate::mcp::front::{self, Front, RunningWork, ToolAnswer};
 use crate::mcp::tools::{self, ToolEffect, ToolSpec};

@@ -3,11 +3,9 @@
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
-use crate::model::json::{ChangeJson, JsonSchema, Octal, Serialize, published_as};
-use crate::model::state::entry::{Entry, Kind, WhyNot};
-use crate::model::state::object_id::ObjectId;
-use crate::model::state::rel_path::RelPath;
-use crate::model::state::snapshot::{Snapshot, below};
+use crate::model::json::{JsonSchema, Serialize, published_as};
+use crate::model::state::snapshot::below;
+use crate::model::{ChangeJson, Entry, Kind, ObjectId, Octal, RelPath, Snapshot, WhyNot};
 
 /// A file that differs between two trees: git mode and blob of each side, if it is there.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Reads names and object ids from git's index file, versions 2, 3 and 4.
 
-use crate::base::malformed::Malformed;
-use crate::model::state::object_id::ObjectId;
+use crate::base::Malformed;
+use crate::model::ObjectId;
 
 /// The names of one index file.
 #[derive(Debug, Default, PartialEq, Eq)]

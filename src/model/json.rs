@@ -5,21 +5,11 @@ pub use crate::base::json::{
 };
 use crate::base::text::escape_bytes;
 use crate::model::checkpoint::alias;
-use crate::model::checkpoint::record::{
-    Checkpoint, CheckpointId, CheckpointKind, DamagedCheckpoint, Verb,
+use crate::model::{
+    AgentSession, Checkpoint, CheckpointId, CheckpointKind, CheckpointTerms, DamagedCheckpoint,
+    Database, Databases, Evicted, Expiry, Held, Meta, ObjectId, PathFilter, PlannedChange,
+    PromptNote, Provenance, RelPath, RestorePlan, Scope, ScopePart, Verb, WhyNot,
 };
-use crate::model::checkpoint::retention::Evicted;
-use crate::model::checkpoint::terms::{CheckpointTerms, Expiry};
-use crate::model::path_filter::PathFilter;
-use crate::model::restore_plan::{PlannedChange, RestorePlan};
-use crate::model::session::notes::{AgentSession, PromptNote};
-use crate::model::session::provenance::Provenance;
-use crate::model::state::database::{Database, Databases, Held};
-use crate::model::state::entry::WhyNot;
-use crate::model::state::meta::Meta;
-use crate::model::state::object_id::ObjectId;
-use crate::model::state::rel_path::RelPath;
-use crate::model::state::scope::{Scope, ScopePart};
 
 /// A checkpoint, wherever one is named.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]

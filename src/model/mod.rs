@@ -17,3 +17,40 @@ pub mod session;
 pub mod stat_cache;
 pub mod state;
 pub mod transition;
+
+pub use checkpoint::hold::Hold;
+pub use checkpoint::keep_policy::{KeepReason, Policy, PolicyChange};
+pub use checkpoint::line::{Line, LineEntry};
+pub use checkpoint::mismatch::{Candidate, Mismatch};
+pub use checkpoint::record::{
+    Checkpoint, CheckpointId, CheckpointKind, Coverage, DamagedCheckpoint, KeepClass, Operation,
+    Record, Verb,
+};
+pub use checkpoint::retention::{Evicted, EvictionReason};
+pub use checkpoint::selector::SelectorProblem;
+pub use checkpoint::terms::{CheckpointTerms, CheckpointType, Expiry};
+pub use checkpoint::undo_stack::{RestoreStory, Steps, ToldStory, UndoStep};
+pub use command_end::CommandEnd;
+pub use difference::{ChangeCounts, ChangeKind, OtherDifferences, Pair, TreeChange};
+pub use git_index::IndexNames;
+pub use json::{ChangeJson, CheckpointRef, CheckpointRow, Octal, PathName, PathReason, TextAnswer};
+pub use path_filter::PathFilter;
+pub use path_pattern::PathPattern;
+pub use restore_plan::{Blocker, PlannedChange, PlannedWrite, Refusal, RestorePlan, RestoreScope};
+pub use rules_stamp::RulesStamp;
+pub use session::notes::{AgentSession, PromptNote, SessionNotes};
+pub use session::origin::OriginStore;
+pub use session::provenance::{Moment, Provenance};
+pub use stat_cache::cached_block::CachedBlock;
+pub use stat_cache::cached_listing::{CachedDir, CachedListing};
+pub use state::database::{Database, Databases, Held};
+pub use state::entry::{Entry, Kind, WhyNot};
+pub use state::files::Files;
+pub use state::listing::{ListedDir, Listing};
+pub use state::meta::{IgnoreFileAbove, Meta, RuleRecord};
+pub use state::object_id::ObjectId;
+pub use state::rel_path::RelPath;
+pub use state::scope::{Scope, ScopePart};
+pub use state::snapshot::{Snapshot, UncapturedEntry};
+pub use state::stat::{FileView, ListedFile, ListedUncaptured, Name, Stat};
+pub use state::state_document::StateDocument;

@@ -1,7 +1,7 @@
 //! Patches of text as `diff` prints them: read, and applied to contents.
 
+use crate::base::Malformed;
 use crate::base::git_quoting::unquoted;
-use crate::base::malformed::Malformed;
 
 /// The changes of a patch within one file.
 #[derive(Clone, Debug, PartialEq, Eq)]

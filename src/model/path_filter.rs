@@ -1,8 +1,7 @@
 //! Patterns that narrow what a command acts on: `--glob` and `--exclude`.
 
-use crate::base::malformed::Malformed;
-use crate::model::state::rel_path::RelPath;
-use crate::model::state::scope::Scope;
+use crate::base::Malformed;
+use crate::model::{RelPath, Scope};
 
 /// Which of the paths that a command covers it acts on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! A path pattern: a literal path, a directory, or a glob as in an ignore file.
 
-use crate::base::wildmatch::Glob;
-use crate::model::state::rel_path::RelPath;
+use crate::base::Glob;
+use crate::model::RelPath;
 
 /// A pattern that matches paths and everything below them.
 #[derive(Clone, Debug)]

@@ -2,10 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::model::path_filter::PathFilter;
-use crate::model::state::entry::{Entry, RWX_BITS, SPECIAL_BITS, WhyNot};
-use crate::model::state::rel_path::RelPath;
-use crate::model::state::scope::Scope;
+use crate::model::state::entry::{RWX_BITS, SPECIAL_BITS};
+use crate::model::{Entry, PathFilter, RelPath, Scope, WhyNot};
 
 /// Limits and options of a restore.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

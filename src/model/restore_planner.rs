@@ -2,10 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::model::restore_plan::{Blocker, PlannedWrite, RestorePlan, RestoreScope};
-use crate::model::state::entry::WhyNot;
-use crate::model::state::rel_path::RelPath;
-use crate::model::state::snapshot::{Snapshot, below};
+use crate::model::state::snapshot::below;
+use crate::model::{Blocker, PlannedWrite, RelPath, RestorePlan, RestoreScope, Snapshot, WhyNot};
 
 impl RestorePlan {
     /// Plans from `present` to `target`. `may_delete` gets a path that the target lacks and whether

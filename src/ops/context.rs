@@ -5,27 +5,18 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Duration;
 
-use crate::base::interrupt::Interrupt;
-use crate::base::malformed::Malformed;
 use crate::base::mutex::lock;
-use crate::base::progress::Progress;
 use crate::base::text::escape_bytes;
-use crate::config::environment::Environment;
-use crate::config::settings::Settings;
+use crate::base::{Interrupt, Malformed, Progress};
+use crate::config::{Environment, Settings};
 use crate::error::{Error, Instead, Result};
-use crate::model::command_end::CommandEnd;
-use crate::model::state::object_id::ObjectId;
-use crate::model::state::rel_path::RelPath;
-use crate::ops::find_root::RootSearch;
+use crate::model::{CommandEnd, ObjectId, RelPath};
 use crate::ops::locate_store::{locate_store, projects, subdirectories};
-use crate::ops::own_files::OwnFiles;
 use crate::ops::restore::restore_paths;
-use crate::ops::warning::Warning;
-use crate::store::lifecycle::description::{Description, Identity};
-use crate::store::lock::LockWait;
-use crate::store::refs::inventory::Inventory;
-use crate::store::repository::Store;
-use crate::worktree::root::{Root, canonical, identity};
+use crate::ops::{OwnFiles, RootSearch, Warning};
+use crate::store::{Description, Identity, Inventory, LockWait, Store};
+use crate::worktree::Root;
+use crate::worktree::root::{canonical, identity};
 
 /// Built by the front-end; no field has a default.
 pub struct Context {

@@ -5,13 +5,13 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::base::text::escape_path;
 use crate::error::{Error, Result};
-use crate::model::state::rel_path::RelPath;
+use crate::model::RelPath;
 use crate::ops::locate_store::{projects, stores_of};
 use crate::ops::restore::restore_paths::with_slashes;
 use crate::store::layout::{is_begun, store_dir};
-use crate::worktree::git::find_index::Repository;
-use crate::worktree::root::{Root, canonical};
+use crate::worktree::root::canonical;
 use crate::worktree::sys::Dir;
+use crate::worktree::{Repository, Root};
 
 /// Where a caller acts: in the root that a directory belongs to.
 #[derive(Clone, Debug)]

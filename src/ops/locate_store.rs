@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use crate::error::{Code, Error, More, Result};
-use crate::store::layout::{Layout, dir_hash, store_dir};
-use crate::store::lifecycle::description::Description;
-use crate::worktree::root::Root;
+use crate::store::layout::{dir_hash, store_dir};
+use crate::store::{Description, Layout};
+use crate::worktree::Root;
 
 /// Returns where the store of this root lies, or would lie.
 ///

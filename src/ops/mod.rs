@@ -16,3 +16,64 @@ pub mod select;
 pub mod session;
 pub mod transfer;
 pub mod warning;
+
+pub use browse::bisect::BisectOutcome;
+pub use browse::config::ConfigOutcome;
+pub use browse::diff::compare::DiffOutcome;
+pub use browse::diff::diff_side::Side;
+pub use browse::diff::file_diff::{
+    Body, Detail, FileDiff, FileVersion, LoadedVersion, PatchOptions, SeenFile,
+};
+pub use browse::find::find_path::{FindOutcome, TextMatch};
+pub use browse::find::text_search::FoundText;
+pub use browse::history::History;
+pub use browse::list::{ListOptions, ListOutcome};
+pub use browse::ls::{LsKind, LsOptions, LsOutcome};
+pub use browse::prompts::PromptsOutcome;
+pub use browse::undo_steps::StepsOutcome;
+pub use capture::gather::CapturedScope;
+pub use capture::interruptible::Pieces;
+pub use capture::key_watch::Admission;
+pub use capture::lazy_snapshot::{DirFilter, LazySnapshot};
+pub use capture::left_out::LeftOut;
+pub use capture::pipeline::{CaptureOptions, Captured, Capturing};
+pub use capture::present::WorktreeSide;
+pub use capture::sink::ThreadSink;
+pub use context::{Context, FedCommand, GitCommand, GitEnd};
+pub use contract::guard::GuardOutcome;
+pub use contract::hold::{HoldOutcome, ReleaseOutcome};
+pub use create::options::{CreateOptions, DedupPolicy};
+pub use create::outcome::{CreateCounts, CreateOutcome, Skipped};
+pub use database::database_command::DatabaseFailure;
+pub use find_root::{Place, RootSearch};
+pub use maintain::delete::{DeleteOptions, DeleteOutcome, DeletedWithStore, ToDelete};
+pub use maintain::moved::{Moved, RootEvidence};
+pub use maintain::orphans::OrphansOutcome;
+pub use maintain::pin::PinOutcome;
+pub use maintain::prune::{KeepOptions, PruneOutcome};
+pub use maintain::relink::RelinkOutcome;
+pub use maintain::repair::RepairOutcome;
+pub use maintain::reword::RewordOutcome;
+pub use maintain::stores::{KnownStore, RootState, StoreList};
+pub use maintain::verify::VerifyOutcome;
+pub use own_files::OwnFiles;
+pub use restore::planned_restore::RestoreJob;
+pub use restore::restore_options::{
+    CommonOptions, Consent, DatabaseFate, DatabaseReport, RestoreOptions, RestoreOutcome,
+    RestoreRequest, TakenStep,
+};
+pub use restore::target::Target;
+pub use restore::verify_written::Verified;
+pub use select::globs::Globs;
+pub use select::period::Period;
+pub use select::timeline::Timeline;
+pub use select::words::{Lookup, TypedWords};
+pub use session::{Pending, Session};
+pub use transfer::clone::CloneOutcome;
+pub use transfer::export::{ExportBundleOptions, ExportOutcome};
+pub use transfer::fetch::FetchOutcome;
+pub use transfer::import::ImportOutcome;
+pub use transfer::push::PushOutcome;
+pub use transfer::remote::{RemoteChange, RemoteOutcome};
+pub use transfer::remote_git::{GitLimits, Pushed, RemoteGit};
+pub use warning::Warning;

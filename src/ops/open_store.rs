@@ -4,14 +4,12 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use crate::base::text::escape_path;
-use crate::error::sentence::Sentence;
-use crate::error::{Code, Error, Result};
-use crate::ops::context::Context;
+use crate::error::{Code, Error, Result, Sentence};
 use crate::ops::maintain::repair::salvage_unusable;
-use crate::ops::warning::Warning;
+use crate::ops::{Context, Warning};
 use crate::store::damage::salvage::Unreadable;
-use crate::store::layout::Layout;
-use crate::store::repository::{Store, check_exclusion_list};
+use crate::store::repository::check_exclusion_list;
+use crate::store::{Layout, Store};
 
 /// Opens the store, replacing an unusable one by what can be read of it: a checkpoint now is worth
 /// more than a repair that the user must request.

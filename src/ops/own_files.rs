@@ -2,8 +2,7 @@
 //! changed by a restore.
 
 use crate::error::{Code, Error, Result};
-use crate::model::state::rel_path::RelPath;
-use crate::model::state::snapshot::Snapshot;
+use crate::model::{RelPath, Snapshot};
 
 /// Directories kept beside such files: each with the path prefix of the files that imply it.
 const DIRECTORIES: [(&str, &str); 4] = [

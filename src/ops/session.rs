@@ -1,17 +1,13 @@
 //! Locks the store for a change, reports what was recovered and clears leftovers of killed processes.
 
 use crate::error::{Code, Error, Result};
-use crate::model::checkpoint::line::Line;
-use crate::model::state::object_id::ObjectId;
-use crate::ops::context::Context;
-use crate::ops::warning::Warning;
-use crate::store::lifecycle::description::Description;
-use crate::store::locked::LockedStore;
-use crate::store::refs::inventory::Inventory;
-use crate::store::repository::Store;
-use crate::store::small_files::journal::{Journal, JournalStage, JournalState};
+use crate::model::{Line, ObjectId};
+use crate::ops::{Context, Warning};
+use crate::store::{
+    Description, Inventory, Journal, JournalStage, JournalState, LockedStore, Store,
+};
+use crate::worktree::WorkTree;
 use crate::worktree::apply::stage_removal;
-use crate::worktree::tree_handle::WorkTree;
 
 /// A restore that was interrupted after changes may have begun.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,19 +8,12 @@ use strum::EnumMessage as _;
 use crate::base::cut_list::first_of;
 use crate::base::shell_word::shell_word;
 use crate::base::text::{count, escape, escape_path, thousands};
-use crate::config::file::ConfigProblem;
-use crate::error::Error;
-use crate::error::sentence::Sentence;
+use crate::config::ConfigProblem;
+use crate::error::{Error, Sentence};
 use crate::model::checkpoint::limits;
 use crate::model::checkpoint::message::MADE_BY_NEWER;
-use crate::model::checkpoint::record::{Checkpoint, CheckpointId, DamagedCheckpoint};
-use crate::model::state::entry::WhyNot;
-use crate::model::state::object_id::ObjectId;
-use crate::model::state::rel_path::RelPath;
-use crate::store::damage::salvage::Salvaged;
-use crate::store::lock;
-use crate::store::refs::inventory::Inventory;
-use crate::store::repository::Store;
+use crate::model::{Checkpoint, CheckpointId, DamagedCheckpoint, ObjectId, RelPath, WhyNot};
+use crate::store::{Inventory, Salvaged, Store, lock};
 use crate::worktree::root;
 
 /// The code of each is its name, unless another is given. The message is its sentence, as

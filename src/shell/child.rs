@@ -10,11 +10,11 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::base::interrupt::{Interrupt, Interrupted};
 use crate::base::mutex::lock;
+use crate::base::{Interrupt, Interrupted};
 use crate::error::{Code, Error, Result};
-use crate::model::command_end::CommandEnd;
-use crate::ops::context::{FedCommand, GitCommand, GitEnd};
+use crate::model::CommandEnd;
+use crate::ops::{FedCommand, GitCommand, GitEnd};
 use crate::shell::terminal::progress;
 
 /// Time between two looks at whether the child has ended.

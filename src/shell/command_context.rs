@@ -8,25 +8,21 @@ use std::time::{Duration, Instant};
 
 use clap::Command as Grammar;
 
-use crate::answer::envelope::{Answer, ErrorJson};
 use crate::answer::format::harmless;
-use crate::answer::words;
-use crate::answer::{Done, Text};
-use crate::base::interrupt::Interrupt;
-use crate::base::progress::Progress;
-use crate::config::environment::{Environment, base};
-use crate::config::settings::{self, OwnFile};
+use crate::answer::{Answer, Done, ErrorJson, Text, words};
+use crate::base::{Interrupt, Progress};
+use crate::config::environment::base;
+use crate::config::settings;
+use crate::config::{Environment, OwnFile};
 use crate::error::{Error, Result, exit_code};
-use crate::model::json::{Serialize, TextAnswer};
+use crate::model::TextAnswer;
+use crate::model::json::Serialize;
 use crate::ops::browse::diff::file_diff::LARGEST_TEXT_BYTES;
-use crate::ops::context::{Context, PendingWarnings};
-use crate::ops::find_root::{Place, RootSearch};
-use crate::ops::warning::Warning;
+use crate::ops::context::PendingWarnings;
+use crate::ops::{Context, Place, RootSearch, Warning};
 use crate::shell::child::{self, Children};
-use crate::shell::environment::{self, GlobalArgs};
-use crate::shell::terminal::pager::PagerOutput;
-use crate::shell::terminal::printer::Printer;
-use crate::shell::terminal::prompt::Prompt;
+use crate::shell::environment;
+use crate::shell::{GlobalArgs, PagerOutput, Printer, Prompt};
 
 /// Serves the commands to agents, in a directory and others that are allowed.
 pub type Serve = fn(&CommandContext<'_>, Environment, Option<&Path>, &[PathBuf]) -> Result<u8>;

@@ -11,10 +11,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use clap::ValueEnum;
 
 use crate::base::time;
-use crate::config::environment::{
-    AGENT_VARIABLES, AgentEnvironment, ColorChoice, Environment, FOLDERS, platform_config_dir,
-    platform_home,
-};
+use crate::config::environment::{AGENT_VARIABLES, FOLDERS, platform_config_dir, platform_home};
+use crate::config::{AgentEnvironment, ColorChoice, Environment};
 use crate::error::{Error, Result};
 use crate::ops::browse::config::VariableValue;
 

@@ -10,3 +10,13 @@ pub mod grammar;
 pub mod run;
 pub mod signals;
 pub mod terminal;
+
+pub use command_context::{CommandContext, PageOptions};
+pub use environment::{Color, GlobalArgs};
+pub use grammar::ParseRefusal;
+pub use run::{Properties, RunAnywhere};
+pub use terminal::pager::PagerOutput;
+pub use terminal::picker::{PickedItem, PickerChoice};
+pub use terminal::printer::{Printer, StdoutSink};
+pub use terminal::progress::{Hidden, Showing};
+pub use terminal::prompt::Prompt;

@@ -1,12 +1,10 @@
 //! The traits and properties of commands.
 
-use crate::answer::contract::ContractForm;
-use crate::answer::{Done, Text};
-use crate::config::environment::Environment;
-use crate::config::settings::OwnFile;
+use crate::answer::{ContractForm, Done, Text};
+use crate::config::{Environment, OwnFile};
 use crate::error::{Error, Result, exit_code};
-use crate::ops::context::Context;
-use crate::shell::command_context::CommandContext;
+use crate::ops::Context;
+use crate::shell::CommandContext;
 
 /// Properties of a command that are needed before it runs.
 #[derive(Clone, Copy)]

@@ -8,7 +8,7 @@ use std::sync::Arc;
 #[cfg(not(unix))]
 use std::sync::atomic::Ordering;
 
-use crate::base::interrupt::Interrupt;
+use crate::base::Interrupt;
 #[cfg(unix)]
 use crate::base::read_regular;
 

@@ -5,8 +5,7 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crate::base::progress::{Progress, WorkPhase};
-use crate::base::read_regular;
+use crate::base::{Progress, WorkPhase, read_regular};
 use crate::error::{Code, Error, Result};
 use crate::store::files::atomic_file;
 

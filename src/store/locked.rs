@@ -3,33 +3,24 @@
 use std::time::{Duration, UNIX_EPOCH};
 
 use crate::error::{Code, Error, Result};
-use crate::model::checkpoint::hold::Hold;
 use crate::model::checkpoint::message;
-use crate::model::checkpoint::record::{CheckpointId, DamagedCheckpoint};
-use crate::model::session::notes::SessionNotes;
-use crate::model::state::listing::Listing;
-use crate::model::state::object_id::ObjectId;
+use crate::model::{CheckpointId, DamagedCheckpoint, Hold, Listing, ObjectId, SessionNotes};
 use crate::store::damage::recover::{self, Recovery};
 use crate::store::damage::replace_store;
-use crate::store::files::scratch::Scratch;
 use crate::store::files::{atomic_file, directories};
 use crate::store::gc::{last_gc, mark};
-use crate::store::layout::Layout;
-use crate::store::lifecycle::description::{self, Description};
+use crate::store::lifecycle::description;
 use crate::store::lifecycle::{init, ownership};
-use crate::store::lock::{self, LockGuard, LockWait};
-use crate::store::objects::id_set::ObjectIds;
-use crate::store::objects::pack::checkpoint_packs::PackSet;
-use crate::store::objects::pack::pack_list::PackStamp;
-use crate::store::refs::commit_cache::Holder;
-use crate::store::refs::commit_reader::CommitReader;
-use crate::store::refs::inventory::Inventory;
-use crate::store::refs::ref_files::{self, Family};
+use crate::store::lock;
+use crate::store::refs::ref_files;
 use crate::store::refs::{adopt, commit_cache, packed_commits};
-use crate::store::repository::Store;
-use crate::store::small_files::journal::{self, Journal, JournalState};
-use crate::store::small_files::stat_cache::{self, Basis, StatCache};
+use crate::store::small_files::journal;
+use crate::store::small_files::stat_cache;
 use crate::store::small_files::{agent_sessions, holds, rewords};
+use crate::store::{
+    Basis, CommitReader, Description, Family, Holder, Inventory, Journal, JournalState, Layout,
+    LockGuard, LockWait, ObjectIds, PackSet, PackStamp, Scratch, StatCache, Store,
+};
 
 /// Proof that this process alone may change the store.
 pub struct LockedStore<'s> {

@@ -6,32 +6,23 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::error::sentence::Sentence;
-use crate::error::{Code, Error, Result};
-use crate::model::checkpoint::hold::Hold;
-use crate::model::checkpoint::record::Checkpoint;
+use crate::error::{Code, Error, Result, Sentence};
 use crate::model::default_rules::DEFAULT_STORE_LIST;
-use crate::model::session::notes::SessionNotes;
-use crate::model::state::database::Databases;
-use crate::model::state::meta::Meta;
-use crate::model::state::object_id::ObjectId;
-use crate::model::state::snapshot::Snapshot;
+use crate::model::{Checkpoint, Databases, Hold, Meta, ObjectId, SessionNotes, Snapshot};
 use crate::store::damage::replace_store;
 use crate::store::files::{directories, read_regular};
 use crate::store::gc::last_gc;
-use crate::store::layout::Layout;
-use crate::store::lifecycle::description::Description;
 use crate::store::lifecycle::{init, ownership};
-use crate::store::lock;
-use crate::store::objects::odb::Objects;
-use crate::store::refs::commit_cache::Holder;
-use crate::store::refs::commit_reader::CommitReader;
-use crate::store::refs::inventory::{self, Inventory};
+use crate::store::refs::inventory;
 use crate::store::refs::{self, commit_cache, packed_commits};
-use crate::store::small_files::journal::{self, Journal, JournalStage, JournalState};
+use crate::store::small_files::journal;
 use crate::store::small_files::{agent_sessions, holds, rewords, stat_cache};
-use crate::store::trees::meta_tree::{self, CheckpointExtras, Extras};
+use crate::store::trees::meta_tree;
 use crate::store::trees::{self, database_tree};
+use crate::store::{
+    CheckpointExtras, CommitReader, Description, Extras, Holder, Inventory, Journal, JournalStage,
+    JournalState, Layout, Objects, lock,
+};
 
 /// Maximum wait for a running salvage to put its store into place, before a new one is made.
 const LONGEST_SALVAGE: Duration = Duration::from_secs(30);

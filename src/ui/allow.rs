@@ -6,7 +6,7 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, Args as _, Command as Grammar};
 
 use crate::cli::command_list;
-use crate::shell::environment::GlobalArgs;
+use crate::shell::GlobalArgs;
 
 /// Each form of a command: its effect, the command, and after a colon the arguments that it may have,
 /// as the grammar calls them.

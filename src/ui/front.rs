@@ -8,14 +8,13 @@ use std::thread;
 use serde::Deserialize;
 use tokio::process::Child;
 
-use crate::base::interrupt::Interrupt;
+use crate::base::Interrupt;
 use crate::cli::entry;
-use crate::config::environment::Environment;
+use crate::config::Environment;
 use crate::error::{Error, exit_code};
-use crate::ops::find_root::{Place, canonical_or_gone};
-use crate::shell::child;
-use crate::shell::signals;
-use crate::shell::terminal::printer::Printer;
+use crate::ops::Place;
+use crate::ops::find_root::canonical_or_gone;
+use crate::shell::{Printer, child, signals};
 use crate::ui::allow;
 
 /// Upper bound on the bytes of a file whose content, or difference, is shown.

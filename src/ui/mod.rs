@@ -16,11 +16,13 @@ pub mod server;
 
 use std::path::Path;
 
-use crate::config::environment::{Environment, base};
+use crate::config::Environment;
+use crate::config::environment::base;
 use crate::error::Result;
-use crate::ops::find_root::RootSearch;
-use crate::shell::command_context::{CommandContext, PageOptions, place};
+use crate::ops::RootSearch;
+use crate::shell::command_context::place;
 use crate::shell::environment::absolute;
+use crate::shell::{CommandContext, PageOptions};
 use crate::ui::front::Runner;
 
 /// Serves the page until a signal comes, or no page was open for the idle time.

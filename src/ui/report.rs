@@ -5,10 +5,9 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use crate::base::interrupt::Interrupt;
-use crate::base::json;
+use crate::base::{Interrupt, json};
 use crate::error::{Error, Result};
-use crate::ops::context::Context;
+use crate::ops::Context;
 use crate::shell::command_context::ReportPage;
 use crate::ui::door::PageToken;
 use crate::ui::front::{CommandCall, Runner};

@@ -18,17 +18,15 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{sleep, timeout};
 use tokio_io_timeout::TimeoutStream;
 
-use crate::base::interrupt::Interrupt;
+use crate::base::Interrupt;
 use crate::base::mutex::lock;
 use crate::error::{Error, Result, exit_code};
 use crate::shell::browser::{self, PrivateFile};
-use crate::shell::command_context::PageOptions;
-use crate::shell::signals;
+use crate::shell::{PageOptions, signals};
 use crate::ui::door::{Door, MOST_BODY_BYTES, PageToken, Refused, Route};
-use crate::ui::events;
 use crate::ui::front::{CommandCall, MOST_FILE_BYTES, Runner};
-use crate::ui::page;
 use crate::ui::reply::{self, Reply};
+use crate::ui::{events, page};
 
 /// Upper bound on the connections; further ones wait.
 const MOST_CONNECTIONS: usize = 64;

@@ -7,12 +7,13 @@ use std::ops::Not;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::base::json::merge::{Spelling, is_nothing, merge};
+use crate::base::Spelling;
+use crate::base::json::merge::{is_nothing, merge};
 use crate::base::json::remove_nulls;
 use crate::workflow::profiles::format::{
-    Found, check_version, name, parse, place_in, with_fields_of, with_more, word,
+    check_version, name, parse, place_in, with_fields_of, with_more, word,
 };
-use crate::workflow::rules::workflow::{Class, Finding, Phase, PhaseStatus, Workflow};
+use crate::workflow::{Class, Finding, Found, Phase, PhaseStatus, Workflow};
 
 /// The five phases of `dotagent`; a run of that format ends with the last one.
 pub const DOTAGENT: [&str; 5] = [

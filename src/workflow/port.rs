@@ -1,17 +1,16 @@
 //! What operations ask of runs: which files are theirs, and which checkpoints they may go back to.
 
-use crate::base::malformed::Malformed;
+use crate::base::Malformed;
 use crate::base::text::escape;
 use crate::error::Result;
+use crate::model::ObjectId;
 use crate::model::run_id::is_legal;
-use crate::model::state::object_id::ObjectId;
-use crate::ops::context::{Context, WorkflowPort};
-use crate::ops::own_files::OwnFiles;
-use crate::store::repository::Store;
+use crate::ops::context::WorkflowPort;
+use crate::ops::{Context, OwnFiles};
+use crate::store::Store;
 use crate::workflow::documents::{files, own_paths};
-use crate::workflow::engine::runs::Runs;
-use crate::workflow::rules::workflow::{Phase, Workflow};
-use crate::worktree::tree_handle::WorkTree;
+use crate::workflow::{Phase, Runs, Workflow};
+use crate::worktree::WorkTree;
 
 /// Maximum number of protected checkpoints of finished phases in each run, the latest first.
 const LATEST: usize = 20;

@@ -1,9 +1,8 @@
 //! Failures of commands on runs, and sentences that several of them use.
 
 use crate::base::text::escape;
-use crate::error::sentence::{CommandWords, Sentence};
-use crate::error::{Choice, Code, Error, More, Result, RunDetails};
-use crate::workflow::rules::workflow::{Profile, Workflow};
+use crate::error::{Choice, Code, CommandWords, Error, More, Result, RunDetails, Sentence};
+use crate::workflow::{Profile, Workflow};
 
 /// Maximum number of names listed in a message.
 pub const LISTED_NAMES: usize = 10;

@@ -4,10 +4,11 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
-use crate::model::state::rel_path::{RelPath, is_dot_git};
-use crate::worktree::root::{self, Root};
+use crate::model::RelPath;
+use crate::model::state::rel_path::is_dot_git;
+use crate::worktree::root;
 use crate::worktree::sys::{self, Dir};
-use crate::worktree::tree_handle::WorkTree;
+use crate::worktree::{Root, WorkTree};
 
 /// An empty or missing directory, by its canonical path.
 #[derive(Clone, Debug)]

@@ -14,3 +14,16 @@ pub mod sqlite;
 pub mod sqlite;
 pub mod sys;
 pub mod tree_handle;
+
+pub use apply::apply_steps::{
+    AppliedStep, ApplyPlan, Expect, Graft, GraftedDir, Removal, WriteStep,
+};
+pub use apply::materialize::WantedTree;
+pub use apply::stage::Stage;
+pub use apply::transaction::Applied;
+pub use git::find_index::Repository;
+pub use root::Root;
+pub use rules::rule_set::{RuleSources, RuleVerdict, Rules};
+pub use scan::read::{BlobSink, ReadOutcome, SinkError};
+pub use scan::shared::{PendingDir, ScanOptions, Shared};
+pub use tree_handle::{StatReader, WorkTree};

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::base::windows::verbatim::usual_path;
 use crate::error::{Code, Error, Result};
-use crate::model::state::rel_path::RelPath;
+use crate::model::RelPath;
 use crate::worktree::sys::Dir;
 
 /// A root by its canonical path, existing or gone.

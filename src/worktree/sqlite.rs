@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-use crate::base::interrupt::{Interrupt, Interrupted};
+use crate::base::{Interrupt, Interrupted};
 
 /// Whether SQLite support is built in.
 pub const IS_BUILT_IN: bool = true;

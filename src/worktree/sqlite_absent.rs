@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use crate::base::interrupt::{Interrupt, Interrupted};
+use crate::base::{Interrupt, Interrupted};
 
 pub const IS_BUILT_IN: bool = false;
 

@@ -4,9 +4,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
-use crate::model::state::rel_path::RelPath;
-use crate::model::state::stat::Stat;
-use crate::worktree::root::Root;
+use crate::model::{RelPath, Stat};
+use crate::worktree::Root;
 use crate::worktree::sys::{self, Access, Dir};
 
 /// Bits that the owner needs to make and remove names in a directory.

@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::agent::dialect::AgentName;
 use crate::agent::setup::agents::{
-    Agent, AgentHooks, AgentLayout, AgentServer, HookEvent, Leeway, ManagedKey, SetupPlaces,
+    Agent, AgentHooks, AgentLayout, AgentServer, HookEvent, ManagedKey,
 };
 use crate::agent::setup::settings_json::{HookCall, HookEntries, OurJson, ServerEntry};
+use crate::agent::{AgentName, Leeway, SetupPlaces};
 use crate::base::text::escape_path;
 use crate::base::windows::verbatim::native_path;
 use crate::error::{Error, Result};

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::agent::dialect::AgentName;
+use crate::agent::AgentName;
 use crate::agent::setup::json_edit;
 use crate::base::read_regular;
-use crate::config::environment::Environment;
+use crate::config::Environment;
 use crate::error::{Error, Result};
 
 const TABLE: &str = include_str!("agents.toml");

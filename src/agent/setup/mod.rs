@@ -23,15 +23,17 @@ use std::time::Duration;
 
 use strum::VariantArray as _;
 
-use crate::agent::dialect::AgentName;
-use crate::agent::setup::agents::{Agents, Leeway, SetupPlaces};
-use crate::agent::setup::plan::{AgentPlan, FileOutcome, SettingsFile, SetupProgress, text_of};
+use crate::agent::setup::plan::text_of;
+use crate::agent::{
+    AgentName, AgentPlan, Agents, FileOutcome, Leeway, SettingsFile, SetupPlaces, SetupProgress,
+};
 use crate::base::random_name::random_hex;
-use crate::config::environment::Environment;
+use crate::config::Environment;
 use crate::error::{Error, Result};
 use crate::ops::transfer::clone::is_free;
-use crate::store::files::atomic_file::{self, TemporaryFile};
-use crate::store::lock::{self, LockGuard};
+use crate::store::files::atomic_file;
+use crate::store::lock;
+use crate::store::{LockGuard, TemporaryFile};
 
 /// Prefix of the names of temporary files.
 const TEMPORARY: &str = ".checkpoint-tmp-";

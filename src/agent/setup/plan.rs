@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 use strum::IntoStaticStr;
 
-use crate::agent::dialect::AgentName;
 use crate::agent::setup::agent_files::{
     self, AgentFile, AgentFiles, Author, FileContent, author, files_below,
 };
-use crate::agent::setup::agents::{Agents, Leeway, SetupPlaces, leeway, managed_folder};
+use crate::agent::setup::agents::{leeway, managed_folder};
 use crate::agent::setup::settings_json::is_our_name;
 use crate::agent::setup::settings_toml;
+use crate::agent::{AgentName, Agents, Leeway, SetupPlaces};
 use crate::base::read_regular;
 use crate::base::text::{escape, escape_path, without_numbers};
 use crate::error::{Error, Result};

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::agent::dialect::AgentName;
+use crate::agent::AgentName;
 use crate::agent::setup::json_edit;
 use crate::error::{Error, Result};
 

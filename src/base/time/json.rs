@@ -4,7 +4,8 @@
 use serde::de::Error as _;
 use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
 
-use crate::base::json::{JsonSchema, TimeText};
+use crate::base::TimeText;
+use crate::base::json::JsonSchema;
 use crate::base::time::parse_iso;
 
 // A moment.

@@ -11,21 +11,21 @@ use crate::commands::prelude::*;
 use crate::commands::restore;
 use crate::commands::workflow::report::{WorkflowCall, conflicts, done, place};
 use crate::commands::workflow::resume::RecoverArgs;
-use crate::error::sentence::CommandWords;
+use crate::error::CommandWords;
 use crate::ops::restore::restore_paths::from_root;
 use crate::workflow::documents::render;
-use crate::workflow::engine::end::{CleanupOptions, EndMode, EndOutcome, cleanup, end};
-use crate::workflow::engine::exchange::{self, ExportOptions, Exported, ImportOptions};
-use crate::workflow::engine::init::{self, InitOptions};
-use crate::workflow::engine::phase::{self, Finish, Note, Start, commit_project, will_commit};
-use crate::workflow::engine::report::{Status, View, compare, list, show};
-use crate::workflow::engine::resume::ResumeOptions;
-use crate::workflow::engine::rewind::{self, RewindOptions, RewindOutcome};
+use crate::workflow::engine::end::{CleanupOptions, EndMode, cleanup, end};
+use crate::workflow::engine::exchange::{self, ExportOptions, ImportOptions};
+use crate::workflow::engine::init;
+use crate::workflow::engine::phase::{self, Finish, Note, commit_project, will_commit};
+use crate::workflow::engine::report::{compare, list, show};
+use crate::workflow::engine::rewind::{self, RewindOptions};
 use crate::workflow::engine::transact::{check_expected, step, with_run};
-use crate::workflow::engine::work::{StepOptions, StepOutcome, Work};
-use crate::workflow::rules::change::Change;
-use crate::workflow::rules::workflow::{Phase, PhaseStatus, Task};
 use crate::workflow::words::phase_command;
+use crate::workflow::{
+    Change, EndOutcome, Exported, InitOptions, Phase, PhaseStatus, ResumeOptions, RewindOutcome,
+    Start, Status, StepOptions, StepOutcome, Task, View, Work,
+};
 
 pub mod report;
 pub mod resume;

@@ -8,11 +8,13 @@ use crate::base::json::plain;
 use crate::base::text::{escape, escape_line};
 use crate::base::time;
 use crate::commands::prelude::*;
-use crate::workflow::documents::conflict::{Conflict, in_words};
-use crate::workflow::engine::report::{self, ComparedRun, Listed, Seen, Shown, Status, View};
-use crate::workflow::engine::runs::Run;
-use crate::workflow::rules::workflow::{Finding, Phase, PhaseStatus, Task, TaskStatus, Workflow};
+use crate::workflow::documents::conflict::in_words;
+use crate::workflow::engine::report::{self, Seen};
 use crate::workflow::words::which;
+use crate::workflow::{
+    ComparedRun, Conflict, Finding, Listed, Phase, PhaseStatus, Run, Shown, Status, Task,
+    TaskStatus, View, Workflow,
+};
 
 /// Maximum number of phases by which a run without a description is called.
 const NAMED_PHASES: usize = 3;

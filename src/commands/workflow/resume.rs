@@ -10,19 +10,19 @@ use crate::commands::workflow::report::{
     WorkflowCall, changed, findings, remarks, summary, with_place,
 };
 use crate::ops::restore::restore_paths::from_root;
-use crate::workflow::documents::conflict::{Conflict, in_line, in_words};
+use crate::workflow::documents::conflict::{in_line, in_words};
 use crate::workflow::documents::render;
-use crate::workflow::engine::report::{self, Status, View};
-use crate::workflow::engine::resume::{
-    self as op, RecoverOutcome, ResumeOptions, ResumeOutcome, Take, repair, resolve_conflict,
-};
-use crate::workflow::engine::runs::Runs;
+use crate::workflow::engine::report;
+use crate::workflow::engine::resume::{self as op, Take, repair, resolve_conflict};
 use crate::workflow::engine::transact::open_imported;
 use crate::workflow::profiles::dispatch::profile_of_path;
-use crate::workflow::rules::dialog::{Chosen, Dialog};
+use crate::workflow::rules::dialog::Dialog;
 use crate::workflow::rules::validate::is_stale;
-use crate::workflow::rules::workflow::{Phase, PhaseStatus, Profile, Workflow};
 use crate::workflow::words::{listed, refused, which};
+use crate::workflow::{
+    Chosen, Conflict, Phase, PhaseStatus, Profile, RecoverOutcome, ResumeOptions, ResumeOutcome,
+    Runs, Status, View, Workflow,
+};
 
 const CORRUPTED: &str = "State appears corrupted. Start fresh? [y/N]";
 const DELETE: &str = "Delete the corrupted checkpoint? It is kept in the archive. [y/N]";

@@ -2,9 +2,7 @@
 //! or any message.
 
 use crate::model::checkpoint::limits;
-use crate::model::checkpoint::record::{CheckpointKind, Coverage, Record};
-use crate::model::checkpoint::terms::CheckpointTerms;
-use crate::model::session::provenance::Provenance;
+use crate::model::{CheckpointKind, CheckpointTerms, Coverage, Provenance, Record};
 
 /// The source of a commit whose message does not name one.
 const UNKNOWN_SOURCE: &str = "git";

@@ -2,8 +2,7 @@
 //! write it.
 
 use crate::base::time::utc_compact;
-use crate::model::checkpoint::record::Checkpoint;
-use crate::model::state::object_id::ObjectId;
+use crate::model::{Checkpoint, ObjectId};
 
 const ALIAS_PREFIX: &str = "chk_";
 const ALIAS_DIGITS: usize = 6;

@@ -2,8 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::model::checkpoint::line::Line;
-use crate::model::checkpoint::record::Checkpoint;
+use crate::model::{Checkpoint, Line};
 
 /// Returns the baseline after the given checkpoints. Restores of single paths and scoped checkpoints
 /// do not count.

@@ -1,8 +1,8 @@
 //! A hold: blocks checkpoints for a while, because unfinished work would be captured half-done.
 
-use crate::base::json::{self, JsonSchema, Serialize, TimeText};
-use crate::base::malformed::Malformed;
+use crate::base::json::{self, JsonSchema, Serialize};
 use crate::base::text::{percent_decode, percent_encode};
+use crate::base::{Malformed, TimeText};
 
 const HOUR_MS: i64 = 60 * 60 * 1000;
 /// Default duration of a hold in milliseconds.

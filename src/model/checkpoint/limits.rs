@@ -3,8 +3,7 @@
 
 use std::ops::Range;
 
-use crate::model::checkpoint::record::Record;
-use crate::model::state::rel_path::RelPath;
+use crate::model::{Record, RelPath};
 
 /// Most levels of directories, with the root; git refuses trees of more than 2,048.
 pub const MOST_LEVELS: usize = 2000;

@@ -5,8 +5,7 @@ use std::fmt::Debug;
 use std::ops::{Deref, Range};
 use std::sync::{Arc, OnceLock};
 
-use crate::model::checkpoint::record::{Checkpoint, KeepClass};
-use crate::model::state::object_id::ObjectId;
+use crate::model::{Checkpoint, KeepClass, ObjectId};
 
 /// Older checkpoints read at once on the way back.
 const READ_AHEAD: usize = 32;

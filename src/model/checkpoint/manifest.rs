@@ -2,8 +2,7 @@
 
 use crate::base::text::escape;
 use crate::base::time::utc_seconds;
-use crate::model::checkpoint::record::Checkpoint;
-use crate::model::state::object_id::ObjectId;
+use crate::model::{Checkpoint, ObjectId};
 
 const HEADER: &str = "| Hash | Timestamp | Reason | Source |\n\
                       |----------|---------------------|----------------------|--------------|\n";

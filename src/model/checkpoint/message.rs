@@ -1,16 +1,13 @@
 //! The commit message of a checkpoint and its parser: `<reason> | <time> | <source>`, trailers.
 
-use crate::base::malformed::Malformed;
+use crate::base::Malformed;
 use crate::base::text::{escape, percent_decode, percent_encode};
 use crate::base::time::utc_seconds;
 use crate::model::checkpoint::limits::LARGEST_SEQUENCE;
-use crate::model::checkpoint::record::{Coverage, Operation, Record};
-use crate::model::checkpoint::terms::{CheckpointTerms, Expiry};
-use crate::model::path_filter::PathFilter;
-use crate::model::session::provenance::Provenance;
-use crate::model::state::object_id::ObjectId;
-use crate::model::state::rel_path::RelPath;
-use crate::model::state::scope::Scope;
+use crate::model::{
+    CheckpointTerms, Coverage, Expiry, ObjectId, Operation, PathFilter, Provenance, Record,
+    RelPath, Scope,
+};
 
 /// Trailer of a carrier: a commit that brought checkpoints to a remote, and is none itself.
 pub const CARRIER_KEY: &str = "Carrier-Format";

@@ -2,9 +2,8 @@
 
 use crate::base::shell_word::shell_word;
 use crate::base::time::{TypedTime, age, parse_span};
-use crate::model::checkpoint::line::Line;
-use crate::model::checkpoint::record::{Checkpoint, CheckpointKind, MIN_PREFIX};
-use crate::model::state::object_id::ObjectId;
+use crate::model::checkpoint::record::MIN_PREFIX;
+use crate::model::{Checkpoint, CheckpointKind, Line, ObjectId};
 
 /// Maximum number of checkpoints suggested.
 const MOST_SUGGESTED: usize = 3;

@@ -1,12 +1,7 @@
 //! A checkpoint as data, apart from how it is stored.
 
 use crate::base::text::escape;
-use crate::model::checkpoint::terms::{CheckpointTerms, Expiry};
-use crate::model::path_filter::PathFilter;
-use crate::model::session::provenance::Provenance;
-use crate::model::state::object_id::ObjectId;
-use crate::model::state::rel_path::RelPath;
-use crate::model::state::scope::Scope;
+use crate::model::{CheckpointTerms, Expiry, ObjectId, PathFilter, Provenance, RelPath, Scope};
 
 /// Minimum number of id digits that name a checkpoint.
 pub const MIN_PREFIX: usize = 4;

@@ -2,11 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::model::checkpoint::keep_policy::{KeepReason, Policy};
-use crate::model::checkpoint::line::{Line, LineEntry};
-use crate::model::checkpoint::record::{Checkpoint, KeepClass};
-use crate::model::checkpoint::undo_stack::Steps;
-use crate::model::state::object_id::ObjectId;
+use crate::model::{Checkpoint, KeepClass, KeepReason, Line, LineEntry, ObjectId, Policy, Steps};
 
 /// Number of newest restores, undos and redos whose safety checkpoint and target stay.
 pub const PROTECTED_RESTORES: usize = 5;

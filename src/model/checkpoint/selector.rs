@@ -3,10 +3,9 @@
 use std::borrow::Cow;
 
 use crate::base::time::{self, TypedTime};
-use crate::model::checkpoint::line::{Line, LineEntry};
-use crate::model::checkpoint::mismatch::{Candidate, Mismatch};
-use crate::model::checkpoint::record::{Checkpoint, MIN_PREFIX};
+use crate::model::checkpoint::record::MIN_PREFIX;
 use crate::model::checkpoint::{alias, baseline};
+use crate::model::{Candidate, Checkpoint, Line, LineEntry, Mismatch};
 
 /// Names the checkpoint at which the directory stands; what takes a selector and is given none means
 /// this one.

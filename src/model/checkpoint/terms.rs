@@ -2,7 +2,7 @@
 
 use strum::{EnumString, IntoStaticStr};
 
-use crate::model::state::scope::Scope;
+use crate::model::Scope;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CheckpointTerms {

@@ -1,11 +1,6 @@
 //! The undo and redo stacks, derived from the safety checkpoints alone.
 
-use crate::model::checkpoint::line::Line;
-use crate::model::checkpoint::record::{Checkpoint, Operation, Verb};
-use crate::model::path_filter::PathFilter;
-use crate::model::state::object_id::ObjectId;
-use crate::model::state::rel_path::RelPath;
-use crate::model::state::scope::Scope;
+use crate::model::{Checkpoint, Line, ObjectId, Operation, PathFilter, RelPath, Scope, Verb};
 
 /// A change of the working directory that a safety checkpoint can undo.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,8 +1,7 @@
 //! Notes on the sessions of agents: their prompts, running subagents, and the last events.
 
 use crate::base::json::{Deserialize, Serialize};
-use crate::model::session::provenance::Provenance;
-use crate::model::state::object_id::ObjectId;
+use crate::model::{ObjectId, Provenance};
 
 /// Time in which an event that comes again counts as the same one, in milliseconds.
 const SAME_EVENT_MS: i64 = 10_000;

@@ -4,12 +4,9 @@ use crate::model::stat_cache::cached_block::{
     DECIDED_BY_NAMES, DIR_BYTES, FILE_BYTES, FILES_IN_BASE, HAS_TREE, HIDDEN_RULES, NO_ID,
     UNSETTLED,
 };
-use crate::model::stat_cache::cached_listing::CachedListing;
 use crate::model::stat_cache::racy::is_racy;
 use crate::model::stat_cache::uncaptured;
-use crate::model::state::files::Files;
-use crate::model::state::listing::{ListedDir, Listing};
-use crate::model::state::stat::Stat;
+use crate::model::{CachedListing, Files, ListedDir, Listing, Stat};
 
 /// Upper bound on a patch in bytes, unless an eighth of its base is more.
 const SMALL_PATCH_BYTES: usize = 64 << 10;

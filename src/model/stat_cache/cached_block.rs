@@ -7,9 +7,8 @@
 
 use std::ops::Range;
 
-use crate::model::state::entry::Kind;
-use crate::model::state::object_id::ObjectId;
-use crate::model::state::stat::{FileView, SYMLINK_BITS, Stat, TYPE_BITS};
+use crate::model::state::stat::{SYMLINK_BITS, TYPE_BITS};
+use crate::model::{FileView, Kind, ObjectId, Stat};
 
 /// Length of the five sizes at the start of a block.
 const SIZES_BYTES: usize = 20;

@@ -5,12 +5,10 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::model::stat_cache::cached_block::{
-    CachedBlock, DECIDED_BY_NAMES, DirRecord, FILES_IN_BASE, HIDDEN_RULES,
+    DECIDED_BY_NAMES, DirRecord, FILES_IN_BASE, HIDDEN_RULES,
 };
 use crate::model::stat_cache::uncaptured;
-use crate::model::state::files::Files;
-use crate::model::state::object_id::ObjectId;
-use crate::model::state::stat::{ListedUncaptured, Stat};
+use crate::model::{CachedBlock, Files, ListedUncaptured, ObjectId, Stat};
 
 /// A listing read in place. Directory 0 is the root; children are contiguous, sorted by name.
 #[derive(Debug)]

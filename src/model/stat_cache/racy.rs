@@ -2,7 +2,7 @@
 //! stat cache.
 
 use crate::base::time::SECOND_NS;
-use crate::model::state::stat::Stat;
+use crate::model::Stat;
 
 /// Timestamp granularity of coarse file systems: whole seconds, or two on FAT; changes within it
 /// are invisible.

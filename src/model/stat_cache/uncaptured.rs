@@ -1,7 +1,6 @@
 //! Uncaptured items in the stat cache: name, kind and reason of each, in sequence.
 
-use crate::model::state::entry::WhyNot;
-use crate::model::state::stat::ListedUncaptured;
+use crate::model::{ListedUncaptured, WhyNot};
 
 /// Reasons without a text, in the order of their numbers on disk.
 const PLAIN: [WhyNot; 13] = [

@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::base::text::{escape, percent_decode, percent_encode};
-use crate::model::restore_plan::RestoreScope;
-use crate::model::state::object_id::ObjectId;
-use crate::model::state::rel_path::{RelPath, is_dot_git};
+use crate::model::state::rel_path::is_dot_git;
+use crate::model::{ObjectId, RelPath, RestoreScope};
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, strum::IntoStaticStr)]
 #[strum(const_into_str, serialize_all = "snake_case")]

@@ -1,6 +1,6 @@
 //! State of one path: kind, permission bits and content, or why it was not captured.
 
-use crate::model::state::object_id::ObjectId;
+use crate::model::ObjectId;
 
 /// Kind of a captured entry; directories are kept separately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, strum::IntoStaticStr)]

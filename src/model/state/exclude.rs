@@ -1,9 +1,6 @@
 //! Marks files of a listing that are held as databases: present, but not captured as files.
 
-use crate::model::state::entry::WhyNot;
-use crate::model::state::listing::Listing;
-use crate::model::state::rel_path::RelPath;
-use crate::model::state::stat::ListedUncaptured;
+use crate::model::{ListedUncaptured, Listing, RelPath, WhyNot};
 
 /// Marks those of `paths` that would be captured or were left out as databases. Returns whether
 /// anything changed; if so, the trees above are unknown and no stat cache may be made.

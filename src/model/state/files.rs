@@ -3,8 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::model::stat_cache::cached_block::CachedBlock;
-use crate::model::state::stat::{FileView, ListedFile};
+use crate::model::{CachedBlock, FileView, ListedFile};
 
 /// Files sorted bytewise by name; for an unchanged directory nothing is copied from the stat cache.
 #[derive(Clone, Debug, Default)]

@@ -1,8 +1,6 @@
 //! Filters a listing by path: files, uncaptured items, and the directories above them.
 
-use crate::model::state::listing::{ListedDir, Listing};
-use crate::model::state::rel_path::RelPath;
-use crate::model::state::stat::FileView;
+use crate::model::{FileView, ListedDir, Listing, RelPath};
 
 /// Returns the part of a listing that `wants` accepts, with parent directories. Trees are unknown
 /// in it, and no later scan may rely on it.

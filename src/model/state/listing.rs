@@ -4,11 +4,9 @@
 
 use std::sync::Arc;
 
-use crate::model::stat_cache::cached_listing::CachedListing;
-use crate::model::state::files::Files;
-use crate::model::state::object_id::ObjectId;
-use crate::model::state::rel_path::RelPath;
-use crate::model::state::stat::{FileView, ListedUncaptured, Name, Stat};
+use crate::model::{
+    CachedListing, FileView, Files, ListedUncaptured, Name, ObjectId, RelPath, Stat,
+};
 
 /// One directory; `files` and `uncaptured` are sorted bytewise by name.
 #[derive(Clone, Debug)]

@@ -3,11 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::base::malformed::Malformed;
-use crate::model::state::entry::{Kind, RWX_BITS};
-use crate::model::state::listing::{ListedDir, Listing};
-use crate::model::state::rel_path::RelPath;
-use crate::model::state::snapshot::{Snapshot, UncapturedEntry};
+use crate::base::Malformed;
+use crate::model::state::entry::RWX_BITS;
+use crate::model::{Kind, ListedDir, Listing, RelPath, Snapshot, UncapturedEntry};
 
 /// What a git tree cannot hold. Equal directories give equal metas.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -2,12 +2,11 @@
 
 use std::fmt::Write as _;
 
-use crate::base::malformed::Malformed;
+use crate::base::Malformed;
 use crate::base::text::{percent_decode, percent_encode};
-use crate::model::state::entry::WhyNot;
-use crate::model::state::meta::{IgnoreFileAbove, Meta, UsualModes};
-use crate::model::state::rel_path::{RelPath, is_dot_git};
-use crate::model::state::snapshot::UncapturedEntry;
+use crate::model::state::meta::UsualModes;
+use crate::model::state::rel_path::is_dot_git;
+use crate::model::{IgnoreFileAbove, Meta, RelPath, UncapturedEntry, WhyNot};
 
 const META_FIRST_LINE: &str = "checkpoint-meta 1";
 

@@ -1,9 +1,9 @@
 //! The scope of a scoped checkpoint: paths, each with everything below, and patterns.
 
-use crate::base::malformed::Malformed;
+use crate::base::Malformed;
 use crate::base::text::{escape_bytes, percent_decode, percent_encode};
-use crate::model::path_pattern::{PathPattern, has_marks};
-use crate::model::state::rel_path::RelPath;
+use crate::model::path_pattern::has_marks;
+use crate::model::{PathPattern, RelPath};
 
 /// Limits of a scoped checkpoint: nothing else is captured or restored. A scope without parts
 /// covers no file.

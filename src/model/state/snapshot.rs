@@ -2,10 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::state::entry::{Entry, WhyNot};
-use crate::model::state::listing::{ListedDir, Listing};
-use crate::model::state::rel_path::RelPath;
-use crate::model::state::stat::ListedUncaptured;
+use crate::model::{Entry, ListedDir, ListedUncaptured, Listing, RelPath, WhyNot};
 
 /// Files, directories and uncaptured entries, each by path.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

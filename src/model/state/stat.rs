@@ -1,7 +1,6 @@
 //! The stat of a file, and how a scan lists it.
 
-use crate::model::state::entry::{Kind, WhyNot};
-use crate::model::state::object_id::ObjectId;
+use crate::model::{Kind, ObjectId, WhyNot};
 
 pub const FILE_BITS: u32 = 0o100_000;
 pub const SYMLINK_BITS: u32 = 0o120_000;

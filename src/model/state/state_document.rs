@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
+use crate::base::Malformed;
 use crate::base::json::parse;
-use crate::base::malformed::Malformed;
 
 /// The values of a document, by their keys.
 pub type Values = Map<String, Value>;

@@ -5,19 +5,13 @@ use std::path::Path;
 
 use crate::error::{Code, Error, Result};
 use crate::model::checkpoint::bisection::{BisectVerdict, Bisection};
-use crate::model::checkpoint::record::Checkpoint;
-use crate::model::command_end::CommandEnd;
 use crate::model::json::{JsonSchema, Serialize, published_as};
-use crate::model::restore_plan::RestoreScope;
-use crate::model::state::object_id::ObjectId;
-use crate::ops::context::Context;
+use crate::model::{Checkpoint, CommandEnd, ObjectId, RestoreScope};
 use crate::ops::restore::write_out;
 use crate::ops::select::checkpoint::find;
-use crate::ops::session;
-use crate::ops::warning::Warning;
-use crate::store::files::scratch::Scratch;
-use crate::store::repository::Store;
-use crate::worktree::tree_handle::WorkTree;
+use crate::ops::{Context, Warning, session};
+use crate::store::{Scratch, Store};
+use crate::worktree::WorkTree;
 
 /// Exit code by which the command says that it cannot tell.
 const SKIP: i32 = 125;

@@ -2,25 +2,18 @@
 
 use std::io::{ErrorKind, Write};
 
-use crate::error::sentence::Sentence;
-use crate::error::{Code, Error, Result};
-use crate::model::checkpoint::record::Checkpoint;
-use crate::model::json::{JsonSchema, Octal, Serialize};
-use crate::model::state::database::Held;
-use crate::model::state::object_id::ObjectId;
-use crate::model::state::rel_path::RelPath;
+use crate::error::{Code, Error, Result, Sentence};
+use crate::model::json::{JsonSchema, Serialize};
+use crate::model::{Checkpoint, Held, ObjectId, Octal, RelPath};
 use crate::ops::browse::list::reader_warnings;
 use crate::ops::capture::scope_checks::no_such_path;
-use crate::ops::context::Context;
 use crate::ops::restore::restore_paths;
 use crate::ops::select::checkpoint::{current, find};
-use crate::ops::select::words::{Lookup, no_path};
-use crate::ops::warning::Warning;
-use crate::store::objects::object_error::ObjectError;
-use crate::store::repository::Store;
+use crate::ops::select::words::no_path;
+use crate::ops::{Context, Lookup, Warning};
 use crate::store::trees::tree_codec::{MODE_FILE, MODE_GITLINK};
-use crate::store::trees::tree_memo::TreeMemo;
-use crate::worktree::root::Root;
+use crate::store::{ObjectError, Store, TreeMemo};
+use crate::worktree::Root;
 
 pub const DATABASE_PREFIX: &[u8] = b"@db/";
 

@@ -2,15 +2,14 @@
 
 use std::path::PathBuf;
 
-use crate::config::environment::{Environment, Origin, no_base};
-use crate::config::file::ConfigFile;
-use crate::config::file::ConfigProblem;
-use crate::config::settings::{self, Settings};
+use crate::config::environment::no_base;
+use crate::config::settings;
+use crate::config::{ConfigFile, ConfigProblem, Environment, Origin, Settings};
 use crate::error::Error;
 use crate::model::json::{self, JsonSchema, Serialize};
+use crate::ops::Warning;
 use crate::ops::locate_store::locate_store;
-use crate::ops::warning::Warning;
-use crate::worktree::root::Root;
+use crate::worktree::Root;
 
 /// An effective setting.
 #[derive(Debug, Serialize, JsonSchema)]

@@ -2,14 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::checkpoint::record::Checkpoint;
-use crate::model::path_pattern::PathPattern;
-use crate::model::state::meta::Meta;
-use crate::model::state::object_id::ObjectId;
-use crate::model::state::rel_path::RelPath;
-use crate::ops::warning::Warning;
-use crate::store::repository::Store;
-use crate::store::trees::tree_memo::TreeMemo;
+use crate::model::{Checkpoint, Meta, ObjectId, PathPattern, RelPath};
+use crate::ops::Warning;
+use crate::store::{Store, TreeMemo};
 
 /// Git mode and blob of a file; `None` if it does not exist.
 pub type Version = Option<(u32, ObjectId)>;

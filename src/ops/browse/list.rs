@@ -7,30 +7,18 @@ use std::path::PathBuf;
 use crate::base::text::escape;
 use crate::error::{Code, Error, Result};
 use crate::model::checkpoint::baseline;
-use crate::model::checkpoint::line::Line;
-use crate::model::checkpoint::record::{Checkpoint, CheckpointKind, Coverage, DamagedCheckpoint};
-use crate::model::checkpoint::undo_stack::{RestoreStory, ToldStory};
-use crate::model::difference::{ChangeCounts, TreeChange};
-use crate::model::json::{HeldDatabase, JsonSchema, PathReason, Serialize, held, uncaptured};
-use crate::model::session::origin::OriginStore;
-use crate::model::state::database::Databases;
-use crate::model::state::meta::Meta;
-use crate::model::state::object_id::ObjectId;
-use crate::model::state::rel_path::RelPath;
+use crate::model::json::{HeldDatabase, JsonSchema, Serialize, held, uncaptured};
 use crate::model::state::state_document::{self, Values};
-use crate::ops::context::Context;
-use crate::ops::maintain::moved::{self, Moved};
+use crate::model::{
+    ChangeCounts, Checkpoint, CheckpointKind, Coverage, DamagedCheckpoint, Databases, Line, Meta,
+    ObjectId, OriginStore, PathReason, RelPath, RestoreStory, ToldStory, TreeChange,
+};
+use crate::ops::maintain::moved;
 use crate::ops::restore::restore_paths;
-use crate::ops::select::period::Period;
-use crate::ops::select::timeline::Timeline;
-use crate::ops::select::words::{Lookup, TypedWords};
-use crate::ops::session;
 use crate::ops::transfer::remote;
-use crate::ops::warning::Warning;
+use crate::ops::{Context, Lookup, Moved, Period, Timeline, TypedWords, Warning, session};
 use crate::store::lifecycle::description::{self, STORE_FORMAT};
-use crate::store::refs::inventory::Inventory;
-use crate::store::repository::Store;
-use crate::store::trees::tree_memo::TreeMemo;
+use crate::store::{Inventory, Store, TreeMemo};
 
 #[derive(Clone, Debug, Default)]
 pub struct ListOptions {

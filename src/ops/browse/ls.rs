@@ -1,19 +1,12 @@
 //! `ls`: the files and directories that a checkpoint holds.
 
 use crate::error::Result;
-use crate::model::checkpoint::record::Checkpoint;
-use crate::model::json::{JsonSchema, Octal, Serialize, published_as};
-use crate::model::state::entry::Kind;
-use crate::model::state::object_id::ObjectId;
-use crate::model::state::rel_path::RelPath;
+use crate::model::json::{JsonSchema, Serialize, published_as};
+use crate::model::{Checkpoint, Kind, ObjectId, Octal, RelPath};
 use crate::ops::browse::list::reader_warnings;
-use crate::ops::capture::lazy_snapshot::{DirFilter, LazySnapshot};
-use crate::ops::context::Context;
 use crate::ops::restore::restore_paths::limits;
-use crate::ops::select::globs::Globs;
-use crate::ops::select::words::{Lookup, TypedWords};
-use crate::ops::warning::Warning;
-use crate::store::repository::Store;
+use crate::ops::{Context, DirFilter, Globs, LazySnapshot, Lookup, TypedWords, Warning};
+use crate::store::Store;
 
 #[derive(Clone, Debug, Default)]
 pub struct LsOptions {

@@ -4,19 +4,13 @@ use std::borrow::Cow;
 use std::cmp::Reverse;
 
 use crate::base::text::escape;
-use crate::error::sentence::{CommandWords, Sentence};
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, CommandWords, Error, Result, Sentence};
 use crate::model::checkpoint::baseline;
-use crate::model::checkpoint::record::Checkpoint;
-use crate::model::difference::ChangeCounts;
 use crate::model::json::{self, JsonSchema, PromptJson, Serialize, SessionJson};
-use crate::model::session::notes::{AgentSession, PromptNote};
-use crate::model::state::object_id::ObjectId;
+use crate::model::{AgentSession, ChangeCounts, Checkpoint, ObjectId, PromptNote};
 use crate::ops::browse::list::{no_session, reader_warnings};
-use crate::ops::context::Context;
-use crate::ops::select::timeline::Timeline;
-use crate::ops::warning::Warning;
-use crate::store::trees::tree_memo::TreeMemo;
+use crate::ops::{Context, Timeline, Warning};
+use crate::store::TreeMemo;
 
 /// The prompts of one session.
 #[derive(Debug, Serialize, JsonSchema)]

@@ -1,7 +1,7 @@
 //! The checkpoints of a report.
 
 use crate::error::{Code, Error, Result};
-use crate::ops::context::Context;
+use crate::ops::Context;
 use crate::ops::select::checkpoint;
 
 /// Returns the ids from the first to the last checkpoint of a range, newest first.

@@ -5,31 +5,25 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 
 use crate::error::Result;
-use crate::model::checkpoint::hold::Hold;
-use crate::model::checkpoint::record::Checkpoint;
 use crate::model::checkpoint::selector::latest;
-use crate::model::checkpoint::undo_stack::{RestoreStory, ToldStory};
 use crate::model::checkpoint::{baseline, retention};
-use crate::model::difference::ChangeCounts;
-use crate::model::json::{self, CheckpointRef, CheckpointRow, JsonSchema, Serialize};
-use crate::model::restore_plan::{PlannedChange, RestorePlan, RestoreScope};
-use crate::model::state::rel_path::RelPath;
-use crate::model::state::snapshot::Snapshot;
+use crate::model::json::{self, JsonSchema, Serialize};
+use crate::model::{
+    ChangeCounts, Checkpoint, CheckpointRef, CheckpointRow, Hold, PlannedChange, RelPath,
+    RestorePlan, RestoreScope, RestoreStory, Snapshot, ToldStory,
+};
 use crate::ops::browse::list::reader_warnings;
-use crate::ops::capture::left_out::LeftOut;
-use crate::ops::capture::pipeline::{CaptureOptions, Sink, capture};
+use crate::ops::capture::pipeline::{Sink, capture};
 use crate::ops::capture::present::Compared;
-use crate::ops::context::Context;
 use crate::ops::contract::hold;
-use crate::ops::maintain::moved::{self, Moved};
+use crate::ops::maintain::moved;
 use crate::ops::maintain::size_limit;
-use crate::ops::session;
-use crate::ops::warning::Warning;
+use crate::ops::{CaptureOptions, Context, LeftOut, Moved, Warning, session};
+use crate::store::Store;
 use crate::store::damage::replace_store::damaged_copies;
 use crate::store::gc::disk_usage::bytes_below;
 use crate::store::layout::dir_hash;
-use crate::store::repository::Store;
-use crate::worktree::tree_handle::WorkTree;
+use crate::worktree::WorkTree;
 
 /// The state of the directory and its store.
 #[derive(Debug, Default, Serialize, JsonSchema)]

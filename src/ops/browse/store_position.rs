@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use crate::ops::find_root::exactly;
 use crate::ops::locate_store::locate_store;
-use crate::store::layout::Layout;
+use crate::store::Layout;
 
 /// Returns the position of the store of a root. What only makes later commands faster does not count.
 pub fn position(base: &Path, root: &Path) -> String {

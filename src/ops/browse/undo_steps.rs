@@ -1,17 +1,12 @@
 //! `undo --list`: the steps that can be undone and redone.
 
 use crate::error::Result;
-use crate::model::checkpoint::record::Checkpoint;
-use crate::model::checkpoint::undo_stack::{Steps, UndoStep};
 use crate::model::json::{JsonSchema, Serialize};
-use crate::model::path_filter::PathFilter;
-use crate::model::state::rel_path::RelPath;
+use crate::model::{Checkpoint, PathFilter, RelPath, Steps, UndoStep};
 use crate::ops::browse::list::reader_warnings;
-use crate::ops::context::Context;
-use crate::ops::maintain::moved::{self, Moved};
-use crate::ops::warning::Warning;
-use crate::store::refs::inventory::Inventory;
-use crate::store::repository::Store;
+use crate::ops::maintain::moved;
+use crate::ops::{Context, Moved, Warning};
+use crate::store::{Inventory, Store};
 
 /// A restore that can be undone or redone.
 #[derive(Debug, Serialize, JsonSchema)]

@@ -3,19 +3,10 @@
 use std::collections::{BTreeMap, HashSet};
 
 use crate::error;
-use crate::model::checkpoint::record::Checkpoint;
-use crate::model::state::entry::WhyNot;
-use crate::model::state::listing::Listing;
-use crate::model::state::meta::Meta;
-use crate::model::state::object_id::ObjectId;
-use crate::model::state::rel_path::RelPath;
-use crate::model::state::snapshot::Snapshot;
-use crate::ops::capture::lazy_snapshot::{DirFilter, LazySnapshot};
-use crate::ops::capture::pipeline::Captured;
-use crate::ops::context::Context;
-use crate::store::objects::object_error::ReadFailure;
-use crate::store::repository::Store;
+use crate::model::{Checkpoint, Listing, Meta, ObjectId, RelPath, Snapshot, WhyNot};
+use crate::ops::{Captured, Context, DirFilter, LazySnapshot};
 use crate::store::trees::tree_walk::walk_together;
+use crate::store::{ReadFailure, Store};
 
 /// Returns where `present` differs from `target`, or `target` from its successor. The listing must
 /// know its trees.

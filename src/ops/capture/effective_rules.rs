@@ -4,14 +4,12 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use crate::model::default_rules::DEFAULT_STORE_LIST;
-use crate::model::rules_stamp::RulesStamp;
-use crate::model::state::meta::RuleRecord;
-use crate::model::state::rel_path::RelPath;
-use crate::ops::context::Context;
-use crate::ops::warning::Warning;
-use crate::store::repository::Store;
-use crate::worktree::git::find_index::{self, Repository};
-use crate::worktree::rules::rule_set::{RuleSources, Rules, TrackedLater};
+use crate::model::{RelPath, RuleRecord, RulesStamp};
+use crate::ops::{Context, Warning};
+use crate::store::Store;
+use crate::worktree::git::find_index;
+use crate::worktree::rules::rule_set::TrackedLater;
+use crate::worktree::{Repository, RuleSources, Rules};
 
 /// Version of the compiled-in rules; raised with each change, so that verdicts of older rules are
 /// not trusted.

@@ -1,25 +1,17 @@
 //! Gathers what a `create` records: the whole directory or the part within a scope, and the extras.
 
 use crate::error::{Error, Result};
-use crate::model::state::database::Database;
-use crate::model::state::entry::WhyNot;
-use crate::model::state::listing::Listing;
-use crate::model::state::meta::{Meta, RuleRecord};
-use crate::model::state::object_id::ObjectId;
-use crate::model::state::rel_path::RelPath;
-use crate::model::state::scope::{Scope, ScopePart};
-use crate::ops::capture::pipeline::{self, CaptureOptions, Captured, Capturing, Sink, capture};
+use crate::model::{
+    Database, Listing, Meta, ObjectId, RelPath, RuleRecord, Scope, ScopePart, WhyNot,
+};
+use crate::ops::capture::pipeline::{self, Sink, capture};
 use crate::ops::capture::scope_checks::{
     check_each_part, check_git_holds_all, check_something_is_held, uncaptured,
 };
-use crate::ops::context::Context;
-use crate::ops::create::options::CreateOptions;
-use crate::store::objects::object_hash::ObjectKind;
-use crate::store::objects::pack::checkpoint_packs::PackSet;
-use crate::store::repository::Store;
+use crate::ops::{CaptureOptions, Captured, Capturing, Context, CreateOptions};
 use crate::store::trees::convert;
-use crate::store::trees::meta_tree::Extras;
-use crate::worktree::tree_handle::WorkTree;
+use crate::store::{Extras, ObjectKind, PackSet, Store};
+use crate::worktree::WorkTree;
 
 /// The captured part of a directory, or all of it, with the extras: what a `create` records.
 pub struct CapturedScope {

@@ -3,25 +3,22 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use crate::base::progress::WorkPhase;
-use crate::base::threads;
 use crate::base::threads::work_queue;
+use crate::base::{WorkPhase, threads};
 use crate::error::Result;
-use crate::model::stat_cache::cached_listing::CachedListing;
 use crate::model::stat_cache::racy::may_be_half_written;
-use crate::model::state::entry::{STREAM_FROM_BYTES, WhyNot};
-use crate::model::state::listing::{ListedDir, Listing};
-use crate::model::state::object_id::ObjectId;
-use crate::model::state::rel_path::RelPath;
-use crate::model::state::stat::{ListedFile, ListedUncaptured, Name, Stat};
-use crate::ops::capture::key_watch::{Admission, KeyWatch};
-use crate::ops::capture::sink::{Sink, ThreadSink};
-use crate::ops::context::Context;
-use crate::ops::warning::Warning;
+use crate::model::state::entry::STREAM_FROM_BYTES;
+use crate::model::{
+    CachedListing, ListedDir, ListedFile, ListedUncaptured, Listing, Name, ObjectId, RelPath, Stat,
+    WhyNot,
+};
+use crate::ops::capture::key_watch::KeyWatch;
+use crate::ops::capture::sink::Sink;
+use crate::ops::{Admission, Context, ThreadSink, Warning};
 use crate::worktree::rules::rule_set::may_be_secret;
-use crate::worktree::scan::read::{BlobSink, ReadOutcome, read_file, read_in};
+use crate::worktree::scan::read::{read_file, read_in};
 use crate::worktree::sys::{Access, Dir};
-use crate::worktree::tree_handle::WorkTree;
+use crate::worktree::{BlobSink, ReadOutcome, WorkTree};
 
 /// Size of a thread's batch: at most this many files, or about this many bytes.
 const BATCH_FILES: usize = 128;

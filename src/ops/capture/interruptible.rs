@@ -2,8 +2,7 @@
 
 use std::io::{self, Read};
 
-use crate::base::interrupt::Interrupt;
-use crate::base::progress::Progress;
+use crate::base::{Interrupt, Progress};
 use crate::error::Error;
 
 /// A reader that polls for signals between pieces.

@@ -3,15 +3,12 @@
 use std::collections::BTreeSet;
 use std::io::Read;
 
-use crate::base::interrupt::Interrupt;
-use crate::base::progress::Progress;
+use crate::base::{Interrupt, Progress};
 use crate::error::Error;
-use crate::model::state::entry::WhyNot;
-use crate::model::state::object_id::ObjectId;
-use crate::model::state::rel_path::RelPath;
-use crate::ops::capture::interruptible::Pieces;
-use crate::worktree::rules::rule_set::{Peek, Rules};
-use crate::worktree::scan::read::{BlobSink, SinkError};
+use crate::model::{ObjectId, RelPath, WhyNot};
+use crate::ops::Pieces;
+use crate::worktree::rules::rule_set::Peek;
+use crate::worktree::{BlobSink, Rules, SinkError};
 
 /// Decides which private keys are captured nevertheless.
 pub struct Admission<'a> {

@@ -4,16 +4,10 @@ use std::cell::RefCell;
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
-use crate::model::state::meta::Meta;
-use crate::model::state::object_id::ObjectId;
-use crate::model::state::rel_path::RelPath;
-use crate::model::state::snapshot::Snapshot;
-use crate::store::objects::object_error::ReadFailure;
-use crate::store::repository::Store;
+use crate::model::{Meta, ObjectId, RelPath, Snapshot};
 use crate::store::trees::convert::put_entry;
-use crate::store::trees::tree_codec::{MODE_GITLINK, TreeEntry};
-use crate::store::trees::tree_memo::TreeMemo;
-use crate::store::trees::tree_walk::TreeWalk;
+use crate::store::trees::tree_codec::MODE_GITLINK;
+use crate::store::{ReadFailure, Store, TreeEntry, TreeMemo, TreeWalk};
 
 /// A state of which only the meta has been read.
 pub struct LazySnapshot<'s> {

@@ -3,10 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use crate::model::json::{JsonSchema, PathName, Serialize, paths, published_as};
-use crate::model::state::entry::WhyNot;
-use crate::model::state::listing::Listing;
-use crate::model::state::rel_path::RelPath;
+use crate::model::json::{JsonSchema, Serialize, paths, published_as};
+use crate::model::{Listing, PathName, RelPath, WhyNot};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LeftOut {

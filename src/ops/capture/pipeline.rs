@@ -2,32 +2,22 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use crate::base::progress::WorkPhase;
-use crate::base::threads;
+use crate::base::{WorkPhase, threads};
 use crate::error::{Code, Error, Result};
 use crate::model::default_rules::IGNORE_FILE;
-use crate::model::rules_stamp::RulesStamp;
-use crate::model::state::entry::{Kind, WhyNot};
 use crate::model::state::exclude::exclude;
 use crate::model::state::filtered::filtered;
-use crate::model::state::listing::{ListedDir, Listing};
-use crate::model::state::meta::{Meta, RuleRecord};
-use crate::model::state::object_id::ObjectId;
-use crate::model::state::rel_path::RelPath;
-use crate::model::state::scope::Scope;
+use crate::model::{
+    Kind, ListedDir, Listing, Meta, ObjectId, RelPath, RuleRecord, RulesStamp, Scope, WhyNot,
+};
 use crate::ops::capture::effective_rules::{EffectiveRules, effective_rules};
 use crate::ops::capture::hash_files::hash_files;
-use crate::ops::capture::key_watch::Admission;
-use crate::ops::context::Context;
-use crate::ops::warning::Warning;
-use crate::store::repository::Store;
-use crate::store::small_files::stat_cache::StatCache;
+use crate::ops::{Admission, Context, Warning};
 use crate::store::trees::convert;
-use crate::worktree::rules::rule_set::Rules;
+use crate::store::{StatCache, Store};
 use crate::worktree::scan::extend::add_paths;
 use crate::worktree::scan::scanner::scan;
-use crate::worktree::scan::shared::ScanOptions;
-use crate::worktree::tree_handle::WorkTree;
+use crate::worktree::{Rules, ScanOptions, WorkTree};
 
 pub use crate::ops::capture::sink::Sink;
 

@@ -4,23 +4,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Write};
 
 use crate::error::{Error, Result};
-use crate::model::checkpoint::record::Checkpoint;
-use crate::model::json::Octal;
-use crate::model::state::entry::{Entry, Kind, WhyNot, git_mode};
-use crate::model::state::object_id::ObjectId;
-use crate::model::state::rel_path::RelPath;
-use crate::model::state::snapshot::Snapshot;
-use crate::model::state::stat::{ListedFile, Stat};
-use crate::ops::browse::diff::file_diff::{FileVersion, LoadedVersion, SeenFile};
+use crate::model::state::entry::git_mode;
+use crate::model::{
+    Checkpoint, Entry, Kind, ListedFile, ObjectId, Octal, RelPath, Snapshot, Stat, WhyNot,
+};
 use crate::ops::capture::dir_filter;
-use crate::ops::capture::pipeline::{CaptureOptions, Captured, Sink, capture};
-use crate::ops::capture::sink::ThreadSink;
-use crate::ops::context::Context;
-use crate::ops::warning::Warning;
-use crate::store::repository::Store;
-use crate::worktree::rules::rule_set::{Peek, RuleSources, RuleVerdict, Rules};
-use crate::worktree::scan::read::{BlobSink, ReadOutcome, SinkError, read_file};
-use crate::worktree::tree_handle::WorkTree;
+use crate::ops::capture::pipeline::{Sink, capture};
+use crate::ops::{
+    CaptureOptions, Captured, Context, FileVersion, LoadedVersion, SeenFile, ThreadSink, Warning,
+};
+use crate::store::Store;
+use crate::worktree::rules::rule_set::Peek;
+use crate::worktree::scan::read::read_file;
+use crate::worktree::{
+    BlobSink, ReadOutcome, RuleSources, RuleVerdict, Rules, SinkError, WorkTree,
+};
 
 pub struct WorktreeSide {
     worktree: WorkTree,

@@ -5,20 +5,14 @@ use std::fmt::Display;
 use crate::base::cut_list::first_of;
 use crate::base::shell_word::shell_word;
 use crate::base::text::escape_bytes;
-use crate::error::sentence::Sentence;
-use crate::error::{Code, Error, Result};
-use crate::model::checkpoint::terms::CheckpointType;
-use crate::model::state::entry::WhyNot;
-use crate::model::state::listing::Listing;
-use crate::model::state::object_id::ObjectId;
-use crate::model::state::rel_path::RelPath;
-use crate::model::state::scope::Scope;
-use crate::ops::context::Context;
+use crate::error::{Code, Error, Result, Sentence};
+use crate::model::{CheckpointType, Listing, ObjectId, RelPath, Scope, WhyNot};
+use crate::ops::Context;
 use crate::ops::database::backup;
 use crate::ops::find_root::is_worktree_of;
 use crate::ops::restore::restore_paths;
+use crate::worktree::Root;
 use crate::worktree::git::find_index;
-use crate::worktree::root::Root;
 use crate::worktree::rules::may_be_secret;
 
 /// Maximum number of paths that a refusal names.

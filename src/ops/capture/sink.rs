@@ -3,13 +3,10 @@
 use std::io::Read;
 
 use crate::error::{Error, Result};
-use crate::model::state::entry::WhyNot;
-use crate::model::state::object_id::ObjectId;
-use crate::store::objects::object_hash::{ObjectHasher, ObjectKind, hash_object};
-use crate::store::objects::pack::checkpoint_packs::PackSet;
-use crate::store::objects::pack::pack_error::PackError;
-use crate::store::objects::pack::pack_writer::PackWriter;
-use crate::worktree::scan::read::{BlobSink, SinkError};
+use crate::model::{ObjectId, WhyNot};
+use crate::store::objects::object_hash::hash_object;
+use crate::store::{ObjectHasher, ObjectKind, PackError, PackSet, PackWriter};
+use crate::worktree::{BlobSink, SinkError};
 
 /// Destination of blobs and trees.
 pub enum Sink<'a, 's> {

@@ -7,11 +7,10 @@ use crate::base::shell_word::shell_line;
 use crate::base::text::escape;
 use crate::base::time::rfc3339_seconds;
 use crate::error::{Error, Result};
-use crate::model::state::rel_path::RelPath;
-use crate::ops::context::Context;
-use crate::ops::warning::Warning;
+use crate::model::RelPath;
+use crate::ops::{Context, Warning};
+use crate::worktree::WorkTree;
 use crate::worktree::files::private_dir::append;
-use crate::worktree::tree_handle::WorkTree;
 
 /// Directory and file in the root; checkpoints capture neither directory.
 const OPERATIONS: (&str, &str) = (".audit", "checkpoint-operations.log");

@@ -4,23 +4,13 @@ use std::path::PathBuf;
 
 use crate::error::Result;
 use crate::model::checkpoint::alias;
-use crate::model::checkpoint::record::Checkpoint;
-use crate::model::checkpoint::terms::CheckpointType;
-use crate::model::state::entry::WhyNot;
-use crate::model::state::meta::Meta;
-use crate::model::state::rel_path::RelPath;
-use crate::model::state::snapshot::Snapshot;
-use crate::model::state::state_document::StateDocument;
-use crate::ops::context::Context;
-use crate::ops::create::outcome::CreateOutcome;
+use crate::model::{Checkpoint, CheckpointType, Meta, RelPath, Snapshot, StateDocument, WhyNot};
 use crate::ops::restore::commands::restore;
-use crate::ops::restore::restore_options::RestoreOptions;
-use crate::ops::select::words::TypedWords;
-use crate::store::objects::object_error::ReadFailure;
-use crate::store::trees::digest::{self, Sum};
-use crate::store::trees::meta_tree::{CheckpointExtras, Extras};
+use crate::ops::{Context, CreateOutcome, RestoreOptions, TypedWords};
+use crate::store::trees::digest;
+use crate::store::{CheckpointExtras, Extras, ReadFailure, Sum};
+use crate::worktree::WorkTree;
 use crate::worktree::git::find_index;
-use crate::worktree::tree_handle::WorkTree;
 
 const NS_PER_MS: i64 = 1_000_000;
 

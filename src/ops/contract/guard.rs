@@ -4,22 +4,18 @@
 use crate::base::json::{JsonSchema, Serialize};
 use crate::base::time::{self, MINUTE_MS, age};
 use crate::config::environment;
-use crate::error::sentence::{CommandWords, Sentence};
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, CommandWords, Error, Result, Sentence};
 use crate::model::checkpoint::alias;
-use crate::model::checkpoint::record::Checkpoint;
-use crate::model::state::rel_path::RelPath;
-use crate::model::state::scope::{Scope, ScopePart};
+use crate::model::{Checkpoint, RelPath, Scope, ScopePart};
 use crate::ops::browse::list::reader_warnings;
 use crate::ops::capture::gather;
-use crate::ops::context::Context;
 use crate::ops::contract::guard_cover::{covers, edited, lacks, unmatched};
 use crate::ops::create::options;
 use crate::ops::maintain::repair::check_with_retries;
 use crate::ops::restore::restore_paths;
-use crate::ops::warning::Warning;
-use crate::store::repository::Store;
-use crate::worktree::tree_handle::WorkTree;
+use crate::ops::{Context, Warning};
+use crate::store::Store;
+use crate::worktree::WorkTree;
 
 /// Maximum number of ignored files matched by a pattern that are listed by name.
 const NAMED_FILES: usize = 10;

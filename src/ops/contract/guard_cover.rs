@@ -4,19 +4,11 @@ use std::ops::ControlFlow;
 
 use crate::base::cut_list::and_more;
 use crate::error::Result;
-use crate::model::checkpoint::record::Checkpoint;
-use crate::model::state::entry::WhyNot;
-use crate::model::state::rel_path::RelPath;
-use crate::model::state::scope::{Scope, ScopePart};
+use crate::model::{Checkpoint, RelPath, Scope, ScopePart, WhyNot};
 use crate::ops::browse::diff::compare;
-use crate::ops::browse::diff::file_diff::{Detail, PatchOptions};
-use crate::ops::capture::lazy_snapshot::LazySnapshot;
-use crate::ops::context::Context;
-use crate::ops::select::globs::Globs;
-use crate::ops::select::words::TypedWords;
-use crate::store::objects::object_error::ReadFailure;
-use crate::store::repository::Store;
-use crate::worktree::tree_handle::WorkTree;
+use crate::ops::{Context, Detail, Globs, LazySnapshot, PatchOptions, TypedWords};
+use crate::store::{ReadFailure, Store};
+use crate::worktree::WorkTree;
 
 /// Maximum number of uncovered paths that a refusal names.
 const NAMED_UNCOVERED: usize = 10;

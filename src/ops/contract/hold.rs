@@ -3,13 +3,12 @@
 use crate::base::json::{JsonSchema, Serialize};
 use crate::base::text::escape;
 use crate::base::time;
-use crate::error::sentence::{CommandWords, Sentence};
-use crate::error::{Code, Error, More, Result};
-use crate::model::checkpoint::hold::{Hold, LONGEST_MS, USUAL_MS, check_name};
-use crate::ops::context::Context;
-use crate::ops::session::{self, Session};
-use crate::ops::warning::Warning;
-use crate::store::repository::Store;
+use crate::error::{Code, CommandWords, Error, More, Result, Sentence};
+use crate::model::Hold;
+use crate::model::checkpoint::hold::{LONGEST_MS, USUAL_MS, check_name};
+use crate::ops::session;
+use crate::ops::{Context, Session, Warning};
+use crate::store::Store;
 
 /// The hold that was taken.
 #[derive(Debug, Serialize, JsonSchema)]

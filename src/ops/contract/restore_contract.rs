@@ -1,16 +1,13 @@
 //! The facts in a restore's contract: the present content, compared with the checkpoint.
 
 use crate::error::Result;
-use crate::model::restore_plan::RestoreScope;
-use crate::model::state::entry::{Kind, git_mode};
-use crate::model::state::rel_path::RelPath;
+use crate::model::state::entry::git_mode;
+use crate::model::{Kind, RelPath, RestoreScope};
 use crate::ops::capture::present::read_through;
-use crate::ops::context::Context;
-use crate::ops::restore::restore_options::{DatabaseFate, RestoreOutcome};
-use crate::store::objects::object_error::ReadFailure;
+use crate::ops::{Context, DatabaseFate, RestoreOutcome};
+use crate::store::ReadFailure;
 use crate::store::trees::digest::{self, ContentSink, Facts};
-use crate::worktree::scan::read::ReadOutcome;
-use crate::worktree::tree_handle::WorkTree;
+use crate::worktree::{ReadOutcome, WorkTree};
 
 /// Proven facts about a restore.
 #[derive(Debug)]

@@ -1,18 +1,12 @@
 //! What follows a new checkpoint: eviction by policy, the manifest, the stat cache.
 
 use crate::error::Result;
-use crate::model::checkpoint::keep_policy::Policy;
-use crate::model::checkpoint::line::Line;
-use crate::model::checkpoint::retention::{self, Evicted, EvictionReason};
-use crate::model::session::provenance::Moment;
-use crate::model::state::object_id::ObjectId;
-use crate::ops::capture::pipeline::Captured;
-use crate::ops::context::Context;
-use crate::ops::session::{self, Pending};
-use crate::ops::warning::Warning;
-use crate::store::locked::LockedStore;
-use crate::store::refs::inventory::Inventory;
-use crate::store::small_files::stat_cache::{self, Basis};
+use crate::model::checkpoint::retention;
+use crate::model::{Evicted, EvictionReason, Line, Moment, ObjectId, Policy};
+use crate::ops::session;
+use crate::ops::{Captured, Context, Pending, Warning};
+use crate::store::small_files::stat_cache;
+use crate::store::{Basis, Inventory, LockedStore};
 
 /// What follows the commit point: eviction by a policy if there is one, `main`, manifest, stat cache.
 /// Failures undo nothing.

@@ -4,30 +4,28 @@ use std::time::Duration;
 
 use crate::base::text::escape_path;
 use crate::error::{Code, Error, More, Result};
-use crate::model::checkpoint::record::Checkpoint;
 use crate::model::default_rules::IGNORE_FILE;
-use crate::model::state::entry::WhyNot;
+use crate::model::{Checkpoint, WhyNot};
 use crate::ops::capture::effective_rules::rules_digest;
-use crate::ops::capture::gather::{CapturedScope, gather};
-use crate::ops::capture::left_out::LeftOut;
-use crate::ops::capture::pipeline::Captured;
-use crate::ops::context::Context;
+use crate::ops::capture::gather::gather;
 use crate::ops::contract::hold;
 use crate::ops::create::copies;
-use crate::ops::create::options::{CreateOptions, DedupPolicy, is_enabled};
-use crate::ops::create::outcome::{CreateCounts, CreateOutcome, Skipped};
+use crate::ops::create::options::is_enabled;
 use crate::ops::create::record::record;
 use crate::ops::database::backup::back_up_all;
 use crate::ops::maintain::auto_gc::{auto_gc, has_many_packs};
 use crate::ops::maintain::repair::salvage;
 use crate::ops::maintain::size_limit;
 use crate::ops::open_store::open_usable;
-use crate::ops::session::{self, Session};
-use crate::ops::warning::Warning;
+use crate::ops::session;
+use crate::ops::{
+    Captured, CapturedScope, Context, CreateCounts, CreateOptions, CreateOutcome, DedupPolicy,
+    LeftOut, Session, Skipped, Warning,
+};
 use crate::store::damage::salvage::Unreadable;
-use crate::store::repository::Store;
 use crate::store::small_files::size_gate::{self, GateKey};
-use crate::store::trees::meta_tree::{self, Extras};
+use crate::store::trees::meta_tree;
+use crate::store::{Extras, Store};
 
 /// Captures the directory and records it. [`tidy`] is to follow once the answer is given.
 pub fn create(context: &Context, options: &CreateOptions) -> Result<CreateOutcome> {

@@ -10,25 +10,21 @@ use crate::base::random_name::random_hex;
 use crate::base::shell_word::shell_word;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::alias;
-use crate::model::checkpoint::record::Checkpoint;
-use crate::model::checkpoint::terms::CheckpointTerms;
-use crate::model::json::{JsonSchema, Octal, Serialize};
-use crate::model::restore_plan::{PlannedWrite, RestorePlan, RestoreScope};
-use crate::model::state::entry::{Entry, Kind, OWNER_RWX, RWX_BITS};
-use crate::model::state::rel_path::RelPath;
-use crate::model::state::stat::{Name, Stat};
-use crate::ops::context::Context;
+use crate::model::json::{JsonSchema, Serialize};
+use crate::model::state::entry::{OWNER_RWX, RWX_BITS};
+use crate::model::{
+    Checkpoint, CheckpointTerms, Entry, Kind, Name, Octal, PlannedWrite, RelPath, RestorePlan,
+    RestoreScope, Stat,
+};
 use crate::ops::restore::write_out;
-use crate::ops::warning::Warning;
-use crate::store::repository::Store;
+use crate::ops::{Context, Warning};
+use crate::store::Store;
 use crate::store::trees::digest;
-use crate::worktree::apply::apply_steps::{ApplyPlan, Graft, GraftedDir};
-use crate::worktree::apply::materialize::WantedTree;
-use crate::worktree::apply::stage::{Stage, tree_name};
+use crate::worktree::apply::stage::tree_name;
 use crate::worktree::apply::stage_removal;
 use crate::worktree::apply::transaction::apply;
 use crate::worktree::files::private_dir::open_or_make;
-use crate::worktree::tree_handle::WorkTree;
+use crate::worktree::{ApplyPlan, Graft, GraftedDir, Stage, WantedTree, WorkTree};
 
 /// Directory of the copies in the root; no checkpoint captures it.
 const HOLDER: &str = ".checkpoints";

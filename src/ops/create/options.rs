@@ -5,18 +5,14 @@ use std::collections::BTreeMap;
 use crate::base::text::{escape, escape_bytes};
 use crate::error::{Error, Result};
 use crate::model::checkpoint::selector;
-use crate::model::checkpoint::terms::CheckpointTerms;
 use crate::model::path_pattern::has_marks;
-use crate::model::session::provenance::Provenance;
-use crate::model::state::database::Database;
-use crate::model::state::rel_path::RelPath;
-use crate::model::state::scope::{Scope, ScopePart};
-use crate::model::state::state_document::StateDocument;
-use crate::ops::context::Context;
+use crate::model::{
+    CheckpointTerms, Database, Provenance, RelPath, Scope, ScopePart, StateDocument,
+};
+use crate::ops::Context;
 use crate::ops::restore::restore_paths;
 use crate::store::transfer::remotes;
-use crate::worktree::root::Root;
-use crate::worktree::tree_handle::WorkTree;
+use crate::worktree::{Root, WorkTree};
 
 /// Upper bound on a reason or source, in bytes.
 const LONGEST_TEXT: usize = 4096;

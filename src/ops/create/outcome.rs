@@ -3,20 +3,12 @@
 use std::path::PathBuf;
 
 use crate::model::checkpoint::alias;
-use crate::model::checkpoint::record::Checkpoint;
-use crate::model::checkpoint::retention::Evicted;
-use crate::model::checkpoint::terms::CheckpointTerms;
-use crate::model::json::{
-    CheckpointRef, JsonSchema, PathReason, Serialize, Serializer, optional_path, uncaptured,
+use crate::model::json::{JsonSchema, Serialize, Serializer, optional_path, uncaptured};
+use crate::model::{
+    Checkpoint, CheckpointRef, CheckpointTerms, Database, Evicted, Meta, PathReason, RelPath,
 };
-use crate::model::state::database::Database;
-use crate::model::state::meta::Meta;
-use crate::model::state::rel_path::RelPath;
-use crate::ops::capture::left_out::LeftOut;
-use crate::ops::capture::pipeline::Captured;
-use crate::ops::create::options::CreateOptions;
-use crate::ops::warning::Warning;
-use crate::store::trees::digest::Sum;
+use crate::ops::{Captured, CreateOptions, LeftOut, Warning};
+use crate::store::Sum;
 
 /// Why no checkpoint was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]

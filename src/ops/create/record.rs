@@ -2,30 +2,21 @@
 
 use std::borrow::Cow;
 
-use crate::base::progress::WorkPhase;
+use crate::base::WorkPhase;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::baseline;
-use crate::model::checkpoint::record::{Checkpoint, CheckpointKind, Coverage, Operation, Record};
-use crate::model::checkpoint::terms::CheckpointTerms;
-use crate::model::session::provenance::Provenance;
-use crate::model::state::rel_path::RelPath;
-use crate::ops::capture::gather::CapturedScope;
-use crate::ops::capture::left_out::LeftOut;
-use crate::ops::capture::pipeline::Captured;
-use crate::ops::context::Context;
+use crate::model::{
+    Checkpoint, CheckpointKind, CheckpointTerms, Coverage, Operation, Provenance, Record, RelPath,
+};
 use crate::ops::create::apply_retention::apply_retention;
-use crate::ops::create::options::CreateOptions;
-use crate::ops::create::outcome::{CreateCounts, CreateOutcome};
-use crate::ops::maintain::moved::{self, Moved};
+use crate::ops::maintain::moved;
 use crate::ops::restore::companions::{self, IN_USE};
-use crate::ops::session::Session;
-use crate::ops::warning::Warning;
-use crate::store::objects::object_hash::ObjectKind;
-use crate::store::objects::pack::checkpoint_packs::PackSet;
-use crate::store::refs::recording::NewCheckpoint;
-use crate::store::repository::Store;
-use crate::store::trees::digest::{self, Sum};
-use crate::store::trees::tree_memo::TreeMemo;
+use crate::ops::{
+    Captured, CapturedScope, Context, CreateCounts, CreateOptions, CreateOutcome, LeftOut, Moved,
+    Session, Warning,
+};
+use crate::store::trees::digest;
+use crate::store::{NewCheckpoint, ObjectKind, PackSet, Store, Sum, TreeMemo};
 
 /// Records the capture in `pack`, then applies retention and updates derived files.
 ///

@@ -4,20 +4,16 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Code, Error, Result};
-use crate::model::state::database::{Database, Databases, Held};
-use crate::model::state::object_id::ObjectId;
-use crate::model::state::rel_path::RelPath;
-use crate::ops::capture::interruptible::Pieces;
-use crate::ops::context::Context;
-use crate::ops::database::database_command::{self, DatabaseFailure};
+use crate::model::{Database, Databases, Held, ObjectId, RelPath};
+use crate::ops::database::database_command;
+use crate::ops::{Context, DatabaseFailure, Pieces};
 use crate::store::files::atomic_file;
-use crate::store::files::scratch::Scratch;
-use crate::store::locked::LockedStore;
-use crate::store::objects::pack::checkpoint_packs::PackSet;
 use crate::store::trees::database_tree;
+use crate::store::{LockedStore, PackSet, Scratch};
+use crate::worktree::WorkTree;
 use crate::worktree::sqlite::{self, BusyWait, Watched};
 use crate::worktree::sys::{self, ItemKind};
-use crate::worktree::tree_handle::{WorkTree, place_below};
+use crate::worktree::tree_handle::place_below;
 
 /// Purpose of a capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,11 +4,11 @@ use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
 
 use crate::base::text::escape_bytes;
-use crate::config::keys::DatabaseCommands;
+use crate::config::DatabaseCommands;
 use crate::error::{Code, Error, Result};
-use crate::ops::context::{Context, FedCommand};
+use crate::ops::{Context, FedCommand};
+use crate::store::Scratch;
 use crate::store::files::atomic_file;
-use crate::store::files::scratch::Scratch;
 use crate::worktree::sqlite::Refusal;
 
 /// Number of bytes at the end of standard error in which the last line is searched.

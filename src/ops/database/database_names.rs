@@ -1,16 +1,14 @@
 //! Resolves typed databases: a name of the user's configuration, or an SQLite file in the root.
 
 use crate::base::text::escape_bytes;
-use crate::error::sentence::Sentence;
-use crate::error::{Code, Error, Result};
-use crate::model::state::database::Database;
-use crate::model::state::rel_path::RelPath;
-use crate::ops::context::Context;
+use crate::error::{Code, Error, Result, Sentence};
+use crate::model::{Database, RelPath};
+use crate::ops::Context;
 use crate::ops::database::backup::live;
 use crate::ops::restore::restore_paths;
+use crate::worktree::WorkTree;
 use crate::worktree::sqlite::{self, Refusal};
 use crate::worktree::sys::{self, ItemKind};
-use crate::worktree::tree_handle::WorkTree;
 
 /// # Errors
 /// An argument is neither a name nor such a file.

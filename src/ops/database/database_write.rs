@@ -1,13 +1,9 @@
 //! Databases of a checkpoint written into another directory: those of SQLite become files there.
 
 use crate::error::Result;
-use crate::model::restore_plan::RestoreScope;
-use crate::model::state::database::{Database, Held};
-use crate::model::state::entry::{Entry, Kind};
-use crate::model::state::snapshot::Snapshot;
-use crate::ops::restore::target::Target;
-use crate::ops::warning::Warning;
-use crate::store::repository::Store;
+use crate::model::{Database, Entry, Held, Kind, RestoreScope, Snapshot};
+use crate::ops::{Target, Warning};
+use crate::store::Store;
 
 /// Permission bits of a database, which are not recorded: access for the owner only.
 const PERM: u32 = 0o600;

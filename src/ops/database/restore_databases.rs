@@ -5,27 +5,19 @@ use std::fs::File;
 use std::path::PathBuf;
 
 use crate::error::{Code, Error, Result};
-use crate::model::restore_plan::{Blocker, RestorePlan};
-use crate::model::state::database::{Database, Databases, Held, logs_of};
-use crate::model::state::object_id::ObjectId;
-use crate::model::state::rel_path::RelPath;
-use crate::ops::context::Context;
+use crate::model::state::database::logs_of;
+use crate::model::{Blocker, Database, Databases, Held, ObjectId, RelPath, RestorePlan};
 use crate::ops::database::backup::{self, Purpose, busy_wait, live};
-use crate::ops::database::database_command::{self, DatabaseFailure};
-use crate::ops::restore::restore_options::{DatabaseFate, DatabaseReport, RestoreRequest};
-use crate::ops::session::Pending;
+use crate::ops::database::database_command;
+use crate::ops::{Context, DatabaseFailure, DatabaseFate, DatabaseReport, Pending, RestoreRequest};
 use crate::store::files::atomic_file;
-use crate::store::files::scratch::Scratch;
-use crate::store::locked::LockedStore;
-use crate::store::objects::object_error::ObjectError;
-use crate::store::objects::object_hash::{ObjectKind, hash_object};
-use crate::store::objects::pack::checkpoint_packs::PackSet;
-use crate::store::repository::Store;
+use crate::store::objects::object_hash::hash_object;
 use crate::store::trees::database_tree;
+use crate::store::{LockedStore, ObjectError, ObjectKind, PackSet, Scratch, Store};
+use crate::worktree::WorkTree;
 use crate::worktree::files::private_dir;
 use crate::worktree::sqlite::{self, Watched};
 use crate::worktree::sys::{self, ItemKind};
-use crate::worktree::tree_handle::WorkTree;
 
 /// Databases whose present state is kept and whose wanted content is ready.
 pub struct DatabaseRestore {

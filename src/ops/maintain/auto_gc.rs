@@ -1,15 +1,11 @@
 //! Housekeeping after a `create`: enforces the limit on the store's size, then merges a few packs
 //! within a time bound.
 
-use crate::model::state::object_id::ObjectId;
-use crate::ops::context::Context;
+use crate::model::ObjectId;
 use crate::ops::maintain::size_limit;
-use crate::ops::session::Session;
-use crate::ops::warning::Warning;
+use crate::ops::{Context, Session, Warning};
 use crate::store::gc::mark;
-use crate::store::gc::repack_plan::Effort;
-use crate::store::objects::id_set::ObjectIds;
-use crate::store::repository::Store;
+use crate::store::{Effort, ObjectIds, Store};
 
 /// Number of packs above which a `create` merges some, after it has printed its id.
 const MANY_PACKS: usize = 50;

@@ -2,25 +2,20 @@
 
 use std::path::PathBuf;
 
-use crate::error::sentence::{CommandWords, Sentence};
-use crate::error::{Code, Error, Result};
-use crate::model::checkpoint::mismatch::Candidate;
-use crate::model::checkpoint::record::{CheckpointId, CheckpointKind, DamagedCheckpoint};
-use crate::model::json::{self, CheckpointRef, Dropped, JsonSchema, Serialize, published_as};
-use crate::model::state::object_id::ObjectId;
-use crate::ops::context::Context;
+use crate::error::{Code, CommandWords, Error, Result, Sentence};
+use crate::model::json::{self, Dropped, JsonSchema, Serialize, published_as};
+use crate::model::{
+    Candidate, CheckpointId, CheckpointKind, CheckpointRef, DamagedCheckpoint, ObjectId,
+};
 use crate::ops::restore::planned_restore::refuse_other_plan;
 use crate::ops::select::checkpoint::find_own;
-use crate::ops::session::{self, Session};
-use crate::ops::warning::Warning;
+use crate::ops::session;
+use crate::ops::{Context, Session, Warning};
 use crate::store::gc::disk_usage::bytes_below;
 use crate::store::gc::mark;
-use crate::store::gc::repack_plan::Effort;
-use crate::store::objects::id_set::ObjectIds;
-use crate::store::refs::inventory::Inventory;
 use crate::store::refs::ref_files;
-use crate::store::repository::Store;
 use crate::store::trees::digest;
+use crate::store::{Effort, Inventory, ObjectIds, Store};
 
 #[derive(Clone, Debug, Default)]
 pub struct DeleteOptions {

@@ -3,26 +3,20 @@
 use std::path::Path;
 
 use crate::base::text::escape_path;
-use crate::error::sentence::{CommandWords, Sentence};
-use crate::error::{Code, Error, Result};
-use crate::model::checkpoint::line::Line;
-use crate::ops::context::Context;
+use crate::error::{Code, CommandWords, Error, Result, Sentence};
+use crate::model::Line;
 use crate::ops::contract::hold::active_holds;
-use crate::ops::maintain::delete::{
-    DeleteOptions, DeleteOutcome, DeletedWithStore, DeletionConsent, ToDelete,
+use crate::ops::maintain::delete::DeletionConsent;
+use crate::ops::{
+    Context, DeleteOptions, DeleteOutcome, DeletedWithStore, ToDelete, Warning, session,
 };
-use crate::ops::session;
-use crate::ops::warning::Warning;
 use crate::store::gc::disk_usage::bytes_below;
-use crate::store::layout::Layout;
 use crate::store::lifecycle::description::{STORE_FORMAT, format_of};
 use crate::store::lifecycle::ownership;
-use crate::store::lifecycle::removal::{self, StoreRemoval};
-use crate::store::lock;
-use crate::store::refs::inventory::Inventory;
-use crate::store::repository::Store;
-use crate::store::small_files::journal::{self, JournalStage, JournalState};
+use crate::store::lifecycle::removal;
+use crate::store::small_files::journal;
 use crate::store::transfer::remotes;
+use crate::store::{Inventory, JournalStage, JournalState, Layout, Store, StoreRemoval, lock};
 
 pub fn delete_store(
     context: &Context,

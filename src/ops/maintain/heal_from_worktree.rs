@@ -4,24 +4,16 @@
 use std::collections::BTreeMap;
 
 use crate::error::Result;
-use crate::model::state::entry::Kind;
-use crate::model::state::listing::Listing;
-use crate::model::state::meta::Meta;
-use crate::model::state::object_id::ObjectId;
-use crate::model::state::rel_path::RelPath;
-use crate::model::state::stat::{ListedFile, Stat};
-use crate::ops::capture::pipeline::{CaptureOptions, Sink, capture};
-use crate::ops::capture::sink::ThreadSink;
-use crate::ops::context::Context;
-use crate::store::damage::check::CheckReport;
+use crate::model::{Kind, ListedFile, Listing, Meta, ObjectId, RelPath, Stat};
+use crate::ops::capture::pipeline::{Sink, capture};
+use crate::ops::{CaptureOptions, Context, ThreadSink};
 use crate::store::damage::salvage;
-use crate::store::objects::object_hash::{ObjectKind, hash_object};
-use crate::store::objects::pack::pack_writer::PackWriter;
-use crate::store::repository::Store;
+use crate::store::objects::object_hash::hash_object;
 use crate::store::trees::{convert, meta_tree};
-use crate::worktree::scan::read::{ReadOutcome, read_file};
+use crate::store::{CheckReport, ObjectKind, PackWriter, Store};
+use crate::worktree::scan::read::read_file;
 use crate::worktree::sys::{ItemKind, kind_of};
-use crate::worktree::tree_handle::WorkTree;
+use crate::worktree::{ReadOutcome, WorkTree};
 
 type Missing = BTreeMap<ObjectId, Vec<RelPath>>;
 

@@ -5,16 +5,13 @@ use std::time::UNIX_EPOCH;
 
 use crate::base::json::{JsonSchema, Serialize};
 use crate::error::{Code, Error, Instead, More, Result};
-use crate::model::checkpoint::record::Checkpoint;
-use crate::ops::capture::pipeline::{CaptureOptions, Sink, begin};
-use crate::ops::context::Context;
+use crate::model::Checkpoint;
+use crate::ops::capture::pipeline::{Sink, begin};
 use crate::ops::maintain::stores;
-use crate::ops::warning::Warning;
-use crate::store::layout::Layout;
-use crate::store::lifecycle::description::Description;
-use crate::store::repository::Store;
+use crate::ops::{CaptureOptions, Context, Warning};
+use crate::store::{Description, Layout, Store};
+use crate::worktree::WorkTree;
 use crate::worktree::root::identity;
-use crate::worktree::tree_handle::WorkTree;
 
 /// A store whose root was, or may have been, this directory.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,13 +2,12 @@
 
 use crate::error::{Error, Result};
 use crate::model::json::{JsonSchema, Serialize};
-use crate::ops::context::Context;
 use crate::ops::locate_store::projects;
-use crate::ops::maintain::stores::{self, KnownStore, RootState};
-use crate::ops::warning::Warning;
-use crate::store::layout::Layout;
+use crate::ops::maintain::stores;
+use crate::ops::{Context, KnownStore, RootState, Warning};
 use crate::store::lifecycle::description::{STORE_FORMAT, format_of};
-use crate::store::lifecycle::removal::{self, StoreRemoval};
+use crate::store::lifecycle::removal;
+use crate::store::{Layout, StoreRemoval};
 
 /// What became of the stores of roots that are gone.
 #[derive(Debug, Default, Serialize, JsonSchema)]

@@ -2,11 +2,9 @@
 
 use crate::base::json::{JsonSchema, Serialize};
 use crate::error::Result;
-use crate::model::checkpoint::record::Checkpoint;
-use crate::ops::context::Context;
+use crate::model::Checkpoint;
 use crate::ops::select::checkpoint::find_own;
-use crate::ops::session;
-use crate::ops::warning::Warning;
+use crate::ops::{Context, Warning, session};
 
 /// A checkpoint that was pinned or unpinned.
 #[derive(Debug, Serialize, JsonSchema)]

@@ -3,28 +3,20 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::base::json::{JsonSchema, Serialize};
-use crate::base::progress::WorkPhase;
-use crate::base::read_regular;
+use crate::base::{WorkPhase, read_regular};
 use crate::error::Result;
-use crate::model::checkpoint::keep_policy::{KeepReason, Policy, PolicyChange};
-use crate::model::checkpoint::line::Line;
 use crate::model::checkpoint::manifest;
-use crate::model::checkpoint::record::Checkpoint;
-use crate::model::checkpoint::retention::{self, Evicted, RetentionPlan};
-use crate::model::state::object_id::ObjectId;
-use crate::ops::context::Context;
+use crate::model::checkpoint::retention::{self, RetentionPlan};
+use crate::model::{Checkpoint, Evicted, KeepReason, Line, ObjectId, Policy, PolicyChange};
 use crate::ops::create::apply_retention::{drop_planned, is_before_tool, named};
 use crate::ops::maintain::delete::refuse_damage;
 use crate::ops::maintain::delete_store::clear_leftovers;
 use crate::ops::maintain::size_limit;
-use crate::ops::session::{self, Pending, Session};
-use crate::ops::warning::Warning;
+use crate::ops::session;
+use crate::ops::{Context, Pending, Session, Warning};
 use crate::store::gc::disk_usage::bytes_below;
-use crate::store::gc::reach::Reach;
 use crate::store::gc::{deltas, mark, pack_usage};
-use crate::store::objects::id_set::ObjectIds;
-use crate::store::refs::inventory::Inventory;
-use crate::store::repository::Store;
+use crate::store::{Inventory, ObjectIds, Reach, Store};
 
 /// Milliseconds for which plain git's index in a store is left alone: a user may be between `add`
 /// and `commit`.

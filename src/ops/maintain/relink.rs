@@ -3,21 +3,17 @@
 use std::path::{Path, PathBuf};
 
 use crate::error::{Code, Error, Instead, Result};
-use crate::model::checkpoint::record::Checkpoint;
+use crate::model::Checkpoint;
 use crate::model::json::{self, JsonSchema, Serialize};
-use crate::ops::context::Context;
-use crate::ops::maintain::moved::{self, Moved, RootEvidence};
+use crate::ops::maintain::moved;
 use crate::ops::maintain::stores;
 use crate::ops::open_store::{open_usable, refuse_below_top};
-use crate::ops::session;
-use crate::ops::warning::Warning;
-use crate::store::layout::{Layout, store_dir};
-use crate::store::lifecycle::description::Description;
+use crate::ops::{Context, Moved, RootEvidence, Warning, session};
+use crate::store::layout::store_dir;
 use crate::store::lifecycle::relocate;
-use crate::store::lifecycle::removal::StoreRemoval;
-use crate::store::refs::inventory::Inventory;
-use crate::store::repository::Store;
-use crate::worktree::root::{Root, identity};
+use crate::store::{Description, Inventory, Layout, Store, StoreRemoval};
+use crate::worktree::Root;
+use crate::worktree::root::identity;
 
 #[derive(Clone, Debug, Default)]
 pub struct RelinkOptions {

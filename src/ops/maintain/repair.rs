@@ -4,21 +4,17 @@
 use std::path::{Path, PathBuf};
 
 use crate::error::{Code, Error, Result};
-use crate::model::checkpoint::record::CheckpointId;
+use crate::model::CheckpointId;
 use crate::model::json::{self, JsonSchema, Serialize};
-use crate::ops::context::Context;
 use crate::ops::maintain::heal_from_worktree::heal_from_worktree;
-use crate::ops::session::{self, Session};
-use crate::ops::warning::Warning;
-use crate::store::damage::check::{CheckOptions, CheckReport, FileFinding};
+use crate::ops::session;
+use crate::ops::{Context, Session, Warning};
+use crate::store::damage::check::FileFinding;
 use crate::store::damage::check_store::lacks_only_bytes;
-use crate::store::damage::salvage::{Salvage, Salvaged, Unreadable};
+use crate::store::damage::salvage::{Salvage, Unreadable};
 use crate::store::damage::salvage_backlog;
-use crate::store::layout::Layout;
-use crate::store::lifecycle::description;
-use crate::store::lifecycle::ownership;
-use crate::store::lock;
-use crate::store::repository::Store;
+use crate::store::lifecycle::{description, ownership};
+use crate::store::{CheckOptions, CheckReport, Layout, Salvaged, Store, lock};
 
 /// Number of checks before damage is believed; the store is reopened for each further one.
 const PASSES: usize = 4;

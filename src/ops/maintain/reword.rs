@@ -2,12 +2,10 @@
 
 use crate::base::json::{JsonSchema, Serialize};
 use crate::error::Result;
-use crate::model::checkpoint::record::Checkpoint;
-use crate::ops::context::Context;
+use crate::model::Checkpoint;
 use crate::ops::create::options::{check_names_nothing_else, checked_text};
 use crate::ops::select::checkpoint::find_own;
-use crate::ops::session;
-use crate::ops::warning::Warning;
+use crate::ops::{Context, Warning, session};
 
 /// A checkpoint with another reason.
 #[derive(Debug, Serialize, JsonSchema)]

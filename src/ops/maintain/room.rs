@@ -1,13 +1,10 @@
 //! What would give room where a disk is full.
 
-use crate::error::sentence::Sentence;
-use crate::error::{Error, More, Result};
-use crate::model::checkpoint::keep_policy::PolicyChange;
-use crate::model::restore_plan::RestorePlan;
-use crate::ops::context::Context;
-use crate::ops::maintain::prune::{self, KeepOptions, PruneOutcome};
-use crate::ops::restore::restore_options::RestoreRequest;
+use crate::error::{Error, More, Result, Sentence};
+use crate::model::{PolicyChange, RestorePlan};
+use crate::ops::maintain::prune;
 use crate::ops::restore::restore_paths::as_typed;
+use crate::ops::{Context, KeepOptions, PruneOutcome, RestoreRequest};
 use crate::store::files::atomic_file::is_full;
 
 /// Least number of bytes that are worth a hint.

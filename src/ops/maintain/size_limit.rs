@@ -1,19 +1,15 @@
 //! `max_store_size`: chooses checkpoints to evict until the store fits, and frees their space.
 
 use crate::error::Result;
-use crate::model::checkpoint::record::Checkpoint;
-use crate::model::checkpoint::retention::{self, Evicted, SizePlan};
-use crate::ops::context::Context;
+use crate::model::checkpoint::retention::{self, SizePlan};
+use crate::model::{Checkpoint, Evicted};
 use crate::ops::create::apply_retention::drop_planned;
-use crate::ops::session::{self, Pending, Session};
-use crate::ops::warning::Warning;
+use crate::ops::session;
+use crate::ops::{Context, Pending, Session, Warning};
 use crate::store::gc::disk_usage::{DiskUsage, bytes_below};
 use crate::store::gc::mark;
-use crate::store::gc::reach::Reach;
 use crate::store::gc::repack::RepackOutcome;
-use crate::store::gc::repack_plan::Effort;
-use crate::store::objects::id_set::ObjectIds;
-use crate::store::repository::Store;
+use crate::store::{Effort, ObjectIds, Reach, Store};
 
 /// A sweep pays off if dead bytes exceed one part in this many of the needed bytes.
 const WORTH_A_SWEEP: u64 = 8;

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use crate::error::Result;
 use crate::model::json::{self, JsonSchema, Serialize, TimeText, published_as};
 use crate::model::state::rel_path::hex_of;
-use crate::ops::context::Context;
+use crate::ops::Context;
 use crate::ops::locate_store::{projects, subdirectories};
 use crate::store::gc::disk_usage::bytes_below;
-use crate::store::layout::{Layout, NAME_DIGITS, dir_hash};
-use crate::store::lifecycle::description::{Description, Identity, STORE_FORMAT, format_of};
-use crate::store::repository::Store;
+use crate::store::layout::{NAME_DIGITS, dir_hash};
+use crate::store::lifecycle::description::{STORE_FORMAT, format_of};
+use crate::store::{Description, Identity, Layout, Store};
 use crate::worktree::root::identity;
 
 pub use crate::store::damage::replace_store::KEPT_MARK;

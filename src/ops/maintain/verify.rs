@@ -4,16 +4,13 @@ use std::borrow::Cow;
 
 use crate::base::json::{JsonSchema, Serialize};
 use crate::error::Result;
-use crate::model::checkpoint::record::CheckpointId;
-use crate::model::state::object_id::ObjectId;
+use crate::model::{CheckpointId, ObjectId};
 use crate::ops::browse::list::reader_warnings;
-use crate::ops::context::Context;
-use crate::ops::maintain::repair::{self, RepairOutcome, check_with_retries};
+use crate::ops::maintain::repair::{self, check_with_retries};
 use crate::ops::select::checkpoint::find;
-use crate::ops::warning::Warning;
-use crate::store::refs::inventory::Inventory;
-use crate::store::repository::Store;
+use crate::ops::{Context, RepairOutcome, Warning};
 use crate::store::trees::digest;
+use crate::store::{Inventory, Store};
 
 pub use crate::store::damage::check::CheckReport;
 pub use crate::store::damage::check::Fault;

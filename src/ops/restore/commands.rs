@@ -2,29 +2,20 @@
 
 use std::borrow::Cow;
 
-use crate::error::sentence::Sentence;
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Error, Result, Sentence};
 use crate::model::checkpoint::manifest;
-use crate::model::checkpoint::record::Verb;
-use crate::model::checkpoint::undo_stack::{RestoreStory, Steps, UndoStep};
-use crate::model::restore_plan::{RestorePlan, RestoreScope};
-use crate::model::state::object_id::ObjectId;
+use crate::model::{ObjectId, RestorePlan, RestoreScope, RestoreStory, Steps, UndoStep, Verb};
 use crate::ops::capture::pipeline::Sink;
-use crate::ops::context::Context;
 use crate::ops::restore::planned_restore::capture_and_plan;
-use crate::ops::restore::restore_options::{
-    CommonOptions, Consent, RestoreOptions, RestoreOutcome, RestoreRequest, TakenStep,
-};
-use crate::ops::restore::target::Target;
 use crate::ops::restore::to_directory::{no_path_matches, restore_to};
 use crate::ops::restore::{protocol, restore_paths};
-use crate::ops::select::words::{Lookup, TypedWords};
-use crate::ops::session::{self, Pending};
-use crate::ops::warning::Warning;
+use crate::ops::session;
+use crate::ops::{
+    CommonOptions, Consent, Context, Lookup, Pending, RestoreOptions, RestoreOutcome,
+    RestoreRequest, TakenStep, Target, TypedWords, Warning,
+};
 use crate::store::files::read_regular;
-use crate::store::refs::inventory::Inventory;
-use crate::store::repository::Store;
-use crate::store::small_files::journal::JournalState;
+use crate::store::{Inventory, JournalState, Store};
 
 /// The end of the manifest row of a safety checkpoint.
 const SAFETY_SOURCE: &str = "| checkpoint |";

@@ -3,16 +3,12 @@
 use std::collections::BTreeSet;
 use std::io::Read as _;
 
-use crate::model::restore_plan::{Blocker, RestorePlan};
 use crate::model::state::database::{base_of_log, logs_of};
-use crate::model::state::listing::Listing;
-use crate::model::state::rel_path::RelPath;
-use crate::model::state::snapshot::Snapshot;
-use crate::ops::warning::Warning;
-use crate::store::repository::Store;
-use crate::worktree::root::Root;
+use crate::model::{Blocker, Listing, RelPath, RestorePlan, Snapshot};
+use crate::ops::Warning;
+use crate::store::Store;
 use crate::worktree::sys::Access;
-use crate::worktree::tree_handle::{StatReader, WorkTree};
+use crate::worktree::{Root, StatReader, WorkTree};
 
 const MAGIC: &[u8] = b"SQLite format 3\0";
 /// A database is whole pages, of which this is the smallest.

@@ -1,18 +1,16 @@
 //! Executes a restore plan: stage, journal, apply, verify, close; a failure is rolled back or
 //! leaves it pending.
 
-use crate::base::progress::WorkPhase;
-use crate::error::sentence::Sentence;
-use crate::error::{Error, Obstacle, Result};
-use crate::model::state::rel_path::RelPath;
-use crate::ops::restore::planned_restore::RestoreJob;
+use crate::base::WorkPhase;
+use crate::error::{Error, Obstacle, Result, Sentence};
+use crate::model::RelPath;
 use crate::ops::restore::staging::{self, Staged};
-use crate::ops::restore::verify_written::{Verification, Verified, verify};
-use crate::ops::warning::Warning;
-use crate::store::locked::LockedStore;
-use crate::store::small_files::journal::{Journal, JournalStage};
+use crate::ops::restore::verify_written::{Verification, verify};
+use crate::ops::{RestoreJob, Verified, Warning};
+use crate::store::{Journal, JournalStage, LockedStore};
+use crate::worktree::Applied;
 use crate::worktree::apply::stage_removal;
-use crate::worktree::apply::transaction::{Applied, ApplyError, apply};
+use crate::worktree::apply::transaction::{ApplyError, apply};
 
 const FINISH_OR_UNDO: &str =
     "'checkpoint restore --resume' finishes the restore, 'checkpoint undo' takes it back";

@@ -4,13 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use crate::model::default_rules::IGNORE_FILE;
-use crate::model::restore_plan::RestorePlan;
 use crate::model::stat_cache::racy::is_racy;
-use crate::model::state::entry::Kind;
-use crate::model::state::listing::{ListedDir, Listing};
-use crate::model::state::rel_path::RelPath;
-use crate::model::state::stat::{ListedFile, SYMLINK_BITS, Stat, TYPE_BITS};
-use crate::ops::restore::verify_written::{Verified, WrittenFile};
+use crate::model::state::stat::{SYMLINK_BITS, TYPE_BITS};
+use crate::model::{Kind, ListedDir, ListedFile, Listing, RelPath, RestorePlan, Stat};
+use crate::ops::Verified;
+use crate::ops::restore::verify_written::WrittenFile;
 use crate::worktree::rules::rule_set::may_be_secret;
 
 /// Applies a plan to the listing it was made from. `left` names directories that had to stay.

@@ -3,32 +3,26 @@
 use std::collections::BTreeSet;
 
 use crate::error::{Code, Error, Result};
-use crate::model::checkpoint::record::Verb;
-use crate::model::restore_plan::{Blocker, RestorePlan, RestoreScope};
-use crate::model::state::entry::{Entry, RWX_BITS, WhyNot};
-use crate::model::state::listing::Listing;
-use crate::model::state::meta::Meta;
-use crate::model::state::object_id::ObjectId;
-use crate::model::state::rel_path::RelPath;
-use crate::model::state::snapshot::Snapshot;
-use crate::model::state::stat::Stat;
+use crate::model::state::entry::RWX_BITS;
+use crate::model::{
+    Blocker, Entry, Listing, Meta, ObjectId, RelPath, RestorePlan, RestoreScope, Snapshot, Stat,
+    Verb, WhyNot,
+};
 use crate::ops::capture::dir_filter;
-use crate::ops::capture::lazy_snapshot::DirFilter;
-use crate::ops::capture::pipeline::{self, CaptureOptions, Captured, Capturing, Sink};
+use crate::ops::capture::pipeline::{self, Sink};
 use crate::ops::capture::scope_checks::no_such_path;
-use crate::ops::context::Context;
 use crate::ops::database::restore_databases;
 use crate::ops::restore::companions;
-use crate::ops::restore::restore_options::{DatabaseReport, RestoreRequest};
-use crate::ops::restore::target::Target;
-use crate::ops::session::Pending;
-use crate::ops::warning::Warning;
-use crate::store::repository::Store;
+use crate::ops::{
+    CaptureOptions, Captured, Capturing, Context, DatabaseReport, DirFilter, Pending,
+    RestoreRequest, Target, Warning,
+};
 use crate::store::trees::digest;
-use crate::store::trees::meta_tree::{self, Extras};
+use crate::store::trees::meta_tree;
+use crate::store::{Extras, Store};
 use crate::worktree::apply::refusals::refusals;
 use crate::worktree::scan::shared::STORES_RULE;
-use crate::worktree::tree_handle::{StatReader, WorkTree};
+use crate::worktree::{StatReader, WorkTree};
 
 /// Both states, each as far as they differ, and the plan from one to the other.
 pub struct PlannedRestore {

@@ -5,42 +5,31 @@ use std::collections::{BTreeSet, HashSet};
 use std::io::ErrorKind;
 
 use crate::base::random_name::random_hex;
-use crate::error::sentence::Sentence;
-use crate::error::{Code, Error, Obstacle, Result};
-use crate::model::checkpoint::record::{Checkpoint, Operation, Verb};
-use crate::model::checkpoint::undo_stack::Steps;
-use crate::model::restore_plan::{Blocker, RestorePlan, RestoreScope};
+use crate::error::{Code, Error, Obstacle, Result, Sentence};
 use crate::model::state::database::base_of_log;
-use crate::model::state::entry::Entry;
-use crate::model::state::object_id::ObjectId;
-use crate::model::state::rel_path::RelPath;
-use crate::model::state::snapshot::Snapshot;
-use crate::ops::capture::lazy_snapshot::DirFilter;
-use crate::ops::capture::pipeline::{Captured, Sink};
+use crate::model::{
+    Blocker, Checkpoint, Entry, ObjectId, Operation, RelPath, RestorePlan, RestoreScope, Snapshot,
+    Steps, Verb,
+};
+use crate::ops::capture::pipeline::Sink;
 use crate::ops::create::apply_retention::apply_retention;
 use crate::ops::create::record::safety_record;
 use crate::ops::database::restore_databases::DatabaseRestore;
 use crate::ops::maintain::room;
 use crate::ops::restore::planned_restore::{
-    PlannedRestore, RestoreJob, capture_and_plan, ends_of, plan_digest, refuse_other_plan,
-};
-use crate::ops::restore::restore_options::{
-    Consent, DatabaseFate, DatabaseReport, RestoreOutcome, RestoreRequest,
+    PlannedRestore, capture_and_plan, ends_of, plan_digest, refuse_other_plan,
 };
 use crate::ops::restore::restore_paths::escaped;
-use crate::ops::restore::target::Target;
-use crate::ops::restore::verify_written::{Verified, hash_of};
+use crate::ops::restore::verify_written::hash_of;
 use crate::ops::restore::{execute, listing_after_restore};
-use crate::ops::session::{self, Pending, Session};
-use crate::ops::warning::Warning;
-use crate::store::objects::pack::checkpoint_packs::PackSet;
-use crate::store::refs::recording::NewCheckpoint;
-use crate::store::repository::Store;
-use crate::store::small_files::journal::{Journal, JournalStage};
-use crate::store::trees::meta_tree::Extras;
+use crate::ops::session;
+use crate::ops::{
+    Captured, Consent, DatabaseFate, DatabaseReport, DirFilter, Pending, RestoreJob,
+    RestoreOutcome, RestoreRequest, Session, Target, Verified, Warning,
+};
+use crate::store::{Extras, Journal, JournalStage, NewCheckpoint, PackSet, Store};
 use crate::worktree::apply::stage_removal;
-use crate::worktree::root;
-use crate::worktree::tree_handle::WorkTree;
+use crate::worktree::{WorkTree, root};
 
 /// Restores, undoes or redoes: plans, asks for consent, then plans again under the lock and applies
 /// the plan. Asks again if it changed meanwhile. `None` if another process took the step of an undo

@@ -3,24 +3,14 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use crate::error::Result;
-use crate::error::sentence::CommandWords;
-use crate::model::checkpoint::record::{Checkpoint, Verb};
-use crate::model::checkpoint::retention::Evicted;
-use crate::model::checkpoint::undo_stack::ToldStory;
+use crate::error::{CommandWords, Result};
 use crate::model::json::{self, JsonSchema, Serialize, published_as};
-use crate::model::path_filter::PathFilter;
-use crate::model::restore_plan::{RestorePlan, RestoreScope};
-use crate::model::state::database::Database;
-use crate::model::state::object_id::ObjectId;
-use crate::model::state::rel_path::RelPath;
-use crate::ops::context::Context;
-use crate::ops::restore::target::Target;
-use crate::ops::select::globs::Globs;
-use crate::ops::select::words::TypedWords;
-use crate::ops::session::Pending;
-use crate::ops::warning::Warning;
-use crate::store::repository::Store;
+use crate::model::{
+    Checkpoint, Database, Evicted, ObjectId, PathFilter, RelPath, RestorePlan, RestoreScope,
+    ToldStory, Verb,
+};
+use crate::ops::{Context, Globs, Pending, Target, TypedWords, Warning};
+use crate::store::Store;
 
 /// Options of all verbs that change the working directory.
 #[derive(Clone, Debug, Default)]

@@ -5,31 +5,25 @@ use std::collections::BTreeMap;
 
 use crate::base::text::escape;
 use crate::error::{Code, Error, Result};
-use crate::model::checkpoint::record::{Checkpoint, Verb};
-use crate::model::checkpoint::terms::CheckpointTerms;
 use crate::model::patch::{self, FilePatch};
-use crate::model::restore_plan::{PlannedWrite, RestorePlan, RestoreScope};
-use crate::model::state::entry::{Entry, Kind};
-use crate::model::state::rel_path::RelPath;
-use crate::model::state::scope::{Scope, ScopePart};
-use crate::ops::browse::diff::file_diff::{LARGEST_TEXT_BYTES, LoadedVersion};
-use crate::ops::capture::present::WorktreeSide;
-use crate::ops::context::Context;
+use crate::model::{
+    Checkpoint, CheckpointTerms, Entry, Kind, PlannedWrite, RelPath, RestorePlan, RestoreScope,
+    Scope, ScopePart, Verb,
+};
+use crate::ops::browse::diff::file_diff::LARGEST_TEXT_BYTES;
 use crate::ops::create::command::create;
-use crate::ops::create::options::{CreateOptions, DedupPolicy, checked_text};
+use crate::ops::create::options::checked_text;
 use crate::ops::restore::commands::restore;
 use crate::ops::restore::planned_restore::refuse_other_plan;
 use crate::ops::restore::protocol;
-use crate::ops::restore::restore_options::{
-    CommonOptions, Consent, RestoreOptions, RestoreOutcome, RestoreRequest,
-};
-use crate::ops::restore::target::Target;
 use crate::ops::select::checkpoint::current;
-use crate::ops::select::words::TypedWords;
-use crate::ops::session;
-use crate::store::objects::object_hash::{ObjectKind, hash_object};
-use crate::store::repository::Store;
+use crate::ops::{
+    CommonOptions, Consent, Context, CreateOptions, DedupPolicy, LoadedVersion, RestoreOptions,
+    RestoreOutcome, RestoreRequest, Target, TypedWords, WorktreeSide, session,
+};
+use crate::store::objects::object_hash::hash_object;
 use crate::store::trees::digest;
+use crate::store::{ObjectKind, Store};
 
 /// Applies a patch to the directory.
 ///

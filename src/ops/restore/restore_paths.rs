@@ -6,10 +6,11 @@ use std::path::Path;
 
 use crate::base::text::escape_bytes;
 use crate::error::{Code, Error, Result, behind_link};
-use crate::model::state::rel_path::{RelPath, is_dot_git};
-use crate::worktree::root::{Root, canonical};
+use crate::model::RelPath;
+use crate::model::state::rel_path::is_dot_git;
+use crate::worktree::root::canonical;
 use crate::worktree::sys::{ItemKind, kind_of};
-use crate::worktree::tree_handle::WorkTree;
+use crate::worktree::{Root, WorkTree};
 
 /// Parses paths as typed by the user.
 pub fn parse(root: &Root, typed: &[Vec<u8>]) -> Result<Vec<RelPath>> {

@@ -5,20 +5,19 @@ use std::io::Write;
 use std::sync::Mutex;
 
 use crate::base::mutex::{self, lock};
-use crate::base::progress::{Progress, WorkPhase};
+use crate::base::{Progress, WorkPhase};
 use crate::error::Result;
-use crate::model::state::entry::{Entry, OWNER_RWX, SPECIAL_BITS};
-use crate::model::state::rel_path::RelPath;
-use crate::ops::restore::planned_restore::RestoreJob;
+use crate::model::state::entry::{OWNER_RWX, SPECIAL_BITS};
+use crate::model::{Entry, RelPath};
+use crate::ops::RestoreJob;
 use crate::ops::restore::verify_written::{ExpectedFile, ExpectedFiles};
 use crate::ops::restore::write_out;
-use crate::worktree::apply::apply_steps::{
-    ApplyPlan, Expect, Graft, GraftedDir, Removal, WriteStep,
-};
-use crate::worktree::apply::materialize::WantedTree;
-use crate::worktree::apply::stage::{Stage, can_be_moved, tree_name};
+use crate::worktree::apply::stage::{can_be_moved, tree_name};
 use crate::worktree::apply::write_back::write_back;
 use crate::worktree::rules::rule_set::Peek;
+use crate::worktree::{
+    ApplyPlan, Expect, Graft, GraftedDir, Removal, Stage, WantedTree, WriteStep,
+};
 
 /// Number of files from which the kernel is made to write back while they are staged.
 const WRITTEN_BACK_FROM_FILES: usize = 2000;

@@ -3,26 +3,19 @@
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 
-use crate::base::interrupt::Interrupt;
+use crate::base::Interrupt;
 use crate::error::{Error, Result};
-use crate::model::checkpoint::record::Checkpoint;
 use crate::model::default_rules::{IGNORE_FILE, RECIPE_LIST};
-use crate::model::restore_plan::{RestorePlan, RestoreScope};
-use crate::model::state::database::{Database, Databases, Held};
-use crate::model::state::entry::{Entry, Kind, WhyNot};
-use crate::model::state::listing::Listing;
-use crate::model::state::meta::{Meta, RuleRecord};
-use crate::model::state::object_id::ObjectId;
-use crate::model::state::rel_path::RelPath;
-use crate::model::state::snapshot::{Snapshot, below};
+use crate::model::state::snapshot::below;
+use crate::model::{
+    Checkpoint, Database, Databases, Entry, Held, Kind, Listing, Meta, ObjectId, RelPath,
+    RestorePlan, RestoreScope, RuleRecord, Snapshot, WhyNot,
+};
 use crate::ops::capture::dir_filter;
-use crate::ops::capture::lazy_snapshot::{DirFilter, LazySnapshot};
-use crate::ops::own_files::OwnFiles;
-use crate::store::objects::object_error::ReadFailure;
-use crate::store::repository::Store;
-use crate::store::trees::meta_tree::CheckpointExtras;
+use crate::ops::{DirFilter, LazySnapshot, OwnFiles};
 use crate::store::trees::tree_codec::{MODE_EXECUTABLE, MODE_FILE};
-use crate::worktree::rules::rule_set::{RuleSources, RuleVerdict, Rules};
+use crate::store::{CheckpointExtras, ReadFailure, Store};
+use crate::worktree::{RuleSources, RuleVerdict, Rules};
 
 pub struct Target<'s> {
     pub checkpoint: Checkpoint,

@@ -3,21 +3,15 @@
 
 use std::path::Path;
 
-use crate::error::sentence::Sentence;
-use crate::error::{Code, Error, Result};
-use crate::model::checkpoint::record::{Checkpoint, Verb};
-use crate::model::restore_plan::{RestorePlan, RestoreScope};
+use crate::error::{Code, Error, Result, Sentence};
+use crate::model::{Checkpoint, RestorePlan, RestoreScope, Verb};
 use crate::ops::browse::list::reader_warnings;
-use crate::ops::capture::lazy_snapshot::DirFilter;
-use crate::ops::context::Context;
 use crate::ops::database::database_write;
-use crate::ops::restore::restore_options::{
-    DatabaseFate, DatabaseReport, RestoreOptions, RestoreOutcome, RestoreRequest,
-};
-use crate::ops::restore::target::Target;
 use crate::ops::restore::{companions, protocol, restore_paths, write_out};
-use crate::ops::select::words::Lookup;
-use crate::ops::warning::Warning;
+use crate::ops::{
+    Context, DatabaseFate, DatabaseReport, DirFilter, Lookup, RestoreOptions, RestoreOutcome,
+    RestoreRequest, Target, Warning,
+};
 use crate::worktree::destination::Destination;
 
 /// Returns the failure of patterns that match no path of a checkpoint.

@@ -7,17 +7,13 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::time::Duration;
 
-use crate::base::progress::WorkPhase;
-use crate::base::threads;
 use crate::base::threads::work_queue;
+use crate::base::{WorkPhase, threads};
 use crate::error::{Error, Result};
-use crate::model::state::entry::Entry;
-use crate::model::state::object_id::ObjectId;
-use crate::model::state::rel_path::RelPath;
-use crate::model::state::stat::{Name, Stat};
-use crate::ops::restore::planned_restore::RestoreJob;
-use crate::store::objects::object_hash::TrailerHasher;
-use crate::worktree::apply::transaction::Applied;
+use crate::model::{Entry, Name, ObjectId, RelPath, Stat};
+use crate::ops::RestoreJob;
+use crate::store::TrailerHasher;
+use crate::worktree::Applied;
 use crate::worktree::apply::verify_path;
 use crate::worktree::sys::{self, Access, Dir};
 

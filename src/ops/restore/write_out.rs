@@ -4,16 +4,11 @@ use std::collections::BTreeMap;
 use std::io::Write;
 
 use crate::error::Result;
-use crate::model::checkpoint::record::Checkpoint;
-use crate::model::restore_plan::{RestorePlan, RestoreScope};
-use crate::model::state::object_id::ObjectId;
-use crate::model::state::rel_path::RelPath;
-use crate::model::state::snapshot::Snapshot;
-use crate::ops::context::Context;
-use crate::store::objects::object_error::ObjectError;
-use crate::store::repository::Store;
-use crate::worktree::apply::materialize::{WantedTree, materialize};
-use crate::worktree::tree_handle::WorkTree;
+use crate::model::{Checkpoint, ObjectId, RelPath, RestorePlan, RestoreScope, Snapshot};
+use crate::ops::Context;
+use crate::store::{ObjectError, Store};
+use crate::worktree::apply::materialize::materialize;
+use crate::worktree::{WantedTree, WorkTree};
 
 /// Permission bits of a root for which none are recorded.
 const USUAL_DIR: u32 = 0o755;

@@ -4,16 +4,14 @@ use std::borrow::Cow;
 
 use crate::base::text::escape;
 use crate::error::{Code, Error, Result};
-use crate::model::checkpoint::mismatch::Mismatch;
-use crate::model::checkpoint::record::Checkpoint;
-use crate::model::checkpoint::selector::{self, SelectorProblem};
-use crate::model::state::rel_path::RelPath;
-use crate::ops::context::Context;
+use crate::model::checkpoint::selector;
+use crate::model::{Checkpoint, Mismatch, RelPath, SelectorProblem};
+use crate::ops::Context;
 use crate::ops::restore::restore_paths;
 use crate::ops::select::timeline;
-use crate::store::refs::inventory::Inventory;
-use crate::store::transfer::remotes::{self, Remote};
-use crate::worktree::tree_handle::WorkTree;
+use crate::store::transfer::remotes;
+use crate::store::{Inventory, Remote};
+use crate::worktree::WorkTree;
 
 /// Finds the checkpoint that a selector names; an unreadable one is damage, not absence.
 ///

@@ -4,10 +4,9 @@ use std::path::Path;
 
 use crate::base::text::escape_bytes;
 use crate::error::{Error, Result};
-use crate::model::path_filter::PathFilter;
-use crate::model::state::scope::{Scope, ScopePart};
+use crate::model::{PathFilter, Scope, ScopePart};
 use crate::ops::restore::restore_paths;
-use crate::worktree::root::Root;
+use crate::worktree::Root;
 
 /// Patterns as typed.
 #[derive(Clone, Debug, Default)]

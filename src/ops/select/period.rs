@@ -1,6 +1,6 @@
 //! A period in which checkpoints were made.
 
-use crate::model::checkpoint::record::Checkpoint;
+use crate::model::Checkpoint;
 
 /// A side that is not given is open.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -2,14 +2,11 @@
 
 use std::borrow::Cow;
 
-use crate::config::environment::AgentEnvironment;
-use crate::model::checkpoint::line::Line;
-use crate::model::checkpoint::mismatch::Mismatch;
-use crate::model::checkpoint::record::{Checkpoint, MIN_PREFIX};
-use crate::model::session::notes::{AgentSession, PromptNote, SessionNotes};
-use crate::model::session::provenance::Moment;
-use crate::ops::context::Context;
-use crate::store::refs::inventory::Inventory;
+use crate::config::AgentEnvironment;
+use crate::model::checkpoint::record::MIN_PREFIX;
+use crate::model::{AgentSession, Checkpoint, Line, Mismatch, Moment, PromptNote, SessionNotes};
+use crate::ops::Context;
+use crate::store::Inventory;
 
 const PROMPT: &str = "prompt:";
 const SESSION: &str = "session:";

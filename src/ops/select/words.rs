@@ -5,26 +5,18 @@
 
 use crate::base::shell_word::shell_word;
 use crate::base::text::{escape, escape_bytes};
-use crate::error::sentence::{CommandWords, Sentence};
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, CommandWords, Error, Result, Sentence};
 use crate::model::checkpoint::alias;
-use crate::model::checkpoint::record::Checkpoint;
-use crate::model::checkpoint::selector::{CURRENT, SelectorProblem};
-use crate::model::state::database::Database;
-use crate::model::state::object_id::ObjectId;
-use crate::model::state::rel_path::RelPath;
-use crate::ops::capture::lazy_snapshot::LazySnapshot;
+use crate::model::checkpoint::selector::CURRENT;
+use crate::model::{Checkpoint, Database, ObjectId, RelPath, SelectorProblem};
 use crate::ops::capture::scope_checks::{did_you_mean, in_worktree, no_such_path};
-use crate::ops::context::Context;
 use crate::ops::database::backup;
 use crate::ops::restore::restore_paths;
-use crate::ops::restore::target::Target;
 use crate::ops::select::checkpoint::{certain, current, explain, path_in_directory, resolve};
-use crate::store::refs::inventory::Inventory;
-use crate::store::repository::Store;
-use crate::worktree::root::Root;
+use crate::ops::{Context, LazySnapshot, Target};
+use crate::store::{Inventory, Store};
 use crate::worktree::rules::rule_set::may_be_secret;
-use crate::worktree::tree_handle::WorkTree;
+use crate::worktree::{Root, WorkTree};
 
 /// The words as typed, and the paths behind `--`.
 #[derive(Clone, Debug, Default)]

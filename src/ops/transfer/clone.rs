@@ -2,25 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::error::sentence::Sentence;
-use crate::error::{Code, Error, Result};
-use crate::model::checkpoint::line::Line;
-use crate::model::checkpoint::record::Checkpoint;
+use crate::error::{Code, Error, Result, Sentence};
 use crate::model::json::{self, JsonSchema, Serialize};
-use crate::ops::context::Context;
+use crate::model::{Checkpoint, Line};
 use crate::ops::restore::commands;
-use crate::ops::restore::restore_options::{CommonOptions, RestoreOptions};
-use crate::ops::select::words::TypedWords;
-use crate::ops::session;
 use crate::ops::transfer::fetch::fetch;
-use crate::ops::transfer::import;
-use crate::ops::transfer::remote;
-use crate::ops::transfer::remote_git::GitLimits;
-use crate::ops::warning::Warning;
-use crate::store::lifecycle::removal::{Detached, StoreRemoval};
-use crate::store::repository::Store;
-use crate::store::transfer::fetched::FetchedCheckpoints;
+use crate::ops::transfer::{import, remote};
+use crate::ops::{CommonOptions, Context, GitLimits, RestoreOptions, TypedWords, Warning, session};
+use crate::store::lifecycle::removal::Detached;
 use crate::store::transfer::remotes;
+use crate::store::{FetchedCheckpoints, Store, StoreRemoval};
 use crate::worktree::apply::stage_removal::STAGE_PREFIX;
 
 /// A project that was cloned.

@@ -6,23 +6,16 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use crate::base::text::escape_path;
-use crate::error::sentence::Sentence;
-use crate::error::{Code, Error, Result};
-use crate::model::checkpoint::line::LineEntry;
-use crate::model::checkpoint::record::Checkpoint;
+use crate::error::{Code, Error, Result, Sentence};
 use crate::model::json::{self, JsonSchema, Serialize};
-use crate::model::session::origin::OriginStore;
-use crate::model::state::object_id::ObjectId;
-use crate::ops::context::Context;
+use crate::model::{Checkpoint, LineEntry, ObjectId, OriginStore};
 use crate::ops::select::checkpoint;
-use crate::ops::warning::Warning;
-use crate::store::damage::check::CheckOptions;
-use crate::store::files::atomic_file::{TMP_PREFIX, TemporaryFile, sync_directory};
-use crate::store::refs::inventory::Inventory;
-use crate::store::repository::Store;
-use crate::store::small_files::origins::Origins;
-use crate::store::transfer::header::{BundleHeader, BundleRef};
+use crate::ops::{Context, Warning};
+use crate::store::files::atomic_file::{TMP_PREFIX, sync_directory};
 use crate::store::transfer::write_bundle::BundleSize;
+use crate::store::{
+    BundleHeader, BundleRef, CheckOptions, Inventory, Origins, Store, TemporaryFile,
+};
 use crate::worktree::root::canonical;
 
 #[derive(Clone, Debug, Default)]

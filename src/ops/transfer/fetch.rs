@@ -2,20 +2,17 @@
 
 use crate::base::read_regular;
 use crate::error::{Code, Error, Result};
-use crate::model::checkpoint::line::{Line, LineEntry};
-use crate::model::checkpoint::record::Checkpoint;
 use crate::model::json::{JsonSchema, Serialize};
-use crate::model::state::object_id::ObjectId;
-use crate::ops::context::Context;
-use crate::ops::session;
+use crate::model::{Checkpoint, Line, LineEntry, ObjectId};
 use crate::ops::transfer::remote;
-use crate::ops::transfer::remote_git::{GitLimits, RemoteGit, Tips};
-use crate::ops::warning::{Warning, after_bad_line};
-use crate::store::damage::check::CheckOptions;
-use crate::store::repository::Store;
-use crate::store::transfer::fetched::{BadLine, FetchedCheckpoints, IncomingLines};
-use crate::store::transfer::receive::Quarantine;
-use crate::store::transfer::remotes::{self, LineName, Remote};
+use crate::ops::transfer::remote_git::Tips;
+use crate::ops::warning::after_bad_line;
+use crate::ops::{Context, GitLimits, RemoteGit, Warning, session};
+use crate::store::transfer::fetched::IncomingLines;
+use crate::store::transfer::remotes;
+use crate::store::{
+    BadLine, CheckOptions, FetchedCheckpoints, LineName, Quarantine, Remote, Store,
+};
 
 /// Newest checkpoints of this store that are named to the server: it sends nothing that they have.
 const NAMED: usize = 8;

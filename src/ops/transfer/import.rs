@@ -4,15 +4,15 @@ use std::borrow::Cow;
 use std::io::BufRead;
 
 use crate::error::Result;
+use crate::model::ObjectId;
 use crate::model::checkpoint::retention;
 use crate::model::json::{JsonSchema, Serialize};
-use crate::model::state::object_id::ObjectId;
-use crate::ops::context::Context;
 use crate::ops::open_store::{open_usable, refuse_below_top};
-use crate::ops::session::{self, Session};
-use crate::ops::warning::Warning;
-use crate::store::transfer::receive::{self, Received};
-use crate::store::transfer::take_over::{BundleTaken, TakeOverOptions};
+use crate::ops::session;
+use crate::ops::{Context, Session, Warning};
+use crate::store::transfer::receive;
+use crate::store::transfer::take_over::TakeOverOptions;
+use crate::store::{BundleTaken, Received};
 
 const BELOW_TOP: &str = "nothing was imported; 'checkpoint -C {} import FILE' acts on all of it, 'checkpoint --here import FILE' on this directory";
 

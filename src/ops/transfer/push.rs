@@ -2,25 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::error::sentence::Sentence;
-use crate::error::{Code, Error, Result};
-use crate::model::checkpoint::record::{Checkpoint, CheckpointId};
+use crate::error::{Code, Error, Result, Sentence};
 use crate::model::json::{JsonSchema, Serialize};
-use crate::model::state::object_id::ObjectId;
-use crate::ops::context::Context;
-use crate::ops::session;
-use crate::ops::transfer::export::{self, ExportBundleOptions};
+use crate::model::{Checkpoint, CheckpointId, ObjectId};
+use crate::ops::transfer::export;
 use crate::ops::transfer::remote;
-use crate::ops::transfer::remote_git::{GitLimits, Pushed, RemoteGit};
-use crate::ops::warning::Warning;
-use crate::store::damage::check::CheckOptions;
-use crate::store::repository::Store;
+use crate::ops::{Context, ExportBundleOptions, GitLimits, Pushed, RemoteGit, Warning, session};
 use crate::store::transfer::carrier::{self, CarrierParts};
 use crate::store::transfer::check_incoming;
-use crate::store::transfer::header::BundleRef;
-use crate::store::transfer::line_state::LineState;
-use crate::store::transfer::remotes::{LineName, Remote};
 use crate::store::transfer::transport::{OwnCarrier, PUSHED};
+use crate::store::{BundleRef, CheckOptions, LineName, LineState, Remote, Store};
 
 /// Tries, if other processes push for this store, or evict what is being pushed.
 const TRIES: usize = 5;

@@ -3,16 +3,13 @@
 use std::path::Path;
 
 use crate::base::text::escape;
-use crate::error::sentence::Sentence;
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Error, Result, Sentence};
 use crate::model::json::{JsonSchema, Serialize};
-use crate::ops::context::Context;
 use crate::ops::open_store::{open_usable, refuse_below_top};
-use crate::ops::session;
 use crate::ops::transfer::remote_url::{RemoteUrl, masked};
-use crate::ops::warning::Warning;
-use crate::store::repository::Store;
-use crate::store::transfer::remotes::{self, Remote};
+use crate::ops::{Context, Warning, session};
+use crate::store::transfer::remotes;
+use crate::store::{Remote, Store};
 
 /// The remote that is meant without a name, if there are several.
 pub const USUAL: &str = "origin";

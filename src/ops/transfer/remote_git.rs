@@ -4,16 +4,13 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::base::text::escape;
-use crate::error::sentence::Sentence;
-use crate::error::{Code, Error, More, Result};
-use crate::model::state::object_id::ObjectId;
-use crate::ops::context::{Context, GitCommand, GitEnd};
+use crate::error::{Code, Error, More, Result, Sentence};
+use crate::model::ObjectId;
 use crate::ops::transfer::remote;
 use crate::ops::transfer::remote_url::RemoteUrl;
-use crate::store::repository::Store;
-use crate::store::transfer::fetched::BadLine;
-use crate::store::transfer::remotes::{LineName, Remote};
+use crate::ops::{Context, GitCommand, GitEnd};
 use crate::store::transfer::transport::{FETCHED, Transport};
+use crate::store::{BadLine, LineName, Remote, Store};
 
 /// What git says of a ref that another process is writing there, and how long that is waited for.
 const LOCKED: [&str; 2] = ["cannot lock ref", "failed to update ref"];

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::path::Path;
 
-use crate::base::malformed::Malformed;
+use crate::base::Malformed;
 use crate::worktree::root::canonical;
 
 /// Transports of git that run a command out of the URL.

@@ -1,12 +1,10 @@
 //! `remote remove --line`: removes a line at a remote, such as a bad one, which makes every fetch fail.
 
 use crate::base::text::escape;
-use crate::error::sentence::Sentence;
-use crate::error::{Code, Error, Result};
-use crate::ops::context::Context;
-use crate::ops::transfer::remote::{self, RemoteChange, RemoteOutcome};
-use crate::ops::transfer::remote_git::{GitLimits, Pushed, RemoteGit};
-use crate::store::transfer::remotes::LineName;
+use crate::error::{Code, Error, Result, Sentence};
+use crate::ops::transfer::remote;
+use crate::ops::{Context, GitLimits, Pushed, RemoteChange, RemoteGit, RemoteOutcome};
+use crate::store::LineName;
 
 /// Removes a line at a remote, with consent given the ref. What was fetched of it stays here.
 ///

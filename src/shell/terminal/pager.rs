@@ -5,10 +5,9 @@ use std::io::{IsTerminal, Write};
 use std::ops::ControlFlow;
 use std::process::Child;
 
-use crate::base::interrupt::{Interrupt, Shield};
-use crate::shell::child;
-use crate::shell::terminal::printer::Printer;
-use crate::shell::terminal::progress::{self, Hidden};
+use crate::base::{Interrupt, Shield};
+use crate::shell::terminal::progress;
+use crate::shell::{Hidden, Printer, child};
 
 /// Exits silently with 127 if there is no `less`, so that no pager is used.
 const DEFAULT_PAGER: &str = "command -v less >/dev/null 2>&1 || exit 127; exec less";

@@ -24,23 +24,20 @@ use ratatui::prelude::{
 use ratatui::widgets::{Block, Borders, List, ListState, Paragraph};
 use ratatui::{TerminalOptions, Viewport};
 
+use crate::answer::Tense;
 use crate::answer::format::Paint;
-use crate::answer::plan::{self, Tense};
+use crate::answer::plan;
 use crate::answer::table::{aligned, change_words, cut, state_words, width, wrapped};
 use crate::answer::words::count_files;
-use crate::base::interrupt::{Interrupt, Shield};
 use crate::base::text::escape;
 use crate::base::time::{ago, local_minutes};
+use crate::base::{Interrupt, Shield};
 use crate::error::{Code, Error, Result};
-use crate::model::checkpoint::record::Checkpoint;
-use crate::model::restore_plan::RestorePlan;
-use crate::model::session::notes::PromptNote;
-use crate::model::state::object_id::ObjectId;
-use crate::ops::browse::list::ListOutcome;
-use crate::ops::browse::prompts::PromptsOutcome;
-use crate::ops::context::Context;
+use crate::model::{Checkpoint, ObjectId, PromptNote, RestorePlan};
+use crate::ops::{Context, ListOutcome, PromptsOutcome};
+use crate::shell::Hidden;
 use crate::shell::terminal::printer;
-use crate::shell::terminal::progress::{self, Hidden};
+use crate::shell::terminal::progress;
 
 /// Screens as wide as this show the changes beside the list, others below it.
 const SIDE_BY_SIDE_COLUMNS: u16 = 100;

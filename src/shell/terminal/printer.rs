@@ -8,17 +8,15 @@ use std::ops::ControlFlow;
 use std::rc::Rc;
 use std::sync::OnceLock;
 
-use crate::answer::Out;
 use crate::answer::format::{Escaper, Paint, harmless};
 use crate::answer::place::PlaceWords;
-use crate::answer::words;
+use crate::answer::{Out, words};
 use crate::base::json::{self, Serialize};
-use crate::config::environment::{ColorChoice, Environment};
+use crate::config::{ColorChoice, Environment};
 use crate::error::Error;
-use crate::ops::context::Context;
-use crate::ops::warning::Warning;
-use crate::shell::environment::{Color, GlobalArgs};
-use crate::shell::terminal::progress::{self, Showing};
+use crate::ops::{Context, Warning};
+use crate::shell::terminal::progress;
+use crate::shell::{Color, GlobalArgs, Showing};
 
 /// Columns and rows of a terminal that does not tell its own.
 const USUAL_SIZE: (usize, usize) = (80, 24);

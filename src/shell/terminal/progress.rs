@@ -10,11 +10,10 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use crate::answer::format::{Paint, size};
 use crate::answer::words;
-use crate::base::interrupt::{Interrupt, Interrupted, Shield};
-use crate::base::mutex;
-use crate::base::progress::{Figures, Progress, WorkPhase};
+use crate::base::progress::Figures;
 use crate::base::text::thousands;
-use crate::ops::context::Context;
+use crate::base::{Interrupt, Interrupted, Progress, Shield, WorkPhase, mutex};
+use crate::ops::Context;
 use crate::shell::signals;
 
 /// Time before a line is shown; shorter work gets none.

@@ -6,9 +6,9 @@ use std::thread;
 use std::time::Duration;
 
 use crate::answer::format::Paint;
-use crate::base::interrupt::Interrupt;
+use crate::base::Interrupt;
 use crate::error::{Error, Result};
-use crate::shell::environment::GlobalArgs;
+use crate::shell::GlobalArgs;
 use crate::shell::terminal::{printer, progress};
 
 /// Interval of checks for a signal while waiting for an answer.

@@ -4,12 +4,10 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
-use crate::base::progress::Progress;
-use crate::model::checkpoint::record::{CheckpointId, DamagedCheckpoint};
-use crate::model::json::{self, CheckpointRef, JsonSchema, MaybePath, Serialize, published_as};
-use crate::model::state::object_id::ObjectId;
-use crate::model::state::rel_path::RelPath;
-use crate::store::layout::Layout;
+use crate::base::Progress;
+use crate::model::json::{self, JsonSchema, MaybePath, Serialize, published_as};
+use crate::model::{CheckpointId, CheckpointRef, DamagedCheckpoint, ObjectId, RelPath};
+use crate::store::Layout;
 
 /// Options of a check.
 pub struct CheckOptions<'o> {

@@ -4,26 +4,18 @@ use std::collections::HashSet;
 
 use crate::error::Result;
 use crate::model::checkpoint::limits::{self, LONGEST_LINK_BYTES, MOST_ENTRIES, MOST_LEVELS};
-use crate::model::state::meta::{Meta, contradiction};
-use crate::model::state::object_id::ObjectId;
-use crate::model::state::rel_path::RelPath;
-use crate::model::state::state_document::StateDocument;
-use crate::store::damage::check::{CheckOptions, CheckReport, Fault, FaultyCheckpoint};
-use crate::store::objects::id_set::{IdMap, ObjectIds};
-use crate::store::objects::object_error::ReadFailure;
-use crate::store::objects::object_hash::ObjectKind;
-use crate::store::objects::odb::Objects;
+use crate::model::state::meta::contradiction;
+use crate::model::{Meta, ObjectId, RelPath, StateDocument};
 use crate::store::refs::commit_codec;
 use crate::store::refs::commit_reader::read_checkpoint;
-use crate::store::trees::convert;
-use crate::store::trees::database_tree;
-use crate::store::trees::meta_tree::{self, CheckpointExtras};
-use crate::store::trees::tree_codec::{
-    self, MODE_DIRECTORY, MODE_GITLINK, MODE_SYMLINK, TreeEntry,
-};
+use crate::store::trees::meta_tree;
+use crate::store::trees::tree_codec::{self, MODE_DIRECTORY, MODE_GITLINK, MODE_SYMLINK};
 use crate::store::trees::tree_extent::TreeExtents;
-use crate::store::trees::tree_memo::TreeMemo;
-use crate::store::trees::tree_walk::TreeWalk;
+use crate::store::trees::{convert, database_tree};
+use crate::store::{
+    CheckOptions, CheckReport, CheckpointExtras, Fault, FaultyCheckpoint, IdMap, ObjectIds,
+    ObjectKind, Objects, ReadFailure, TreeEntry, TreeMemo, TreeWalk,
+};
 
 /// Checks checkpoints one after the other; shared objects are checked once.
 pub struct CheckpointChecker<'c> {

@@ -6,21 +6,18 @@ use std::path::Path;
 
 use crate::error::{Result, StoreFlaw};
 use crate::model::checkpoint::manifest;
-use crate::store::damage::check::{CheckReport, finding};
+use crate::store::damage::check::finding;
 use crate::store::files::read_regular;
 use crate::store::gc::mark;
-use crate::store::layout::Layout;
-use crate::store::lifecycle::description::Description;
 use crate::store::lifecycle::init;
-use crate::store::refs::commit_cache;
-use crate::store::refs::inventory::Inventory;
-use crate::store::refs::packed_commits;
-use crate::store::refs::ref_files::{self, Family, RefValue};
-use crate::store::repository::Store;
+use crate::store::refs::ref_files;
+use crate::store::refs::{commit_cache, packed_commits};
 use crate::store::runs::run_refs;
-use crate::store::small_files::journal::JournalState;
 use crate::store::small_files::{origins, rewords, stat_cache};
 use crate::store::transfer::remotes;
+use crate::store::{
+    CheckReport, Description, Family, Inventory, JournalState, Layout, RefValue, Store,
+};
 
 /// Compares derived files with their sources, and reports unreadable files.
 ///

@@ -5,17 +5,14 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::base::progress::WorkPhase;
+use crate::base::WorkPhase;
 use crate::error::{Result, StoreFlaw};
-use crate::store::damage::check::{CheckOptions, CheckReport, finding};
-use crate::store::layout::Layout;
-use crate::store::objects::id_set::ObjectIds;
+use crate::store::damage::check::finding;
 use crate::store::objects::loose_files;
-use crate::store::objects::odb::Objects;
-use crate::store::objects::pack::pack_index::{IndexEntry, PackIndex};
-use crate::store::objects::pack::pack_list::Pack;
-use crate::store::objects::pack::pack_reader::PackReader;
 use crate::store::objects::pack::pack_walk;
+use crate::store::{
+    CheckOptions, CheckReport, IndexEntry, Layout, ObjectIds, Objects, Pack, PackIndex, PackReader,
+};
 
 /// Checks the frames of all packs; a full check reads and hashes all objects, loose ones too.
 ///

@@ -1,13 +1,12 @@
 //! Checks a whole store, or one of its checkpoints, into one report.
 
-use crate::base::progress::WorkPhase;
+use crate::base::WorkPhase;
 use crate::error::Result;
-use crate::model::checkpoint::record::CheckpointId;
-use crate::store::damage::check::{CheckOptions, CheckReport};
+use crate::model::CheckpointId;
 use crate::store::damage::{check_checkpoints, check_files, check_objects, check_workflows};
 use crate::store::refs::commit_reader::read_checkpoint;
 use crate::store::refs::inventory;
-use crate::store::repository::Store;
+use crate::store::{CheckOptions, CheckReport, Store};
 
 impl Store {
     /// Checks the whole store or one checkpoint, also one of a remote. Writes nothing.

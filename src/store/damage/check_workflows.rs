@@ -1,11 +1,9 @@
 //! Checks the whole line of each run. Damage there is reported apart from checkpoints.
 
 use crate::error::Result;
-use crate::store::damage::check::{CheckReport, Fault, finding};
-use crate::store::damage::check_checkpoints::CheckpointChecker;
-use crate::store::refs::ref_files::RefValue;
-use crate::store::repository::Store;
+use crate::store::damage::check::finding;
 use crate::store::runs::{run_line, run_refs};
+use crate::store::{CheckReport, CheckpointChecker, Fault, RefValue, Store};
 
 /// Reports each run that is not intact.
 ///

@@ -2,23 +2,19 @@
 //! killed processes.
 
 use crate::error::{Error, Result};
-use crate::model::checkpoint::record::{Checkpoint, DamagedCheckpoint};
-use crate::model::state::object_id::ObjectId;
+use crate::model::{Checkpoint, DamagedCheckpoint, ObjectId};
 use crate::store::damage::unindexed_packs;
 use crate::store::files::{atomic_file, read_regular, scratch};
 use crate::store::gc::sweep;
-use crate::store::objects::id_set::ObjectIds;
-use crate::store::objects::object_hash::ObjectKind;
 use crate::store::objects::odb::ObjectError;
-use crate::store::refs::adopt;
-use crate::store::refs::commit_reader::CommitReader;
-use crate::store::refs::inventory::Inventory;
-use crate::store::refs::packed_refs_lock;
-use crate::store::refs::packed_seal::{KnownRows, ManifestText};
-use crate::store::refs::ref_files::{self, Family, RefValue};
-use crate::store::repository::Store;
+use crate::store::refs::ref_files;
+use crate::store::refs::{adopt, packed_refs_lock};
 use crate::store::runs::run_refs;
 use crate::store::trees::convert;
+use crate::store::{
+    CommitReader, Family, Inventory, KnownRows, ManifestText, ObjectIds, ObjectKind, RefValue,
+    Store,
+};
 
 /// What was recovered, for one warning each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

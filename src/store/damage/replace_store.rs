@@ -13,9 +13,8 @@ use crate::base::random_name::{is_random_hex, random_hex};
 use crate::base::time::compact_utc;
 use crate::error::{Error, Result};
 use crate::store::files::{atomic_file, directories, read_regular};
-use crate::store::layout::Layout;
-use crate::store::lock;
 use crate::store::objects::loose_files::names_in;
+use crate::store::{Layout, lock};
 
 /// Separates a store's name from the time in the name of a damaged copy.
 pub const KEPT_MARK: &str = ".corrupt-";

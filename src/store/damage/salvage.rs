@@ -5,30 +5,26 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::base::progress::Progress;
+use crate::base::Progress;
 use crate::error::Result;
+use crate::model::ObjectId;
 use crate::model::checkpoint::manifest;
 use crate::model::json::{self, JsonSchema, Serialize};
-use crate::model::state::object_id::ObjectId;
-use crate::store::damage::check::{CheckOptions, CheckReport, FaultyCheckpoint};
-use crate::store::damage::check_checkpoints::CheckpointChecker;
 use crate::store::damage::check_store::lacks_only_bytes;
 use crate::store::damage::replace_store::{self, Mark};
 use crate::store::damage::salvage_backlog;
 use crate::store::damage::salvage_objects::{copy_readable, copy_wanted};
-use crate::store::damage::salvage_refs::{KnownRefs, remembered, restore_refs};
+use crate::store::damage::salvage_refs::{remembered, restore_refs};
 use crate::store::files::{atomic_file, directories, read_regular};
-use crate::store::layout::Layout;
-use crate::store::lifecycle::description::Description;
 use crate::store::lifecycle::init;
-use crate::store::lock::{self, LockGuard};
+use crate::store::lock;
 use crate::store::objects::loose_files::names_in;
-use crate::store::objects::odb::Objects;
-use crate::store::objects::pack::pack_writer::PackWriter;
-use crate::store::refs::inventory::Inventory;
 use crate::store::refs::ref_files;
-use crate::store::repository::Store;
-use crate::store::small_files::journal::{self, JournalState};
+use crate::store::small_files::journal;
+use crate::store::{
+    CheckOptions, CheckReport, CheckpointChecker, Description, FaultyCheckpoint, Inventory,
+    JournalState, KnownRefs, Layout, LockGuard, Objects, PackWriter, Store,
+};
 
 pub use crate::store::damage::salvage_objects::Unreadable;
 

@@ -5,17 +5,15 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
-use crate::model::state::object_id::ObjectId;
+use crate::model::ObjectId;
 use crate::store::damage::check_store::lacks_only_bytes;
 use crate::store::damage::replace_store;
 use crate::store::damage::salvage_objects::{Unreadable, copy_readable};
-use crate::store::damage::salvage_refs::{KnownRefs, remembered, restore_refs};
+use crate::store::damage::salvage_refs::{remembered, restore_refs};
 use crate::store::files::{atomic_file, read_regular};
-use crate::store::layout::Layout;
-use crate::store::locked::LockedStore;
-use crate::store::objects::odb::Objects;
 use crate::store::refs::commit_reader::read_checkpoint;
 use crate::store::refs::ref_files;
+use crate::store::{KnownRefs, Layout, LockedStore, Objects};
 
 /// By name of a kept copy: ids of checkpoints and names of refs that the store was already given.
 /// They are not fetched again, so that dropped ones stay dropped.

@@ -4,14 +4,12 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use crate::error::{Code, Error, Result};
-use crate::model::state::object_id::ObjectId;
+use crate::model::ObjectId;
 use crate::store::files::{atomic_file, read_regular};
 use crate::store::objects::loose_files;
-use crate::store::objects::odb::Objects;
-use crate::store::objects::pack::pack_list::Pack;
-use crate::store::objects::pack::pack_reader::{EntryHeader, EntryKind};
 use crate::store::objects::pack::pack_walk;
-use crate::store::objects::pack::pack_writer::{PackError, PackWriter};
+use crate::store::objects::pack::pack_writer::PackError;
+use crate::store::{EntryHeader, EntryKind, Objects, Pack, PackWriter};
 
 /// How to treat a pack that the disk fails to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,26 +3,22 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use crate::base::progress::Progress;
+use crate::base::Progress;
 use crate::error::Result;
 use crate::model::checkpoint::manifest;
-use crate::model::checkpoint::record::DamagedCheckpoint;
-use crate::model::state::object_id::ObjectId;
-use crate::model::transition;
-use crate::store::damage::check::CheckOptions;
-use crate::store::damage::check_checkpoints::CheckpointChecker;
+use crate::model::{DamagedCheckpoint, ObjectId, transition};
 use crate::store::files::read_regular;
-use crate::store::layout::Layout;
 use crate::store::objects::loose_files::names_in;
-use crate::store::objects::object_hash::ObjectKind;
-use crate::store::objects::odb::Objects;
-use crate::store::objects::pack::pack_writer::PackWriter;
 use crate::store::refs::commit_codec;
-use crate::store::refs::commit_reader::{CommitReader, read_checkpoint};
+use crate::store::refs::commit_reader::read_checkpoint;
 use crate::store::refs::inventory::{lost_row, names_transition};
-use crate::store::refs::ref_files::{self, Family, RefValue};
-use crate::store::runs::run_line::{self, Transition};
+use crate::store::refs::ref_files;
+use crate::store::runs::run_line;
 use crate::store::runs::run_refs;
+use crate::store::{
+    CheckOptions, CheckpointChecker, CommitReader, Family, Layout, ObjectKind, Objects, PackWriter,
+    RefValue, Transition,
+};
 
 /// Ids and names, not checked any further.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -7,11 +7,10 @@ use std::sync::Arc;
 use crate::error::{Error, Result};
 use crate::store::files::atomic_file;
 use crate::store::objects::loose_files::names_in;
-use crate::store::objects::odb::Objects;
-use crate::store::objects::pack::pack_index::{self, PackIndex};
-use crate::store::objects::pack::pack_list::{Pack, PackDamage};
-use crate::store::objects::pack::pack_reader::{PackReader, ReadError};
+use crate::store::objects::pack::pack_index;
+use crate::store::objects::pack::pack_list::PackDamage;
 use crate::store::objects::pack::pack_walk::{self, PackWalk};
+use crate::store::{Objects, Pack, PackIndex, PackReader, ReadError};
 
 /// Packs, made as readable as possible.
 #[derive(Debug, Default)]

@@ -7,13 +7,11 @@ use crate::base::time::compact_utc;
 use crate::error::Result;
 use crate::store::damage::unindexed_packs;
 use crate::store::files::{atomic_file, read_regular};
-use crate::store::layout::Layout;
 use crate::store::lifecycle::init;
-use crate::store::locked::LockedStore;
 use crate::store::refs::{commit_cache, packed_commits};
-use crate::store::small_files::journal::JournalState;
 use crate::store::small_files::{holds, origins, rewords, stat_cache};
 use crate::store::transfer::remotes;
+use crate::store::{JournalState, Layout, LockedStore};
 
 impl LockedStore<'_> {
     /// Rebuilds the index of every intact pack that lacks a good one. Returns the files written.

@@ -6,21 +6,15 @@ use std::io::{self, BufWriter, Write as _};
 use std::ops::RangeInclusive;
 
 use crate::error::{Error, Result};
-use crate::model::state::object_id::ObjectId;
-use crate::store::files::atomic_file::{self, TemporaryFile};
+use crate::model::ObjectId;
+use crate::store::files::atomic_file;
 use crate::store::files::read_regular;
-use crate::store::gc::pack_usage::PackUsage;
-use crate::store::gc::reach::Reach;
 use crate::store::gc::repack_plan::stays;
-use crate::store::layout::Layout;
-use crate::store::objects::id_set::IdMap;
-use crate::store::objects::object_hash::ObjectKind;
-use crate::store::objects::odb::Objects;
-use crate::store::objects::pack::pack_list::Pack;
-use crate::store::objects::pack::pack_reader::PackReader;
 use crate::store::objects::pack::read_back::bytes_arrived;
 use crate::store::objects::pack::{pack_publish, pack_walk};
-use crate::store::repository::Store;
+use crate::store::{
+    IdMap, Layout, ObjectKind, Objects, Pack, PackReader, PackUsage, Reach, Store, TemporaryFile,
+};
 
 /// Size in bytes of a file for which deltas are worthwhile; making one takes several times its
 /// memory.

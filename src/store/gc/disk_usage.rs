@@ -6,13 +6,10 @@ use std::path::Path;
 use walkdir::{DirEntry, WalkDir};
 
 use crate::error::Result;
-use crate::model::checkpoint::record::Checkpoint;
-use crate::model::state::object_id::ObjectId;
-use crate::store::gc::reach::Reach;
-use crate::store::objects::id_set::{IdMap, ObjectIds};
+use crate::model::{Checkpoint, ObjectId};
 use crate::store::objects::loose_files;
 use crate::store::refs::ref_files;
-use crate::store::repository::Store;
+use crate::store::{IdMap, ObjectIds, Reach, Store};
 
 /// Bytes per object in an index: id, checksum, offset.
 const INDEX_ENTRY_BYTES: u64 = 28;

@@ -1,8 +1,8 @@
 //! The newest checkpoint at the time of the last gc, so that not every `create` looks for garbage.
 
-use crate::model::state::object_id::ObjectId;
+use crate::model::ObjectId;
+use crate::store::Layout;
 use crate::store::files::{atomic_file, read_regular};
-use crate::store::layout::Layout;
 
 /// Returns that checkpoint; `None` if unknown.
 pub fn last(layout: &Layout) -> Option<ObjectId> {

@@ -1,15 +1,11 @@
 //! The mark phase of a prune: every object that is still needed.
 
 use crate::error::{Error, Result, StoreFlaw};
-use crate::model::git_index;
-use crate::model::state::object_id::ObjectId;
+use crate::model::{ObjectId, git_index};
 use crate::store::files::read_regular;
-use crate::store::gc::reach::Reach;
-use crate::store::objects::id_set::ObjectIds;
-use crate::store::refs::ref_files::{self, Family};
-use crate::store::repository::Store;
-use crate::store::small_files::journal::JournalState;
+use crate::store::refs::ref_files;
 use crate::store::trees::convert;
+use crate::store::{Family, JournalState, ObjectIds, Reach, Store};
 
 /// Objects reachable from any ref or named by the journal, ignoring refs of `gone` checkpoints.
 ///

@@ -7,14 +7,11 @@ use std::sync::Arc;
 use crate::error::{Error, Result};
 use crate::store::files::atomic_file;
 use crate::store::gc::sweep;
-use crate::store::locked::LockedStore;
-use crate::store::objects::pack::pack_error::PackError;
-use crate::store::objects::pack::pack_index::IndexEntry;
-use crate::store::objects::pack::pack_list::{Pack, PackStamp};
-use crate::store::objects::pack::pack_reader::{EntryKind, ReadError};
-use crate::store::objects::pack::pack_writer::PackWriter;
 use crate::store::objects::pack::read_back::bytes_arrived;
 use crate::store::small_files::stat_cache;
+use crate::store::{
+    EntryKind, IndexEntry, LockedStore, Pack, PackError, PackStamp, PackWriter, ReadError,
+};
 
 /// Lower bound, in bytes, on the counted size of a new pack, so that small packs are always merged.
 const COUNTED_BYTES: u64 = 16 << 10;

@@ -6,14 +6,10 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::error::Result;
-use crate::model::state::object_id::ObjectId;
+use crate::model::ObjectId;
 use crate::store::gc::repack_plan::{PackFacts, stays};
-use crate::store::objects::id_set::{IdMap, ObjectIds};
 use crate::store::objects::loose_files;
-use crate::store::objects::odb::Objects;
-use crate::store::objects::pack::pack_index::IndexEntry;
-use crate::store::objects::pack::pack_list::Pack;
-use crate::store::objects::pack::pack_reader::EntryKind;
+use crate::store::{EntryKind, IdMap, IndexEntry, ObjectIds, Objects, Pack};
 
 /// Objects of a pack that are looked at to tell whether it has deltas.
 const LOOKED_AT: usize = 16;

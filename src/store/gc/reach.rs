@@ -4,14 +4,11 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::base::threads::work_queue;
 use crate::error::{Error, Result};
+use crate::model::ObjectId;
 use crate::model::checkpoint::message;
-use crate::model::state::object_id::ObjectId;
-use crate::store::objects::id_set::{IdMap, ObjectIds};
-use crate::store::objects::object_error::ReadFailure;
-use crate::store::objects::object_hash::ObjectKind;
 use crate::store::refs::commit_codec;
-use crate::store::repository::Store;
 use crate::store::trees::tree_codec::{self, MODE_DIRECTORY, MODE_GITLINK};
+use crate::store::{IdMap, ObjectIds, ObjectKind, ReadFailure, Store};
 
 /// Objects per level for which another thread pays off.
 const WORTH_A_THREAD: usize = 64;

@@ -4,23 +4,17 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use crate::error::{Error, Result};
-use crate::model::state::object_id::ObjectId;
+use crate::model::ObjectId;
 use crate::store::files::atomic_file::{remove_if_there, sync_directory};
-use crate::store::gc::pack_usage::PackUsage;
-use crate::store::gc::reach::Reach;
-use crate::store::gc::repack_plan::{self, Effort, RepackPlan};
+use crate::store::gc::repack_plan::{self, RepackPlan};
 use crate::store::gc::{deltas, pack_usage, sweep};
-use crate::store::locked::LockedStore;
-use crate::store::objects::deflate::zlib::EntryCrc;
-use crate::store::objects::id_set::ObjectIds;
 use crate::store::objects::loose_files;
-use crate::store::objects::odb::Objects;
-use crate::store::objects::pack::pack_index::IndexEntry;
-use crate::store::objects::pack::pack_list::Pack;
-use crate::store::objects::pack::pack_reader::{EntryKind, ReadError};
-use crate::store::objects::pack::pack_writer::PackWriter;
 use crate::store::objects::pack::read_back::read_back;
 use crate::store::small_files::stat_cache;
+use crate::store::{
+    Effort, EntryCrc, EntryKind, IndexEntry, LockedStore, ObjectIds, Objects, Pack, PackUsage,
+    PackWriter, Reach, ReadError,
+};
 
 /// The result of a repack. Bytes are those of packs, indexes and loose objects.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use crate::base::text::{percent_decode, percent_encode};
 use crate::error::{Error, Result};
+use crate::store::Layout;
 use crate::store::files::{atomic_file, checksummed_text, read_regular};
-use crate::store::layout::Layout;
 
 /// Newest store format that this program writes.
 pub const STORE_FORMAT: u32 = 1;

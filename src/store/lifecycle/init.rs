@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::error::{Error, Result};
 use crate::model::default_rules::DEFAULT_STORE_LIST;
 use crate::store::files::{atomic_file, directories, read_regular};
-use crate::store::layout::Layout;
-use crate::store::lifecycle::description::Description;
+use crate::store::{Description, Layout};
 
 const HEAD: &str = "ref: refs/heads/main\n";
 /// Attributes for plain git with a work tree on this store: it must not change a byte.

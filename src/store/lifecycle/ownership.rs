@@ -10,8 +10,8 @@ use std::path::Path;
 use crate::error::{Code, Error, Result};
 use crate::model::checkpoint::manifest;
 use crate::store::files::{atomic_file, read_regular};
-use crate::store::layout::Layout;
-use crate::store::refs::ref_files::{self, Family};
+use crate::store::refs::ref_files;
+use crate::store::{Family, Layout};
 
 /// Files that would redirect git, or us, elsewhere.
 const PLANTED: [&str; 7] = [

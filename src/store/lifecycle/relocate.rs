@@ -6,18 +6,16 @@ use std::path::Path;
 
 use crate::base::random_name::random_hex;
 use crate::error::{Error, Result};
-use crate::model::run_id;
-use crate::model::state::object_id::ObjectId;
+use crate::model::{ObjectId, run_id};
 use crate::store::files::{atomic_file, directories, read_regular};
-use crate::store::layout::Layout;
-use crate::store::locked::LockedStore;
 use crate::store::objects::loose_files::names_in;
 use crate::store::objects::pack::pack_reader::PIECE_BYTES;
-use crate::store::refs::ref_files::{self, Family};
+use crate::store::refs::ref_files;
 use crate::store::runs::run_line::lineage;
 use crate::store::runs::run_refs;
 use crate::store::small_files::{origins, rewords};
 use crate::store::transfer::remotes;
+use crate::store::{Family, Layout, LockedStore};
 
 /// Extensions of a pack's files, the index last: without it the pack is not seen.
 const ENDINGS: [&str; 2] = ["pack", "idx"];

@@ -8,11 +8,11 @@ use crate::base::random_name::random_hex;
 use crate::error::Result;
 use crate::store::damage::replace_store;
 use crate::store::files::atomic_file;
-use crate::store::layout::{Layout, NAME_DIGITS};
+use crate::store::layout::NAME_DIGITS;
 use crate::store::lifecycle::ownership;
-use crate::store::lock::{self, LockGuard};
-use crate::store::locked::LockedStore;
+use crate::store::lock;
 use crate::store::objects::loose_files::names_in;
+use crate::store::{Layout, LockGuard, LockedStore};
 
 /// Separates a store's name from the random suffix in the name of a store being removed.
 const DELETED_MARK: &str = ".deleted-";

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
 use crate::base::mutex::lock;
-use crate::store::objects::object_error::AnyObject;
+use crate::store::AnyObject;
 
 /// Upper bound on cached bytes; the newest content is kept even if it alone is larger.
 const CACHED_BYTES: usize = 64 << 20;

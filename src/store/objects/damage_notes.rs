@@ -5,12 +5,10 @@ use std::path::Path;
 
 use crate::base::mutex::lock;
 use crate::error::{Error, Result};
-use crate::model::state::object_id::ObjectId;
+use crate::model::ObjectId;
 use crate::store::damage::unindexed_packs::{self, ReadablePacks};
-use crate::store::objects::object_error::ObjectError;
-use crate::store::objects::odb::{ObjectListing, Objects, corrupt};
-use crate::store::objects::pack::pack_list::Pack;
-use crate::store::objects::pack::pack_reader::ReadError;
+use crate::store::objects::odb::{ObjectListing, corrupt};
+use crate::store::{ObjectError, Objects, Pack, ReadError};
 
 impl Objects {
     /// Makes damaged packs and those without an index as readable as possible, in memory and only

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 
-use crate::model::state::object_id::ObjectId;
+use crate::model::ObjectId;
 
 /// A set of objects.
 pub type ObjectIds = HashSet<ObjectId, BuildHasherDefault<IdHasher>>;

@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
-use crate::model::state::object_id::ObjectId;
+use crate::model::ObjectId;
 use crate::store::files::read_regular;
 use crate::store::objects::deflate::zlib;
-use crate::store::objects::object_error::{AnyObject, ReadFailure};
-use crate::store::objects::object_hash::{ObjectKind, hash_object};
+use crate::store::objects::object_hash::hash_object;
+use crate::store::{AnyObject, ObjectKind, ReadFailure};
 
 /// Largest loose object that is read into memory; git streams larger files into packs.
 const LARGEST_LOOSE_BYTES: u64 = 2 << 30;

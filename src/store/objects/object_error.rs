@@ -2,10 +2,10 @@
 
 use std::io;
 
-use crate::base::malformed::Malformed;
+use crate::base::Malformed;
 use crate::error::Error;
-use crate::model::state::object_id::ObjectId;
-use crate::store::objects::object_hash::ObjectKind;
+use crate::model::ObjectId;
+use crate::store::ObjectKind;
 
 /// The reason why an object could not be read.
 #[derive(Debug, thiserror::Error)]

@@ -2,7 +2,7 @@
 
 use sha1::Digest as _;
 
-use crate::model::state::object_id::ObjectId;
+use crate::model::ObjectId;
 
 /// The kinds of objects, of which no checkpoint has a tag, named as in the header that git hashes with the content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, strum::EnumString, strum::IntoStaticStr)]

@@ -7,14 +7,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use crate::error::{Error, Result};
-use crate::model::state::object_id::ObjectId;
-use crate::store::objects::base_cache::{self, Shared};
+use crate::model::ObjectId;
+use crate::store::objects::base_cache;
 use crate::store::objects::loose_files;
-use crate::store::objects::object_error::AnyObject;
-use crate::store::objects::object_hash::ObjectKind;
-use crate::store::objects::pack::pack_index::IndexEntry;
-use crate::store::objects::pack::pack_list::{self, Pack, PackStamp};
-use crate::store::objects::pack::pack_reader::{ReadError, ReadResult, check_structure_size};
+use crate::store::objects::pack::pack_list;
+use crate::store::objects::pack::pack_reader::check_structure_size;
+use crate::store::{
+    AnyObject, IndexEntry, ObjectKind, Pack, PackStamp, ReadError, ReadResult, Shared,
+};
 
 pub use crate::store::objects::object_error::ObjectError;
 

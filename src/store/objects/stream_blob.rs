@@ -2,12 +2,11 @@
 
 use std::io::{self, Write};
 
+use crate::model::ObjectId;
 use crate::model::state::entry::STREAM_FROM_BYTES;
-use crate::model::state::object_id::ObjectId;
 use crate::store::objects::deflate::zlib;
-use crate::store::objects::object_hash::ObjectKind;
-use crate::store::objects::odb::{ObjectError, ObjectResult, Objects};
-use crate::store::objects::pack::pack_reader::EntryKind;
+use crate::store::objects::odb::{ObjectError, ObjectResult};
+use crate::store::{EntryKind, ObjectKind, Objects};
 
 impl Objects {
     /// Writes the content of a blob, large undeltified ones in constant memory; returns its length.

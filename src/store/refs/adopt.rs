@@ -8,14 +8,11 @@ use std::collections::BTreeMap;
 
 use crate::base::random_name::random_hex;
 use crate::error::Result;
-use crate::model::checkpoint::record::Checkpoint;
-use crate::model::state::object_id::ObjectId;
+use crate::model::{Checkpoint, ObjectId};
 use crate::store::files::atomic_file;
-use crate::store::layout::Layout;
-use crate::store::refs::commit_reader::CommitReader;
-use crate::store::refs::inventory::Inventory;
-use crate::store::refs::ref_files::{self, Family};
+use crate::store::refs::ref_files;
 use crate::store::refs::{adopted_sequence, plain_git};
+use crate::store::{CommitReader, Family, Inventory, Layout};
 
 /// Writes a ref for each commit to adopt, then moves away what would keep the whole line alive.
 /// Runs under the lock; after a kill in between the next run continues.

@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 
 use crate::error::Result;
-use crate::model::state::object_id::ObjectId;
+use crate::model::ObjectId;
+use crate::store::Layout;
 use crate::store::files::{atomic_file, checksummed_text};
-use crate::store::layout::Layout;
 
 /// Reads the sequence number of each; empty if the file is missing or invalid.
 pub fn read(layout: &Layout) -> BTreeMap<ObjectId, u64> {

@@ -10,12 +10,10 @@ use std::time::UNIX_EPOCH;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::error::Result;
-use crate::model::state::object_id::ObjectId;
+use crate::model::ObjectId;
 use crate::store::files::{atomic_file, read_regular};
-use crate::store::layout::Layout;
-use crate::store::objects::odb::Objects;
-use crate::store::objects::pack::pack_list::{Pack, PackStamp};
-use crate::store::small_files::stat_cache_head::{Input, SUM_BYTES, put, sum_at_end};
+use crate::store::small_files::stat_cache_head::{SUM_BYTES, put, sum_at_end};
+use crate::store::{Input, Layout, Objects, Pack, PackStamp};
 
 const COMMITS_MAGIC: &[u8; 8] = b"CKPTCM01";
 /// Fewest commits read from packs for which the file is rewritten.

@@ -2,8 +2,8 @@
 
 use std::num::{IntErrorKind, ParseIntError};
 
-use crate::base::malformed::Malformed;
-use crate::model::state::object_id::ObjectId;
+use crate::base::Malformed;
+use crate::model::ObjectId;
 
 const IDENTITY: &str = "checkpoint <checkpoint@localhost>";
 

@@ -8,15 +8,10 @@ use std::collections::HashMap;
 use crate::error::Error;
 use crate::model::checkpoint::adopted;
 use crate::model::checkpoint::message::{self, Ours};
-use crate::model::checkpoint::record::Checkpoint;
-use crate::model::state::object_id::ObjectId;
-use crate::model::transition;
-use crate::store::layout::Layout;
-use crate::store::objects::object_error::ReadFailure;
-use crate::store::objects::object_hash::ObjectKind;
-use crate::store::objects::odb::Objects;
+use crate::model::{Checkpoint, ObjectId, transition};
 use crate::store::refs::commit_cache::{self, CachedCommits};
-use crate::store::refs::commit_codec::{self, CommitParts};
+use crate::store::refs::commit_codec;
+use crate::store::{CommitParts, Layout, ObjectKind, Objects, ReadFailure};
 
 const NO_CHECKPOINT: &str = "it is a transition of a workflow and no checkpoint";
 

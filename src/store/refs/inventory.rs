@@ -8,24 +8,21 @@ use std::sync::Arc;
 use crate::base::text::escape;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::limits::LARGEST_SEQUENCE;
-use crate::model::checkpoint::line::{Line, LineEntry};
 use crate::model::checkpoint::manifest;
-use crate::model::checkpoint::record::{Checkpoint, CheckpointId, DamagedCheckpoint};
-use crate::model::state::object_id::ObjectId;
-use crate::model::transition;
-use crate::store::damage::check::CheckReport;
+use crate::model::{
+    Checkpoint, CheckpointId, DamagedCheckpoint, Line, LineEntry, ObjectId, transition,
+};
 use crate::store::files::read_regular;
-use crate::store::layout::Layout;
-use crate::store::objects::id_set::ObjectIds;
-use crate::store::objects::object_hash::ObjectKind;
-use crate::store::objects::odb::{ObjectError, Objects};
-use crate::store::refs::commit_reader::CommitReader;
+use crate::store::objects::odb::ObjectError;
 use crate::store::refs::packed_commits::PackedCommits;
-use crate::store::refs::packed_seal::{KnownRows, ManifestText, Seal};
-use crate::store::refs::ref_files::{self, Family};
+use crate::store::refs::ref_files;
 use crate::store::refs::{adopted_sequence, commit_codec, plain_git};
-use crate::store::small_files::origins::{self, Origins};
-use crate::store::small_files::rewords::{self, Rewords};
+use crate::store::small_files::origins;
+use crate::store::small_files::rewords;
+use crate::store::{
+    CheckReport, CommitReader, Family, KnownRows, Layout, ManifestText, ObjectIds, ObjectKind,
+    Objects, Origins, Rewords, Seal,
+};
 
 /// Maximum number of missing ids for which the object directories are listed again.
 const LOOKED_FOR_ANEW: usize = 64;

@@ -3,12 +3,11 @@
 use std::collections::HashSet;
 
 use crate::error::Result;
+use crate::model::ObjectId;
 use crate::model::checkpoint::manifest;
-use crate::model::state::object_id::ObjectId;
 use crate::store::files::{atomic_file, read_regular};
-use crate::store::locked::LockedStore;
-use crate::store::refs::packed_seal::KnownRows;
 use crate::store::refs::ref_files;
+use crate::store::{KnownRows, LockedStore};
 
 impl LockedStore<'_> {
     /// Brings `main` and the manifest up to date with the inventory.

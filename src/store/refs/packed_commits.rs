@@ -16,21 +16,17 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::base::mutex::lock;
 use crate::error::{Error, Result};
-use crate::model::checkpoint::line::{LineEntry, OlderCheckpoints};
-use crate::model::checkpoint::record::{Checkpoint, KeepClass};
-use crate::model::state::object_id::ObjectId;
-use crate::store::files::atomic_file::{self, TemporaryFile};
+use crate::model::checkpoint::line::OlderCheckpoints;
+use crate::model::{Checkpoint, KeepClass, LineEntry, ObjectId};
+use crate::store::files::atomic_file;
 use crate::store::files::read_regular;
-use crate::store::layout::Layout;
-use crate::store::objects::id_set::ObjectIds;
-use crate::store::objects::object_hash::{ObjectKind, hash_object};
-use crate::store::objects::odb::Objects;
-use crate::store::refs::commit_cache::Holder;
+use crate::store::objects::object_hash::hash_object;
 use crate::store::refs::commit_reader;
-use crate::store::refs::packed_seal::Seal;
-use crate::store::refs::ref_files::{self, Family};
-use crate::store::small_files::rewords::Rewords;
-use crate::store::small_files::stat_cache_head::{Input, SUM_BYTES, put, sum_at_end};
+use crate::store::refs::ref_files;
+use crate::store::small_files::stat_cache_head::{SUM_BYTES, put, sum_at_end};
+use crate::store::{
+    Family, Holder, Input, Layout, ObjectIds, ObjectKind, Objects, Rewords, Seal, TemporaryFile,
+};
 
 const PACKED_MAGIC: &[u8; 8] = b"CKPTPC03";
 /// Bytes before the entries: the magic, the format, the sum and the stamp of `packed-refs`, and the

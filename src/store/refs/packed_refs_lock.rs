@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::error::Result;
+use crate::store::Layout;
 use crate::store::files::{atomic_file, read_regular};
-use crate::store::layout::Layout;
 
 /// What tells our lock from git's.
 const LOCK_CONTENT: &[u8] = b"checkpoint\n";

@@ -8,12 +8,11 @@ use std::io::{self, ErrorKind, Read as _, Seek as _};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use crate::error::Result;
-use crate::model::checkpoint::line::{Line, LineEntry};
 use crate::model::checkpoint::manifest;
+use crate::model::{Line, LineEntry};
 use crate::store::files::{atomic_file, read_regular};
-use crate::store::layout::Layout;
-use crate::store::refs::commit_cache::Holder;
-use crate::store::small_files::stat_cache_head::{Input, SUM_BYTES, put, sum_at_end};
+use crate::store::small_files::stat_cache_head::{SUM_BYTES, put, sum_at_end};
+use crate::store::{Holder, Input, Layout};
 
 const SEAL_MAGIC: &[u8; 8] = b"CKPTPS01";
 /// Lines of a manifest above its rows.

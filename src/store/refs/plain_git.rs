@@ -3,12 +3,10 @@
 use std::collections::HashSet;
 
 use crate::error::Result;
-use crate::model::checkpoint::record::Checkpoint;
 use crate::model::checkpoint::{manifest, message};
-use crate::model::state::object_id::ObjectId;
-use crate::store::layout::Layout;
-use crate::store::refs::commit_reader::CommitReader;
+use crate::model::{Checkpoint, ObjectId};
 use crate::store::refs::ref_files;
+use crate::store::{CommitReader, Layout};
 
 /// Lists commits of plain git that are not adopted yet, in no particular order. Writes nothing.
 /// `made_by_hand` says that there is no checkpoint so far.

@@ -2,14 +2,11 @@
 
 use crate::error::Result;
 use crate::model::checkpoint::message;
-use crate::model::checkpoint::record::{Checkpoint, Record};
-use crate::model::state::meta::Meta;
-use crate::model::state::object_id::ObjectId;
-use crate::store::locked::{LockedStore, check_still_there};
-use crate::store::objects::object_hash::ObjectKind;
-use crate::store::objects::pack::checkpoint_packs::PackSet;
+use crate::model::{Checkpoint, Meta, ObjectId, Record};
+use crate::store::locked::check_still_there;
 use crate::store::refs::{commit_codec, ref_files};
-use crate::store::trees::meta_tree::{self, Extras};
+use crate::store::trees::meta_tree;
+use crate::store::{Extras, LockedStore, ObjectKind, PackSet};
 
 /// A tree whose objects were added to `pack`, and the data that goes with it.
 pub struct NewCheckpoint<'s> {

@@ -10,13 +10,10 @@ use std::path::{Path, PathBuf};
 
 use crate::base::random_name::random_hex;
 use crate::error::{Error, Result};
-use crate::model::state::object_id::ObjectId;
-use crate::store::files::atomic_file::{self, TemporaryFile};
+use crate::model::ObjectId;
+use crate::store::files::atomic_file;
 use crate::store::files::{directories, read_regular};
-use crate::store::layout::Layout;
-use crate::store::objects::id_set::ObjectIds;
-use crate::store::objects::odb::Objects;
-use crate::store::refs::packed_refs_lock::PackedRefsLock;
+use crate::store::{Layout, ObjectIds, Objects, PackedRefsLock, TemporaryFile};
 
 /// Longest file name, in bytes, that every common file system accepts.
 const LONGEST_NAME_BYTES: usize = 255;

@@ -3,18 +3,13 @@
 use std::collections::HashMap;
 
 use crate::error::Result;
-use crate::model::checkpoint::line::{LineEntry, OlderCheckpoints as _};
-use crate::model::checkpoint::record::Checkpoint;
-use crate::model::state::object_id::ObjectId;
+use crate::model::checkpoint::line::OlderCheckpoints as _;
+use crate::model::{Checkpoint, LineEntry, ObjectId};
 use crate::store::files::atomic_file;
-use crate::store::layout::Layout;
-use crate::store::locked::LockedStore;
-use crate::store::refs::commit_cache::Holder;
 use crate::store::refs::packed_commits;
-use crate::store::refs::packed_refs_lock::PackedRefsLock;
-use crate::store::refs::packed_seal::{KnownRows, Seal};
-use crate::store::refs::ref_files::{self, Family, MOST_LOOSE};
+use crate::store::refs::ref_files::{self, MOST_LOOSE};
 use crate::store::small_files::rewords;
+use crate::store::{Family, Holder, KnownRows, Layout, LockedStore, PackedRefsLock, Seal};
 
 /// Number of newest checkpoints whose refs stay files.
 const STAYING_LOOSE: usize = 32;

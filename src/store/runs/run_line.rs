@@ -3,20 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use crate::error::{Error, Result};
+use crate::model::ObjectId;
 use crate::model::run_id::is_legal;
-use crate::model::state::object_id::ObjectId;
 use crate::model::transition::{self, TRANSITION_FORMAT};
 use crate::store::files::{atomic_file, checksummed_text};
-use crate::store::locked::{LockedStore, check_still_there};
-use crate::store::objects::object_error::ReadFailure;
-use crate::store::objects::object_hash::ObjectKind;
-use crate::store::objects::odb::Objects;
-use crate::store::refs::commit_reader::CommitReader;
+use crate::store::locked::check_still_there;
 use crate::store::refs::{commit_codec, ref_files};
-use crate::store::repository::Store;
 use crate::store::runs::run_refs;
 use crate::store::trees::convert;
-use crate::store::trees::tree_codec::{self, MODE_FILE, TreeEntry};
+use crate::store::trees::tree_codec::{self, MODE_FILE};
+use crate::store::{CommitReader, LockedStore, ObjectKind, Objects, ReadFailure, Store, TreeEntry};
 
 const RUN_STATE: &str = "state.json";
 /// Fewest states for which deltas are worthwhile.

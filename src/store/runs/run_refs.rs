@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 
 use crate::base::random_name::random_hex;
 use crate::error::Result;
+use crate::model::ObjectId;
 use crate::model::run_id::is_legal;
-use crate::model::state::object_id::ObjectId;
-use crate::store::files::atomic_file::{self, TemporaryFile};
+use crate::store::files::atomic_file;
 use crate::store::files::{checksummed_text, directories};
-use crate::store::layout::Layout;
-use crate::store::refs::ref_files::{self, RefValue};
+use crate::store::refs::ref_files;
+use crate::store::{Layout, RefValue, TemporaryFile};
 
 const FOLDER: &str = "refs/workflows";
 

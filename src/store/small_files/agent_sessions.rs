@@ -2,9 +2,9 @@
 
 use crate::base::json;
 use crate::error::Result;
-use crate::model::session::notes::SessionNotes;
+use crate::model::SessionNotes;
+use crate::store::Layout;
 use crate::store::files::{atomic_file, checksummed_text, read_regular};
-use crate::store::layout::Layout;
 
 /// Reads the notes; those that are missing or damaged count as empty.
 pub fn read(layout: &Layout) -> SessionNotes {

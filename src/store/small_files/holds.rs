@@ -3,9 +3,9 @@
 use std::io;
 
 use crate::error::Result;
-use crate::model::checkpoint::hold::Hold;
+use crate::model::Hold;
+use crate::store::Layout;
 use crate::store::files::{atomic_file, checksummed_text};
-use crate::store::layout::Layout;
 
 const HOLD: &str = "hold ";
 

@@ -3,8 +3,8 @@
 use std::fs::OpenOptions;
 use std::io::{self, Write as _};
 
+use crate::store::Layout;
 use crate::store::files::{atomic_file, read_regular};
-use crate::store::layout::Layout;
 
 /// Size at which the log is begun anew, in bytes; the one before is kept.
 const LONGEST_LOG: u64 = 256 * 1024;

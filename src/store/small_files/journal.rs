@@ -5,14 +5,9 @@ use std::io::ErrorKind;
 use crate::base::random_name::is_random_hex;
 use crate::base::text::{percent_decode, percent_encode};
 use crate::error::{Error, Result};
-use crate::model::checkpoint::record::Verb;
-use crate::model::path_filter::PathFilter;
-use crate::model::restore_plan::RestoreScope;
-use crate::model::state::object_id::ObjectId;
-use crate::model::state::rel_path::RelPath;
-use crate::model::state::scope::Scope;
+use crate::model::{ObjectId, PathFilter, RelPath, RestoreScope, Scope, Verb};
+use crate::store::Layout;
 use crate::store::files::{atomic_file, checksummed_text, read_regular};
-use crate::store::layout::Layout;
 
 const JOURNAL_FIRST_LINE: &str = "checkpoint-journal 1";
 

@@ -5,10 +5,9 @@ use std::collections::BTreeMap;
 use std::io;
 
 use crate::error::Result;
-use crate::model::session::origin::OriginStore;
-use crate::model::state::object_id::ObjectId;
+use crate::model::{ObjectId, OriginStore};
+use crate::store::Layout;
 use crate::store::files::{atomic_file, checksummed_text};
-use crate::store::layout::Layout;
 
 /// What is noted of an imported checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]

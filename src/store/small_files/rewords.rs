@@ -6,9 +6,9 @@ use std::io;
 
 use crate::base::text::{percent_decode, percent_encode};
 use crate::error::Result;
-use crate::model::state::object_id::ObjectId;
+use crate::model::ObjectId;
+use crate::store::Layout;
 use crate::store::files::{atomic_file, checksummed_text};
-use crate::store::layout::Layout;
 
 /// The later reasons by checkpoint.
 pub type Rewords = BTreeMap<ObjectId, String>;

@@ -1,8 +1,8 @@
 //! Remembers which sessions are over the size gate, so that files are not counted again.
 
 use crate::base::text::percent_encode;
+use crate::store::Layout;
 use crate::store::files::{atomic_file, read_regular};
-use crate::store::layout::Layout;
 
 /// Sessions remembered; the oldest are forgotten first and count again.
 const REMEMBERED: usize = 64;

@@ -10,16 +10,11 @@ use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::error::{Error, Result};
-use crate::model::rules_stamp::RulesStamp;
 use crate::model::stat_cache::cache_writer;
-use crate::model::stat_cache::cached_block::CachedBlock;
-use crate::model::stat_cache::cached_listing::CachedListing;
-use crate::model::state::listing::Listing;
-use crate::model::state::object_id::ObjectId;
+use crate::model::{CachedBlock, CachedListing, Listing, ObjectId, RulesStamp};
 use crate::store::files::{atomic_file, read_regular};
-use crate::store::layout::Layout;
-use crate::store::objects::pack::pack_list::PackStamp;
 use crate::store::small_files::stat_cache_head::{self as head, SUM_BYTES, sum_at_end};
+use crate::store::{Layout, PackStamp};
 
 pub use crate::store::small_files::stat_cache_head::Head;
 

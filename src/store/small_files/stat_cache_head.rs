@@ -2,10 +2,8 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::model::rules_stamp::RulesStamp;
-use crate::model::stat_cache::cached_block::CachedBlock;
-use crate::model::state::object_id::ObjectId;
-use crate::store::objects::pack::pack_list::PackStamp;
+use crate::model::{CachedBlock, ObjectId, RulesStamp};
+use crate::store::PackStamp;
 
 /// Length of the checksum at the end of a cache file.
 pub const SUM_BYTES: usize = 8;

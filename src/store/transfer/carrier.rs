@@ -4,16 +4,13 @@
 
 use std::collections::BTreeMap;
 
-use crate::base::malformed::Malformed;
+use crate::base::Malformed;
 use crate::error::Result;
+use crate::model::ObjectId;
 use crate::model::checkpoint::message;
-use crate::model::state::object_id::ObjectId;
-use crate::store::objects::object_hash::ObjectKind;
-use crate::store::objects::odb::Objects;
-use crate::store::refs::commit_codec::{self, CommitParts};
-use crate::store::transfer::header::BundleRef;
-use crate::store::transfer::line_state::LineState;
-use crate::store::trees::tree_codec::{self, MODE_DIRECTORY, MODE_FILE, TreeEntry};
+use crate::store::refs::commit_codec;
+use crate::store::trees::tree_codec::{self, MODE_DIRECTORY, MODE_FILE};
+use crate::store::{BundleRef, CommitParts, LineState, ObjectKind, Objects, TreeEntry};
 
 /// Value of the trailer `Carrier-Format`; a line with a larger one is not read.
 pub const CARRIER_FORMAT: u32 = 1;

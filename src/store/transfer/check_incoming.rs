@@ -4,21 +4,17 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use crate::base::malformed::Malformed;
+use crate::base::Malformed;
 use crate::error::Result;
 use crate::model::checkpoint::message;
-use crate::model::checkpoint::record::Checkpoint;
-use crate::model::state::object_id::ObjectId;
-use crate::store::damage::check::{CheckOptions, CheckReport};
-use crate::store::damage::check_checkpoints::CheckpointChecker;
-use crate::store::gc::reach::Reach;
-use crate::store::objects::odb::Objects;
+use crate::model::{Checkpoint, ObjectId};
 use crate::store::refs::commit_codec;
-use crate::store::refs::commit_reader::CommitReader;
-use crate::store::repository::Store;
 use crate::store::runs::run_line;
-use crate::store::transfer::header::{BundleHeader, BundleRef};
 use crate::store::transfer::receive::bad;
+use crate::store::{
+    BundleHeader, BundleRef, CheckOptions, CheckReport, CheckpointChecker, CommitReader, Objects,
+    Reach, Store,
+};
 
 /// Says what is wrong with the state of a run.
 pub type CheckRun = fn(&Store, ObjectId) -> Result<(), Malformed>;

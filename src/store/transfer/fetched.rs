@@ -4,25 +4,16 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::error::sentence::Sentence;
-use crate::error::{Code, Error, Result};
-use crate::model::checkpoint::line::Line;
-use crate::model::checkpoint::record::Checkpoint;
-use crate::model::session::origin::OriginStore;
-use crate::model::state::object_id::ObjectId;
-use crate::store::damage::check::CheckOptions;
-use crate::store::damage::check_checkpoints::CheckpointChecker;
+use crate::error::{Code, Error, Result, Sentence};
+use crate::model::{Checkpoint, Line, ObjectId, OriginStore};
 use crate::store::lifecycle::relocate;
-use crate::store::locked::LockedStore;
-use crate::store::refs::commit_reader::CommitReader;
-use crate::store::repository::Store;
 use crate::store::transfer::carrier;
-use crate::store::transfer::check_incoming::{CheckRun, IncomingChecker};
-use crate::store::transfer::header::{BundleHeader, BundleRef};
-use crate::store::transfer::line_state::LineState;
-use crate::store::transfer::receive::Quarantine;
-use crate::store::transfer::remotes::{self, LineName};
-use crate::store::transfer::take_over::BundleTaken;
+use crate::store::transfer::check_incoming::IncomingChecker;
+use crate::store::transfer::remotes;
+use crate::store::{
+    BundleHeader, BundleRef, BundleTaken, CheckOptions, CheckRun, CheckpointChecker, CommitReader,
+    LineName, LineState, LockedStore, Quarantine, Store,
+};
 
 /// What was fetched from a remote.
 #[derive(Clone, Debug, Default)]

@@ -6,10 +6,10 @@ use std::collections::HashSet;
 use std::fmt;
 use std::io::{BufRead, Read as _};
 
-use crate::base::malformed::Malformed;
+use crate::base::Malformed;
 use crate::base::text::{escape, escape_bytes, percent_decode};
-use crate::model::session::origin::{OriginStore, encode_component};
-use crate::model::state::object_id::ObjectId;
+use crate::model::session::origin::encode_component;
+use crate::model::{ObjectId, OriginStore};
 use crate::store::runs::run_refs;
 
 const SIGNATURE: &str = "# v2 git bundle\n";

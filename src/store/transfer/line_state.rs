@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::base::malformed::Malformed;
-use crate::model::state::object_id::ObjectId;
-use crate::store::transfer::header::{BundleHeader, BundleRef};
+use crate::base::Malformed;
+use crate::model::ObjectId;
+use crate::store::{BundleHeader, BundleRef};
 
 /// Checkpoints up to which a line has a single file.
 const MOST_IN_ONE_FILE: usize = 100;

@@ -4,18 +4,17 @@
 use std::io::{BufRead, Read, Write as _};
 use std::path::Path;
 
-use crate::base::progress::{Progress, WorkPhase};
+use crate::base::{Progress, WorkPhase};
 use crate::error::{Code, Error, More, Result};
-use crate::store::files::atomic_file::{self, TemporaryFile};
+use crate::store::files::atomic_file;
 use crate::store::files::directories;
-use crate::store::files::scratch::Scratch;
-use crate::store::locked::LockedStore;
 use crate::store::objects::loose_files;
-use crate::store::objects::pack::pack_publish;
-use crate::store::objects::pack::pack_reader::{PIECE_BYTES, PackReader, ReadError};
-use crate::store::objects::pack::pack_walk;
-use crate::store::repository::Store;
-use crate::store::transfer::header::{BundleHeader, HeaderError};
+use crate::store::objects::pack::pack_reader::PIECE_BYTES;
+use crate::store::objects::pack::{pack_publish, pack_walk};
+use crate::store::transfer::header::HeaderError;
+use crate::store::{
+    BundleHeader, LockedStore, PackReader, ReadError, Scratch, Store, TemporaryFile,
+};
 
 /// Objects from elsewhere, in a store of their own.
 pub struct Quarantine {

@@ -6,12 +6,12 @@ use std::{fmt, io};
 use crate::base::random_name::{is_random_hex, random_hex};
 use crate::base::text::percent_decode;
 use crate::error::Result;
+use crate::model::ObjectId;
 use crate::model::session::origin::encode_component;
-use crate::model::state::object_id::ObjectId;
 use crate::store::files::{atomic_file, checksummed_text, scratch};
-use crate::store::layout::{Layout, NAME_DIGITS};
-use crate::store::locked::LockedStore;
-use crate::store::refs::ref_files::{self, RefValue};
+use crate::store::layout::NAME_DIGITS;
+use crate::store::refs::ref_files;
+use crate::store::{Layout, LockedStore, RefValue};
 
 /// Folder of the lines on a server.
 const LINES: &str = "refs/lines/";

@@ -3,26 +3,20 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use crate::base::progress::Progress;
+use crate::base::Progress;
 use crate::error::{Code, Error, Result};
-use crate::model::checkpoint::line::LineEntry;
-use crate::model::checkpoint::record::Checkpoint;
 use crate::model::json::{JsonSchema, Serialize};
-use crate::model::session::origin::OriginStore;
-use crate::model::state::object_id::ObjectId;
-use crate::store::damage::check::{CheckOptions, CheckReport};
-use crate::store::damage::check_checkpoints::CheckpointChecker;
+use crate::model::{Checkpoint, LineEntry, ObjectId, OriginStore};
 use crate::store::files::atomic_file;
-use crate::store::layout::Layout;
 use crate::store::lifecycle::relocate;
-use crate::store::locked::LockedStore;
-use crate::store::refs::ref_files::{self, Family};
-use crate::store::repository::Store;
-use crate::store::small_files::origins::{self, OriginNote, Origins};
-use crate::store::small_files::rewords::{self, Rewords};
-use crate::store::transfer::check_incoming::{CheckRun, IncomingChecker};
-use crate::store::transfer::header::{BundleHeader, BundleRef};
-use crate::store::transfer::receive::Received;
+use crate::store::refs::ref_files;
+use crate::store::small_files::origins::{self, OriginNote};
+use crate::store::small_files::rewords;
+use crate::store::transfer::check_incoming::IncomingChecker;
+use crate::store::{
+    BundleHeader, BundleRef, CheckOptions, CheckReport, CheckRun, CheckpointChecker, Family,
+    Layout, LockedStore, Origins, Received, Rewords, Store,
+};
 
 /// What came in.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]

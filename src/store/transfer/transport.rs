@@ -5,21 +5,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::base::text::escape_path;
-use crate::error::sentence::Sentence;
-use crate::error::{Code, Error, Result};
-use crate::model::state::object_id::ObjectId;
+use crate::error::{Code, Error, Result, Sentence};
+use crate::model::ObjectId;
 use crate::store::files::{atomic_file, directories, read_regular, scratch};
-use crate::store::layout::Layout;
-use crate::store::lock::{self, LockGuard, LockWait};
-use crate::store::objects::deflate::zlib::Deflater;
+use crate::store::lock;
 use crate::store::objects::loose_files;
-use crate::store::objects::object_hash::{ObjectKind, hash_object};
-use crate::store::objects::odb::Objects;
+use crate::store::objects::object_hash::hash_object;
 use crate::store::refs::commit_codec;
-use crate::store::repository::Store;
 use crate::store::transfer::carrier;
-use crate::store::transfer::line_state::LineState;
-use crate::store::transfer::remotes::{self, LineName};
+use crate::store::transfer::remotes;
+use crate::store::{
+    Deflater, Layout, LineName, LineState, LockGuard, LockWait, ObjectKind, Objects, Store,
+};
 
 const CONFIG: &str = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n";
 /// Names no branch that exists.

@@ -4,19 +4,15 @@
 use std::io::Write;
 use std::sync::Arc;
 
-use crate::base::progress::{Progress, WorkPhase};
+use crate::base::{Progress, WorkPhase};
 use crate::error::{Error, Result};
+use crate::model::ObjectId;
 use crate::model::json::{JsonSchema, Serialize};
-use crate::model::state::object_id::ObjectId;
-use crate::store::gc::reach::Reach;
-use crate::store::objects::deflate::zlib::{Deflater, EntryCrc};
-use crate::store::objects::object_hash::TrailerHasher;
-use crate::store::objects::odb::Objects;
-use crate::store::objects::pack::pack_index::IndexEntry;
-use crate::store::objects::pack::pack_list::Pack;
-use crate::store::objects::pack::pack_reader::{self, PIECE_BYTES, ReadError};
-use crate::store::repository::Store;
-use crate::store::transfer::header::BundleHeader;
+use crate::store::objects::pack::pack_reader::{self, PIECE_BYTES};
+use crate::store::{
+    BundleHeader, Deflater, EntryCrc, IndexEntry, Objects, Pack, Reach, ReadError, Store,
+    TrailerHasher,
+};
 
 /// Magic and version of a pack; the count follows.
 const PACK_START: &[u8] = b"PACK\0\0\0\x02";

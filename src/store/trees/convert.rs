@@ -1,18 +1,13 @@
 //! Builds git trees from a listing, and reads a snapshot from git trees.
 
-use crate::model::stat_cache::cached_listing::CachedDir;
-use crate::model::state::entry::{Entry, Kind, WhyNot, git_mode};
-use crate::model::state::listing::Listing;
-use crate::model::state::object_id::ObjectId;
-use crate::model::state::rel_path::RelPath;
-use crate::model::state::snapshot::{Snapshot, UncapturedEntry};
-use crate::store::objects::object_error::ReadFailure;
-use crate::store::objects::object_hash::ObjectKind;
-use crate::store::objects::odb::Objects;
-use crate::store::trees::tree_codec::{
-    self, MODE_DIRECTORY, MODE_EXECUTABLE, MODE_GITLINK, MODE_SYMLINK, TreeEntry,
+use crate::model::state::entry::git_mode;
+use crate::model::{
+    CachedDir, Entry, Kind, Listing, ObjectId, RelPath, Snapshot, UncapturedEntry, WhyNot,
 };
-use crate::store::trees::tree_walk::TreeWalk;
+use crate::store::trees::tree_codec::{
+    self, MODE_DIRECTORY, MODE_EXECUTABLE, MODE_GITLINK, MODE_SYMLINK,
+};
+use crate::store::{ObjectKind, Objects, ReadFailure, TreeEntry, TreeWalk};
 
 /// Computes the tree of every directory, children first, and passes each to `put`, which returns
 /// its id; unchanged directories keep their tree. Every file's blob must be known. Directories

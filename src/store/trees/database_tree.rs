@@ -2,14 +2,11 @@
 
 use crate::base::text::escape_bytes;
 use crate::error::Result;
-use crate::model::state::database::{Databases, Held, entry_name, from_entry};
-use crate::model::state::object_id::ObjectId;
-use crate::store::objects::object_error::ReadFailure;
-use crate::store::objects::object_hash::ObjectKind;
-use crate::store::objects::odb::Objects;
-use crate::store::objects::pack::checkpoint_packs::PackSet;
+use crate::model::state::database::{entry_name, from_entry};
+use crate::model::{Databases, Held, ObjectId};
 use crate::store::trees::convert::read_tree;
-use crate::store::trees::tree_codec::{self, MODE_FILE, TreeEntry};
+use crate::store::trees::tree_codec::{self, MODE_FILE};
+use crate::store::{ObjectKind, Objects, PackSet, ReadFailure, TreeEntry};
 
 /// Writes the tree; the blobs must be in the pack already. `None` if there is no database.
 ///

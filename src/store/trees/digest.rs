@@ -10,13 +10,9 @@ use std::io::{self, Write};
 use sha2::{Digest as _, Sha256};
 
 use crate::base::text::BINARY_PROBE_BYTES;
-use crate::model::state::object_id::ObjectId;
-use crate::model::state::rel_path::RelPath;
-use crate::model::state::snapshot::Snapshot;
-use crate::store::objects::object_error::ReadFailure;
-use crate::store::objects::odb::Objects;
+use crate::model::{ObjectId, RelPath, Snapshot};
 use crate::store::trees::convert;
-use crate::store::trees::meta_tree::Extras;
+use crate::store::{Extras, Objects, ReadFailure};
 
 /// The figures of one content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

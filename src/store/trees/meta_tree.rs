@@ -1,13 +1,11 @@
 //! The extras of a checkpoint: the meta blob alone, or a tree of it and the other objects beside
 //! the checkpoint's tree.
 
-use crate::model::state::meta::Meta;
 use crate::model::state::meta_text;
-use crate::model::state::object_id::ObjectId;
-use crate::store::objects::object_error::ReadFailure;
-use crate::store::objects::object_hash::{Collision, ObjectKind, hash_object};
-use crate::store::objects::odb::Objects;
-use crate::store::trees::tree_codec::{self, MODE_DIRECTORY, MODE_FILE, TreeEntry};
+use crate::model::{Meta, ObjectId};
+use crate::store::objects::object_hash::hash_object;
+use crate::store::trees::tree_codec::{self, MODE_DIRECTORY, MODE_FILE};
+use crate::store::{Collision, ObjectKind, Objects, ReadFailure, TreeEntry};
 
 const META: &str = "meta";
 const RULES: &str = "rules";

@@ -1,12 +1,8 @@
 //! Files of two checkpoints that differ in permission bits alone, which no tree holds.
 
 use crate::error::Result;
-use crate::model::checkpoint::record::Checkpoint;
-use crate::model::difference::TreeChange;
-use crate::model::state::entry::Entry;
-use crate::model::state::meta::Meta;
-use crate::model::state::rel_path::RelPath;
-use crate::store::repository::Store;
+use crate::model::{Checkpoint, Entry, Meta, RelPath, TreeChange};
+use crate::store::Store;
 
 impl Store {
     /// Adds the files whose permission bits alone differ to the changes between two trees.

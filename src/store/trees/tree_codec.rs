@@ -4,9 +4,9 @@ use std::cmp::Ordering;
 use std::collections::HashSet;
 use std::io::Write as _;
 
-use crate::base::malformed::Malformed;
+use crate::base::Malformed;
 use crate::base::text::escape_bytes;
-use crate::model::state::object_id::ObjectId;
+use crate::model::ObjectId;
 use crate::model::state::rel_path::is_dot_git;
 
 pub const MODE_FILE: u32 = 0o100_644;

@@ -2,9 +2,9 @@
 //! for more files than any disk holds.
 
 use crate::error::Result;
+use crate::model::ObjectId;
 use crate::model::checkpoint::limits::{MOST_ENTRIES, MOST_LEVELS};
-use crate::model::state::object_id::ObjectId;
-use crate::store::objects::id_set::IdMap;
+use crate::store::IdMap;
 
 /// Extents of trees.
 #[derive(Default)]

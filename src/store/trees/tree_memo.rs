@@ -3,14 +3,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::model::difference::TreeChange;
-use crate::model::state::object_id::ObjectId;
-use crate::model::state::rel_path::RelPath;
-use crate::store::objects::object_error::ReadFailure;
-use crate::store::objects::odb::Objects;
+use crate::model::{ObjectId, RelPath, TreeChange};
 use crate::store::trees::convert::read_tree;
-use crate::store::trees::tree_codec::{self, MODE_DIRECTORY, MODE_GITLINK, TreeEntry};
+use crate::store::trees::tree_codec::{self, MODE_DIRECTORY, MODE_GITLINK};
 use crate::store::trees::tree_walk::walk_together;
+use crate::store::{Objects, ReadFailure, TreeEntry};
 
 /// All trees read so far.
 pub struct TreeMemo<'o> {

@@ -3,9 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::state::object_id::ObjectId;
-use crate::model::state::rel_path::RelPath;
-use crate::store::trees::tree_codec::TreeEntry;
+use crate::model::{ObjectId, RelPath};
+use crate::store::TreeEntry;
 
 /// The trees that are still to be entered.
 pub struct TreeWalk {

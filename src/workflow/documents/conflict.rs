@@ -5,10 +5,9 @@ use serde::Serialize;
 
 use crate::base::cut_list::one_of;
 use crate::base::text::{escape, escape_line};
-use crate::error::sentence::{CommandWords, Sentence};
-use crate::error::{Choice, Error};
-use crate::workflow::rules::workflow::{Finding, Workflow};
+use crate::error::{Choice, CommandWords, Error, Sentence};
 use crate::workflow::words::{listed, malformed};
+use crate::workflow::{Finding, Workflow};
 
 /// One file that is malformed, and was left as it is.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

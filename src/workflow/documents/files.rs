@@ -8,22 +8,19 @@ use serde_json::Value;
 use crate::base::json::parse;
 use crate::base::time::utc_compact;
 use crate::error::Result;
+use crate::model::RelPath;
 use crate::model::default_rules::IGNORE_FILE;
-use crate::model::state::rel_path::RelPath;
-use crate::ops::context::Context;
-use crate::ops::warning::Warning;
-use crate::store::repository::Store;
+use crate::ops::{Context, Warning};
+use crate::store::Store;
 use crate::workflow::documents::{CORRUPT, below, rel, render};
-use crate::workflow::engine::runs::Runs;
 use crate::workflow::profiles::format::check_run;
 use crate::workflow::profiles::{dispatch, phases, pipeline, registry};
-use crate::workflow::rules::workflow::{EXECUTION_FILE, Finding, PHASE_FILE, RunStatus, Workflow};
-use crate::workflow::words;
+use crate::workflow::rules::workflow::{EXECUTION_FILE, PHASE_FILE};
+use crate::workflow::{Finding, RunStatus, Runs, Workflow, words};
 use crate::worktree::files::replace_known::{remove_known, replace_known};
 use crate::worktree::files::state_file;
 use crate::worktree::git::{find_index, git_head};
-use crate::worktree::rules::rule_set::{RuleSources, RuleVerdict, Rules};
-use crate::worktree::tree_handle::WorkTree;
+use crate::worktree::{RuleSources, RuleVerdict, Rules, WorkTree};
 
 /// Number of archive folders to keep.
 const KEPT_ARCHIVES: usize = 5;

@@ -3,12 +3,13 @@
 use serde_json::Value;
 
 use crate::base::json::parse;
-use crate::model::state::rel_path::RelPath;
+use crate::model::RelPath;
+use crate::workflow::Profile;
 use crate::workflow::profiles::pipeline::{self, PIPELINE_SCHEMA};
 use crate::workflow::profiles::{dispatch, phases, registry};
-use crate::workflow::rules::workflow::{EXECUTION_FILE, PHASE_FILE, Profile};
+use crate::workflow::rules::workflow::{EXECUTION_FILE, PHASE_FILE};
+use crate::worktree::WorkTree;
 use crate::worktree::files::state_file;
-use crate::worktree::tree_handle::WorkTree;
 
 pub mod conflict;
 pub mod files;

@@ -2,13 +2,10 @@
 
 use crate::base::time::{self, DAY_MS};
 use crate::error::{Error, Result};
-use crate::ops::context::Context;
-use crate::ops::warning::Warning;
-use crate::workflow::documents::files::{self, Leaving};
-use crate::workflow::engine::runs::Runs;
+use crate::ops::{Context, Warning};
+use crate::workflow::documents::files;
 use crate::workflow::engine::transact::{choose, require_store, with_store};
-use crate::workflow::engine::work::{StepOptions, Work};
-use crate::workflow::rules::workflow::{Profile, RunStatus, Workflow};
+use crate::workflow::{Leaving, Profile, RunStatus, Runs, StepOptions, Work, Workflow};
 
 /// Default age in milliseconds at which a cleanup archives open runs.
 const USUAL_MAX_AGE_MS: i64 = 7 * DAY_MS;

@@ -10,21 +10,19 @@ use crate::base::json::parse;
 use crate::base::time::rfc3339_seconds;
 use crate::error::{Error, Result};
 use crate::model::run_id;
-use crate::ops::context::Context;
+use crate::ops::Context;
 use crate::ops::open_store::open_usable;
-use crate::workflow::documents::conflict::{Conflict, all_in_words};
+use crate::workflow::documents::conflict::all_in_words;
 use crate::workflow::engine::end;
-use crate::workflow::engine::init::{InitOptions, init, make_room};
-use crate::workflow::engine::report::{self, Status};
-use crate::workflow::engine::runs::{Run, Runs};
+use crate::workflow::engine::init::{init, make_room};
+use crate::workflow::engine::report;
 use crate::workflow::engine::transact::{open_imported, with_store};
-use crate::workflow::engine::work::{StepOptions, StepOutcome};
-use crate::workflow::plan;
 use crate::workflow::profiles::dispatch;
 use crate::workflow::profiles::format::project_of;
-use crate::workflow::rules::change::Change;
-use crate::workflow::rules::workflow::{Finding, Phase, Profile, Workflow};
-use crate::workflow::words;
+use crate::workflow::{
+    Change, Conflict, Finding, InitOptions, Phase, Profile, Run, Runs, Status, StepOptions,
+    StepOutcome, Workflow, plan, words,
+};
 
 /// Make a run from a document of another program
 #[derive(Clone, Debug, clap::Args)]

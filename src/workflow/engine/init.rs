@@ -5,24 +5,22 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use crate::base::json::parse;
-use crate::error::sentence::Sentence;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Sentence};
 use crate::model::run_id;
-use crate::ops::context::Context;
 use crate::ops::open_store::open_usable;
-use crate::ops::warning::Warning;
-use crate::workflow::documents::conflict::{Conflict, all_in_words};
-use crate::workflow::documents::files::{self, Leaving};
+use crate::ops::{Context, Warning};
+use crate::workflow::documents::conflict::all_in_words;
+use crate::workflow::documents::files;
 use crate::workflow::documents::read_value;
 use crate::workflow::engine::end;
-use crate::workflow::engine::runs::{Run, Runs};
 use crate::workflow::engine::transact::with_store;
-use crate::workflow::engine::work::{StepOptions, StepOutcome, Work};
-use crate::workflow::plan;
 use crate::workflow::profiles::{dispatch, registry};
-use crate::workflow::rules::change::Change;
-use crate::workflow::rules::workflow::{EXECUTION_FILE, Finding, Phase, Profile, Workflow};
+use crate::workflow::rules::workflow::EXECUTION_FILE;
 use crate::workflow::words::{profile, refused};
+use crate::workflow::{
+    Change, Conflict, Finding, Leaving, Phase, Profile, Run, Runs, StepOptions, StepOutcome, Work,
+    Workflow, plan,
+};
 use crate::worktree::git::git_head;
 
 const USUAL_KIND: &str = "workflow";

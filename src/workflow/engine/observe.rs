@@ -2,15 +2,15 @@
 
 use std::path::Path;
 
-use crate::base::wildmatch::Glob;
+use crate::base::Glob;
 use crate::error::Result;
-use crate::model::state::rel_path::RelPath;
-use crate::ops::context::Context;
+use crate::model::RelPath;
+use crate::ops::Context;
 use crate::store::trees::digest;
-use crate::workflow::rules::observation::{self, Observations, ObservedFile};
-use crate::workflow::rules::workflow::Workflow;
+use crate::workflow::rules::observation;
+use crate::workflow::{Observations, ObservedFile, Workflow};
+use crate::worktree::WorkTree;
 use crate::worktree::files::state_file;
-use crate::worktree::tree_handle::WorkTree;
 
 /// The folder in which a team of agents keeps its reports.
 const REPORTS: &[u8] = b"memory/reports";

@@ -6,24 +6,22 @@ use serde_json::Value;
 use crate::base::json::parse;
 use crate::base::text::escape;
 use crate::error::{Code, Error, Result};
-use crate::model::state::object_id::ObjectId;
-use crate::ops::context::Context;
+use crate::model::ObjectId;
 use crate::ops::create::command::create_in;
-use crate::ops::create::options::{CreateOptions, DedupPolicy};
 use crate::ops::maintain::auto_gc::auto_gc;
 use crate::ops::restore::restore_paths::from_root;
-use crate::ops::warning::Warning;
+use crate::ops::{Context, CreateOptions, DedupPolicy, Warning};
 use crate::store::refs::commit_reader::read_checkpoint;
-use crate::store::repository::Store;
-use crate::store::trees::tree_memo::TreeMemo;
+use crate::store::{Store, TreeMemo};
 use crate::workflow::engine::observe::observe;
 use crate::workflow::engine::report;
-use crate::workflow::engine::runs::Run;
 use crate::workflow::engine::transact::{step, with_run};
-use crate::workflow::engine::work::{StepOptions, StepOutcome, Work};
-use crate::workflow::rules::change::{Change, Given};
-use crate::workflow::rules::workflow::{MiniCommit, PhaseStatus, Profile, RunStatus, Workflow};
+use crate::workflow::rules::change::Given;
 use crate::workflow::words::refused;
+use crate::workflow::{
+    Change, MiniCommit, PhaseStatus, Profile, Run, RunStatus, StepOptions, StepOutcome, Work,
+    Workflow,
+};
 use crate::worktree::git::git_head;
 
 /// Hex digits of an abbreviated commit id.

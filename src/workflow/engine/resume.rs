@@ -4,24 +4,21 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::error::Result;
-use crate::error::sentence::{CommandWords, Sentence};
+use crate::error::{CommandWords, Result, Sentence};
 use crate::model::json::TimeText;
-use crate::ops::context::Context;
-use crate::workflow::documents::conflict::Conflict;
+use crate::ops::Context;
 use crate::workflow::documents::files;
 use crate::workflow::engine::init::{make_room, start_fresh};
 use crate::workflow::engine::observe::observe;
-use crate::workflow::engine::phase::{self, Start};
-use crate::workflow::engine::report::Status;
-use crate::workflow::engine::runs::{Run, Runs};
+use crate::workflow::engine::phase;
 use crate::workflow::engine::transact::{choose, require_store, with_run, with_store};
-use crate::workflow::engine::work::{StepOptions, Work};
 use crate::workflow::rules::advice;
-use crate::workflow::rules::change::Change;
-use crate::workflow::rules::dialog::Chosen;
-use crate::workflow::rules::workflow::{EXECUTION_FILE, PHASE_FILE, Phase, Profile, RunStatus};
+use crate::workflow::rules::workflow::{EXECUTION_FILE, PHASE_FILE};
 use crate::workflow::words::absent;
+use crate::workflow::{
+    Change, Chosen, Conflict, Phase, Profile, Run, RunStatus, Runs, Start, Status, StepOptions,
+    Work,
+};
 
 /// Show the state of a run, ask, and resume it
 ///

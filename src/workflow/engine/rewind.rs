@@ -4,19 +4,14 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::error::{Code, Result};
-use crate::model::state::object_id::ObjectId;
-use crate::ops::context::Context;
+use crate::model::ObjectId;
 use crate::ops::restore::commands::restore;
-use crate::ops::restore::restore_options::{Consent, RestoreOptions, RestoreOutcome};
-use crate::ops::select::words::TypedWords;
-use crate::store::repository::Store;
+use crate::ops::{Consent, Context, RestoreOptions, RestoreOutcome, TypedWords};
+use crate::store::Store;
 use crate::workflow::documents::files;
-use crate::workflow::engine::runs::{Run, Runs};
 use crate::workflow::engine::transact::{open_imported, with_run};
-use crate::workflow::engine::work::StepOptions;
-use crate::workflow::rules::change::Change;
-use crate::workflow::rules::workflow::{RunStatus, Workflow};
 use crate::workflow::words::absent;
+use crate::workflow::{Change, Run, RunStatus, Runs, StepOptions, Workflow};
 
 /// Take files, state or both back to right before a phase
 #[expect(clippy::struct_excessive_bools, reason = "one for each flag")]

@@ -7,18 +7,16 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::base::cut_list::and_more;
-use crate::error::sentence::Sentence;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Sentence};
 use crate::model::json::published_as;
-use crate::model::run_id;
-use crate::model::state::object_id::ObjectId;
-use crate::store::repository::Store;
+use crate::model::{ObjectId, run_id};
+use crate::store::Store;
 use crate::store::runs::run_line::tips;
 use crate::workflow::profiles::registry;
-use crate::workflow::rules::workflow::{Phase, Profile, Workflow};
 use crate::workflow::words::{
     LISTED_NAMES, no_such_workflow, no_workflow, refused, starts_from_plan,
 };
+use crate::workflow::{Phase, Profile, Workflow};
 
 /// One run in its newest state.
 #[derive(Clone, Debug)]

@@ -4,22 +4,19 @@
 use serde_json::Value;
 
 use crate::error::Result;
-use crate::ops::context::Context;
 use crate::ops::open_store::open_usable;
-use crate::ops::warning::Warning;
-use crate::store::repository::Store;
-use crate::store::runs::run_line::Transition;
-use crate::workflow::documents::conflict::Conflict;
-use crate::workflow::documents::files::{self, Leaving};
+use crate::ops::{Context, Warning};
+use crate::store::{Store, Transition};
+use crate::workflow::documents::files;
 use crate::workflow::documents::{OnDisk, in_place, read_value, rel};
-use crate::workflow::engine::runs::{Run, Runs};
-use crate::workflow::engine::work::{StepOptions, StepOutcome, Work};
 use crate::workflow::profiles::dispatch;
-use crate::workflow::profiles::format::Found;
-use crate::workflow::rules::change::Change;
-use crate::workflow::rules::workflow::{EXECUTION_FILE, Finding, Profile, RunStatus, Workflow};
+use crate::workflow::rules::workflow::EXECUTION_FILE;
 use crate::workflow::words::{moved_on, no_workflow, refused};
-use crate::worktree::tree_handle::WorkTree;
+use crate::workflow::{
+    Change, Conflict, Finding, Found, Leaving, Profile, Run, RunStatus, Runs, StepOptions,
+    StepOutcome, Work, Workflow,
+};
+use crate::worktree::WorkTree;
 
 /// Actor in the log for edits of a file.
 const BY_HAND: &str = "file";

@@ -6,18 +6,15 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::error::Result;
-use crate::model::checkpoint::retention::Evicted;
-use crate::ops::context::Context;
-use crate::ops::session::{self, Session};
-use crate::ops::warning::Warning;
-use crate::store::repository::Store;
-use crate::workflow::documents::files::{self, Leaving};
-use crate::workflow::engine::runs::Run;
+use crate::model::Evicted;
+use crate::ops::session;
+use crate::ops::{Context, Session, Warning};
+use crate::store::Store;
+use crate::workflow::documents::files;
 use crate::workflow::profiles::dispatch;
-use crate::workflow::rules::change::Change;
-use crate::workflow::rules::workflow::{Phase, Profile, Task, Workflow};
 use crate::workflow::words::moved_on;
-use crate::worktree::tree_handle::WorkTree;
+use crate::workflow::{Change, Leaving, Phase, Profile, Run, Task, Workflow};
+use crate::worktree::WorkTree;
 
 // Which run is meant, and who acts.
 #[derive(Clone, Debug, Default, clap::Args)]

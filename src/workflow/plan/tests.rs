@@ -6,7 +6,7 @@ use super::{
     DOTAGENT, PLAN, check, check_plan, from_document, from_words, lint, preset, to_document,
 };
 use crate::model::path_pattern::may_meet;
-use crate::workflow::rules::workflow::{Class, Phase, PhaseStatus, Workflow};
+use crate::workflow::{Class, Phase, PhaseStatus, Workflow};
 
 fn run(words: &str) -> Workflow {
     let mut run = Workflow::new("x".into(), "a".into(), "b".into(), 0);

@@ -3,12 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::base::wildmatch::Glob;
-use crate::workflow::plan;
-use crate::workflow::profiles::format::{Time, sort_as_in, time_of};
-use crate::workflow::rules::workflow::{
-    Finding, Phase, PhaseOutput, PhaseStatus, RunStatus, Workflow,
-};
+use crate::base::Glob;
+use crate::workflow::profiles::format::{sort_as_in, time_of};
+use crate::workflow::{Finding, Phase, PhaseOutput, PhaseStatus, RunStatus, Time, Workflow, plan};
 
 #[derive(Default)]
 pub struct RunFacts {

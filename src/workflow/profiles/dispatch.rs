@@ -2,12 +2,13 @@
 
 use serde_json::Value;
 
-use crate::workflow::profiles::format::{Found, read, taken, write};
+use crate::workflow::profiles::format::{read, taken, write};
 use crate::workflow::profiles::phases::{Execution, PhaseFile};
 use crate::workflow::profiles::pipeline::Pipeline;
 use crate::workflow::profiles::registry::Registry;
 use crate::workflow::profiles::{pipeline, registry};
-use crate::workflow::rules::workflow::{EXECUTION_FILE, PHASE_FILE, Profile, Workflow};
+use crate::workflow::rules::workflow::{EXECUTION_FILE, PHASE_FILE};
+use crate::workflow::{Found, Profile, Workflow};
 
 /// Returns the profile whose file has this path, relative to the root.
 pub fn profile_of_path(path: &str) -> Option<Profile> {

@@ -8,12 +8,13 @@ use serde::de::{DeserializeOwned, Error as _, IntoDeserializer as _};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
-use crate::base::json::merge::{Spelling, key_in, merge};
+use crate::base::Spelling;
+use crate::base::json::merge::{key_in, merge};
 use crate::base::json::typed::{self, Flaw};
 use crate::base::json::{change_objects, remove_nulls};
 use crate::base::time::{parse_iso, rfc3339_seconds};
 use crate::model::run_id;
-use crate::workflow::rules::workflow::{Finding, Workflow};
+use crate::workflow::{Finding, Workflow};
 
 /// Newest known version of the formats, which have none so far; a higher one is rejected.
 const NEWEST_VERSION: f64 = 1.0;

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
-use crate::base::json::merge::Spelling;
+use crate::base::Spelling;
 use crate::model::path_pattern::has_marks;
 use crate::model::run_id;
 use crate::workflow::plan::{self, DOTAGENT};
@@ -11,11 +11,12 @@ use crate::workflow::profiles::adopt::{
     PhaseListing, PhaseProgress, RunFacts, adopt, is_output_of,
 };
 use crate::workflow::profiles::format::{
-    Format, Time, check_ids, check_run, known, name, new_run, project_of, sort_as_in, time_of,
-    unless_left_out, with_fields_of, word,
+    check_ids, check_run, known, name, new_run, project_of, sort_as_in, time_of, unless_left_out,
+    with_fields_of, word,
 };
-use crate::workflow::rules::workflow::{
-    Finding, PHASE_FILE, Phase, PhaseStatus, RunStatus, Task, TaskStatus, Workflow,
+use crate::workflow::rules::workflow::PHASE_FILE;
+use crate::workflow::{
+    Finding, Format, Phase, PhaseStatus, RunStatus, Task, TaskStatus, Time, Workflow,
 };
 
 /// Archive folder for the files of runs.

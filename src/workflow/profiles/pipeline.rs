@@ -5,14 +5,15 @@ use std::iter::repeat;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
-use crate::base::json::merge::{Spelling, is_nothing};
-use crate::workflow::plan;
+use crate::base::Spelling;
+use crate::base::json::merge::is_nothing;
 use crate::workflow::profiles::adopt::{PhaseListing, PhaseProgress, RunFacts, adopt};
-use crate::workflow::profiles::format::{Format, Time, new_run, project_of, unless_left_out};
+use crate::workflow::profiles::format::{new_run, project_of, unless_left_out};
 use crate::workflow::rules::workflow::PhaseStatus::{
     self, AwaitingApproval, Complete, Failed, InProgress, Pending, Skipped,
 };
-use crate::workflow::rules::workflow::{Finding, Phase, Workflow, from_word};
+use crate::workflow::rules::workflow::from_word;
+use crate::workflow::{Finding, Format, Phase, Time, Workflow, plan};
 
 pub const FILE: &str = ".claude/pipeline-state.json";
 /// Archive folder for the files of runs.

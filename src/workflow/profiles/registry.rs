@@ -8,10 +8,10 @@ use serde_json::{Map, Value};
 use crate::model::run_id;
 use crate::workflow::profiles::adopt::{PhaseListing, PhaseProgress, RunFacts, adopt};
 use crate::workflow::profiles::format::{
-    Format, MOST_PHASES, Time, check_ids, check_run, check_version, name, new_run, project_of,
-    with_fields_of, word,
+    MOST_PHASES, check_ids, check_run, check_version, name, new_run, project_of, with_fields_of,
+    word,
 };
-use crate::workflow::rules::workflow::{Finding, Interruption, Phase, PhaseStatus, Workflow};
+use crate::workflow::{Finding, Format, Interruption, Phase, PhaseStatus, Time, Workflow};
 
 pub const FOLDER: &str = ".claude/checkpoints";
 pub const FAILED: &str = ".claude/checkpoints/failed";

@@ -4,14 +4,13 @@ use serde_json::{Value, json};
 
 use crate::workflow::plan::DOTAGENT;
 use crate::workflow::profiles::dispatch::{begin, export, take};
-use crate::workflow::profiles::format::Found;
 use crate::workflow::profiles::pipeline::PIPELINE_SCHEMA;
-use crate::workflow::rules::change::Change;
 use crate::workflow::rules::workflow::PhaseStatus::{
     AwaitingApproval, Complete, Failed, InProgress, Pending, Skipped,
 };
-use crate::workflow::rules::workflow::{
-    EXECUTION_FILE, PHASE_FILE, Phase, PhaseStatus, Profile, RunStatus, Task, TaskStatus, Workflow,
+use crate::workflow::rules::workflow::{EXECUTION_FILE, PHASE_FILE};
+use crate::workflow::{
+    Change, Found, Phase, PhaseStatus, Profile, RunStatus, Task, TaskStatus, Workflow,
 };
 
 const ROOT: &str = "/project";

@@ -4,14 +4,13 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::error::sentence::CommandWords;
+use crate::error::CommandWords;
 use crate::model::json::published_as;
-use crate::workflow::rules::change::Change;
-use crate::workflow::rules::observation::{Observations, ObservedFile};
-use crate::workflow::rules::workflow::{
-    Phase, PhaseOutput, PhaseStatus, Profile, Task, TaskStatus, Workflow,
-};
 use crate::workflow::words::{phase_command, starts_from_plan};
+use crate::workflow::{
+    Change, Observations, ObservedFile, Phase, PhaseOutput, PhaseStatus, Profile, Task, TaskStatus,
+    Workflow,
+};
 
 /// The next step for the worker on a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]

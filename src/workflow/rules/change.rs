@@ -8,15 +8,14 @@ use serde_json::{Map, Value};
 use crate::base::cut_list::and_more;
 use crate::base::text::escape;
 use crate::base::time::utc_seconds;
-use crate::error::sentence::{CommandWords, Sentence};
-use crate::error::{Error, Result};
-use crate::workflow::rules::observation::{Observations, ObservedFile};
+use crate::error::{CommandWords, Error, Result, Sentence};
 use crate::workflow::rules::validate::task_output;
-use crate::workflow::rules::workflow::{
-    Interruption, MiniCommit, PHASE_FILE, Phase, PhaseStatus, RunStatus, Task, TaskStatus,
-    Workflow, may_run_in_parallel,
-};
+use crate::workflow::rules::workflow::{PHASE_FILE, may_run_in_parallel};
 use crate::workflow::words::{LISTED_NAMES, absent, phase_command, refused, shows_state};
+use crate::workflow::{
+    Interruption, MiniCommit, Observations, ObservedFile, Phase, PhaseStatus, RunStatus, Task,
+    TaskStatus, Workflow,
+};
 
 /// Begins the line of a message that has the entry of the log.
 const EVENT: &str = "Event: ";

@@ -1,10 +1,9 @@
 //! The questions before a run is resumed, as data: the words and letters of each profile.
 
 use crate::base::text::escape;
-use crate::error::Choice;
-use crate::error::sentence::CommandWords;
+use crate::error::{Choice, CommandWords};
 use crate::model::json::published_as;
-use crate::workflow::rules::workflow::{Phase, Profile, Workflow};
+use crate::workflow::{Phase, Profile, Workflow};
 
 /// Begins the answer that names a phase.
 const PICK: &str = "pick:";

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use crate::base::json::parse;
-use crate::workflow::rules::workflow::{TaskStatus, Workflow, from_word};
+use crate::workflow::rules::workflow::from_word;
+use crate::workflow::{TaskStatus, Workflow};
 
 /// Observed files by their path in the run.
 pub type Observations = BTreeMap<String, ObservedFile>;

@@ -5,13 +5,13 @@ use serde::Serialize;
 
 use crate::base::cut_list::first_of;
 use crate::base::time::{age, rfc3339_seconds};
-use crate::workflow::plan;
 use crate::workflow::profiles::phases::{known_names, named_unbegun};
-use crate::workflow::rules::observation::{self, Observations, ObservedFile};
-use crate::workflow::rules::workflow::{
-    EXECUTION_FILE, Finding, PHASE_FILE, Phase, PhaseStatus, Task, TaskStatus, Workflow,
-};
+use crate::workflow::rules::observation;
+use crate::workflow::rules::workflow::{EXECUTION_FILE, PHASE_FILE};
 use crate::workflow::words::{LISTED_NAMES, phase_command};
+use crate::workflow::{
+    Finding, Observations, ObservedFile, Phase, PhaseStatus, Task, TaskStatus, Workflow, plan,
+};
 
 /// Age in milliseconds after which a run is reported as old.
 pub const STALE_MS: i64 = 7 * 24 * 60 * 60 * 1000;

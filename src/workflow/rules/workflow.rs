@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use strum::{EnumString, IntoStaticStr};
 
+use crate::base::Malformed;
 use crate::base::json::{has_exponent, parse};
-use crate::base::malformed::Malformed;
 use crate::base::time::json::{Always, Maybe};
 use crate::model::path_pattern::may_meet;
 use crate::model::run_id;

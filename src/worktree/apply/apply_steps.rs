@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::model::state::rel_path::RelPath;
-use crate::model::state::stat::{Name, Stat};
+use crate::model::{Name, RelPath, Stat};
 
 /// State of a path that the plan expects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

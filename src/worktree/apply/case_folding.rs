@@ -3,11 +3,9 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::error::Obstacle;
-use crate::model::state::rel_path::RelPath;
-use crate::model::state::stat::{Name, Stat};
-use crate::worktree::apply::apply_steps::{ApplyPlan, Expect, Removal};
+use crate::model::{Name, RelPath, Stat};
 use crate::worktree::sys::Access;
-use crate::worktree::tree_handle::{StatReader, WorkTree};
+use crate::worktree::{ApplyPlan, Expect, Removal, StatReader, WorkTree};
 
 /// Reason of an obstacle: a path that should be free is occupied.
 pub(in crate::worktree) const APPEARED: &str = "appeared";

@@ -4,11 +4,10 @@
 use std::collections::BTreeMap;
 use std::io;
 
+use crate::model::RelPath;
 use crate::model::state::entry::OWNER_RWX;
-use crate::model::state::rel_path::RelPath;
-use crate::worktree::apply::apply_steps::AppliedStep;
 use crate::worktree::sys::{self, Access, Dir};
-use crate::worktree::tree_handle::WorkTree;
+use crate::worktree::{AppliedStep, WorkTree};
 
 /// Opens directories by path and caches the last one, since steps come sorted by path.
 pub(in crate::worktree) struct DirOpener<'w> {

@@ -4,20 +4,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::Arc;
 
-use crate::base::interrupt::Interrupt;
+use crate::base::Interrupt;
 use crate::error::{Error, Obstacle};
 use crate::model::state::entry::{RWX_BITS, SPECIAL_BITS};
-use crate::model::state::rel_path::RelPath;
-use crate::model::state::stat::Stat;
-use crate::worktree::apply::apply_steps::{
-    AppliedStep, ApplyPlan, Expect, Graft, Removal, WriteStep,
-};
+use crate::model::{RelPath, Stat};
 use crate::worktree::apply::case_folding::{self, APPEARED};
 use crate::worktree::apply::dir_opener::DirOpener;
 use crate::worktree::apply::rollback::{self, is_same_after_rename};
-use crate::worktree::apply::stage::{Stage, tree_name};
+use crate::worktree::apply::stage::tree_name;
 use crate::worktree::sys::{self, Dir, ItemKind};
-use crate::worktree::tree_handle::{StatReader, WorkTree};
+use crate::worktree::{
+    AppliedStep, ApplyPlan, Expect, Graft, Removal, Stage, StatReader, WorkTree, WriteStep,
+};
 
 /// Why the apply stopped early.
 pub(in crate::worktree) enum Stop {

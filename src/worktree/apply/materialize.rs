@@ -6,16 +6,14 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::sync::Mutex;
 
-use crate::base::interrupt::Interrupt;
 use crate::base::mutex::lock;
-use crate::base::threads;
-use crate::base::threads::work_queue::{self, WorkQueue};
+use crate::base::threads::work_queue;
+use crate::base::{Interrupt, WorkQueue, threads};
 use crate::error::{Error, Result};
-use crate::model::state::entry::{Entry, Kind, OWNER_RWX, RWX_BITS, SPECIAL_BITS};
-use crate::model::state::rel_path::RelPath;
-use crate::model::state::stat::Stat;
+use crate::model::state::entry::{OWNER_RWX, RWX_BITS, SPECIAL_BITS};
+use crate::model::{Entry, Kind, RelPath, Stat};
+use crate::worktree::WorkTree;
 use crate::worktree::sys::{self, Access, Dir};
-use crate::worktree::tree_handle::WorkTree;
 
 /// Number of files of a directory that a thread takes at a time.
 const FILES_AT_ONCE: usize = 64;

@@ -3,10 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
-use crate::model::restore_plan::{Refusal, RestorePlan};
-use crate::model::state::rel_path::RelPath;
+use crate::model::{Refusal, RelPath, RestorePlan};
+use crate::worktree::WorkTree;
 use crate::worktree::sys::{Access, Dir, Rights};
-use crate::worktree::tree_handle::WorkTree;
 
 const STICKY_BIT: u32 = 0o1000;
 

@@ -4,13 +4,10 @@ use std::collections::{HashMap, HashSet};
 use std::io;
 
 use crate::error::Obstacle;
-use crate::model::state::rel_path::RelPath;
-use crate::model::state::stat::Stat;
-use crate::worktree::apply::apply_steps::{AppliedStep, GraftedDir};
+use crate::model::{RelPath, Stat};
 use crate::worktree::apply::dir_opener::DirOpener;
-use crate::worktree::apply::stage::Stage;
 use crate::worktree::sys::{self, Access, Dir, ItemKind};
-use crate::worktree::tree_handle::WorkTree;
+use crate::worktree::{AppliedStep, GraftedDir, Stage, WorkTree};
 
 /// Whether this is the same unchanged file; ctime is ignored, since a rename changes it.
 pub(in crate::worktree) fn is_same_after_rename(now: &Stat, before: &Stat) -> bool {

@@ -8,16 +8,16 @@ use std::fs::File;
 use std::io;
 use std::sync::Mutex;
 
-use crate::base::interrupt::Interrupt;
+use crate::base::Interrupt;
 use crate::base::mutex::lock;
 use crate::error::Result;
 use crate::model::state::entry::OWNER_RWX;
-use crate::model::state::rel_path::RelPath;
-use crate::model::state::stat::Stat;
-use crate::worktree::apply::materialize::{Content, WantedTree, materialize};
+use crate::model::{RelPath, Stat};
+use crate::worktree::apply::materialize::{Content, materialize};
 use crate::worktree::apply::stage_removal::{self, TREE_PREFIX, stage_path};
 use crate::worktree::sys::{self, Access, Dir};
-use crate::worktree::tree_handle::{WorkTree, in_writable_root};
+use crate::worktree::tree_handle::in_writable_root;
+use crate::worktree::{WantedTree, WorkTree};
 
 /// Upper bound on files and directories synced one by one; more are synced by one call for the
 /// whole file system.

@@ -6,10 +6,11 @@ use std::time::Duration;
 use crate::base::random_name::is_random_name;
 use crate::base::threads;
 use crate::error::{Error, Result};
+use crate::model::RelPath;
 use crate::model::state::entry::OWNER_RWX;
-use crate::model::state::rel_path::RelPath;
+use crate::worktree::WorkTree;
 use crate::worktree::sys::{self, Access, Dir, Item, ItemKind};
-use crate::worktree::tree_handle::{WorkTree, in_writable_root};
+use crate::worktree::tree_handle::in_writable_root;
 
 pub const STAGE_PREFIX: &str = ".checkpoint-stage-";
 /// Prefix of the name of a tree.

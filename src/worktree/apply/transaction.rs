@@ -7,15 +7,12 @@
 use std::collections::BTreeSet;
 use std::io;
 
-use crate::base::interrupt::Interrupt;
+use crate::base::Interrupt;
 use crate::error::{Code, Error, Obstacle, Result};
-use crate::model::state::rel_path::RelPath;
-use crate::worktree::apply::apply_steps::{AppliedStep, ApplyPlan};
+use crate::model::RelPath;
 use crate::worktree::apply::forward::{ApplyProgress, ApplyRun, Stop};
-use crate::worktree::apply::stage::Stage;
 use crate::worktree::apply::{case_folding, rollback};
-use crate::worktree::sys;
-use crate::worktree::tree_handle::WorkTree;
+use crate::worktree::{AppliedStep, ApplyPlan, Stage, WorkTree, sys};
 
 /// Upper bound on paths synced one by one; more are synced by one call for the whole file system,
 /// where possible.

@@ -3,13 +3,11 @@
 use std::io::{self, Read};
 
 use crate::error::Result;
-use crate::model::state::entry::{Entry, Kind, RWX_BITS};
-use crate::model::state::object_id::ObjectId;
-use crate::model::state::rel_path::RelPath;
-use crate::model::state::stat::Stat;
+use crate::model::state::entry::RWX_BITS;
+use crate::model::{Entry, Kind, ObjectId, RelPath, Stat};
+use crate::worktree::WorkTree;
 use crate::worktree::apply::rollback::is_same_after_rename;
 use crate::worktree::sys::{self, Dir, ItemKind};
-use crate::worktree::tree_handle::WorkTree;
 
 /// Returns the stat of `name` in `dir` if it is that of the staged file. A rename has changed the
 /// ctime of a file that did not come with its directory.

@@ -4,7 +4,7 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::time::Duration;
 
 use crate::base::threads;
-use crate::model::state::rel_path::RelPath;
+use crate::model::RelPath;
 use crate::worktree::sys::{Access, Dir};
 
 /// Interval between write-backs.

@@ -4,9 +4,9 @@
 use std::io::{self, ErrorKind, Write as _};
 
 use crate::error::Result;
-use crate::model::state::rel_path::RelPath;
+use crate::model::RelPath;
+use crate::worktree::WorkTree;
 use crate::worktree::sys::{Access, Dir, is_absent, stat_file};
-use crate::worktree::tree_handle::WorkTree;
 
 const PRIVATE: u32 = 0o700;
 

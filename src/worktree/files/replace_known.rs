@@ -4,13 +4,13 @@ use std::io::{self, ErrorKind, Read as _};
 
 use crate::base::random_name::random_hex;
 use crate::error::Result;
-use crate::model::state::rel_path::RelPath;
+use crate::model::RelPath;
+use crate::worktree::WorkTree;
 use crate::worktree::files::state_file::{
     LARGEST_STATE_FILE_BYTES, TEMPORARY_PREFIX, make_parent, open_parent, stat_regular, sweep,
     write_aside,
 };
 use crate::worktree::sys::Dir;
-use crate::worktree::tree_handle::WorkTree;
 
 /// Replaces or makes a file if it still holds `known` (`None`: does not exist); otherwise returns
 /// `false` and changes nothing. Concurrent writes of others are detected or replace ours.

@@ -8,10 +8,9 @@ use std::io::{self, ErrorKind, Read as _, Write as _};
 use crate::base::random_name::{is_random_name, random_hex};
 use crate::error::{Error, Result};
 use crate::model::state::entry::OWNER_RWX;
-use crate::model::state::rel_path::RelPath;
-use crate::model::state::stat::Stat;
+use crate::model::{RelPath, Stat};
+use crate::worktree::WorkTree;
 use crate::worktree::sys::{self, Access, Dir, ItemKind, kind_of};
-use crate::worktree::tree_handle::WorkTree;
 
 /// Prefix of the names of temporary files; a random part follows.
 pub(super) const TEMPORARY_PREFIX: &[u8] = b".checkpoint-state-";

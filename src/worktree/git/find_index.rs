@@ -8,11 +8,9 @@ use std::path::{Path, PathBuf};
 
 use crate::base::read_regular;
 use crate::error::{Error, Result};
-use crate::model::git_index::{self, IndexNames};
+use crate::model::git_index;
 use crate::model::stat_cache::racy::is_racy;
-use crate::model::state::meta::IgnoreFileAbove;
-use crate::model::state::object_id::ObjectId;
-use crate::model::state::stat::Stat;
+use crate::model::{IgnoreFileAbove, IndexNames, ObjectId, Stat};
 use crate::worktree::rules::tracked::Tracked;
 use crate::worktree::sys;
 

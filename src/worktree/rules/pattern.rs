@@ -1,6 +1,6 @@
 //! One line of an ignore file: parsed, and matched against paths.
 
-use crate::base::wildmatch::Glob;
+use crate::base::Glob;
 
 /// A path to be matched.
 #[derive(Clone, Copy, Debug)]

@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use crate::base::text;
 use crate::model::default_rules::DEFAULT_STORE_LIST;
-use crate::model::state::entry::WhyNot;
-use crate::model::state::meta::{IgnoreFileAbove, RuleRecord};
-use crate::model::state::rel_path::{RelPath, is_dot_git};
+use crate::model::state::rel_path::is_dot_git;
+use crate::model::{IgnoreFileAbove, RelPath, RuleRecord, WhyNot};
+use crate::worktree::Repository;
 use crate::worktree::files::state_file;
-use crate::worktree::git::find_index::{Repository, read_plain};
+use crate::worktree::git::find_index::read_plain;
 use crate::worktree::rules::chain::Cover;
 use crate::worktree::rules::pattern::Subject;
 use crate::worktree::rules::pattern_list::PatternList;

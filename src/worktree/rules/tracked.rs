@@ -4,8 +4,9 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::LazyLock;
 
-use crate::base::malformed::Malformed;
-use crate::model::git_index::{self, IndexNames};
+use crate::base::Malformed;
+use crate::model::IndexNames;
+use crate::model::git_index;
 
 /// Tracked paths, captured although an ignore rule covers them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

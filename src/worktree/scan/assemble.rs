@@ -2,9 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::model::state::listing::ListedDir;
-use crate::model::state::rel_path::RelPath;
-use crate::model::state::stat::Name;
+use crate::model::{ListedDir, Name, RelPath};
 use crate::worktree::scan::scan_dir::{insert_file, insert_uncaptured};
 
 /// Number of folders named when there are too many files.

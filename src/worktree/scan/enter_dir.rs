@@ -4,20 +4,16 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::base::threads;
-use crate::base::threads::work_queue::{self, WorkQueue};
+use crate::base::threads::work_queue;
+use crate::base::{WorkQueue, threads};
 use crate::error::Result;
 use crate::model::checkpoint::limits::{self, MOST_LEVELS};
 use crate::model::default_rules::IGNORE_FILE;
-use crate::model::stat_cache::cached_listing::CachedDir;
-use crate::model::state::entry::WhyNot;
-use crate::model::state::files::Files;
-use crate::model::state::listing::ListedDir;
-use crate::model::state::rel_path::RelPath;
-use crate::model::state::stat::Stat;
+use crate::model::{CachedDir, Files, ListedDir, RelPath, Stat, WhyNot};
+use crate::worktree::PendingDir;
 use crate::worktree::rules::rule_set::{CACHE_TAG, DirRules};
 use crate::worktree::scan::scan_dir::{self, DirScan, KnownFiles};
-use crate::worktree::scan::shared::{PendingDir, STORES_RULE};
+use crate::worktree::scan::shared::STORES_RULE;
 use crate::worktree::scan::walk::{Frame, Walk};
 use crate::worktree::sys::{self, Access, Dir, Item};
 

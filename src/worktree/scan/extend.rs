@@ -3,15 +3,12 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::error::Result;
-use crate::model::state::entry::{Kind, WhyNot};
-use crate::model::state::listing::{ListedDir, Listing};
-use crate::model::state::rel_path::{RelPath, is_dot_git};
-use crate::model::state::stat::{ListedFile, ListedUncaptured, Name};
-use crate::worktree::rules::rule_set::Rules;
+use crate::model::state::rel_path::is_dot_git;
+use crate::model::{Kind, ListedDir, ListedFile, ListedUncaptured, Listing, Name, RelPath, WhyNot};
 use crate::worktree::scan::scan_dir::{insert_uncaptured, is_store};
 use crate::worktree::scan::shared::STORES_RULE;
 use crate::worktree::sys::{self, Access, Dir, ItemKind};
-use crate::worktree::tree_handle::WorkTree;
+use crate::worktree::{Rules, WorkTree};
 
 /// Reason recorded for siblings of an added path in a directory that no scan has judged.
 const NOT_SCANNED: &str = "not scanned";

@@ -5,12 +5,10 @@ use std::fs::File;
 use std::io::{self, Read};
 
 use crate::error::{self, Error};
-use crate::model::state::entry::{Kind, STREAM_FROM_BYTES, WhyNot};
-use crate::model::state::object_id::ObjectId;
-use crate::model::state::rel_path::RelPath;
-use crate::model::state::stat::{ListedFile, Stat};
+use crate::model::state::entry::STREAM_FROM_BYTES;
+use crate::model::{Kind, ListedFile, ObjectId, RelPath, Stat, WhyNot};
+use crate::worktree::WorkTree;
 use crate::worktree::sys::{self, Dir, ItemKind};
-use crate::worktree::tree_handle::WorkTree;
 
 /// Number of attempts to read a file that changes meanwhile.
 const READ_TRIES: usize = 3;

@@ -5,14 +5,12 @@ use std::io::{self, Read};
 use crate::base::random_name::is_passing_name;
 use crate::model::checkpoint::limits;
 use crate::model::default_rules::IGNORE_FILE;
-use crate::model::state::entry::{Kind, WhyNot};
-use crate::model::state::files::Files;
-use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::is_dot_git;
-use crate::model::state::stat::{ListedFile, ListedUncaptured, Name, Stat};
+use crate::model::{Files, Kind, ListedFile, ListedUncaptured, Name, ObjectId, Stat, WhyNot};
 use crate::worktree::apply::stage_removal;
-use crate::worktree::rules::rule_set::{DirRules, Peek, RuleVerdict, Rules};
+use crate::worktree::rules::rule_set::{DirRules, Peek};
 use crate::worktree::sys::{self, Dir, ItemKind};
+use crate::worktree::{RuleVerdict, Rules};
 
 /// Upper bound on an ignore file in bytes; a larger one is treated as absent.
 const MAX_IGNORE_FILE_BYTES: u64 = 16 * 1024 * 1024;

@@ -5,17 +5,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use std::sync::{Arc, Mutex};
 
 use crate::base::mutex::{self, lock};
-use crate::base::threads;
-use crate::base::threads::work_queue::WorkQueue;
+use crate::base::{WorkQueue, threads};
 use crate::error::{Error, Result};
-use crate::model::state::listing::Listing;
-use crate::model::state::rel_path::RelPath;
-use crate::worktree::rules::rule_set::Rules;
+use crate::model::{Listing, RelPath};
 use crate::worktree::scan::assemble;
-use crate::worktree::scan::shared::{ScanOptions, Shared};
 use crate::worktree::scan::walk::Walk;
-use crate::worktree::sys;
-use crate::worktree::tree_handle::WorkTree;
+use crate::worktree::{Rules, ScanOptions, Shared, WorkTree, sys};
 
 /// Lists the directory.
 ///

@@ -4,17 +4,12 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use std::sync::{Arc, Mutex};
 
-use crate::base::interrupt::Interrupt;
-use crate::base::progress::Progress;
-use crate::base::threads::work_queue::WorkQueue;
+use crate::base::{Interrupt, Progress, WorkQueue};
 use crate::error::Error;
-use crate::model::stat_cache::cached_listing::CachedListing;
-use crate::model::state::rel_path::RelPath;
-use crate::model::state::stat::{Name, Stat};
-use crate::worktree::rules::rule_set::Rules;
+use crate::model::{CachedListing, Name, RelPath, Stat};
 use crate::worktree::scan::assemble::{DirPlace, Segment};
 use crate::worktree::sys::Dir;
-use crate::worktree::tree_handle::WorkTree;
+use crate::worktree::{Rules, WorkTree};
 
 /// Rule named as the reason for leaving out stores.
 pub const STORES_RULE: &str = "checkpoint stores";

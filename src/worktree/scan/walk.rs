@@ -9,16 +9,13 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use crate::error::{Error, Result};
-use crate::model::stat_cache::cached_listing::CachedListing;
-use crate::model::state::entry::WhyNot;
-use crate::model::state::listing::ListedDir;
-use crate::model::state::rel_path::RelPath;
-use crate::model::state::stat::{ListedUncaptured, Name};
+use crate::model::{CachedListing, ListedDir, ListedUncaptured, Name, RelPath, WhyNot};
 use crate::worktree::rules::rule_set::DirRules;
 use crate::worktree::scan::assemble::{DirPlace, Segment};
 use crate::worktree::scan::scan_dir::{self, DirScan};
-use crate::worktree::scan::shared::{Job, PendingDir, Shared};
+use crate::worktree::scan::shared::Job;
 use crate::worktree::sys::{self, Access, Dir, ItemKind};
+use crate::worktree::{PendingDir, Shared};
 
 /// Upper bound on directories held open by one walk.
 const OPEN_DIRS: usize = 16;

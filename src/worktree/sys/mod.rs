@@ -18,7 +18,7 @@ mod unix_stat;
 #[cfg(all(unix, not(checkpoint_portable)))]
 mod unix_sync;
 
-use crate::model::state::stat::Stat;
+use crate::model::Stat;
 
 pub use exchange::SWAP_SUFFIX;
 pub use io_error::{is_absent, reason};

@@ -17,10 +17,10 @@ use super::item::{Access, Item, ItemKind, Rights, is_same_place, kind_of};
 use crate::base::time::SECOND_NS;
 use crate::base::windows::retry::while_in_use;
 use crate::base::windows::verbatim::verbatim_path;
-use crate::model::state::rel_path::RelPath;
+use crate::model::state::stat::SYMLINK_BITS;
 #[cfg(unix)]
 use crate::model::state::stat::TYPE_BITS;
-use crate::model::state::stat::{SYMLINK_BITS, Stat};
+use crate::model::{RelPath, Stat};
 
 /// A directory, identified by its path.
 #[derive(Debug)]

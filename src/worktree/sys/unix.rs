@@ -13,8 +13,7 @@ use super::item::{Access, Item, ItemKind, kind_of};
 #[cfg(any(target_os = "linux", target_os = "android"))]
 use super::unix_stat::from_statx;
 use super::unix_stat::{stat_file, to_stat};
-use crate::model::state::rel_path::RelPath;
-use crate::model::state::stat::Stat;
+use crate::model::{RelPath, Stat};
 
 /// An open directory; it stays the same when its path is renamed or replaced.
 #[derive(Debug)]

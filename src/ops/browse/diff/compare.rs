@@ -4,25 +4,21 @@ use std::ops::ControlFlow;
 
 use crate::base::cut_list::one_of;
 use crate::error::{Error, Result};
-use crate::model::checkpoint::record::Checkpoint;
-use crate::model::difference::{OtherDifferences, Pair, between};
-use crate::model::json::{JsonSchema, PathReason, Serialize, reasons};
-use crate::model::path_filter::PathFilter;
-use crate::model::state::entry::{Entry, WhyNot};
-use crate::model::state::rel_path::RelPath;
-use crate::model::state::snapshot::Snapshot;
-use crate::ops::browse::diff::diff_side::Side;
-use crate::ops::browse::diff::file_diff::{
-    Body, Detail, FileDiff, FileVersion, LoadedVersion, PatchOptions, SeenFile, compare,
+use crate::model::difference::between;
+use crate::model::json::{JsonSchema, Serialize, reasons};
+use crate::model::{
+    Checkpoint, Entry, OtherDifferences, Pair, PathFilter, PathReason, RelPath, Snapshot, WhyNot,
 };
+use crate::ops::browse::diff::file_diff::compare;
 use crate::ops::browse::list::reader_warnings;
-use crate::ops::context::Context;
 use crate::ops::restore::restore_paths;
 use crate::ops::select::checkpoint::current;
-use crate::ops::select::globs::Globs;
-use crate::ops::select::words::{Lookup, Named, TypedWords};
-use crate::ops::warning::Warning;
-use crate::store::repository::Store;
+use crate::ops::select::words::Named;
+use crate::ops::{
+    Body, Context, Detail, FileDiff, FileVersion, Globs, LoadedVersion, Lookup, PatchOptions,
+    SeenFile, Side, TypedWords, Warning,
+};
+use crate::store::Store;
 
 /// What differs between two states.
 #[derive(Debug, Serialize, JsonSchema)]

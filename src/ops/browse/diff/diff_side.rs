@@ -1,17 +1,9 @@
 //! The two sides of a diff, each a checkpoint or the working directory.
 
 use crate::error::{Code, Result};
-use crate::model::checkpoint::record::Checkpoint;
-use crate::model::state::entry::Entry;
-use crate::model::state::object_id::ObjectId;
-use crate::model::state::rel_path::RelPath;
-use crate::model::state::snapshot::Snapshot;
-use crate::ops::browse::diff::file_diff::{FileVersion, LoadedVersion, SeenFile};
-use crate::ops::capture::present::WorktreeSide;
-use crate::ops::context::Context;
-use crate::ops::warning::Warning;
-use crate::store::objects::object_error::ObjectError;
-use crate::store::repository::Store;
+use crate::model::{Checkpoint, Entry, ObjectId, RelPath, Snapshot};
+use crate::ops::{Context, FileVersion, LoadedVersion, SeenFile, Warning, WorktreeSide};
+use crate::store::{ObjectError, Store};
 
 /// A state and the source of its contents.
 pub struct Side<'s> {

@@ -3,14 +3,11 @@
 
 use crate::base::base85;
 use crate::error::Result;
-use crate::model::difference::ChangeKind;
-use crate::model::json::{JsonSchema, Octal, Serialize};
-use crate::model::state::entry::{Entry, WhyNot};
-use crate::model::state::object_id::ObjectId;
-use crate::model::state::rel_path::RelPath;
+use crate::model::json::{JsonSchema, Serialize};
 use crate::model::state::stat::TYPE_BITS;
+use crate::model::{ChangeKind, Entry, ObjectId, Octal, RelPath, WhyNot};
 use crate::ops::browse::diff::text_diff::{is_binary, text_diff};
-use crate::store::objects::deflate::zlib::Deflater;
+use crate::store::Deflater;
 
 /// Usual upper bound on text held in memory, in bytes; more is binary. As git's `core.bigFileThreshold`.
 pub const LARGEST_TEXT_BYTES: u64 = 512 << 20;

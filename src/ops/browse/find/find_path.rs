@@ -1,22 +1,14 @@
 //! `find PATTERN`: the checkpoints that hold or changed a path, newest first.
 
 use crate::base::text::escape_bytes;
-use crate::error::sentence::Sentence;
-use crate::error::{Code, Error, Result};
-use crate::model::checkpoint::record::Checkpoint;
+use crate::error::{Code, Error, Result, Sentence};
 use crate::model::json::{JsonSchema, Serialize, published_as, text_of};
-use crate::model::state::object_id::ObjectId;
-use crate::model::state::rel_path::RelPath;
+use crate::model::{Checkpoint, ObjectId, RelPath};
 use crate::ops::browse::find::find_pattern;
-use crate::ops::browse::find::text_search::FoundText;
-use crate::ops::browse::history::{History, HistoryStep};
+use crate::ops::browse::history::HistoryStep;
 use crate::ops::browse::list::reader_warnings;
-use crate::ops::context::Context;
-use crate::ops::select::period::Period;
-use crate::ops::select::words::Lookup;
-use crate::ops::warning::Warning;
-use crate::worktree::root::Root;
-use crate::worktree::tree_handle::WorkTree;
+use crate::ops::{Context, FoundText, History, Lookup, Period, Warning};
+use crate::worktree::{Root, WorkTree};
 
 /// What was found: paths, or the contents with a text.
 #[derive(Debug, Default, Serialize, JsonSchema)]

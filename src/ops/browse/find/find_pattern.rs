@@ -1,9 +1,10 @@
 //! Parses the PATTERN of `find`.
 
 use crate::error::Result;
-use crate::model::path_pattern::{PathPattern, has_marks};
+use crate::model::PathPattern;
+use crate::model::path_pattern::has_marks;
 use crate::ops::restore::restore_paths;
-use crate::worktree::root::Root;
+use crate::worktree::Root;
 
 /// # Errors
 /// A literal path that lies outside the root or in a `.git`.

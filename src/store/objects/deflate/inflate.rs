@@ -5,7 +5,7 @@ use std::cell::RefCell;
 
 use flate2::{Decompress, FlushDecompress, Status};
 
-use crate::base::malformed::Malformed;
+use crate::base::Malformed;
 
 /// Bytes inflated at a time.
 const INFLATED_PIECE_BYTES: usize = 64 << 10;

@@ -2,16 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::base::threads::work_queue::{self, WorkQueue};
+use crate::base::WorkQueue;
+use crate::base::threads::work_queue;
 use crate::error::{Error, Result};
-use crate::model::state::object_id::ObjectId;
-use crate::store::files::atomic_file::TemporaryFile;
-use crate::store::objects::object_hash::ObjectKind;
-use crate::store::objects::odb::Objects;
-use crate::store::objects::pack::pack_error::PackError;
-use crate::store::objects::pack::pack_list::PackStamp;
+use crate::model::ObjectId;
 use crate::store::objects::pack::pack_publish;
-use crate::store::objects::pack::pack_writer::{ClaimedObjects, PackWriter};
+use crate::store::objects::pack::pack_writer::ClaimedObjects;
+use crate::store::{ObjectKind, Objects, PackError, PackStamp, PackWriter, TemporaryFile};
 
 pub struct PackSet<'k> {
     objects_dir: PathBuf,

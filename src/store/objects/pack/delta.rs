@@ -1,6 +1,6 @@
 //! Applies git's deltas: content made from a base and instructions. Reads no pack.
 
-use crate::base::malformed::Malformed;
+use crate::base::Malformed;
 
 /// Upper bound on a base or result, in bytes: git makes no deltas of files beyond 512 MiB.
 const LARGEST_RESULT_BYTES: u64 = 1 << 30;

@@ -2,12 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::model::state::object_id::ObjectId;
-use crate::store::objects::base_cache::{BaseCache, Shared};
-use crate::store::objects::object_hash::ObjectKind;
+use crate::model::ObjectId;
 use crate::store::objects::pack::delta;
-use crate::store::objects::pack::pack_reader::{
-    EntryHeader, EntryKind, PackReader, ReadError, ReadResult,
+use crate::store::{
+    BaseCache, EntryHeader, EntryKind, ObjectKind, PackReader, ReadError, ReadResult, Shared,
 };
 
 /// Upper bound on the length of a chain; git makes no longer ones.

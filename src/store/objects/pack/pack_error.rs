@@ -3,7 +3,7 @@
 use std::io;
 
 use crate::error::Error;
-use crate::store::objects::object_hash::Collision;
+use crate::store::Collision;
 
 pub type PackResult<T> = std::result::Result<T, PackError>;
 

@@ -3,8 +3,8 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::base::malformed::Malformed;
-use crate::model::state::object_id::ObjectId;
+use crate::base::Malformed;
+use crate::model::ObjectId;
 use crate::store::objects::object_hash::trailer_of;
 
 const MAGIC: [u8; 8] = [0xff, b't', b'O', b'c', 0, 0, 0, 2];

@@ -6,17 +6,17 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::UNIX_EPOCH;
 
-use crate::base::malformed::Malformed;
+use crate::base::Malformed;
 use crate::error::{Error, Result};
-use crate::model::state::object_id::ObjectId;
+use crate::model::ObjectId;
 use crate::store::files::read_regular;
-use crate::store::objects::base_cache::{BaseCache, Shared};
 use crate::store::objects::loose_files::names_in;
-use crate::store::objects::object_hash::{FastHasher, ObjectKind};
-use crate::store::objects::pack::pack_delta::{self, Places};
-use crate::store::objects::pack::pack_index::{IndexEntry, PackIndex};
-use crate::store::objects::pack::pack_reader::{
-    EntryHeader, EntryKind, HEADER_BYTES, PackReader, ReadError, ReadResult,
+use crate::store::objects::object_hash::FastHasher;
+use crate::store::objects::pack::pack_delta;
+use crate::store::objects::pack::pack_reader::HEADER_BYTES;
+use crate::store::{
+    BaseCache, EntryHeader, EntryKind, IndexEntry, ObjectKind, PackIndex, PackReader, Places,
+    ReadError, ReadResult, Shared,
 };
 
 /// Size in bytes up to which content is inflated at once to be hashed, which is faster.

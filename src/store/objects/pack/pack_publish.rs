@@ -4,11 +4,11 @@ use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
 
 use crate::error::{Error, Result};
-use crate::store::files::atomic_file::{self, TemporaryFile};
-use crate::store::objects::object_hash::{TrailerHasher, hex_of};
-use crate::store::objects::pack::pack_index::{self, IndexEntry};
-use crate::store::objects::pack::pack_list::{Pack, PackStamp};
+use crate::store::files::atomic_file;
+use crate::store::objects::object_hash::hex_of;
+use crate::store::objects::pack::pack_index;
 use crate::store::objects::pack::pack_reader::{HEADER_BYTES, PIECE_BYTES};
+use crate::store::{IndexEntry, Pack, PackStamp, TemporaryFile, TrailerHasher};
 
 /// Writes the count into the header, reads the file back for its checksum, and appends that; `len`
 /// is the length before.

@@ -4,10 +4,9 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-use crate::base::malformed::Malformed;
-use crate::base::read_regular;
-use crate::store::objects::deflate::zlib::{self, EntryCrc, StreamError, StreamInflater};
-use crate::store::objects::object_hash::ObjectKind;
+use crate::base::{Malformed, read_regular};
+use crate::store::objects::deflate::zlib::{self, StreamError, StreamInflater};
+use crate::store::{EntryCrc, ObjectKind};
 
 /// Magic, version and count at the start of a pack, in bytes.
 pub const HEADER_BYTES: u64 = 12;

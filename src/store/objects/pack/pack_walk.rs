@@ -3,15 +3,15 @@
 use std::collections::HashMap;
 use std::io;
 
-use crate::model::state::object_id::ObjectId;
-use crate::store::objects::base_cache::BaseCache;
-use crate::store::objects::deflate::zlib::{EntryCrc, StreamInflater};
-use crate::store::objects::object_hash::{ObjectHasher, ObjectKind, TrailerHasher, hash_object};
+use crate::model::ObjectId;
+use crate::store::objects::deflate::zlib::StreamInflater;
+use crate::store::objects::object_hash::hash_object;
 use crate::store::objects::pack::delta;
-use crate::store::objects::pack::pack_delta::{self, Base, Places};
-use crate::store::objects::pack::pack_index::IndexEntry;
-use crate::store::objects::pack::pack_reader::{
-    EntryKind, HEADER_BYTES, PackReader, ReadError, ReadResult, TRAILER_BYTES, check_structure_size,
+use crate::store::objects::pack::pack_delta::{self, Base};
+use crate::store::objects::pack::pack_reader::{HEADER_BYTES, TRAILER_BYTES, check_structure_size};
+use crate::store::{
+    BaseCache, EntryCrc, EntryKind, IndexEntry, ObjectHasher, ObjectKind, PackReader, Places,
+    ReadError, ReadResult, TrailerHasher,
 };
 
 /// Bytes of a pack looked at in one step of the search for its entries.

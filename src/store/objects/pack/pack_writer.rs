@@ -7,19 +7,17 @@ use std::sync::{Arc, Mutex};
 
 use crate::base::mutex::lock;
 use crate::error::{Error, Result};
+use crate::model::ObjectId;
 use crate::model::state::entry::STREAM_FROM_BYTES;
-use crate::model::state::object_id::ObjectId;
-use crate::store::files::atomic_file::TemporaryFile;
 use crate::store::files::directories;
-use crate::store::objects::deflate::zlib::{self, Deflater, EntryCrc, StreamDeflater};
-use crate::store::objects::object_hash::{
-    Collision, ObjectHasher, ObjectKind, hash_object, trailer_of,
-};
-use crate::store::objects::odb::Objects;
-use crate::store::objects::pack::pack_index::IndexEntry;
-use crate::store::objects::pack::pack_list::PackStamp;
+use crate::store::objects::deflate::zlib::{self, StreamDeflater};
+use crate::store::objects::object_hash::{hash_object, trailer_of};
 use crate::store::objects::pack::pack_publish::{self, Completed};
-use crate::store::objects::pack::pack_reader::{self, PIECE_BYTES, PackReader, ReadError};
+use crate::store::objects::pack::pack_reader::{self, PIECE_BYTES};
+use crate::store::{
+    Collision, Deflater, EntryCrc, IndexEntry, ObjectHasher, ObjectKind, Objects, PackReader,
+    PackStamp, ReadError, TemporaryFile,
+};
 
 pub use crate::store::objects::pack::pack_error::{PackError, PackResult};
 

@@ -1,10 +1,7 @@
 //! Reads back a pack that was just written, before the packs that it replaces are removed.
 
 use crate::base::threads::work_queue;
-use crate::store::objects::deflate::zlib::EntryCrc;
-use crate::store::objects::pack::pack_index::IndexEntry;
-use crate::store::objects::pack::pack_list::Pack;
-use crate::store::objects::pack::pack_reader::{ReadError, ReadResult};
+use crate::store::{EntryCrc, IndexEntry, Pack, ReadError, ReadResult};
 
 /// Entries for which another thread pays off.
 const CHECKED_PER_THREAD: usize = 64;
