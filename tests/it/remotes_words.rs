@@ -52,7 +52,7 @@ fn no_reason_stands_for_another_checkpoint() {
                 .stderr_has(&format!("'{reason}' names a checkpoint"));
         }
     }
-    for reason in ["fix/foo", "origins/latest", "latest news", "@home"] {
+    for reason in ["fix/foo", "origins/latest", "latest news", "@home again"] {
         let id = to.create(reason);
         to.run(&["cat", reason, "a"]).success().stdout_is("here");
         assert_eq!(to.shown(reason)["short"], id.as_str());
