@@ -612,7 +612,7 @@ fn what_is_no_database_in_the_root_is_refused_in_words() {
         .write("empty.db", "");
     for (typed, code, words) in [
         ("none.db", 3, "no database 'none.db'"),
-        ("text", 2, "file is not a database"),
+        ("text", 2, "is not a SQLite database"),
         ("data", 2, "is not a regular file"),
         (".", 2, "is a directory"),
         ("link.db", 2, "symlink"),
@@ -626,6 +626,13 @@ fn what_is_no_database_in_the_root_is_refused_in_words() {
             .run(&["create", "--db", typed])
             .code(code)
             .stderr_has(words);
+    }
+    if let Some(wrapper) = partial::wrapper(&sandbox) {
+        sandbox.chmod("text", 0);
+        let run = sandbox.run_under(wrapper, &["create", "--db", "text"]);
+        run.code(1)
+            .stderr_has("cannot read")
+            .stderr_has("text: Permission denied");
     }
     sandbox
         .run(&["create", "--type", "database_savepoint"])

@@ -1,5 +1,6 @@
 //! Resolves typed databases: a name of the user's configuration, or an SQLite file in the root.
 
+use crate::base::read_regular;
 use crate::base::text::escape_bytes;
 use crate::error::{Code, Error, Result, Sentence};
 use crate::model::{Database, RelPath};
@@ -47,9 +48,11 @@ fn parse_one(context: &Context, typed: &[u8]) -> Result<Database> {
             "is a file, and this program was built without SQLite",
         ));
     }
-    match sqlite::check_kind(&live(context, &path)) {
+    let place = live(context, &path);
+    read_regular::open(&place).map_err(Error::io("read", &place))?;
+    match sqlite::check_kind(&place) {
         Ok(()) => Ok(Database::File(path)),
-        Err(Refusal::Failed(why)) => Err(wrong(&format!("cannot be used: {why}"))),
+        Err(Refusal::Failed(_)) => Err(wrong("is not a SQLite database")),
         Err(Refusal::Interrupted(signal)) => Err(signal.into()),
     }
 }
