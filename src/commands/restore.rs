@@ -640,8 +640,10 @@ fn write_done(outcome: &RestoreOutcome, several: Option<&str>, out: &mut Out<'_>
     let safety = outcome.safety.as_ref();
     let safety = safety.map(|safety| safety.id.short()).unwrap_or_default();
     let plan = &outcome.plan;
-    let (gone, held): (Vec<_>, Vec<_>) = (outcome.paths.iter())
-        .partition(|path| plan.delete.contains_key(path) || plan.remove_dirs.contains(path));
+    let comes = |path| plan.write.contains_key(path) || plan.make_dirs.contains_key(path);
+    let goes = |path| plan.delete.contains_key(path) || plan.remove_dirs.contains(path);
+    let (gone, held): (Vec<_>, Vec<_>) =
+        (outcome.paths.iter()).partition(|path| goes(path) && !comes(path));
     let mut asked_for = patterns(outcome.filter.only.as_ref());
     asked_for.extend(held.into_iter().map(RelPath::to_string));
     let mut named = match (outcome.verb, &outcome.step, several) {

@@ -562,6 +562,40 @@ fn a_path_that_is_new_since_is_deleted_and_said_to_be() {
     assert_eq!(sandbox.read("s/new"), "n");
 }
 
+/// To leave out the only PATH would leave nothing to do.
+#[test]
+fn the_only_path_of_a_restore_is_not_advised_to_be_left_out() {
+    let sandbox = Sandbox::new();
+    sandbox.write("d/x", "1").write("e", "1").create("one");
+    std::fs::remove_dir_all(sandbox.path("d")).unwrap();
+    sandbox.write("d", "a file now").write("e", "2");
+    let run = sandbox.run(&["restore", "@", "d/x", "--yes"]).code(4);
+    run.stderr_has("move these away, then run this again");
+    let run = sandbox.run(&["restore", "@", "d/x", "e", "--yes"]).code(4);
+    run.stderr_has("--exclude /d'");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_path_that_comes_back_as_another_type_is_said_to_be_restored() {
+    let sandbox = Sandbox::new();
+    sandbox.write("dir/f", "1").write("file", "1");
+    sandbox.write("other/x", "1").create("one");
+    for of_dir in ["dir", "other"] {
+        std::fs::remove_dir_all(sandbox.path(of_dir)).unwrap();
+    }
+    sandbox.symlink("dir", "file").write("other", "a file now");
+    std::fs::remove_file(sandbox.path("file")).unwrap();
+    sandbox.write("file/in", "a directory now");
+    let run = sandbox.run(&["restore", "dir", "other", "file", "--yes"]);
+    let mut run = run.success();
+    for path in ["dir", "file", "other"] {
+        run = run.stdout_has(&format!("Restored `{path}` from checkpoint "));
+    }
+    assert!(!run.stdout.contains("does not hold"));
+    assert_eq!(sandbox.read("dir/f") + &sandbox.read("file"), "11");
+}
+
 #[test]
 fn what_ls_prints_of_odd_names_is_taken_as_a_path() {
     let sandbox = Sandbox::new();
