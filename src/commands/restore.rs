@@ -19,7 +19,7 @@ use crate::commands::prelude::*;
 use crate::config::OwnFile;
 use crate::error::{CommandWords, Sentence};
 use crate::model::json::patterns;
-use crate::model::{CommandEnd, ObjectId, RelPath, Verb};
+use crate::model::{CommandEnd, ObjectId, RelPath, RestorePlan, Verb};
 use crate::ops::browse::list;
 use crate::ops::contract::restore_contract;
 use crate::ops::restore::commands as restore_op;
@@ -623,6 +623,12 @@ fn write_stays(outcome: &RestoreOutcome, out: &mut Out<'_>) {
     }
 }
 
+/// Whether a path is deleted, and nothing of another type comes in its place.
+fn only_goes(plan: &RestorePlan, path: &RelPath) -> bool {
+    let comes = plan.write.contains_key(path) || plan.make_dirs.contains_key(path);
+    !comes && (plan.delete.contains_key(path) || plan.remove_dirs.contains(path))
+}
+
 fn write_done(outcome: &RestoreOutcome, several: Option<&str>, out: &mut Out<'_>) {
     let target = target(outcome);
     let done = plan::counts(&outcome.plan, &outcome.databases, Tense::Done);
@@ -639,11 +645,8 @@ fn write_done(outcome: &RestoreOutcome, several: Option<&str>, out: &mut Out<'_>
     }
     let safety = outcome.safety.as_ref();
     let safety = safety.map(|safety| safety.id.short()).unwrap_or_default();
-    let plan = &outcome.plan;
-    let comes = |path| plan.write.contains_key(path) || plan.make_dirs.contains_key(path);
-    let goes = |path| plan.delete.contains_key(path) || plan.remove_dirs.contains(path);
     let (gone, held): (Vec<_>, Vec<_>) =
-        (outcome.paths.iter()).partition(|path| goes(path) && !comes(path));
+        (outcome.paths.iter()).partition(|path| only_goes(&outcome.plan, path));
     let mut asked_for = patterns(outcome.filter.only.as_ref());
     asked_for.extend(held.into_iter().map(RelPath::to_string));
     let mut named = match (outcome.verb, &outcome.step, several) {

@@ -562,19 +562,6 @@ fn a_path_that_is_new_since_is_deleted_and_said_to_be() {
     assert_eq!(sandbox.read("s/new"), "n");
 }
 
-/// To leave out the only PATH would leave nothing to do.
-#[test]
-fn the_only_path_of_a_restore_is_not_advised_to_be_left_out() {
-    let sandbox = Sandbox::new();
-    sandbox.write("d/x", "1").write("e", "1").create("one");
-    std::fs::remove_dir_all(sandbox.path("d")).unwrap();
-    sandbox.write("d", "a file now").write("e", "2");
-    let run = sandbox.run(&["restore", "@", "d/x", "--yes"]).code(4);
-    run.stderr_has("move these away, then run this again");
-    let run = sandbox.run(&["restore", "@", "d/x", "e", "--yes"]).code(4);
-    run.stderr_has("--exclude /d'");
-}
-
 #[cfg(unix)]
 #[test]
 fn a_path_that_comes_back_as_another_type_is_said_to_be_restored() {

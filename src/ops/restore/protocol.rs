@@ -236,9 +236,7 @@ fn leaves_nothing_named(
     let is_out = |path: &RelPath| causes.iter().any(|cause| path.is_at_or_below(cause));
     let is_lost = |path: &RelPath| is_out(path) && !request.target.holds(path).unwrap_or_default();
     let has_patterns = request.scope.filter.only.is_some() && plan.unchanged == 0;
-    let paths = &request.scope.paths;
-    paths.iter().any(is_lost)
-        || !paths.is_empty() && paths.iter().all(is_out)
+    request.scope.paths.iter().any(is_lost)
         || has_patterns && plan.changes().iter().all(|(path, _)| is_out(path))
 }
 
