@@ -156,7 +156,7 @@ impl LoadedSettings {
         let keep = Policy::default().changed(&self.settings.keep_change);
         let doubts_keep = file.remarks.iter().any(ConfigProblem::names_keep);
         self.settings.keep = or_everything(keep, doubts_keep);
-        self.settings.remarks = std::mem::take(&mut file.remarks);
+        self.settings.remarks = with_consequence(std::mem::take(&mut file.remarks));
         let origin = Origin::UserFile(file.path.clone());
         self.origins = file.keys().map(|key| (key, vec![origin.clone()])).collect();
         self.problems.append(&mut file.problems);
@@ -179,7 +179,8 @@ impl LoadedSettings {
         let doubts_keep = file.remarks.iter().any(ConfigProblem::names_keep)
             || file.problems.iter().any(ConfigProblem::is_of_keep);
         settings.keep = or_everything(keep, doubts_keep);
-        settings.remarks.append(&mut file.remarks);
+        let remarks = std::mem::take(&mut file.remarks);
+        settings.remarks.extend(with_consequence(remarks));
         for key in file.keys() {
             let origin = Origin::ProjectFile(file.path.clone());
             if key == EXCLUDE {
@@ -211,6 +212,17 @@ impl LoadedSettings {
         }));
         self.files.push(file);
     }
+}
+
+/// Says of each unknown key that may be misspelt what it costs.
+fn with_consequence(remarks: Vec<ConfigProblem>) -> Vec<ConfigProblem> {
+    let completed = |bad: ConfigProblem| {
+        if bad.names_keep() {
+            return bad.remark("until this is fixed, nothing is evicted");
+        }
+        bad
+    };
+    remarks.into_iter().map(completed).collect()
 }
 
 /// Returns a policy, or one that evicts nothing.

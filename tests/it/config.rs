@@ -722,3 +722,15 @@ fn what_was_set_is_set_whatever_else_is_wrong_and_a_link_to_nothing_is_named() {
         .code(1)
         .stderr_has("config.toml is a link to nothing");
 }
+
+/// It may have been meant to keep more.
+#[test]
+fn a_misspelt_key_of_what_is_kept_says_that_nothing_is_evicted() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".checkpoint.toml", "kep = 3\nexlude = [\"x\"]\n");
+    let said = "unknown key 'kep'; did you mean 'keep'?; until this is fixed, nothing is evicted";
+    sandbox.run(&["prune", "--dry-run"]).stderr_has(said);
+    std::fs::remove_file(sandbox.path(".checkpoint.toml")).expect("it is there");
+    sandbox.user_config("kep = 3\n");
+    sandbox.run(&["config"]).stderr_has(said);
+}
