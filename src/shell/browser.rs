@@ -32,7 +32,7 @@ pub fn open_in_browser(url: &str) -> Option<PrivateFile> {
     Some(file)
 }
 
-/// Removes what killed servers left: nobody holds the lock of it.
+/// Removes what killed servers left: its lock is free.
 pub fn sweep() {
     let all = std::fs::read_dir(environment::temporary_dir());
     for folder in all.into_iter().flatten().flatten() {

@@ -872,7 +872,7 @@ fn what_a_restore_reads_as_a_list_is_no_reason() {
     sandbox.run(&["restore", "v2@"]).success();
 }
 
-/// Whoever types two checkpoints, in either order, comes to an end.
+/// The advice ends, in either order of the two.
 #[test]
 fn what_is_advised_for_two_checkpoints_works() {
     let (sandbox, ids) = three();

@@ -1,7 +1,7 @@
 //! Replaces secrets and mail addresses in the text of a prompt before it is stored.
 //!
 //! Five kinds of secrets are known: keys by their prefix, private keys in a block, the value of a
-//! name such as `password=`, what stands before the host of a URL, and long random text. What only
+//! name such as `password=`, what precedes the host of a URL, and long random text. What only
 //! the words of a sentence tell is not found.
 
 use std::ops::Range;
@@ -319,7 +319,7 @@ fn named_value(before: &str, text: &str, name_len: usize) -> Option<Range<usize>
     )
 }
 
-/// Whether a value stands for another: a variable, a gap to fill, a row of the same sign.
+/// Whether a value is a placeholder: a variable, a gap to fill, a row of the same sign.
 fn is_placeholder(value: &str) -> bool {
     let is_in = |open: char, close: char| value.starts_with(open) && value.ends_with(close);
     let is_variable = value.strip_prefix('$').is_some_and(|name| {

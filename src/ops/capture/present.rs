@@ -190,7 +190,7 @@ fn load_file(
     })
 }
 
-/// Reads a file of the directory, also into a writer that `fresh` makes for each attempt at so many
+/// Reads a file of the directory, also into a writer that `fresh` makes for each number of
 /// bytes.
 ///
 /// # Errors

@@ -122,7 +122,7 @@ pub fn check_names_nothing_else(context: &Context, reason: &str) -> Result<()> {
     };
     let what = match reason.split_once('/') {
         _ if selector::is_place(reason) => "a checkpoint".to_owned(),
-        // A restore would read it so; nobody types a sentence as a name.
+        // A restore would read one word so.
         _ if reason.starts_with('@') && !reason.contains(' ') => "a list of paths".to_owned(),
         Some((name, _)) if of_remote(name) => format!("a checkpoint of the remote {name}"),
         _ => return Ok(()),

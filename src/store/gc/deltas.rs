@@ -25,7 +25,7 @@ const WORTH_A_LOOK_BYTES: u64 = 64 << 10;
 const AT_ONCE_BYTES: u64 = 128 << 20;
 /// Versions of fewer bytes are packed anew as soon as there is another one.
 const PACKED_ANEW_BYTES: u64 = 64 << 20;
-/// Otherwise at least one in so many has to be new.
+/// Otherwise one version of this number has to be new.
 const ONE_NEW_OF: usize = 4;
 
 /// A version of a file.
