@@ -219,12 +219,15 @@ fn a_checkpoint_that_stood_already_gets_its_copies() {
         .success()
         .data();
     assert!(first["copies"].is_null());
+    let killed = sandbox.path(".checkpoints/.checkpoint-stage-0123456789abcdef");
     for _ in 0..2 {
+        sandbox.write(killed.join("tree-0/files/conf/app.yaml"), "half");
         let again = sandbox
             .at("2026-03-24T12:00:00Z")
             .run(&[&args[..], &["--copies"]].concat())
             .success()
             .data();
+        assert!(!killed.exists());
         assert_eq!(
             (&again["id"], &again["skipped"]),
             (&first["id"], &"dedup".into())

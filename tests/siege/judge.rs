@@ -72,6 +72,10 @@ pub fn judge(stage: &Stage<'_>, said: &Said, trial: usize, tally: &Tally) -> Res
     if verified.code != 0 {
         return Err(format!("damage: {verified}"));
     }
+    if stage.scenario.args.contains(&"--copies") {
+        // The stage of killed copies is swept by the next ones.
+        field.run(&[], stage.scenario.args);
+    }
     leftovers(field)?;
     if trial.is_multiple_of(DEEPLY_EVERY) {
         plain_git(field)

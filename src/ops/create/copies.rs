@@ -98,6 +98,13 @@ fn make(
 ) -> Result<PathBuf> {
     let root = WorkTree::open_root(&context.root)?;
     let holder = open_or_make(&root, &own(HOLDER)?)?;
+    let failed = |error| holder.io("read", &RelPath::root(), error);
+    for item in holder.root().list().map_err(failed)? {
+        if let Some(killed) = stage_removal::random_part(&item.name) {
+            // One that cannot be removed does no harm.
+            let _ = stage_removal::remove_leftover(&holder, killed);
+        }
+    }
     let name = own(&alias::of(checkpoint))?;
     let dir = holder.shown(&name);
     if holder.stat(&name)?.is_some() {
@@ -105,13 +112,6 @@ fn make(
         let is_whole = may_be_there && holder.stat(&manifest)?.is_some();
         let what = || Error::unexpected(format!("{} exists already", dir.display()));
         return if is_whole { Ok(dir) } else { Err(what()) };
-    }
-    let failed = |error| holder.io("read", &RelPath::root(), error);
-    for item in holder.root().list().map_err(failed)? {
-        if let Some(killed) = stage_removal::random_part(&item.name) {
-            // One that cannot be removed does no harm.
-            let _ = stage_removal::remove_leftover(&holder, killed);
-        }
     }
     let staging = random_hex();
     let stage = Stage::create(&holder, &staging)?;
