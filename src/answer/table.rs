@@ -32,6 +32,7 @@ const SOURCE_COLUMNS: usize = 12;
 /// Place of the reason, which gets what the other columns leave.
 const REASON: usize = 6;
 const SOURCE: usize = 7;
+const NOTE: usize = 8;
 /// Title of each column, whether it holds numbers, and the narrowest screen that shows it although a
 /// reason is cut off for it.
 const COLUMNS: [(&str, bool, usize); 9] = [
@@ -39,11 +40,11 @@ const COLUMNS: [(&str, bool, usize); 9] = [
     ("TIME", false, 0),
     ("AGE", true, 60),
     ("CHANGES", false, 0),
-    ("FILES", true, 120),
+    ("FILES", true, 100),
     ("SIZE", true, 120),
     ("REASON", false, 0),
     ("SOURCE", false, 70),
-    ("NOTE", false, 50),
+    ("NOTE", false, 0),
 ];
 
 /// One checkpoint of the table.
@@ -93,6 +94,7 @@ fn lines(rows: &[Row], screen: usize) -> String {
     cells.extend(rows.iter().map(|row| row.cells.clone()));
     for row in &mut cells {
         row[SOURCE] = cut(&row[SOURCE], SOURCE_COLUMNS);
+        row[NOTE] = cut(&row[NOTE], screen / 3);
     }
     let widest = |at: &usize| cells.iter().map(|row| width(&row[*at]) + 2).max();
     let widths: Vec<usize> = (0..COLUMNS.len()).filter_map(|at| widest(&at)).collect();

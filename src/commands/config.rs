@@ -183,10 +183,11 @@ fn text(outcome: &ConfigOutcome, printer: &Printer) -> String {
         ("base", outcome.base.as_ref(), &origin.unwrap_or_default()),
         ("store", outcome.store.as_ref(), missing),
     ];
-    let places = places.map(|(name, path, remark)| row(name, place(path), remark));
+    // A long path breaks at the edge of the terminal, behind what is said of it.
+    let places = places.map(|(name, path, remark)| row(name, remark.to_owned(), &place(path)));
     let files = outcome.files.iter().map(|file| {
         let found = if file.found { "found" } else { "not there" };
-        row("file", escape_path(&file.path), found)
+        row("file", found.to_owned(), &escape_path(&file.path))
     });
     let variables = outcome.environment.iter();
     let variables = variables.filter(|variable| !variable.name.starts_with("_CLAP_"));
@@ -199,14 +200,14 @@ fn text(outcome: &ConfigOutcome, printer: &Printer) -> String {
     let (paint, columns) = (printer.out_paint(), printer.columns());
     let widest = columns / 3 * 2;
     let sections = [
-        ("Settings", table(in_files), widest),
-        ("Options and variables", table(others), widest),
-        ("Places", places.into(), widest),
-        ("Files", files.collect(), widest),
-        ("Environment", variables.collect(), NOT_SET.len()),
+        ("Settings", table(in_files), widest, columns),
+        ("Options and variables", table(others), widest, columns),
+        ("Places", places.into(), widest, usize::MAX),
+        ("Files", files.collect(), widest, usize::MAX),
+        ("Environment", variables.collect(), NOT_SET.len(), columns),
     ];
-    let section = |(title, rows, widest): &(&str, Vec<[String; 3]>, usize)| {
-        let lines = lines(rows, *widest, columns, paint);
+    let section = |(title, rows, widest, columns): &(&str, Vec<[String; 3]>, usize, usize)| {
+        let lines = lines(rows, *widest, *columns, paint);
         format!("{}\n{lines}", paint.bold(title))
     };
     sections.iter().map(section).collect::<Vec<_>>().join("\n")
@@ -237,7 +238,6 @@ fn lines(rows: &[[String; 3]], widest: usize, columns: usize, paint: Paint) -> S
 fn value(value: &SettingValue) -> String {
     match value {
         SettingValue::Off => "off".to_owned(),
-        SettingValue::Number(u64::MAX) => "no limit".to_owned(),
         SettingValue::Number(number) => number.to_string(),
         SettingValue::Milliseconds(ms) if ms % 1000 == 0 => format!("{} s", ms / 1000),
         SettingValue::Milliseconds(ms) => format!("{ms} ms"),

@@ -258,9 +258,15 @@ fn a_command_with_a_slip_leads_to_the_one_that_is_meant() {
         .run(&["workflow", "initt"])
         .code(2)
         .stderr_has("there is no workflow command 'initt'; did you mean 'init'? see 'checkpoint workflow init --help'");
-    let lines: [(&[&str], &str); 11] = [
+    let lines: [(&[&str], &str); 17] = [
         (&["forget"], "did you mean 'delete' or 'prune'?"),
         (&["remote", "rm"], "did you mean 'remove'?"),
+        (&["remote", "ls"], "did you mean 'list'?"),
+        (&["workflow", "ls"], "did you mean 'list'?"),
+        (&["list", "--max", "3"], "did you mean '--limit'?"),
+        (&["create", "--only", "src"], "did you mean '--scope'?"),
+        (&["sync"], "did you mean 'push' or 'fetch'?"),
+        (&["get", "f"], "did you mean 'cat'?"),
         (
             &["config", "get", "keep"],
             "'checkpoint config' shows all settings",

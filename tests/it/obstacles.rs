@@ -195,6 +195,22 @@ fn the_hint_excludes_nothing_that_the_command_has_to_name() {
 
 #[cfg(unix)]
 #[test]
+fn the_hint_excludes_no_directory_above_the_only_path() {
+    let sandbox = Sandbox::new();
+    sandbox.write("d/x", "1").write("e", "1").create("base");
+    std::fs::remove_dir_all(sandbox.path("d")).expect("it goes");
+    sandbox.write("e", "2").fifo("d");
+    let command = |words: &[&str]| {
+        let run = sandbox.run(&[&["restore", "base", "--dry-run", "--json"], words].concat());
+        run.code(4).json()["error"]["command"].clone()
+    };
+    assert!(command(&["d/x"]).is_null());
+    let words = command(&["d/x", "e"]).to_string();
+    assert!(words.contains("--exclude"), "{words}");
+}
+
+#[cfg(unix)]
+#[test]
 fn a_file_that_is_mounted_on_is_named_and_a_read_only_directory_too() {
     let sandbox = Sandbox::new();
     sandbox.write("a", "1").write("b", "1").create("base");

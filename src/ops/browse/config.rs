@@ -125,7 +125,10 @@ pub fn config(
 
 fn of_files(settings: &Settings) -> [(&'static str, SettingValue); 19] {
     let (keep, agents) = (settings.keep, settings.agents);
-    let number = |number: usize| SettingValue::Number(number as u64);
+    let number = |number: usize| match number {
+        usize::MAX => SettingValue::Off,
+        _ => SettingValue::Number(number as u64),
+    };
     let bytes = |limit: Option<u64>| limit.map_or(SettingValue::Off, SettingValue::Bytes);
     let duration = |ms: i64| SettingValue::Milliseconds(ms.unsigned_abs());
     let text = |word: &str| SettingValue::Text(word.to_owned());

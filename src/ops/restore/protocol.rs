@@ -236,7 +236,10 @@ fn leaves_nothing_named(
     let is_out = |path: &RelPath| causes.iter().any(|cause| path.is_at_or_below(cause));
     let is_lost = |path: &RelPath| is_out(path) && !request.target.holds(path).unwrap_or_default();
     let has_patterns = request.scope.filter.only.is_some() && plan.unchanged == 0;
-    request.scope.paths.iter().any(is_lost)
+    let paths = &request.scope.paths;
+    let is_below = |path: &RelPath| is_out(path) && !causes.contains(path);
+    paths.iter().any(is_lost)
+        || paths.iter().all(is_out) && paths.iter().any(is_below)
         || has_patterns && plan.changes().iter().all(|(path, _)| is_out(path))
 }
 
