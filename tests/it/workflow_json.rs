@@ -226,17 +226,22 @@ fn a_run_has_the_same_fields_in_every_answer() {
 }
 
 #[test]
-fn one_of_several_runs_is_named_where_it_is_shown() {
+fn a_run_is_named_wherever_it_is_shown() {
     let sandbox = Sandbox::new();
-    sandbox.ok("workflow init --id first --phase one");
-    let shown = sandbox.run(&["workflow", "show"]).success();
-    assert!(!shown.stdout.contains("Run:"), "{shown}");
-    sandbox.ok("workflow init --id second --phase one");
-    let shown = sandbox.run(&["workflow", "show"]).success();
-    assert!(
-        shown.stdout.starts_with("Run: second\nPipeline: One\n"),
-        "{shown}"
-    );
-    let asked = sandbox.run(&["workflow", "resume", "first"]).code(4);
-    asked.stderr_has("Run: first\nPipeline: One\n");
+    for (id, profile) in [
+        ("first", None),
+        ("second", Some("pipeline")),
+        ("third", Some("registry")),
+    ] {
+        let mut init = vec!["workflow", "init", "--id", id, "--phase", "one"];
+        init.extend(profile.iter().flat_map(|profile| ["--profile", profile]));
+        sandbox.run(&init).success();
+        for command in ["show", "status"] {
+            let shown = sandbox.run(&["workflow", command, id]).success();
+            let head = format!("Run: {id}\nPipeline: One\n");
+            assert!(shown.stdout.starts_with(&head), "{shown}");
+        }
+        let asked = sandbox.run(&["workflow", "resume", id]).code(4);
+        assert!(asked.stderr.starts_with(&format!("Run: {id}\n")), "{asked}");
+    }
 }

@@ -31,9 +31,6 @@ pub struct Status {
     pub seen: Seen,
     #[serde(skip)]
     pub view: View,
-    /// Whether several runs are open.
-    #[serde(skip)]
-    pub is_one_of: bool,
 }
 
 /// Which part of a status is printed as text.
@@ -72,7 +69,6 @@ pub fn status(context: &Context, named: Option<&str>, view: View) -> Result<Stat
         status.seen.drift = drift_of(context, &store, &status.run.workflow);
     }
     (status.seen.troubles, status.view) = (conflicts, view);
-    status.is_one_of = Runs::open(&store)?.len() > 1;
     Ok(status)
 }
 
@@ -96,7 +92,6 @@ pub fn of_run(context: &Context, run: Run) -> Result<Status> {
         run,
         seen,
         view: View::Whole,
-        is_one_of: false,
     })
 }
 
@@ -183,9 +178,6 @@ pub struct Shown {
     /// Why the log ends before the beginning, if it is damaged.
     pub log_broken: Option<String>,
     pub troubles: Vec<Conflict>,
-    /// Whether several runs are open.
-    #[serde(skip)]
-    pub is_one_of: bool,
 }
 
 /// # Errors
@@ -202,7 +194,6 @@ pub fn show(context: &Context, named: Option<&str>, limit: Option<usize>) -> Res
     Ok(Shown {
         log: log.collect(),
         log_broken: line.broken,
-        is_one_of: Runs::open(&store)?.len() > 1,
         run,
         troubles: conflicts,
     })
