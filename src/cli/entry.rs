@@ -158,14 +158,15 @@ impl Invocation<'_> {
                 let (own_file, environment) = (properties.own_file, self.environment);
                 let typed = || command_context::place(&global, &environment);
                 let place = self.place.cloned().map_or_else(typed, Ok);
-                let opened = place.and_then(|place| {
-                    command_context::open(&place, &global, environment, name, own_file)
-                });
-                opened.and_then(|mut context| {
+                place.and_then(|place| {
+                    let mut context =
+                        command_context::open(&place, &global, environment, name, own_file)?;
                     if self.place.is_some() {
                         // Advice must hold wherever its reader stands.
                         let top = Some(context.root.path());
                         cmd.printer.place = parse::place(top, global.base.as_deref(), left);
+                    } else {
+                        place.check(&context.root)?;
                     }
                     let _showing = (self.enter)(&mut context, &properties, &mut cmd.printer)?;
                     run_in_directory(command, &context, &cmd, &mut warnings)

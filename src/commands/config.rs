@@ -99,7 +99,7 @@ impl RunAnywhere for ConfigArgs {
             base: base.as_ref().map_or(Path::new(""), |(base, _)| base),
             home: environment.home.as_deref(),
         };
-        let root = search.find(&command_context::place(global, &environment)?)?;
+        let root = search.find_here(&command_context::place(global, &environment)?)?;
         let (variables, flags) = (environment::variables(), flags(global, &environment));
         let (outcome, warnings) = config(&root, base, &environment, variables, flags);
         let failure = outcome.failures.first();

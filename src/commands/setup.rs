@@ -128,7 +128,7 @@ impl SetupArgs {
         let base = base(cmd.global.base.as_deref(), environment).unwrap_or_default();
         let home = environment.home.as_deref();
         let place = command_context::place(cmd.global, environment)?;
-        let root = RootSearch { base: &base, home }.find(&place)?;
+        let root = RootSearch { base: &base, home }.find_here(&place)?;
         Ok(SetupPlaces::of_project(root.path()))
     }
 

@@ -118,17 +118,12 @@ impl Error {
 
     /// There is no step of this kind; `had_restores`: earlier restores left safety checkpoints.
     pub fn nothing_to(verb: &str, had_restores: bool) -> Self {
-        let (why, hint) = if had_restores {
-            (
-                "",
-                "'checkpoint list --safety' shows what earlier restores replaced",
-            )
-        } else {
-            (
-                ": no checkpoint from before a restore is kept here",
-                "'checkpoint list' shows what can be restored",
-            )
-        };
+        let mut why = ": no checkpoint from before a restore is kept here";
+        let mut hint = "'checkpoint list' shows what can be restored";
+        if had_restores {
+            why = "";
+            hint = "'checkpoint list --safety' shows what earlier restores replaced";
+        }
         let what = format!("nothing to {verb}{why}");
         Self::new(Code::NOTHING_TO_TAKE_BACK, what).advise(hint)
     }
@@ -136,6 +131,12 @@ impl Error {
     pub fn root_missing(root: &Path) -> Self {
         let what = format!("{} does not exist", root.display());
         Self::new(Code::ROOT_MISSING, what).advise("name an existing directory with -C")
+    }
+
+    /// Commands act on no root above a directory that is gone: the user may not mean it.
+    pub fn current_dir_gone() -> Self {
+        let what = "the current directory is gone; nothing was changed";
+        Self::new(Code::ROOT_MISSING, what).advise("name a directory with -C DIR")
     }
 
     pub fn unsafe_root(root: &Path, why: &str) -> Self {

@@ -172,7 +172,8 @@ impl Context {
     pub fn no_store(&self) -> Error {
         let root = self.root.path().to_path_buf();
         if !self.root.exists() {
-            return Error::root_missing(&root);
+            let [named, current] = [Error::root_missing(&root), Error::current_dir_gone()];
+            return if self.is_named { named } else { current };
         }
         let home = self.environment.home.as_deref();
         let is_refused = || self.root.danger(&self.base, home).is_some();

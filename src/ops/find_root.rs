@@ -26,6 +26,15 @@ impl Place {
         let is_exact = false;
         Self { dir, is_exact }
     }
+
+    /// Checks that a user who stands at the place may mean the root that was found for it.
+    ///
+    /// # Errors
+    /// The place is gone, and the root is above it.
+    pub fn check(&self, root: &Root) -> Result<()> {
+        let is_meant = root.current().is_root() || self.dir.is_dir();
+        is_meant.then_some(()).ok_or_else(Error::current_dir_gone)
+    }
 }
 
 /// What the answer depends on, beside the place.
@@ -61,6 +70,16 @@ impl RootSearch<'_> {
         let depth = current.components().count();
         let logical = place.dir.ancestors().nth(depth);
         Ok(Root::at(above, logical)?.seen_from(current))
+    }
+
+    /// As [`Self::find`], for a user who stands at the place.
+    ///
+    /// # Errors
+    /// The place is gone, and the root is above it.
+    pub fn find_here(&self, place: &Place) -> Result<Root> {
+        let root = self.find(place)?;
+        place.check(&root)?;
+        Ok(root)
     }
 
     /// Returns the nearest directories with a store from `start` on, upwards; `looks_elsewhere` says

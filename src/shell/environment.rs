@@ -5,6 +5,7 @@
 
 use std::env;
 use std::ffi::{OsStr, OsString};
+use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -141,8 +142,10 @@ pub fn absolute(given: &Path) -> Result<PathBuf> {
     if given.is_absolute() {
         return Ok(given.to_path_buf());
     }
-    let here =
-        env::current_dir().map_err(Error::io("find the current directory from", Path::new(".")))?;
+    let here = env::current_dir().map_err(|why| match why.kind() {
+        ErrorKind::NotFound => Error::current_dir_gone(),
+        _ => Error::io("find the current directory from", Path::new("."))(why),
+    })?;
     Ok(if given == Path::new(".") {
         here
     } else {
@@ -161,17 +164,13 @@ pub fn temporary_dir() -> PathBuf {
 /// current directory was removed.
 pub fn directory(given: Option<&Path>, environment: &Environment) -> Result<PathBuf> {
     let here = absolute(given.unwrap_or(Path::new(".")));
+    let is_here = |logical: &Path| match &here {
+        Ok(here) => here == logical || logical.canonicalize().is_ok_and(|real| *here == real),
+        Err(_) => true,
+    };
     let logical = environment.logical_dir.as_ref();
-    let logical = logical.filter(|logical| given.is_none() && logical.is_absolute());
-    match (here, logical) {
-        (Err(_), Some(logical)) => Ok(logical.clone()),
-        (Ok(here), Some(logical))
-            if here == *logical || logical.canonicalize().is_ok_and(|real| here == real) =>
-        {
-            Ok(logical.clone())
-        }
-        (here, _) => here,
-    }
+    let logical = logical.filter(|dir| given.is_none() && dir.is_absolute() && is_here(dir));
+    logical.cloned().map_or(here, Ok)
 }
 
 /// Describes this process to others while it holds a lock.

@@ -39,7 +39,7 @@ pub fn serve(
     let base = absolute(&base(given, &environment)?)?;
     let home = environment.home.as_deref();
     let search = RootSearch { base: &base, home };
-    let root = search.find(&place(cmd.global, &environment)?)?;
+    let root = search.find_here(&place(cmd.global, &environment)?)?;
     let runner = Runner {
         root: root.path().to_path_buf(),
         given_base: given.map(absolute).transpose()?,

@@ -1,8 +1,7 @@
 //! Failures of commands on runs, and sentences that several of them use.
 
-use crate::base::text::escape;
 use crate::error::{Choice, Code, CommandWords, Error, More, Result, RunDetails, Sentence};
-use crate::workflow::{Profile, Workflow};
+use crate::workflow::Profile;
 
 /// Maximum number of names listed in a message.
 pub const LISTED_NAMES: usize = 10;
@@ -26,12 +25,6 @@ pub fn refused(code: &'static str, what: impl Into<String>) -> Error {
 /// A document cannot be understood.
 pub fn malformed(code: &'static str, what: impl Into<String>) -> Error {
     failed(code, Code::DAMAGED.exit, what)
-}
-
-/// Names a run in a line if it is one of several.
-pub fn which(workflow: &Workflow, is_one_of: bool) -> String {
-    let line = is_one_of.then(|| format!("Run: {}\n", escape(workflow.named())));
-    line.unwrap_or_default()
 }
 
 /// Returns the command of a transition of a phase.

@@ -1,7 +1,7 @@
 //! The table of exit codes: each class once, always with one line that says what failed and what to
 //! do next.
 
-use crate::bench::Sandbox;
+use crate::bench::{Run, Sandbox};
 
 fn with_one() -> (Sandbox, String) {
     let sandbox = Sandbox::new();
@@ -248,18 +248,68 @@ fn global_options_stand_in_any_position() {
     }
 }
 
+/// Runs shell commands, in which `$checkpoint` is the program and `$root` the root.
+#[cfg(unix)]
+fn shell(sandbox: &Sandbox, script: &str) -> Run {
+    let script = format!("checkpoint=$0; root=$PWD; {script}");
+    sandbox.run_under(&["/bin/sh", "-c", &script], &[])
+}
+
 #[cfg(unix)]
 #[test]
 fn a_current_directory_that_is_gone_is_named() {
     let sandbox = Sandbox::new();
-    for forget in ["", "unset PWD;"] {
-        let script =
-            format!("mkdir gone && cd gone && rmdir ../gone && {forget} exec \"$0\" create");
-        let run = sandbox.run_under(&["/bin/sh", "-c", &script], &[]);
-        assert!(matches!(run.code, 1 | 3), "{run}");
-        assert!(
-            run.stderr.starts_with("checkpoint: ") && run.stderr.lines().count() == 1,
-            "{run}"
-        );
+    let gone = |dir: &str, line: &str| {
+        let script = format!("mkdir -p {dir}; cd {dir}; rm -r \"$root/gone\"; {line} < /dev/null");
+        shell(&sandbox, &script)
+    };
+    let refused = "checkpoint: the current directory is gone; nothing was changed; \
+                   name a directory with -C DIR\n";
+    // First without a store above.
+    for line in ["create", "status", "delete --all --yes"] {
+        for forget in ["", "unset PWD; "] {
+            let run = gone("gone", &format!("{forget}$checkpoint {line}")).code(3);
+            assert_eq!(run.stderr, refused, "{forget}{line}");
+        }
     }
+    gone("gone/deep", "$checkpoint create").code(3);
+    sandbox.write("a", "1").create("first");
+    let before = (sandbox.tree(), sandbox.listed());
+    for line in [
+        "create",
+        "status",
+        "list",
+        "restore latest --yes",
+        "delete --all --yes",
+        "workflow list",
+        "config",
+        "setup claude --project --yes",
+        "-C . create",
+    ] {
+        for (dir, forget) in [("gone", ""), ("gone/deep", ""), ("gone", "unset PWD; ")] {
+            let run = gone(dir, &format!("{forget}$checkpoint {line}")).code(3);
+            assert_eq!(run.stderr, refused, "{dir} {forget}{line}");
+        }
+    }
+    let run = gone("gone", "$checkpoint list --json").code(3);
+    assert_eq!(run.error_code(), "root_missing");
+    // An agent is never stopped, and a directory that is named is one to act on.
+    gone("gone", "$checkpoint hook").success().stdout_is("");
+    gone("gone", "$checkpoint statusline").success();
+    gone("gone", "$checkpoint -C \"$root\" list").success();
+    sandbox.tree().assert_is(&before.0, "after all of them");
+    assert_eq!(sandbox.listed(), before.1);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_current_directory_that_was_made_again_or_has_a_store_is_acted_on() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1").create("first");
+    let again = "mkdir sub; cd sub; rmdir ../sub; mkdir ../sub; $checkpoint list";
+    shell(&sandbox, again).success().stdout_has("first");
+    let own = "mkdir own; cd own; echo 1 > b; $checkpoint create --here -q; rm -r ../own; \
+               $checkpoint restore latest --yes";
+    shell(&sandbox, own).success();
+    assert_eq!(sandbox.read("own/b"), "1\n");
 }

@@ -262,8 +262,15 @@ fn a_root_above_with_checkpoints_of_its_own_is_named() {
     sandbox.write("sub/a", "1").create("of the root");
     let sub = sandbox.path("sub");
     let status = |dir| sandbox.run_in(dir, &["status", "--json"]).success().data();
-    sandbox.run_in(&sub, &["create", "--here"]).success();
     let above = sandbox.root().display().to_string();
+    // A script that finds no checkpoints learns where they are.
+    let none = sandbox.run_in(&sub, &["status", "--json", "--here"]);
+    let none = none.success().data();
+    assert_eq!(
+        (&none["exists"], &none["root_above"]),
+        (&json!(false), &json!(above))
+    );
+    sandbox.run_in(&sub, &["create", "--here"]).success();
     assert_eq!(status(&sub)["root_above"], above.as_str());
     assert_eq!(status(sandbox.root())["root_above"], Value::Null);
     let line = format!("above        {above}, which has checkpoints too\n");

@@ -120,10 +120,51 @@ fn two_revisions_of_a_run_tell_what_changed_between_them() {
     let found = data["differences"].as_array().expect("a list");
     let status = found.iter().find(|one| one["place"] == "phases.one.status");
     assert_eq!(status.expect("it")["after"], "in_progress");
+    for (two, missing) in [
+        ("00000000 11111111".to_owned(), "00000000"),
+        (format!("{first} 11111111"), "11111111"),
+        (format!("00000000 {first}"), "00000000"),
+        ("@~9 @".to_owned(), "@~9"),
+        (format!("@~x {first}"), "@~x"),
+    ] {
+        let run = sandbox.fails(3, format!("workflow show {two}"));
+        run.stderr_has(&format!(
+            "checkpoint: no workflow has the revision {missing}; \
+             'checkpoint workflow show' lists those of a run\n"
+        ));
+    }
+}
+
+#[test]
+fn the_last_transition_of_the_newest_run_has_a_name() {
+    let sandbox = Sandbox::new();
+    sandbox.ok("workflow init --id old --phase one");
+    sandbox.ok("phase start --no-snapshot");
+    let started = "phases.one.status: pending -> in_progress\n";
+    let last = sandbox.ok("workflow show @~1 @").stdout;
+    assert!(last.contains(started), "{last}");
+    let of_old = revisions(&sandbox, "old");
+    sandbox.ok("workflow init --id new --phase two");
+    // Of two runs the newest is meant, although only the other one has as many transitions.
+    sandbox.fails(3, "workflow show @~1 @");
+    let named = sandbox.ok(format!("workflow show @~1 {}", of_old[0]));
+    assert!(named.stdout.contains(started), "{named}");
+    let parted = format!(
+        "workflow show {} {}",
+        of_old[0],
+        revisions(&sandbox, "new")[0]
+    );
     sandbox
-        .fails(3, "workflow show 00000000 11111111")
-        .stderr_has("no workflow has the revisions 00000000 and 11111111")
-        .stderr_has("'checkpoint workflow show' lists those of a run");
+        .fails(3, &parted)
+        .stderr_has("no workflow has both revisions;");
+}
+
+/// The revisions of a run, newest first.
+fn revisions(sandbox: &Sandbox, run: &str) -> Vec<String> {
+    let log = sandbox.json(format!("workflow show {run}"))["log"].clone();
+    let rows = log.as_array().expect("a list").iter();
+    rows.map(|row| row["revision"].as_str().expect("a text").to_owned())
+        .collect()
 }
 
 #[test]
@@ -185,17 +226,22 @@ fn a_run_has_the_same_fields_in_every_answer() {
 }
 
 #[test]
-fn one_of_several_runs_is_named_where_it_is_shown() {
+fn a_run_is_named_wherever_it_is_shown() {
     let sandbox = Sandbox::new();
-    sandbox.ok("workflow init --id first --phase one");
-    let shown = sandbox.run(&["workflow", "show"]).success();
-    assert!(!shown.stdout.contains("Run:"), "{shown}");
-    sandbox.ok("workflow init --id second --phase one");
-    let shown = sandbox.run(&["workflow", "show"]).success();
-    assert!(
-        shown.stdout.starts_with("Run: second\nPipeline: One\n"),
-        "{shown}"
-    );
-    let asked = sandbox.run(&["workflow", "resume", "first"]).code(4);
-    asked.stderr_has("Run: first\nPipeline: One\n");
+    for (id, profile) in [
+        ("first", None),
+        ("second", Some("pipeline")),
+        ("third", Some("registry")),
+    ] {
+        let mut init = vec!["workflow", "init", "--id", id, "--phase", "one"];
+        init.extend(profile.iter().flat_map(|profile| ["--profile", profile]));
+        sandbox.run(&init).success();
+        for command in ["show", "status"] {
+            let shown = sandbox.run(&["workflow", command, id]).success();
+            let head = format!("Run: {id}\nPipeline: One\n");
+            assert!(shown.stdout.starts_with(&head), "{shown}");
+        }
+        let asked = sandbox.run(&["workflow", "resume", id]).code(4);
+        assert!(asked.stderr.starts_with(&format!("Run: {id}\n")), "{asked}");
+    }
 }

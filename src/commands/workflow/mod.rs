@@ -81,7 +81,8 @@ pub enum WorkflowCommand {
     /// Show a run and its history, or what changed between two revisions
     Show {
         /// Run: its id or the beginning of it, its project, type or description [default: the newest
-        /// open one]; or two revisions of one, as its history names them
+        /// open one]; or two revisions of one, as its history names them; '@~1 @' shows the last
+        /// transition
         #[arg(value_name = "WORKFLOW|REVISION", num_args = 0..=2)]
         named: Vec<String>,
         /// Maximum number of transitions
@@ -293,12 +294,10 @@ impl RunCommand for WorkflowArgs {
         Ok(match self.command {
             Of::Init(options) => {
                 let plan = options.plan.as_deref().map(args::content).transpose()?;
-                let begun = init::init(context, &options, plan.as_deref())?;
-                call.print(begun)
+                call.print(init::init(context, &options, plan.as_deref())?)
             }
             Of::Status { file: Some(of), .. } => {
-                let found = exchange::status_of_document(context, &args::content(&of)?)?;
-                call.print(found)
+                call.print(exchange::status_of_document(context, &args::content(&of)?)?)
             }
             Of::Status { workflow, .. } => status(workflow, View::Whole)?,
             Of::Next { workflow, parallel } => {
@@ -330,8 +329,7 @@ impl RunCommand for WorkflowArgs {
             Of::Cleanup(options) => call.print(cleanup(context, options)?),
             Of::Import(options) => {
                 let document = args::content(&options.file)?;
-                let imported = exchange::import(context, &options, &document)?;
-                call.print(imported)
+                call.print(exchange::import(context, &options, &document)?)
             }
             Of::Export(options) => call.print(exchange::export(context, &options)?),
         })

@@ -10,7 +10,6 @@ use crate::base::time;
 use crate::commands::prelude::*;
 use crate::workflow::documents::conflict::in_words;
 use crate::workflow::engine::report::{self, Seen};
-use crate::workflow::words::which;
 use crate::workflow::{
     ComparedRun, Conflict, Finding, Listed, Phase, PhaseStatus, Run, Shown, Status, Task,
     TaskStatus, View, Workflow,
@@ -60,7 +59,6 @@ impl Text for Status {
         match self.view {
             View::Whole => {
                 let time = time::shown(out.is_for_a_person);
-                outln!(out, "Run: {}", escape(workflow.named()));
                 out.result.push_str(&summary(workflow, time));
                 if workflow.status.is_open() {
                     outln!(out, "\nNext: {}", seen.next.words);
@@ -150,7 +148,8 @@ pub fn summary(workflow: &Workflow, time: fn(i64) -> String) -> String {
         "" => and_more(&phases, NAMED_PHASES),
         goal => goal.to_owned(),
     };
-    let mut text = format!("Pipeline: {}\n", escape(&title));
+    let run = escape(workflow.named());
+    let mut text = format!("Run: {run}\nPipeline: {}\n", escape(&title));
     if let Some(branch) = &workflow.branch {
         text += &format!("Branch: {}\n", escape(branch));
     }
@@ -300,8 +299,6 @@ impl Text for Shown {
     /// A run and its history.
     fn write(&self, out: &mut Out<'_>) {
         let (time, zone) = time_and_zone(out);
-        out.result
-            .push_str(&which(&self.run.workflow, self.is_one_of));
         out.result.push_str(&summary(&self.run.workflow, time));
         outln!(out, "\nLog, the newest first{zone}:");
         for logged in &self.log {

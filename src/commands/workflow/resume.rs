@@ -18,7 +18,7 @@ use crate::workflow::engine::transact::open_imported;
 use crate::workflow::profiles::dispatch::profile_of_path;
 use crate::workflow::rules::dialog::Dialog;
 use crate::workflow::rules::validate::is_stale;
-use crate::workflow::words::{listed, refused, which};
+use crate::workflow::words::{listed, refused};
 use crate::workflow::{
     Chosen, Conflict, Phase, PhaseStatus, Profile, RecoverOutcome, ResumeOptions, ResumeOutcome,
     Runs, Status, View, Workflow,
@@ -26,7 +26,7 @@ use crate::workflow::{
 
 const CORRUPTED: &str = "State appears corrupted. Start fresh? [y/N]";
 const DELETE: &str = "Delete the corrupted checkpoint? It is kept in the archive. [y/N]";
-const MENDING: &str = "Attempt manual recovery or start fresh? (recover/fresh)";
+const MENDING: &str = "Attempt manual recovery or start fresh? (recover/fresh; Enter cancels)";
 const YES: &str = "y,yes";
 
 /// Repair a run after an interruption, or settle an unreadable state file
@@ -198,8 +198,13 @@ impl Question<'_> {
             let typed = self.call.typed(&text)?;
             let mut before = String::new();
             match dialog.understand(&typed) {
+                None if typed.trim().is_empty() => return Err(Error::declined()),
                 None if typed.trim() == "pick" => dialog = Dialog::pick(workflow),
-                None => before = format!("'{}' is not a valid answer.\n", escape(typed.trim())),
+                None => {
+                    let leave = dialog.by_word("").map_or("; Enter cancels", |_| "");
+                    let typed = escape(typed.trim());
+                    before = format!("'{typed}' is not a valid answer{leave}.\n");
+                }
                 Some(Chosen::Viewed) => before = details(workflow) + "\n",
                 Some(Chosen::Declined) => dialog = Dialog::after_no(workflow),
                 Some(Chosen::StartedFresh) if asks_again => {
@@ -259,10 +264,7 @@ impl Question<'_> {
                 );
             }
             Some(Profile::Registry) => registry(workflow, now_ms),
-            _ => {
-                let which = which(workflow, self.status.is_one_of);
-                which + &summary(workflow, time::shown(self.call.cmd.prompt.may_ask))
-            }
+            _ => summary(workflow, time::shown(self.call.cmd.prompt.may_ask)),
         };
         let gap = if beside.is_empty() { "" } else { "\n" };
         format!("{head}{gap}{beside}\n{question}")
@@ -288,12 +290,11 @@ fn registry(workflow: &Workflow, now_ms: i64) -> String {
         "" => workflow.named(),
         description => description,
     };
-    // A description is shown instead of the id.
-    let run = which(workflow, !workflow.description.is_empty());
     format!(
-        "{run}Found existing checkpoint for \"{}\"\nCreated: {} ({})\nProgress: {last} of {} completed\n\n\
+        "Run: {}\nFound existing checkpoint for \"{}\"\nCreated: {} ({})\nProgress: {last} of {} completed\n\n\
          Options:\n  (r)esume - Continue from {next}\n  (s)tart fresh - Delete checkpoint and restart\n  \
          (v)iew details - Show checkpoint contents\n  (d)elete - Remove checkpoint without starting\n",
+        escape(workflow.named()),
         escape(title),
         utc_seconds(workflow.created_ms),
         ago(workflow.created_ms, now_ms),

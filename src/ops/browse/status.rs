@@ -106,8 +106,10 @@ pub fn status(context: &Context, brief: bool) -> Result<(StatusOutcome, Option<S
     };
     outcome.kept_copies = damaged_copies(&outcome.store);
     let store = context.find_store()?;
+    outcome.root_above = (!brief)
+        .then(|| context.root_above(store.is_none()))
+        .flatten();
     if let Some(store) = &store {
-        outcome.root_above = (!brief).then(|| context.root_above(false)).flatten();
         describe_store(context, store, brief, &mut outcome)?;
     } else {
         let moved = if brief {

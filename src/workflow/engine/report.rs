@@ -31,9 +31,6 @@ pub struct Status {
     pub seen: Seen,
     #[serde(skip)]
     pub view: View,
-    /// Whether several runs are open.
-    #[serde(skip)]
-    pub is_one_of: bool,
 }
 
 /// Which part of a status is printed as text.
@@ -72,7 +69,6 @@ pub fn status(context: &Context, named: Option<&str>, view: View) -> Result<Stat
         status.seen.drift = drift_of(context, &store, &status.run.workflow);
     }
     (status.seen.troubles, status.view) = (conflicts, view);
-    status.is_one_of = Runs::open(&store)?.len() > 1;
     Ok(status)
 }
 
@@ -96,7 +92,6 @@ pub fn of_run(context: &Context, run: Run) -> Result<Status> {
         run,
         seen,
         view: View::Whole,
-        is_one_of: false,
     })
 }
 
@@ -183,9 +178,6 @@ pub struct Shown {
     /// Why the log ends before the beginning, if it is damaged.
     pub log_broken: Option<String>,
     pub troubles: Vec<Conflict>,
-    /// Whether several runs are open.
-    #[serde(skip)]
-    pub is_one_of: bool,
 }
 
 /// # Errors
@@ -202,7 +194,6 @@ pub fn show(context: &Context, named: Option<&str>, limit: Option<usize>) -> Res
     Ok(Shown {
         log: log.collect(),
         log_broken: line.broken,
-        is_one_of: Runs::open(&store)?.len() > 1,
         run,
         troubles: conflicts,
     })
@@ -217,22 +208,34 @@ pub struct ComparedRun {
     pub differences: Vec<ValueDifference>,
 }
 
-/// Compares two states of a run, named by the beginnings of their revisions.
+/// Compares two states of a run, named by the beginnings of their revisions; `@` is the newest, `@~1`
+/// the one before.
 ///
 /// # Errors
 /// No run has both of them, or one is damaged.
 pub fn compare(context: &Context, from: &str, to: &str) -> Result<ComparedRun> {
     let store = open_imported(context)?.0;
-    let both = |run: &Run| {
+    let find = |run: &Run, named: &str| {
         let line = store.workflow_line(run.tip, LONGEST_LOG).transitions;
-        let ids = line.iter().map(|one| one.commit);
-        let find = |named: &str| ids.clone().find(|id| id.to_hex().starts_with(named));
-        find(from).zip(find(to))
+        let mut ids = line.iter().map(|one| one.commit);
+        match named.strip_prefix('@') {
+            Some("") => ids.next(),
+            Some(back) => ids.nth(back.strip_prefix('~')?.parse().ok()?),
+            None => ids.find(|id| id.to_hex().starts_with(named)),
+        }
     };
-    let all = Runs::all(&store)?.runs;
+    let mut all = Runs::all(&store)?.runs;
+    // Where neither names a run, it is the one that is meant without a name.
+    if from.starts_with('@') && to.starts_with('@') {
+        all.truncate(1);
+    }
+    let both = |run: &Run| find(run, from).zip(find(run, to));
     let found = all.iter().find_map(|run| Some((run, both(run)?)));
     let (run, (from, to)) = found.ok_or_else(|| {
-        let what = format!("no workflow has the revisions {from} and {to}");
+        let is_unknown = |named: &&str| all.iter().all(|run| find(run, named).is_none());
+        let unknown = [from, to].into_iter().find(is_unknown);
+        let which = unknown.map_or("both revisions".into(), |one| format!("the revision {one}"));
+        let what = format!("no workflow has {which}");
         absent("no_such_revision", what).advise("'checkpoint workflow show' lists those of a run")
     })?;
     // What the state repeats, and what every transition changes.

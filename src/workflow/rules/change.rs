@@ -330,7 +330,13 @@ impl Workflow {
             }
             _ => (impossible(), awaits(phase).then(|| self.approves(phase))),
         };
-        refused("wrong_state", format!("phase {} is {what}", phase.id))
+        // Who asks again for what was done has a code of its own.
+        let code = match (phase.status, verb) {
+            (PhaseStatus::InProgress, "start") => "already_started",
+            (PhaseStatus::Complete, _) => "already_complete",
+            _ => "wrong_state",
+        };
+        refused(code, format!("phase {} is {what}", phase.id))
             .next(next.unwrap_or_else(|| shows_state(self.named())))
     }
 
@@ -575,6 +581,7 @@ mod tests {
 
     #[test]
     fn each_phase_is_done_once_and_in_order() {
+        const DONE: &str = "already_complete";
         let done = apply(line(), "phase start, phase done, phase start, phase done").unwrap();
         assert_eq!(done.status, RunStatus::Complete);
         assert_eq!(done.finished_ms, Some(4));
@@ -582,9 +589,9 @@ mod tests {
         for (changes, code) in [
             ("phase start two", "dependencies_unmet"),
             ("phase done one", "wrong_state"),
-            ("phase start one, phase start one", "wrong_state"),
-            ("phase start, phase done, phase done one", "wrong_state"),
-            ("phase start, phase done, phase start one", "wrong_state"),
+            ("phase start one, phase start one", "already_started"),
+            ("phase start, phase done, phase done one", DONE),
+            ("phase start, phase done, phase start one", DONE),
             ("phase start three", "no_such_phase"),
             ("phase progress", "nothing_under_way"),
             ("abandon, phase start", "workflow_ended"),

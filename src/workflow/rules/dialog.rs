@@ -94,7 +94,7 @@ impl Dialog {
 
     /// Returns the question after `n`, which a pipeline asks.
     pub fn after_no(workflow: &Workflow) -> Self {
-        let text = "Abandon pipeline or pick a different phase? (abandon/pick) ";
+        let text = "Abandon pipeline or pick a different phase? (abandon/pick; Enter cancels) ";
         let mut dialog = Self::new(text, &[(ABANDON, Chosen::Abandoned)]);
         dialog.answers.extend(Self::pick(workflow).answers);
         dialog
@@ -114,7 +114,7 @@ impl Dialog {
             }
             text += ")\n";
         }
-        text += "Which phase? ";
+        text += "Which phase? (Enter cancels) ";
         Self { text, answers }
     }
 
