@@ -143,7 +143,11 @@ impl ErrorJson {
         let hint = words::hint(error, place);
         let mut failed = Self {
             code: error.code.name.to_owned(),
-            message: escape_line(&words::message(error, place)),
+            message: escape_line(
+                &words::message(error, place)
+                    .replace(": \n", ": ")
+                    .replace('\n', "; "),
+            ),
             command: hint.as_ref().and_then(Sentence::to_run),
             hint: hint.map(|hint| hint.to_string()),
             contract: contract.map(|contract| contract.value.clone()),

@@ -16,8 +16,8 @@ use crate::base::time::ago;
 use crate::cli::{command_list, parse, schema};
 use crate::commands::completions::NAME;
 use crate::commands::help;
+use crate::config::Owner;
 use crate::config::keys::keys;
-use crate::config::{OwnFile, Owner};
 use crate::model::Checkpoint;
 use crate::ops::browse::list;
 use crate::ops::browse::ls;
@@ -371,12 +371,5 @@ fn context(words: &[OsString]) -> Option<Context> {
     }
     let global = parse::parse(&line).ok()?.global;
     let place = command_context::place(&global, &environment).ok()?;
-    command_context::open(
-        &place,
-        &global,
-        environment,
-        "completion",
-        OwnFile::MayBeBad,
-    )
-    .ok()
+    command_context::open(&place, &global, environment, "completion").ok()
 }

@@ -155,12 +155,11 @@ impl Invocation<'_> {
         let code = match command {
             AnyCommand::Anywhere(command) => command.run(&mut cmd, self.environment),
             AnyCommand::InDirectory(command) => {
-                let (own_file, environment) = (properties.own_file, self.environment);
+                let environment = self.environment;
                 let typed = || command_context::place(&global, &environment);
                 let place = self.place.cloned().map_or_else(typed, Ok);
                 place.and_then(|place| {
-                    let mut context =
-                        command_context::open(&place, &global, environment, name, own_file)?;
+                    let mut context = command_context::open(&place, &global, environment, name)?;
                     if self.place.is_some() {
                         // Advice must hold wherever its reader stands.
                         let top = Some(context.root.path());

@@ -57,6 +57,12 @@ pub struct PlanArgs {
     pub digest: Option<String>,
 }
 
+/// Whether this runs in an agent's shell, and the user wants agents to have a plan for what they undo.
+pub fn needs_plan(context: &Context) -> bool {
+    let must = context.settings.agents.agent_restore == AgentConsent::Plan;
+    must && context.environment.agent.is_some()
+}
+
 impl PlanArgs {
     /// Returns the digest; `again` is this command without it.
     ///
@@ -68,9 +74,7 @@ impl PlanArgs {
         dry_run: bool,
         again: &CommandWords,
     ) -> Result<Option<String>> {
-        let is_agent = context.environment.agent.is_some();
-        let must = context.settings.agents.agent_restore == AgentConsent::Plan;
-        if self.digest.is_none() && is_agent && must && !dry_run {
+        if self.digest.is_none() && needs_plan(context) && !dry_run {
             let command = again.clone().with(["--dry-run"]);
             let what = "not confirmed: by the user's setting agent_restore, an agent needs the plan of a dry run";
             let next = Sentence::text("nothing was changed; ").then_command(command);

@@ -73,7 +73,7 @@ impl Write for ContentPart<'_> {
 
 impl Command for CatArgs {
     type Answer = CatAnswer;
-    const TRAITS: Properties = Properties::LOOKING;
+    const TRAITS: Properties = Properties::USUAL;
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<Done<CatAnswer>> {
         let what = self.what.as_deref().unwrap_or(OsStr::new(CURRENT));

@@ -9,7 +9,6 @@ use crate::base::text::escape_path;
 use crate::commands::import::write_evictions;
 use crate::commands::prelude::*;
 use crate::commands::remote::{GitArgs, transferred};
-use crate::config::OwnFile;
 use crate::error::{Code, Sentence};
 use crate::ops::transfer::clone::{self as clone_op};
 use crate::ops::{CloneOutcome, Place};
@@ -41,10 +40,9 @@ impl RunAnywhere for CloneArgs {
             above.join(named.ok_or_else(|| Error::usage("the URL names no directory; give one"))?);
         let (dir, is_exact) = (directory.clone(), true);
         let place = Place { dir, is_exact };
-        let own_file = OwnFile::MayBeBad;
         let is_made = make(&directory).map_err(|mut refused| {
             let environment = environment.clone();
-            let context = command_context::open(&place, cmd.global, environment, "clone", own_file);
+            let context = command_context::open(&place, cmd.global, environment, "clone");
             let is_begun =
                 context.is_ok_and(|context| clone_op::is_begun(&context, &self.url, &here));
             if is_begun && refused.code == Code::BAD_DESTINATION {
@@ -75,8 +73,7 @@ impl CloneArgs {
         environment: Environment,
         here: &Path,
     ) -> Result<u8> {
-        let context =
-            command_context::open(place, cmd.global, environment, "clone", OwnFile::MayBeBad)?;
+        let context = command_context::open(place, cmd.global, environment, "clone")?;
         signals::install(&context.interrupt);
         let is_watched = cmd.printer.talks_to_a_person();
         let _showing = is_watched.then(|| cmd.printer.show_progress(&context));

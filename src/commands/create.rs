@@ -126,7 +126,8 @@ impl CreateArgs {
             is_word.then(|| pair[1].as_encoded_bytes())
         });
         if let Some(word) = behind_option {
-            let again = [b"create", b"-m".as_slice(), word, b"--include-sensitive"];
+            let pattern = [b"--include-sensitive=", word].concat();
+            let again = [b"create".to_vec(), pattern];
             return Err(Error::usage(format!(
                 "{0} after --include-sensitive is ambiguous: a pattern needs '=' \
                      (--include-sensitive={0}), a reason -m",

@@ -18,7 +18,6 @@ use crate::answer::words;
 use crate::base::Interrupt;
 use crate::base::json::is_json;
 use crate::commands::prelude::*;
-use crate::config::OwnFile;
 use crate::config::environment::base;
 use crate::error::Code;
 use crate::model::Moment;
@@ -182,7 +181,7 @@ struct PlacedEvent {
 impl PlacedEvent {
     fn open(&self, place: &Place) -> Result<Context> {
         let (global, environment) = (&self.global, self.environment.clone());
-        command_context::open(place, global, environment, "hook", OwnFile::MayBeBad)
+        command_context::open(place, global, environment, "hook")
     }
 
     /// Returns where the event belongs.

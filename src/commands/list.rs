@@ -63,7 +63,7 @@ impl Command for ListArgs {
     fn properties(&self) -> Properties {
         Properties {
             name: self.all.then_some("list.all"),
-            ..Properties::LOOKING
+            ..Properties::USUAL
         }
     }
 

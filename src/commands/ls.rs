@@ -38,7 +38,7 @@ pub struct LsArgs {
 
 impl Command for LsArgs {
     type Answer = LsOutcome;
-    const TRAITS: Properties = Properties::LOOKING;
+    const TRAITS: Properties = Properties::USUAL;
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<Done<LsOutcome>> {
         let words = TypedWords {

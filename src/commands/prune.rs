@@ -4,8 +4,10 @@ use crate::answer::format::{checkpoints, count, size};
 use crate::answer::words::eviction_lines;
 use crate::base::Malformed;
 use crate::base::time::parse_span;
+use crate::commands::args;
 use crate::commands::prelude::*;
 use crate::commands::stores;
+use crate::error::Code;
 use crate::model::{KeepReason, PolicyChange};
 use crate::ops::maintain::prune::{beyond, prune};
 use crate::ops::{KeepOptions, OrphansOutcome, PruneOutcome};
@@ -83,17 +85,24 @@ impl KeepArgs {
     /// The answer was not yes.
     fn confirmed(self, context: &Context, cmd: &CommandContext<'_>) -> Result<KeepOptions> {
         let keep = self.agreed();
-        if cmd.global.yes || !cmd.prompt.may_ask {
+        let needs_plan = args::needs_plan(context);
+        if !needs_plan && (cmd.global.yes || !cmd.prompt.is_at_terminal) {
             return Ok(keep);
         }
         let gone = beyond(context, &keep.change)?;
+        if needs_plan && !gone.is_empty() {
+            let what = "not confirmed: by the user's setting agent_restore, an agent drops no checkpoint that the configuration keeps";
+            let next = "nothing was changed; 'checkpoint prune' drops the others";
+            return Err(Error::new(Code::CONSENT_NEEDED, what).advise(next));
+        }
         if !gone.is_empty() {
             let lines = eviction_lines("  drop", &gone);
             let number = checkpoints(gone.len());
             let question = format!(
                 "{lines}Drop {number} that the configuration keeps? This cannot be taken back."
             );
-            cmd.ask(context, "", &question)?;
+            let what = format!("drop {number} that the configuration keeps");
+            cmd.ask(context, &what, &question)?;
         }
         let agreed = Some(gone.iter().map(|gone| gone.checkpoint.id).collect());
         Ok(KeepOptions { agreed, ..keep })

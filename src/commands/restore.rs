@@ -16,7 +16,6 @@ use crate::base::time::ago;
 use crate::commands::args::{self, ContractArgs, GlobArgs, PlanArgs, bytes_of, call, write_plan};
 use crate::commands::diff::DiffArgs;
 use crate::commands::prelude::*;
-use crate::config::OwnFile;
 use crate::error::{CommandWords, Sentence};
 use crate::model::json::patterns;
 use crate::model::{CommandEnd, ObjectId, RelPath, RestorePlan, Verb};
@@ -98,7 +97,6 @@ impl CommonArgs {
         Properties {
             may_take_long: true,
             has_dry_run: true,
-            own_file: OwnFile::MayBeBad,
             contract: self.contract.wanted(),
             ..Properties::USUAL
         }

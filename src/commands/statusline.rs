@@ -10,7 +10,6 @@ use crate::answer::Answer;
 use crate::answer::place::PlaceWords;
 use crate::commands::prelude::*;
 use crate::commands::status::brief_line;
-use crate::config::OwnFile;
 use crate::model::TextAnswer;
 use crate::ops::browse::status::status;
 use crate::shell::environment;
@@ -90,8 +89,7 @@ fn read_store(global: &GlobalArgs, dirs: &NamedDirs) -> Option<String> {
     if !place.is_exact {
         place = dirs.places(None, &place.dir).pop()?;
     }
-    let own_file = OwnFile::MayBeBad;
-    let context = command_context::open(&place, global, environment, "statusline", own_file);
+    let context = command_context::open(&place, global, environment, "statusline");
     let context = context.ok()?;
     let runs = Runs::open(&context.find_store().ok()??).ok()?;
     let (outcome, _) = status(&context, true).ok()?;

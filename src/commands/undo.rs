@@ -50,8 +50,11 @@ impl Command for UndoArgs {
             return Ok(Done::new(Either::First(outcome), warnings));
         }
         let steps = self.steps.unwrap_or(1);
-        let several = (steps > 1).then(|| self.several(context, steps as usize));
-        let several = several.transpose()?;
+        let several = match steps {
+            1 => Vec::new(),
+            _ => self.several(context, steps as usize)?,
+        };
+        let several = |steps: u32| several.get((steps as usize).checked_sub(2)?);
         let again = CommandWords::new(["undo"]);
         let common = self.common.resolve(context, cmd, Some(&again))?;
         let consent = |named| {
@@ -65,15 +68,20 @@ impl Command for UndoArgs {
         for passed in 1..steps as usize {
             restore_op::undo(context, &planned, passed, &mut consent(None))?;
         }
-        let mut whole = restore_op::undo(context, &common, 0, &mut consent(several.as_deref()))?;
+        let mut whole = restore_op::undo(
+            context,
+            &common,
+            0,
+            &mut consent(several(steps).map(|it| &**it)),
+        )?;
         let mut passed = usize::from(whole.nothing_to_do);
-        let mut failed = None;
+        let (mut failed, mut undone) = (None, steps);
         for done in 1..steps {
             let next = match restore_op::undo(context, &common, passed, &mut consent(None)) {
                 Ok(next) => next,
                 Err(why) if whole.nothing_to_do => return Err(why),
                 Err(why) => {
-                    failed = Some(stopped_after(done, steps, why));
+                    (failed, undone) = (Some(stopped_after(done, steps, why)), done);
                     break;
                 }
             };
@@ -86,7 +94,7 @@ impl Command for UndoArgs {
             !codes.contains(&why.code)
         });
         let mut done = restore::answer(context, cmd, self.common.contract, again, whole)?;
-        done.answer.several = several;
+        done.answer.several = several(undone).cloned();
         let done = match failed {
             None => done,
             failed => done.but(failed).exit_if(is_part, exit_code::PARTIAL),
@@ -105,8 +113,9 @@ fn stopped_after(done: u32, steps: u32, cause: Error) -> Error {
 }
 
 impl UndoArgs {
-    /// Names several steps; refuses if some are not there, before the first one is taken.
-    fn several(&self, context: &Context, steps: usize) -> Result<String> {
+    /// Names the first two steps, the first three, and so on; refuses if some are not there, before
+    /// the first one is taken.
+    fn several(&self, context: &Context, steps: usize) -> Result<Vec<String>> {
         let limit = match (self.common.dry_run, &self.common.plan.digest) {
             (true, _) => Some("--dry-run shows one step"),
             (false, Some(_)) => Some("--plan allows one step"),
@@ -117,15 +126,16 @@ impl UndoArgs {
             return Err(Error::usage(what));
         }
         let known = undo_steps(context)?.undo;
-        let last = known.get(steps - 1).ok_or_else(|| {
+        if known.len() < steps {
             let known = known.len();
             let what =
                 format!("{steps} restores cannot be undone, only {known}; nothing was changed");
             let next = Sentence::new("'checkpoint undo --list' lists them", &[]);
-            Error::new(Code::NOTHING_FOUND, what).next(next)
-        })?;
-        let last = described(last);
-        Ok(format!("{steps} restores, to before the {last}"))
+            return Err(Error::new(Code::NOTHING_FOUND, what).next(next));
+        }
+        let named =
+            |(number, last)| format!("{number} restores, to before the {}", described(last));
+        Ok((1..).zip(&known[..steps]).skip(1).map(named).collect())
     }
 }
 

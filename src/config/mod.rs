@@ -9,4 +9,4 @@ pub mod settings;
 pub use environment::{AgentEnvironment, ColorChoice, Environment, Origin};
 pub use file::{ConfigFile, ConfigProblem};
 pub use keys::{AgentConsent, DatabaseCommands, Owner, PromptWords};
-pub use settings::{OwnFile, Settings};
+pub use settings::Settings;

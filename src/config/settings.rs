@@ -89,24 +89,15 @@ pub struct LoadedSettings {
     pub problems: Vec<ConfigProblem>,
 }
 
-/// Whether a command goes on despite problems in the user's own file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OwnFile {
-    MustBeGood,
-    MayBeBad,
-}
-
-/// Reads both files for a root; either may be missing.
-///
-/// # Errors
-/// The user's own file is not TOML or has a bad value of a known key, and `own` forbids that.
-pub fn load(root: &Path, environment: &Environment, own: OwnFile) -> Result<Settings> {
+/// Reads both files for a root; either may be missing. What cannot be read is a remark, and keeps
+/// anything from being recorded; see [`Settings::require_readable`].
+pub fn load(root: &Path, environment: &Environment) -> Settings {
     let LoadedSettings {
         mut settings,
         mut problems,
         ..
     } = load_all(root, environment);
-    if own == OwnFile::MayBeBad && !problems.is_empty() {
+    if !problems.is_empty() {
         // An unreadable limit may be higher than the default, so no limit applies.
         if problems.iter().any(ConfigProblem::is_of_keep) {
             settings.keep = Policy::EVERYTHING;
@@ -124,8 +115,7 @@ pub fn load(root: &Path, environment: &Environment, own: OwnFile) -> Result<Sett
         let but = "this command goes on without it";
         settings.remarks.extend(ignored.map(|bad| bad.remark(but)));
     }
-    let mut problems = problems.into_iter();
-    problems.next().map_or(Ok(settings), |bad| Err(bad.error()))
+    settings
 }
 
 /// Reads both files and returns everything, problems included.
@@ -247,11 +237,7 @@ mod tests {
     use super::*;
     use crate::error::Code;
 
-    fn loaded(user: &str, project: &str) -> Result<Settings> {
-        loaded_by(OwnFile::MustBeGood, user, project)
-    }
-
-    fn loaded_by(own: OwnFile, user: &str, project: &str) -> Result<Settings> {
+    fn loaded(user: &str, project: &str) -> Settings {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("config.toml"), user).unwrap();
         let root = dir.path().join("root");
@@ -263,7 +249,6 @@ mod tests {
                 config_dir: Some(dir.path().to_path_buf()),
                 ..Environment::default()
             },
-            own,
         )
     }
 
@@ -285,7 +270,7 @@ mod tests {
             ("keep = 0", false, vec!["a"]),
             ("keep = 'x'", false, vec!["a"]),
         ] {
-            let settings = loaded("exclude = ['a']", bad).unwrap();
+            let settings = loaded("exclude = ['a']", bad);
             let keep =
                 if bad.contains("keep") || bad.contains("[checkpoint]") || bad.contains("c/]") {
                     Policy::EVERYTHING
@@ -307,27 +292,19 @@ mod tests {
             );
             assert_eq!(settings.require_readable().is_err(), of_capture, "{bad}");
         }
-        assert_eq!(
-            loaded("", "keep = 0\nexclude = ['b']").unwrap().excludes,
-            ["b"]
-        );
+        assert_eq!(loaded("", "keep = 0\nexclude = ['b']").excludes, ["b"]);
     }
 
     #[test]
     fn where_the_users_own_file_is_forgiven_nothing_is_dropped_by_a_limit_that_nobody_read() {
-        let settings = loaded_by(OwnFile::MayBeBad, "keep = [", "keep = 70").unwrap();
+        let settings = loaded("keep = [", "keep = 70");
         assert_eq!(
             (settings.keep, settings.remarks.len()),
             (Policy::EVERYTHING, 1)
         );
-        let settings = loaded_by(OwnFile::MayBeBad, "keep = 20\nmax_files = 'x'", "").unwrap();
+        let settings = loaded("keep = 20\nmax_files = 'x'", "");
         assert_eq!((settings.keep.last, settings.remarks.len()), (20, 1));
-        assert_eq!(
-            loaded_by(OwnFile::MayBeBad, "keep = 20", "")
-                .unwrap()
-                .remarks,
-            []
-        );
+        assert_eq!(loaded("keep = 20", "").remarks, []);
     }
 
     #[test]
@@ -335,8 +312,7 @@ mod tests {
         let settings = loaded(
             "keep = 20\nexclude = ['a']",
             "keep = 10\nexclude = ['b']\nmax_files = 1",
-        )
-        .unwrap();
+        );
         assert_eq!((settings.keep.last, settings.max_files), (20, 50_000));
         assert_eq!(settings.excludes, ["a", "b"]);
         assert!(
@@ -344,13 +320,12 @@ mod tests {
             "{:?}",
             settings.remarks
         );
-        assert_eq!(loaded("keep = 20", "keep = 30").unwrap().keep.last, 30);
+        assert_eq!(loaded("keep = 20", "keep = 30").keep.last, 30);
     }
 
     #[test]
     fn an_unknown_key_is_a_remark_that_names_the_nearest() {
-        let settings =
-            loaded("kepp = 3\nmax_file_size = '1 MiB'\ndedup_window = '2s'", "").unwrap();
+        let settings = loaded("kepp = 3\nmax_file_size = '1 MiB'\ndedup_window = '2s'", "");
         assert!(
             settings.remarks[0].what.contains("did you mean 'keep'"),
             "{:?}",
@@ -381,14 +356,14 @@ mod tests {
             "auto_prune = 1",
             "max_store_size = 'much'",
         ] {
-            let read = loaded(bad, "");
+            let read = loaded(bad, "").require_readable();
             assert!(
                 read.is_err_and(|error| error.code == Code::BAD_CONFIG),
                 "{bad}"
             );
         }
         for other in ["colour = 'red'", "retention = 3", "verbose = true"] {
-            assert_eq!(loaded(other, "").unwrap().remarks.len(), 1, "{other}");
+            assert_eq!(loaded(other, "").remarks.len(), 1, "{other}");
         }
     }
 

@@ -11,9 +11,9 @@ use clap::Command as Grammar;
 use crate::answer::format::harmless;
 use crate::answer::{Answer, Done, ErrorJson, Text, words};
 use crate::base::{Interrupt, Progress};
+use crate::config::Environment;
 use crate::config::environment::base;
 use crate::config::settings;
-use crate::config::{Environment, OwnFile};
 use crate::error::{Error, Result, exit_code};
 use crate::model::TextAnswer;
 use crate::model::json::Serialize;
@@ -226,13 +226,12 @@ pub fn open(
     global: &GlobalArgs,
     environment: Environment,
     command: &str,
-    own: OwnFile,
 ) -> Result<Context> {
     let base = environment::absolute(&base(global.base.as_deref(), &environment)?)?;
     let home = environment.home.as_deref();
     let root = RootSearch { base: &base, home }.find(place)?;
     Ok(Context {
-        settings: settings::load(root.path(), &environment, own)?,
+        settings: settings::load(root.path(), &environment),
         root,
         base,
         environment,

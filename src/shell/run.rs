@@ -1,7 +1,7 @@
 //! The traits and properties of commands.
 
 use crate::answer::{ContractForm, Done, Text};
-use crate::config::{Environment, OwnFile};
+use crate::config::Environment;
 use crate::error::{Error, Result, exit_code};
 use crate::ops::Context;
 use crate::shell::CommandContext;
@@ -15,8 +15,6 @@ pub struct Properties {
     pub may_take_long: bool,
     /// Whether the command has `--dry-run`.
     pub has_dry_run: bool,
-    /// Whether the user's own configuration may be bad, so that restores always work.
-    pub own_file: OwnFile,
     /// Exit code of failures without a code of their own.
     pub failure_code: u8,
     /// The requested format of the contract, even if the command fails.
@@ -30,7 +28,6 @@ impl Properties {
         name: None,
         may_take_long: false,
         has_dry_run: false,
-        own_file: OwnFile::MustBeGood,
         failure_code: exit_code::FAILED,
         contract: None,
         left_by_a_signal: None,
@@ -38,11 +35,6 @@ impl Properties {
     /// Of a command whose time depends on the size of the directory or store, or on the lock.
     pub const LONG: Self = Self {
         may_take_long: true,
-        ..Self::USUAL
-    };
-    /// Of a command that reads checkpoints even if the user's own configuration is bad.
-    pub const LOOKING: Self = Self {
-        own_file: OwnFile::MayBeBad,
         ..Self::USUAL
     };
 }

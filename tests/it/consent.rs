@@ -67,6 +67,11 @@ fn with_agent_restore_plan_an_agent_needs_the_plan_of_a_dry_run() {
         sandbox.run(&["redo", "--yes"]).code(4);
         let plan = planned(&sandbox, &["redo"]);
         sandbox.run(&["redo", "--plan", &plan, "--yes"]).success();
+        for more in ["3", "4"] {
+            sandbox.write("a", more).create(more);
+        }
+        sandbox.run(&["prune", "--keep", "1", "--yes"]).code(4);
+        sandbox.run(&["prune"]).success();
         sandbox.run(&["delete", "first", "--yes"]).code(4);
         let plan = planned(&sandbox, &["delete", "first"]);
         sandbox

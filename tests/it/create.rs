@@ -492,7 +492,7 @@ fn a_word_after_a_bare_include_sensitive_is_not_taken_as_the_reason() {
         run.code(2)
             .stderr_has(&format!("a pattern needs '=' (--include-sensitive={word})"))
             .stderr_has(&format!(
-                "run: checkpoint create -m {word} --include-sensitive\n"
+                "run: checkpoint create --include-sensitive={word}\n"
             ));
     }
     let args = ["create", "with env", "--include-sensitive", "--json"];

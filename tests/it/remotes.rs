@@ -415,6 +415,12 @@ fn a_remote_that_cannot_be_reached_is_an_error_with_the_words_of_git() {
         failed
             .stderr_has("the remote origin (")
             .stderr_has("does not appear to be a git repository");
+        let failed = from.run(&[command, &["--json"]].concat()).code(1).json();
+        let message = failed["error"]["message"].to_string();
+        assert!(
+            message.contains("): fatal: ") && !message.contains("x0a"),
+            "{message}"
+        );
     }
     assert_eq!(rows(&from, &[]), before);
 }

@@ -121,6 +121,14 @@ fn a_prune_on_a_terminal_asks_before_it_drops_what_the_configuration_keeps() {
         assert!(run.stdout.contains("(1.9)"), "it names what goes\n{run}");
         assert_eq!(reasons(&sandbox).len(), left, "{run}");
     }
+    for options in ["--no-input", "--json"] {
+        let line = format!("$checkpoint prune --keep 6 {options}");
+        let Some(run) = dialogue(&sandbox, &line, &[]) else {
+            return;
+        };
+        run.code(4)
+            .stdout_has("not confirmed: this would drop 1 checkpoint");
+    }
     sandbox.run(&["prune", "--keep", "6"]).success();
     assert_eq!(reasons(&sandbox).len(), 6);
     sandbox.user_config("keep = 2\n");

@@ -609,7 +609,8 @@ fn a_question_in_the_middle_of_several_steps_is_answered_truly() {
         ) else {
             return;
         };
-        run.code(code).stdout_has(told);
+        let run = run.code(code).stdout_has(told);
+        assert!(!run.stdout.contains("Undid 2"), "{run}");
         sandbox.run(&["undo", "--yes"]).success();
     }
 }

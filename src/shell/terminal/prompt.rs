@@ -17,6 +17,7 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 /// Whether questions can be asked, and how.
 #[derive(Clone, Copy, Debug)]
 pub struct Prompt {
+    pub is_at_terminal: bool,
     pub may_ask: bool,
     /// Whether the command has `--dry-run`.
     pub can_look: bool,
@@ -25,9 +26,10 @@ pub struct Prompt {
 
 impl Prompt {
     pub fn new(global: &GlobalArgs, can_look: bool, paint: Paint) -> Self {
-        let person = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
+        let is_at_terminal = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
         Self {
-            may_ask: person && !global.json && !global.no_input,
+            is_at_terminal,
+            may_ask: is_at_terminal && !global.json && !global.no_input,
             can_look,
             paint,
         }
