@@ -184,10 +184,14 @@ fn recover_refs(store: &Store, inventory: &Inventory) -> Result<()> {
     let lost = inventory.checkpoints.matching(lost);
     for checkpoint in unindexed.into_iter().chain(lost) {
         let path = ref_files::path(layout, Family::Meta, checkpoint.id);
-        if let Some(meta) = checkpoint.meta
-            && ref_files::read_file(&path)? != Some(RefValue::Id(meta))
-        {
-            ref_files::write(layout, Family::Meta, checkpoint.id, meta)?;
+        let Some(meta) = checkpoint.meta else {
+            continue;
+        };
+        match ref_files::read_file(&path)? {
+            Some(RefValue::Id(found)) if found == meta => {}
+            // It is packed.
+            None if metas.contains(&checkpoint.id) => {}
+            _ => ref_files::write(layout, Family::Meta, checkpoint.id, meta)?,
         }
     }
     // A damaged checkpoint keeps its meta: it may become readable again.

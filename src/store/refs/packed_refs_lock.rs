@@ -31,7 +31,8 @@ pub fn sweep(layout: &Layout) -> Result<()> {
 
 impl PackedRefsLock {
     /// Waits for git to finish writing the file; after that its lock is one that a killed git left.
-    /// `None` also if the file system has no hard links, by which the lock is made with its content.
+    /// `None` also on a full disk, or if the file system has no hard links, by which the lock is made
+    /// with its content.
     ///
     /// # Errors
     /// A temporary file cannot be written.
@@ -39,7 +40,10 @@ impl PackedRefsLock {
         let path = layout.packed_refs_lock();
         let is_wanted = layout.packed_refs().exists() || path.exists();
         for _ in 0..if is_wanted { WAITS } else { 0 } {
-            let content = atomic_file::write_temporary(&layout.own(), LOCK_CONTENT)?;
+            let content = match atomic_file::write_temporary(&layout.own(), LOCK_CONTENT) {
+                Err(error) if error.is_full() => break,
+                written => written?,
+            };
             if std::fs::hard_link(content.path(), &path).is_ok() {
                 return Ok(Some(Self(path)));
             }

@@ -257,7 +257,12 @@ fn write_packed(layout: &Layout, refs: &BTreeMap<String, ObjectId>) -> Result<()
     }
     let lines = refs.iter().map(|(name, id)| format!("{id} {name}\n"));
     let text: String = lines.collect();
-    atomic_file::replace_through(&layout.own(), &layout.packed_refs(), text.as_bytes())
+    let path = layout.packed_refs();
+    match atomic_file::replace_through(&layout.own(), &path, text.as_bytes()) {
+        // A line that a cut garbles is that of a ref whose row brings it back.
+        Err(error) if error.is_full() => atomic_file::shrink(&path, text.as_bytes()),
+        written => written,
+    }
 }
 
 /// Makes the removal of refs, packed or not, durable.
