@@ -1,7 +1,6 @@
 //! The work on one event: what is done for it, what is noted of it in its session, and what its agent
 //! is answered.
 
-use std::borrow::Cow;
 use std::io::ErrorKind;
 use std::path::Path;
 use std::time::Duration;
@@ -124,7 +123,7 @@ impl EventWork<'_> {
             }
             return Ok(Handled::done("no store"));
         };
-        let has_whole = |known: Inventory| known.checkpoints.rev().any(|known| known.is_whole());
+        let has_whole = |known: Inventory| known.checkpoints.rev().any(Checkpoint::is_whole);
         if self.first && store.inventory().map(has_whole)? {
             return Ok(Handled::done("not the first"));
         }
@@ -426,7 +425,7 @@ fn rewound_to(session: &AgentSession, line: &Line, now: &Checkpoint) -> Option<u
     let mut earlier = session.prompts.iter().rev();
     let is_same = |prompt: &&PromptNote| {
         let found = prompt.checkpoint.and_then(|id| line.find(id));
-        found.is_some_and(|then: Cow<'_, Checkpoint>| then.id != now.id && then.tree == now.tree)
+        found.is_some_and(|then: &Checkpoint| then.id != now.id && then.tree == now.tree)
     };
     earlier.find(is_same).map(|prompt| prompt.number)
 }

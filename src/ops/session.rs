@@ -174,7 +174,7 @@ pub fn pending(journal: JournalState, checkpoints: &Line) -> Option<Pending> {
         JournalState::None => None,
         JournalState::Open(journal) => Some(Pending::Known(journal)),
         JournalState::Unreadable => {
-            let mut newest = checkpoints.newer().iter().rev();
+            let mut newest = checkpoints.safeties().rev();
             newest.find_map(|made| {
                 let (safety, target) = (made.id, made.record.operation.as_ref()?.target);
                 Some(Pending::Unreadable { target, safety })

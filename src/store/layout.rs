@@ -8,7 +8,7 @@
 //! ├── refs/pins/<commit>                            a pin
 //! ├── refs/workflows/<id>                          a run: its newest transition; the others are its ancestors
 //! ├── refs/remotes/<name>/<dir-hash>/<device>       the newest carrier fetched from a line of a remote
-//! ├── packed-refs                                   those of older checkpoints and their metas, once there are many
+//! ├── packed-refs                                   only what plain git packed, until the next writer
 //! ├── refs/heads/main                               the newest checkpoint of any kind
 //! ├── objects/pack/pack-*.pack, .idx                of a checkpoint one, or one a thread; merged later
 //! ├── .gitignore                                    the exclusion list, written once, the user's to edit
@@ -17,7 +17,7 @@
 //!     ├── description  lock  journal  holds  adopted  rewords  origins  remotes
 //!     ├── stat-cache  stat-cache-patch  left-out  size-gate   derived, may be lost
 //!     ├── agent-sessions  hook-log  hook-log-former   likewise, of the agents that work here
-//!     ├── commits  packed-commits  packed-seal      likewise, the files of `commit_cache`, `packed_commits`, `packed_seal`
+//!     ├── index                                     likewise, the file of `commit_index`
 //!     ├── delta-packs  tidied                       likewise, the files of `deltas` and `last_gc`
 //!     ├── salvage                                   only while the store is made from a damaged one
 //!     ├── transport/<name>/                         the repository by which git talks to a remote
@@ -115,12 +115,11 @@ impl Layout {
     }
 
     /// Returns the files that are made anew from the others.
-    pub fn caches(&self) -> [PathBuf; 6] {
+    pub fn caches(&self) -> [PathBuf; 5] {
         [
             self.stat_cache(),
             self.stat_cache_patch(),
-            self.commits(),
-            self.packed_commits(),
+            self.checkpoint_index(),
             self.left_out(),
             self.size_gate(),
         ]
@@ -203,9 +202,7 @@ paths! {
     journal "checkpoint/journal",
     stat_cache "checkpoint/stat-cache",
     stat_cache_patch "checkpoint/stat-cache-patch",
-    commits "checkpoint/commits",
-    packed_commits "checkpoint/packed-commits",
-    packed_seal "checkpoint/packed-seal",
+    checkpoint_index "checkpoint/index",
     /// Names the kept copies that may hold checkpoints which the store lacks.
     left_behind "checkpoint/left-behind",
     left_out "checkpoint/left-out",

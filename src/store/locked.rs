@@ -12,14 +12,14 @@ use crate::store::gc::{last_gc, mark};
 use crate::store::lifecycle::description;
 use crate::store::lifecycle::{init, ownership};
 use crate::store::lock;
+use crate::store::refs::adopt;
 use crate::store::refs::ref_files;
-use crate::store::refs::{adopt, commit_cache, packed_commits};
 use crate::store::small_files::journal;
 use crate::store::small_files::stat_cache;
 use crate::store::small_files::{agent_sessions, holds, rewords};
 use crate::store::{
-    Basis, CommitReader, Description, Family, Holder, Inventory, Journal, JournalState, Layout,
-    LockGuard, LockWait, ObjectIds, PackSet, PackStamp, Scratch, StatCache, Store,
+    Basis, CommitReader, Description, Family, Inventory, Journal, JournalState, Layout, LockGuard,
+    LockWait, PackSet, PackStamp, Scratch, StatCache, Store,
 };
 
 /// Proof that this process alone may change the store.
@@ -53,34 +53,29 @@ impl<'s> LockedStore<'s> {
             store.objects().refresh()?;
         }
         store.objects().refresh_if_used()?;
-        let holders = Holder::all(store.objects());
-        let cached = commit_cache::read(layout, &holders);
-        let mut reader = CommitReader::with_cache(store.objects(), cached);
-        let index = || packed_commits::open(layout, store.objects(), &holders);
-        let mut inventory = Inventory::read_by(layout, &mut reader, Some(&index))?;
+        let mut reader = CommitReader::indexed(layout, store.objects());
+        let mut inventory = Inventory::read_by(layout, &mut reader)?;
         refuse_newer_commits(layout, &inventory)?;
         lock.announce(holder);
         replace_store::settle(layout.dir(), Duration::ZERO)?;
         adopt::keep_detached_head(layout)?;
         init::ensure_layout(layout)?;
         init::write_exclusion_list(layout)?;
-        ref_files::unpack(layout, store.objects())?;
+        match ref_files::unpack(layout, store.objects()) {
+            // They are read where they are, so that commands which free space still run.
+            Err(error) if error.is_full() => {}
+            unpacked => unpacked?,
+        }
         let recovery = recover::run(store, &mut reader, &mut inventory)?;
         store.know_fetched(&mut inventory.checkpoints);
-        let newer: ObjectIds = inventory.checkpoints.newer().iter().map(|c| c.id).collect();
-        // Without the commit cache or a seal the next read is only slower.
-        let _ = reader.save(layout, &|id| newer.contains(id));
-        let is_sealed = inventory.is_sealed;
-        let locked = Self {
+        // Without the index the next read is only slower.
+        let _ = reader.save(layout, &inventory);
+        Ok(Self {
             store,
             lock,
             inventory,
             recovery,
-        };
-        if !is_sealed {
-            let _ = locked.seal();
-        }
-        Ok(locked)
+        })
     }
 
     pub fn store(&self) -> &'s Store {
@@ -107,11 +102,6 @@ impl<'s> LockedStore<'s> {
         let is_all_gone =
             checkpoints.is_empty() && !damaged.is_empty() && damaged.iter().all(is_nowhere);
         is_all_gone && self.store.objects().take_unread().is_none()
-    }
-
-    /// Reads the checkpoints of the index, as [`Inventory::read_older`].
-    pub fn read_older(&mut self) {
-        self.inventory.read_older();
     }
 
     /// Repairs made when the lock was taken.
@@ -155,9 +145,7 @@ impl<'s> LockedStore<'s> {
         self.forget(ids)?;
         self.flush_manifest()?;
         self.remove_refs(ids)?;
-        ref_files::sync(self.store.layout())?;
-        self.rebuild_index();
-        Ok(())
+        ref_files::sync(self.store.layout())
     }
 
     /// Evicts checkpoints by policy. After a power cut some may be back, whole: no object is
@@ -167,28 +155,13 @@ impl<'s> LockedStore<'s> {
             return Ok(());
         }
         self.forget(ids)?;
-        if self.inventory.checkpoints.has_older() {
-            // None of them was packed, or the index would be gone with it.
-            ref_files::remove_files(self.store.layout(), &refs_of(ids))?;
-        } else {
-            self.remove_refs(ids)?;
-        }
-        self.rebuild_index();
-        Ok(())
+        self.remove_refs(ids)
     }
 
     /// Makes evictions durable.
     pub fn flush_drops(&self) -> Result<()> {
         self.flush_manifest()?;
         ref_files::sync(self.store.layout())
-    }
-
-    /// Writes the index of packed refs again, after one of them was removed. Without it the next
-    /// commands only take longer.
-    fn rebuild_index(&mut self) {
-        if self.inventory.packed.is_some() && !self.inventory.checkpoints.has_older() {
-            let _ = self.pack_refs();
-        }
     }
 
     /// Drops, durably, checkpoints that only rows of the manifest still name.
@@ -203,20 +176,8 @@ impl<'s> LockedStore<'s> {
         self.flush_manifest()
     }
 
-    /// Removes refs. On a full disk the index of packed refs, which is derived, makes room for those
-    /// that stay.
     pub(super) fn remove_refs(&self, ids: &[ObjectId]) -> Result<()> {
-        let layout = self.store.layout();
-        match ref_files::remove(layout, &refs_of(ids)) {
-            Err(error) if error.is_full() => {
-                // This process has it open, which would keep its room after the removal.
-                atomic_file::shrink(&layout.packed_commits(), &[])?;
-                atomic_file::remove_if_there(&layout.packed_commits())?;
-                atomic_file::remove_if_there(&layout.packed_seal())?;
-                ref_files::remove(layout, &refs_of(ids))
-            }
-            removed => removed,
-        }
+        ref_files::remove(self.store.layout(), &refs_of(ids))
     }
 
     /// Pins or unpins a checkpoint; returns whether that changed anything.
@@ -231,7 +192,6 @@ impl<'s> LockedStore<'s> {
             ref_files::remove(layout, &[(Family::Pins, id)])?;
             ref_files::sync(layout)?;
         }
-        self.inventory.read_older();
         self.inventory.checkpoints.set_pinned(id, pinned);
         Ok(true)
     }
@@ -239,14 +199,10 @@ impl<'s> LockedStore<'s> {
     /// Gives a checkpoint another reason than that of its commit.
     pub fn reword(&mut self, id: ObjectId, reason: &str) -> Result<()> {
         let layout = self.store.layout();
-        self.inventory.read_older();
         let mut rewords = rewords::read(layout)
             .map_err(|why| Error::damaged("the file of later reasons", why))?;
         rewords.retain(|id, _| self.inventory.knows(*id));
         rewords.insert(id, reason.to_owned());
-        // Without the seal the next writer compares every row, if this process dies before it
-        // writes the manifest.
-        atomic_file::remove_if_there(&layout.packed_seal())?;
         rewords::write(layout, &rewords)?;
         self.inventory.checkpoints.set_reason(id, reason);
         self.write_derived()

@@ -13,14 +13,14 @@ use crate::store::damage::replace_store;
 use crate::store::files::{directories, read_regular};
 use crate::store::gc::last_gc;
 use crate::store::lifecycle::{init, ownership};
+use crate::store::refs;
 use crate::store::refs::inventory;
-use crate::store::refs::{self, commit_cache, packed_commits};
 use crate::store::small_files::journal;
 use crate::store::small_files::{agent_sessions, holds, rewords, stat_cache};
 use crate::store::trees::meta_tree;
 use crate::store::trees::{self, database_tree};
 use crate::store::{
-    CheckpointExtras, CommitReader, Description, Extras, Holder, Inventory, Journal, JournalStage,
+    CheckpointExtras, CommitReader, Description, Extras, Inventory, Journal, JournalStage,
     JournalState, Layout, Objects, lock,
 };
 
@@ -109,14 +109,8 @@ impl Store {
     }
 
     pub fn inventory(&self) -> Result<Inventory> {
-        let holders = Holder::all(&self.objects);
-        let cached = commit_cache::read(&self.layout, &holders);
-        let index = || packed_commits::open(&self.layout, &self.objects, &holders);
-        let mut inventory = Inventory::read_with_rows(
-            &self.layout,
-            CommitReader::with_cache(&self.objects, cached),
-            Some(&index),
-        )?;
+        let reader = CommitReader::indexed(&self.layout, &self.objects);
+        let mut inventory = Inventory::read_with_rows(&self.layout, reader)?;
         self.know_fetched(&mut inventory.checkpoints);
         // The next command that takes the lock drops it.
         if let Some(open) = self.never_begun() {
@@ -137,7 +131,7 @@ impl Store {
 
     /// Reads the inventory with every commit from its pack.
     pub(in crate::store) fn inventory_as_stored(&self) -> Result<Inventory> {
-        Inventory::read_with_rows(&self.layout, CommitReader::new(&self.objects), None)
+        Inventory::read_with_rows(&self.layout, CommitReader::new(&self.objects))
     }
 
     /// Reads the journal of a restore. Changes begin only once its two checkpoints are stored: a

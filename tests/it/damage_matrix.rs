@@ -80,7 +80,7 @@ fn files(specimen: &Specimen) -> Vec<(PathBuf, Weight)> {
         ("checkpoint/lock", Hint),
         ("checkpoint/stat-cache", Hint),
         ("checkpoint/stat-cache-patch", Hint),
-        ("checkpoint/commits", Derived),
+        ("checkpoint/index", Derived),
         ("checkpoint/left-out", Hint),
         ("checkpoint/size-gate", Hint),
     ];
@@ -187,7 +187,7 @@ fn damaged_ids(copy: &Copy) -> (BTreeSet<String>, bool) {
 
 fn is_silent(case: &Case) -> bool {
     let may_be_missing =
-        case.file.starts_with("refs/pins") || case.file.ends_with("checkpoint/commits");
+        case.file.starts_with("refs/pins") || case.file.ends_with("checkpoint/index");
     case.weight == Weight::Hint || (may_be_missing && case.harm == Harm::Missing)
 }
 

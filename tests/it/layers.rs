@@ -203,8 +203,7 @@ const DOORS: [(&str, &[&str]); 41] = [
         &[
             "store/gc/reach",
             "store/small_files/stat_cache",
-            "store/refs/commit_cache",
-            "store/refs/packed_",
+            "store/refs/commit_index",
             "store/files/checksummed_text",
         ],
     ),

@@ -233,7 +233,7 @@ fn twenty_steps_and_five_hundred_creates_leave_twenty_steps_to_undo() {
         line.push(numbered(n, (n <= 20).then_some(Verb::Restore)));
         line.remove(&plan(&line, &policy, 0, &[]).ids().collect::<Vec<_>>());
     }
-    assert_eq!(Steps::of(&line).done.len(), KEPT_STEPS);
+    assert_eq!(Steps::of(line.iter()).done.len(), KEPT_STEPS);
     assert_eq!(
         line.len(),
         KEPT_STEPS + 5 + 1,
@@ -310,7 +310,7 @@ fn pins_the_newest_complete_and_the_pending_two_stay() {
 
 fn fitted(all: &[Checkpoint], limit: u64) -> (Vec<u8>, u64) {
     let mut cost = |c: &Checkpoint| Ok::<_, ()>(10 * u64::from(c.id.as_bytes()[0]));
-    let plan = plan_size(all, 0, &[], limit, 5, &mut cost).expect("no error");
+    let plan = plan_size(&Line::from(all.to_vec()), 0, &[], limit, 5, &mut cost).expect("no error");
     (
         plan.evict.iter().map(|(id, _)| id.as_bytes()[0]).collect(),
         plan.needed_bytes,

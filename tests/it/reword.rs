@@ -81,10 +81,10 @@ fn a_reason_that_is_empty_or_for_no_checkpoint_changes_nothing() {
 }
 
 #[test]
-fn the_reason_of_a_packed_checkpoint_changes_too() {
-    let (sandbox, ids) = with(140);
-    let packed = sandbox.store().join("packed-refs");
-    assert!(packed.exists(), "no ref is packed yet");
+fn the_reason_of_a_checkpoint_in_the_index_changes_too() {
+    let (sandbox, ids) = with(20);
+    let index = sandbox.store().join("checkpoint/index");
+    assert!(index.exists(), "there is none yet");
     sandbox.run(&["reword", &ids[3], "an old one"]).success();
     assert_eq!(sandbox.shown("an old one")["short"], ids[3].as_str());
     sandbox.write("a", "later");

@@ -1,33 +1,36 @@
 //! The baseline: the checkpoint that the directory was last restored to or recorded as.
 
-use std::borrow::Cow;
-
 use crate::model::{Checkpoint, Line};
+
+/// How many of the newest checkpoints are compared with a safety checkpoint.
+const COMPARED: usize = 160;
 
 /// Returns the baseline after the given checkpoints. Restores of single paths and scoped checkpoints
 /// do not count.
-pub fn of(line: &Line) -> Option<Cow<'_, Checkpoint>> {
+pub fn of(line: &Line) -> Option<&Checkpoint> {
     before(line, u64::MAX)
 }
 
 /// Returns where the directory stands: the baseline, or if that is a safety checkpoint, the newest
 /// whole one that holds the same.
-pub fn position(line: &Line) -> Option<Cow<'_, Checkpoint>> {
+pub fn position(line: &Line) -> Option<&Checkpoint> {
     let set = of(line)?;
-    let is_equal = |c: &Checkpoint| c.is_whole() && set.is_safety() && c.holds_the_same(&set);
-    let equal = line.newer().iter().rev().find(|c| is_equal(c));
-    Some(equal.map_or(set.clone(), Cow::Borrowed))
+    if !set.is_safety() {
+        return Some(set);
+    }
+    let is_equal = |c: &&Checkpoint| c.is_whole() && c.holds_the_same(set);
+    Some(line.rev().take(COMPARED).find(is_equal).unwrap_or(set))
 }
 
 /// Returns the baseline after those before a sequence number.
-pub fn before(line: &Line, sequence: u64) -> Option<Cow<'_, Checkpoint>> {
+pub fn before(line: &Line, sequence: u64) -> Option<&Checkpoint> {
     let mut earlier = line.rev().filter(|c| c.record.sequence < sequence);
     earlier.find_map(|checkpoint| set_by(line, checkpoint))
 }
 
 /// Returns what the directory was set to when this checkpoint was made: the checkpoint itself, or
 /// the target of the restore that followed it. `None` if it set nothing, or the target is gone.
-pub fn set_by<'l>(line: &'l Line, checkpoint: Cow<'l, Checkpoint>) -> Option<Cow<'l, Checkpoint>> {
+pub fn set_by<'l>(line: &'l Line, checkpoint: &'l Checkpoint) -> Option<&'l Checkpoint> {
     if checkpoint.is_whole() {
         return Some(checkpoint);
     }
@@ -35,7 +38,7 @@ pub fn set_by<'l>(line: &'l Line, checkpoint: Cow<'l, Checkpoint>) -> Option<Cow
     let sequence = checkpoint.record.sequence;
     let own = line.find(target);
     own.filter(|target| target.record.sequence < sequence)
-        .or_else(|| line.elsewhere(target).map(Cow::Borrowed))
+        .or_else(|| line.elsewhere(target))
 }
 
 #[cfg(test)]

@@ -1,16 +1,13 @@
-//! All checkpoints of a store in order, of which the older ones are read only when asked for.
+//! All checkpoints of a store in order. One that is noted in an index is decoded when it is first
+//! asked for.
 
-use std::borrow::Cow;
 use std::fmt::Debug;
-use std::ops::{Deref, Range};
 use std::sync::{Arc, OnceLock};
 
+use crate::model::checkpoint::manifest;
 use crate::model::{Checkpoint, KeepClass, ObjectId};
 
-/// Older checkpoints read at once on the way back.
-const READ_AHEAD: usize = 32;
-
-/// What is known of an older checkpoint before it is read; ordered as checkpoints are.
+/// What is known of a checkpoint before it is decoded; ordered as checkpoints are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LineEntry {
     pub sequence: u64,
@@ -18,11 +15,27 @@ pub struct LineEntry {
     pub id: ObjectId,
     pub class: KeepClass,
     pub is_partial: bool,
+    pub has_meta: bool,
+    pub is_pinned: bool,
     /// The time up to which no policy evicts it.
     pub protected_until_ms: i64,
 }
 
 impl LineEntry {
+    /// Of one of which only the id is known.
+    pub fn unknown(id: ObjectId) -> Self {
+        Self {
+            sequence: 0,
+            time_ms: 0,
+            id,
+            class: KeepClass::Named,
+            is_partial: false,
+            has_meta: false,
+            is_pinned: false,
+            protected_until_ms: i64::MIN,
+        }
+    }
+
     pub fn of(checkpoint: &Checkpoint) -> Self {
         Self {
             sequence: checkpoint.record.sequence,
@@ -30,56 +43,83 @@ impl LineEntry {
             id: checkpoint.id,
             class: checkpoint.class(),
             is_partial: !checkpoint.is_complete(),
+            has_meta: checkpoint.meta.is_some(),
+            is_pinned: checkpoint.pinned,
             protected_until_ms: checkpoint.protected_until_ms(),
         }
     }
 }
 
-/// Checkpoints that are not read yet. None of them is a safety checkpoint.
-pub trait OlderCheckpoints: Debug + Send + Sync {
-    fn count(&self) -> usize;
+/// An index of checkpoints that were decoded when they were noted in it.
+pub trait CheckpointIndex: Debug + Send + Sync {
+    /// Decodes one of them by its place.
+    fn decode(&self, at: usize) -> Option<Checkpoint>;
 
-    /// What is known of one of them; they are in order.
-    fn entry(&self, at: usize) -> LineEntry;
-
-    /// Reads some of them, without those that cannot be read.
-    fn read(&self, range: Range<usize>) -> Vec<Checkpoint>;
-
-    /// Those that could not be read so far.
-    fn unreadable(&self) -> Vec<ObjectId>;
-
-    fn is_pinned(&self, id: ObjectId) -> bool;
-
-    fn pinned_count(&self) -> usize;
+    /// Whether this is its row in the manifest.
+    fn has_row(&self, at: usize, row: &str) -> bool;
 }
 
-/// Checkpoints ordered by sequence, oldest first. Used as a slice, it reads all of them.
+/// A checkpoint, with its place in an index or decoded.
+#[derive(Clone, Debug)]
+struct Member {
+    entry: LineEntry,
+    indexed: Option<(Arc<dyn CheckpointIndex>, usize)>,
+    decoded: OnceLock<Option<Box<Checkpoint>>>,
+}
+
+impl Member {
+    fn get(&self) -> Option<&Checkpoint> {
+        let decode = || {
+            let (index, at) = self.indexed.as_ref()?;
+            index.decode(*at).map(Box::new)
+        };
+        self.decoded.get_or_init(decode).as_deref()
+    }
+
+    fn has_row(&self, row: &str) -> bool {
+        match &self.indexed {
+            Some((index, at)) => index.has_row(*at, row),
+            None => self.get().is_some_and(|made| manifest::row(made) == row),
+        }
+    }
+}
+
+impl From<Checkpoint> for Member {
+    fn from(checkpoint: Checkpoint) -> Self {
+        Self {
+            entry: LineEntry::of(&checkpoint),
+            indexed: None,
+            decoded: OnceLock::from(Some(Box::new(checkpoint))),
+        }
+    }
+}
+
+/// Checkpoints ordered by sequence, oldest first.
 #[derive(Clone, Debug, Default)]
 pub struct Line {
-    newer: Vec<Checkpoint>,
-    older: Option<Arc<dyn OlderCheckpoints>>,
-    all: OnceLock<Vec<Checkpoint>>,
+    members: Vec<Member>,
     /// Checkpoints of remotes, of no place in this line, to which the directory was restored.
     elsewhere: Vec<Checkpoint>,
 }
 
 impl Line {
-    /// Puts `newer` in order. Despite the name some of them may be older than some of `older`.
-    pub fn new(mut newer: Vec<Checkpoint>, older: Option<Arc<dyn OlderCheckpoints>>) -> Self {
-        newer.sort_by_key(LineEntry::of);
-        let all = OnceLock::new();
-        let elsewhere = Vec::new();
-        Self {
-            newer,
-            older,
-            all,
-            elsewhere,
-        }
+    /// Adds checkpoints that an index has in these places.
+    pub fn add_indexed(
+        &mut self,
+        index: &Arc<impl CheckpointIndex + 'static>,
+        entries: impl Iterator<Item = (usize, LineEntry)>,
+    ) {
+        self.members.extend(entries.map(|(at, entry)| Member {
+            entry,
+            indexed: Some((Arc::clone(index) as Arc<dyn CheckpointIndex>, at)),
+            decoded: OnceLock::new(),
+        }));
+        self.members.sort_by_key(|member| member.entry);
     }
 
     /// Finds, by `find`, what the directory was restored to and this line does not hold.
     pub fn find_elsewhere(&mut self, find: impl FnOnce(&[ObjectId]) -> Vec<Checkpoint>) {
-        let targets = self.newer.iter().filter_map(Checkpoint::target_of_all);
+        let targets = self.safeties().filter_map(Checkpoint::target_of_all);
         let missing: Vec<ObjectId> = targets.filter(|id| !self.holds(*id)).collect();
         if !missing.is_empty() {
             self.elsewhere = find(&missing);
@@ -90,93 +130,72 @@ impl Line {
         self.elsewhere.iter().find(|c| c.id == id)
     }
 
-    /// Those in memory: all safety checkpoints, and the newest others.
-    pub fn newer(&self) -> &[Checkpoint] {
-        &self.newer
+    pub fn entries(&self) -> impl DoubleEndedIterator<Item = &LineEntry> + Clone {
+        self.members.iter().map(|member| &member.entry)
     }
 
-    /// Those that were not read; none if all were.
-    pub fn older(&self) -> impl DoubleEndedIterator<Item = LineEntry> {
-        let entries = |older: &'_ Arc<dyn OlderCheckpoints>| {
-            let older = Arc::clone(older);
-            (0..older.count()).map(move |at| older.entry(at))
-        };
-        self.older.iter().flat_map(entries)
-    }
-
-    pub fn older_count(&self) -> usize {
-        self.older.as_ref().map_or(0, |older| older.count())
-    }
-
-    pub fn has_older(&self) -> bool {
-        self.older_count() > 0
-    }
-
-    pub fn len(&self) -> usize {
-        self.newer.len() + self.older_count()
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    pub fn newest(&self) -> Option<&Checkpoint> {
-        match self.newer.last() {
-            Some(newest) if self.older().next_back() < Some(LineEntry::of(newest)) => Some(newest),
-            _ => self.all().last(),
-        }
+    /// Decodes each as it comes.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Checkpoint> + Clone {
+        self.members.iter().filter_map(Member::get)
     }
 
     /// Goes back from the newest.
-    pub fn rev(&self) -> Backwards<'_> {
-        Backwards {
-            newer: &self.newer,
-            older: self.older.as_deref(),
-            unread: self.older_count(),
-            read: Vec::new(),
-        }
+    pub fn rev(&self) -> impl Iterator<Item = &Checkpoint> + Clone {
+        self.iter().rev()
+    }
+
+    pub fn safeties(&self) -> impl DoubleEndedIterator<Item = &Checkpoint> + Clone {
+        self.of(|entry| entry.class == KeepClass::Safety)
+    }
+
+    /// Those that no index has.
+    pub fn unindexed(&self) -> impl Iterator<Item = &Checkpoint> {
+        let members = self.members.iter();
+        let unindexed = members.filter(|member| member.indexed.is_none());
+        unindexed.filter_map(Member::get)
+    }
+
+    fn of(
+        &self,
+        accepts: impl Fn(&LineEntry) -> bool + Clone,
+    ) -> impl DoubleEndedIterator<Item = &Checkpoint> + Clone {
+        let members = self.members.iter();
+        let accepted = members.filter(move |member| accepts(&member.entry));
+        accepted.filter_map(Member::get)
+    }
+
+    pub fn len(&self) -> usize {
+        self.members.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.members.is_empty()
+    }
+
+    pub fn newest(&self) -> Option<&Checkpoint> {
+        self.iter().next_back()
     }
 
     pub fn holds(&self, id: ObjectId) -> bool {
-        self.newer.iter().any(|c| c.id == id) || self.older().any(|entry| entry.id == id)
+        self.entries().any(|entry| entry.id == id)
     }
 
-    pub fn find(&self, id: ObjectId) -> Option<Cow<'_, Checkpoint>> {
-        self.matching(|entry| entry.id == id).pop()
+    pub fn find(&self, id: ObjectId) -> Option<&Checkpoint> {
+        self.of(move |entry| entry.id == id).next()
     }
 
-    /// The checkpoints accepted by id and time, in no particular order.
-    pub fn matching(&self, accepts: impl Fn(&LineEntry) -> bool) -> Vec<Cow<'_, Checkpoint>> {
-        let newer = self.newer.iter().filter(|c| accepts(&LineEntry::of(c)));
-        let mut found: Vec<_> = newer.map(Cow::Borrowed).collect();
-        for (at, _) in self.older().enumerate().filter(|(_, entry)| accepts(entry)) {
-            let read = self.older.iter().flat_map(|older| older.read(at..at + 1));
-            found.extend(read.map(Cow::Owned));
-        }
-        found
+    /// The checkpoints accepted by id and time, in order.
+    pub fn matching(&self, accepts: impl Fn(&LineEntry) -> bool + Clone) -> Vec<&Checkpoint> {
+        self.of(accepts).collect()
     }
 
     /// Number of those of a class.
     pub fn count_of(&self, class: KeepClass) -> usize {
-        let newer = self.newer.iter().filter(|c| c.class() == class);
-        newer.count() + self.older().filter(|entry| entry.class == class).count()
-    }
-
-    /// Whether one of those that were not read is pinned.
-    pub fn is_older_pinned(&self, id: ObjectId) -> bool {
-        self.older.as_ref().is_some_and(|older| older.is_pinned(id))
-    }
-
-    /// Those that were to be read and could not be.
-    pub fn unreadable(&self) -> Vec<ObjectId> {
-        self.older
-            .as_ref()
-            .map_or_else(Vec::new, |older| older.unreadable())
+        self.entries().filter(|entry| entry.class == class).count()
     }
 
     pub fn pinned_count(&self) -> usize {
-        let older = self.older.as_ref().map_or(0, |older| older.pinned_count());
-        self.newer.iter().filter(|c| c.pinned).count() + older
+        self.entries().filter(|entry| entry.is_pinned).count()
     }
 
     /// The number of checkpoints that is shown; safety checkpoints are named beside it.
@@ -185,23 +204,30 @@ impl Line {
     }
 
     pub fn safety_count(&self) -> usize {
-        self.newer.iter().filter(|c| c.is_safety()).count()
+        self.count_of(KeepClass::Safety)
+    }
+
+    /// The rows that a manifest lacks at its end; `None` if it is not the beginning of that of this
+    /// line.
+    pub fn rows_after(&self, manifest: &str) -> Option<String> {
+        let rows = manifest.strip_prefix(manifest::HEADER)?;
+        let mut members = self.members.iter();
+        let mut rows = rows.split_inclusive('\n');
+        let is_row = |row| members.next().is_some_and(|member| member.has_row(row));
+        let is_beginning = rows.all(is_row);
+        is_beginning.then(|| members.filter_map(Member::get).map(manifest::row).collect())
     }
 
     pub fn push(&mut self, checkpoint: Checkpoint) {
-        self.all.take();
-        let entry = LineEntry::of(&checkpoint);
-        let at = self.newer.partition_point(|c| LineEntry::of(c) < entry);
-        self.newer.insert(at, checkpoint);
+        let member = Member::from(checkpoint);
+        let before = |other: &Member| other.entry < member.entry;
+        let at = self.members.partition_point(before);
+        self.members.insert(at, member);
     }
 
     pub fn remove(&mut self, ids: &[ObjectId]) {
-        if self.older().any(|entry| ids.contains(&entry.id)) {
-            self.newer = self.all().to_vec();
-            self.older = None;
-        }
-        self.all.take();
-        self.newer.retain(|c| !ids.contains(&c.id));
+        self.members
+            .retain(|member| !ids.contains(&member.entry.id));
     }
 
     pub fn set_pinned(&mut self, id: ObjectId, pinned: bool) {
@@ -215,82 +241,20 @@ impl Line {
     }
 
     fn change(&mut self, id: ObjectId, change: impl FnOnce(&mut Checkpoint)) {
-        let mut found = self.find(id).map(Cow::into_owned);
-        if let Some(mut checkpoint) = found.take() {
+        if let Some(mut checkpoint) = self.find(id).cloned() {
             change(&mut checkpoint);
             self.remove(&[id]);
             self.push(checkpoint);
         }
     }
-
-    fn all(&self) -> &[Checkpoint] {
-        let Some(older) = &self.older else {
-            return &self.newer;
-        };
-        self.all.get_or_init(|| {
-            let mut all = older.read(0..older.count());
-            all.extend_from_slice(&self.newer);
-            all.sort_by_key(LineEntry::of);
-            all
-        })
-    }
-}
-
-impl Deref for Line {
-    type Target = [Checkpoint];
-
-    fn deref(&self) -> &[Checkpoint] {
-        self.all()
-    }
 }
 
 impl From<Vec<Checkpoint>> for Line {
-    fn from(checkpoints: Vec<Checkpoint>) -> Self {
-        Self::new(checkpoints, None)
-    }
-}
-
-impl<'l> IntoIterator for &'l Line {
-    type Item = &'l Checkpoint;
-    type IntoIter = std::slice::Iter<'l, Checkpoint>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.all().iter()
-    }
-}
-
-/// The checkpoints of a line, newest first.
-pub struct Backwards<'l> {
-    newer: &'l [Checkpoint],
-    older: Option<&'l dyn OlderCheckpoints>,
-    /// Number of older ones before those in `read`.
-    unread: usize,
-    read: Vec<Checkpoint>,
-}
-
-impl<'l> Iterator for Backwards<'l> {
-    type Item = Cow<'l, Checkpoint>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        loop {
-            let unread = || Some(self.older?.entry(self.unread.checked_sub(1)?));
-            let older = self.read.last().map(LineEntry::of).or_else(unread);
-            match self.newer.split_last() {
-                Some((newest, rest)) if older < Some(LineEntry::of(newest)) => {
-                    self.newer = rest;
-                    return Some(Cow::Borrowed(newest));
-                }
-                _ => {}
-            }
-            if let Some(read) = self.read.pop() {
-                return Some(Cow::Owned(read));
-            }
-            let from = self.unread.saturating_sub(READ_AHEAD);
-            self.read = self.older?.read(from..self.unread);
-            if self.unread == 0 {
-                return None;
-            }
-            self.unread = from;
+    fn from(mut checkpoints: Vec<Checkpoint>) -> Self {
+        checkpoints.sort_by_key(LineEntry::of);
+        Self {
+            members: checkpoints.into_iter().map(Member::from).collect(),
+            elsewhere: Vec::new(),
         }
     }
 }
@@ -330,57 +294,41 @@ mod tests {
     }
 
     #[derive(Debug)]
-    struct Stored(Vec<LineEntry>, Vec<Checkpoint>);
+    struct Stored(Vec<Checkpoint>);
 
-    impl OlderCheckpoints for Stored {
-        fn count(&self) -> usize {
-            self.0.len()
+    impl CheckpointIndex for Stored {
+        fn decode(&self, at: usize) -> Option<Checkpoint> {
+            Some(self.0[at].clone())
         }
 
-        fn entry(&self, at: usize) -> LineEntry {
-            self.0[at]
-        }
-
-        fn read(&self, range: Range<usize>) -> Vec<Checkpoint> {
-            self.1[range].to_vec()
-        }
-
-        fn unreadable(&self) -> Vec<ObjectId> {
-            Vec::new()
-        }
-
-        fn is_pinned(&self, _id: ObjectId) -> bool {
-            false
-        }
-
-        fn pinned_count(&self) -> usize {
-            0
+        fn has_row(&self, at: usize, row: &str) -> bool {
+            manifest::row(&self.0[at]) == row
         }
     }
 
-    fn line(older: &[u64], newer: &[u64]) -> Line {
-        let older: Vec<_> = older.iter().map(|n| made(*n)).collect();
-        let entries = older.iter().map(LineEntry::of).collect();
-        Line::new(
-            newer.iter().map(|n| made(*n)).collect(),
-            Some(Arc::new(Stored(entries, older))),
-        )
+    fn line(indexed: &[u64], others: &[u64]) -> Line {
+        let indexed: Vec<_> = indexed.iter().map(|n| made(*n)).collect();
+        let entries: Vec<_> = indexed.iter().map(LineEntry::of).enumerate().collect();
+        let mut line = Line::from(others.iter().map(|n| made(*n)).collect::<Vec<_>>());
+        line.add_indexed(&Arc::new(Stored(indexed)), entries.into_iter());
+        line
     }
 
     #[test]
-    fn it_reads_the_same_from_either_end_however_it_is_divided() {
+    fn it_reads_the_same_from_either_end_however_much_of_it_is_indexed() {
         let all: Vec<u64> = (1..=100).collect();
         for every in [1, 2, 7, 33, 100, 1000] {
-            let (newer, older): (Vec<u64>, Vec<u64>) = all.iter().partition(|n| **n % every == 0);
-            let line = line(&older, &newer);
+            let (others, indexed): (Vec<u64>, Vec<u64>) =
+                all.iter().partition(|n| **n % every == 0);
+            let line = line(&indexed, &others);
             let mut back: Vec<u64> = line.rev().map(|c| c.record.sequence).collect();
             back.reverse();
             assert_eq!(back, all, "{every}");
-            let slice: Vec<u64> = line.iter().map(|c| c.record.sequence).collect();
-            assert_eq!(slice, all, "{every}");
+            let forth: Vec<u64> = line.iter().map(|c| c.record.sequence).collect();
+            assert_eq!(forth, all, "{every}");
             assert_eq!((line.len(), line.newest()), (100, Some(&made(100))));
             assert!(line.holds(made(7).id) && !line.holds(made(101).id));
-            assert_eq!(*line.find(made(8).id).unwrap(), made(8));
+            assert_eq!(line.find(made(8).id), Some(&made(8)));
         }
         assert_eq!(line(&[], &[]).rev().count(), 0);
     }
@@ -390,11 +338,38 @@ mod tests {
         let mut line = line(&[1, 3, 5], &[2, 6]);
         line.push(made(4));
         line.remove(&[made(6).id]);
-        line.set_pinned(made(2).id, true);
-        assert_eq!(line.older_count(), 3, "nothing of that concerns them");
+        line.set_pinned(made(5).id, true);
         line.remove(&[made(3).id]);
         let left: Vec<u64> = line.iter().map(|c| c.record.sequence).collect();
         assert_eq!(left, [1, 2, 4, 5]);
-        assert_eq!(line.rev().filter(|c| c.pinned).count(), 1);
+        assert_eq!(
+            (line.pinned_count(), line.newest().unwrap().pinned),
+            (1, true)
+        );
+    }
+
+    #[test]
+    fn only_a_manifest_that_is_the_same_to_the_byte_is_continued() {
+        let line = line(&[1, 2], &[3, 4]);
+        let whole = manifest::render(line.iter());
+        let ends: Vec<usize> = whole.match_indices('\n').map(|(at, _)| at + 1).collect();
+        for end in &ends[1..] {
+            assert_eq!(
+                line.rows_after(&whole[..*end]).as_deref(),
+                Some(&whole[*end..])
+            );
+        }
+        for at in 0..whole.len() {
+            let mut flipped = whole.clone().into_bytes();
+            flipped[at] ^= 1;
+            assert_eq!(
+                line.rows_after(std::str::from_utf8(&flipped).unwrap()),
+                None,
+                "byte {at}"
+            );
+        }
+        assert_eq!(line.rows_after(&format!("{whole}| more |\n")), None);
+        assert_eq!(line.rows_after(&whole[..whole.len() - 1]), None);
+        assert_eq!(line.rows_after(""), None);
     }
 }

@@ -4,7 +4,8 @@ use crate::base::text::escape;
 use crate::base::time::utc_seconds;
 use crate::model::{Checkpoint, ObjectId};
 
-const HEADER: &str = "| Hash | Timestamp | Reason | Source |\n\
+/// The lines above the rows.
+pub const HEADER: &str = "| Hash | Timestamp | Reason | Source |\n\
                       |----------|---------------------|----------------------|--------------|\n";
 
 /// Renders the header and one row for each checkpoint, in the order given.
@@ -60,6 +61,12 @@ pub fn rows(manifest: &str) -> impl Iterator<Item = (String, &str)> {
             && id.bytes().all(|b| b.is_ascii_hexdigit());
         valid.then_some((id, line))
     })
+}
+
+/// The text, if the bytes look like a manifest.
+pub fn text_of(bytes: Vec<u8>) -> Option<String> {
+    let is_manifest = is_readable(&bytes);
+    String::from_utf8(bytes).ok().filter(|_| is_manifest)
 }
 
 /// Whether the bytes look like a manifest, possibly edited by hand.

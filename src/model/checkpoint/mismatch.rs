@@ -177,7 +177,7 @@ fn too_short(query: &str, line: &Line) -> Option<Mismatch> {
     }
     let begins = |c: &Checkpoint| c.id.to_hex().starts_with(&query.to_ascii_lowercase());
     let found = line.rev().filter(|c| begins(c)).take(MOST_SUGGESTED);
-    let candidates: Vec<Candidate> = found.map(|c| Candidate::of(&c)).collect();
+    let candidates: Vec<Candidate> = found.map(Candidate::of).collect();
     (!candidates.is_empty()).then_some(Mismatch::TooShort { candidates })
 }
 
@@ -195,7 +195,7 @@ fn similar_reasons(query: &str, line: &Line) -> Option<Mismatch> {
             continue;
         };
         if similar.iter().all(|c| c.reason != checkpoint.record.reason) {
-            similar.push(Candidate::of(&checkpoint));
+            similar.push(Candidate::of(checkpoint));
         }
     }
     let mut candidates = if beginning.is_empty() {

@@ -65,68 +65,56 @@ impl RetentionPlan {
     }
 }
 
-/// What retention knows of a checkpoint.
-#[derive(Clone, Copy)]
-struct Member {
-    entry: LineEntry,
-    is_pinned: bool,
-}
-
 /// Which checkpoints are protected from all rules, and by what.
 type Protected = HashMap<ObjectId, Vec<KeepReason>>;
 
 /// Plans by `policy`, which counts each class separately, and keeps [`KEPT_STEPS`] safety
 /// checkpoints. `needed` holds the target and the safety checkpoint of an interrupted restore, and
-/// those of open workflows. Reads no checkpoint that is not in memory.
+/// those of open workflows. Decodes only safety checkpoints.
 pub fn plan(line: &Line, policy: &Policy, now_ms: i64, needed: &[ObjectId]) -> RetentionPlan {
     let is_over = |class, limit: usize| line.count_of(class) > limit.max(1);
     if is_over(KeepClass::Named, policy.last)
         || is_over(KeepClass::Scoped, policy.last)
         || is_over(KeepClass::Automatic, policy.auto)
     {
-        return judge(&members(line), line.newer(), policy, now_ms, needed);
+        return judge(line, &HashSet::new(), policy, now_ms, needed);
     }
-    let protected = protected(&members_of(line.newer()), line.newer(), now_ms, needed);
+    let protected = protected(line.entries(), line.safeties(), now_ms, needed);
     RetentionPlan {
-        evict: old_safeties(line.newer(), &protected),
+        evict: old_safeties(line.safeties(), &protected),
         ..RetentionPlan::default()
     }
 }
 
-/// Plans a prune: expired checkpoints first, then as [`plan`]. Reads all checkpoints.
+/// Plans a prune: expired checkpoints first, then as [`plan`].
 pub fn plan_prune(line: &Line, policy: &Policy, now_ms: i64, needed: &[ObjectId]) -> RetentionPlan {
     let expired = plan_expired(line, now_ms, needed);
     let gone: HashSet<ObjectId> = expired.iter().map(|(id, _)| *id).collect();
-    let mut rest = members_of(line);
-    rest.retain(|member| !gone.contains(&member.entry.id));
-    let safeties: Vec<Checkpoint> = line
-        .newer()
-        .iter()
-        .filter(|c| !gone.contains(&c.id))
-        .cloned()
-        .collect();
-    let mut plan = judge(&rest, &safeties, policy, now_ms, needed);
+    let mut plan = judge(line, &gone, policy, now_ms, needed);
     plan.evict.splice(0..0, expired);
     plan
 }
 
-/// Judges members, which come by sequence; `newer` holds the safety checkpoints among them.
+/// Judges those of a line that are not `gone`.
 fn judge(
-    members: &[Member],
-    newer: &[Checkpoint],
+    line: &Line,
+    gone: &HashSet<ObjectId>,
     policy: &Policy,
     now_ms: i64,
     needed: &[ObjectId],
 ) -> RetentionPlan {
-    let protected = protected(members, newer, now_ms, needed);
-    let (mut evict, mut over_keep) = (old_safeties(newer, &protected), false);
+    let members = line.entries().filter(|entry| !gone.contains(&entry.id));
+    let members: Vec<&LineEntry> = members.collect();
+    let safeties = line.safeties().filter(|c| !gone.contains(&c.id));
+    let protected = protected(members.iter().copied(), safeties.clone(), now_ms, needed);
+    let (mut evict, mut over_keep) = (old_safeties(safeties, &protected), false);
     let old: HashSet<ObjectId> = evict.iter().map(|(id, _)| *id).collect();
     let mut why: HashMap<ObjectId, Vec<KeepReason>> = HashMap::new();
     let safeties = members
         .iter()
-        .filter(|member| member.entry.class == KeepClass::Safety);
-    for safety in safeties.filter(|member| !old.contains(&member.entry.id)) {
-        why.insert(safety.entry.id, vec![KeepReason::Undo]);
+        .filter(|member| member.class == KeepClass::Safety);
+    for safety in safeties.filter(|member| !old.contains(&member.id)) {
+        why.insert(safety.id, vec![KeepReason::Undo]);
     }
     for class in [KeepClass::Named, KeepClass::Scoped, KeepClass::Automatic] {
         let is_automatic = class == KeepClass::Automatic;
@@ -135,12 +123,10 @@ fn judge(
         } else {
             *policy
         };
-        let of_class: Vec<&Member> = members
-            .iter()
-            .filter(|member| member.entry.class == class)
-            .collect();
-        let times_ms: Vec<i64> = of_class.iter().map(|member| member.entry.time_ms).collect();
-        let is_protected = |member: &&&Member| protected.contains_key(&member.entry.id);
+        let of_class = members.iter().filter(|member| member.class == class);
+        let of_class: Vec<&LineEntry> = of_class.copied().collect();
+        let times_ms: Vec<i64> = of_class.iter().map(|member| member.time_ms).collect();
+        let is_protected = |member: &&&LineEntry| protected.contains_key(&member.id);
         over_keep |=
             !is_automatic && of_class.iter().filter(is_protected).count() > policy.last.max(1);
         let reason = match class {
@@ -155,7 +141,7 @@ fn judge(
             .iter()
             .zip(policy.rules_that_keep(&times_ms, now_ms))
         {
-            let id = member.entry.id;
+            let id = member.id;
             if rules.is_empty() && !protected.contains_key(&id) {
                 evict.push((id, reason));
                 continue;
@@ -166,8 +152,8 @@ fn judge(
             why.insert(id, rules);
         }
     }
-    let of_member = |member: &Member| {
-        let id = member.entry.id;
+    let of_member = |member: &&LineEntry| {
+        let id = member.id;
         let mut why = why.remove(&id)?;
         why.extend(protected.get(&id).into_iter().flatten());
         Some((id, why))
@@ -181,15 +167,15 @@ fn judge(
 
 /// Returns safety checkpoints beyond the last [`KEPT_STEPS`], oldest first. Those that no undo or
 /// redo needs any more are evicted before the others.
-fn old_safeties(
-    checkpoints: &[Checkpoint],
+fn old_safeties<'c>(
+    safeties: impl Iterator<Item = &'c Checkpoint>,
     protected: &Protected,
 ) -> Vec<(ObjectId, EvictionReason)> {
-    let mut safeties: Vec<&Checkpoint> = checkpoints.iter().filter(|c| c.is_safety()).collect();
+    let mut safeties: Vec<&Checkpoint> = safeties.collect();
     if safeties.len() <= KEPT_STEPS {
         return Vec::new();
     }
-    let steps = Steps::of(checkpoints);
+    let steps = Steps::of(safeties.iter().copied());
     let needed: HashSet<ObjectId> = steps
         .done
         .iter()
@@ -203,12 +189,8 @@ fn old_safeties(
 }
 
 /// Returns expired checkpoints that are not protected. A scoped one goes even if it is the newest.
-fn plan_expired(
-    checkpoints: &[Checkpoint],
-    now_ms: i64,
-    needed: &[ObjectId],
-) -> Vec<(ObjectId, EvictionReason)> {
-    let protected = protected(&members_of(checkpoints), checkpoints, now_ms, needed);
+fn plan_expired(line: &Line, now_ms: i64, needed: &[ObjectId]) -> Vec<(ObjectId, EvictionReason)> {
+    let protected = protected(line.entries(), line.safeties(), now_ms, needed);
     let is_newest = |why: &KeepReason| matches!(why, KeepReason::Newest);
     let stays = |c: &Checkpoint| {
         let why = protected.get(&c.id);
@@ -216,8 +198,7 @@ fn plan_expired(
     };
     let expiry = |c: &Checkpoint| c.record.terms.expiry;
     let is_over = |c: &&Checkpoint| expiry(c).is_some_and(|expiry| expiry.is_over(now_ms));
-    checkpoints
-        .iter()
+    line.iter()
         .filter(is_over)
         .filter(|c| !stays(c))
         .map(|c| (c.id, EvictionReason::Expired))
@@ -241,22 +222,20 @@ pub struct SizePlan {
 /// # Errors
 /// Errors of `cost`.
 pub fn plan_size<E>(
-    checkpoints: &[Checkpoint],
+    line: &Line,
     now_ms: i64,
     needed: &[ObjectId],
     limit_bytes: u64,
     fixed_bytes: u64,
     cost: &mut dyn FnMut(&Checkpoint) -> Result<u64, E>,
 ) -> Result<SizePlan, E> {
-    let protected = protected(&members_of(checkpoints), checkpoints, now_ms, needed);
+    let protected = protected(line.entries(), line.safeties(), now_ms, needed);
     let mut needed_bytes = fixed_bytes;
-    for checkpoint in checkpoints.iter().filter(|c| protected.contains_key(&c.id)) {
+    let (kept, mut free): (Vec<&Checkpoint>, Vec<&Checkpoint>) =
+        line.iter().partition(|c| protected.contains_key(&c.id));
+    for checkpoint in kept {
         needed_bytes += cost(checkpoint)?;
     }
-    let mut free: Vec<&Checkpoint> = checkpoints
-        .iter()
-        .filter(|c| !protected.contains_key(&c.id))
-        .collect();
     free.sort_by_key(|c| !c.is_scoped());
     let mut first_kept = free.len();
     for (at, checkpoint) in free.iter().enumerate().rev() {
@@ -276,51 +255,31 @@ pub fn plan_size<E>(
     })
 }
 
-fn members_of(checkpoints: &[Checkpoint]) -> Vec<Member> {
-    let member = |c: &Checkpoint| Member {
-        entry: LineEntry::of(c),
-        is_pinned: c.pinned,
-    };
-    checkpoints.iter().map(member).collect()
-}
-
-/// As [`members_of`], without reading any.
-fn members(line: &Line) -> Vec<Member> {
-    let mut members = members_of(line.newer());
-    members.extend(line.older().map(|entry| Member {
-        entry,
-        is_pinned: line.is_older_pinned(entry.id),
-    }));
-    members.sort_by_key(|member| member.entry);
-    members
-}
-
 /// Returns checkpoints that no policy evicts: pinned ones, those whose expiry has not come, those
 /// `needed`, the safety checkpoints and targets of the last restores, the newest, the newest whole
 /// one, and the newest whole and complete one.
-fn protected(
-    members: &[Member],
-    newer: &[Checkpoint],
+fn protected<'c>(
+    members: impl DoubleEndedIterator<Item = &'c LineEntry> + Clone,
+    safeties: impl DoubleEndedIterator<Item = &'c Checkpoint>,
     now_ms: i64,
     needed: &[ObjectId],
 ) -> Protected {
     let mut protected = Protected::new();
     let mut protect = |id, why| protected.entry(id).or_default().push(why);
-    for member in members {
+    for member in members.clone() {
         if member.is_pinned {
-            protect(member.entry.id, KeepReason::Pinned);
+            protect(member.id, KeepReason::Pinned);
         }
-        match member.entry.protected_until_ms {
-            i64::MAX => protect(member.entry.id, KeepReason::NeverExpires),
-            until_ms if until_ms > now_ms => protect(member.entry.id, KeepReason::NotExpired),
+        match member.protected_until_ms {
+            i64::MAX => protect(member.id, KeepReason::NeverExpires),
+            until_ms if until_ms > now_ms => protect(member.id, KeepReason::NotExpired),
             _ => {}
         }
     }
     for id in needed {
         protect(*id, KeepReason::InUse);
     }
-    let operations = newer
-        .iter()
+    let operations = safeties
         .rev()
         .filter_map(|c| Some((c.id, c.record.operation.as_ref()?.target)));
     let restores: HashSet<ObjectId> = operations
@@ -331,18 +290,18 @@ fn protected(
         protect(id, KeepReason::LateRestore);
     }
     let is_whole =
-        |member: &&Member| matches!(member.entry.class, KeepClass::Named | KeepClass::Automatic);
-    let newest_whole = members.iter().rev().find(is_whole);
-    for newest in members.last().into_iter().chain(newest_whole) {
-        let why = protected.entry(newest.entry.id).or_default();
+        |member: &&LineEntry| matches!(member.class, KeepClass::Named | KeepClass::Automatic);
+    let mut backwards = members.rev();
+    let newest_whole = backwards.clone().find(is_whole);
+    for newest in backwards.clone().next().into_iter().chain(newest_whole) {
+        let why = protected.entry(newest.id).or_default();
         if !why.contains(&KeepReason::Newest) {
             why.push(KeepReason::Newest);
         }
     }
-    let mut whole = members.iter().rev().filter(is_whole);
-    if let Some(complete) = whole.find(|member| !member.entry.is_partial) {
+    if let Some(complete) = backwards.find(|member| is_whole(member) && !member.is_partial) {
         protected
-            .entry(complete.entry.id)
+            .entry(complete.id)
             .or_default()
             .push(KeepReason::NewestComplete);
     }

@@ -1,11 +1,9 @@
 //! Resolves what a user types to name a checkpoint.
 
-use std::borrow::Cow;
-
 use crate::base::time::{self, TypedTime};
 use crate::model::checkpoint::record::MIN_PREFIX;
 use crate::model::checkpoint::{alias, baseline};
-use crate::model::{Candidate, Checkpoint, Line, LineEntry, Mismatch};
+use crate::model::{Candidate, Checkpoint, Line, Mismatch};
 
 /// Names the checkpoint at which the directory stands; what takes a selector and is given none means
 /// this one.
@@ -37,7 +35,7 @@ pub fn resolve<'c>(
     query: &str,
     line: &'c Line,
     now_ms: i64,
-) -> Result<Cow<'c, Checkpoint>, SelectorProblem> {
+) -> Result<&'c Checkpoint, SelectorProblem> {
     if query.is_empty() {
         return Err(SelectorProblem::Empty);
     }
@@ -63,7 +61,7 @@ pub fn resolve<'c>(
 }
 
 /// Returns the newest checkpoint that is neither safety nor scoped, or the one `steps` before it.
-pub fn latest(line: &Line, steps: usize) -> Option<Cow<'_, Checkpoint>> {
+pub fn latest(line: &Line, steps: usize) -> Option<&Checkpoint> {
     line.rev().filter(|c| c.is_whole()).nth(steps)
 }
 
@@ -80,7 +78,7 @@ pub fn is_place(text: &str) -> bool {
 }
 
 /// Returns where the directory stands, or the whole checkpoint that many steps before that.
-fn current(line: &Line, steps: usize) -> Option<Cow<'_, Checkpoint>> {
+fn current(line: &Line, steps: usize) -> Option<&Checkpoint> {
     let here = baseline::position(line)?;
     let Some(steps) = steps.checked_sub(1) else {
         return Some(here);
@@ -91,7 +89,7 @@ fn current(line: &Line, steps: usize) -> Option<Cow<'_, Checkpoint>> {
     } else {
         u64::MAX
     };
-    let is_earlier = |c: &Cow<'_, Checkpoint>| c.is_whole() && c.record.sequence < sequence;
+    let is_earlier = |c: &&Checkpoint| c.is_whole() && c.record.sequence < sequence;
     line.rev().filter(is_earlier).nth(steps)
 }
 
@@ -108,7 +106,7 @@ fn steps_back(query: &str, start: &str) -> Option<usize> {
     }
 }
 
-fn by_id<'c>(query: &str, line: &'c Line) -> Result<Option<Cow<'c, Checkpoint>>, SelectorProblem> {
+fn by_id<'c>(query: &str, line: &'c Line) -> Result<Option<&'c Checkpoint>, SelectorProblem> {
     let mut matches = if alias::is_alias(query) {
         line.matching(|c| alias::made_of(c.time_ms, c.id).eq_ignore_ascii_case(query))
     } else if query.len() >= MIN_PREFIX && query.bytes().all(|b| b.is_ascii_hexdigit()) {
@@ -120,31 +118,28 @@ fn by_id<'c>(query: &str, line: &'c Line) -> Result<Option<Cow<'c, Checkpoint>>,
     if matches.len() <= 1 {
         return Ok(matches.pop());
     }
-    matches.sort_by_key(|c| LineEntry::of(c));
     Err(SelectorProblem::Ambiguous {
         query: query.to_owned(),
-        candidates: matches.into_iter().map(|c| Candidate::of(&c)).collect(),
+        candidates: matches.into_iter().map(Candidate::of).collect(),
     })
 }
 
-fn by_reason<'c>(query: &str, line: &'c Line) -> Option<Cow<'c, Checkpoint>> {
+fn by_reason<'c>(query: &str, line: &'c Line) -> Option<&'c Checkpoint> {
     line.rev().find(|c| c.record.reason == query)
 }
 
 /// A time as it is printed of a checkpoint means that one, also a safety or scoped one; of several
 /// the newest. A time in the future means none.
-fn by_time(time: TypedTime, line: &Line, now_ms: i64) -> Option<Cow<'_, Checkpoint>> {
+fn by_time(time: TypedTime, line: &Line, now_ms: i64) -> Option<&Checkpoint> {
     let stamped = |start_ms: i64| {
         let span = start_ms..start_ms.saturating_add(time.length_ms.min(time::SECOND_MS));
         let found = line.matching(|entry| span.contains(&entry.time_ms));
-        found
-            .into_iter()
-            .max_by_key(|c| (c.is_whole(), LineEntry::of(c)))
+        found.into_iter().max_by_key(|c| c.is_whole())
     };
     let earlier = || {
         let until = time.last_ms();
-        let is_earlier = |c: &Checkpoint| c.is_whole() && c.record.time_ms <= until;
-        line.rev().find(|c| is_earlier(c))
+        let is_earlier = |c: &&Checkpoint| c.is_whole() && c.record.time_ms <= until;
+        line.rev().find(is_earlier)
     };
     let is_future = time.start_ms > now_ms;
     let found = time.stamp_ms.and_then(stamped);
@@ -291,7 +286,7 @@ mod tests {
         for query in ["1970-01-02", "1970-01-01T00:10:00.001Z"] {
             assert!(matches!(why(query), Mismatch::InFuture { .. }), "{query}");
         }
-        let newest = Some(store().last().unwrap().id);
+        let newest = Some(store().newest().unwrap().id);
         for query in [
             "ffff",
             "@~x",

@@ -27,7 +27,7 @@ pub struct Steps {
 
 impl Steps {
     /// Replays the safety checkpoints, which come by sequence.
-    pub fn of(checkpoints: &[Checkpoint]) -> Self {
+    pub fn of<'c>(checkpoints: impl IntoIterator<Item = &'c Checkpoint>) -> Self {
         let mut steps = Self::default();
         // How often the last operation was resumed after edits.
         let mut resumed = 0;
@@ -116,21 +116,21 @@ pub struct RestoreStory {
 impl RestoreStory {
     /// Tells the story of a safety checkpoint, with the reason of its target if that is kept.
     pub fn with_reason(checkpoint: &Checkpoint, line: &Line) -> Option<ToldStory> {
-        let story = Self::of(checkpoint, line.newer())?;
+        let story = Self::of(checkpoint, line)?;
         let target = line.find(story.target);
         Some((story, target.map(|c| c.record.reason.clone())))
     }
 
-    /// Tells the story of a safety checkpoint among all of them; `None` for other checkpoints.
-    pub fn of(checkpoint: &Checkpoint, all: &[Checkpoint]) -> Option<Self> {
+    /// Tells the story of a safety checkpoint; `None` for other checkpoints.
+    fn of(checkpoint: &Checkpoint, line: &Line) -> Option<Self> {
         let operation = checkpoint.record.operation.as_ref()?;
         let mut first = (checkpoint, operation);
-        while let Some(earlier) = taken_back_by(first, all) {
+        while let Some(earlier) = taken_back_by(first, line) {
             first = earlier;
         }
         let mut later_steps = 0_usize;
         let mut last = checkpoint;
-        while let Some(later) = all.iter().find(|c| takes_back(c, last)) {
+        while let Some(later) = line.safeties().find(|c| takes_back(c, last)) {
             (last, later_steps) = (later, later_steps + 1);
         }
         Some(Self {
@@ -145,10 +145,10 @@ impl RestoreStory {
 /// The step that an undo or redo takes back.
 fn taken_back_by<'c>(
     (checkpoint, operation): (&Checkpoint, &Operation),
-    all: &'c [Checkpoint],
+    line: &'c Line,
 ) -> Option<(&'c Checkpoint, &'c Operation)> {
-    let found = all
-        .iter()
+    let found = line
+        .safeties()
         .find(|earlier| earlier.id == operation.target && takes_back(checkpoint, earlier))?;
     Some((found, found.record.operation.as_ref()?))
 }
@@ -324,7 +324,8 @@ mod tests {
     }
 
     fn told(all: &[Checkpoint]) -> Vec<(u8, bool)> {
-        let story = |c: &Checkpoint| RestoreStory::of(c, all).expect("a story");
+        let line = Line::from(all.to_vec());
+        let story = |c: &Checkpoint| RestoreStory::of(c, &line).expect("a story");
         let short = |story: RestoreStory| (story.target.as_bytes()[0], story.is_taken_back);
         all.iter().map(story).map(short).collect()
     }
@@ -350,6 +351,6 @@ mod tests {
         assert_eq!(told(&[safety(1, Verb::Undo, 1)]), [(1, false)]);
         let mut plain = safety(1, Verb::Restore, 9);
         plain.record.operation = None;
-        assert_eq!(RestoreStory::of(&plain, &[]), None);
+        assert_eq!(RestoreStory::of(&plain, &Line::default()), None);
     }
 }

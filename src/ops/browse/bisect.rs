@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::error::{Code, Error, Result};
 use crate::model::checkpoint::bisection::{BisectVerdict, Bisection};
 use crate::model::json::{JsonSchema, Serialize, published_as};
-use crate::model::{Checkpoint, CommandEnd, ObjectId, RestoreScope};
+use crate::model::{Checkpoint, CommandEnd, Line, ObjectId, RestoreScope};
 use crate::ops::restore::write_out;
 use crate::ops::select::checkpoint::find;
 use crate::ops::{Context, Warning, session};
@@ -101,7 +101,7 @@ pub fn bisect(
 }
 
 /// Returns the two ends and all checkpoints between them except safety checkpoints, oldest first.
-fn row(all: &[Checkpoint], good: &Checkpoint, bad: &Checkpoint) -> Result<Vec<Checkpoint>> {
+fn row(all: &Line, good: &Checkpoint, bad: &Checkpoint) -> Result<Vec<Checkpoint>> {
     let (from, to) = (good.record.sequence, bad.record.sequence);
     if from >= to {
         let (good, bad) = (good.id.short(), bad.id.short());

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::{Checkpoint, Meta, ObjectId, PathPattern, RelPath};
+use crate::model::{Checkpoint, Line, Meta, ObjectId, PathPattern, RelPath};
 use crate::ops::Warning;
 use crate::store::{Store, TreeMemo};
 
@@ -34,7 +34,7 @@ pub struct History {
 impl History {
     /// Compares each checkpoint with its predecessor, safety checkpoints included. Scoped ones are
     /// skipped, since they say nothing about most paths and nothing about what came between.
-    pub fn read(store: &Store, checkpoints: &[Checkpoint], pattern: &PathPattern) -> Self {
+    pub fn read(store: &Store, checkpoints: &Line, pattern: &PathPattern) -> Self {
         let mut memo = TreeMemo::new(store.objects());
         let mut history = Self::default();
         for checkpoint in checkpoints.iter().filter(|found| !found.is_scoped()) {

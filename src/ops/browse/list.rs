@@ -1,6 +1,5 @@
 //! `list` and `show`: the checkpoints, newest first, and the content of one.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -123,11 +122,11 @@ pub fn list(context: &Context, options: &ListOptions) -> Result<(ListOutcome, Ve
     };
     // Whether a hidden one changed a path is not looked up.
     if options.hides_safety && filter.paths.is_empty() {
-        let safeties = line.newer().iter().filter(|c| c.is_safety());
+        let safeties = line.safeties();
         outcome.hidden = safeties.filter(|c| filter.accepts(c)).count();
     }
     if options.remote.is_none() {
-        outcome.position = baseline::position(line).map(Cow::into_owned);
+        outcome.position = baseline::position(line).cloned();
     }
     if options.tells {
         let told = |c: &Checkpoint| Some((c.id, RestoreStory::with_reason(c, line)?));
@@ -135,7 +134,7 @@ pub fn list(context: &Context, options: &ListOptions) -> Result<(ListOutcome, Ve
     }
     let mut warnings = reader_warnings(context, &store, &inventory)?;
     warnings.extend(rows.warnings);
-    outcome.damaged = inventory.all_damaged();
+    outcome.damaged = inventory.damaged;
     Ok((outcome, warnings))
 }
 
@@ -188,9 +187,9 @@ impl Rows<'_> {
         let limit = self.options.limit.unwrap_or(usize::MAX);
         for checkpoint in line.rev() {
             if compares && !self.waiting.is_empty() {
-                let base = baseline::set_by(line, checkpoint.clone());
+                let base = baseline::set_by(line, checkpoint);
                 if let Some(base) = base {
-                    self.compare_waiting(Some(&base));
+                    self.compare_waiting(Some(base));
                 }
             }
             let has_enough = self.listed.len() >= limit
@@ -199,13 +198,13 @@ impl Rows<'_> {
                 break;
             }
             let is_hidden = self.options.hides_safety && checkpoint.is_safety();
-            if has_enough || is_hidden || !self.filter.accepts(&checkpoint) {
+            if has_enough || is_hidden || !self.filter.accepts(checkpoint) {
                 continue;
             }
             if compares {
-                self.waiting.push(checkpoint.into_owned());
+                self.waiting.push(checkpoint.clone());
             } else {
-                self.listed.push(checkpoint.into_owned());
+                self.listed.push(checkpoint.clone());
             }
         }
         self.compare_waiting(None);
@@ -292,7 +291,7 @@ pub fn reader_warnings(
         store.description()?.as_ref(),
         inventory,
     ));
-    warnings.extend(Warning::damaged(&inventory.all_damaged()));
+    warnings.extend(Warning::damaged(&inventory.damaged));
     let why = inventory.unread_rewords.clone();
     warnings.extend(why.map(|why| Warning::RewordsUnreadable { why }));
     let ids = inventory.without_ref.clone();
@@ -378,7 +377,7 @@ pub fn show(
         .as_ref()
         .map_or(&inventory.checkpoints, |fetched| &fetched.checkpoints);
     let before = baseline::before(line, checkpoint.record.sequence);
-    let before = before.map(Cow::into_owned);
+    let before = before.cloned();
     let mut memo = TreeMemo::new(store.objects());
     let mut changes = changes_since(&store, &mut memo, before.as_ref(), &checkpoint, &[])?;
     let mut warnings = reader_warnings(context, &store, &inventory)?;
@@ -409,7 +408,7 @@ pub fn show(
     let outcome = ShowOutcome {
         origin: imported.or_else(|| fetched?.origins.get(&checkpoint.id).cloned()),
         state: state.and_then(|(_, bytes)| state_document::values(&bytes)),
-        operation_target: operation_target.map(Cow::into_owned),
+        operation_target: operation_target.cloned(),
         counts: ChangeCounts::of(&changes),
         files: snapshot
             .transpose()?

@@ -1,6 +1,5 @@
 //! `rewind`: the prompts of a session, and the checkpoints of the states before them.
 
-use std::borrow::Cow;
 use std::cmp::Reverse;
 
 use crate::base::text::escape;
@@ -79,20 +78,20 @@ pub fn prompts(
         found.ok().as_deref().map(ChangeCounts::of)
     };
     let prompts = found.prompts.iter().enumerate().map(|(at, prompt)| {
-        let before = timeline.before(prompt).map(Cow::into_owned);
+        let before = timeline.before(prompt).cloned();
         let next = found.prompts.get(at + 1);
         let next = next.filter(|next| next.rewound_to.is_none());
         let end = timeline.end_of(&found, prompt);
         let after = end.or_else(|| timeline.before(next?));
         ListedPrompt {
-            changes: before.as_ref().zip(after).and_then(|(b, a)| changes(b, &a)),
+            changes: before.as_ref().zip(after).and_then(|(b, a)| changes(b, a)),
             note: prompt.clone(),
             before,
         }
     });
     let mut prompts: Vec<ListedPrompt> = prompts.collect();
     prompts.reverse();
-    let here = baseline::of(line).map(Cow::into_owned);
+    let here = baseline::of(line).cloned();
     let is_here = |prompt: &&ListedPrompt| {
         let both = prompt.before.as_ref().zip(here.as_ref());
         both.is_some_and(|(before, here)| before.id == here.id || before.holds_the_same(here))

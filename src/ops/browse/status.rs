@@ -1,6 +1,5 @@
 //! `status`: a summary of root, store, newest checkpoint and changes since.
 
-use std::borrow::Cow;
 use std::collections::HashSet;
 use std::path::PathBuf;
 
@@ -138,12 +137,12 @@ fn describe_store(
     outcome.pinned_count = checkpoints.pinned_count();
     outcome.safety_count = checkpoints.safety_count();
     outcome.damaged_count = inventory.damaged.len();
-    outcome.latest = latest(checkpoints, 0).map(Cow::into_owned);
-    outcome.baseline = baseline::of(checkpoints).map(Cow::into_owned);
-    outcome.position = baseline::position(checkpoints).map(Cow::into_owned);
+    outcome.latest = latest(checkpoints, 0).cloned();
+    outcome.baseline = baseline::of(checkpoints).cloned();
+    outcome.position = baseline::position(checkpoints).cloned();
     let told = |set: &Checkpoint| RestoreStory::with_reason(set, checkpoints);
     outcome.position_story = outcome.position.as_ref().and_then(told);
-    let named = |id| CheckpointRef::of_id(id, inventory.get(id).as_deref());
+    let named = |id| CheckpointRef::of_id(id, inventory.get(id));
     outcome.pending = pending.as_ref().map(|pending| PendingRestore {
         target: named(pending.target()),
         safety: named(pending.safety()),

@@ -42,7 +42,7 @@ pub fn undo_steps(context: &Context) -> Result<StepsOutcome> {
         });
     };
     let inventory = store.inventory()?;
-    let steps = Steps::of(inventory.checkpoints.newer());
+    let steps = Steps::of(inventory.checkpoints.safeties());
     Ok(StepsOutcome {
         undo: listed(&store, &inventory, steps.done),
         redo: listed(&store, &inventory, steps.taken_back),
@@ -51,7 +51,7 @@ pub fn undo_steps(context: &Context) -> Result<StepsOutcome> {
 }
 
 fn listed(store: &Store, inventory: &Inventory, steps: Vec<UndoStep>) -> Vec<ListedStep> {
-    let get = |id| inventory.get(id).map(std::borrow::Cow::into_owned);
+    let get = |id| inventory.get(id).cloned();
     let steps = steps.into_iter().rev().filter_map(|step| {
         Some(ListedStep {
             target: get(step.target).or_else(|| store.find_fetched(step.target)),

@@ -69,7 +69,7 @@ pub fn guard(
         return Err(of_none(context, &wanted, what));
     };
     let inventory = store.inventory()?;
-    let all = inventory.checkpoints.iter().rev();
+    let all = inventory.checkpoints.rev();
     let candidates: Vec<&Checkpoint> = all.filter(|c| !c.is_safety()).collect();
     let (scope, mut refusal) = (wanted.scope.as_ref(), None);
     for checkpoint in candidates.iter().filter(|found| covers(found, scope)) {
@@ -97,7 +97,7 @@ pub fn guard(
         ));
     }
     let nothing = || match candidates.as_slice() {
-        [] if inventory.all_damaged().is_empty() => "there is no checkpoint".to_owned(),
+        [] if inventory.damaged.is_empty() => "there is no checkpoint".to_owned(),
         [] => "no checkpoint can be read".to_owned(),
         _ => format!("no checkpoint covers {}", shown(context, scope)),
     };

@@ -28,9 +28,6 @@ pub fn apply_retention(
     if let Err(e) = locked.write_derived() {
         warnings.push(Warning::bookkeeping("writing the manifest")(e));
     }
-    if let Err(e) = locked.pack_refs() {
-        warnings.push(Warning::bookkeeping("packing refs")(e));
-    }
     if let Err(e) = save_stat_cache(locked, captured) {
         warnings.push(Warning::bookkeeping("writing the stat cache")(e));
     }
@@ -111,7 +108,7 @@ pub fn drop_planned(
 /// Returns the planned checkpoints with their reasons.
 pub fn named(inventory: &Inventory, plan: &[(ObjectId, EvictionReason)]) -> Vec<Evicted> {
     let named = |&(id, why): &(ObjectId, EvictionReason)| {
-        let checkpoint = inventory.get(id)?.into_owned();
+        let checkpoint = inventory.get(id)?.clone();
         Some(Evicted { checkpoint, why })
     };
     plan.iter().filter_map(named).collect()

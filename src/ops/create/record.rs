@@ -1,7 +1,5 @@
 //! Records what was captured; then retention, derived files and counts against the baseline.
 
-use std::borrow::Cow;
-
 use crate::base::WorkPhase;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::baseline;
@@ -41,7 +39,7 @@ pub fn record<'s>(
     }
     let record = new_record(context, session, &captured, options, &mut warnings)?;
     context.progress.begin(WorkPhase::Flushing, 0, 0);
-    let before = baseline::of(&session.locked.inventory().checkpoints).map(Cow::into_owned);
+    let before = baseline::of(&session.locked.inventory().checkpoints).cloned();
     let new = NewCheckpoint {
         pack,
         tree: captured.tree,

@@ -233,7 +233,7 @@ impl DatabaseRestore {
         let inventory = store.inventory()?;
         let ends = [pending.target(), pending.safety()];
         let ends = ends.into_iter().filter_map(|id| inventory.get(id));
-        let known = ends.map(|checkpoint| store.databases(&checkpoint));
+        let known = ends.map(|checkpoint| store.databases(checkpoint));
         let known = known.collect::<Result<Vec<_>>>()?;
         let is_known = |database: &Database, held: &Held| {
             known.iter().any(|end| end.get(database) == Some(held))

@@ -144,13 +144,12 @@ pub fn delete(
     consent: &mut DeletionConsent<'_>,
 ) -> Result<DeleteOutcome> {
     let store = context.require_store()?;
-    let mut inventory = if options.dry_run {
+    let inventory = if options.dry_run {
         store.inventory()?
     } else {
         // Lost refs are restored first, so that every checkpoint can be named.
         session::begin(context, &store)?.locked.inventory().clone()
     };
-    inventory.read_older();
     let mut to_delete: Vec<ToDelete> = Vec::new();
     for selector in &options.selectors {
         let found = resolve(context, &inventory, selector)?;
@@ -289,7 +288,6 @@ fn refuse_protected(
 /// Refuses while a checkpoint cannot be read, since the objects it needs are unknown. A row whose
 /// commit is missing needs none, unless nothing else is left.
 pub fn refuse_damage(session: &mut Session<'_>) -> Result<()> {
-    session.locked.read_older();
     let in_the_way = |damaged: &&DamagedCheckpoint| {
         damaged.id.commit().is_some() || session.locked.has_lost_all()
     };

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::error::{Code, Error, Instead, Result};
-use crate::model::Checkpoint;
+use crate::model::Line;
 use crate::model::json::{self, JsonSchema, Serialize};
 use crate::ops::maintain::moved;
 use crate::ops::maintain::stores;
@@ -182,11 +182,10 @@ fn refuse_place(moved: &Moved, my_identity: (u64, u64)) -> Result<()> {
 
 /// Refuses to interleave two histories: all checkpoints here must be newer than those there, but for
 /// those that an interrupted attempt copied.
-fn refuse_mixing(moved: &Moved, here: &[Checkpoint]) -> Result<()> {
+fn refuse_mixing(moved: &Moved, here: &Line) -> Result<()> {
     let there = inventory_of(&moved.store)?.checkpoints;
     let first = here.iter().find(|c| !there.holds(c.id));
-    let is_here = |id| here.iter().any(|known| known.id == id);
-    let last = there.rev().find(|c| !is_here(c.id));
+    let last = there.rev().find(|c| !here.holds(c.id));
     if first
         .zip(last)
         .is_none_or(|(first, last)| last.record.sequence < first.record.sequence)

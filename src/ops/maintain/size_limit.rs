@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::model::checkpoint::retention::{self, SizePlan};
-use crate::model::{Checkpoint, Evicted};
+use crate::model::{Checkpoint, Evicted, Line};
 use crate::ops::create::apply_retention::drop_planned;
 use crate::ops::session;
 use crate::ops::{Context, Pending, Session, Warning};
@@ -19,7 +19,7 @@ const WORTH_A_SWEEP: u64 = 8;
 pub fn plan(
     context: &Context,
     store: &Store,
-    checkpoints: &[Checkpoint],
+    checkpoints: &Line,
     gone: &ObjectIds,
     pending: Option<&Pending>,
     limit_bytes: u64,
@@ -33,7 +33,7 @@ pub fn plan(
         .cloned()
         .collect();
     retention::plan_size(
-        &left,
+        &Line::from(left),
         context.now_ms,
         &needed,
         limit_bytes,
@@ -80,7 +80,7 @@ fn excess(store: &Store, limit_bytes: Option<u64>) -> Option<(u64, u64)> {
 pub fn warning_before_prune(
     context: &Context,
     store: &Store,
-    checkpoints: &[Checkpoint],
+    checkpoints: &Line,
     pending: Option<&Pending>,
     limit_bytes: Option<u64>,
 ) -> Option<Warning> {
@@ -114,7 +114,6 @@ pub fn evict_to_limit(context: &Context, session: &mut Session<'_>) -> Result<Ve
     if packed_bytes(store) <= limit_bytes {
         return Ok(Vec::new());
     }
-    session.locked.read_older();
     let inventory = session.locked.inventory();
     if !inventory.damaged.is_empty() {
         return Ok(Vec::new());

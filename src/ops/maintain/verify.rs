@@ -1,7 +1,5 @@
 //! `verify`: checks the store and every checkpoint in it, and repairs on request.
 
-use std::borrow::Cow;
-
 use crate::base::json::{JsonSchema, Serialize};
 use crate::error::Result;
 use crate::model::{CheckpointId, ObjectId};
@@ -99,7 +97,7 @@ pub fn verify(
 
 /// Returns the content digest that contracts name.
 fn content_of(store: &Store, inventory: &Inventory, id: ObjectId) -> Result<Option<String>> {
-    let own = inventory.get(id).map(Cow::into_owned);
+    let own = inventory.get(id).cloned();
     let Some(checkpoint) = own.or_else(|| store.find_fetched(id)) else {
         return Ok(None);
     };
@@ -115,7 +113,7 @@ fn resolve(context: &Context, inventory: &Inventory, query: &str) -> Result<Chec
         Ok(found) => Ok(found.id.into()),
         Err(cause) => inventory
             .damaged_by_prefix(query)
-            .map(|damaged| damaged.id)
+            .map(|damaged| damaged.id.clone())
             .ok_or(cause),
     }
 }

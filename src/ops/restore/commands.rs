@@ -1,7 +1,5 @@
 //! `restore`, `undo`, `redo` and `restore --resume`: each chooses a target and reports.
 
-use std::borrow::Cow;
-
 use crate::error::{Code, Error, Result, Sentence};
 use crate::model::checkpoint::manifest;
 use crate::model::{ObjectId, RestorePlan, RestoreScope, RestoreStory, Steps, UndoStep, Verb};
@@ -75,7 +73,7 @@ pub fn undo(
             return found.undo_pending(pending, consent);
         }
         refuse_after_one_that_never_began(&found.recovered)?;
-        let steps = Steps::of(checkpoints.newer()).done;
+        let steps = Steps::of(checkpoints.safeties()).done;
         found.take_step(Verb::Undo, steps, passed, consent)
     })
 }
@@ -102,7 +100,7 @@ pub fn redo(
     until_taken(|| {
         let found = FoundStore::of(context, common)?;
         found.refuse_pending()?;
-        let steps = Steps::of(found.inventory.checkpoints.newer()).taken_back;
+        let steps = Steps::of(found.inventory.checkpoints.safeties()).taken_back;
         found.take_step(Verb::Redo, steps, 0, consent)
     })
 }
@@ -180,9 +178,7 @@ impl<'c> FoundStore<'c> {
                 context,
                 common,
                 recovered: if common.dry_run {
-                    Warning::damaged(&inventory.all_damaged())
-                        .into_iter()
-                        .collect()
+                    Warning::damaged(&inventory.damaged).into_iter().collect()
                 } else {
                     Vec::new()
                 },
@@ -260,7 +256,7 @@ impl<'c> FoundStore<'c> {
     }
 
     fn target(&self, id: ObjectId) -> Result<Target<'_>> {
-        let own = self.inventory.get(id).map(Cow::into_owned);
+        let own = self.inventory.get(id).cloned();
         let fetched = || self.store.find_fetched(id);
         let checkpoint = own.or_else(fetched).ok_or_else(|| {
             Error::damaged(
@@ -332,7 +328,7 @@ impl<'c> FoundStore<'c> {
             let beyond = steps.pop().filter(|_| outcome.nothing_to_do);
             outcome.beyond = beyond
                 .and_then(|step| self.inventory.get(step.safety))
-                .map(Cow::into_owned);
+                .cloned();
         }
         Ok(outcome)
     }
@@ -340,7 +336,7 @@ impl<'c> FoundStore<'c> {
     /// Refuses if a checkpoint made by a later restore than that of `step` is damaged: its step would
     /// be passed over.
     fn refuse_to_pass_damage(&self, step: Option<&UndoStep>) -> Result<()> {
-        let damaged = self.inventory.all_damaged();
+        let damaged = &self.inventory.damaged;
         if damaged.is_empty() {
             return Ok(());
         }
@@ -370,7 +366,7 @@ impl<'c> FoundStore<'c> {
 
     /// Names a restore that is taken back or repeated.
     fn taken(&self, restored: ObjectId, time_ms: i64) -> TakenStep {
-        let own = self.inventory.get(restored).map(Cow::into_owned);
+        let own = self.inventory.get(restored).cloned();
         let found = own.or_else(|| self.store.find_fetched(restored));
         TakenStep {
             restored,
@@ -401,7 +397,7 @@ impl<'c> FoundStore<'c> {
                 (journal.safety, scope, Some(step))
             }
             Pending::Unreadable { safety, .. } => {
-                let found = self.inventory.get(*safety).map(Cow::into_owned);
+                let found = self.inventory.get(*safety).cloned();
                 let operation = found.and_then(|found| found.record.operation);
                 let scope = operation.map(|operation| RestoreScope {
                     paths: operation.paths,

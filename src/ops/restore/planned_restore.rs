@@ -204,7 +204,7 @@ pub fn ends_of(store: &Store, pending: &Pending) -> Result<Vec<Snapshot>> {
     let inventory = store.inventory()?;
     let ends = [pending.target(), pending.safety()].into_iter();
     let ends = ends.filter_map(|id| inventory.get(id));
-    ends.map(|checkpoint| store.snapshot(&checkpoint)).collect()
+    ends.map(|checkpoint| store.snapshot(checkpoint)).collect()
 }
 
 fn plan(

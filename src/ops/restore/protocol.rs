@@ -245,7 +245,7 @@ fn leaves_nothing_named(
 
 /// Whether the step of an undo or redo is not the one at hand any more.
 fn is_taken_meanwhile(session: &Session<'_>, request: &RestoreRequest<'_>) -> bool {
-    let steps = || Steps::of(session.locked.inventory().checkpoints.newer());
+    let steps = || Steps::of(session.locked.inventory().checkpoints.safeties());
     let stack = match request.verb {
         _ if request.pending.is_some() => return false,
         Verb::Undo => steps().done,
@@ -396,7 +396,7 @@ fn record_safety_checkpoint(
         && !databases.has_unsaved(store, pending)?
         && let Some(safety) = session.locked.inventory().get(pending.safety())
     {
-        return Ok(safety.into_owned());
+        return Ok(safety.clone());
     }
     let RestoreScope {
         paths,

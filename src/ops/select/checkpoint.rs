@@ -1,7 +1,5 @@
 //! Finds the checkpoint that a selector names.
 
-use std::borrow::Cow;
-
 use crate::base::text::escape;
 use crate::error::{Code, Error, Result};
 use crate::model::checkpoint::selector;
@@ -45,7 +43,7 @@ pub fn resolve(
         why,
     })?;
     if let Some(found) = of_session {
-        return Ok(found.into_owned());
+        return Ok(found.clone());
     }
     if query.contains('/')
         && let Some(Ok(found)) = of_remote(context, inventory, query)
@@ -53,7 +51,7 @@ pub fn resolve(
         return Ok(found);
     }
     match selector::resolve(query, &inventory.checkpoints, context.now_ms) {
-        Ok(found) => Ok(found.into_owned()),
+        Ok(found) => Ok(found.clone()),
         Err(problem) => of_remote(context, inventory, query).unwrap_or(Err(problem)),
     }
 }
@@ -83,8 +81,8 @@ fn of_remote(
     let name = remotes.into_iter().find(|remote| remote.name == name)?.name;
     let line = store.fetched(&name).ok()?.checkpoints;
     let found = selector::resolve(selector, &line, context.now_ms);
-    Some(match found.map(Cow::into_owned) {
-        Ok(found) => Ok(inventory.get(found.id).map_or(found, Cow::into_owned)),
+    Some(match found.cloned() {
+        Ok(found) => Ok(inventory.get(found.id).cloned().unwrap_or(found)),
         Err(_) if line.is_empty() => Err(no_match(Mismatch::NotFetched { name })),
         Err(SelectorProblem::NoMatch {
             why: Mismatch::Unknown { .. },
@@ -141,14 +139,14 @@ pub fn explain(inventory: &Inventory, problem: SelectorProblem) -> Error {
         return problem.into();
     };
     if let Some(damaged) = inventory.damaged_by_prefix(query) {
-        return Error::damaged(format!("checkpoint {}", damaged.id.short()), damaged.why);
+        return Error::damaged(format!("checkpoint {}", damaged.id.short()), &damaged.why);
     }
-    let Some(damaged) = inventory.all_damaged().into_iter().next() else {
+    let Some(damaged) = inventory.damaged.first() else {
         return problem.into();
     };
     let (query, short) = (escape(query), damaged.id.short());
     let what = format!("no readable checkpoint is '{query}', and checkpoint {short}");
-    Error::damaged(what, damaged.why)
+    Error::damaged(what, &damaged.why)
 }
 
 /// Returns the path that a word names in the directory, if something is there.

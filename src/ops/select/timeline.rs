@@ -1,7 +1,5 @@
 //! The prompts of the agents that worked in a directory, and what `prompt:` and `session:` name.
 
-use std::borrow::Cow;
-
 use crate::config::AgentEnvironment;
 use crate::model::checkpoint::record::MIN_PREFIX;
 use crate::model::{AgentSession, Checkpoint, Line, Mismatch, Moment, PromptNote, SessionNotes};
@@ -95,11 +93,7 @@ impl<'c> Timeline<'c> {
     }
 
     /// Returns the last checkpoint that was made after a prompt, in its turn.
-    pub fn end_of(
-        &self,
-        session: &AgentSession,
-        prompt: &PromptNote,
-    ) -> Option<Cow<'c, Checkpoint>> {
+    pub fn end_of(&self, session: &AgentSession, prompt: &PromptNote) -> Option<&'c Checkpoint> {
         let number = format!("#{}", prompt.number);
         let name = prompt.id.as_deref().unwrap_or(&number);
         self.line.rev().find(|checkpoint| {
@@ -111,7 +105,7 @@ impl<'c> Timeline<'c> {
     }
 
     /// Returns the checkpoint of the state before a prompt; `None` if there is none any more.
-    pub fn before(&self, prompt: &PromptNote) -> Option<Cow<'c, Checkpoint>> {
+    pub fn before(&self, prompt: &PromptNote) -> Option<&'c Checkpoint> {
         prompt.checkpoint.and_then(|id| self.line.find(id))
     }
 
@@ -119,7 +113,7 @@ impl<'c> Timeline<'c> {
     ///
     /// # Errors
     /// It is gone, but not all of that session.
-    fn first_of(&self, name: &str) -> Result<Option<Cow<'c, Checkpoint>>, Mismatch> {
+    fn first_of(&self, name: &str) -> Result<Option<&'c Checkpoint>, Mismatch> {
         let Some(session) = self.session(name) else {
             return Ok(None);
         };
@@ -129,13 +123,13 @@ impl<'c> Timeline<'c> {
                 Err(Mismatch::FirstGone { oldest: oldest.id })
             }
             (None, Some(_)) => Ok(None),
-            (Some(oldest), _) => Ok(Some(Cow::Borrowed(oldest))),
+            (Some(oldest), _) => Ok(Some(oldest)),
             (None, None) => Ok(session.prompts.first().and_then(|it| self.before(it))),
         }
     }
 
     /// Finds what `prompt:…` names; `None` for any other word.
-    fn find_prompt(&self, query: &str) -> Option<Cow<'c, Checkpoint>> {
+    fn find_prompt(&self, query: &str) -> Option<&'c Checkpoint> {
         let name = query.strip_prefix(PROMPT)?;
         let newest = self.newest().map(|session| session.prompts.as_slice());
         let newest = newest.unwrap_or_default();
@@ -175,7 +169,7 @@ pub fn find<'c>(
     context: &Context,
     inventory: &'c Inventory,
     query: &str,
-) -> Result<Option<Cow<'c, Checkpoint>>, Mismatch> {
+) -> Result<Option<&'c Checkpoint>, Mismatch> {
     if let Some(name) = query.strip_prefix(SESSION) {
         return Timeline::of(context, inventory).first_of(name);
     }
@@ -193,7 +187,7 @@ pub fn oldest_of<'c>(line: &'c Line, session: &AgentSession) -> Option<&'c Check
 /// Makes notes of what the checkpoints say of their sessions: only of prompts that have one.
 pub fn from_checkpoints(line: &Line) -> SessionNotes {
     let mut notes = SessionNotes::default();
-    for checkpoint in &**line {
+    for checkpoint in line.iter() {
         let record = &checkpoint.record;
         let of = &record.provenance;
         let (Some(agent), Some(session)) = (&of.agent, &of.session) else {

@@ -247,10 +247,8 @@ impl<'s> Lookup<'s> {
         let root = &self.context.root;
         let from_root = RelPath::new(&restore_paths::from_here(root, path)).ok();
         let held = self.inventory.get(checkpoint);
-        let is_held = |path: &RelPath| {
-            let held = held.as_deref();
-            held.is_some_and(|held| self.holds(held, path).unwrap_or(false))
-        };
+        let is_held =
+            |path: &RelPath| held.is_some_and(|held| self.holds(held, path).unwrap_or(false));
         let from_root = from_root.filter(|_| !root.current().is_root());
         match from_root.filter(is_held) {
             Some(from_root) => error.next(did_you_mean(root, &from_root)),

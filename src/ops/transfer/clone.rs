@@ -162,7 +162,7 @@ fn newest_states(line: &Line) -> Vec<Checkpoint> {
         let scope = &checkpoint.record.terms.scope;
         if !scopes.contains(scope) {
             scopes.push(scope.clone());
-            states.push(checkpoint.clone().into_owned());
+            states.push(checkpoint.clone());
         }
         if checkpoint.is_whole() {
             break;

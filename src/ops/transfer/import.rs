@@ -1,6 +1,5 @@
 //! `import`: adds the checkpoints of a git bundle to the store of this root.
 
-use std::borrow::Cow;
 use std::io::BufRead;
 
 use crate::error::Result;
@@ -78,7 +77,8 @@ pub(super) fn to_be_evicted(context: &Context, session: &Session<'_>) -> usize {
     let needed = (context.workflows.needed)(locked.store());
     let mut line = locked.inventory().checkpoints.clone();
     // As if it were made now: one like the newest, which is never evicted itself.
-    if let Some(newest) = line.rev().find(|c| !c.is_safety()).map(Cow::into_owned) {
+    let newest = line.rev().find(|c| !c.is_safety()).cloned();
+    if let Some(newest) = newest {
         let mut next = newest;
         next.id = ObjectId::from_bytes([0; 20]);
         next.pinned = false;

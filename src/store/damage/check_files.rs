@@ -10,8 +10,8 @@ use crate::store::damage::check::finding;
 use crate::store::files::read_regular;
 use crate::store::gc::mark;
 use crate::store::lifecycle::init;
+use crate::store::refs::commit_index;
 use crate::store::refs::ref_files;
-use crate::store::refs::{commit_cache, packed_commits};
 use crate::store::runs::run_refs;
 use crate::store::small_files::{origins, rewords, stat_cache};
 use crate::store::transfer::remotes;
@@ -86,11 +86,8 @@ fn check_own(store: &Store, report: &mut CheckReport) -> Result<()> {
     if has_cache && stat_cache::read(layout).is_none() {
         derived(&layout.stat_cache(), &StoreFlaw::BadSum);
     }
-    if commit_cache::is_sound(layout) == Some(false) {
-        derived(&layout.commits(), &StoreFlaw::BadSum);
-    }
-    if packed_commits::is_sound(layout) == Some(false) {
-        derived(&layout.packed_commits(), &StoreFlaw::BadSum);
+    if commit_index::is_sound(layout) == Some(false) {
+        derived(&layout.checkpoint_index(), &StoreFlaw::BadSum);
     }
     if let Err(why) = store.holds() {
         derived(&layout.holds(), &why);
@@ -122,7 +119,7 @@ fn check_refs(store: &Store, inventory: &Inventory, report: &mut CheckReport) ->
         }
     }
     let metas = ref_files::read_family(layout, Family::Meta)?;
-    for checkpoint in &inventory.checkpoints {
+    for checkpoint in inventory.checkpoints.iter() {
         let expected = checkpoint.meta.map(RefValue::Id);
         if expected.is_some() && metas.get(&checkpoint.id).copied() != expected {
             let path = ref_files::path(layout, Family::Meta, checkpoint.id);

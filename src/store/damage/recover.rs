@@ -1,8 +1,11 @@
 //! Recovery when the lock is taken: refs named only by the manifest or packs, and leftovers of
 //! killed processes.
 
+use std::io::ErrorKind;
+
 use crate::error::{Error, Result};
-use crate::model::{Checkpoint, DamagedCheckpoint, ObjectId};
+use crate::model::checkpoint::manifest;
+use crate::model::{Checkpoint, DamagedCheckpoint, LineEntry, ObjectId};
 use crate::store::damage::unindexed_packs;
 use crate::store::files::{atomic_file, read_regular, scratch};
 use crate::store::gc::sweep;
@@ -11,10 +14,7 @@ use crate::store::refs::ref_files;
 use crate::store::refs::{adopt, packed_refs_lock};
 use crate::store::runs::run_refs;
 use crate::store::trees::convert;
-use crate::store::{
-    CommitReader, Family, Inventory, KnownRows, ManifestText, ObjectIds, ObjectKind, RefValue,
-    Store,
-};
+use crate::store::{CommitReader, Family, Inventory, ObjectIds, ObjectKind, RefValue, Store};
 
 /// What was recovered, for one warning each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -52,7 +52,7 @@ pub fn run(
     sweep_own(store)?;
     let indexes_rebuilt = recover_indexes(store)?;
     recover_refs(store, inventory)?;
-    let mut before = read_manifest(store, inventory)?;
+    let before = read_manifest(store)?;
     let workflows_restored = recover_runs(store)?;
     let mut recovery = Recovery {
         indexes_rebuilt,
@@ -62,14 +62,18 @@ pub fn run(
     for checkpoint in adopt::run(store.layout(), reader, inventory, before.text())? {
         recovery.note(&checkpoint);
     }
-    let lost = match before.text() {
-        Some(text) => ids_of_rows(store, inventory, text),
+    let rows = before
+        .text()
+        .map(|text| inventory.rows_without_checkpoint(text));
+    let lost: Vec<ObjectId> = match &rows {
+        Some(rows) => rows
+            .iter()
+            .flat_map(|row| store.objects().by_prefix(row))
+            .collect(),
         // Without a manifest an evicted checkpoint looks like one whose ref was lost: all are kept.
         None => CommitReader::new(store.objects()).commits_of_no_remote(),
     };
-    let may_be_more = before
-        .text()
-        .is_none_or(|text| inventory.rows_without_checkpoint(text).len() > lost.len());
+    let may_be_more = rows.as_ref().is_none_or(|rows| rows.len() > lost.len());
     if may_be_more && let Some(unread) = store.objects().take_unread() {
         // A checkpoint not found now gets no row in the next manifest, its last trace.
         return Err(unread);
@@ -87,46 +91,31 @@ pub fn run(
             inventory.checkpoints.push(checkpoint);
         }
     }
-    inventory.add_lost_rows(
-        store.layout(),
-        store.objects(),
-        before.text().unwrap_or_default(),
-    )?;
-    if before.has_known_beginning() && !inventory.has_known_rows() {
-        before = read_manifest(store, inventory)?;
+    if rows.is_some_and(|rows| !rows.is_empty()) {
+        inventory.add_lost_rows(
+            store.layout(),
+            store.objects(),
+            before.text().unwrap_or_default(),
+        )?;
     }
-    recovery.manifest_rebuilt = recover_manifest(store, inventory, before)?;
+    recovery.manifest_rebuilt = recover_manifest(store, inventory, &before)?;
     recover_main(store, inventory)?;
     Ok(recovery)
 }
 
 /// Writes the manifest anew if it lacks rows; returns whether it could not be read.
-fn recover_manifest(
-    store: &Store,
-    inventory: &mut Inventory,
-    before: ManifestState,
-) -> Result<bool> {
+fn recover_manifest(store: &Store, inventory: &Inventory, before: &ManifestState) -> Result<bool> {
     let layout = store.layout();
-    let (before, was_there, was_readable) = match before {
-        ManifestState::Readable(before) => (before, true, true),
-        ManifestState::Unreadable => (ManifestText::default(), true, false),
-        ManifestState::Missing => (ManifestText::default(), false, false),
-    };
-    let mut expected = inventory.manifest_after(&before);
-    let differs = !was_readable || before.rest != expected;
+    let (was_there, was_readable) = (
+        !matches!(before, ManifestState::Missing),
+        before.text().is_some(),
+    );
+    let text = before.text().unwrap_or_default();
+    let expected = inventory.manifest(text);
+    let differs = !was_readable || text != expected;
     let is_wanted = differs && (was_there || !inventory.checkpoints.is_empty());
     if is_wanted {
-        if before.known_bytes > 0 {
-            let mut whole = read_regular::read_text(&layout.manifest())
-                .map_err(Error::io("read", &layout.manifest()))?;
-            whole.truncate(before.known_bytes);
-            expected.insert_str(0, &whole);
-        }
         atomic_file::replace_through(&layout.own(), &layout.manifest(), expected.as_bytes())?;
-    }
-    if before.known_bytes == 0 && inventory.damaged.is_empty() {
-        inventory.rows = KnownRows::of(&expected, &inventory.checkpoints);
-        inventory.is_sealed = false;
     }
     Ok(is_wanted && !was_readable)
 }
@@ -181,42 +170,48 @@ fn sweep_own(store: &Store) -> Result<()> {
 /// Restores torn refs from their names, and lost meta refs from the commit's trailer.
 fn recover_refs(store: &Store, inventory: &Inventory) -> Result<()> {
     let layout = store.layout();
-    // Those in a `packed-refs` that its index describes were right when it was made.
-    let read = if inventory.checkpoints.has_older() {
-        ref_files::read_loose
-    } else {
-        ref_files::read_family
-    };
-    for (id, value) in read(layout, Family::Checkpoints)? {
-        if value != RefValue::Id(id) {
-            ref_files::write(layout, Family::Checkpoints, id, id)?;
-        }
+    let unindexed: Vec<&Checkpoint> = inventory.checkpoints.unindexed().collect();
+    // The others were right when the index was made, and are not opened.
+    let damaged = inventory.damaged.iter().filter_map(|lost| lost.id.commit());
+    for id in unindexed.iter().map(|c| c.id).chain(damaged) {
+        write_if_torn(store, Family::Checkpoints, id)?;
     }
-    for (id, value) in ref_files::read_family(layout, Family::Pins)? {
-        if value != RefValue::Id(id) {
-            ref_files::write(layout, Family::Pins, id, id)?;
-        }
+    for id in ref_files::names(layout, Family::Pins)? {
+        write_if_torn(store, Family::Pins, id)?;
     }
-    let metas = read(layout, Family::Meta)?;
-    for checkpoint in inventory.checkpoints.newer() {
+    let metas = ref_files::names(layout, Family::Meta)?;
+    let lost = |entry: &LineEntry| entry.has_meta && !metas.contains(&entry.id);
+    let lost = inventory.checkpoints.matching(lost);
+    for checkpoint in unindexed.into_iter().chain(lost) {
+        let path = ref_files::path(layout, Family::Meta, checkpoint.id);
         let Some(meta) = checkpoint.meta else {
             continue;
         };
-        if metas.get(&checkpoint.id) != Some(&RefValue::Id(meta)) {
-            ref_files::write(layout, Family::Meta, checkpoint.id, meta)?;
+        match ref_files::read_file(&path)? {
+            Some(RefValue::Id(found)) if found == meta => {}
+            // It is packed.
+            None if metas.contains(&checkpoint.id) => {}
+            _ => ref_files::write(layout, Family::Meta, checkpoint.id, meta)?,
         }
     }
     // A damaged checkpoint keeps its meta: it may become readable again.
-    let newer: ObjectIds = inventory.checkpoints.newer().iter().map(|c| c.id).collect();
-    let lost: Vec<_> = metas
-        .into_keys()
-        .filter(|id| !newer.contains(id) && !inventory.knows(*id))
-        .map(|id| (Family::Meta, id))
+    let known = inventory.ids();
+    let gone: Vec<_> = metas
+        .difference(&known)
+        .map(|id| (Family::Meta, *id))
         .collect();
-    if lost.is_empty() {
+    if gone.is_empty() {
         return Ok(());
     }
-    ref_files::remove(layout, &lost)
+    ref_files::remove(layout, &gone)
+}
+
+fn write_if_torn(store: &Store, family: Family, id: ObjectId) -> Result<()> {
+    let layout = store.layout();
+    match ref_files::read_file(&ref_files::path(layout, family, id))? {
+        Some(value) if value != RefValue::Id(id) => ref_files::write(layout, family, id, id),
+        _ => Ok(()),
+    }
 }
 
 /// Restores torn refs of runs from the commits; without such a commit a ref is left as it is.
@@ -238,41 +233,31 @@ fn recover_runs(store: &Store) -> Result<Vec<String>> {
 }
 
 enum ManifestState {
-    Readable(ManifestText),
+    Readable(String),
     Unreadable,
     Missing,
 }
 
 impl ManifestState {
-    fn has_known_beginning(&self) -> bool {
-        matches!(self, Self::Readable(text) if text.known_bytes > 0)
-    }
-
-    /// The text without its known beginning.
     fn text(&self) -> Option<&str> {
         match self {
-            Self::Readable(text) => Some(&text.rest),
+            Self::Readable(text) => Some(text),
             Self::Unreadable | Self::Missing => None,
         }
     }
 }
 
-fn read_manifest(store: &Store, inventory: &Inventory) -> Result<ManifestState> {
+fn read_manifest(store: &Store) -> Result<ManifestState> {
     let path = store.layout().manifest();
-    match read_regular::open(&path).and_then(|file| inventory.read_manifest(file)) {
-        Ok(text) => Ok(text.map_or(ManifestState::Unreadable, ManifestState::Readable)),
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(ManifestState::Missing),
+    match read_regular::read(&path) {
+        Ok(bytes) => {
+            let text = manifest::text_of(bytes);
+            Ok(text.map_or(ManifestState::Unreadable, ManifestState::Readable))
+        }
+        Err(e) if e.kind() == ErrorKind::NotFound => Ok(ManifestState::Missing),
+        Err(e) if e.kind() == ErrorKind::InvalidData => Ok(ManifestState::Unreadable),
         Err(e) => Err(Error::io("read", &path)(e)),
     }
-}
-
-/// Commits named by rows of the manifest but by no ref.
-fn ids_of_rows(store: &Store, inventory: &Inventory, text: &str) -> Vec<ObjectId> {
-    inventory
-        .rows_without_checkpoint(text)
-        .iter()
-        .flat_map(|prefix| store.objects().by_prefix(prefix))
-        .collect()
 }
 
 /// Restores the ref of a checkpoint that has none: with a row even if it is damaged, because

@@ -180,7 +180,7 @@ impl<'s> Salvage<'s> {
         atomic_file::replace_through(
             &layout.own(),
             &layout.manifest(),
-            manifest::render(&inventory.checkpoints).as_bytes(),
+            manifest::render(inventory.checkpoints.iter()).as_bytes(),
         )?;
         if let Some(newest) = inventory.newest() {
             ref_files::write_main(&layout, newest.id)?;
@@ -253,7 +253,7 @@ fn take_small_files(from: &Layout, to: &Layout, description: &Description) -> Re
         from.journal(),
         from.stat_cache(),
         from.stat_cache_patch(),
-        from.commits(),
+        from.checkpoint_index(),
         from.size_gate(),
         // Salvaged runs enter the roll themselves.
         from.workflow_roll(),

@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::store::damage::unindexed_packs;
 use crate::store::files::{atomic_file, read_regular};
 use crate::store::lifecycle::init;
-use crate::store::refs::{commit_cache, packed_commits};
+use crate::store::refs::commit_index;
 use crate::store::small_files::{holds, origins, rewords, stat_cache};
 use crate::store::transfer::remotes;
 use crate::store::{JournalState, Layout, LockedStore};
@@ -51,11 +51,8 @@ impl LockedStore<'_> {
         if stat_cache::read(layout).is_none() {
             stat_cache::remove(layout)?;
         }
-        if commit_cache::is_sound(layout) == Some(false) {
-            atomic_file::remove_if_there(&layout.commits())?;
-        }
-        if packed_commits::is_sound(layout) == Some(false) {
-            atomic_file::remove_if_there(&layout.packed_commits())?;
+        if commit_index::is_sound(layout) == Some(false) {
+            atomic_file::remove_if_there(&layout.checkpoint_index())?;
         }
         if holds::read(layout).is_err() {
             atomic_file::remove_if_there(&layout.holds())?;

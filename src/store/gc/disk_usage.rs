@@ -6,7 +6,7 @@ use std::path::Path;
 use walkdir::{DirEntry, WalkDir};
 
 use crate::error::Result;
-use crate::model::{Checkpoint, ObjectId};
+use crate::model::{Checkpoint, Line, ObjectId};
 use crate::store::objects::loose_files;
 use crate::store::refs::ref_files;
 use crate::store::{IdMap, ObjectIds, Reach, Store};
@@ -35,7 +35,7 @@ pub struct DiskUsage<'s> {
     store: &'s Store,
     sizes: IdMap<u64>,
     counted: Reach<'s>,
-    /// Bytes of the index of packed refs for each checkpoint.
+    /// Bytes of the index of checkpoints for each of them.
     index_share: u64,
 }
 
@@ -71,13 +71,13 @@ impl<'s> DiskUsage<'s> {
     ///
     /// # Errors
     /// A ref or an object cannot be read.
-    pub fn fixed(&mut self, checkpoints: &[Checkpoint]) -> Result<u64> {
-        let ours: ObjectIds = checkpoints.iter().map(|c| c.id).collect();
+    pub fn fixed(&mut self, checkpoints: &Line) -> Result<u64> {
+        let ours: ObjectIds = checkpoints.entries().map(|entry| entry.id).collect();
         let others = ref_files::roots(self.store.layout(), &ours)?;
         let others = others.into_iter().filter(|id| !ours.contains(id)).collect();
         let beside = bytes_below(self.store.dir())
             .saturating_sub(bytes_below(&self.store.layout().objects()));
-        let index = self.store.layout().packed_commits().symlink_metadata();
+        let index = self.store.layout().checkpoint_index().symlink_metadata();
         let index = index.map_or(0, |found| found.len());
         self.index_share = index / checkpoints.len().max(1) as u64;
         let beside = beside.saturating_sub(index);

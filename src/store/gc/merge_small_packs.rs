@@ -116,8 +116,6 @@ impl LockedStore<'_> {
             sweep::remove_pack(&pack_dir, &pack.stamp.name)?;
         }
         store.objects().refresh()?;
-        // Without a seal the next command looks for each commit.
-        let _ = self.seal();
         if let Some(cache) = cache {
             // Otherwise the next scan would check each blob that it relies on.
             stat_cache::save_packs(store.layout(), &cache, store.objects().packs())?;

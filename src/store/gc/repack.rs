@@ -65,7 +65,6 @@ impl LockedStore<'_> {
             // On failure (a full disk) the next scan just checks each blob that it relies on.
             let _ = stat_cache::save_packs(layout, &cache, objects.packs());
         }
-        let _ = self.seal();
         Ok(RepackOutcome {
             packs_before,
             no_space: outcome.no_space.or(no_space),

@@ -20,7 +20,7 @@ use crate::store::{Family, Layout, LockedStore};
 /// Extensions of a pack's files, the index last: without it the pack is not seen.
 const ENDINGS: [&str; 2] = ["pack", "idx"];
 /// What each store has of its own, derives, or gets line by line.
-const STAYING: [&str; 23] = [
+const STAYING: [&str; 21] = [
     "HEAD",
     "config",
     "info",
@@ -30,13 +30,11 @@ const STAYING: [&str; 23] = [
     "refs/heads/main",
     "refs/workflows",
     "refs/remotes",
-    "checkpoint/commits",
+    "checkpoint/index",
     "checkpoint/description",
     "checkpoint/left-out",
     "checkpoint/lock",
     "checkpoint/origins",
-    "checkpoint/packed-commits",
-    "checkpoint/packed-seal",
     "checkpoint/remotes",
     "checkpoint/rewords",
     "checkpoint/size-gate",
@@ -60,9 +58,8 @@ pub fn take_over(store: &LockedStore<'_>, from: &LockedStore<'_>) -> Result<()> 
         ));
     }
     let (into, source) = (store.store().layout(), from.store().layout());
-    // A store without a manifest takes every commit for a checkpoint, and one with a seal reads none.
+    // A store without a manifest takes every commit for a checkpoint.
     store.write_derived()?;
-    atomic_file::remove_if_there(&into.packed_seal())?;
     copy_folder(source, into, "objects")?;
     // First the one after which a checkpoint that is made meanwhile gets its number.
     if let Some(newest) = from.inventory().newest() {

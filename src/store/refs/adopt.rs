@@ -34,8 +34,7 @@ pub fn run(
     )?;
     let adopted = inventory
         .checkpoints
-        .newer()
-        .iter()
+        .unindexed()
         .filter(|c| c.adopted)
         .chain(&found);
     let sequences: BTreeMap<ObjectId, u64> = adopted.map(|c| (c.id, c.record.sequence)).collect();

@@ -1,17 +1,15 @@
 //! Reads commits as checkpoints: ours by their trailers, those of plain git by their position in
 //! the history.
 
-use std::collections::HashSet;
-
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use crate::error::Error;
 use crate::model::checkpoint::adopted;
 use crate::model::checkpoint::message::{self, Ours};
-use crate::model::{Checkpoint, ObjectId, transition};
-use crate::store::refs::commit_cache::{self, CachedCommits};
+use crate::model::{Checkpoint, LineEntry, ObjectId, transition};
 use crate::store::refs::commit_codec;
-use crate::store::{CommitParts, Layout, ObjectKind, Objects, ReadFailure};
+use crate::store::{CommitIndex, CommitParts, Inventory, Layout, ObjectKind, Objects, ReadFailure};
 
 const NO_CHECKPOINT: &str = "it is a transition of a workflow and no checkpoint";
 
@@ -21,8 +19,8 @@ pub struct CommitReader<'o> {
     /// Sequence numbers of commits met so far; 0 for an unreadable commit.
     sequences: HashMap<ObjectId, u64>,
     newest_format: u32,
-    cached: CachedCommits,
-    /// Commits that were not in `cached`.
+    index: Arc<CommitIndex>,
+    /// Commits that were not in the index.
     read: Vec<(ObjectId, Vec<u8>)>,
     /// Time in milliseconds since 1970 and sequence number of each of our checkpoints read so far.
     own: Vec<(i64, u64)>,
@@ -30,28 +28,40 @@ pub struct CommitReader<'o> {
 
 impl<'o> CommitReader<'o> {
     pub fn new(objects: &'o Objects) -> Self {
-        Self::with_cache(objects, CachedCommits::default())
+        Self::by(objects, CommitIndex::default())
     }
 
-    /// Creates a reader that takes commits from the commit cache where it can.
-    pub fn with_cache(objects: &'o Objects, cached: CachedCommits) -> Self {
+    /// Creates a reader that takes commits from the index where it can.
+    pub fn indexed(layout: &Layout, objects: &'o Objects) -> Self {
+        Self::by(objects, CommitIndex::read(layout, objects))
+    }
+
+    fn by(objects: &'o Objects, index: CommitIndex) -> Self {
         Self {
             objects,
             sequences: HashMap::new(),
             newest_format: 0,
-            cached,
+            index: Arc::new(index),
             read: Vec::new(),
             own: Vec::new(),
         }
     }
 
-    /// Saves commits that had to be read to the commit cache, if there are enough; those not
-    /// `wanted` leave it.
+    pub fn index(&self) -> &Arc<CommitIndex> {
+        &self.index
+    }
+
+    /// Notes the place of a checkpoint of ours that is not read.
+    pub fn place(&mut self, entry: &LineEntry) {
+        self.own.push((entry.time_ms, entry.sequence));
+    }
+
+    /// Brings the index up to date, if it lacks many commits.
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn save(self, layout: &Layout, wanted: &dyn Fn(&ObjectId) -> bool) -> Result<(), Error> {
-        commit_cache::save(layout, self.objects, &self.cached, self.read, wanted)
+    pub fn save(self, layout: &Layout, inventory: &Inventory) -> Result<(), Error> {
+        self.index.save(layout, self.objects, &self.read, inventory)
     }
 
     /// Adds the sequence numbers of adopted commits, before the first of them is read.
@@ -143,8 +153,8 @@ impl<'o> CommitReader<'o> {
     /// # Errors
     /// As [`Self::checkpoint`], but the message is not checked.
     pub fn parts(&mut self, id: ObjectId) -> Result<CommitParts, ReadFailure> {
-        if let Some(content) = self.cached.get(id) {
-            return Ok(commit_codec::parse(content)?);
+        if let Some(content) = self.index.get(id) {
+            return Ok(commit_codec::parse(&content)?);
         }
         if let Some((_, content)) = self.read.last().filter(|(read, _)| *read == id) {
             return Ok(commit_codec::parse(content)?);

@@ -1,34 +1,25 @@
 //! The inventory of checkpoints: refs and their commits, ordered by sequence.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
-use std::fs::File;
 use std::sync::Arc;
 
 use crate::base::text::escape;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::limits::LARGEST_SEQUENCE;
 use crate::model::checkpoint::manifest;
-use crate::model::{
-    Checkpoint, CheckpointId, DamagedCheckpoint, Line, LineEntry, ObjectId, transition,
-};
+use crate::model::{Checkpoint, CheckpointId, DamagedCheckpoint, Line, ObjectId, transition};
 use crate::store::files::read_regular;
 use crate::store::objects::odb::ObjectError;
-use crate::store::refs::packed_commits::PackedCommits;
 use crate::store::refs::ref_files;
 use crate::store::refs::{adopted_sequence, commit_codec, plain_git};
 use crate::store::small_files::origins;
 use crate::store::small_files::rewords;
 use crate::store::{
-    CheckReport, CommitReader, Family, KnownRows, Layout, ManifestText, ObjectIds, ObjectKind,
-    Objects, Origins, Rewords, Seal,
+    CheckReport, CommitReader, Family, Layout, ObjectIds, ObjectKind, Objects, Origins, Rewords,
 };
 
 /// Maximum number of missing ids for which the object directories are listed again.
 const LOOKED_FOR_ANEW: usize = 64;
-
-/// Opens the index of packed refs, with its seal.
-pub type OpenIndex<'o> = &'o dyn Fn() -> Option<(PackedCommits, Option<Seal>)>;
 
 /// All checkpoints that the refs name, and those that only rows of the manifest name.
 #[derive(Clone, Debug, Default)]
@@ -41,31 +32,20 @@ pub struct Inventory {
     pub unadopted: Vec<ObjectId>,
     /// The largest format number among the commits named by refs.
     pub newest_format: u32,
-    /// The index of the packed refs.
-    pub packed: Option<Arc<PackedCommits>>,
-    /// Whether a seal proved at once that all packed commits are stored.
-    pub is_sealed: bool,
-    pub rows: KnownRows,
     /// Why the reasons given later cannot be read; those of the commits count then.
     pub unread_rewords: Option<String>,
-    /// What is noted of imported checkpoints; none of these is packed.
+    /// What is noted of imported checkpoints.
     pub origins: Origins,
-    /// Checkpoints with a file beside their packed ref, left by a killed process.
-    pub packed_twice: Vec<ObjectId>,
 }
 
 impl Inventory {
     /// Reads every commit from its pack.
     pub fn read(layout: &Layout, objects: &Objects) -> Result<Self> {
-        Self::read_by(layout, &mut CommitReader::new(objects), None)
+        Self::read_by(layout, &mut CommitReader::new(objects))
     }
 
-    /// Reads the inventory with a reader that stays in use; `index` opens that of the packed refs.
-    pub fn read_by(
-        layout: &Layout,
-        reader: &mut CommitReader<'_>,
-        index: Option<OpenIndex<'_>>,
-    ) -> Result<Self> {
+    /// Reads the inventory with a reader that stays in use.
+    pub fn read_by(layout: &Layout, reader: &mut CommitReader<'_>) -> Result<Self> {
         let pins = ref_files::names(layout, Family::Pins)?;
         let mut inventory = Self::default();
         let rewords = rewords::read(layout);
@@ -74,15 +54,20 @@ impl Inventory {
         let origins = origins::read(layout).unwrap_or_default();
         let mut of_plain_git = Vec::new();
         let mut checkpoints = Vec::new();
-        // Files come first, see `ref_files::names`.
-        let mut ids = ref_files::loose_names(layout, Family::Checkpoints)?;
-        let packed = index.and_then(|open| open());
-        if let Some((packed, _)) = &packed {
-            inventory.packed_twice = packed.among(ids.iter().copied());
-            ids.retain(|id| !inventory.packed_twice.contains(id));
-        } else {
-            ids.extend(ref_files::packed_names(layout, Family::Checkpoints)?);
+        let mut ids = ref_files::names(layout, Family::Checkpoints)?;
+        let index = Arc::clone(reader.index());
+        // Those of which more is noted than their commit says are decoded at once.
+        let is_noted = |id: &ObjectId| {
+            pins.contains(id) || rewords.contains_key(id) || origins.contains_key(id)
+        };
+        let own = index.own();
+        let indexed = own.filter(|(_, entry)| !is_noted(&entry.id) && ids.remove(&entry.id));
+        let indexed: Vec<_> = indexed.collect();
+        for (_, entry) in &indexed {
+            reader.place(entry);
         }
+        let mut ids: Vec<ObjectId> = ids.into_iter().collect();
+        ids.sort_unstable();
         for id in ids {
             // Looking again for each of a million refs of missing commits would take minutes.
             let read = match inventory.damaged.len() {
@@ -119,61 +104,34 @@ impl Inventory {
         inventory.origins = origins;
         inventory.newest_format = reader.newest_format();
         inventory.checkpoints = Line::from(checkpoints);
-        if let Some((mut packed, seal)) = packed {
-            packed.pins = pins;
-            packed.rewords = rewords;
-            inventory.newest_format = inventory.newest_format.max(packed.newest_format);
-            let newer = std::mem::take(&mut inventory.checkpoints);
-            inventory.join(newer.newer().to_vec(), packed);
-            inventory.is_sealed = seal.is_some();
-            inventory.rows = seal.map(|seal| seal.rows).unwrap_or_default();
-        }
+        inventory
+            .checkpoints
+            .add_indexed(&index, indexed.into_iter());
         inventory.drop_evicted_meanwhile(layout)?;
         Ok(inventory)
-    }
-
-    /// Leaves the checkpoints in an index of packed refs unread.
-    pub fn take_packed(&mut self, packed: PackedCommits) {
-        let mut newer = self.checkpoints.newer().to_vec();
-        let known = packed.among(newer.iter().map(|c| c.id));
-        let known: ObjectIds = known.into_iter().collect();
-        newer.retain(|c| !known.contains(&c.id));
-        self.join(newer, packed);
-    }
-
-    fn join(&mut self, newer: Vec<Checkpoint>, packed: PackedCommits) {
-        let packed = Arc::new(packed);
-        self.packed = Some(Arc::clone(&packed));
-        self.rows = KnownRows::default();
-        self.checkpoints = Line::new(newer, Some(packed));
     }
 
     /// Reads the inventory for commands that only read. Adds rows of the manifest whose ref is
     /// gone, if their commit exists or is damaged, and commits that plain git made since the last
     /// writing command.
-    pub fn read_with_rows(
-        layout: &Layout,
-        mut reader: CommitReader<'_>,
-        index: Option<OpenIndex<'_>>,
-    ) -> Result<Self> {
+    pub fn read_with_rows(layout: &Layout, mut reader: CommitReader<'_>) -> Result<Self> {
         let objects = reader.objects();
-        let mut inventory = Self::read_by(layout, &mut reader, index)?;
-        let text = read_regular::open(&layout.manifest());
-        let text = text.and_then(|file| inventory.read_manifest(file)).ok();
-        let text = text.flatten();
+        let mut inventory = Self::read_by(layout, &mut reader)?;
+        let text = read_regular::read(&layout.manifest());
+        let text = text.ok().and_then(manifest::text_of);
         let unadopted = plain_git::candidates(
             layout,
             &mut reader,
             &|id| inventory.knows(id),
             inventory.is_empty(),
-            text.as_ref().map(|text| text.rest.as_str()),
+            text.as_deref(),
         )?;
         for checkpoint in unadopted {
             inventory.add_without_ref(checkpoint);
         }
         let lost: Vec<ObjectId> = match &text {
             Some(text) => {
-                let rows = inventory.rows_without_checkpoint(&text.rest);
+                let rows = inventory.rows_without_checkpoint(text);
                 rows.iter().flat_map(|row| objects.by_prefix(row)).collect()
             }
             // Without a manifest an evicted checkpoint looks like one whose ref was lost.
@@ -197,32 +155,13 @@ impl Inventory {
             }
         }
         if let Some(text) = &text {
-            inventory.add_lost_rows(layout, objects, &text.rest)?;
+            inventory.add_lost_rows(layout, objects, text)?;
         }
         Ok(inventory)
     }
 
-    /// Reads the manifest without the beginning that is known to have the rows of the checkpoints up
-    /// to the newest packed one, and no others; `None` if it looks like no manifest.
-    ///
-    /// # Errors
-    /// The file cannot be read.
-    pub fn read_manifest(&self, file: File) -> std::io::Result<Option<ManifestText>> {
-        let rows = if self.has_known_rows() {
-            self.rows
-        } else {
-            KnownRows::default()
-        };
-        rows.read_after(file).map(ManifestText::of)
-    }
-
-    /// Whether a beginning of the manifest may be known.
-    pub fn has_known_rows(&self) -> bool {
-        self.damaged.is_empty() && self.rows.are_of(&self.checkpoints)
-    }
-
-    /// Adds rows whose commits are lost, in a manifest without its known beginning: the program itself
-    /// drops a row before anything else. A row that equals the missing row of a checkpoint except for its id is that row with a garbled id.
+    /// Adds rows whose commits are lost: the program itself drops a row before anything else. A row
+    /// that equals the missing row of a checkpoint except for its id is that row with a garbled id.
     ///
     /// # Errors
     /// The refs cannot be listed.
@@ -264,9 +203,10 @@ impl Inventory {
     /// Renders the manifest. Rows of damaged checkpoints stay as in `before`: they may be their
     /// only trace.
     pub fn manifest(&self, before: &str) -> String {
-        let known = self.known_rows(before);
-        if known > 0 {
-            return format!("{}{}", &before[..known], self.rows_after_known());
+        if self.damaged.is_empty()
+            && let Some(added) = self.checkpoints.rows_after(before)
+        {
+            return format!("{before}{added}");
         }
         let damaged: HashSet<String> = self
             .damaged
@@ -278,34 +218,7 @@ impl Inventory {
             .filter(|(id, _)| is_kept(id))
             .map(|(_, row)| format!("{row}\n"))
             .collect();
-        manifest::render_after(&kept, &self.checkpoints)
-    }
-
-    /// Renders what follows the beginning of a manifest, or all of it if none is known.
-    pub fn manifest_after(&self, before: &ManifestText) -> String {
-        if before.known_bytes > 0 {
-            self.rows_after_known()
-        } else {
-            self.manifest(&before.rest)
-        }
-    }
-
-    fn rows_after_known(&self) -> String {
-        let last = self.checkpoints.older().next_back();
-        let newer = self.checkpoints.newer().iter();
-        newer
-            .filter(|c| Some(LineEntry::of(c)) > last)
-            .map(manifest::row)
-            .collect()
-    }
-
-    /// Length of the known beginning of a manifest.
-    pub fn known_rows(&self, text: &str) -> usize {
-        if self.has_known_rows() {
-            self.rows.length_in(text)
-        } else {
-            0
-        }
+        manifest::render_after(&kept, self.checkpoints.iter())
     }
 
     fn add_without_ref(&mut self, checkpoint: Checkpoint) {
@@ -320,35 +233,20 @@ impl Inventory {
 
     /// The ids of all commits, including damaged ones.
     pub fn ids(&self) -> ObjectIds {
-        let newer = self.checkpoints.newer().iter().map(|c| c.id);
-        let older = self.checkpoints.older().map(|entry| entry.id);
-        newer
-            .chain(older)
-            .chain(self.damaged.iter().filter_map(|lost| lost.id.commit()))
-            .collect()
+        let damaged = self.damaged.iter().filter_map(|lost| lost.id.commit());
+        let checkpoints = self.checkpoints.entries().map(|entry| entry.id);
+        checkpoints.chain(damaged).collect()
     }
 
-    /// Ids in rows of a manifest, without its known beginning, that match none of these checkpoints.
+    /// Ids in rows of a manifest that match none of these checkpoints.
     pub fn rows_without_checkpoint(&self, text: &str) -> Vec<String> {
-        let newer = self.checkpoints.newer().iter().map(|c| c.id);
-        let damaged = self.damaged.iter().filter_map(|lost| lost.id.commit());
-        let known: HashSet<String> = newer.chain(damaged).map(ObjectId::short).collect();
+        if self.checkpoints.rows_after(text).is_some() {
+            return Vec::new();
+        }
+        let known: HashSet<String> = self.ids().into_iter().map(ObjectId::short).collect();
         let mut rows = manifest::ids(text);
         rows.retain(|row| !known.contains(&row[..ObjectId::SHORT_DIGITS]));
-        if !rows.is_empty() {
-            let older = self.checkpoints.older();
-            let older: HashSet<String> = older.map(|entry| entry.id.short()).collect();
-            rows.retain(|row| !older.contains(&row[..ObjectId::SHORT_DIGITS]));
-        }
         rows
-    }
-
-    /// Whether the ref of a checkpoint may be packed: its commit must tell its place.
-    pub fn is_packable(&self, checkpoint: &Checkpoint) -> bool {
-        !checkpoint.is_safety()
-            && !checkpoint.adopted
-            && checkpoint.record.operation.is_none()
-            && !self.origins.contains_key(&checkpoint.id)
     }
 
     /// Whether a commit is that of a checkpoint, which may be damaged.
@@ -375,7 +273,7 @@ impl Inventory {
         self.checkpoints.newest()
     }
 
-    pub fn get(&self, id: ObjectId) -> Option<Cow<'_, Checkpoint>> {
+    pub fn get(&self, id: ObjectId) -> Option<&Checkpoint> {
         self.checkpoints.find(id)
     }
 
@@ -385,32 +283,10 @@ impl Inventory {
     }
 
     /// Finds a damaged checkpoint by prefix, after no intact one matched.
-    pub fn damaged_by_prefix(&self, prefix: &str) -> Option<DamagedCheckpoint> {
-        self.all_damaged()
-            .into_iter()
+    pub fn damaged_by_prefix(&self, prefix: &str) -> Option<&DamagedCheckpoint> {
+        self.damaged
+            .iter()
             .find(|damaged| damaged.id.answers_to(prefix))
-    }
-
-    /// The damaged checkpoints, with those of the index that were to be read and could not be.
-    pub fn all_damaged(&self) -> Vec<DamagedCheckpoint> {
-        let unreadable = self.checkpoints.unreadable().into_iter();
-        let unreadable = unreadable.map(|id| DamagedCheckpoint {
-            id: id.into(),
-            why: "its commit cannot be read".to_owned(),
-        });
-        self.damaged.iter().cloned().chain(unreadable).collect()
-    }
-
-    /// Reads the checkpoints of the index, so that those that cannot be read count as damaged. Who
-    /// drops a checkpoint or frees space must know of them.
-    pub fn read_older(&mut self) {
-        let all = self.checkpoints.to_vec();
-        if !self.checkpoints.unreadable().is_empty() {
-            self.damaged = self.all_damaged();
-            self.checkpoints = Line::from(all);
-            self.packed = None;
-            self.rows = KnownRows::default();
-        }
     }
 }
 

@@ -4,72 +4,43 @@ use std::collections::HashSet;
 
 use crate::error::Result;
 use crate::model::ObjectId;
-use crate::model::checkpoint::manifest;
+use crate::store::LockedStore;
 use crate::store::files::{atomic_file, read_regular};
 use crate::store::refs::ref_files;
-use crate::store::{KnownRows, LockedStore};
 
 impl LockedStore<'_> {
     /// Brings `main` and the manifest up to date with the inventory.
     pub fn write_derived(&self) -> Result<()> {
         self.write_main()?;
-        let path = self.store().layout().manifest();
-        let found = read_regular::open(&path).and_then(|file| self.inventory.read_manifest(file));
-        if let Ok(Some(found)) = found
-            && let added = self.inventory.manifest_after(&found)
-            && let Some(added) = added.strip_prefix(&found.rest)
-            && found.known_bytes + found.rest.len() > 0
-        {
-            let length = found.known_bytes + found.rest.len();
-            if added.is_empty() || atomic_file::append(&path, length, added.as_bytes())? {
+        let found = self.read_manifest();
+        let text = self.inventory.manifest(&found);
+        if let Some(added) = text.strip_prefix(&found).filter(|_| !found.is_empty()) {
+            let path = self.store().layout().manifest();
+            if added.is_empty() || atomic_file::append(&path, found.len(), added.as_bytes())? {
                 return Ok(());
             }
         }
-        let found = self.read_manifest();
-        self.write_manifest(&found, &self.inventory.manifest(&found))
+        self.write_manifest(&found, &text)
     }
 
     /// Takes checkpoints out of the inventory and the manifest.
     pub(in crate::store) fn forget(&mut self, ids: &[ObjectId]) -> Result<()> {
         self.keep_foreign_main()?;
-        if self
-            .inventory
-            .checkpoints
-            .older()
-            .any(|entry| ids.contains(&entry.id))
-        {
-            self.inventory.read_older();
-        }
         let found = self.read_manifest();
-        let (known, rest) = found.split_at(self.inventory.known_rows(&found));
-        let gone = self.inventory.checkpoints.newer().iter();
-        let gone: HashSet<String> = gone
-            .filter(|c| ids.contains(&c.id))
-            .map(manifest::row)
-            .collect();
-        let left = known
-            .split_inclusive('\n')
-            .filter(|row| !gone.contains(*row));
+        let gone: HashSet<String> = ids.iter().map(|id| id.short()).collect();
+        let is_gone = |row: &str| row.get(2..10).is_some_and(|short| gone.contains(short));
+        let left = found.split_inclusive('\n').filter(|row| !is_gone(row));
         let left: String = left.collect();
         let inventory = &mut self.inventory;
         inventory.checkpoints.remove(ids);
         inventory
             .damaged
             .retain(|damaged| damaged.id.commit().is_none_or(|id| !ids.contains(&id)));
-        let is_shorter = left.len() < known.len();
-        if is_shorter {
-            inventory.rows = KnownRows::of(&left, &inventory.checkpoints);
-        }
         self.write_main()?;
-        self.write_manifest(&found, &self.inventory.manifest(&format!("{left}{rest}")))?;
-        if is_shorter {
-            // Without a seal the next command compares all rows.
-            let _ = self.seal();
-        }
-        Ok(())
+        self.write_manifest(&found, &self.inventory.manifest(&left))
     }
 
-    pub(super) fn read_manifest(&self) -> String {
+    fn read_manifest(&self) -> String {
         let found = read_regular::read(&self.store().layout().manifest()).unwrap_or_default();
         String::from_utf8(found)
             .unwrap_or_else(|bad| String::from_utf8_lossy(bad.as_bytes()).into_owned())

@@ -2,15 +2,12 @@
 
 pub mod adopt;
 pub mod adopted_sequence;
-pub mod commit_cache;
 pub mod commit_codec;
+pub mod commit_index;
 pub mod commit_reader;
 pub mod inventory;
 pub mod manifest_file;
-pub mod packed_commits;
 pub mod packed_refs_lock;
-pub mod packed_seal;
 pub mod plain_git;
 pub mod recording;
 pub mod ref_files;
-pub mod ref_packing;

@@ -31,30 +31,25 @@ pub fn sweep(layout: &Layout) -> Result<()> {
 
 impl PackedRefsLock {
     /// Waits for git to finish writing the file; after that its lock is one that a killed git left.
+    /// `None` also on a full disk, or if the file system has no hard links, by which the lock is made
+    /// with its content.
     ///
     /// # Errors
-    /// As [`Self::take`].
+    /// A temporary file cannot be written.
     pub fn wait(layout: &Layout) -> Result<Option<Self>> {
-        let is_wanted = layout.packed_refs().exists() || layout.packed_refs_lock().exists();
+        let path = layout.packed_refs_lock();
+        let is_wanted = layout.packed_refs().exists() || path.exists();
         for _ in 0..if is_wanted { WAITS } else { 0 } {
-            if let Some(lock) = Self::take(layout)? {
-                return Ok(Some(lock));
+            let content = match atomic_file::write_temporary(&layout.own(), LOCK_CONTENT) {
+                Err(error) if error.is_full() => break,
+                written => written?,
+            };
+            if std::fs::hard_link(content.path(), &path).is_ok() {
+                return Ok(Some(Self(path)));
             }
             std::thread::sleep(PAUSE);
         }
         Ok(None)
-    }
-
-    /// Takes the lock; `None` if git has it, or if the file system has no hard links, by which it
-    /// is made with its content.
-    ///
-    /// # Errors
-    /// A temporary file cannot be written.
-    pub fn take(layout: &Layout) -> Result<Option<Self>> {
-        let path = layout.packed_refs_lock();
-        let content = atomic_file::write_temporary(&layout.own(), LOCK_CONTENT)?;
-        let linked = std::fs::hard_link(content.path(), &path);
-        Ok(linked.ok().map(|()| Self(path)))
     }
 }
 

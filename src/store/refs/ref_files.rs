@@ -5,7 +5,7 @@
 //! none at all after one bad line in `packed-refs`.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{ErrorKind, Read as _};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use crate::base::random_name::random_hex;
@@ -29,14 +29,6 @@ pub enum Family {
     Foreign,
 }
 
-/// Folders of the refs that are packed once there are many.
-const PACKABLE: [&str; 2] = ["refs/checkpoints/", "refs/meta/"];
-/// First line of a `packed-refs` that has no others. Git passes over traits that it does not know,
-/// and drops them when it writes the file.
-const ONLY_PACKABLE: &str = "# pack-refs with: peeled fully-peeled sorted only-checkpoints \n";
-/// Number of refs of checkpoints that may be files, of which dropping one costs least.
-pub(super) const MOST_LOOSE: usize = 128;
-
 /// Blanks that git too ignores at the end of a ref.
 const BLANKS: [char; 4] = [' ', '\t', '\r', '\n'];
 
@@ -59,23 +51,17 @@ impl RefValue {
 
 /// Reads one family: the value of each ref by the id in its name. Other files are not ours.
 pub fn read_family(layout: &Layout, family: Family) -> Result<BTreeMap<ObjectId, RefValue>> {
-    let mut found = read_loose(layout, family)?;
+    let mut found = BTreeMap::new();
+    for id in loose_names(layout, family)? {
+        let value = read_file(&path(layout, family, id))?;
+        found.extend(value.map(|value| (id, value)));
+    }
     each_packed(layout, &beginning(family), &mut |_, rest, value| {
         let value = ObjectId::from_hex(value).map(RefValue::Id);
         if let Some((id, value)) = ObjectId::from_hex(rest).zip(value) {
             found.entry(id).or_insert(value);
         }
     })?;
-    Ok(found)
-}
-
-/// As [`read_family`], without refs that are packed.
-pub fn read_loose(layout: &Layout, family: Family) -> Result<BTreeMap<ObjectId, RefValue>> {
-    let mut found = BTreeMap::new();
-    for id in loose_names(layout, family)? {
-        let value = read_file(&path(layout, family, id))?;
-        found.extend(value.map(|value| (id, value)));
-    }
     Ok(found)
 }
 
@@ -87,27 +73,20 @@ fn beginning(family: Family) -> String {
 ///
 /// # Errors
 /// The directory cannot be listed.
-pub fn names(layout: &Layout, family: Family) -> Result<BTreeSet<ObjectId>> {
-    // Files come first: a ref is removed from them only once it is packed.
+pub fn names(layout: &Layout, family: Family) -> Result<ObjectIds> {
+    // Files come first: git removes them only once they are packed.
     let mut found = loose_names(layout, family)?;
-    found.extend(packed_names(layout, family)?);
-    Ok(found)
-}
-
-/// As [`names`], without refs that are packed.
-pub fn loose_names(layout: &Layout, family: Family) -> Result<BTreeSet<ObjectId>> {
-    let files = list(&layout.refs().join(family.into_str()))?;
-    let id = |entry: &std::fs::DirEntry| ObjectId::from_hex(entry.file_name().to_str()?);
-    Ok(files.iter().filter_map(id).collect())
-}
-
-/// As [`names`], of refs that are packed.
-pub fn packed_names(layout: &Layout, family: Family) -> Result<BTreeSet<ObjectId>> {
-    let mut found = BTreeSet::new();
     each_packed(layout, &beginning(family), &mut |_, rest, _| {
         found.extend(ObjectId::from_hex(rest));
     })?;
     Ok(found)
+}
+
+fn loose_names(layout: &Layout, family: Family) -> Result<ObjectIds> {
+    let files = list(&layout.refs().join(family.into_str()))?;
+    let id = |entry: &std::fs::DirEntry| ObjectId::from_hex(entry.file_name().to_str()?);
+    let ids: Vec<ObjectId> = files.iter().filter_map(id).collect();
+    Ok(ids.into_iter().collect())
 }
 
 /// The branch that HEAD points to.
@@ -240,18 +219,12 @@ pub fn is_pinned(layout: &Layout, checkpoint: ObjectId) -> Result<bool> {
     Ok(names(layout, Family::Pins)?.contains(&checkpoint))
 }
 
-/// Removes the files of refs; missing ones are no error.
-pub fn remove_files(layout: &Layout, gone: &[(Family, ObjectId)]) -> Result<()> {
-    for (family, id) in gone {
-        atomic_file::remove_if_there(&path(layout, *family, *id))?;
-    }
-    Ok(())
-}
-
 /// Removes refs, packed or not; missing ones are no error.
 pub fn remove(layout: &Layout, gone: &[(Family, ObjectId)]) -> Result<()> {
     let _lock = PackedRefsLock::wait(layout)?;
-    remove_files(layout, gone)?;
+    for (family, id) in gone {
+        atomic_file::remove_if_there(&path(layout, *family, *id))?;
+    }
     let names = gone
         .iter()
         .map(|(family, id)| format!("refs/{}/{id}", family.into_str()));
@@ -278,35 +251,18 @@ fn remove_lines(layout: &Layout, names: &BTreeSet<String>) -> Result<bool> {
     Ok(is_found)
 }
 
-pub(super) fn write_packed(layout: &Layout, refs: &BTreeMap<String, ObjectId>) -> Result<()> {
+fn write_packed(layout: &Layout, refs: &BTreeMap<String, ObjectId>) -> Result<()> {
     if refs.is_empty() {
         return atomic_file::remove_if_there(&layout.packed_refs()).map(drop);
     }
-    let mut text = String::new();
-    if refs.keys().all(|name| is_packable(name)) {
-        text.push_str(ONLY_PACKABLE);
+    let lines = refs.iter().map(|(name, id)| format!("{id} {name}\n"));
+    let text: String = lines.collect();
+    let path = layout.packed_refs();
+    match atomic_file::replace_through(&layout.own(), &path, text.as_bytes()) {
+        // A line that a cut garbles is that of a ref whose row brings it back.
+        Err(error) if error.is_full() => atomic_file::shrink(&path, text.as_bytes()),
+        written => written,
     }
-    text.extend(refs.iter().map(|(name, id)| format!("{id} {name}\n")));
-    atomic_file::replace_through(&layout.own(), &layout.packed_refs(), text.as_bytes())
-}
-
-/// Whether refs under this name, or beginning with it, may be among those that we pack.
-fn is_packable(name: &str) -> bool {
-    PACKABLE
-        .iter()
-        .any(|folder| name.starts_with(folder) || folder.starts_with(name))
-}
-
-/// Whether `packed-refs` is missing, or was last written by us and has no other refs than those that
-/// we pack.
-pub(super) fn has_only_packable(layout: &Layout) -> bool {
-    let mut beginning = [0; ONLY_PACKABLE.len()];
-    let mut file = match read_regular::open(&layout.packed_refs()) {
-        Ok(file) => file,
-        Err(cause) => return cause.kind() == ErrorKind::NotFound,
-    };
-    let is_plain = file.metadata().is_ok_and(|found| found.is_file());
-    is_plain && file.read_exact(&mut beginning).is_ok() && beginning == *ONLY_PACKABLE.as_bytes()
 }
 
 /// Makes the removal of refs, packed or not, durable.
@@ -317,28 +273,22 @@ pub fn sync(layout: &Layout) -> Result<()> {
     atomic_file::sync_directory(layout.dir())
 }
 
-/// Unpacks `packed-refs`, which the user's own `git gc` may have left, into one file per ref. What
-/// we would pack again stays, and so do refs of checkpoints whose commit is missing: as files, a
-/// million would take minutes.
+/// Unpacks `packed-refs`, which the user's own `git gc` may have left, into one file per ref. Refs of
+/// checkpoints whose commit is missing stay: as files, a million would take minutes.
 pub fn unpack(layout: &Layout, objects: &Objects) -> Result<()> {
-    if has_only_packable(layout) {
+    if !layout.packed_refs().exists() {
         return Ok(());
     }
     let _lock = PackedRefsLock::wait(layout)?;
-    let ours = ["refs/checkpoints/", "refs/meta/", "refs/pins/"];
-    let is_dead = |name: &str, id: &ObjectId| {
-        ours.iter().any(|folder| name.starts_with(folder)) && !objects.holds(id)
-    };
-    let all = packed(layout, "")?;
-    let are_many = all.keys().filter(|name| is_packable(name)).count() > MOST_LOOSE;
+    let families = [Family::Checkpoints, Family::Meta, Family::Pins].map(beginning);
+    let is_ours = |name: &str| families.iter().any(|family| name.starts_with(family));
     // A file beside its line is one that git, having packed it, is about to remove.
     let has_file = |name: &str| {
         !name.starts_with("refs/heads/") && layout.dir().join(name).symlink_metadata().is_ok()
     };
-    let (staying, live): (BTreeMap<_, _>, BTreeMap<_, _>) =
-        all.into_iter().partition(|(name, id)| {
-            are_many && is_packable(name) || is_dead(name, id) || has_file(name)
-        });
+    let (staying, live): (BTreeMap<_, _>, BTreeMap<_, _>) = packed(layout, "")?
+        .into_iter()
+        .partition(|(name, id)| is_ours(name) && !objects.holds(id) || has_file(name));
     if live.is_empty() && !staying.is_empty() {
         return Ok(());
     }
@@ -347,9 +297,16 @@ pub fn unpack(layout: &Layout, objects: &Objects) -> Result<()> {
         if !path.exists() {
             let parent = path.parent().unwrap_or(layout.dir());
             directories::create_private(parent)?;
-            atomic_file::replace_through(&layout.own(), &path, format!("{id}\n").as_bytes())?;
+            let text = format!("{id}\n");
+            // The names of ours tell their content, and are flushed together.
+            if is_ours(&name) {
+                atomic_file::replace_derived(&layout.own(), &path, text.as_bytes())?;
+            } else {
+                atomic_file::replace_through(&layout.own(), &path, text.as_bytes())?;
+            }
         }
     }
+    sync(layout)?;
     write_packed(layout, &staying)
 }
 
@@ -471,9 +428,6 @@ fn each_packed(
     beginning: &str,
     see: &mut dyn FnMut(&str, &str, &str),
 ) -> Result<()> {
-    if !is_packable(beginning) && has_only_packable(layout) {
-        return Ok(());
-    }
     let path = layout.packed_refs();
     let bytes = match read_regular::read(&path) {
         Ok(bytes) => bytes,

@@ -1,7 +1,6 @@
 //! Lines that git fetched from a remote: checks them in a quarantine, takes them over, reads them.
 //! Their checkpoints are not those of the store: nothing counts or evicts them.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::error::{Code, Error, Result, Sentence};
@@ -39,7 +38,7 @@ impl Store {
     /// Finds a checkpoint of any remote; what cannot be read is passed over.
     pub fn find_fetched(&self, id: ObjectId) -> Option<Checkpoint> {
         let (_, fetched) = self.fetched_with(id)?;
-        fetched.checkpoints.find(id).map(Cow::into_owned)
+        fetched.checkpoints.find(id).cloned()
     }
 
     /// Adds what a directory was restored to from a remote.
@@ -51,7 +50,7 @@ impl Store {
                 .filter_map(|one| self.fetched(&one.name).ok());
             let found = |one: FetchedCheckpoints| {
                 let found = missing.iter().filter_map(|id| one.checkpoints.find(*id));
-                found.map(Cow::into_owned).collect::<Vec<_>>()
+                found.cloned().collect::<Vec<_>>()
             };
             fetched.flat_map(found).collect()
         });

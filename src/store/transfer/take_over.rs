@@ -7,7 +7,6 @@ use crate::base::Progress;
 use crate::error::{Code, Error, Result};
 use crate::model::json::{JsonSchema, Serialize};
 use crate::model::{Checkpoint, LineEntry, ObjectId, OriginStore};
-use crate::store::files::atomic_file;
 use crate::store::lifecycle::relocate;
 use crate::store::refs::ref_files;
 use crate::store::small_files::origins::{self, OriginNote};
@@ -77,7 +76,6 @@ impl LockedStore<'_> {
         progress: &Progress,
     ) -> Result<BundleTaken> {
         let name = with.name;
-        self.read_older();
         self.link_prerequisites(received, name)?;
         let options = CheckOptions {
             full: false,
@@ -183,12 +181,7 @@ impl LockedStore<'_> {
         mut noted: Origins,
     ) -> Result<()> {
         let layout = self.store().layout();
-        let line: Vec<LineEntry> = self
-            .inventory()
-            .checkpoints
-            .iter()
-            .map(LineEntry::of)
-            .collect();
+        let line: Vec<&LineEntry> = self.inventory().checkpoints.entries().collect();
         let is_of_this = |entry: &LineEntry| {
             noted
                 .get(&entry.id)
@@ -201,7 +194,7 @@ impl LockedStore<'_> {
                 _ => None,
             })
             .collect();
-        let keeps_order = others.is_empty() && line.iter().all(is_of_this);
+        let keeps_order = others.is_empty() && line.iter().all(|entry| is_of_this(entry));
         let mut time_ms = i64::MIN;
         let mut added = Vec::new();
         for checkpoint in &taken.checkpoints {
@@ -230,8 +223,6 @@ impl LockedStore<'_> {
         mut known_reasons: Rewords,
     ) -> Result<()> {
         let layout = self.store().layout();
-        // Without the seal, the rows of the manifest are compared with all checkpoints again.
-        atomic_file::remove_if_there(&layout.packed_seal())?;
         let (mut pins, mut reasons) = (BTreeSet::new(), BTreeMap::new());
         for one in &header.refs {
             match one {

@@ -110,14 +110,14 @@ fn drift_of(context: &Context, store: &Store, workflow: &Workflow) -> Option<Dri
     let (phase, id) = running.find_map(|phase| Some((phase, phase.before_id.as_ref()?)))?;
     let inventory = store.inventory().ok()?;
     let checkpoint = inventory.get(ObjectId::from_hex(id)?)?;
-    let sides = Side::of_present(context, store, &checkpoint, &[]);
+    let sides = Side::of_present(context, store, checkpoint, &[]);
     let ([before, present], _) = sides.ok()?;
     let found = between(&before.snapshot, &present.snapshot, &[]).files;
     let change = |pair: &Pair| ChangeJson::new(&pair.path, pair.change().into());
     let begun_ms = phase.started_ms.unwrap_or(checkpoint.record.time_ms);
     Some(DriftJson {
         phase_id: phase.id.clone(),
-        checkpoint: CheckpointRef::new(&checkpoint),
+        checkpoint: CheckpointRef::new(checkpoint),
         begun_at: TimeText::new(begun_ms),
         changes: found.iter().map(change).collect(),
     })

@@ -2,7 +2,6 @@
 
 use checkpoint::base::time;
 use checkpoint::model::checkpoint::line::Line;
-use checkpoint::model::checkpoint::record::Checkpoint;
 use checkpoint::model::checkpoint::record::MIN_PREFIX;
 use checkpoint::model::checkpoint::selector::SelectorProblem;
 use checkpoint::model::checkpoint::selector::resolve;
@@ -19,7 +18,7 @@ pub fn check(data: &[u8]) {
     let query = String::from_utf8_lossy(draw.rest()).into_owned();
     times(&query, now_ms, &checkpoints);
     selects(&query, &checkpoints, now_ms);
-    for checkpoint in &checkpoints {
+    for checkpoint in checkpoints.iter() {
         let by_id = resolve(&checkpoint.id.to_hex(), &checkpoints, now_ms);
         assert_eq!(
             by_id.map(|found| found.id),
@@ -65,7 +64,7 @@ fn selects(query: &str, checkpoints: &Line, now_ms: i64) {
     }
 }
 
-fn times(query: &str, now_ms: i64, checkpoints: &[Checkpoint]) {
+fn times(query: &str, now_ms: i64, checkpoints: &Line) {
     let typed = time::parse_time(query, now_ms);
     if let Some(typed) = typed {
         assert!((1..=90_000_000).contains(&typed.length_ms), "{query}");

@@ -111,7 +111,7 @@ pub fn find(
     found.sort_by_key(|(_, steps)| std::cmp::Reverse(steps.last().map(|step| step.at)));
     if found.is_empty() {
         let lookup = Lookup::new(context, &store, &inventory);
-        let unread = inventory.all_damaged().len() + history.warnings.len();
+        let unread = inventory.damaged.len() + history.warnings.len();
         let found = lookup.in_place_of_path(typed);
         return Err(found.unwrap_or_else(|| no_match(context, typed, unread)));
     }

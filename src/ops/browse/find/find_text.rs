@@ -67,7 +67,7 @@ pub fn find_text(
     }));
     spans.retain(|span| found.contains(&span.blob));
     if spans.is_empty() {
-        let unread = inventory.all_damaged().len() + history.warnings.len() + damaged.len();
+        let unread = inventory.damaged.len() + history.warnings.len() + damaged.len();
         let below = below(&context.root, typed.unwrap_or_default()).unwrap_or_default();
         let what = format!(
             "no checkpoint has '{}' in a file{below}",
