@@ -558,6 +558,23 @@ fn what_a_repair_could_not_read_is_fetched_by_a_later_one() {
 }
 
 #[test]
+fn what_a_damaged_copy_can_give_makes_the_store_whole_again() {
+    let (sandbox, first, tree) = story();
+    let copy = beside(&sandbox, ".corrupt-20260101T000000Z");
+    fixtures::copy_tree(&sandbox.store(), &copy);
+    for path in packs_of(&sandbox.store()) {
+        let bytes = fs::read(&path).unwrap();
+        crate::bench::damaged::put(&path, &vec![0; bytes.len()]);
+    }
+    let run = sandbox.run(&["verify", "--repair"]).success();
+    let run = run.stdout_has("repaired: 2 checkpoints");
+    assert!(!run.stdout.contains("will be rebuilt"), "{run}");
+    sandbox.run(&["verify", "--full"]).success();
+    sandbox.restore(&first).success();
+    sandbox.tree().assert_is(&tree, "after the repair");
+}
+
+#[test]
 fn what_was_dropped_after_a_salvage_is_not_fetched_from_the_kept_copy() {
     let (sandbox, first, _) = story();
     let first_pack = packs_of(&sandbox.store());

@@ -80,10 +80,6 @@ pub fn repair(context: &Context) -> Result<Option<(RepairOutcome, CheckReport, V
     let mut session = begin_session(context, &store)?;
     let stop = || context.check_interrupt();
     outcome.fetched = left_behind::fetch(&session.locked, &check_options(context, &stop, true))?;
-    if outcome.fetched > 0 {
-        drop(session);
-        session = begin_session(context, &store)?;
-    }
     outcome.derived = before.derived;
     outcome.set_aside = repair_files(context, &session)?;
     let mut report = heal(context, &store)?;
@@ -98,7 +94,9 @@ pub fn repair(context: &Context) -> Result<Option<(RepairOutcome, CheckReport, V
         drop(session);
         report = check_again(context, place)?;
     } else {
-        session.locked.write_derived()?;
+        // What came back is known to the next who takes the lock.
+        drop(session);
+        begin_session(context, &store)?.locked.write_derived()?;
         report = check(context, &store, None, true)?;
     }
     Ok(Some((outcome, report, warnings)))
