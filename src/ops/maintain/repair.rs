@@ -82,7 +82,7 @@ pub fn repair(context: &Context) -> Result<Option<(RepairOutcome, CheckReport, V
     outcome.fetched = left_behind::fetch(&session.locked, &check_options(context, &stop, true))?;
     outcome.derived = before.derived;
     outcome.set_aside = repair_files(context, &session)?;
-    let mut report = heal(context, &store)?;
+    let report = heal(context, &store)?;
     // If only file contents are lost for good, a fresh store would lack them too.
     let beyond = |state: &FaultyCheckpoint| !lacks_only_bytes(&store, &state.id);
     let is_lasting = !report.files.is_empty() || report.damaged.iter().any(beyond);
@@ -91,15 +91,9 @@ pub fn repair(context: &Context) -> Result<Option<(RepairOutcome, CheckReport, V
     let warnings = std::mem::take(&mut session.warnings);
     if is_lasting {
         outcome.salvaged = Some(salvage(context, &place, Unreadable::IsPassedOver)?);
-        drop(session);
-        report = check_again(context, place)?;
-    } else {
-        // What came back is known to the next who takes the lock.
-        drop(session);
-        begin_session(context, &store)?.locked.write_derived()?;
-        report = check(context, &store, None, true)?;
     }
-    Ok(Some((outcome, report, warnings)))
+    drop(session);
+    Ok(Some((outcome, check_again(context, place)?, warnings)))
 }
 
 /// Takes the lock and forgets damage noticed before: packs that vanished were replaced, not lost.
@@ -123,10 +117,12 @@ fn repair_files(context: &Context, session: &Session<'_>) -> Result<Vec<PathBuf>
 }
 
 fn check_again(context: &Context, place: PathBuf) -> Result<CheckReport> {
-    match Store::open(place)? {
-        Some(mut store) => check_with_retries(context, &mut store, None, true),
-        None => Ok(CheckReport::default()),
-    }
+    let Some(store) = Store::open(place)? else {
+        return Ok(CheckReport::default());
+    };
+    // The lock recovers what only now can be told, and is held during the check.
+    let _session = begin_session(context, &store)?;
+    check(context, &store, None, true)
 }
 
 /// Salvages a store with unusable parts; `None` if another process has done so meanwhile.
