@@ -19,7 +19,6 @@
 //!     ├── agent-sessions  hook-log  hook-log-former   likewise, of the agents that work here
 //!     ├── index                                     likewise, the file of `commit_index`
 //!     ├── delta-packs  tidied                       likewise, the files of `deltas` and `last_gc`
-//!     ├── salvage                                   only while the store is made from a damaged one
 //!     ├── transport/<name>/                         the repository by which git talks to a remote
 //!     └── bisect-<16 hex>/                          scratch of a running bisect, locked by it; swept once it is not
 //! ```
@@ -203,11 +202,9 @@ paths! {
     stat_cache "checkpoint/stat-cache",
     stat_cache_patch "checkpoint/stat-cache-patch",
     checkpoint_index "checkpoint/index",
-    /// Names the kept copies that may hold checkpoints which the store lacks.
+    /// Refs whose objects a kept copy of the store may hold.
     left_behind "checkpoint/left-behind",
     left_out "checkpoint/left-out",
-    /// Marks a store that is being made by a salvage, until it takes the place of the damaged one.
-    salvage_mark "checkpoint/salvage",
     size_gate "checkpoint/size-gate",
     rewords "checkpoint/rewords",
     origins "checkpoint/origins",

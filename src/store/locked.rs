@@ -9,7 +9,7 @@ use crate::store::damage::recover::{self, Recovery};
 use crate::store::damage::replace_store;
 use crate::store::files::{atomic_file, directories};
 use crate::store::gc::{last_gc, mark};
-use crate::store::lifecycle::description;
+use crate::store::lifecycle::description::refuse_newer;
 use crate::store::lifecycle::{init, ownership};
 use crate::store::lock;
 use crate::store::refs::adopt;
@@ -44,8 +44,8 @@ impl<'s> LockedStore<'s> {
         refuse_newer(layout)?;
         directories::create_private_in(layout.dir(), &layout.own())
             .map_err(|cause| store_gone(layout, cause))?;
-        let mut lock =
-            lock::acquire(&layout.lock(), wait, None).map_err(|cause| store_gone(layout, cause))?;
+        let mut lock = lock::acquire(&layout.lock(), &wait, None)
+            .map_err(|cause| store_gone(layout, cause))?;
         if lock.had_to_wait {
             // The store may have been replaced meanwhile.
             ownership::check(layout)?;
@@ -57,7 +57,10 @@ impl<'s> LockedStore<'s> {
         let mut inventory = Inventory::read_by(layout, &mut reader)?;
         refuse_newer_commits(layout, &inventory)?;
         lock.announce(holder);
-        replace_store::settle(layout.dir(), Duration::ZERO)?;
+        if replace_store::settle(layout.dir(), Duration::ZERO)? {
+            drop(lock);
+            return Self::acquire(store, wait, holder);
+        }
         adopt::keep_detached_head(layout)?;
         init::ensure_layout(layout)?;
         init::write_exclusion_list(layout)?;
@@ -320,17 +323,6 @@ fn store_gone(layout: &Layout, cause: Error) -> Error {
     }
     let what = format!("the store {} was removed meanwhile", layout.dir().display());
     Error::new(Code::STORE_GONE, what).advise("'checkpoint create' makes a new one")
-}
-
-/// Refuses a store of a newer format, of which not even the lock may be touched.
-fn refuse_newer(layout: &Layout) -> Result<()> {
-    match description::format_of(layout) {
-        Some(found) if found > description::STORE_FORMAT => {
-            let supported = description::STORE_FORMAT;
-            Err(Error::store_too_new(layout.dir(), found, supported))
-        }
-        _ => Ok(()),
-    }
 }
 
 /// Writes journals, see [`LockedStore::journal_writer`]. It exists only while the lock is held.

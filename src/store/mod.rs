@@ -19,7 +19,6 @@ pub mod trees;
 pub use damage::check::{CheckOptions, CheckReport, Fault, FaultyCheckpoint};
 pub use damage::check_checkpoints::CheckpointChecker;
 pub use damage::salvage::Salvaged;
-pub use damage::salvage_refs::KnownRefs;
 pub use files::atomic_file::TemporaryFile;
 pub use files::scratch::Scratch;
 pub use gc::pack_usage::PackUsage;

@@ -642,7 +642,6 @@ fn delete_all_takes_what_a_killed_salvage_left_with_it() {
         sandbox.store().file_name().expect("a name").display()
     ));
     fixtures::copy_tree(&sandbox.store(), &fresh);
-    std::fs::write(fresh.join("checkpoint/salvage"), "whole\n").expect("a mark");
     sandbox.run(&["delete", "--all", "--yes"]).success();
     assert!(!fresh.exists());
     sandbox.write("a", "new").create("new");

@@ -360,10 +360,6 @@ fn a_kill_at_any_step_of_a_repair_leaves_a_store_that_the_next_one_repairs() {
                 names.iter().all(|name| !name.contains(".fresh-")),
                 "{how}: {names:?}"
             );
-            assert!(
-                !sandbox.store().join("checkpoint/salvage").exists(),
-                "{how}"
-            );
         }
     }
 }
@@ -373,26 +369,21 @@ fn what_killed_salvages_leave_is_told_apart() {
     let (sandbox, first, _) = story();
     let half = beside(&sandbox, ".fresh-0123456789abcdef");
     fixtures::copy_tree(&sandbox.store(), &half);
-    fs::write(half.join("checkpoint/salvage"), "being made\n").unwrap();
-    let exchanged = beside(&sandbox, ".fresh-fedcba9876543210");
-    fixtures::copy_tree(&sandbox.store(), &exchanged);
+    fs::remove_file(half.join("checkpoint/description")).unwrap();
     let whole = beside(&sandbox, ".fresh-00000000000000aa");
     fixtures::copy_tree(&sandbox.store(), &whole);
-    fs::write(whole.join("checkpoint/salvage"), "whole\n").unwrap();
     let hollow = beside(&sandbox, ".fresh-00000000000000ff");
     fs::create_dir_all(hollow.join("checkpoint")).unwrap();
-    fs::write(sandbox.store().join("checkpoint/salvage"), "whole\n").unwrap();
     sandbox.run(&["list"]).success();
     assert!(
-        half.exists() && exchanged.exists(),
+        half.exists() && whole.exists(),
         "a reader changed something"
     );
     sandbox.write("a", "5");
     sandbox.create("third");
-    assert!(!half.exists() && !exchanged.exists() && !hollow.exists() && !whole.exists());
-    assert!(!sandbox.store().join("checkpoint/salvage").exists());
+    assert!(!half.exists() && !hollow.exists() && !whole.exists());
     let kept = damaged_copies(&sandbox.store());
-    assert_eq!(kept.len(), 2);
+    assert_eq!(kept.len(), 1);
     assert!(
         kept.iter()
             .all(|kept| kept.join("refs/checkpoints").is_dir())
@@ -405,12 +396,28 @@ fn a_whole_store_whose_place_is_empty_is_put_there() {
     let (sandbox, first, tree) = story();
     let fresh = beside(&sandbox, ".fresh-0123456789abcdef");
     fs::rename(sandbox.store(), &fresh).unwrap();
-    fs::write(fresh.join("checkpoint/salvage"), "whole\n").unwrap();
     sandbox.write("a", "5");
     sandbox.create("third");
     assert_eq!(sandbox.listed_ids().len(), 3);
     sandbox.restore(&first).success();
     sandbox.tree().assert_is(&tree, "put in place");
+}
+
+#[test]
+fn a_whole_store_takes_the_place_of_one_that_was_cut_off_while_it_was_copied_there() {
+    let (sandbox, first, tree) = story();
+    let fresh = beside(&sandbox, ".fresh-0123456789abcdef");
+    fixtures::copy_tree(&sandbox.store(), &fresh);
+    fs::remove_file(sandbox.store().join("checkpoint/description")).unwrap();
+    fixtures::remove(&packs_of(&sandbox.store()).remove(0));
+    sandbox.write("a", "5");
+    sandbox.create("third");
+    assert_eq!(sandbox.listed_ids().len(), 3);
+    assert!(!fresh.exists());
+    assert_eq!(damaged_copies(&sandbox.store()).len(), 1);
+    sandbox.restore(&first).success();
+    sandbox.tree().assert_is(&tree, "put in place");
+    sandbox.run(&["verify", "--full"]).success();
 }
 
 #[test]
@@ -548,6 +555,23 @@ fn what_a_repair_could_not_read_is_fetched_by_a_later_one() {
     sandbox.run(&["delete", &first, "--yes"]).code(0);
     let run = sandbox.run(&["verify", "--repair"]).code(0);
     assert!(run.stdout.contains("nothing to repair"), "{run}");
+}
+
+#[test]
+fn what_a_damaged_copy_can_give_makes_the_store_whole_again() {
+    let (sandbox, first, tree) = story();
+    let copy = beside(&sandbox, ".corrupt-20260101T000000Z");
+    fixtures::copy_tree(&sandbox.store(), &copy);
+    for path in packs_of(&sandbox.store()) {
+        let bytes = fs::read(&path).unwrap();
+        crate::bench::damaged::put(&path, &vec![0; bytes.len()]);
+    }
+    let run = sandbox.run(&["verify", "--repair"]).success();
+    let run = run.stdout_has("repaired: 2 checkpoints");
+    assert!(!run.stdout.contains("will be rebuilt"), "{run}");
+    sandbox.run(&["verify", "--full"]).success();
+    sandbox.restore(&first).success();
+    sandbox.tree().assert_is(&tree, "after the repair");
 }
 
 #[test]

@@ -16,7 +16,7 @@ use crate::ops::maintain::moved;
 use crate::ops::restore::restore_paths;
 use crate::ops::transfer::remote;
 use crate::ops::{Context, Lookup, Moved, Period, Timeline, TypedWords, Warning, session};
-use crate::store::lifecycle::description::{self, STORE_FORMAT};
+use crate::store::lifecycle::description::newer_format;
 use crate::store::{Inventory, Store, TreeMemo};
 
 #[derive(Clone, Debug, Default)]
@@ -302,7 +302,7 @@ pub fn reader_warnings(
     warnings.extend(
         session::pending_unlocked(store, &inventory.checkpoints)?.map(|pending| pending.warning()),
     );
-    let newer = description::format_of(store.layout()).filter(|found| *found > STORE_FORMAT);
+    let newer = newer_format(store.layout());
     warnings.extend(newer.map(|found| Warning::StoreTooNew { found }));
     Ok(warnings)
 }

@@ -11,7 +11,7 @@ use crate::ops::{
     Context, DeleteOptions, DeleteOutcome, DeletedWithStore, ToDelete, Warning, session,
 };
 use crate::store::gc::disk_usage::bytes_below;
-use crate::store::lifecycle::description::{STORE_FORMAT, format_of};
+use crate::store::lifecycle::description::refuse_newer;
 use crate::store::lifecycle::ownership;
 use crate::store::lifecycle::removal;
 use crate::store::small_files::journal;
@@ -162,9 +162,7 @@ fn read(dir: &Path) -> Option<Inventory> {
 
 /// Refuses a store of a newer format, and without `--force` one that a restore still needs.
 fn refuse(layout: &Layout, options: &DeleteOptions, checkpoints: &Line) -> Result<()> {
-    if let Some(found) = format_of(layout).filter(|found| *found > STORE_FORMAT) {
-        return Err(Error::store_too_new(layout.dir(), found, STORE_FORMAT));
-    }
+    refuse_newer(layout)?;
     if layout.journal().symlink_metadata().is_err() {
         return Ok(());
     }

@@ -3,7 +3,6 @@
 pub mod auto_gc;
 pub mod delete;
 pub mod delete_store;
-pub mod heal_from_worktree;
 pub mod moved;
 pub mod orphans;
 pub mod pin;

@@ -5,7 +5,7 @@ use crate::model::json::{JsonSchema, Serialize};
 use crate::ops::locate_store::projects;
 use crate::ops::maintain::stores;
 use crate::ops::{Context, KnownStore, RootState, Warning};
-use crate::store::lifecycle::description::{STORE_FORMAT, format_of};
+use crate::store::lifecycle::description::refuse_newer;
 use crate::store::lifecycle::removal;
 use crate::store::{Layout, StoreRemoval};
 
@@ -78,11 +78,7 @@ fn remove(context: &Context, orphan: &KnownStore) -> Result<()> {
     let Some(removal) = removal else {
         return Ok(());
     };
-    if let Some(found) =
-        format_of(&Layout::new(orphan.store.clone())).filter(|found| *found > STORE_FORMAT)
-    {
-        return Err(Error::store_too_new(&orphan.store, found, STORE_FORMAT));
-    }
+    refuse_newer(&Layout::new(orphan.store.clone()))?;
     if !stores::read_store(orphan.store.clone()).is_some_and(|now| is_orphan(&now)) {
         let root = orphan.root.clone().unwrap_or_default();
         return Err(Error::unexpected(format!(

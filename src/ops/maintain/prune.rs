@@ -14,6 +14,7 @@ use crate::ops::maintain::delete_store::clear_leftovers;
 use crate::ops::maintain::size_limit;
 use crate::ops::session;
 use crate::ops::{Context, Pending, Session, Warning};
+use crate::store::damage::unindexed_packs;
 use crate::store::gc::disk_usage::bytes_below;
 use crate::store::gc::{deltas, mark, pack_usage};
 use crate::store::{Inventory, ObjectIds, Reach, Store};
@@ -201,7 +202,7 @@ fn evict<'s>(session: &mut Session<'s>, plan: &RetentionPlan) -> Result<(Vec<Evi
 /// Rebuilds damaged pack indexes and drops lost pins; checking this on every `create` would cost
 /// too much.
 fn rebuild_indexes_and_drop_pins(session: &mut Session<'_>) -> Result<()> {
-    let count = session.locked.rebuild_indexes()?.len();
+    let count = unindexed_packs::write_indexes(session.locked.store().objects())?;
     session
         .warnings
         .extend((count > 0).then_some(Warning::IndexesRebuilt { count }));

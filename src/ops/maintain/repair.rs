@@ -1,20 +1,26 @@
-//! Repair: rebuilds derived files, looks for missing objects elsewhere, and salvages a store in
-//! which damage remains. Nothing is deleted: the damaged store is kept.
+//! Repair: rebuilds derived files, looks for missing objects in kept copies and in the working
+//! directory, and salvages a store in which damage remains. Nothing is deleted: that store is kept.
 
 use std::path::{Path, PathBuf};
 
-use crate::error::{Code, Error, Result};
-use crate::model::CheckpointId;
+use crate::error::{Code, Result};
 use crate::model::json::{self, JsonSchema, Serialize};
-use crate::ops::maintain::heal_from_worktree::heal_from_worktree;
+use crate::model::{CheckpointId, ObjectId, RelPath};
+use crate::ops::capture::pipeline::{Sink, capture};
 use crate::ops::session;
-use crate::ops::{Context, Session, Warning};
+use crate::ops::{CaptureOptions, Context, Session, Warning};
 use crate::store::damage::check::FileFinding;
 use crate::store::damage::check_store::lacks_only_bytes;
-use crate::store::damage::salvage::{Salvage, Unreadable};
-use crate::store::damage::salvage_backlog;
-use crate::store::lifecycle::{description, ownership};
-use crate::store::{CheckOptions, CheckReport, Layout, Salvaged, Store, lock};
+use crate::store::damage::salvage::{self, SalvageOptions, Unreadable};
+use crate::store::damage::{left_behind, unindexed_packs};
+use crate::store::lifecycle::description::refuse_newer;
+use crate::store::lifecycle::ownership;
+use crate::store::objects::pack::pack_writer::ClaimedObjects;
+use crate::store::trees::meta_tree;
+use crate::store::{
+    CheckOptions, CheckReport, FaultyCheckpoint, Layout, ObjectKind, PackSet, Salvaged, Store, lock,
+};
+use crate::worktree::WorkTree;
 
 /// Number of checks before damage is believed; the store is reopened for each further one.
 const PASSES: usize = 4;
@@ -58,66 +64,36 @@ impl RepairOutcome {
 pub fn repair(context: &Context) -> Result<Option<(RepairOutcome, CheckReport, Vec<Warning>)>> {
     let place = context.store_dir()?;
     let _shield = context.interrupt.shield();
+    let mut outcome = RepairOutcome::default();
     let mut store = match Store::open(place.clone()) {
-        Ok(Some(store)) => store,
-        Ok(None) => return Ok(None),
         Err(error) if error.code == Code::STORE_UNUSABLE => {
-            let salvaged = salvage_unusable(context, &place, Unreadable::IsPassedOver)?;
-            let outcome = RepairOutcome {
-                salvaged,
-                ..RepairOutcome::default()
-            };
-            return Ok(Some((outcome, check_again(context, place)?, Vec::new())));
+            outcome.salvaged = salvage_unusable(context, &place, Unreadable::IsPassedOver)?;
+            let report = check_again(context, place)?;
+            return Ok(Some((outcome, report, Vec::new())));
         }
-        Err(other) => return Err(other),
-    };
-    let check_interrupt = || context.check_interrupt();
-    let options = CheckOptions {
-        full: true,
-        check_interrupt: &check_interrupt,
-        progress: &context.progress,
+        opened => match opened? {
+            Some(store) => store,
+            None => return Ok(None),
+        },
     };
     let before = check_with_retries(context, &mut store, None, true)?;
-    let fetched = fetch(context, &place)?;
-    let Some(store) = Store::open(place.clone())? else {
-        return Ok(None);
-    };
     let mut session = begin_session(context, &store)?;
-    let mut outcome = RepairOutcome {
-        derived: before.derived,
-        fetched,
-        ..RepairOutcome::default()
-    };
+    let stop = || context.check_interrupt();
+    outcome.fetched = left_behind::fetch(&session.locked, &check_options(context, &stop, true))?;
+    outcome.derived = before.derived;
     outcome.set_aside = repair_files(context, &session)?;
-    let report = heal_from_worktree(context, &store, &|| store.check(None, &options))?;
-    outcome.healed = before
-        .damaged
-        .iter()
-        .filter(|was| report.damaged.iter().all(|is| is.id != was.id))
-        .count();
-    let warnings = std::mem::take(&mut session.warnings);
+    let report = heal(context, &store)?;
     // If only file contents are lost for good, a fresh store would lack them too.
-    let beyond = |id: &CheckpointId| !lacks_only_bytes(&store, id);
-    if report.files.is_empty() && !report.damaged.iter().any(|state| beyond(&state.id)) {
-        session.locked.write_derived()?;
-        let report = store.check(None, &options)?;
-        return Ok(Some((outcome, report, warnings)));
+    let beyond = |state: &FaultyCheckpoint| !lacks_only_bytes(&store, &state.id);
+    let is_lasting = !report.files.is_empty() || report.damaged.iter().any(beyond);
+    let is_healed = |was: &&FaultyCheckpoint| report.damaged.iter().all(|is| is.id != was.id);
+    outcome.healed = before.damaged.iter().filter(is_healed).count();
+    let warnings = std::mem::take(&mut session.warnings);
+    if is_lasting {
+        outcome.salvaged = Some(salvage(context, &place, Unreadable::IsPassedOver)?);
     }
-    outcome.salvaged = Some(salvage(context, &place, Unreadable::IsPassedOver)?);
     drop(session);
     Ok(Some((outcome, check_again(context, place)?, warnings)))
-}
-
-/// Fetches from kept copies what was unreadable at a store's replacement but may be readable now.
-fn fetch(context: &Context, place: &Path) -> Result<usize> {
-    let Some(store) = Store::open(place.to_path_buf())? else {
-        return Ok(0);
-    };
-    if salvage_backlog::copies(store.layout())?.is_empty() {
-        return Ok(0);
-    }
-    let session = begin_session(context, &store)?;
-    salvage_backlog::fetch(&session.locked, &|| context.check_interrupt())
 }
 
 /// Takes the lock and forgets damage noticed before: packs that vanished were replaced, not lost.
@@ -130,10 +106,9 @@ fn begin_session<'s>(context: &Context, store: &'s Store) -> Result<Session<'s>>
 /// Repairs files of the store that taking the lock leaves as they are.
 fn repair_files(context: &Context, session: &Session<'_>) -> Result<Vec<PathBuf>> {
     let locked = &session.locked;
-    locked.rebuild_indexes()?;
-    locked.drop_bad_caches()?;
+    unindexed_packs::write_indexes(locked.store().objects())?;
     locked.drop_lost_pins()?;
-    let mut set_aside = locked.set_unreadable_aside(context.now_ms)?;
+    let mut set_aside = locked.clear_unusable(context.now_ms)?;
     set_aside.sort();
     if locked.store().description()?.is_none() {
         locked.write_description(&context.description(false))?;
@@ -145,16 +120,9 @@ fn check_again(context: &Context, place: PathBuf) -> Result<CheckReport> {
     let Some(store) = Store::open(place)? else {
         return Ok(CheckReport::default());
     };
-    // Taking the lock recovers what only the final location can tell; it is held during the check.
-    let session = begin_session(context, &store)?;
-    let options = CheckOptions {
-        full: true,
-        check_interrupt: &|| Ok(()),
-        progress: &context.progress,
-    };
-    let report = store.check(None, &options);
-    drop(session);
-    report
+    // The lock recovers what only now can be told, and is held during the check.
+    let _session = begin_session(context, &store)?;
+    check(context, &store, None, true)
 }
 
 /// Salvages a store with unusable parts; `None` if another process has done so meanwhile.
@@ -164,12 +132,7 @@ pub fn salvage_unusable(
     unreadable: Unreadable,
 ) -> Result<Option<Salvaged>> {
     let layout = Layout::new(place.to_path_buf());
-    if let Some(found) =
-        description::format_of(&layout).filter(|found| *found > description::STORE_FORMAT)
-    {
-        let supported = description::STORE_FORMAT;
-        return Err(Error::store_too_new(place, found, supported));
-    }
+    refuse_newer(&layout)?;
     // If the lock is a regular file, another process may hold it.
     let _lock = match layout.lock().symlink_metadata() {
         Ok(found) if found.is_file() => Some(lock::acquire(
@@ -191,18 +154,92 @@ pub fn salvage_unusable(
 /// Replaces a damaged store, whose lock the caller holds, by a fresh one with everything that can
 /// be read.
 pub fn salvage(context: &Context, place: &Path, unreadable: Unreadable) -> Result<Salvaged> {
-    let check_interrupt = || context.check_interrupt();
-    let (wait, holder) = (context.lock_wait, &context.holder);
-    let salvage = Salvage::begin(
-        place,
-        &context.description(false),
-        wait,
-        holder,
+    let stop = || context.check_interrupt();
+    let options = SalvageOptions {
+        description: context.description(false),
+        wait: context.lock_wait,
+        holder: &context.holder,
         unreadable,
-        &check_interrupt,
-    )?;
-    heal_from_worktree(context, salvage.store(), &|| salvage.check())?;
-    salvage.finish(context.now_ms)
+        now_ms: context.now_ms,
+        check: check_options(context, &stop, true),
+        heal: &|fresh| heal(context, fresh),
+    };
+    salvage::salvage(place, &options)
+}
+
+/// Restores missing objects until nothing more can be found; a restored tree may reveal further
+/// missing blobs. Returns the last report of a full check.
+fn heal(context: &Context, store: &Store) -> Result<CheckReport> {
+    let mut report = check(context, store, None, true)?;
+    loop {
+        let missing = report.missing();
+        if missing.is_empty() {
+            return Ok(report);
+        }
+        let wanted: Vec<ObjectId> = missing.keys().copied().collect();
+        let stop = || context.check_interrupt();
+        let options = check_options(context, &stop, true);
+        left_behind::copy_from_copies(&context.store_dir()?, store, &wanted, &options)?;
+        let paths: Vec<RelPath> = missing.values().flatten().cloned().collect();
+        add_from_worktree(context, store, &wanted, &paths)?;
+        store.objects().forget_damage()?;
+        report = check(context, store, None, true)?;
+        if report.missing() == missing {
+            return Ok(report);
+        }
+    }
+}
+
+/// Adds what is wanted of the working directory: as a capture sees it, and with the paths where
+/// checkpoints hold it, whatever rules say today.
+fn add_from_worktree(
+    context: &Context,
+    store: &Store,
+    wanted: &[ObjectId],
+    paths: &[RelPath],
+) -> Result<()> {
+    if !context.root.path().is_dir() {
+        return Ok(());
+    }
+    let worktree = WorkTree::open_root(&context.root)?;
+    let claims = ClaimedObjects::only(wanted.iter().copied().collect());
+    let objects = store.layout().objects();
+    let mut packs = PackSet::begin_sharing(&objects, store.objects(), claims)?;
+    for also in [&[], paths] {
+        let options = CaptureOptions {
+            also,
+            ..CaptureOptions::default()
+        };
+        // Without a store no stat cache is trusted: every file is read.
+        let captured = capture(context, None, &worktree, &options, Sink::Pack(&mut packs))?;
+        packs.add(ObjectKind::Blob, &meta_tree::blob(&captured.meta))?;
+    }
+    packs.finish(None)?;
+    store.objects().refresh()
+}
+
+/// Options of a check that ends when the user interrupts.
+fn check_options<'o>(
+    context: &'o Context,
+    check_interrupt: &'o dyn Fn() -> Result<()>,
+    full: bool,
+) -> CheckOptions<'o> {
+    CheckOptions {
+        full,
+        check_interrupt,
+        progress: &context.progress,
+    }
+}
+
+/// Checks the store, or one checkpoint of it, once.
+fn check(
+    context: &Context,
+    store: &Store,
+    only: Option<&CheckpointId>,
+    full: bool,
+) -> Result<CheckReport> {
+    let stop = || context.check_interrupt();
+    store.check(only, &check_options(context, &stop, full))
 }
 
 /// Checks the store, and believes damage only if each freshly opened store shows some and the last
@@ -215,13 +252,7 @@ pub fn check_with_retries(
     full: bool,
 ) -> Result<CheckReport> {
     let _shield = context.interrupt.shield();
-    let check_interrupt = || context.check_interrupt();
-    let options = CheckOptions {
-        full,
-        check_interrupt: &check_interrupt,
-        progress: &context.progress,
-    };
-    let mut report = store.check(only, &options)?;
+    let mut report = check(context, store, only, full)?;
     for pass in 1..PASSES_UPTO {
         if report.is_whole() {
             break;
@@ -230,7 +261,7 @@ pub fn check_with_retries(
             break;
         };
         *store = reopened;
-        let before = std::mem::replace(&mut report, store.check(only, &options)?);
+        let before = std::mem::replace(&mut report, check(context, store, only, full)?);
         if pass + 1 >= PASSES && report.shares_damage(&before) {
             break;
         }

@@ -10,7 +10,7 @@ use crate::ops::Context;
 use crate::ops::locate_store::{projects, subdirectories};
 use crate::store::gc::disk_usage::bytes_below;
 use crate::store::layout::{NAME_DIGITS, dir_hash};
-use crate::store::lifecycle::description::{STORE_FORMAT, format_of};
+use crate::store::lifecycle::description::newer_format;
 use crate::store::{Description, Identity, Layout, Store};
 use crate::worktree::root::identity;
 
@@ -136,7 +136,7 @@ pub fn read_store(dir: PathBuf) -> Option<KnownStore> {
     known.pinned_count = inventory.checkpoints.pinned_count();
     let newest = inventory.newest();
     known.newest_at = newest.map(|newest| TimeText::new(newest.record.time_ms));
-    let newer = format_of(&Layout::new(known.store.clone())).filter(|found| *found > STORE_FORMAT);
+    let newer = newer_format(&Layout::new(known.store.clone()));
     known.problem = known
         .problem
         .or(newer.map(|found| format!("it has the newer format {found}")));

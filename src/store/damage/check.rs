@@ -1,6 +1,6 @@
 //! The report of a check: damaged checkpoints with their paths, damaged files, and derived files.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
@@ -111,19 +111,12 @@ impl CheckReport {
     }
 
     /// Missing or damaged objects of checkpoints, with their paths.
-    pub fn missing(&self) -> BTreeMap<ObjectId, Vec<RelPath>> {
-        let mut missing: BTreeMap<ObjectId, Vec<RelPath>> = BTreeMap::new();
+    pub fn missing(&self) -> BTreeMap<ObjectId, BTreeSet<RelPath>> {
+        let mut missing: BTreeMap<_, BTreeSet<RelPath>> = BTreeMap::new();
         for fault in self.damaged.iter().flat_map(|state| &state.faults) {
-            let Some(id) = fault.object else { continue };
-            let paths = missing.entry(id).or_default();
-            paths.extend(
-                fault
-                    .path
-                    .iter()
-                    .filter(|path| !paths.contains(path))
-                    .cloned()
-                    .collect::<Vec<_>>(),
-            );
+            if let Some(id) = fault.object {
+                missing.entry(id).or_default().extend(fault.path.clone());
+            }
         }
         missing
     }

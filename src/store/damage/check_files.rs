@@ -7,17 +7,13 @@ use std::path::Path;
 use crate::error::{Result, StoreFlaw};
 use crate::model::checkpoint::manifest;
 use crate::store::damage::check::finding;
+use crate::store::damage::unusable_files;
 use crate::store::files::read_regular;
 use crate::store::gc::mark;
 use crate::store::lifecycle::init;
-use crate::store::refs::commit_index;
 use crate::store::refs::ref_files;
 use crate::store::runs::run_refs;
-use crate::store::small_files::{origins, rewords, stat_cache};
-use crate::store::transfer::remotes;
-use crate::store::{
-    CheckReport, Description, Family, Inventory, JournalState, Layout, RefValue, Store,
-};
+use crate::store::{CheckReport, Description, Family, Inventory, Layout, RefValue, Store};
 
 /// Compares derived files with their sources, and reports unreadable files.
 ///
@@ -26,7 +22,6 @@ use crate::store::{
 pub fn check(store: &Store, inventory: &Inventory, report: &mut CheckReport) -> Result<()> {
     let layout = store.layout();
     check_constants(layout, report);
-    check_list(layout, report);
     check_own(store, report)?;
     check_refs(store, inventory, report)?;
     check_manifest(store, inventory, report);
@@ -45,62 +40,31 @@ fn check_constants(layout: &Layout, report: &mut CheckReport) {
     }
 }
 
-/// Checks the exclusion list: any text is valid; without a list the built-in one is in force.
-fn check_list(layout: &Layout, report: &mut CheckReport) {
-    let path = layout.exclusion_list();
-    match read_regular::read(&path) {
-        Ok(bytes) if bytes.contains(&0) => {
-            report.files.push(finding(layout, &path, StoreFlaw::NoText));
-        }
-        Ok(_) => {}
-        Err(e) => report.derived.push(finding(layout, &path, e)),
-    }
-}
-
 fn check_own(store: &Store, report: &mut CheckReport) -> Result<()> {
     let layout = store.layout();
-    let description = Description::read(layout)?;
-    if store.journal()? == JournalState::Unreadable {
-        let flaw = StoreFlaw::JournalUnreadable;
-        report.files.push(finding(layout, &layout.journal(), flaw));
-    }
-    if let Err(why) = rewords::read(layout) {
-        report.files.push(finding(layout, &layout.rewords(), why));
-    }
-    if let Err(why) = origins::read(layout) {
-        report.files.push(finding(layout, &layout.origins(), why));
-    }
-    if let Err(why) = remotes::read(layout) {
-        report.files.push(finding(layout, &layout.remotes(), why));
+    for found in unusable_files::find(store)? {
+        let list = if found.is_derived {
+            &mut report.derived
+        } else {
+            &mut report.files
+        };
+        list.push(finding(layout, &found.path, found.why));
     }
     let mut derived = |path: &Path, flaw: &dyn Display| {
         report.derived.push(finding(layout, path, flaw));
     };
-    if description.is_none() {
+    // Any text is a valid list; without one the built-in list is in force.
+    if let Err(cause) = read_regular::read(&layout.exclusion_list()) {
+        derived(&layout.exclusion_list(), &cause);
+    }
+    if Description::read(layout)?.is_none() {
         derived(&layout.description(), &StoreFlaw::MissingOrSenseless);
     }
     if read_regular::lstat(&layout.lock()).is_ok_and(|found| found.is_none()) {
         derived(&layout.lock(), &StoreFlaw::Missing);
     }
-    let has_cache = layout.stat_cache().exists() || layout.stat_cache_patch().exists();
-    if has_cache && stat_cache::read(layout).is_none() {
-        derived(&layout.stat_cache(), &StoreFlaw::BadSum);
-    }
-    if commit_index::is_sound(layout) == Some(false) {
-        derived(&layout.checkpoint_index(), &StoreFlaw::BadSum);
-    }
-    if let Err(why) = store.holds() {
-        derived(&layout.holds(), &why);
-    }
     if layout.workflow_roll().exists() && run_refs::roll(layout).is_none() {
         derived(&layout.workflow_roll(), &StoreFlaw::BadSum);
-    }
-    for path in [layout.left_out(), layout.size_gate()] {
-        if read_regular::read(&path)
-            .is_ok_and(|bytes| bytes.contains(&0) || std::str::from_utf8(&bytes).is_err())
-        {
-            derived(&path, &StoreFlaw::NoText);
-        }
     }
     Ok(())
 }

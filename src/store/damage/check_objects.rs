@@ -2,7 +2,7 @@
 //! each object.
 
 use std::collections::HashSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::base::WorkPhase;
@@ -88,6 +88,22 @@ fn check_packs(
         check_pack(layout, &pack, options, seen, report)?;
     }
     Ok(())
+}
+
+/// Whether nothing is wrong with a pack and all in it.
+///
+/// # Errors
+/// The caller asked to stop.
+pub fn is_intact(pack: &Pack, options: &CheckOptions<'_>) -> Result<bool> {
+    let (layout, mut report) = (Layout::new(PathBuf::new()), CheckReport::default());
+    check_pack(
+        &layout,
+        pack,
+        options,
+        &mut ObjectIds::default(),
+        &mut report,
+    )?;
+    Ok(report.files.is_empty() && report.derived.is_empty() && pack.index().is_ok())
 }
 
 fn check_pack(

@@ -17,7 +17,9 @@ pub fn check(
     let layout = store.layout();
     let read = run_refs::read(layout)?;
     let is_torn = read.values().any(|value| *value == RefValue::Torn);
-    let tips = is_torn.then(|| run_line::tips(store)).transpose()?;
+    let tips = is_torn
+        .then(|| run_line::tips(layout, store.objects()))
+        .transpose()?;
     let tips = tips.unwrap_or_default();
     for (id, value) in read {
         let path = run_refs::path(layout, &id);

@@ -1,54 +1,25 @@
 //! Replaces a damaged store, which is kept beside the new one, and cleans up after a kill.
 //!
-//! The new store is built in `<name>.fresh-<16 hex>`, where the mark tells its progress. The
-//! exchange is one step where the system allows it. Then the damaged one, which has no mark, has
-//! the new one's name, and is renamed to `<name>.corrupt-<time>`. A store that the system does not
-//! rename (a mount point, a lower layer of an overlay) is copied the same way, then emptied.
+//! The new store is built in `<name>.fresh-<16 hex>` and is whole once it has a description. Then it
+//! gets the name `<name>.corrupt-<time>` and is exchanged with the damaged one, in one step where the
+//! system allows it. A store that the system does not rename (a mount point, a lower layer of an
+//! overlay) is copied the same way, then emptied.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::Duration;
 
 use crate::base::random_name::{is_random_hex, random_hex};
 use crate::base::time::compact_utc;
 use crate::error::{Error, Result};
-use crate::store::files::{atomic_file, directories, read_regular};
+use crate::store::files::{atomic_file, directories};
 use crate::store::objects::loose_files::names_in;
+use crate::store::objects::pack::pack_list::mtime_ns;
 use crate::store::{Layout, lock};
 
 /// Separates a store's name from the time in the name of a damaged copy.
 pub const KEPT_MARK: &str = ".corrupt-";
 const FRESH_MARK: &str = ".fresh-";
-
-/// The progress of a new store.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
-#[strum(const_into_str)]
-pub enum Mark {
-    /// Possibly incomplete.
-    #[strum(serialize = "being made\n")]
-    BeingMade,
-    /// Complete and durable.
-    #[strum(serialize = "whole\n")]
-    Whole,
-}
-
-pub fn set_mark(store: &Layout, mark: Mark) -> Result<()> {
-    atomic_file::replace(&store.salvage_mark(), mark.into_str().as_bytes())
-}
-
-pub fn remove_mark(store: &Layout) -> Result<()> {
-    atomic_file::remove_if_there(&store.salvage_mark()).map(drop)
-}
-
-fn mark_of(store: &Path) -> Option<Mark> {
-    let text = read_regular::read_text(&Layout::new(store.to_path_buf()).salvage_mark()).ok()?;
-    // A torn mark belongs to an unfinished store.
-    Some(if text == Mark::Whole.into_str() {
-        Mark::Whole
-    } else {
-        Mark::BeingMade
-    })
-}
 
 /// An unused name for a new store beside this one.
 pub fn fresh_path(place: &Path) -> PathBuf {
@@ -57,18 +28,14 @@ pub fn fresh_path(place: &Path) -> PathBuf {
 
 /// An unused path for a damaged store; `time_ms` is when the damage was found.
 pub fn set_aside_path(place: &Path, time_ms: i64) -> PathBuf {
-    let first = sibling(place, &format!("{KEPT_MARK}{}", compact_utc(time_ms)));
-    let is_free = |path: &PathBuf| path.symlink_metadata().is_err();
-    let numbered = (2_u32..).map(|number| {
-        sibling(
-            place,
-            &format!("{KEPT_MARK}{}-{number}", compact_utc(time_ms)),
-        )
-    });
-    std::iter::once(first.clone())
-        .chain(numbered)
-        .find(is_free)
-        .unwrap_or(first)
+    let first = format!("{KEPT_MARK}{}", compact_utc(time_ms));
+    let mut path = sibling(place, &first);
+    let mut number = 1;
+    while path.symlink_metadata().is_ok() {
+        number += 1;
+        path = sibling(place, &format!("{first}-{number}"));
+    }
+    path
 }
 
 fn sibling(place: &Path, ending: &str) -> PathBuf {
@@ -101,16 +68,15 @@ fn siblings(place: &Path, mark: &str) -> Vec<PathBuf> {
     found.iter().map(|name| parent.join(name)).collect()
 }
 
-/// Puts a complete new store into place, keeping the old one as `kept`.
+/// Puts a whole new store into place, keeping the old one as `kept`.
 ///
 /// # Errors
 /// A step failed. Then both stores exist, and the next writer settles them.
 pub fn put_in_place(fresh: &Path, place: &Path, kept: &Path) -> Result<()> {
     let parent = place.parent().unwrap_or(place);
-    if atomic_file::exchange(fresh, place)? {
-        atomic_file::sync_directory(parent)?;
-        atomic_file::rename(fresh, kept)?;
-    } else {
+    atomic_file::rename(fresh, kept)?;
+    if !atomic_file::exchange(kept, place)? {
+        atomic_file::rename(kept, fresh)?;
         move_store(place, kept)?;
         atomic_file::sync_directory(parent)?;
         put(fresh, place)?;
@@ -120,21 +86,16 @@ pub fn put_in_place(fresh: &Path, place: &Path, kept: &Path) -> Result<()> {
 
 /// Renames a store; where the system cannot, copies it, and empties the old one when the copy is
 /// durable.
-///
-/// # Errors
-/// A step failed. Until the copy is whole, the store is where it was.
-pub fn move_store(from: &Path, to: &Path) -> Result<()> {
-    let Err(failed) = atomic_file::rename(from, to) else {
-        return Ok(());
-    };
-    if !cannot_be_renamed(&failed) {
-        return Err(failed);
+fn move_store(from: &Path, to: &Path) -> Result<()> {
+    match atomic_file::rename(from, to) {
+        Err(failed) if cannot_be_renamed(&failed) => {
+            let fresh = fresh_path(to);
+            copy_store(from, &fresh)?;
+            atomic_file::rename(&fresh, to)?;
+            empty(from)
+        }
+        done => done,
     }
-    let fresh = fresh_path(to);
-    copy_store(from, &fresh)?;
-    put(&fresh, to)?;
-    remove_mark(&Layout::new(to.to_path_buf()))?;
-    empty(from)
 }
 
 /// Whether an error says that this directory is only moved by a copy.
@@ -154,23 +115,26 @@ fn put(fresh: &Path, place: &Path) -> Result<()> {
     }
 }
 
-/// Copies a store, which is marked as unfinished until all of it is durable.
+/// Copies a store; its description comes last, when all else is durable.
 fn copy_store(from: &Path, to: &Path) -> Result<()> {
-    let layout = Layout::new(to.to_path_buf());
-    directories::create_private(&layout.own())?;
-    set_mark(&layout, Mark::BeingMade)?;
-    copy_files(from, to, &layout.salvage_mark())?;
-    set_mark(&layout, Mark::Whole)
+    let description = Layout::new(from.to_path_buf()).description();
+    copy_files(from, to, &description)?;
+    if description.symlink_metadata().is_ok() {
+        let copy = Layout::new(to.to_path_buf());
+        atomic_file::link_or_copy(&description, &copy.description())?;
+        atomic_file::sync_directory(&copy.own())?;
+    }
+    Ok(())
 }
 
-fn copy_files(from: &Path, to: &Path, mark: &Path) -> Result<()> {
+fn copy_files(from: &Path, to: &Path, left_out: &Path) -> Result<()> {
     directories::create_private(to)?;
     for name in names_in(from)? {
         let (old, new) = (from.join(&name), to.join(&name));
         let found = old.symlink_metadata().map_err(Error::io("read", &old))?;
         if found.is_dir() {
-            copy_files(&old, &new, mark)?;
-        } else if new != mark {
+            copy_files(&old, &new, left_out)?;
+        } else if old != left_out {
             atomic_file::link_or_copy(&old, &new)?;
         }
     }
@@ -189,48 +153,46 @@ pub fn empty(store: &Path) -> Result<()> {
 }
 
 /// Cleans up after killed salvages of a store; leaves one alone that runs for longer than `wait`.
+/// Returns whether another store is in the place now.
 ///
 /// # Errors
 /// A store cannot be renamed or removed.
-pub fn settle(place: &Path, wait: Duration) -> Result<()> {
-    let left = siblings(place, FRESH_MARK);
-    let layout = Layout::new(place.to_path_buf());
-    let mark = mark_of(place);
-    if left.is_empty() && mark.is_none() {
-        return Ok(());
-    }
-    let Some(parent) = place.parent() else {
-        return Ok(());
+pub fn settle(place: &Path, wait: Duration) -> Result<bool> {
+    let left = unfinished(place);
+    let (Some(parent), false) = (place.parent(), left.is_empty()) else {
+        return Ok(false);
     };
     let Ok(_nobody_else) = lock::acquire_directory(parent, wait) else {
-        return Ok(());
+        return Ok(false);
     };
+    let mut is_replaced = false;
     for path in left
         .iter()
         .filter(|path| is_fresh_name(path) && path.symlink_metadata().is_ok())
     {
-        match mark_of(path) {
-            Some(Mark::Whole) if place.symlink_metadata().is_err() => {
-                atomic_file::rename(path, place)?;
-            }
-            // The place is a mount point, and filling it was interrupted.
-            Some(Mark::Whole) if mark == Some(Mark::BeingMade) || is_hollow(place) => {
-                empty(place)?;
-                put(path, place)?;
-            }
-            Some(Mark::BeingMade) => remove_store(path)?,
-            None if is_hollow(path) => remove_store(path)?,
-            // A complete store may hold files of a working directory that has changed since, so it
-            // is kept too.
-            Some(Mark::Whole) | None => {
-                atomic_file::rename(path, &set_aside_path(place, changed_ms(path)))?;
-            }
+        let aside = || set_aside_path(place, changed_ms(path));
+        if !is_described(path) {
+            remove_store(path)?;
+        } else if place.symlink_metadata().is_err() || is_hollow(place) {
+            empty(place)?;
+            put(path, place)?;
+            is_replaced = true;
+        } else if is_described(place) {
+            // It may hold files of a working directory that has changed since, so it is kept too.
+            atomic_file::rename(path, &aside())?;
+        } else {
+            // Damaged, or a mount point of which the filling was interrupted.
+            put_in_place(path, place, &aside())?;
+            is_replaced = true;
         }
     }
-    if place.is_dir() {
-        remove_mark(&layout)?;
-    }
-    atomic_file::sync_directory(parent)
+    atomic_file::sync_directory(parent)?;
+    Ok(is_replaced)
+}
+
+fn is_described(store: &Path) -> bool {
+    let description = Layout::new(store.to_path_buf()).description();
+    description.symlink_metadata().is_ok()
 }
 
 fn is_fresh_name(path: &Path) -> bool {
@@ -256,14 +218,8 @@ fn has_files(dir: &Path) -> bool {
 }
 
 fn changed_ms(path: &Path) -> i64 {
-    let changed = path
-        .symlink_metadata()
-        .and_then(|meta| meta.modified())
-        .ok();
-    let since = changed
-        .and_then(|time| time.duration_since(UNIX_EPOCH).ok())
-        .unwrap_or_default();
-    i64::try_from(since.as_millis()).unwrap_or_default()
+    let found = path.symlink_metadata();
+    found.map_or(0, |found| mtime_ns(&found) / 1_000_000)
 }
 
 /// Removes a store, all of which another one holds too, or that nobody wants any more.

@@ -1,7 +1,7 @@
 //! Makes packs with a damaged index or frame readable: in memory, or under the lock on disk.
 
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
@@ -111,21 +111,22 @@ fn own_index(pack: &Pack, reader: &PackReader) -> Option<PackIndex> {
         .filter(|_| is_own)
 }
 
-/// Writes the index of every intact pack. The caller holds the lock. Returns the files written.
+/// Writes the index of every intact pack. The caller holds the lock. Returns how many it wrote.
 ///
 /// # Errors
 /// A file cannot be written.
-pub fn write_indexes(objects: &Objects) -> Result<Vec<PathBuf>> {
-    let mut written = Vec::new();
+pub fn write_indexes(objects: &Objects) -> Result<usize> {
+    objects.make_packs_readable();
+    let mut written = 0;
     for pack in objects.pack_list() {
         let (Some(PackDamage { is_whole: true, .. }), Ok(index)) = (pack.damage(), pack.index())
         else {
             continue;
         };
         atomic_file::replace(&pack.index_path, index.bytes())?;
-        written.push(pack.index_path.clone());
+        written += 1;
     }
-    if !written.is_empty() {
+    if written > 0 {
         objects.forget_damage()?;
     }
     Ok(written)

@@ -1,76 +1,95 @@
-//! Files of a store that cannot be used: renamed out of the way, dropped if they are caches,
-//! rebuilt if they are indexes.
+//! Small files of a store that cannot be used: found, then renamed out of the way, or dropped where
+//! they are made anew.
 
 use std::path::{Path, PathBuf};
 
 use crate::base::time::compact_utc;
-use crate::error::Result;
-use crate::store::damage::unindexed_packs;
+use crate::error::{Result, StoreFlaw};
 use crate::store::files::{atomic_file, read_regular};
 use crate::store::lifecycle::init;
 use crate::store::refs::commit_index;
 use crate::store::small_files::{holds, origins, rewords, stat_cache};
 use crate::store::transfer::remotes;
-use crate::store::{JournalState, Layout, LockedStore};
+use crate::store::{JournalState, LockedStore, Store};
 
-impl LockedStore<'_> {
-    /// Rebuilds the index of every intact pack that lacks a good one. Returns the files written.
-    pub fn rebuild_indexes(&self) -> Result<Vec<PathBuf>> {
-        self.store().objects().make_packs_readable();
-        unindexed_packs::write_indexes(self.store().objects())
-    }
-
-    /// Renames unusable files out of the way: an unreadable journal, file of later
-    /// reasons, of origins or of remotes, and an exclusion list that is not text. Returns the new names.
-    pub fn set_unreadable_aside(&self, now_ms: i64) -> Result<Vec<PathBuf>> {
-        let layout = self.store().layout();
-        let mut aside = Vec::new();
-        if self.journal()? == JournalState::Unreadable {
-            aside.push(set_aside(layout, &layout.journal(), "journal", now_ms)?);
-        }
-        let list = layout.exclusion_list();
-        if read_regular::read(&list).is_ok_and(|bytes| bytes.contains(&0)) {
-            aside.push(set_aside(layout, &list, "exclusion-list", now_ms)?);
-        }
-        if rewords::read(layout).is_err() {
-            aside.push(set_aside(layout, &layout.rewords(), "rewords", now_ms)?);
-        }
-        if origins::read(layout).is_err() {
-            aside.push(set_aside(layout, &layout.origins(), "origins", now_ms)?);
-        }
-        if remotes::read(layout).is_err() {
-            aside.push(set_aside(layout, &layout.remotes(), "remotes", now_ms)?);
-        }
-        init::write_exclusion_list(layout)?;
-        Ok(aside)
-    }
-
-    /// Removes caches that fail their checks; the next `create` fills them again.
-    pub fn drop_bad_caches(&self) -> Result<()> {
-        let layout = self.store().layout();
-        if stat_cache::read(layout).is_none() {
-            stat_cache::remove(layout)?;
-        }
-        if commit_index::is_sound(layout) == Some(false) {
-            atomic_file::remove_if_there(&layout.checkpoint_index())?;
-        }
-        if holds::read(layout).is_err() {
-            atomic_file::remove_if_there(&layout.holds())?;
-        }
-        for path in [layout.left_out(), layout.size_gate()] {
-            if !read_regular::read_text(&path).is_ok_and(|text| !text.contains('\0')) {
-                atomic_file::remove_if_there(&path)?;
-            }
-        }
-        Ok(())
-    }
+/// A small file that cannot be used.
+pub struct UnusableFile {
+    pub path: PathBuf,
+    /// Whether nothing is lost with it.
+    pub is_derived: bool,
+    pub why: String,
 }
 
-fn set_aside(layout: &Layout, path: &Path, name: &str, now_ms: i64) -> Result<PathBuf> {
-    let aside = layout
-        .own()
-        .join(format!("{name}-damaged-{}", compact_utc(now_ms)));
-    atomic_file::rename(path, &aside)?;
-    atomic_file::sync_directory(&layout.own())?;
-    Ok(aside)
+/// Finds the small files that cannot be used.
+///
+/// # Errors
+/// The journal cannot be read.
+pub fn find(store: &Store) -> Result<Vec<UnusableFile>> {
+    let layout = store.layout();
+    let mut found = Vec::new();
+    let mut add = |path: PathBuf, is_derived: bool, why: Option<String>| {
+        found.extend(why.map(|why| UnusableFile {
+            path,
+            is_derived,
+            why,
+        }));
+    };
+    let flaw = |is_bad: bool, flaw: StoreFlaw| is_bad.then(|| flaw.to_string());
+    let bad_sum = |is_bad: bool| flaw(is_bad, StoreFlaw::BadSum);
+    let words = |cause: Option<std::io::Error>| cause.map(|cause| cause.to_string());
+    let is_bad = |path: &Path, is_text: fn(&[u8]) -> bool| {
+        read_regular::read(path).is_ok_and(|bytes| bytes.contains(&0) || !is_text(&bytes))
+    };
+    let is_torn = store.journal()? == JournalState::Unreadable;
+    add(
+        layout.journal(),
+        false,
+        flaw(is_torn, StoreFlaw::JournalUnreadable),
+    );
+    let list = layout.exclusion_list();
+    let why = flaw(is_bad(&list, |_| true), StoreFlaw::NoText);
+    add(list, false, why);
+    add(layout.rewords(), false, words(rewords::read(layout).err()));
+    add(layout.origins(), false, words(origins::read(layout).err()));
+    add(layout.remotes(), false, words(remotes::read(layout).err()));
+    let has_cache = layout.stat_cache().exists() || layout.stat_cache_patch().exists();
+    let is_lost = has_cache && stat_cache::read(layout).is_none();
+    add(layout.stat_cache(), true, bad_sum(is_lost));
+    let is_lost = commit_index::is_sound(layout) == Some(false);
+    add(layout.checkpoint_index(), true, bad_sum(is_lost));
+    add(layout.holds(), true, words(holds::read(layout).err()));
+    for path in [layout.left_out(), layout.size_gate()] {
+        let is_lost = is_bad(&path, |bytes| std::str::from_utf8(bytes).is_ok());
+        add(path, true, flaw(is_lost, StoreFlaw::NoText));
+    }
+    Ok(found)
+}
+
+impl LockedStore<'_> {
+    /// Renames small files that cannot be used out of the way, and drops those that are made anew.
+    /// Returns the new names.
+    pub fn clear_unusable(&self, now_ms: i64) -> Result<Vec<PathBuf>> {
+        let layout = self.store().layout();
+        let mut all_aside = Vec::new();
+        for UnusableFile {
+            path, is_derived, ..
+        } in find(self.store())?
+        {
+            if path == layout.stat_cache() {
+                stat_cache::remove(layout)?;
+            } else if is_derived {
+                atomic_file::remove_if_there(&path)?;
+            } else {
+                let name = path.file_name().unwrap_or_default().to_string_lossy();
+                let name = name.replace(".gitignore", "exclusion-list");
+                let aside = format!("{name}-damaged-{}", compact_utc(now_ms));
+                let aside = layout.own().join(aside);
+                atomic_file::rename(&path, &aside)?;
+                atomic_file::sync_directory(&layout.own())?;
+                all_aside.push(aside);
+            }
+        }
+        init::write_exclusion_list(layout)?;
+        Ok(all_aside)
+    }
 }

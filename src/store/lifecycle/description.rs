@@ -107,13 +107,28 @@ impl Description {
 
 /// Reads only the format of a description. One with a wrong checksum is damaged and has none; every
 /// format has the checksum line, so a flipped byte is never taken for a newer format.
-pub fn format_of(layout: &Layout) -> Option<u32> {
+fn format_of(layout: &Layout) -> Option<u32> {
     let text = read_regular::read_text(&layout.description()).ok()?;
     checksummed_text::unseal(&text)?
         .lines()
         .find_map(|line| line.strip_prefix("format "))?
         .parse()
         .ok()
+}
+
+/// The format of a store that a newer program wrote.
+pub fn newer_format(layout: &Layout) -> Option<u32> {
+    format_of(layout).filter(|found| *found > STORE_FORMAT)
+}
+
+/// Refuses a store of a newer format, of which not even the lock may be touched.
+///
+/// # Errors
+/// It is one.
+pub fn refuse_newer(layout: &Layout) -> Result<()> {
+    let newer = newer_format(layout);
+    let refusal = |found| Error::store_too_new(layout.dir(), found, STORE_FORMAT);
+    newer.map_or(Ok(()), |found| Err(refusal(found)))
 }
 
 fn parse(text: &str) -> Option<Description> {

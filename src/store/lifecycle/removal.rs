@@ -157,15 +157,13 @@ pub fn leftovers(folder: &Path, of: Option<&Path>) -> Result<Vec<PathBuf>> {
 /// A salvage runs for longer than `wait`, or a leftover cannot be removed.
 pub fn clear_unfinished(place: &Path, wait: Duration) -> Result<()> {
     let left = replace_store::unfinished(place);
-    let (Some(folder), false) = (place.parent(), left.is_empty()) else {
-        return Ok(());
-    };
-    let _nobody_else = lock::acquire_directory(folder, wait)?;
-    left.iter().try_for_each(|path| {
-        if ownership::is_own_directory(path)? {
-            replace_store::remove_store(path)
-        } else {
-            Ok(())
+    let folder = place.parent().filter(|_| !left.is_empty());
+    let lock = |folder| lock::acquire_directory(folder, wait);
+    let _nobody_else = folder.map(lock).transpose()?;
+    for path in left {
+        if ownership::is_own_directory(&path)? {
+            replace_store::remove_store(&path)?;
         }
-    })
+    }
+    Ok(())
 }

@@ -346,7 +346,7 @@ pub fn unreadable(layout: &Layout) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-fn files_below_refs(layout: &Layout) -> Result<Vec<PathBuf>> {
+pub(in crate::store) fn files_below_refs(layout: &Layout) -> Result<Vec<PathBuf>> {
     let (mut files, mut folders) = (Vec::new(), vec![layout.refs()]);
     while let Some(folder) = folders.pop() {
         for entry in list(&folder)? {
@@ -362,7 +362,11 @@ fn files_below_refs(layout: &Layout) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-fn root_of(path: &Path) -> Result<Option<ObjectId>> {
+/// The value of a ref file, which the name of a torn one may tell; `None` if it keeps nothing alive.
+///
+/// # Errors
+/// It is torn, or cannot be read.
+pub(in crate::store) fn root_of(path: &Path) -> Result<Option<ObjectId>> {
     let by_name = || {
         path.file_name()
             .and_then(|name| ObjectId::from_hex(name.to_str()?))
@@ -422,6 +426,15 @@ pub fn packed(layout: &Layout, beginning: &str) -> Result<BTreeMap<String, Objec
     Ok(refs)
 }
 
+/// The refs in a text like `packed-refs`, by name. Skips invalid lines.
+pub fn named_in(text: &str) -> BTreeMap<String, ObjectId> {
+    let mut refs = BTreeMap::new();
+    each_line(text, "", &mut |name, _, id| {
+        refs.extend(ObjectId::from_hex(id).map(|id| (name.to_owned(), id)));
+    });
+    refs
+}
+
 /// Calls `see` with the name, the rest of it after `beginning`, and the value of each.
 fn each_packed(
     layout: &Layout,
@@ -431,10 +444,15 @@ fn each_packed(
     let path = layout.packed_refs();
     let bytes = match read_regular::read(&path) {
         Ok(bytes) => bytes,
-        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(()),
+        Err(e) if is_no_file(&e) => return Ok(()),
         Err(e) => return Err(Error::io("read", &path)(e)),
     };
-    for line in String::from_utf8_lossy(&bytes).lines() {
+    each_line(&String::from_utf8_lossy(&bytes), beginning, see);
+    Ok(())
+}
+
+fn each_line(text: &str, beginning: &str, see: &mut dyn FnMut(&str, &str, &str)) {
+    for line in text.lines() {
         let Some((id, name)) = line.split_once(' ') else {
             continue;
         };
@@ -445,7 +463,14 @@ fn each_packed(
             see(name, rest, id);
         }
     }
-    Ok(())
+}
+
+/// Whether there is no file to read, but perhaps something in its place.
+fn is_no_file(cause: &std::io::Error) -> bool {
+    matches!(
+        cause.kind(),
+        ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::InvalidData
+    )
 }
 
 /// Whether a part of a ref's name is valid as a file name. Git forbids control characters too.

@@ -12,7 +12,9 @@ use crate::store::refs::{commit_codec, ref_files};
 use crate::store::runs::run_refs;
 use crate::store::trees::convert;
 use crate::store::trees::tree_codec::{self, MODE_FILE};
-use crate::store::{CommitReader, LockedStore, ObjectKind, Objects, ReadFailure, Store, TreeEntry};
+use crate::store::{
+    CommitReader, Layout, LockedStore, ObjectKind, Objects, ReadFailure, Store, TreeEntry,
+};
 
 const RUN_STATE: &str = "state.json";
 /// Fewest states for which deltas are worthwhile.
@@ -43,7 +45,7 @@ impl Store {
     /// # Errors
     /// The refs cannot be read.
     pub fn workflows(&self) -> Result<Vec<(String, ObjectId)>> {
-        let tips = tips(self)?.into_iter();
+        let tips = tips(self.layout(), self.objects())?.into_iter();
         Ok(tips.filter_map(|(id, tip)| Some((id, tip?))).collect())
     }
 
@@ -108,14 +110,14 @@ impl Store {
 ///
 /// # Errors
 /// The refs cannot be read.
-pub fn tips(store: &Store) -> Result<BTreeMap<String, Option<ObjectId>>> {
-    let refs = run_refs::read(store.layout())?.into_iter();
+pub fn tips(layout: &Layout, objects: &Objects) -> Result<BTreeMap<String, Option<ObjectId>>> {
+    let refs = run_refs::read(layout)?.into_iter();
     let mut tips: BTreeMap<_, _> = refs.map(|(id, value)| (id, value.id())).collect();
     let torn = tips.iter().filter(|(_, tip)| tip.is_none());
     let torn: BTreeSet<String> = torn.map(|(id, _)| id.clone()).collect();
     if !torn.is_empty() {
         let taken: Vec<ObjectId> = tips.values().copied().flatten().collect();
-        let newest = newest_of(store.objects(), &torn, &taken).into_iter();
+        let newest = newest_of(objects, &torn, &taken).into_iter();
         tips.extend(newest.map(|(id, tip)| (id, Some(tip))));
     }
     Ok(tips)
@@ -415,7 +417,7 @@ mod tests {
         assert!(locked(&store).recovery().workflows_restored.is_empty());
         assert_eq!(
             (
-                tips(&store).unwrap()["unknown"],
+                tips(store.layout(), store.objects()).unwrap()["unknown"],
                 store.workflows().unwrap().len()
             ),
             (None, 1)

@@ -88,7 +88,7 @@ impl Runs {
     /// # Errors
     /// The refs cannot be read.
     pub fn all(store: &Store) -> Result<Self> {
-        let tips = tips(store)?;
+        let tips = tips(store.layout(), store.objects())?;
         let known = KNOWN.with_borrow(|(of, runs)| (*of == tips).then(|| runs.clone()));
         // What could not be read may have been mended.
         if let Some(known) = known.filter(|known| known.lost.is_empty()) {

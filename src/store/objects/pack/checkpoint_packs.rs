@@ -24,7 +24,18 @@ impl<'k> PackSet<'k> {
     /// # Errors
     /// The pack directory cannot be created.
     pub fn begin(objects_dir: &Path, known: &'k Objects) -> Result<Self> {
-        let claims = ClaimedObjects::default();
+        Self::begin_sharing(objects_dir, known, ClaimedObjects::default())
+    }
+
+    /// As [`Self::begin`], for objects that can be claimed.
+    ///
+    /// # Errors
+    /// As [`Self::begin`].
+    pub fn begin_sharing(
+        objects_dir: &Path,
+        known: &'k Objects,
+        claims: ClaimedObjects,
+    ) -> Result<Self> {
         let first = PackWriter::begin(objects_dir, known)?.sharing(claims.clone());
         Ok(Self {
             objects_dir: objects_dir.to_path_buf(),

@@ -307,7 +307,8 @@ impl Pack {
     }
 }
 
-fn mtime_ns(meta: &std::fs::Metadata) -> i64 {
+/// The time of a file, in nanoseconds since 1970.
+pub(in crate::store) fn mtime_ns(meta: &std::fs::Metadata) -> i64 {
     let age = meta
         .modified()
         .ok()

@@ -426,12 +426,25 @@ impl<'k> PackWriter<'k> {
 
 /// Objects claimed by some writer of a set, so that no two write the same.
 #[derive(Clone, Debug, Default)]
-pub struct ClaimedObjects(Arc<Mutex<HashSet<ObjectId>>>);
+pub struct ClaimedObjects {
+    taken: Arc<Mutex<HashSet<ObjectId>>>,
+    /// If there are any, no others can be claimed.
+    wanted: Option<Arc<HashSet<ObjectId>>>,
+}
 
 impl ClaimedObjects {
+    /// Lets none but these be claimed.
+    pub fn only(wanted: HashSet<ObjectId>) -> Self {
+        Self {
+            wanted: Some(Arc::new(wanted)),
+            ..Self::default()
+        }
+    }
+
     /// Claims an object; returns whether it was unclaimed.
-    pub fn claim(&self, id: ObjectId) -> bool {
-        lock(&self.0).insert(id)
+    fn claim(&self, id: ObjectId) -> bool {
+        let is_wanted = |wanted: &Arc<HashSet<ObjectId>>| wanted.contains(&id);
+        self.wanted.as_ref().is_none_or(is_wanted) && lock(&self.taken).insert(id)
     }
 }
 
