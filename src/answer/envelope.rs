@@ -140,14 +140,14 @@ impl OptionJson {
 
 impl ErrorJson {
     pub fn new(error: &Error, contract: Option<&ContractDocument>, place: &PlaceWords) -> Self {
-        let hint = words::hint(error, place);
+        let (message, hint) = (words::message(error, place), words::hint(error, place));
         let mut failed = Self {
             code: error.code.name.to_owned(),
-            message: escape_line(
-                &words::message(error, place)
-                    .replace(": \n", ": ")
-                    .replace('\n', "; "),
-            ),
+            message: escape_line(&match message.split_once(": \n") {
+                // What git says has several lines.
+                Some((what, lines)) => format!("{what}: {}", lines.replace('\n', "; ")),
+                None => message,
+            }),
             command: hint.as_ref().and_then(Sentence::to_run),
             hint: hint.map(|hint| hint.to_string()),
             contract: contract.map(|contract| contract.value.clone()),

@@ -152,7 +152,7 @@ fn exit_code_tells_differences_from_failures() {
     sandbox.env("HOME", "not/absolute");
     sandbox.run(&["diff"]).code(1);
     let run = sandbox.run(&["diff", "--exit-code", "--json"]).code(128);
-    assert_eq!(run.json()["error"]["exit"], 128, "{run}");
+    assert_eq!(run.error_code(), "no_base", "{run}");
 }
 
 #[test]
