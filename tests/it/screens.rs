@@ -457,7 +457,7 @@ fn the_settings_fit_every_width_but_for_paths_which_stay_whole_behind_what_is_sa
         assert!(lines.contains(&format!("  store  not there yet  {place}")));
         let is_path = |line: &&String| {
             ["root", "base", "store", "file"]
-                .contains(&&*line[2..].split(' ').next().unwrap_or_default())
+                .contains(&line[2..].split(' ').next().unwrap_or_default())
         };
         let others = lines.iter().filter(|line| line.len() > 2 && !is_path(line));
         let widest = others.map(|line| unicode_width(line)).max();
