@@ -4,7 +4,6 @@
 use crate::model::ObjectId;
 use crate::ops::maintain::size_limit;
 use crate::ops::{Context, Session, Warning};
-use crate::store::gc::mark;
 use crate::store::{Effort, ObjectIds, Store};
 
 /// Number of packs above which a `create` merges some, after it has printed its id.
@@ -62,7 +61,7 @@ fn merge_a_few(session: &Session<'_>, out_of_time: &dyn Fn() -> bool) -> Option<
     if let Some(newest) = session.locked.inventory().newest() {
         session.locked.note_gc(newest.id);
     }
-    let merged = mark::live(session.locked.store(), &ObjectIds::default())
-        .and_then(|live| session.locked.sweep(&live, Effort::Cheap, out_of_time));
+    let live = session.locked.live(&ObjectIds::default());
+    let merged = live.and_then(|live| session.locked.sweep(&live, Effort::Cheap, out_of_time));
     merged.err().map(Warning::bookkeeping("tidying up packs"))
 }

@@ -12,7 +12,6 @@ use crate::ops::select::checkpoint::find_own;
 use crate::ops::session;
 use crate::ops::{Context, Session, Warning};
 use crate::store::gc::disk_usage::bytes_below;
-use crate::store::gc::mark;
 use crate::store::refs::ref_files;
 use crate::store::trees::digest;
 use crate::store::{Effort, Inventory, ObjectIds, Store};
@@ -201,7 +200,7 @@ fn carry_out(context: &Context, store: &Store, outcome: DeleteOutcome) -> Result
     let mut warnings = std::mem::take(&mut session.warnings);
     warnings.retain(|warning| !matches!(warning, Warning::Damaged { .. }));
     warnings.extend(Warning::damaged(&session.locked.inventory().damaged));
-    let freed = give_back_room(&mut session, store);
+    let freed = give_back_room(&mut session);
     let kept = freed.unwrap_or_else(|why| Some(why.to_string()));
     warnings.extend(kept.map(Warning::not_freed));
     Ok(DeleteOutcome {
@@ -212,9 +211,9 @@ fn carry_out(context: &Context, store: &Store, outcome: DeleteOutcome) -> Result
 }
 
 /// Returns why not all of it could be given back.
-fn give_back_room(session: &mut Session<'_>, store: &Store) -> Result<Option<String>> {
+fn give_back_room(session: &mut Session<'_>) -> Result<Option<String>> {
     refuse_damage(session)?;
-    let live = mark::live(store, &ObjectIds::default())?;
+    let live = session.locked.live(&ObjectIds::default())?;
     let swept = session.locked.sweep(&live, Effort::Usual, &|| false)?;
     Ok(swept.no_space)
 }

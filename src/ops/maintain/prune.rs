@@ -189,7 +189,7 @@ fn plan(
 /// Evicts the planned checkpoints; everything that stays must be readable before. Returns it too.
 fn evict<'s>(session: &mut Session<'s>, plan: &RetentionPlan) -> Result<(Vec<Evicted>, Reach<'s>)> {
     let store = session.locked.store();
-    let mut reach = mark::live(store, &plan.ids().collect())?;
+    let mut reach = session.locked.live(&plan.ids().collect())?;
     let evicted = drop_planned(&mut session.locked, &plan.evict)?;
     if !evicted.is_empty() {
         session.locked.flush_drops()?;

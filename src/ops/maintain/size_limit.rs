@@ -7,7 +7,6 @@ use crate::ops::create::apply_retention::drop_planned;
 use crate::ops::session;
 use crate::ops::{Context, Pending, Session, Warning};
 use crate::store::gc::disk_usage::{DiskUsage, bytes_below};
-use crate::store::gc::mark;
 use crate::store::gc::repack::RepackOutcome;
 use crate::store::{Effort, ObjectIds, Reach, Store};
 
@@ -140,7 +139,7 @@ pub fn shrink_to_limit(session: &Session<'_>, limit_bytes: u64) -> Result<Option
     if needed_bytes <= limit_bytes || is_worth {
         sweep_to_fit(
             session,
-            &mark::live(store, &ObjectIds::default())?,
+            &session.locked.live(&ObjectIds::default())?,
             Some(limit_bytes),
         )?;
     }

@@ -14,7 +14,9 @@ use crate::store::refs::ref_files;
 use crate::store::refs::{adopt, packed_refs_lock};
 use crate::store::runs::run_refs;
 use crate::store::trees::convert;
-use crate::store::{CommitReader, Family, Inventory, ObjectIds, ObjectKind, RefValue, Store};
+use crate::store::{
+    CommitReader, Family, Inventory, LockedStore, ObjectIds, ObjectKind, RefValue, Store,
+};
 
 /// What was recovered, for one warning each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -51,7 +53,12 @@ pub fn run(
     sweep::sweep_temporaries(&store.layout().objects())?;
     sweep_own(store)?;
     let indexes_rebuilt = recover_indexes(store)?;
-    recover_refs(store, inventory)?;
+    // Those that the index has were right when it was made, and are not opened.
+    recover_refs(
+        store,
+        inventory,
+        inventory.checkpoints.unindexed().collect(),
+    )?;
     let before = read_manifest(store)?;
     let workflows_restored = recover_runs(store)?;
     let mut recovery = Recovery {
@@ -167,13 +174,27 @@ fn sweep_own(store: &Store) -> Result<()> {
     Ok(())
 }
 
-/// Restores torn refs from their names, and lost meta refs from the commit's trailer.
-fn recover_refs(store: &Store, inventory: &Inventory) -> Result<()> {
+impl LockedStore<'_> {
+    /// Restores every torn ref, those too that taking the lock does not open.
+    ///
+    /// # Errors
+    /// A ref cannot be read or written.
+    pub fn mend_refs(&self) -> Result<()> {
+        let inventory = self.inventory();
+        recover_refs(
+            self.store(),
+            inventory,
+            inventory.checkpoints.iter().collect(),
+        )
+    }
+}
+
+/// Restores torn refs of these and of damaged checkpoints from their names, and lost meta refs from
+/// the commit's trailer.
+fn recover_refs(store: &Store, inventory: &Inventory, opened: Vec<&Checkpoint>) -> Result<()> {
     let layout = store.layout();
-    let unindexed: Vec<&Checkpoint> = inventory.checkpoints.unindexed().collect();
-    // The others were right when the index was made, and are not opened.
     let damaged = inventory.damaged.iter().filter_map(|lost| lost.id.commit());
-    for id in unindexed.iter().map(|c| c.id).chain(damaged) {
+    for id in opened.iter().map(|c| c.id).chain(damaged) {
         write_if_torn(store, Family::Checkpoints, id)?;
     }
     for id in ref_files::names(layout, Family::Pins)? {
@@ -182,7 +203,7 @@ fn recover_refs(store: &Store, inventory: &Inventory) -> Result<()> {
     let metas = ref_files::names(layout, Family::Meta)?;
     let lost = |entry: &LineEntry| entry.has_meta && !metas.contains(&entry.id);
     let lost = inventory.checkpoints.matching(lost);
-    for checkpoint in unindexed.into_iter().chain(lost) {
+    for checkpoint in opened.into_iter().chain(lost) {
         let path = ref_files::path(layout, Family::Meta, checkpoint.id);
         let Some(meta) = checkpoint.meta else {
             continue;

@@ -5,7 +5,7 @@ use crate::model::{ObjectId, git_index};
 use crate::store::files::read_regular;
 use crate::store::refs::ref_files;
 use crate::store::trees::convert;
-use crate::store::{Family, JournalState, ObjectIds, Reach, Store};
+use crate::store::{Family, JournalState, LockedStore, ObjectIds, Reach, Store};
 
 /// Objects reachable from any ref or named by the journal, ignoring refs of `gone` checkpoints.
 ///
@@ -16,6 +16,17 @@ pub fn live<'s>(store: &'s Store, gone: &ObjectIds) -> Result<Reach<'s>> {
     let mut reach = Reach::new(store);
     extend(store, gone, &mut reach)?;
     Ok(reach)
+}
+
+impl<'s> LockedStore<'s> {
+    /// As [`live`], after torn refs are mended.
+    ///
+    /// # Errors
+    /// As [`live`], or a ref cannot be written.
+    pub fn live(&self, gone: &ObjectIds) -> Result<Reach<'s>> {
+        self.mend_refs()?;
+        live(self.store(), gone)
+    }
 }
 
 /// Adds the live objects to those reached before.
