@@ -231,7 +231,7 @@ pub fn expand(typed: &[OsString]) -> Result<Vec<Vec<u8>>> {
 
 /// Whether a word names a list, and not a checkpoint: `@`, `@~2` and `@:PATH` do.
 pub fn is_list(word: &[u8]) -> bool {
-    matches!(word, [b'@', first, ..] if !b"~:".contains(first))
+    matches!(word, [b'@', first, ..] if !b"~:^{".contains(first))
 }
 
 /// Reads a file, or standard input for `-`.

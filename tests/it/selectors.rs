@@ -42,6 +42,8 @@ fn a_wrong_selector_says_what_was_meant() {
     let (sandbox, ids) = three();
     let newest = &ids[2];
     sandbox.write("only-here", "x");
+    let restore = sandbox.run(&["restore", "@{1}", "--yes"]).code(3);
+    let _ = restore.stderr_has("did you mean @~1?");
     let no =
         |typed: &str, hint: &str| (typed.to_owned(), format!("no checkpoint '{typed}'; {hint}"));
     let wrong = [

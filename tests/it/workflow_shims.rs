@@ -209,6 +209,16 @@ fn two_runs_of_one_type_and_project_are_both_saved() {
     }
 }
 
+#[test]
+fn an_archived_run_is_exported_by_its_id_alone_which_is_named() {
+    let sandbox = Sandbox::new();
+    sandbox.ok("workflow init --profile phases --phase one --id run-1");
+    sandbox.ok("workflow end run-1 --abandon --yes");
+    let said = sandbox.run(&["workflow", "export", "run"]).code(3);
+    let _ = said.stderr_has("no open workflow 'run'; 'checkpoint workflow export run-1' exports");
+    sandbox.ok("workflow export run-1");
+}
+
 #[cfg(unix)]
 #[test]
 fn old_ones_are_cleaned_up() {

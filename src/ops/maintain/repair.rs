@@ -107,7 +107,7 @@ fn begin_session<'s>(context: &Context, store: &'s Store) -> Result<Session<'s>>
 fn repair_files(context: &Context, session: &Session<'_>) -> Result<Vec<PathBuf>> {
     let locked = &session.locked;
     unindexed_packs::write_indexes(locked.store().objects())?;
-    locked.mend_refs()?;
+    locked.repair_refs()?;
     locked.drop_lost_pins()?;
     let mut set_aside = locked.clear_unusable(context.now_ms)?;
     set_aside.sort();

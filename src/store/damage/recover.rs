@@ -179,7 +179,7 @@ impl LockedStore<'_> {
     ///
     /// # Errors
     /// A ref cannot be read or written.
-    pub fn mend_refs(&self) -> Result<()> {
+    pub fn repair_refs(&self) -> Result<()> {
         let inventory = self.inventory();
         recover_refs(
             self.store(),

@@ -19,12 +19,12 @@ pub fn live<'s>(store: &'s Store, gone: &ObjectIds) -> Result<Reach<'s>> {
 }
 
 impl<'s> LockedStore<'s> {
-    /// As [`live`], after torn refs are mended.
+    /// As [`live`], after torn refs are repaired.
     ///
     /// # Errors
     /// As [`live`], or a ref cannot be written.
     pub fn live(&self, gone: &ObjectIds) -> Result<Reach<'s>> {
-        self.mend_refs()?;
+        self.repair_refs()?;
         live(self.store(), gone)
     }
 }

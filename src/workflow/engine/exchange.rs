@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::base::json::parse;
 use crate::base::time::rfc3339_seconds;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Sentence};
 use crate::model::run_id;
 use crate::ops::Context;
 use crate::ops::open_store::open_usable;
@@ -213,7 +213,14 @@ pub fn export(context: &Context, options: &ExportOptions) -> Result<Exported> {
     let named = options.run.as_deref();
     let run = Runs::all(&store)?.pick(named)?.clone();
     if !run.is_live() && named != Some(&*run.workflow.id) {
-        return Err(named.map_or_else(|| words::no_workflow(None), words::no_such_workflow));
+        let Some(name) = named else {
+            return Err(words::no_workflow(None));
+        };
+        let next = "'checkpoint workflow export {}' exports the archived one";
+        let what = format!("no open workflow '{name}'");
+        return Err(
+            words::absent("no_such_workflow", what).next(Sentence::new(next, &[&run.workflow.id]))
+        );
     }
     let workflow = &run.workflow;
     let mut paths = workflow.documents.keys();
