@@ -27,7 +27,7 @@ impl Place {
         Self { dir, is_exact }
     }
 
-    /// Checks that a user who stands at the place may mean the root that was found for it.
+    /// Refuses the root that was found for a directory that is gone, if it is another one.
     ///
     /// # Errors
     /// The place is gone, and the root is above it.
@@ -72,7 +72,7 @@ impl RootSearch<'_> {
         Ok(Root::at(above, logical)?.seen_from(current))
     }
 
-    /// As [`Self::find`], for a user who stands at the place.
+    /// As [`Self::find`], for the directory in which a user types a command.
     ///
     /// # Errors
     /// The place is gone, and the root is above it.

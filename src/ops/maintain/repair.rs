@@ -121,7 +121,7 @@ fn check_again(context: &Context, place: PathBuf) -> Result<CheckReport> {
     let Some(store) = Store::open(place)? else {
         return Ok(CheckReport::default());
     };
-    // The lock recovers what only now can be told, and is held during the check.
+    // Taking the lock recovers what could not be read before; it is held during the check.
     let _session = begin_session(context, &store)?;
     check(context, &store, None, true)
 }
