@@ -105,22 +105,21 @@ fn write_question(planned: &DeleteOutcome, out: &mut Out<'_>) -> String {
     format!("delete {what}")
 }
 
-/// `, 1 pinned, the open workflow w1, the remote origin`.
+/// ` (1 pinned, the open workflow w1, the remote origin)`.
 fn with_store(with: &DeletedWithStore) -> String {
-    let named = |kind: &str, names: &[String]| {
-        let one = |name: &String| format!(", the {kind} {}", escape(name));
-        names.iter().map(one).collect::<String>()
+    let named = |kind: &'static str, names: &[String]| {
+        let one = move |name: &String| format!("the {kind} {}", escape(name));
+        names.iter().map(one).collect::<Vec<_>>()
     };
-    let pinned = match with.pinned_count {
-        0 => String::new(),
-        pinned => format!(", {pinned} pinned"),
-    };
-    let runs = named("open workflow", &with.open_workflows);
-    let [holds, remotes] = [
-        named("hold", &with.hold_names),
-        named("remote", &with.remote_names),
-    ];
-    [pinned, runs, holds, remotes].concat()
+    let pinned = (with.pinned_count > 0).then(|| format!("{} pinned", with.pinned_count));
+    let mut parts = Vec::from_iter(pinned);
+    parts.extend(named("open workflow", &with.open_workflows));
+    parts.extend(named("hold", &with.hold_names));
+    parts.extend(named("remote", &with.remote_names));
+    if parts.is_empty() {
+        return String::new();
+    }
+    format!(" ({})", parts.join(", "))
 }
 
 fn line(one: &ToDelete, time: fn(i64) -> String, out: &Out<'_>) -> String {

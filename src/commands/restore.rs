@@ -621,10 +621,11 @@ fn write_stays(outcome: &RestoreOutcome, out: &mut Out<'_>) {
     }
 }
 
-/// Whether a path is deleted, and nothing of another type comes in its place.
+/// Whether the target does not hold a path that was asked for.
 fn only_goes(plan: &RestorePlan, path: &RelPath) -> bool {
     let comes = plan.write.contains_key(path) || plan.make_dirs.contains_key(path);
-    !comes && (plan.delete.contains_key(path) || plan.remove_dirs.contains(path))
+    let goes = plan.delete.contains_key(path) || plan.remove_dirs.contains(path);
+    !comes && (goes || plan.left_alone.contains(path))
 }
 
 fn write_done(outcome: &RestoreOutcome, several: Option<&str>, out: &mut Out<'_>) {
@@ -669,9 +670,11 @@ fn write_done(outcome: &RestoreOutcome, several: Option<&str>, out: &mut Out<'_>
             outln!(out, "Restored `{path}` from checkpoint {target}.");
         }
         for path in gone {
+            let of = ["", "the captured files of "];
+            let of = of[usize::from(outcome.plan.left_alone.contains(path))];
             outln!(
                 out,
-                "Deleted `{path}`, which checkpoint {target} does not hold."
+                "Deleted {of}`{path}`, which checkpoint {target} does not hold."
             );
         }
     }

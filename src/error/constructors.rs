@@ -249,7 +249,7 @@ impl Error {
     fn of_file(action: &str, path: &Path, source: std::io::Error, is_of_project: bool) -> Self {
         let what = format!("cannot {action} {}: {source}", path.display());
         let error = Self::new(Code::IO, what);
-        let error = match io_hint(action, source.kind(), is_of_project) {
+        let error = match io_hint(action, path, source.kind(), is_of_project) {
             Some(hint) => error.advise(hint),
             None => error,
         };
@@ -364,8 +364,14 @@ fn join_or(words: impl Iterator<Item = String>) -> String {
 }
 
 /// Returns the hint for a file; a change of the project that fails there is taken back as a whole.
-fn io_hint(action: &str, kind: ErrorKind, is_of_project: bool) -> Option<&'static str> {
+fn io_hint(
+    action: &str,
+    path: &Path,
+    kind: ErrorKind,
+    is_of_project: bool,
+) -> Option<&'static str> {
     let only_reads = matches!(action, "read" | "look at" | "find");
+    let is_of_store = path.iter().any(|name| name == "projects");
     Some(match (kind, is_of_project) {
         (ErrorKind::StorageFull | ErrorKind::QuotaExceeded, true) => {
             "nothing was changed; free some space on that disk"
@@ -381,8 +387,11 @@ fn io_hint(action: &str, kind: ErrorKind, is_of_project: bool) -> Option<&'stati
             "nothing was changed; 'checkpoint restore SEL --to DIR' writes elsewhere"
         }
         (ErrorKind::PermissionDenied, _) if only_reads => "this user may not read it",
-        (ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem, _) => {
+        (ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem, _) if is_of_store => {
             "this user or sandbox may not write there; CHECKPOINT_HOME can name another place"
+        }
+        (ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem, _) => {
+            "this user or sandbox may not write there"
         }
         _ => return None,
     })

@@ -16,8 +16,8 @@ pub mod small_files;
 pub mod transfer;
 pub mod trees;
 
-pub use damage::check::{CheckOptions, CheckReport, Fault, FaultyCheckpoint};
 pub use damage::check_checkpoints::CheckpointChecker;
+pub use damage::check_report::{CheckOptions, CheckReport, Fault, FaultyCheckpoint};
 pub use damage::salvage::Salvaged;
 pub use files::atomic_file::TemporaryFile;
 pub use files::scratch::Scratch;

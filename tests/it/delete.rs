@@ -702,7 +702,7 @@ fn delete_all_names_pins_runs_holds_and_remotes() {
     let init = "workflow init --id w1 --type implement --description d --phase a";
     let init: Vec<&str> = init.split(' ').collect();
     sandbox.run(&init).success();
-    let named = "1 checkpoint, 1 pinned, the open workflow w1, the hold h1, the remote origin";
+    let named = "1 checkpoint (1 pinned, the open workflow w1, the hold h1, the remote origin)";
     let all = |more| sandbox.run(&["delete", "--all", more]);
     all("--dry-run").success().stdout_has(named);
     all("--no-input").code(4).stderr_has(named);

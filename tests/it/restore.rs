@@ -539,25 +539,33 @@ fn a_path_that_is_new_since_is_deleted_and_said_to_be() {
     sandbox
         .write("s/f", "2")
         .write("s/new", "n")
-        .write("dir/x", "n");
+        .write("dir/x", "n")
+        .write("both/x", "n")
+        .write("both/.gitignore", "*.log")
+        .write("both/l.log", "n");
     let run = sandbox
-        .run(&["restore", "s/f", "s/new", "dir", "--yes"])
+        .run(&["restore", "s/f", "s/new", "dir", "both", "--yes"])
         .success();
     let lines: Vec<&str> = run.stdout.lines().collect();
-    assert_eq!(lines.len(), 3, "{run}");
+    assert_eq!(lines.len(), 4, "{run}");
+    assert!(
+        lines[1].starts_with("Deleted the captured files of `both`, which checkpoint "),
+        "{run}"
+    );
     assert!(
         lines[0].starts_with("Restored `s/f` from checkpoint "),
         "{run}"
     );
     assert!(
-        lines[2].starts_with("Deleted `s/new`, which checkpoint "),
+        lines[3].starts_with("Deleted `s/new`, which checkpoint "),
         "{run}"
     );
     assert!(
-        lines[1].starts_with("Deleted `dir`, which checkpoint "),
+        lines[2].starts_with("Deleted `dir`, which checkpoint "),
         "{run}"
     );
     assert!(!sandbox.exists("s/new") && !sandbox.exists("dir"));
+    assert!(!sandbox.exists("both/x") && sandbox.exists("both/l.log"));
     sandbox.undo().success();
     assert_eq!(sandbox.read("s/new"), "n");
 }

@@ -40,6 +40,8 @@ const TEMPORARY: &str = ".checkpoint-tmp-";
 
 /// Marks a folder that was there before us, empty: it stays when ours goes.
 const EMPTY_BEFORE: &str = ".empty-before-checkpoint";
+const EMPTY_BEFORE_TEXT: &[u8] =
+    b"'checkpoint setup --remove' takes this file away, and leaves the folder.\n";
 /// Upper bound on the time to wait for another `setup`.
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
 
@@ -86,7 +88,8 @@ pub fn carry_out(plan: &mut AgentPlan, top: &Path) {
         .iter()
         .filter(|folder| !is_free(folder).unwrap_or(true));
     for folder in filled {
-        let _ = File::create_new(folder.join(EMPTY_BEFORE));
+        let mark = File::create_new(folder.join(EMPTY_BEFORE));
+        let _ = mark.and_then(|mut mark| mark.write_all(EMPTY_BEFORE_TEXT));
     }
 }
 

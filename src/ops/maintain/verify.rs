@@ -10,10 +10,10 @@ use crate::ops::{Context, RepairOutcome, Warning};
 use crate::store::trees::digest;
 use crate::store::{Inventory, Store};
 
-pub use crate::store::damage::check::CheckReport;
-pub use crate::store::damage::check::Fault;
-pub use crate::store::damage::check::FaultyCheckpoint;
-pub use crate::store::damage::check::FileFinding;
+pub use crate::store::damage::check_report::CheckReport;
+pub use crate::store::damage::check_report::Fault;
+pub use crate::store::damage::check_report::FaultyCheckpoint;
+pub use crate::store::damage::check_report::FileFinding;
 pub use crate::store::damage::salvage::Salvaged;
 
 /// What `verify` found, and what `--repair` did about it.

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::error::{Result, StoreFlaw};
 use crate::model::checkpoint::manifest;
-use crate::store::damage::check::finding;
+use crate::store::damage::check_report::finding;
 use crate::store::damage::unusable_files;
 use crate::store::files::read_regular;
 use crate::store::gc::mark;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::base::WorkPhase;
 use crate::error::{Result, StoreFlaw};
-use crate::store::damage::check::finding;
+use crate::store::damage::check_report::finding;
 use crate::store::objects::loose_files;
 use crate::store::objects::pack::pack_walk;
 use crate::store::{

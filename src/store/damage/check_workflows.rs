@@ -1,7 +1,7 @@
 //! Checks the whole line of each run. Damage there is reported apart from checkpoints.
 
 use crate::error::Result;
-use crate::store::damage::check::finding;
+use crate::store::damage::check_report::finding;
 use crate::store::runs::{run_line, run_refs};
 use crate::store::{CheckReport, CheckpointChecker, Fault, RefValue, Store};
 

@@ -4,7 +4,7 @@ pub mod check;
 pub mod check_checkpoints;
 pub mod check_files;
 pub mod check_objects;
-pub mod check_store;
+pub mod check_report;
 pub mod check_workflows;
 pub mod left_behind;
 pub mod recover;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::error::{Error, Result};
 use crate::model::json::{self, JsonSchema, Serialize};
 use crate::model::{CheckpointId, ObjectId};
-use crate::store::damage::check_store::lacks_only_bytes;
+use crate::store::damage::check::lacks_only_bytes;
 use crate::store::damage::salvage_objects::copy_readable;
 use crate::store::damage::{left_behind, replace_store, salvage_refs};
 use crate::store::files::{atomic_file, read_regular};

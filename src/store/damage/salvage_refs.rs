@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::error::{Code, Result};
 use crate::model::{ObjectId, transition};
-use crate::store::damage::check_store::lacks_only_bytes;
+use crate::store::damage::check::lacks_only_bytes;
 use crate::store::refs::{commit_codec, ref_files};
 use crate::store::runs::{run_line, run_refs};
 use crate::store::{CheckpointChecker, Layout, ObjectKind, Objects, PackWriter, Store, Transition};
