@@ -1,25 +1,25 @@
-//! One command that a contender runs: with a cleared environment, timed or weighed.
+//! One command of a contender: with a cleared environment, timed or weighed; and the files around it.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, ensure};
+use walkdir::WalkDir;
 
 /// GNU time, which reports the memory of the largest process of a tree.
 const TIME: &str = "/usr/bin/time";
 
+/// A command line, run by a shell if it has more than one command.
 #[derive(Clone, Debug)]
 pub struct Job {
-    program: OsString,
-    args: Vec<OsString>,
-    env: Vec<(OsString, OsString)>,
-    dir: PathBuf,
+    pub line: String,
+    pub env: Vec<(&'static str, OsString)>,
+    pub dir: PathBuf,
 }
 
 /// A command that succeeded.
-#[derive(Clone, Debug)]
 pub struct Done {
     pub elapsed: Duration,
     pub stdout: Vec<u8>,
@@ -32,52 +32,25 @@ impl Done {
 }
 
 impl Job {
-    pub fn new(program: impl AsRef<OsStr>, dir: &Path) -> Self {
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        let program = located(program.as_ref(), &path);
+    /// A call of git without any user's configuration.
+    pub fn git(line: &str, dir: &Path, store: &Path) -> Self {
         let env = vec![
-            ("PATH".into(), path),
-            ("LC_ALL".into(), "C".into()),
-            ("TZ".into(), "UTC".into()),
+            ("HOME", "/nonexistent".into()),
+            ("GIT_CONFIG_NOSYSTEM", "1".into()),
+            ("GIT_ATTR_NOSYSTEM", "1".into()),
+            ("GIT_DIR", store.into()),
+            ("GIT_WORK_TREE", dir.into()),
         ];
-        Self {
-            program,
-            args: Vec::new(),
-            env,
-            dir: dir.to_path_buf(),
+        let (line, dir) = (line.to_owned(), dir.to_path_buf());
+        Self { line, env, dir }
+    }
+
+    fn words(&self) -> Vec<&str> {
+        if self.line.contains("&&") {
+            vec!["/bin/sh", "-c", &self.line]
+        } else {
+            self.line.split(' ').collect()
         }
-    }
-
-    /// A command line as a user would type it, in one shell.
-    pub fn shell(line: &str, dir: &Path) -> Self {
-        Self::new("/bin/sh", dir).args(["-c", line])
-    }
-
-    pub fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
-        self.args.push(arg.as_ref().to_owned());
-        self
-    }
-
-    pub fn args<S: AsRef<OsStr>>(mut self, args: impl IntoIterator<Item = S>) -> Self {
-        self.args
-            .extend(args.into_iter().map(|arg| arg.as_ref().to_owned()));
-        self
-    }
-
-    pub fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
-        self.env.push((name.into(), value.as_ref().to_owned()));
-        self
-    }
-
-    fn command(&self, program: &OsStr, before: &[OsString]) -> Command {
-        let mut command = Command::new(program);
-        command.args(before).args(&self.args).env_clear();
-        command.envs(self.env.iter().map(|(name, value)| (name, value)));
-        command
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        command
     }
 
     /// Runs it and takes the time, with all its output read from pipes.
@@ -85,15 +58,11 @@ impl Job {
     /// # Errors
     /// It cannot be started, or fails: the command and its last words.
     pub fn run(&self) -> Result<Done> {
-        let (output, elapsed) = timed(self.command(&self.program, &[]), &self.dir)?;
-        let output = output.with_context(|| format!("cannot start {}", self.program.display()))?;
-        self.judge(output, elapsed)
+        self.run_words(&self.words())
     }
 
-    /// Runs it under GNU time; returns the peak memory of its largest process in KiB, `None` where
-    /// there is no GNU time.
-    ///
-    /// GNU time is small itself, so the memory of this benchmark is in no figure.
+    /// Runs it under GNU time, and adds the peak memory of its largest process in KiB where there is
+    /// GNU time. That is small itself, so the memory of this benchmark is in no figure.
     ///
     /// # Errors
     /// As `run`.
@@ -101,73 +70,89 @@ impl Job {
         if !Path::new(TIME).is_file() {
             return Ok((self.run()?, None));
         }
-        let before: Vec<OsString> = vec![
-            "-f".into(),
-            "%M".into(),
-            "-o".into(),
-            note.as_os_str().to_owned(),
-            self.program.clone(),
-        ];
-        let (output, elapsed) = timed(self.command(OsStr::new(TIME), &before), &self.dir)?;
-        let done = self.judge(output.context("cannot start GNU time")?, elapsed)?;
-        let text = std::fs::read_to_string(note)
-            .with_context(|| format!("cannot read {}", note.display()))?;
-        Ok((
-            done,
-            text.lines()
-                .last()
-                .and_then(|line| line.trim().parse().ok()),
-        ))
+        let program = self.words();
+        let located = located(program[0]);
+        let note = note.to_string_lossy();
+        let mut words = vec![TIME, "-f", "%M", "-o", &note, &located];
+        words.extend(&program[1..]);
+        let done = self.run_words(&words)?;
+        let text = std::fs::read_to_string(&*note).context("cannot read the note of GNU time")?;
+        let last = text.lines().last();
+        Ok((done, last.and_then(|line| line.trim().parse().ok())))
     }
 
-    fn judge(&self, output: Output, elapsed: Duration) -> Result<Done> {
-        if !output.status.success() {
-            let words: Vec<String> = self
-                .args
-                .iter()
-                .map(|arg| arg.to_string_lossy().into_owned())
-                .collect();
-            let stderr = String::from_utf8_lossy(&output.stderr);
-            let last: Vec<&str> = stderr.lines().rev().take(8).collect();
-            let last: Vec<&str> = last.into_iter().rev().collect();
-            let place = self.dir.display();
-            bail!(
-                "{} {} in {place}: {}\n{}",
-                self.program.display(),
-                words.join(" "),
-                output.status,
-                last.join("\n")
-            );
-        }
-        Ok(Done {
-            elapsed,
-            stdout: output.stdout,
-        })
+    fn run_words(&self, words: &[&str]) -> Result<Done> {
+        let mut command = Command::new(located(words[0]));
+        command.args(&words[1..]).env_clear();
+        command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
+        command.env("LC_ALL", "C").env("TZ", "UTC");
+        command.envs(self.env.iter().map(|(name, value)| (name, value)));
+        command.stdin(Stdio::null());
+        // For a child that starts elsewhere, the standard library copies this whole process first.
+        let back = std::env::current_dir().context("this process is nowhere")?;
+        let going = |dir: &Path| format!("cannot go to {}", dir.display());
+        std::env::set_current_dir(&self.dir).with_context(|| going(&self.dir))?;
+        let start = Instant::now();
+        let output = command.output();
+        let elapsed = start.elapsed();
+        std::env::set_current_dir(&back).with_context(|| going(&back))?;
+        let output = output.with_context(|| format!("cannot start {}", words[0]))?;
+        let (line, dir, status) = (&self.line, self.dir.display(), output.status);
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        ensure!(status.success(), "{line} in {dir}: {status}\n{stderr}");
+        let stdout = output.stdout;
+        Ok(Done { elapsed, stdout })
     }
-}
-
-/// Runs a command in a directory. This process changes to it itself: for a child that is to start
-/// elsewhere, or whose program is still to be found, the standard library copies the whole process
-/// first, and with the pictures of large trees in memory that takes 10 ms, many times what some
-/// commands need.
-fn timed(mut command: Command, dir: &Path) -> Result<(std::io::Result<Output>, Duration)> {
-    let back = std::env::current_dir().context("this process is nowhere")?;
-    std::env::set_current_dir(dir).with_context(|| format!("cannot go to {}", dir.display()))?;
-    let start = Instant::now();
-    let output = command.output();
-    let elapsed = start.elapsed();
-    std::env::set_current_dir(&back)
-        .with_context(|| format!("cannot go back to {}", back.display()))?;
-    Ok((output, elapsed))
 }
 
 /// The path of a program given by its name; the name itself if it is not found.
-fn located(program: &OsStr, path: &OsStr) -> OsString {
-    if Path::new(program).components().count() > 1 {
-        return program.to_owned();
+fn located(program: &str) -> String {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut places = std::env::split_paths(&path).map(|dir| dir.join(program));
+    let found = places.find(|place| place.is_file());
+    found.map_or(program.to_owned(), |place| {
+        place.to_string_lossy().into_owned()
+    })
+}
+
+/// # Errors
+/// It cannot be written.
+pub fn write(path: &Path, bytes: impl AsRef<[u8]>) -> Result<()> {
+    let doing = || format!("cannot write {}", path.display());
+    std::fs::create_dir_all(path.parent().unwrap_or(path)).with_context(doing)?;
+    std::fs::write(path, bytes).with_context(doing)
+}
+
+/// Copies what is in a directory with everything that `cp -a` keeps.
+///
+/// # Errors
+/// `cp` fails.
+pub fn copy(from: &Path, into: &Path) -> Result<()> {
+    std::fs::create_dir_all(into).with_context(|| format!("cannot make {}", into.display()))?;
+    let line = format!("cp -a -- {}/. {}", from.display(), into.display());
+    let (env, dir) = (Vec::new(), into.to_path_buf());
+    Job { line, env, dir }.run()?;
+    Ok(())
+}
+
+/// Bytes in files below, and those allocated.
+pub fn size_of(top: &Path) -> (u64, u64) {
+    use std::os::unix::fs::MetadataExt as _;
+    let found = WalkDir::new(top).into_iter().filter_map(Result::ok);
+    let found = found.filter_map(|entry| entry.metadata().ok());
+    found.fold((0, 0), |(bytes, allocated), found| {
+        let own = if found.is_dir() { 0 } else { found.len() };
+        (bytes + own, allocated + found.blocks() * 512)
+    })
+}
+
+/// Reads everything below, so that the caches of the kernel are warm for the first contender too.
+pub fn warm_up(top: &Path) {
+    for entry in WalkDir::new(top).into_iter().filter_map(Result::ok) {
+        if entry.file_type().is_file()
+            && let Ok(mut file) = std::fs::File::open(entry.path())
+        {
+            let _ = std::io::copy(&mut file, &mut std::io::sink());
+        }
     }
-    let mut places = std::env::split_paths(path).map(|dir| dir.join(program));
-    places
-        .find(|place| place.is_file())
-        .map_or_else(|| program.to_owned(), PathBuf::into_os_string)
 }

@@ -1,263 +1,176 @@
-//! Everything that is printed: progress on stderr, the tables on stdout in the end.
+//! Everything that is printed: progress on stderr, the table on stdout in the end.
 
+use std::collections::BTreeMap;
 use std::io::Write as _;
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use serde_json::json;
 
-use crate::args::Args;
-use crate::contender::Who;
-use crate::figures::{self, Row};
-use crate::place;
-use crate::stage::Stage;
-use crate::trees::Tree;
+use crate::contender::{PROGRAM, Who};
+use crate::contest::Args;
+use crate::job::Job;
 
-/// Contenders with a column of medians, besides the two that are compared.
-const PEERS: [(Who, &str); 4] = [
-    (Who::Best, "git best ms"),
-    (Who::Libgit2, "libgit2 ms"),
-    (Who::Stepback, "stepback ms"),
-    (Who::Restic, "restic ms"),
-];
+/// A path on a tree, measured.
+pub struct Row {
+    pub path: &'static str,
+    pub tree: char,
+    /// Milliseconds of each run.
+    pub ms: BTreeMap<Who, Vec<f64>>,
+    /// Bytes of the store, and those allocated.
+    pub sizes: BTreeMap<Who, (u64, u64)>,
+    /// Peak memory of the largest process in KiB, from an untimed run.
+    pub peaks: BTreeMap<Who, u64>,
+}
+
+impl Row {
+    pub fn new(path: &'static str, tree: char) -> Self {
+        let (ms, sizes, peaks) = Default::default();
+        Self {
+            path,
+            tree,
+            ms,
+            sizes,
+            peaks,
+        }
+    }
+
+    pub fn push(&mut self, who: Who, elapsed: Duration) {
+        let ms = elapsed.as_secs_f64() * 1000.0;
+        self.ms.entry(who).or_default().push(ms);
+    }
+
+    /// The median of the recipe's time over ours in the same round.
+    fn ratio(&self) -> f64 {
+        let [ours, recipe] = [Who::Checkpoint, Who::Recipe].map(|who| &self.ms[&who]);
+        let pairs = ours.iter().zip(recipe);
+        median(pairs.map(|(ours, recipe)| recipe / ours).collect())
+    }
+
+    fn line(&self) -> String {
+        let ms = |who| {
+            let runs = self.ms.get(&who).cloned();
+            runs.map_or("-".to_owned(), |runs| digits(median(runs)))
+        };
+        let both = |of: &dyn Fn(Who) -> Option<f64>| {
+            let [ours, git] = [Who::Checkpoint, Who::Recipe].map(of);
+            let pair = ours.zip(git);
+            pair.map_or("-".to_owned(), |(ours, git)| {
+                format!("{} / {}", digits(ours), digits(git))
+            })
+        };
+        #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
+        let disk = both(&|who| Some(self.sizes.get(&who)?.0 as f64 / 1e6));
+        #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
+        let allocated = both(&|who| Some(self.sizes.get(&who)?.1 as f64 / 1e6));
+        #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
+        let peak = both(&|who| Some(*self.peaks.get(&who)? as f64 * 1024.0 / 1e6));
+        let runs = self.ms[&Who::Checkpoint].len();
+        format!(
+            "| {} | {} | {runs} | {} | {} | **{:.2}x** | {} | {disk} | {allocated} | {peak} |",
+            self.path,
+            self.tree,
+            ms(Who::Checkpoint),
+            ms(Who::Recipe),
+            self.ratio(),
+            ms(Who::Best)
+        )
+    }
+}
 
 pub fn say(text: &str) {
     let _ = writeln!(std::io::stderr(), "{text}");
 }
 
-pub fn answer(text: &str) {
-    let _ = writeln!(std::io::stdout(), "{text}");
-}
-
 /// Reports one round while it runs.
-pub fn round(row: &Row, round: usize, rounds: usize, took: &[(Who, Duration)]) {
-    if rounds > 100 && !(round + 1).is_multiple_of(100) {
-        return;
-    }
-    let mut took = took.to_vec();
-    took.sort_by_key(|(who, _)| *who);
-    let times: Vec<String> = took
-        .iter()
-        .map(|(who, t)| format!("{} {}", who.name(), ms(t.as_secs_f64() * 1e3)))
-        .collect();
-    say(&format!(
-        "{} {} {}/{rounds}: {} ms",
-        row.path,
-        row.tree,
-        round + 1,
-        times.join(", ")
-    ));
+pub fn round(row: &Row, round: usize, rounds: usize) {
+    let last = |(who, ms): (&Who, &Vec<f64>)| {
+        let ms = ms.last().copied().unwrap_or_default();
+        format!("{} {} ms", who.name(), digits(ms))
+    };
+    let took: Vec<String> = row.ms.iter().map(last).collect();
+    let (path, tree, took) = (row.path, row.tree, took.join(", "));
+    say(&format!("{path} {tree} {}/{rounds}: {took}", round + 1));
 }
 
-/// Reports one finished row.
-pub fn row(row: &Row) {
-    say(&line(row));
-}
-
-/// Milliseconds with three significant digits.
-fn ms(value: f64) -> String {
+/// Three significant digits.
+fn digits(value: f64) -> String {
     match value {
-        value if value < 10.0 => format!("{value:.2}"),
-        value if value < 100.0 => format!("{value:.1}"),
-        value => format!("{value:.0}"),
+        ..10.0 => format!("{value:.2}"),
+        ..100.0 => format!("{value:.1}"),
+        _ => format!("{value:.0}"),
     }
 }
 
-fn or_dash(text: Option<String>) -> String {
-    text.unwrap_or_else(|| "-".to_owned())
-}
-
-fn megabytes(bytes: u64) -> String {
-    #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
-    let value = bytes as f64 / 1e6;
-    ms(value)
-}
-
-fn line(row: &Row) -> String {
-    let median = |who: Who| or_dash(row.median(who).map(ms));
-    let pair = |one: Option<String>, other: Option<String>| match (one, other) {
-        (None, None) => "-".to_owned(),
-        (one, other) => format!("{} / {}", or_dash(one), or_dash(other)),
-    };
-    let size = |who: Who, part: fn(&place::Size) -> u64| {
-        row.size.get(&who).map(|size| megabytes(part(size)))
-    };
-    let peak = |who: Who| row.peak.get(&who).map(|kib| megabytes(kib * 1024));
-    let both =
-        |part: fn(&place::Size) -> u64| pair(size(Who::Checkpoint, part), size(Who::Recipe, part));
-    let mut cells = vec![
-        row.path.clone(),
-        row.tree.to_string(),
-        row.runs(Who::Checkpoint).to_string(),
-    ];
-    cells.extend([median(Who::Checkpoint), median(Who::Recipe)]);
-    cells.push(or_dash(
-        row.ratio(Who::Recipe, Who::Checkpoint)
-            .map(|ratio| format!("**{ratio:.2}x**")),
-    ));
-    cells.extend(PEERS.iter().map(|(who, _)| median(*who)));
-    cells.extend([both(|size| size.apparent), both(|size| size.allocated)]);
-    cells.push(pair(peak(Who::Checkpoint), peak(Who::Recipe)));
-    format!("| {} |", cells.join(" | "))
-}
-
-fn table(rows: &[Row]) -> String {
-    let peers: Vec<&str> = PEERS.iter().map(|(_, title)| *title).collect();
-    let mut text = format!(
-        "| path | tree | runs | checkpoint ms | recipe ms | ratio | {} | disk MB ours / git | allocated MB | peak MB |\n",
-        peers.join(" | ")
-    );
-    text.push_str(&format!("|{}\n", "---|".repeat(9 + PEERS.len())));
-    for row in rows {
-        text.push_str(&format!("{}\n", line(row)));
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    if values.len() % 2 == 1 {
+        values[middle]
+    } else {
+        f64::midpoint(values[middle - 1], values[middle])
     }
-    text
 }
 
-fn trees_table(trees: &[Tree]) -> String {
-    let mut text =
-        "| tree | files | directories | MB | files left out | what |\n|---|---|---|---|---|---|\n"
-            .to_owned();
-    for tree in trees {
-        let (files, size) = (tree.captured.len(), megabytes(tree.bytes));
-        text.push_str(&format!(
-            "| {} | {files} | {} | {size} | {} | {} |\n",
-            tree.name, tree.dirs, tree.left_out, tree.what
-        ));
-    }
-    text
-}
-
-/// The warm paths relative to what the kernel allows and to each other, and a long series' spread.
-fn limits(rows: &[Row]) -> String {
-    let mut text = String::new();
-    for row in rows.iter().filter(|row| row.ms.contains_key(&Who::Walk)) {
-        let walk = or_dash(row.median(Who::Walk).map(ms));
-        let part = or_dash(
-            row.ratio(Who::Checkpoint, Who::Walk)
-                .map(|part| format!("{part:.2}")),
-        );
-        text.push_str(&format!(
-            "* tree {}: reading every directory and stat of every file with two threads takes {walk} ms; nothing changed takes {part} of that",
-            row.tree
-        ));
-        let ten = rows
-            .iter()
-            .find(|other| other.tree == row.tree && other.path == "10 changed");
-        let both = ten
-            .and_then(|ten| Some((ten.ms.get(&Who::Checkpoint)?, row.ms.get(&Who::Checkpoint)?)));
-        if let Some(more) = both.and_then(|(ten, nothing)| figures::ratio(ten, nothing)) {
-            text.push_str(&format!(", ten changed {more:.2} of nothing changed"));
-        }
-        text.push_str(".\n");
-    }
-    for row in rows.iter().filter(|row| row.ms.contains_key(&Who::Bare)) {
-        let bare = or_dash(row.median(Who::Bare).map(ms));
-        let part = or_dash(
-            row.ratio(Who::Checkpoint, Who::Bare)
-                .map(|part| format!("{part:.2}")),
-        );
-        text.push_str(&format!(
-            "* tree {}, {}: a bare scan-and-record takes {bare} ms; ours takes {part} of that.\n",
-            row.tree, row.path
-        ));
-    }
-    for row in rows.iter().filter(|row| row.path.starts_with("series")) {
-        let all = row
-            .ms
-            .get(&Who::Checkpoint)
-            .map(Vec::as_slice)
-            .unwrap_or_default();
-        let worst = all.iter().copied().fold(0.0, f64::max);
-        if let Some(median) = figures::median(all) {
-            let (runs, times) = (all.len(), worst / median);
-            text.push_str(&format!(
-                "* series of {runs}: the slowest took {} ms, {times:.2} of the median.\n",
-                ms(worst)
-            ));
-        }
-    }
-    text
-}
-
-/// Prints the whole result to stdout, to `results.md` in the current directory and, if told, JSON.
+/// Prints the machine, the trees and the table.
 ///
 /// # Errors
-/// A file cannot be written.
-pub fn all(
-    args: &Args,
-    machine: &str,
-    stage: &Stage,
-    trees: &[Tree],
-    rows: &[Row],
-    checked: usize,
-) -> Result<()> {
-    let mut text = format!(
-        "{machine}\n\n{}\n{}\n{}",
-        trees_table(trees),
-        table(rows),
-        limits(rows)
-    );
+/// The JSON file cannot be written.
+pub fn all(args: &Args, top: &Path, trees: &[String], rows: &[Row]) -> Result<()> {
+    let mut text = format!("{}\n\n", machine(top));
+    text += &format!("{}\n\n", trees.join("\n"));
+    text += "| path | tree | runs | checkpoint ms | recipe ms | ratio | git best ms | disk MB ours / git | allocated MB | peak MB |\n";
+    text += "|---|---|---|---|---|---|---|---|---|---|\n";
     for row in rows {
-        for (who, why) in &row.out {
-            text.push_str(&format!(
-                "* {} could not do *{}* on tree {}: {why}.\n",
-                who.name(),
-                row.path,
-                row.tree
-            ));
-        }
+        text += &format!("{}\n", row.line());
     }
-    for note in stage.notes() {
-        text.push_str(&format!("* {}.\n", note.lines().next().unwrap_or_default()));
-    }
-    for (who, why) in &stage.contenders.absent {
-        text.push_str(&format!("* {}: {why}.\n", who.name()));
-    }
-    text.push_str(&format!(
-        "* every tree id, every restored byte was checked; `git fsck --full --strict` found nothing wrong in {checked} stores.\n"
-    ));
     if args.small {
-        text.push_str("* --small: a test of the benchmark itself, its times mean nothing.\n");
+        text += "\nsmall trees: the times mean nothing\n";
     }
-    let top = stage.place.top();
-    place::write(&top.join("results.md"), &text)?;
-    if let Some(path) = &args.json {
-        let bytes = serde_json::to_vec_pretty(&as_json(machine, trees, rows))
-            .context("cannot write JSON")?;
-        place::write(path, bytes)?;
-    }
-    answer(&text);
-    say(&format!(
-        "all of it is in {}: trees, stores, results.md; nothing was removed. When no other run is to follow soon, remove it by hand",
+    let _ = writeln!(
+        std::io::stdout(),
+        "{text}everything is in {}",
         top.display()
-    ));
-    Ok(())
+    );
+    let Some(file) = &args.json else {
+        return Ok(());
+    };
+    let rows = rows.iter().map(|row| {
+        let ms = row
+            .ms
+            .iter()
+            .map(|(who, ms)| (who.name().to_owned(), json!(ms)));
+        let ms: serde_json::Map<_, _> = ms.collect();
+        json!({"path": row.path, "tree": row.tree.to_string(), "ms": ms})
+    });
+    let document = json!(rows.collect::<Vec<_>>());
+    std::fs::write(file, document.to_string()).context("cannot write the JSON")
 }
 
-fn as_json(machine: &str, trees: &[Tree], rows: &[Row]) -> serde_json::Value {
-    let trees: Vec<_> = trees
-        .iter()
-        .map(|tree| {
-            json!({"tree": tree.name, "what": tree.what, "files": tree.captured.len(), "directories": tree.dirs,
-                "bytes": tree.bytes, "left_out": tree.left_out})
-        })
-        .collect();
-    let rows: Vec<_> = rows
-        .iter()
-        .map(|row| {
-            let named = |value: fn(&Row, Who) -> serde_json::Value| -> serde_json::Map<String, serde_json::Value> {
-                let all = row.ms.keys().map(|who| (who.name().to_owned(), value(row, *who)));
-                all.filter(|(_, value)| !value.is_null()).collect()
-            };
-            json!({"path": row.path, "tree": row.tree,
-                "ms": named(|row, who| json!(row.ms.get(&who))),
-                "median_ms": named(|row, who| json!(row.median(who))),
-                "recipe_ratio": row.ratio(Who::Recipe, Who::Checkpoint),
-                "apparent_bytes": named(|row, who| json!(row.size.get(&who).map(|size| size.apparent))),
-                "allocated_bytes": named(|row, who| json!(row.size.get(&who).map(|size| size.allocated))),
-                "peak_kib": named(|row, who| json!(row.peak.get(&who)))})
-        })
-        .collect();
-    json!({"machine": machine, "trees": trees, "rows": rows})
+/// One line: processor, memory, kernel, file system, versions.
+fn machine(top: &Path) -> String {
+    let said = |line: &str| {
+        let (line, env, dir) = (line.to_owned(), Vec::new(), top.to_path_buf());
+        let done = Job { line, env, dir }.run();
+        done.map_or_else(|_| "unknown".to_owned(), |done| done.text())
+    };
+    let field = |path: &str, name: &str| {
+        let text = std::fs::read_to_string(path).unwrap_or_default();
+        let line = text.lines().find(|line| line.starts_with(name));
+        let value = line.and_then(|line| line.split_once(':'));
+        value.map_or("unknown".to_owned(), |(_, value)| value.trim().to_owned())
+    };
+    let cores = std::thread::available_parallelism().map_or(0, std::num::NonZero::get);
+    let disk = said("df --output=fstype .");
+    [
+        field("/proc/cpuinfo", "model name"),
+        format!("{cores} cores"),
+        field("/proc/meminfo", "MemTotal"),
+        said("uname -sr"),
+        disk.lines().last().unwrap_or_default().to_owned(),
+        said("git --version"),
+        said(&format!("{PROGRAM} --version")),
+    ]
+    .join(", ")
 }
