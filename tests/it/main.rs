@@ -3,7 +3,7 @@
 //! `CHECKPOINT_CASES=2000` tries that many random cases in every test that makes up its own, those
 //! within the library among them, `CHECKPOINT_CASES=10x` ten times the default.
 //! `CHECKPOINT_TEST_FULL=1` tries every case instead of a sample, which `CHECKPOINT_SEED` draws.
-//! `CHECKPOINT_REPOS=a:b` names real repositories to walk through, `CHECKPOINT_CALLGRIND=1` counts
+//! `CHECKPOINT_REPOS=a:b` names repositories to walk through in place of this one, `CHECKPOINT_CALLGRIND=1` counts
 //! instructions, of a build as `.ci/run` makes it, `CHECKPOINT_PROGRAM=FILE` tests that program and
 //! not the one built with the tests, `UPDATE_SNAPSHOTS=1` rewrites the pinned help texts.
 //!
@@ -56,7 +56,6 @@ mod delete;
 mod deltas;
 mod derived;
 mod diff;
-mod diff_history;
 mod diff_oracle;
 mod diff_random;
 mod doctor;
