@@ -1,6 +1,4 @@
-//! The cost of a transition, and the space that a long run takes.
-
-use std::time::{Duration, Instant};
+//! The packs and the space that a long run takes.
 
 use crate::bench::fixtures::packs_below;
 use crate::bench::{Sandbox, cases};
@@ -9,22 +7,11 @@ use crate::bench::{Sandbox, cases};
 const PHASES: usize = 12;
 /// Upper bound on a thousand transitions after a prune, in bytes.
 const BYTES_PER_THOUSAND: u64 = 2_000_000;
-/// Upper bound on a transition, without the start of a process; checked only if nothing else runs.
-const LONGEST: Duration = Duration::from_millis(20);
-/// Number of transitions that the machine may delay, since even a command that only reads sometimes
-/// takes as long.
-const HELD_UP: usize = 5;
 /// Upper bound on packs, since transitions merge small packs into their own.
 const MOST_PACKS: usize = 20;
 
-fn timed(sandbox: &Sandbox, args: &[&str]) -> Duration {
-    let begun = Instant::now();
-    sandbox.run(args).success();
-    begun.elapsed()
-}
-
 #[test]
-fn a_long_run_costs_little_time_and_little_room() {
+fn a_long_run_takes_few_packs_and_little_room() {
     let transitions = cases(120).max(PHASES * 3);
     let sandbox = Sandbox::new();
     for file in 0..40 {
@@ -38,26 +25,20 @@ fn a_long_run_costs_little_time_and_little_room() {
     let mut init = vec!["workflow", "init", "--profile", "pipeline"];
     init.extend(ids.iter().flat_map(|id| ["--phase", id.as_str()]));
     sandbox.run(&init).success();
-    let start = (0..20)
-        .map(|_| timed(&sandbox, &["--version"]))
-        .min()
-        .expect("a time");
     let each = transitions.div_ceil(PHASES);
-    let mut times = Vec::new();
+    let mut done = 0;
     for (at, id) in ids.iter().enumerate() {
         sandbox.write("src/0/0", format!("edited in phase {at}\n"));
-        times.push(timed(&sandbox, &["phase", "start", id]));
-        times.extend((2..each).map(|step| {
-            timed(
-                &sandbox,
-                &["phase", "progress", &format!("{step} of {each} done")],
-            )
-        }));
-        times.push(timed(&sandbox, &["phase", "done", id]));
+        sandbox.ok(format!("phase start {id}"));
+        for step in 2..each {
+            sandbox.ok(format!("phase progress '{step} of {each} done'"));
+        }
+        sandbox.ok(format!("phase done {id}"));
+        done += each.max(2);
     }
     let shown = sandbox.ok("workflow show --json").data();
     assert!(
-        shown["log"].as_array().expect("a log").len() > times.len(),
+        shown["log"].as_array().expect("a log").len() > done,
         "each transition is in the log"
     );
     assert_eq!(shown["status"], "complete");
@@ -65,24 +46,7 @@ fn a_long_run_costs_little_time_and_little_room() {
     assert!(packs <= MOST_PACKS, "{packs} packs");
     sandbox.ok("prune");
     let room = sandbox.store_bytes();
-    let allowed = BYTES_PER_THOUSAND.max(BYTES_PER_THOUSAND * times.len() as u64 / 1000);
-    assert!(
-        room < allowed,
-        "{room} bytes after {} transitions",
-        times.len()
-    );
+    let allowed = BYTES_PER_THOUSAND.max(BYTES_PER_THOUSAND * done as u64 / 1000);
+    assert!(room < allowed, "{room} bytes after {done} transitions");
     sandbox.ok("verify --full");
-    if std::env::var_os("CHECKPOINT_TIMED").is_some() {
-        times.sort_unstable();
-        let over = |time: &Duration| time.saturating_sub(start);
-        let (median, last) = (
-            over(&times[times.len() / 2]),
-            over(&times[times.len() - 1 - HELD_UP]),
-        );
-        println!(
-            "{} transitions: median {median:?}, all but {HELD_UP} under {last:?}, {room} bytes",
-            times.len()
-        );
-        assert!(last < LONGEST, "{last:?}");
-    }
 }
