@@ -177,6 +177,7 @@ mod statusline;
 mod store_moves;
 mod store_objects;
 mod stores_in_tree;
+mod stories;
 mod sweep;
 #[cfg(unix)]
 mod system_calls;

@@ -111,7 +111,16 @@ fn quoted(text: &str) -> Vec<&str> {
     text.split('`').skip(1).step_by(2).collect()
 }
 
+/// Whether there is a test of this name, or a part of a story such as `story pin: Pinning twice`.
 fn is_test(name: &str) -> bool {
+    if let Some((file, title)) = name
+        .strip_prefix("story ")
+        .and_then(|it| it.split_once(": "))
+    {
+        let path = source::package().join(format!("tests/it/stories/{file}.md"));
+        let page = std::fs::read_to_string(path).unwrap_or_default();
+        return page.contains(&format!("\n## {title}\n"));
+    }
     let (top, name) = match name.strip_prefix(UNIT) {
         Some(name) => ("src", name),
         None => ("tests/it", name),

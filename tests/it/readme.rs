@@ -1,15 +1,11 @@
 //! The README and the pages of `src/docs`: every example is run, and its output compared with what
 //! the page shows.
-//!
-//! A `console` block has lines that begin with `$ `, each with its output below. All blocks of a
-//! page run in one shell, one after the other. A block marked `console,norun`, or whose commands
-//! build or fetch, is not run.
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 use std::path::Path;
 
-use crate::bench::{Run, Sandbox, os};
+use crate::bench::Sandbox;
+use crate::bench::transcript::{Shell, agree, run_all, stable, steps};
 use crate::source;
 
 /// Upper bound on the lines of the README: a few screens.
@@ -19,130 +15,6 @@ const LONGEST_README: usize = 120;
 const WIDEST_PROSE: usize = 80;
 /// Pages without an example that runs everywhere.
 const WITHOUT_EXAMPLES: [&str; 3] = ["agents", "performance", "platforms"];
-
-struct Step {
-    command: String,
-    output: Vec<String>,
-}
-
-fn steps(page: &str) -> Vec<Step> {
-    let mut steps: Vec<Step> = Vec::new();
-    for block in blocks(page) {
-        let mut inside: Vec<Step> = Vec::new();
-        for line in block.lines() {
-            if let Some(command) = line.strip_prefix("$ ") {
-                inside.push(Step {
-                    command: command.to_owned(),
-                    output: Vec::new(),
-                });
-            } else if let Some(step) = inside.last_mut() {
-                match line.strip_prefix("> ") {
-                    Some(more) if step.output.is_empty() => {
-                        step.command = format!("{}\n{more}", step.command);
-                    }
-                    _ => step.output.push(line.trim_end().to_owned()),
-                }
-            }
-        }
-        let fetches = |step: &Step| {
-            ["cargo ", "git clone "]
-                .iter()
-                .any(|head| step.command.starts_with(head))
-        };
-        if !inside.iter().any(fetches) {
-            steps.append(&mut inside);
-        }
-    }
-    steps
-}
-
-/// The texts of the blocks whose mark is exactly `console`.
-fn blocks(page: &str) -> Vec<String> {
-    let mut blocks = Vec::new();
-    let mut open: Option<(bool, String)> = None;
-    for line in page.lines() {
-        match (&mut open, line.trim_start().strip_prefix("```")) {
-            (Some((is_console, text)), Some("")) => {
-                if *is_console {
-                    blocks.push(std::mem::take(text));
-                }
-                open = None;
-            }
-            (Some((_, text)), _) => text.extend([line, "\n"]),
-            (None, Some(mark)) => open = Some((mark == "console", String::new())),
-            (None, None) => {}
-        }
-    }
-    blocks
-}
-
-/// Runs all commands in one shell and returns the output of each.
-fn run_all(sandbox: &Sandbox, steps: &[Step]) -> Vec<String> {
-    let bin = sandbox.top().join("bin");
-    os::installed(Sandbox::binary(), &bin);
-    let mut script = "exec 2>&1\n".to_owned();
-    for (at, step) in steps.iter().enumerate() {
-        writeln!(script, "printf '\\n<<<step {at}>>>\\n'\n{}", step.command)
-            .expect("a string takes all");
-    }
-    sandbox
-        .real_clock()
-        .env("PATH", format!("{}:/usr/bin:/bin", bin.display()));
-    let mut shell = std::process::Command::new("/bin/sh");
-    let path = sandbox.command(&[], &[]);
-    shell
-        .args(["-c", &script])
-        .current_dir(sandbox.root())
-        .env_clear();
-    shell.envs(
-        path.get_envs()
-            .filter_map(|(name, value)| Some((name, value?))),
-    );
-    let run = Run::of(shell);
-    let outputs: Vec<String> = run
-        .stdout
-        .split("\n<<<step ")
-        .skip(1)
-        .map(|part| part.split_once(">>>\n").map_or("", |p| p.1).to_owned())
-        .collect();
-    assert_eq!(
-        outputs.len(),
-        steps.len(),
-        "the shell ended before the last example\n{run}"
-    );
-    outputs
-}
-
-/// Whether the output is what the page shows; a line `...` there stands for any number of lines.
-fn agree(shown: &[String], found: &[String]) -> bool {
-    match shown.split_first() {
-        None => found.is_empty(),
-        Some((first, rest)) if first.trim() == "..." || first.trim() == "…" => {
-            (0..=found.len()).any(|skip| agree(rest, &found[skip..]))
-        }
-        Some((first, rest)) => found
-            .split_first()
-            .is_some_and(|(line, others)| first == line && agree(rest, others)),
-    }
-}
-
-/// The parts of an output that are the same in every run; a page may write the home as `~`.
-fn stable(sandbox: &Sandbox, text: &str) -> Vec<String> {
-    let text = sandbox
-        .normalized(text)
-        .replace("$HOME", "~")
-        .replace("$ROOT", "~/project")
-        .replace("/home/you", "~");
-    let trimmed: Vec<String> = text
-        .lines()
-        .map(|line| line.trim_end().to_owned())
-        .collect();
-    let end = trimmed
-        .iter()
-        .rposition(|line| !line.is_empty())
-        .map_or(0, |at| at + 1);
-    trimmed[..end].to_vec()
-}
 
 fn read(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
@@ -173,7 +45,8 @@ fn pages() -> Vec<(String, String)> {
 fn check_examples(name: &str, page: &str) -> usize {
     let steps = steps(page);
     let sandbox = Sandbox::rooted_at("home/project");
-    let outputs = run_all(&sandbox, &steps);
+    sandbox.real_clock();
+    let outputs = run_all(&sandbox, &Shell::default(), &steps);
     for (step, output) in steps.iter().zip(outputs) {
         let (shown, found) = (
             stable(&sandbox, &step.output.join("\n")),

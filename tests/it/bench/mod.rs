@@ -26,6 +26,7 @@ pub mod screen;
 pub mod strace;
 pub mod terminal;
 pub mod trace;
+pub mod transcript;
 pub mod tree;
 pub mod watch;
 

@@ -1,0 +1,93 @@
+//! What commands print, as transcripts: each part of a file in `stories` is run in a directory of its
+//! own, and its outputs are compared whole.
+//!
+//! Both streams are shown as they come, and an exit code other than 0 as `[exit N]`. Each command of
+//! the program comes a second after the one before; ids, times and sizes are compared by kind.
+//! `STORIES=pin,list` runs these files alone, `UPDATE_SNAPSHOTS=1` writes the outputs anew.
+
+#![cfg(unix)]
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::sync::Mutex;
+
+use crate::bench::Sandbox;
+use crate::bench::transcript::{Shell, agree, run_all, stable, steps};
+use crate::source;
+
+const SHELL: Shell = Shell {
+    before_all: "checkpoint() {\n\
+        CHECKPOINT_NOW=$((CHECKPOINT_NOW + 1000)); export CHECKPOINT_NOW\n\
+        command checkpoint \"$@\"\n}",
+    after_each: "{ code=$?; [ $code = 0 ] || echo \"[exit $code]\"; } 2>/dev/null",
+};
+
+#[test]
+fn each_story_prints_what_it_shows() {
+    let dir = source::package().join("tests/it/stories");
+    let entries = std::fs::read_dir(dir).expect("the folder can be listed");
+    let wanted = std::env::var("STORIES").ok();
+    let is_wanted = |file: &PathBuf| {
+        let name = file.file_stem().expect("a name").display().to_string();
+        (wanted.as_ref()).is_none_or(|wanted| wanted.split(',').any(|one| one == name))
+    };
+    let files = entries.map(|entry| entry.expect("an entry").path());
+    let files = Mutex::new(files.filter(is_wanted).collect::<Vec<_>>());
+    let failures = Mutex::new(String::new());
+    let next = || files.lock().expect("no thread failed").pop();
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(2, usize::from) {
+            scope.spawn(|| {
+                while let Some(file) = next() {
+                    let failed = run(&file);
+                    failures.lock().expect("no thread failed").push_str(&failed);
+                }
+            });
+        }
+    });
+    let failures = failures.into_inner().expect("no thread failed");
+    let is_update = std::env::var_os("UPDATE_SNAPSHOTS").is_some();
+    assert!(
+        failures.is_empty() || is_update,
+        "UPDATE_SNAPSHOTS=1 writes them anew\n{failures}"
+    );
+}
+
+/// Runs each part of a file, which begins with `## `. Returns the outputs that are others.
+fn run(file: &PathBuf) -> String {
+    let name = file.display();
+    let page = std::fs::read_to_string(file).expect("the file of a story");
+    let (mut updated, mut failures) = (String::new(), String::new());
+    for part in page.split_inclusive("\n## ") {
+        let (steps, sandbox) = (steps(part), Sandbox::rooted_at("home/project"));
+        let outputs = run_all(&sandbox, &SHELL, &steps);
+        let mut left = part;
+        for (step, output) in steps.iter().zip(outputs) {
+            let found = stable(&sandbox, &output);
+            let shown = stable(&sandbox, &step.output.join("\n"));
+            let command = format!("$ {}\n", step.command.replace('\n', "\n> "));
+            let (before, rest) = left.split_once(&command).expect("the command is there");
+            let is_output = |line: &&str| !line.starts_with("$ ") && !line.starts_with("```");
+            let output = rest.split_inclusive('\n').take_while(is_output);
+            updated.extend([before, &command]);
+            left = &rest[output.map(str::len).sum()..];
+            if agree(&shown, &found) {
+                updated += &rest[..rest.len() - left.len()];
+                continue;
+            }
+            let found: String = found.iter().map(|line| format!("{line}\n")).collect();
+            updated += &found;
+            let (title, shown) = (part.lines().next().unwrap_or_default(), shown.join("\n"));
+            write!(
+                failures,
+                "{title}\n{command}--- {name} ---\n{shown}\n--- run ---\n{found}\n"
+            )
+            .expect("a string takes all");
+        }
+        updated += left;
+    }
+    if std::env::var_os("UPDATE_SNAPSHOTS").is_some() {
+        std::fs::write(file, updated).expect("the file of a story");
+    }
+    failures
+}
