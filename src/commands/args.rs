@@ -13,13 +13,10 @@ use crate::answer::words::{self, advised};
 use crate::answer::{ContractDocument, ContractForm};
 use crate::base::git_quoting::unquoted;
 use crate::base::shell_word::{shell_line, shell_word};
-use crate::base::text::escape_path;
 use crate::base::time::{PAST_FORMS, TypedTime, parse_past};
 use crate::commands::prelude::*;
 use crate::config::AgentConsent;
-use crate::error::{Code, CommandWords, Sentence};
 use crate::ops::{Globs, Period};
-use crate::shell::environment;
 
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct PeriodArgs {

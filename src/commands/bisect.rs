@@ -2,7 +2,6 @@
 
 use std::ffi::OsString;
 
-use crate::answer::format::{Paint, checkpoints};
 use crate::commands::prelude::*;
 use crate::ops::BisectOutcome;
 use crate::ops::browse::bisect::{TestedCheckpoint, bisect};

@@ -4,15 +4,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use crate::answer::format::checkpoints;
-use crate::base::text::escape_path;
 use crate::commands::import::write_evictions;
 use crate::commands::prelude::*;
 use crate::commands::remote::{GitArgs, transferred};
-use crate::error::{Code, Sentence};
 use crate::ops::transfer::clone::{self as clone_op};
 use crate::ops::{CloneOutcome, Place};
-use crate::shell::{command_context, environment, signals};
+use crate::shell::{command_context, signals};
 
 /// Bring a project from a remote into a new directory
 ///

@@ -6,18 +6,15 @@ use std::path::{Path, PathBuf};
 use clap::Subcommand;
 
 use crate::agent::setup;
-use crate::answer::format::{Paint, size};
 use crate::answer::table::{cut, padded, width};
 use crate::base::read_regular;
-use crate::base::text::{escape, escape_line, escape_path};
 use crate::commands::prelude::*;
 use crate::config::environment::{base_and_origin, no_base};
 use crate::config::keys::keys;
 use crate::config::{ColorChoice, Origin, Owner, edit};
-use crate::error::Code;
 use crate::ops::browse::config::{Setting, SettingValue, config};
 use crate::ops::{ConfigOutcome, RootSearch};
-use crate::shell::environment::{self, LOCK_TIMEOUT_SECONDS};
+use crate::shell::environment::LOCK_TIMEOUT_SECONDS;
 use crate::shell::{Color, GlobalArgs, Printer, command_context};
 
 /// Value of a variable that is not set.

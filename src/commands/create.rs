@@ -7,16 +7,13 @@ use std::time::{Duration, Instant};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use crate::answer::contract::{self as contract_view};
-use crate::answer::format::{count, size};
 use crate::answer::words::{count_files, eviction_lines};
 use crate::answer::{ContractDocument, ContractForm};
 use crate::base::cut_list::and_more;
 use crate::base::shell_word::shell_word;
-use crate::base::text::{escape, escape_path};
 use crate::base::time;
 use crate::commands::args::{self, ContractArgs, bytes_of, call};
 use crate::commands::prelude::*;
-use crate::error::{Code, CommandWords, Sentence};
 use crate::model::{
     CheckpointTerms, CheckpointType, Database, Expiry, Record, Scope, StateDocument,
 };

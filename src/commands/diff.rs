@@ -3,7 +3,6 @@
 use std::ffi::OsString;
 use std::ops::ControlFlow;
 
-use crate::answer::format::count;
 use crate::answer::patch::{self, PatchStyle};
 use crate::base::git_quoting::quoted;
 use crate::commands::args::{GlobArgs, bytes_of};

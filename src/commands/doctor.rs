@@ -2,10 +2,8 @@
 
 use crate::agent::DoctorOutcome;
 use crate::agent::doctor::{HealthLevel, doctor};
-use crate::answer::format::count;
 use crate::commands::prelude::*;
 use crate::commands::setup;
-use crate::error::Sentence;
 
 /// Look at the directory, its store and the agents, and say what is wrong
 ///

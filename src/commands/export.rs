@@ -2,13 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::answer::format::{checkpoints, size};
-use crate::base::text::escape_path;
 use crate::commands::prelude::*;
 use crate::commands::remote::transferred;
 use crate::ops::transfer::export::{ExportTarget, export};
 use crate::ops::{ExportBundleOptions, ExportOutcome};
-use crate::shell::{StdoutSink, environment};
+use crate::shell::StdoutSink;
 
 /// Write checkpoints into a file that another machine can import
 ///

@@ -1,6 +1,5 @@
 //! `fetch`: brings the checkpoints of a remote.
 
-use crate::answer::format::{checkpoints, count};
 use crate::commands::prelude::*;
 use crate::commands::remote::{GitArgs, transferred};
 use crate::ops::FetchOutcome;

@@ -3,7 +3,6 @@
 use std::ffi::OsString;
 
 use crate::base::cut_list::and_more;
-use crate::base::text::escape;
 use crate::base::time::age;
 use crate::commands::args;
 use crate::commands::prelude::*;

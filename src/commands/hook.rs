@@ -12,17 +12,14 @@ use crate::agent::dialect;
 use crate::agent::hook::{self, EventWork};
 use crate::agent::marks::Beginning;
 use crate::agent::{AgentEvent, AgentName, HookAnswer, Marks};
-use crate::answer::format::Paint;
 use crate::answer::place::PlaceWords;
 use crate::answer::words;
 use crate::base::Interrupt;
 use crate::base::json::is_json;
 use crate::commands::prelude::*;
 use crate::config::environment::base;
-use crate::error::Code;
 use crate::model::Moment;
 use crate::ops::Place;
-use crate::shell::environment;
 use crate::shell::terminal::printer;
 use crate::shell::{GlobalArgs, command_context};
 

@@ -4,8 +4,6 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, IsTerminal as _, stdin};
 use std::path::PathBuf;
 
-use crate::answer::format::{checkpoints, count};
-use crate::base::text::escape_path;
 use crate::commands::prelude::*;
 use crate::commands::remote::transferred;
 use crate::ops::ImportOutcome;

@@ -1,13 +1,11 @@
 //! `prune`: drops surplus checkpoints, or orphaned stores.
 
-use crate::answer::format::{checkpoints, count, size};
 use crate::answer::words::eviction_lines;
 use crate::base::Malformed;
 use crate::base::time::parse_span;
 use crate::commands::args;
 use crate::commands::prelude::*;
 use crate::commands::stores;
-use crate::error::Code;
 use crate::model::{KeepReason, PolicyChange};
 use crate::ops::maintain::prune::{beyond, prune};
 use crate::ops::{KeepOptions, OrphansOutcome, PruneOutcome};

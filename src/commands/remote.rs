@@ -5,13 +5,10 @@ use std::time::Duration;
 
 use clap::Subcommand;
 
-use crate::answer::format::count;
-use crate::base::text::escape;
 use crate::commands::prelude::*;
 use crate::ops::transfer::remote::{self, RemoteRow};
 use crate::ops::transfer::remove_line::remove_line;
 use crate::ops::{GitLimits, RemoteChange, RemoteOutcome};
-use crate::shell::environment;
 
 /// Time in seconds that git may take.
 const TIMEOUT_SECONDS: u64 = 600;

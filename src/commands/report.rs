@@ -2,13 +2,10 @@
 
 use std::path::PathBuf;
 
-use crate::answer::format::{checkpoints, count, size};
-use crate::base::text::escape_path;
 use crate::commands::export::is_stdout;
 use crate::commands::prelude::*;
 use crate::ops::browse::report_range;
 use crate::ops::transfer::export::into_file;
-use crate::shell::environment;
 
 /// Write the page of the checkpoints into one file, which needs no server
 ///

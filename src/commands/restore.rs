@@ -4,19 +4,16 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use crate::answer::contract;
-use crate::answer::format::Paint;
 use crate::answer::plan;
 use crate::answer::table::state_words;
 use crate::answer::{ContractDocument, ContractForm, Tense, words};
 use crate::base::Interrupt;
 use crate::base::cut_list::and_more;
 use crate::base::json::embedded;
-use crate::base::text::{escape, escape_path};
 use crate::base::time::ago;
 use crate::commands::args::{self, ContractArgs, GlobArgs, PlanArgs, bytes_of, call, write_plan};
 use crate::commands::diff::DiffArgs;
 use crate::commands::prelude::*;
-use crate::error::{CommandWords, Sentence};
 use crate::model::json::patterns;
 use crate::model::{CommandEnd, ObjectId, RelPath, RestorePlan, Verb};
 use crate::ops::browse::list;
@@ -29,7 +26,7 @@ use crate::ops::{
 };
 use crate::shell::terminal::picker::{self, Picker};
 use crate::shell::terminal::progress;
-use crate::shell::{PickedItem, PickerChoice, environment};
+use crate::shell::{PickedItem, PickerChoice};
 
 const NO_LIST: &str = "nothing was changed; @FILE reads paths from a file, which is relative to \
     the current directory, not to -C; a path that begins with @ is typed with ./ before it, \

@@ -1,6 +1,5 @@
 //! `reword`: gives a checkpoint another reason.
 
-use crate::base::text::escape;
 use crate::commands::prelude::*;
 use crate::ops::RewordOutcome;
 use crate::ops::maintain::reword::reword;

@@ -11,15 +11,12 @@ use crate::agent::setup::settings_json::is_our_name;
 use crate::agent::{
     AgentName, AgentPlan, Agents, FileOutcome, SettingsFile, SetupPlaces, SetupProgress, setup,
 };
-use crate::answer::format::count;
 use crate::base::Interrupt;
-use crate::base::text::{escape, escape_path};
 use crate::commands::prelude::*;
 use crate::config::environment::base;
-use crate::error::{Code, CommandWords, Sentence};
 use crate::ops::RootSearch;
 use crate::ops::transfer::clone::is_free;
-use crate::shell::{command_context, environment, signals};
+use crate::shell::{command_context, signals};
 
 /// Stands for every agent.
 const ALL: &str = "all";

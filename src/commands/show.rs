@@ -2,12 +2,10 @@
 
 use std::ffi::OsString;
 
-use crate::answer::format::size;
 use crate::answer::patch;
 use crate::answer::plan::{LimitsJson, limit_words};
 use crate::answer::words::count_files;
 use crate::base::git_quoting::quoted;
-use crate::base::text::escape;
 use crate::base::time::utc_seconds;
 use crate::commands::args::bytes_of;
 use crate::commands::diff::{self, PatchWriter};

@@ -2,10 +2,9 @@
 
 use std::path::Path;
 
-use crate::answer::format::{checkpoints, count, size};
 use crate::answer::table::{cut, state_words};
 use crate::base::json::{JsonSchema, Serialize};
-use crate::base::text::{escape, escape_line, escape_path, thousands};
+use crate::base::text::thousands;
 use crate::base::time::{ago, utc_seconds};
 use crate::commands::create::left_out_words;
 use crate::commands::prelude::*;

@@ -2,9 +2,7 @@
 
 use std::path::Path;
 
-use crate::answer::format::{Paint, count, size};
 use crate::answer::table::titled;
-use crate::base::text::{escape_line, escape_path};
 use crate::base::time::{ago, utc_seconds};
 use crate::commands::prelude::*;
 use crate::model::checkpoint::manifest::cell;

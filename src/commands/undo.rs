@@ -3,7 +3,6 @@
 use crate::answer::plan::limit_words;
 use crate::commands::prelude::*;
 use crate::commands::restore::{self, CommonArgs, RestoreAnswer};
-use crate::error::{Code, CommandWords, Sentence};
 use crate::model::Checkpoint;
 use crate::ops::browse::undo_steps::{ListedStep, undo_steps};
 use crate::ops::restore::commands as restore_op;

@@ -1,9 +1,7 @@
 //! `verify`: prints findings on stdout, and one line on stderr if there is damage.
 
-use crate::answer::format::{checkpoints, count, size};
-use crate::base::text::{escape, escape_path, thousands};
+use crate::base::text::thousands;
 use crate::commands::prelude::*;
-use crate::error::{Code, Sentence};
 use crate::ops::maintain::verify::{
     CheckReport, Fault, FaultyCheckpoint, FileFinding, Salvaged, verify,
 };

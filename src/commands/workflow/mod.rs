@@ -5,13 +5,11 @@ use std::path::PathBuf;
 use clap::Subcommand;
 
 use crate::answer::words::eviction_lines;
-use crate::base::text::{escape, escape_line};
 use crate::commands::args::{self, PlanArgs};
 use crate::commands::prelude::*;
 use crate::commands::restore;
 use crate::commands::workflow::report::{WorkflowCall, conflicts, done, place};
 use crate::commands::workflow::resume::RecoverArgs;
-use crate::error::CommandWords;
 use crate::ops::restore::restore_paths::from_root;
 use crate::workflow::documents::render;
 use crate::workflow::engine::end::{CleanupOptions, EndMode, cleanup, end};

@@ -1,11 +1,10 @@
 //! The state of runs: `status`, `next`, `check`, `list`, `show` and `task list`.
 
-use crate::answer::format::{ago, count};
+use crate::answer::format::ago;
 use crate::answer::place::PlaceWords;
 use crate::answer::table::titled;
 use crate::base::cut_list::and_more;
 use crate::base::json::plain;
-use crate::base::text::{escape, escape_line};
 use crate::base::time;
 use crate::commands::prelude::*;
 use crate::workflow::documents::conflict::in_words;

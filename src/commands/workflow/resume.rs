@@ -3,7 +3,6 @@
 
 use crate::answer::format::ago;
 use crate::base::json;
-use crate::base::text::escape;
 use crate::base::time::{self, rfc3339_seconds, utc_seconds};
 use crate::commands::prelude::*;
 use crate::commands::workflow::report::{
