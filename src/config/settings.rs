@@ -144,8 +144,8 @@ impl LoadedSettings {
     fn take_user(&mut self, mut file: ConfigFile) {
         self.settings = file.values();
         let keep = Policy::default().changed(&self.settings.keep_change);
-        let doubts_keep = file.remarks.iter().any(ConfigProblem::names_keep);
-        self.settings.keep = or_everything(keep, doubts_keep);
+        let doubts = file.remarks.iter().any(ConfigProblem::names_keep);
+        self.settings.keep = if doubts { Policy::EVERYTHING } else { keep };
         self.settings.remarks = with_consequence(std::mem::take(&mut file.remarks));
         let origin = Origin::UserFile(file.path.clone());
         self.origins = file.keys().map(|key| (key, vec![origin.clone()])).collect();
@@ -166,9 +166,9 @@ impl LoadedSettings {
         let keep = settings.keep.raised(&keep_change);
         let raises = keep != settings.keep || keep == settings.keep.changed(&keep_change);
         // The file may have raised the number to keep: an error in it must evict nothing.
-        let doubts_keep = file.remarks.iter().any(ConfigProblem::names_keep)
+        let doubts = file.remarks.iter().any(ConfigProblem::names_keep)
             || file.problems.iter().any(ConfigProblem::is_of_keep);
-        settings.keep = or_everything(keep, doubts_keep);
+        settings.keep = if doubts { Policy::EVERYTHING } else { keep };
         let remarks = std::mem::take(&mut file.remarks);
         settings.remarks.extend(with_consequence(remarks));
         for key in file.keys() {
@@ -213,15 +213,6 @@ fn with_consequence(remarks: Vec<ConfigProblem>) -> Vec<ConfigProblem> {
         bad
     };
     remarks.into_iter().map(completed).collect()
-}
-
-/// Returns a policy, or one that evicts nothing.
-fn or_everything(keep: Policy, is_doubtful: bool) -> Policy {
-    if is_doubtful {
-        Policy::EVERYTHING
-    } else {
-        keep
-    }
 }
 
 impl Settings {
