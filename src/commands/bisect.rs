@@ -26,7 +26,6 @@ pub struct BisectArgs {
 
 impl Command for BisectArgs {
     type Answer = BisectOutcome;
-    const TRAITS: Properties = Properties::LONG;
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<Done<BisectOutcome>> {
         let children = cmd.children(context);

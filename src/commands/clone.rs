@@ -47,13 +47,12 @@ impl RunAnywhere for CloneArgs {
             }
             refused
         })?;
-        let done = self.into_directory(cmd, &place, environment, &here);
-        let done = done.map_err(|refused| {
-            if refused.code == Code::UNSAFE_ROOT {
-                return refused.advise("give another directory");
+        let done = match self.into_directory(cmd, &place, environment, &here) {
+            Err(refused) if refused.code == Code::UNSAFE_ROOT => {
+                Err(refused.advise("give another directory"))
             }
-            refused
-        });
+            done => done,
+        };
         if done.is_err() && is_made {
             // What was written into it stays; it is empty otherwise.
             let _ = fs::remove_dir(&directory);

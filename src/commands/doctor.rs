@@ -17,7 +17,6 @@ pub struct DoctorArgs {
 
 impl Command for DoctorArgs {
     type Answer = DoctorOutcome;
-    const TRAITS: Properties = Properties::LONG;
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<Done<DoctorOutcome>> {
         let program = setup::program(cmd).unwrap_or_default();

@@ -33,7 +33,6 @@ pub struct ExportBundleArgs {
 
 impl Command for ExportBundleArgs {
     type Answer = ExportOutcome;
-    const TRAITS: Properties = Properties::LONG;
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<Done<ExportOutcome>> {
         let is_stream = is_stdout(cmd, &self.output, "bundle")?;

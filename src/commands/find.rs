@@ -39,6 +39,7 @@ pub struct FindArgs {
 
 impl Command for FindArgs {
     type Answer = FindOutcome;
+    const TRAITS: Properties = Properties::USUAL;
 
     fn run(self, context: &Context, _: &CommandContext<'_>) -> Result<Done<FindOutcome>> {
         let period = self.period.resolve(context.now_ms)?;

@@ -32,6 +32,7 @@ pub struct GuardArgs {
 
 impl Command for GuardArgs {
     type Answer = GuardOutcome;
+    const TRAITS: Properties = Properties::USUAL;
 
     fn run(self, context: &Context, _: &CommandContext<'_>) -> Result<Done<GuardOutcome>> {
         let scope = (!self.scope.is_empty())

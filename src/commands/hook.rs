@@ -226,11 +226,10 @@ impl PlacedEvent {
             words.trim().trim_start_matches("checkpoint: ").to_owned()
         };
         let opened = self.open(place).and_then(|context| {
-            let root = context.root.path().to_path_buf();
-            let is_there = context.root.exists();
-            is_there
-                .then_some(context)
-                .ok_or_else(|| Error::root_missing(&root))
+            if context.root.exists() {
+                return Ok(context);
+            }
+            Err(Error::root_missing(context.root.path()))
         });
         let mut context = match opened {
             Ok(context) => context,

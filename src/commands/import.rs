@@ -32,7 +32,6 @@ pub struct ImportBundleArgs {
 
 impl Command for ImportBundleArgs {
     type Answer = ImportOutcome;
-    const TRAITS: Properties = Properties::LONG;
 
     fn run(self, context: &Context, _: &CommandContext<'_>) -> Result<Done<ImportOutcome>> {
         let is_stream = self.file.as_os_str() == "-";

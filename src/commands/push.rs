@@ -28,7 +28,6 @@ pub struct PushArgs {
 
 impl Command for PushArgs {
     type Answer = PushOutcome;
-    const TRAITS: Properties = Properties::LONG;
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<Done<PushOutcome>> {
         let options = PushOptions {

@@ -19,6 +19,7 @@ pub struct RewordArgs {
 
 impl Command for RewordArgs {
     type Answer = RewordOutcome;
+    const TRAITS: Properties = Properties::USUAL;
 
     fn run(self, context: &Context, _: &CommandContext<'_>) -> Result<Done<RewordOutcome>> {
         reword(context, &self.selector, &self.reason).map(Done::from)

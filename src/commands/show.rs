@@ -7,7 +7,7 @@ use crate::answer::plan::{LimitsJson, limit_words};
 use crate::answer::words::count_files;
 use crate::base::git_quoting::quoted;
 use crate::base::time::utc_seconds;
-use crate::commands::args::bytes_of;
+use crate::commands::args::typed_words;
 use crate::commands::diff::{self, PatchWriter};
 use crate::commands::prelude::*;
 use crate::model::json::Serializer;
@@ -18,7 +18,7 @@ use crate::model::{
 use crate::ops::browse::diff::compare;
 use crate::ops::browse::list::{ShowOutcome, show};
 use crate::ops::restore::restore_paths;
-use crate::ops::{Detail, DiffOutcome, FileDiff, PatchOptions, TypedWords};
+use crate::ops::{Detail, DiffOutcome, FileDiff, PatchOptions};
 
 /// Show one checkpoint: what it holds and what changed in it
 ///
@@ -89,13 +89,10 @@ pub fn files_of<S: Serializer>(
 
 impl Command for ShowArgs {
     type Answer = ShowAnswer;
+    const TRAITS: Properties = Properties::USUAL;
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<Done<ShowAnswer>> {
-        let words = TypedWords {
-            words: bytes_of(self.words),
-            paths: bytes_of(self.only),
-            ..TypedWords::default()
-        };
+        let words = typed_words(self.words, self.only);
         let (outcome, mut warnings) = show(context, &words, self.files)?;
         if !cmd.printer.json {
             let mut head = cmd.printer.out(context);

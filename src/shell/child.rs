@@ -276,11 +276,9 @@ pub fn git(interrupt: &Interrupt, asked: &GitCommand<'_>) -> Result<GitEnd> {
         return Err(git_missing());
     }
     if started.elapsed() >= asked.limit && !end.status.success() {
-        return Err(Error::new(
-            Code::GIT_TOO_SLOW,
-            format!("git did not end within {} s", asked.limit.as_secs()),
-        )
-        .advise("nothing was changed here; '--timeout SECONDS' gives it more time"));
+        let what = format!("git did not end within {} s", asked.limit.as_secs());
+        let next = "nothing was changed here; '--timeout SECONDS' gives it more time";
+        return Err(Error::new(Code::GIT_TOO_SLOW, what).advise(next));
     }
     Ok(GitEnd {
         is_success: end.status.success(),

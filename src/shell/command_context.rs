@@ -114,9 +114,7 @@ impl CommandContext<'_> {
             self.warn(warnings);
         }
         let failures = answer.failures(self.printer.err_paint());
-        if !failures.is_empty() {
-            self.printer.failure(&failures);
-        }
+        self.printer.failure(&failures);
         if let Some(error) = error {
             self.printer.error(error);
         }
