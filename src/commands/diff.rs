@@ -7,7 +7,6 @@ use crate::answer::patch::{self, PatchStyle};
 use crate::base::git_quoting::quoted;
 use crate::commands::args::{GlobArgs, typed_words};
 use crate::commands::prelude::*;
-use crate::model::difference::Differing;
 use crate::model::state::entry::RWX_BITS;
 use crate::model::{ChangeKind, Octal, OtherDifferences, WhyNot};
 use crate::ops::browse::diff::compare::diff;
@@ -241,14 +240,10 @@ fn not_compared(outcome: &DiffOutcome, context: &Context, is_lack: bool) -> Stri
 
 /// Lists what a patch cannot show.
 fn write_other(other: &OtherDifferences, out: &mut Out<'_>) {
-    for Differing {
-        path,
-        before,
-        after,
-    } in &other.modes
-    {
-        let path = out.context.shown(path);
-        talkln!(out, "mode {} -> {}: {path}", octal(*before), octal(*after));
+    for mode in &other.modes {
+        let path = out.context.shown(&mode.path);
+        let (before, after) = (octal(mode.before), octal(mode.after));
+        talkln!(out, "mode {before} -> {after}: {path}");
     }
     for path in &other.empty_dirs_added {
         talkln!(out, "new directory: {}/", out.context.shown(path));

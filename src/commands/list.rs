@@ -402,22 +402,23 @@ fn story_words(story: &RestoreStory, reason: Option<&str>) -> String {
 
 fn notes(checkpoint: &Checkpoint, story: Option<&RestoreStory>, now_ms: i64) -> String {
     let taken_back = story.filter(|story| story.is_taken_back);
-    let taken_back = taken_back.map(|story| story.verb);
-    let expiry = match checkpoint.record.terms.expiry {
-        Some(Expiry::At(end_ms)) if end_ms <= now_ms => "expired".to_owned(),
-        Some(Expiry::At(end_ms)) => format!("expires in {}", age(now_ms, end_ms)),
-        Some(Expiry::Never) => "never expires".to_owned(),
-        None => String::new(),
-    };
+    let taken_back = taken_back.map(|story| match story.verb {
+        Verb::Undo => "redone",
+        _ => "undone",
+    });
+    let expiry = checkpoint.record.terms.expiry.map(|expiry| match expiry {
+        Expiry::At(end_ms) if end_ms <= now_ms => "expired".to_owned(),
+        Expiry::At(end_ms) => format!("expires in {}", age(now_ms, end_ms)),
+        Expiry::Never => "never expires".to_owned(),
+    });
+    let is_part = checkpoint.record.during_pending;
     let notes = [
-        (taken_back == Some(Verb::Undo), "redone"),
-        (taken_back.is_some_and(|verb| verb != Verb::Undo), "undone"),
-        (checkpoint.is_partial(), "partial"),
-        (checkpoint.is_scoped(), "scoped"),
-        (checkpoint.pinned, "pinned"),
-        (checkpoint.record.during_pending, "interrupted restore"),
-        (!expiry.is_empty(), &*expiry),
+        taken_back,
+        checkpoint.is_partial().then_some("partial"),
+        checkpoint.is_scoped().then_some("scoped"),
+        checkpoint.pinned.then_some("pinned"),
+        is_part.then_some("interrupted restore"),
+        expiry.as_deref(),
     ];
-    let notes = notes.into_iter().filter(|(is_so, _)| *is_so);
-    notes.map(|(_, note)| note).collect::<Vec<_>>().join(", ")
+    notes.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }

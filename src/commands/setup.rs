@@ -166,14 +166,14 @@ impl SetupArgs {
 
     /// Returns the command that does the same for one agent again.
     fn again(&self, cmd: &CommandContext<'_>, agent: &str) -> CommandWords {
-        let flags = [
-            (self.project, "--project"),
-            (self.remove, "--remove"),
-            (cmd.global.yes, "--yes"),
+        let words = [
+            Some("setup"),
+            Some(agent),
+            self.project.then_some("--project"),
+            self.remove.then_some("--remove"),
+            cmd.global.yes.then_some("--yes"),
         ];
-        let flags = flags.into_iter().filter(|(is_given, _)| *is_given);
-        let words = ["setup", agent];
-        CommandWords::new(words.into_iter().chain(flags.map(|(_, flag)| flag)))
+        CommandWords::new(words.into_iter().flatten())
     }
 
     /// Asks for each agent and carries out what is agreed to.

@@ -12,8 +12,7 @@ use crate::commands::diff::{self, PatchWriter};
 use crate::commands::prelude::*;
 use crate::model::json::Serializer;
 use crate::model::{
-    Checkpoint, CheckpointRef, CheckpointRow, CheckpointTerms, Expiry, Held, ObjectId, Provenance,
-    ScopePart,
+    CheckpointRef, CheckpointRow, CheckpointTerms, Expiry, Held, ObjectId, Provenance, ScopePart,
 };
 use crate::ops::browse::diff::compare;
 use crate::ops::browse::list::{ShowOutcome, show};
@@ -180,15 +179,10 @@ impl Text for ShowAnswer {
 
 /// Writes what is known of the checkpoint, and with which it is compared.
 fn write_head(outcome: &ShowOutcome, out: &mut Out<'_>) {
-    let Checkpoint {
-        id,
-        tree,
-        record,
-        pinned,
-        ..
-    } = &outcome.checkpoint;
-    outln!(out, "checkpoint {id}");
-    outln!(out, "tree       {tree}");
+    let checkpoint = &outcome.checkpoint;
+    let record = &checkpoint.record;
+    outln!(out, "checkpoint {}", checkpoint.id);
+    outln!(out, "tree       {}", checkpoint.tree);
     outln!(out, "reason     {}", escape(&record.reason));
     outln!(out, "source     {}", escape(&record.source));
     let (time, ago) = (utc_seconds(record.time_ms), out.ago(record.time_ms));
@@ -197,7 +191,7 @@ fn write_head(outcome: &ShowOutcome, out: &mut Out<'_>) {
     outln!(out, "coverage   {}", record.coverage.into_str());
     let (files, bytes) = (count_files(record.files), size(record.content_bytes));
     outln!(out, "holds      {files}, {bytes}");
-    if *pinned {
+    if checkpoint.pinned {
         outln!(out, "pinned     yes");
     }
     write_provenance(&record.provenance, out);

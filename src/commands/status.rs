@@ -176,10 +176,8 @@ fn write_position(outcome: &StatusOutcome, out: &mut Out<'_>) {
 fn write_changed(outcome: &StatusOutcome, out: &mut Out<'_>) {
     let Some(drift) = outcome.drift else { return };
     let dirs = |change| outcome.changed.iter().filter(|one| one.1 == change).count();
-    let (new, gone) = (
-        dirs(PlannedChange::DirectoryAdded),
-        dirs(PlannedChange::DirectoryDeleted),
-    );
+    let new = dirs(PlannedChange::DirectoryAdded);
+    let gone = dirs(PlannedChange::DirectoryDeleted);
     let numbers = counts(&[
         (drift.added, "added", "added"),
         (drift.modified, "modified", "modified"),
