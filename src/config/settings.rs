@@ -92,11 +92,8 @@ pub struct LoadedSettings {
 /// Reads both files for a root; either may be missing. What cannot be read is a remark, and keeps
 /// anything from being recorded; see [`Settings::require_readable`].
 pub fn load(root: &Path, environment: &Environment) -> Settings {
-    let LoadedSettings {
-        mut settings,
-        mut problems,
-        ..
-    } = load_all(root, environment);
+    let loaded = load_all(root, environment);
+    let (mut settings, mut problems) = (loaded.settings, loaded.problems);
     if !problems.is_empty() {
         // An unreadable limit may be higher than the default, so no limit applies.
         if problems.iter().any(ConfigProblem::is_of_keep) {
@@ -157,14 +154,11 @@ impl LoadedSettings {
     /// file.
     fn take_project(&mut self, mut file: ConfigFile) {
         let settings = &mut self.settings;
-        let Settings {
-            keep_change,
-            excludes,
-            ..
-        } = file.values();
-        settings.excludes.extend(excludes);
-        let keep = settings.keep.raised(&keep_change);
-        let raises = keep != settings.keep || keep == settings.keep.changed(&keep_change);
+        let of_file: Settings = file.values();
+        settings.excludes.extend(of_file.excludes);
+        let change = of_file.keep_change;
+        let keep = settings.keep.raised(&change);
+        let raises = keep != settings.keep || keep == settings.keep.changed(&change);
         // The file may have raised the number to keep: an error in it must evict nothing.
         let doubts = file.remarks.iter().any(ConfigProblem::names_keep)
             || file.problems.iter().any(ConfigProblem::is_of_keep);

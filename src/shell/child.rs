@@ -233,20 +233,13 @@ fn gather(mut pipe: impl Read + Send + 'static, open: mpsc::Sender<()>) -> Arc<M
 /// # Errors
 /// As [`Children::shell`].
 pub fn database_command(interrupt: &Interrupt, fed: FedCommand<'_>) -> Result<CommandEnd> {
-    let FedCommand {
-        line,
-        dir,
-        stdin,
-        stdout,
-        stderr,
-    } = fed;
     let or_nothing = |file: Option<std::fs::File>| file.map_or_else(Stdio::null, Stdio::from);
-    let mut command = shell_command(OsStr::new(line));
+    let mut command = shell_command(OsStr::new(fed.line));
     command
-        .current_dir(dir)
-        .stdin(or_nothing(stdin))
-        .stdout(or_nothing(stdout))
-        .stderr(stderr);
+        .current_dir(fed.dir)
+        .stdin(or_nothing(fed.stdin))
+        .stdout(or_nothing(fed.stdout))
+        .stderr(fed.stderr);
     run_to_end(&mut command, Path::new("the shell"), interrupt)
 }
 
