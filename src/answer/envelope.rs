@@ -77,7 +77,7 @@ impl<'a, D> Answer<'a, D> {
     }
 }
 
-fn schema_name(command: &str) -> String {
+pub fn schema_name(command: &str) -> String {
     format!("checkpoint.{command}/2")
 }
 

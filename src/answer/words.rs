@@ -4,7 +4,7 @@ use crate::answer::format::Paint;
 use crate::answer::place::PlaceWords;
 use crate::base::text::{escape_line, thousands, without_numbers};
 use crate::error::{Code, CommandWords, Error, Sentence};
-use crate::model::{Evicted, EvictionReason};
+use crate::model::{Evicted, EvictionReason, RelPath};
 use crate::ops::Warning;
 
 /// Returns what failed; of a signal, what it left.
@@ -70,13 +70,11 @@ pub fn warning(warning: &Warning, place: &PlaceWords, paint: Paint) -> String {
         let lead = paint.yellow("warning:");
         return format!("{lead} {}\n", without_numbers(&said));
     };
-    let folders = largest.iter();
-    let folders = folders.map(|(path, files)| format!("{path}/ ({})", thousands(*files)));
-    let folders: Vec<String> = folders.collect();
-    let largest = if folders.is_empty() {
-        String::new()
-    } else {
-        format!("largest: {}; ", folders.join(", "))
+    let folder = |(path, files): &(RelPath, u64)| format!("{path}/ ({})", thousands(*files));
+    let folders: Vec<String> = largest.iter().map(folder).collect();
+    let largest = match folders.join(", ") {
+        none if none.is_empty() => none,
+        folders => format!("largest: {folders}; "),
     };
     format!("{warning}\n{largest}--max-files N raises the limit\n")
 }

@@ -21,8 +21,7 @@ pub struct McpArgs {
 
 impl RunAnywhere for McpArgs {
     fn run(self, cmd: &mut CommandContext<'_>, environment: Environment) -> Result<u8> {
-        let serve = cmd.services.mcp;
-        let serve = serve.ok_or_else(|| Error::built_without("mcp"))?;
+        let serve = cmd.services.mcp.ok_or_else(|| Error::no_feature("mcp"))?;
         serve(cmd, environment, self.directory.as_deref(), &self.allow)
     }
 }

@@ -37,8 +37,7 @@ impl Command for ReportArgs {
     type Answer = ReportAnswer;
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<Done<ReportAnswer>> {
-        let make = cmd.services.report;
-        let make = make.ok_or_else(|| Error::built_without("ui"))?;
+        let make = cmd.services.report.ok_or_else(|| Error::no_feature("ui"))?;
         let is_stream = is_stdout(cmd, &self.output, "report")?;
         let ids = report_range::find(context, self.range.as_deref())?;
         let report = make(context, cmd.global.base.as_deref(), &ids)?;

@@ -157,9 +157,8 @@ impl SetupArgs {
         let found: Vec<AgentName> = all.filter(is_meant).collect();
         if found.is_empty() {
             let names: Vec<&str> = agent_names().collect();
-            let names = names.join(", ");
-            let what = format!("no agent has settings here; name one of {names}");
-            return Err(Error::usage(what));
+            let what = "no agent has settings here; name one of";
+            return Err(Error::usage(format!("{what} {}", names.join(", "))));
         }
         Ok(found)
     }

@@ -59,8 +59,7 @@ pub struct UiAnswer {
 
 impl RunAnywhere for UiArgs {
     fn run(self, cmd: &mut CommandContext<'_>, environment: Environment) -> Result<u8> {
-        let serve = cmd.services.page;
-        let serve = serve.ok_or_else(|| Error::built_without("ui"))?;
+        let serve = cmd.services.page.ok_or_else(|| Error::no_feature("ui"))?;
         let options = PageOptions {
             port: self.port,
             opens: !self.no_open,

@@ -41,7 +41,7 @@ impl Error {
     }
 
     /// A part of this program is left out.
-    pub fn built_without(feature: &str) -> Self {
+    pub fn no_feature(feature: &str) -> Self {
         Self::unexpected(format!(
             "this program was built without the feature {feature}"
         ))

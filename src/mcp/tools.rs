@@ -6,6 +6,7 @@ use clap::builder::PossibleValue;
 use clap::{Arg, ArgAction, Command as Grammar};
 use serde_json::{Map, Value, json};
 
+use crate::answer::envelope::schema_name;
 use crate::base::json::change_objects;
 use crate::base::text::escape_line;
 use crate::cli::{command_list, schema};
@@ -286,8 +287,7 @@ impl ToolSpec {
 
     /// Returns the published schema of the first of its answers, under the names of all of them.
     pub fn output_schema(&self) -> Value {
-        let full = |name: &&str| format!("checkpoint.{name}/2");
-        let names: Vec<String> = self.answers.iter().map(full).collect();
+        let names: Vec<String> = self.answers.iter().map(|name| schema_name(name)).collect();
         let mut schema = schema::of_answer(self.answers[0]).unwrap_or_default();
         // A field of this name is no text.
         change_objects(&mut schema, &|map| {
