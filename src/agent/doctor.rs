@@ -358,8 +358,7 @@ fn of_agents(
             checks.push(HealthCheck::new(Note, agent, lacks).advised(setup_of(agent, false)));
         }
     }
-    let mut failed = log.iter().rev();
-    let failed = failed.find(|line| line.contains(" ms: failed: "));
+    let failed = log.iter().rfind(|line| line.contains(" ms: failed: "));
     let failed = failed.map(|line| format!("the last failure: {}", escape_line(line)));
     checks.extend(failed.map(|what| HealthCheck::new(Note, "hooks", what)));
     Ok(())

@@ -70,11 +70,9 @@ impl Call {
         let mut all: Vec<&[u8]> = vec![self.program.as_bytes()];
         all.extend(words.iter().map(|word| word.as_bytes()));
         all.extend([b"-C".as_slice(), self.root.as_os_str().as_encoded_bytes()]);
-        all.extend(
-            self.base
-                .iter()
-                .flat_map(|base| [b"--base".as_slice(), base.as_os_str().as_encoded_bytes()]),
-        );
+        if let Some(base) = &self.base {
+            all.extend([b"--base".as_slice(), base.as_os_str().as_encoded_bytes()]);
+        }
         shell_line(all)
     }
 }
@@ -251,13 +249,12 @@ fn confidence(contract: &Contract<'_>) -> u8 {
     }
     let is_alone =
         !contract.files.is_empty() && contract.index.is_none_or(|index| index.untracked > 0);
-    100 - if is_alone { 5 } else { 0 } - if is_lacking(contract) { 20 } else { 0 }
+    100 - if is_alone { 5 } else { 0 } - if lacking(contract) > 0 { 20 } else { 0 }
 }
 
-fn is_lacking(contract: &Contract<'_>) -> bool {
-    !contract.made.left_out.secrets.is_empty()
-        || !contract.unheld.is_empty()
-        || contract.left_out > 0
+/// Returns how much in reach is not held.
+fn lacking(contract: &Contract<'_>) -> usize {
+    contract.made.left_out.secrets.len() + contract.unheld.len() + contract.left_out
 }
 
 fn next_safe_actions(contract: &Contract<'_>, call: &Call) -> Vec<String> {
@@ -295,39 +292,40 @@ fn evidence(contract: &Contract<'_>, has_reason: bool, call: &Call) -> Vec<Strin
         Ok(sum) => sum.hash.clone(),
         Err(why) => format!("failed: {why}"),
     };
-    anchors.push(format!("tool:bash:{}", call.line(&["verify", &id])));
-    anchors.push(format!("check:content_read_back:{verdict}"));
     let restorable = match &contract.restorable {
         Ok(()) => "accepted".to_owned(),
         Err(why) => format!("refused: {why}"),
     };
+    let left_out = match listed(&contract.made.left_out.secrets) {
+        none if none.is_empty() => none,
+        secrets => format!(", left out: {secrets}"),
+    };
     let planned = call.line(&["restore", &id, "--dry-run"]);
-    anchors.push(format!("tool:bash:{planned}"));
-    anchors.push(format!("check:restore_planned:{restorable}"));
-    anchors.push(format!("check:scope_complete:{}", scope_complete(contract)));
-    anchors.push(match listed(&contract.made.left_out.secrets) {
-        none if none.is_empty() => "check:nothing_sensitive:yes".to_owned(),
-        secrets => format!("check:nothing_sensitive:yes, left out: {secrets}"),
-    });
     let given = if has_reason { "yes" } else { "no, the default" };
     let reason = &contract.checkpoint.record.reason;
-    anchors.push(format!("check:reason_given:{given}, {reason}"));
     let fitting = contract.checkpoint_type.into_str();
-    anchors.push(format!("check:type_fits:yes, {fitting}"));
+    anchors.extend([
+        format!("tool:bash:{}", call.line(&["verify", &id])),
+        format!("check:content_read_back:{verdict}"),
+        format!("tool:bash:{planned}"),
+        format!("check:restore_planned:{restorable}"),
+        format!("check:scope_complete:{}", scope_complete(contract)),
+        format!("check:nothing_sensitive:yes{left_out}"),
+        format!("check:reason_given:{given}, {reason}"),
+        format!("check:type_fits:yes, {fitting}"),
+    ]);
     anchors
 }
 
 fn scope_complete(contract: &Contract<'_>) -> String {
-    let lacking = contract.made.left_out.secrets.len() + contract.unheld.len() + contract.left_out;
-    match lacking {
+    match lacking(contract) {
         0 => format!("yes, {}", counted(contract.files.len() as u64, "file")),
         more => format!("no, {more} in reach not held"),
     }
 }
 
 fn assumptions(contract: &Contract<'_>, call: &Call) -> Vec<String> {
-    let mut assumed = Vec::new();
-    assumed.push(match (contract.checkpoint_type, contract.index) {
+    let place = match (contract.checkpoint_type, contract.index) {
         (CheckpointType::GitStash, _) => {
             "The files are held in the shadow store; the project's own stash was not touched"
                 .to_owned()
@@ -340,7 +338,8 @@ fn assumptions(contract: &Contract<'_>, call: &Call) -> Vec<String> {
             "No git index names the files, so the shadow store alone holds them".to_owned()
         }
         _ => "The shadow store stays where it is and can be written to".to_owned(),
-    });
+    };
+    let mut assumed = vec![place];
     if contract.checkpoint.is_scoped() {
         assumed.push(
             "What lies outside the scope is not held, and a restore leaves it as it is".to_owned(),
@@ -416,11 +415,8 @@ fn word(content: &str) -> String {
         code if is_deceptive(c) => format!("\\u{code:04x}"),
         _ => c.to_string(),
     };
-    Value::from(content)
-        .to_string()
-        .chars()
-        .map(escape)
-        .collect()
+    let quoted = Value::from(content).to_string();
+    quoted.chars().map(escape).collect()
 }
 
 /// The contract of a restore.

@@ -7,7 +7,7 @@ use crate::answer::{ContractDocument, words};
 use crate::base::json::{self, JsonSchema, Serialize};
 use crate::base::text::{escape_line, without_numbers};
 use crate::error::{Choice, Error, More, Sentence};
-use crate::model::{Candidate, CheckpointRef, PathName, PathReason};
+use crate::model::{CheckpointRef, PathName, PathReason};
 use crate::ops::Warning;
 use crate::workflow::Run;
 
@@ -77,7 +77,7 @@ impl<'a, D> Answer<'a, D> {
     }
 }
 
-fn schema_name(command: &str) -> String {
+pub fn schema_name(command: &str) -> String {
     format!("checkpoint.{command}/2")
 }
 
@@ -155,7 +155,10 @@ impl ErrorJson {
         };
         match &error.more {
             More::Candidates(candidates) => {
-                failed.candidates = Some(candidates.iter().map(candidate).collect());
+                let named = candidates.iter().map(|one| {
+                    CheckpointRef::of_parts(&one.id.into(), Some(&one.reason), one.made)
+                });
+                failed.candidates = Some(named.collect());
             }
             More::Stores(stores) => {
                 let shown = stores.iter().map(|path| path.display().to_string());
@@ -189,12 +192,4 @@ impl ErrorJson {
         }
         failed
     }
-}
-
-fn candidate(candidate: &Candidate) -> CheckpointRef {
-    CheckpointRef::of_parts(
-        &candidate.id.into(),
-        Some(&candidate.reason),
-        candidate.made,
-    )
 }

@@ -18,6 +18,13 @@ pub fn size(bytes: u64) -> String {
     format!("{}.{} {}", tenths / 10, tenths % 10, UNITS[unit])
 }
 
+/// Formats those of some numbers that are not zero, each with its noun.
+pub fn counts(numbers: &[(usize, &str, &str)]) -> Vec<String> {
+    let some = numbers.iter().filter(|(number, ..)| *number > 0);
+    some.map(|(number, one, many)| count(*number, one, many))
+        .collect()
+}
+
 /// Formats `1 checkpoint`, `3,000 checkpoints`.
 pub fn checkpoints(number: usize) -> String {
     count(number, "checkpoint", "checkpoints")
@@ -118,11 +125,10 @@ impl Escaper {
 
 /// Returns the length of an incomplete UTF-8 sequence at the end.
 fn unfinished(bytes: &[u8]) -> usize {
-    match bytes.utf8_chunks().last() {
-        Some(chunk) if !chunk.invalid().is_empty() => match std::str::from_utf8(chunk.invalid()) {
-            Err(cause) if cause.error_len().is_none() => chunk.invalid().len(),
-            _ => 0,
-        },
+    let last = bytes.utf8_chunks().last();
+    let end = last.map(|chunk| chunk.invalid()).unwrap_or_default();
+    match std::str::from_utf8(end) {
+        Err(cause) if cause.error_len().is_none() => end.len(),
         _ => 0,
     }
 }

@@ -37,9 +37,8 @@ pub fn render(file: &FileDiff, style: PatchStyle) -> Vec<u8> {
             Body::Binary(Some(data)) => patch.extend_from_slice(data),
             Body::Binary(None) => {
                 let [before, after] = labels(file, piece);
-                patch.extend_from_slice(
-                    format!("Binary files {before} and {after} differ\n").as_bytes(),
-                );
+                let line = format!("Binary files {before} and {after} differ\n");
+                patch.extend_from_slice(line.as_bytes());
             }
         }
     }
@@ -63,26 +62,20 @@ fn header(file: &FileDiff, piece: &Piece) -> String {
         (None, None) => {}
     }
     if piece.body != Body::Same {
+        let has_data = matches!(piece.body, Body::Binary(Some(_)));
         let id = |side: Option<SeenFile>| {
-            let hex = side
-                .map_or(ObjectId::from_bytes([0; 20]), |seen| seen.id)
-                .to_hex();
-            if matches!(piece.body, Body::Binary(Some(_))) {
-                hex
-            } else {
-                hex[..ID_DIGITS].to_owned()
-            }
+            let id = side.map_or(ObjectId::from_bytes([0; 20]), |seen| seen.id);
+            let hex = id.to_hex();
+            let digits = if has_data { hex.len() } else { ID_DIGITS };
+            hex[..digits].to_owned()
         };
         let [before, after] = [piece.before, piece.after].map(id);
         header.push_str(&format!("index {before}..{after}{mode_at_end}\n"));
     }
     if matches!(&piece.body, Body::Text(hunks) if !hunks.is_empty()) {
         let [before, after] = labels(file, piece).map(|label| {
-            if label.contains(' ') {
-                label + "\t"
-            } else {
-                label
-            }
+            let end = if label.contains(' ') { "\t" } else { "" };
+            label + end
         });
         header.push_str(&format!("--- {before}\n+++ {after}\n"));
     }

@@ -48,30 +48,25 @@ impl PlaceWords {
     /// Adds the options to commands at the beginning of the advice or in quotes; a command that has
     /// options already is left alone.
     pub fn advice(&self, advice: &str) -> String {
+        const PROGRAM: &str = "checkpoint ";
         if self.options.is_empty() {
-            advice.to_owned()
-        } else {
-            put(advice, self)
+            return advice.to_owned();
         }
-    }
-}
-
-fn put(advice: &str, place: &PlaceWords) -> String {
-    const PROGRAM: &str = "checkpoint ";
-    let (mut placed, mut rest) = (String::new(), advice);
-    while let Some(at) = rest.find(PROGRAM) {
-        let (before, after) = rest.split_at(at + PROGRAM.len());
-        placed.push_str(before);
-        rest = after;
-        let lead = &placed[..placed.len() - PROGRAM.len()];
-        let mut words = after.split(|sign: char| !sign.is_ascii_lowercase());
-        let word = words.next().unwrap_or_default();
-        if (lead.is_empty() || lead.ends_with('\'')) && place.commands.contains(&word) {
-            placed.push_str(&shell_line(place.options.iter().map(Vec::as_slice)));
-            placed.push(' ');
+        let (mut placed, mut rest) = (String::new(), advice);
+        while let Some(at) = rest.find(PROGRAM) {
+            let (before, after) = rest.split_at(at + PROGRAM.len());
+            placed.push_str(before);
+            rest = after;
+            let lead = &placed[..placed.len() - PROGRAM.len()];
+            let mut words = after.split(|sign: char| !sign.is_ascii_lowercase());
+            let word = words.next().unwrap_or_default();
+            if (lead.is_empty() || lead.ends_with('\'')) && self.commands.contains(&word) {
+                placed.push_str(&shell_line(self.options.iter().map(Vec::as_slice)));
+                placed.push(' ');
+            }
         }
+        placed + rest
     }
-    placed + rest
 }
 
 #[cfg(test)]
@@ -99,7 +94,7 @@ mod tests {
             ("'checkpoint --help'", "'checkpoint --help'"),
         ] {
             assert_eq!(
-                (put(advice, &place), put(placed, &place)),
+                (place.advice(advice), place.advice(placed)),
                 (placed.to_owned(), placed.to_owned())
             );
         }

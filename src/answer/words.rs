@@ -4,7 +4,7 @@ use crate::answer::format::Paint;
 use crate::answer::place::PlaceWords;
 use crate::base::text::{escape_line, thousands, without_numbers};
 use crate::error::{Code, CommandWords, Error, Sentence};
-use crate::model::{Evicted, EvictionReason};
+use crate::model::{Evicted, EvictionReason, RelPath};
 use crate::ops::Warning;
 
 /// Returns what failed; of a signal, what it left.
@@ -67,16 +67,14 @@ pub fn warning(warning: &Warning, place: &PlaceWords, paint: Paint) -> String {
     // The text of the size gate is fixed word for word, so it has no prefix.
     let Warning::TooManyFiles { largest, .. } = warning else {
         let said = place.sentence(warning.sentence()).to_string();
-        let said = without_numbers(&said);
-        return format!("{} {said}\n", paint.yellow("warning:"));
+        let lead = paint.yellow("warning:");
+        return format!("{lead} {}\n", without_numbers(&said));
     };
-    let folders = largest.iter();
-    let folders = folders.map(|(path, files)| format!("{path}/ ({})", thousands(*files)));
-    let folders: Vec<String> = folders.collect();
-    let largest = if folders.is_empty() {
-        String::new()
-    } else {
-        format!("largest: {}; ", folders.join(", "))
+    let folder = |(path, files): &(RelPath, u64)| format!("{path}/ ({})", thousands(*files));
+    let folders: Vec<String> = largest.iter().map(folder).collect();
+    let largest = match folders.join(", ") {
+        none if none.is_empty() => none,
+        folders => format!("largest: {folders}; "),
     };
     format!("{warning}\n{largest}--max-files N raises the limit\n")
 }
@@ -84,15 +82,8 @@ pub fn warning(warning: &Warning, place: &PlaceWords, paint: Paint) -> String {
 /// Formats a line for each: `evicted aab1778f (wave-1): beyond keep_auto`. The last one that a setting
 /// drops tells where that is.
 pub fn eviction_lines(verb: &str, evicted: &[Evicted]) -> String {
-    let by_setting = |gone: &Evicted| {
-        matches!(
-            gone.why,
-            EvictionReason::Oldest {
-                is_typed: false,
-                ..
-            }
-        )
-    };
+    let by_setting =
+        |gone: &Evicted| matches!(gone.why, EvictionReason::Oldest { is_typed, .. } if !is_typed);
     let last = evicted.iter().rposition(by_setting);
     let line = |(at, gone): (usize, &Evicted)| {
         let (named, why) = (gone.checkpoint.named(), why_evicted(gone.why));
@@ -107,13 +98,11 @@ const KEEP_MORE: &str = "; 'checkpoint config' shows where keep is set";
 fn why_evicted(why: EvictionReason) -> String {
     let words = match why {
         EvictionReason::OldSafety => "beyond the last 20 restores",
-        EvictionReason::Oldest { keep, is_typed } => {
-            return match (is_typed, keep) {
-                (true, _) => format!("beyond --keep {keep}"),
-                (_, 1) => "only the last is kept".to_owned(),
-                _ => format!("only the last {keep} are kept"),
-            };
+        EvictionReason::Oldest { keep, is_typed } if is_typed => {
+            return format!("beyond --keep {keep}");
         }
+        EvictionReason::Oldest { keep: 1, .. } => "only the last is kept",
+        EvictionReason::Oldest { keep, .. } => return format!("only the last {keep} are kept"),
         EvictionReason::NoRule => "no rule keeps it",
         EvictionReason::OldAutomatic => "beyond keep_auto",
         EvictionReason::StoreSize => "beyond max_store_size",

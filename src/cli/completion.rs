@@ -36,9 +36,9 @@ pub fn answer(shell: &str, mut words: Vec<OsString>) -> Option<String> {
     let at = environment::completing_index().unwrap_or(words.len().saturating_sub(1));
     if matches!(shell, "bash" | "zsh" | "fish") {
         for word in &mut words {
-            *word = word
-                .to_str()
-                .map_or(word.clone(), |typed| unquoted(typed, shell).into());
+            if let Some(typed) = word.to_str() {
+                *word = unquoted(typed, shell).into();
+            }
         }
     }
     let mut whole = parse::command().mut_subcommands(by_its_name);

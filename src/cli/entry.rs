@@ -253,13 +253,11 @@ fn refuse(args: &[OsString], refusal: &ParseRefusal, mut printer: Printer) -> u8
         return exit_code::DONE;
     }
     let help_of = parse::help_of(args);
-    let command = help_of.split(' ').nth(1).map(str::to_owned);
-    let command = command.as_deref();
+    let command = help_of.split(' ').nth(1).unwrap_or("usage");
     let below = |meant| format!("{help_of} {meant}");
     let line = refusal.meant.as_ref().map_or(help_of.clone(), below);
     Rc::make_mut(&mut printer.place).help_of = Some(line);
     let error = Error::usage(refusal.text.clone());
-    let command = command.unwrap_or("usage");
     let refused = |form| (args::refused(command, args, &error, &printer.place), form);
     let contract = args::asked_for(command, args).map(refused);
     let (code, contract) = (exit_code::USAGE, contract.as_ref());

@@ -118,24 +118,24 @@ fn version() -> String {
 /// Returns the version with what the program was built from.
 fn long_version() -> String {
     let features = [
-        ("mcp", cfg!(feature = "mcp")),
-        ("sqlite", cfg!(feature = "sqlite")),
-        ("ui", cfg!(feature = "ui")),
+        cfg!(feature = "mcp").then_some("mcp"),
+        cfg!(feature = "sqlite").then_some("sqlite"),
+        cfg!(feature = "ui").then_some("ui"),
     ];
-    let features = features.iter().filter(|(_, is_on)| *is_on);
-    let features: Vec<&str> = features.map(|(name, _)| *name).collect();
-    let libraries = [
-        ("gnu", cfg!(target_env = "gnu")),
-        ("musl", cfg!(target_env = "musl")),
-        ("msvc", cfg!(target_env = "msvc")),
-        ("static", cfg!(target_feature = "crt-static")),
+    let features = match features.into_iter().flatten().collect::<Vec<_>>() {
+        none if none.is_empty() => "none".to_owned(),
+        features => features.join(" "),
+    };
+    let platform = [
+        Some(OS),
+        Some(ARCH),
+        cfg!(target_env = "gnu").then_some("gnu"),
+        cfg!(target_env = "musl").then_some("musl"),
+        cfg!(target_env = "msvc").then_some("msvc"),
+        cfg!(target_feature = "crt-static").then_some("static"),
     ];
-    let libraries = libraries.iter().filter(|(_, is_on)| *is_on);
-    let libraries = libraries.map(|(name, _)| *name);
-    let platform: Vec<&str> = [OS, ARCH].into_iter().chain(libraries).collect();
-    let features = Some(features.join(" ")).filter(|one| !one.is_empty());
-    let features = features.unwrap_or_else(|| "none".to_owned());
-    let (version, platform) = (version(), platform.join(" "));
+    let platform = platform.into_iter().flatten().collect::<Vec<_>>().join(" ");
+    let version = version();
     let commit = COMMIT.unwrap_or("not recorded");
     format!("{version}commit    {commit}\nfeatures  {features}\nplatform  {platform}\n")
 }

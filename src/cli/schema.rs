@@ -43,11 +43,8 @@ impl RunAnywhere for SchemaArgs {
         let text = match &self.name {
             None => names().join("\n") + "\n",
             Some(name) => text(name).ok_or_else(|| {
-                Error::new(
-                    Code::NOTHING_FOUND,
-                    format!("there is no schema named '{name}'"),
-                )
-                .advise("'checkpoint schema' lists them")
+                let what = format!("there is no schema named '{name}'");
+                Error::new(Code::NOTHING_FOUND, what).advise("'checkpoint schema' lists them")
             })?,
         };
         if cmd.printer.json {

@@ -13,13 +13,10 @@ use crate::answer::words::{self, advised};
 use crate::answer::{ContractDocument, ContractForm};
 use crate::base::git_quoting::unquoted;
 use crate::base::shell_word::{shell_line, shell_word};
-use crate::base::text::escape_path;
 use crate::base::time::{PAST_FORMS, TypedTime, parse_past};
 use crate::commands::prelude::*;
 use crate::config::AgentConsent;
-use crate::error::{Code, CommandWords, Sentence};
-use crate::ops::{Globs, Period};
-use crate::shell::environment;
+use crate::ops::{Globs, Period, TypedWords};
 
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct PeriodArgs {
@@ -75,12 +72,11 @@ impl PlanArgs {
         again: &CommandWords,
     ) -> Result<Option<String>> {
         if self.digest.is_none() && needs_plan(context) && !dry_run {
-            let command = again.clone().with(["--dry-run"]);
             let what = "not confirmed: by the user's setting agent_restore, an agent needs the plan of a dry run";
-            let next = Sentence::text("nothing was changed; ").then_command(command);
-            return Err(
-                Error::new(Code::CONSENT_NEEDED, what).next(next.then(" shows and names it"))
-            );
+            let next = Sentence::text("nothing was changed; ")
+                .then_command(again.clone().with(["--dry-run"]))
+                .then(" shows and names it");
+            return Err(Error::new(Code::CONSENT_NEEDED, what).next(next));
         }
         Ok(self.digest.clone())
     }
@@ -120,6 +116,15 @@ impl GlobArgs {
 pub fn bytes_of(words: Vec<OsString>) -> Vec<Vec<u8>> {
     let words = words.into_iter();
     words.map(OsString::into_encoded_bytes).collect()
+}
+
+/// Returns checkpoints and paths as they were typed, where they stand alone.
+pub fn typed_words(words: Vec<OsString>, paths: Vec<OsString>) -> TypedWords {
+    TypedWords {
+        words: bytes_of(words),
+        paths: bytes_of(paths),
+        ..TypedWords::default()
+    }
 }
 
 /// Flattened into `create`, `restore` and its kin.
@@ -168,10 +173,8 @@ pub fn refused(
     error: &Error,
     place: &PlaceWords,
 ) -> ContractDocument {
-    let why = advised(
-        &words::message(error, place),
-        words::hint(error, place).as_ref(),
-    );
+    let (what, hint) = (words::message(error, place), words::hint(error, place));
+    let why = advised(&what, hint.as_ref());
     match command {
         "create" => nothing_made(&why, &anchor(words)),
         _ => nothing_restored(&why, &anchor(words)),
@@ -241,13 +244,12 @@ pub fn is_list(word: &[u8]) -> bool {
 pub fn content(file: &Path) -> Result<Vec<u8>> {
     if file != Path::new("-") {
         return std::fs::read(file).map_err(|cause| match cause.kind() {
-            ErrorKind::NotFound => Error::new(
-                Code::NOTHING_FOUND,
-                format!("{} does not exist", escape_path(file)),
-            )
-            .advise(
-                "nothing was changed; the name is relative to the current directory, not to -C",
-            ),
+            ErrorKind::NotFound => {
+                let what = format!("{} does not exist", escape_path(file));
+                let next =
+                    "nothing was changed; the name is relative to the current directory, not to -C";
+                Error::new(Code::NOTHING_FOUND, what).advise(next)
+            }
             _ => Error::io("read", file)(cause),
         });
     }

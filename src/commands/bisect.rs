@@ -2,7 +2,6 @@
 
 use std::ffi::OsString;
 
-use crate::answer::format::{Paint, checkpoints};
 use crate::commands::prelude::*;
 use crate::ops::BisectOutcome;
 use crate::ops::browse::bisect::{TestedCheckpoint, bisect};
@@ -27,7 +26,6 @@ pub struct BisectArgs {
 
 impl Command for BisectArgs {
     type Answer = BisectOutcome;
-    const TRAITS: Properties = Properties::LONG;
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<Done<BisectOutcome>> {
         let children = cmd.children(context);

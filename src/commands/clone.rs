@@ -4,15 +4,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use crate::answer::format::checkpoints;
-use crate::base::text::escape_path;
 use crate::commands::import::write_evictions;
 use crate::commands::prelude::*;
 use crate::commands::remote::{GitArgs, transferred};
-use crate::error::{Code, Sentence};
 use crate::ops::transfer::clone::{self as clone_op};
 use crate::ops::{CloneOutcome, Place};
-use crate::shell::{command_context, environment, signals};
+use crate::shell::{command_context, signals};
 
 /// Bring a project from a remote into a new directory
 ///
@@ -50,13 +47,12 @@ impl RunAnywhere for CloneArgs {
             }
             refused
         })?;
-        let done = self.into_directory(cmd, &place, environment, &here);
-        let done = done.map_err(|refused| {
-            if refused.code == Code::UNSAFE_ROOT {
-                return refused.advise("give another directory");
+        let done = match self.into_directory(cmd, &place, environment, &here) {
+            Err(refused) if refused.code == Code::UNSAFE_ROOT => {
+                Err(refused.advise("give another directory"))
             }
-            refused
-        });
+            done => done,
+        };
         if done.is_err() && is_made {
             // What was written into it stays; it is empty otherwise.
             let _ = fs::remove_dir(&directory);

@@ -5,7 +5,7 @@ use clap_complete::env::Shells;
 
 use crate::base::shell_word::shell_word;
 use crate::commands::prelude::*;
-use crate::shell::environment::{self, COMPLETE_VARIABLE};
+use crate::shell::environment::COMPLETE_VARIABLE;
 
 /// Print the completion script for a shell
 ///

@@ -6,18 +6,15 @@ use std::path::{Path, PathBuf};
 use clap::Subcommand;
 
 use crate::agent::setup;
-use crate::answer::format::{Paint, size};
 use crate::answer::table::{cut, padded, width};
 use crate::base::read_regular;
-use crate::base::text::{escape, escape_line, escape_path};
 use crate::commands::prelude::*;
 use crate::config::environment::{base_and_origin, no_base};
 use crate::config::keys::keys;
 use crate::config::{ColorChoice, Origin, Owner, edit};
-use crate::error::Code;
 use crate::ops::browse::config::{Setting, SettingValue, config};
 use crate::ops::{ConfigOutcome, RootSearch};
-use crate::shell::environment::{self, LOCK_TIMEOUT_SECONDS};
+use crate::shell::environment::LOCK_TIMEOUT_SECONDS;
 use crate::shell::{Color, GlobalArgs, Printer, command_context};
 
 /// Value of a variable that is not set.
@@ -61,9 +58,8 @@ fn edited(environment: &Environment, command: &ConfigCommand) -> Result<String> 
     let text = match read_regular::read_linked_text(&file) {
         Err(cause) if cause.kind() == ErrorKind::NotFound && file.is_symlink() => {
             let what = format!("{} is a link to nothing", escape_path(&file));
-            return Err(
-                Error::new(Code::BAD_CONFIG, what).advise("make what it leads to, or remove it")
-            );
+            let next = "make what it leads to, or remove it";
+            return Err(Error::new(Code::BAD_CONFIG, what).advise(next));
         }
         Err(cause) if cause.kind() == ErrorKind::NotFound => String::new(),
         read => read.map_err(Error::io("read", &file))?,
@@ -145,16 +141,12 @@ fn flags(global: &GlobalArgs, environment: &Environment) -> Vec<Setting> {
     let of_source = Origin::Environment("CHECKPOINT_SOURCE");
     let of_switch = Origin::Environment("CHECKPOINT_DISABLE");
     let of_wait = Origin::Flag("--lock-timeout");
+    let switch = SettingValue::Switch(disabled);
     let waits_longer = wait != LOCK_TIMEOUT_SECONDS;
     let wait = SettingValue::Milliseconds(wait.saturating_mul(1000));
     vec![
         of("source", source_word, source.is_some(), of_source),
-        of(
-            "disabled",
-            SettingValue::Switch(disabled),
-            disabled,
-            of_switch,
-        ),
+        of("disabled", switch, disabled, of_switch),
         of("color", word(color), true, color_origin),
         of("lock_timeout", wait, waits_longer, of_wait),
     ]

@@ -7,16 +7,13 @@ use std::time::{Duration, Instant};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use crate::answer::contract::{self as contract_view};
-use crate::answer::format::{count, size};
 use crate::answer::words::{count_files, eviction_lines};
 use crate::answer::{ContractDocument, ContractForm};
 use crate::base::cut_list::and_more;
 use crate::base::shell_word::shell_word;
-use crate::base::text::{escape, escape_path};
 use crate::base::time;
 use crate::commands::args::{self, ContractArgs, bytes_of, call};
 use crate::commands::prelude::*;
-use crate::error::{Code, CommandWords, Sentence};
 use crate::model::{
     CheckpointTerms, CheckpointType, Database, Expiry, Record, Scope, StateDocument,
 };
@@ -142,20 +139,15 @@ impl CreateArgs {
             let is_inside = !has_dots && here.join(path).starts_with(root);
             let word = path.as_encoded_bytes();
             let path = shell_word(word);
-            let everything = Sentence::new(
-                "'checkpoint create -m {}' records everything, with this reason",
-                &[&word],
-            );
-            return Err(if is_inside {
-                Error::usage(format!("{path} is a path in this directory")).next(
-                    everything.then_sentence(Sentence::new(
-                        ", 'checkpoint create --scope {}' only that path",
-                        &[&word],
-                    )),
-                )
+            let everything = "'checkpoint create -m {}' records everything, with this reason";
+            let (place, only) = if is_inside {
+                ("in", ", 'checkpoint create --scope {}' only that path")
             } else {
-                Error::usage(format!("{path} is a path outside this directory")).next(everything)
-            });
+                ("outside", "")
+            };
+            let [everything, only] = [everything, only].map(|text| Sentence::new(text, &[&word]));
+            let what = format!("{path} is a path {place} this directory");
+            return Err(Error::usage(what).next(everything.then_sentence(only)));
         }
         let text = words.join(OsStr::new(" ")).into_string();
         let text = text.map_err(|_| Error::usage("the reason is not UTF-8"))?;
@@ -206,8 +198,7 @@ impl CreateArgs {
         options.terms.scope = scope.transpose()?;
         options.state_document = state_document(self.state_file.zip(state).as_ref(), &self.state)?;
         options.terms.checkpoint_type = self.checkpoint_type;
-        let expires = self.expires.as_deref();
-        let expiry = expires.map(|typed| expiry(typed, context.now_ms));
+        let expiry = self.expires.map(|typed| expiry(&typed, context.now_ms));
         let has_state = options.state_document.is_some();
         if let Some(lack) = lack(&options.terms, has_state, !self.db.is_empty()) {
             return Err(Error::usage(lack));
@@ -329,18 +320,14 @@ impl Command for CreateArgs {
             Ok(contract) => (contract, None),
             Err(error) => (None, Some(error)),
         };
+        let advice = match outcome.skipped {
+            Some(Skipped::Disabled) => "CHECKPOINT_DISABLE is set",
+            _ => "--max-files N raises the limit, an exclude leaves folders out",
+        };
+        let what = "no checkpoint holds the present state";
+        let missing = || Error::new(Code::NOT_RECORDED, what).advise(advice);
         let is_missing = required && outcome.checkpoint.is_none();
-        let error = failure.or_else(|| {
-            is_missing.then(|| {
-                Error::new(Code::NOT_RECORDED, "no checkpoint holds the present state").advise(
-                    if outcome.skipped == Some(Skipped::Disabled) {
-                        "CHECKPOINT_DISABLE is set"
-                    } else {
-                        "--max-files N raises the limit, an exclude leaves folders out"
-                    },
-                )
-            })
-        });
+        let error = failure.or_else(|| is_missing.then(missing));
         let is_partial = outcome.lacks_something();
         // A new checkpoint that cannot be read back is damaged.
         let is_damaged = contract.as_ref().is_some_and(|made| !made.is_proven());
@@ -470,14 +457,13 @@ pub fn left_out_words(left_out: &LeftOut, context: &Context) -> String {
     let dirs = left_out.directories.iter().take(NAMED_ENTRIES);
     let dirs: Vec<String> = dirs.map(|dir| context.shown(dir) + "/").collect();
     let more = left_out.directories.len().saturating_sub(NAMED_ENTRIES);
-    let mut parts = vec![dirs.join(" ")];
-    if more > 0 {
-        parts.push(count(more, "more directory", "more directories"));
+    let mut parts = counts(&[
+        (more, "more directory", "more directories"),
+        (left_out.files.len(), "file", "files"),
+    ]);
+    if !dirs.is_empty() {
+        parts.insert(0, dirs.join(" "));
     }
-    if !left_out.files.is_empty() {
-        parts.push(count(left_out.files.len(), "file", "files"));
-    }
-    parts.retain(|part| !part.is_empty());
     if !parts.is_empty() {
         text.push_str(&format!("left out: {}\n", parts.join(" and ")));
     }

@@ -1,11 +1,8 @@
 //! `delete`: drops checkpoints, or a whole store.
 
-use crate::answer::format::{checkpoints, size};
-use crate::base::text::{escape, escape_path};
 use crate::base::time::{self, local_minutes};
 use crate::commands::args::{PlanArgs, write_plan};
 use crate::commands::prelude::*;
-use crate::error::CommandWords;
 use crate::ops::maintain::delete::delete;
 use crate::ops::maintain::delete_store::delete_store;
 use crate::ops::{DeleteOptions, DeleteOutcome, DeletedWithStore, ToDelete};

@@ -3,17 +3,15 @@
 use std::ffi::OsString;
 use std::ops::ControlFlow;
 
-use crate::answer::format::count;
 use crate::answer::patch::{self, PatchStyle};
 use crate::base::git_quoting::quoted;
-use crate::commands::args::{GlobArgs, bytes_of};
+use crate::commands::args::{GlobArgs, typed_words};
 use crate::commands::prelude::*;
-use crate::model::difference::Differing;
 use crate::model::state::entry::RWX_BITS;
 use crate::model::{ChangeKind, Octal, OtherDifferences, WhyNot};
 use crate::ops::browse::diff::compare::diff;
 use crate::ops::restore::restore_paths;
-use crate::ops::{Detail, DiffOutcome, FileDiff, PatchOptions, TypedWords};
+use crate::ops::{Detail, DiffOutcome, FileDiff, PatchOptions};
 
 /// Compare two checkpoints, or a checkpoint with the directory
 ///
@@ -97,11 +95,7 @@ impl Command for DiffArgs {
             context: self.unified.unwrap_or(3),
             binary: self.binary,
         };
-        let words = TypedWords {
-            words: bytes_of(self.words.clone()),
-            paths: bytes_of(self.paths.clone()),
-            ..TypedWords::default()
-        };
+        let words = typed_words(self.words.clone(), self.paths.clone());
         let globs = self.globs.clone().resolve();
         let mut patch = PatchWriter::new(context, cmd);
         let outcome = diff(context, &words, &globs, options, &mut |file| {
@@ -204,25 +198,17 @@ impl Text for DiffAnswer {
             talkln!(out, "content not shown: {path} (a secret)");
         }
         if self.is_verbose {
-            write_other(&outcome.other, out);
-            return;
+            return write_other(&outcome.other, out);
         }
         let other = &outcome.other;
-        let (added, deleted) = (&other.empty_dirs_added, &other.empty_dirs_deleted);
-        let of_dirs = |dirs: &[_], word: &str| {
-            let [one, many] = ["directory", "directories"].map(|dir| format!("{word} {dir}"));
-            (!dirs.is_empty()).then(|| count(dirs.len(), &one, &many))
-        };
-        let modes = other.modes.len();
-        let uncaptured = other.uncaptured.len();
+        let (new, gone) = (other.empty_dirs_added.len(), other.empty_dirs_deleted.len());
         let (is, are) = ("path that was not captured", "paths that were not captured");
-        let parts = [
-            (modes > 0).then(|| count(modes, "mode", "modes")),
-            of_dirs(added, "new"),
-            of_dirs(deleted, "deleted"),
-            (uncaptured > 0).then(|| count(uncaptured, is, are)),
-        ];
-        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        let parts = counts(&[
+            (other.modes.len(), "mode", "modes"),
+            (new, "new directory", "new directories"),
+            (gone, "deleted directory", "deleted directories"),
+            (other.uncaptured.len(), is, are),
+        ]);
         if !parts.is_empty() {
             talkln!(out, "also differ: {} (-v lists them)", parts.join(", "));
         }
@@ -254,14 +240,10 @@ fn not_compared(outcome: &DiffOutcome, context: &Context, is_lack: bool) -> Stri
 
 /// Lists what a patch cannot show.
 fn write_other(other: &OtherDifferences, out: &mut Out<'_>) {
-    for Differing {
-        path,
-        before,
-        after,
-    } in &other.modes
-    {
-        let path = out.context.shown(path);
-        talkln!(out, "mode {} -> {}: {path}", octal(*before), octal(*after));
+    for mode in &other.modes {
+        let path = out.context.shown(&mode.path);
+        let (before, after) = (octal(mode.before), octal(mode.after));
+        talkln!(out, "mode {before} -> {after}: {path}");
     }
     for path in &other.empty_dirs_added {
         talkln!(out, "new directory: {}/", out.context.shown(path));

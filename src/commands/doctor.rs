@@ -2,10 +2,8 @@
 
 use crate::agent::DoctorOutcome;
 use crate::agent::doctor::{HealthLevel, doctor};
-use crate::answer::format::count;
 use crate::commands::prelude::*;
 use crate::commands::setup;
-use crate::error::Sentence;
 
 /// Look at the directory, its store and the agents, and say what is wrong
 ///
@@ -19,7 +17,6 @@ pub struct DoctorArgs {
 
 impl Command for DoctorArgs {
     type Answer = DoctorOutcome;
-    const TRAITS: Properties = Properties::LONG;
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<Done<DoctorOutcome>> {
         let program = setup::program(cmd).unwrap_or_default();

@@ -2,13 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::answer::format::{checkpoints, size};
-use crate::base::text::escape_path;
 use crate::commands::prelude::*;
 use crate::commands::remote::transferred;
 use crate::ops::transfer::export::{ExportTarget, export};
 use crate::ops::{ExportBundleOptions, ExportOutcome};
-use crate::shell::{StdoutSink, environment};
+use crate::shell::StdoutSink;
 
 /// Write checkpoints into a file that another machine can import
 ///
@@ -35,7 +33,6 @@ pub struct ExportBundleArgs {
 
 impl Command for ExportBundleArgs {
     type Answer = ExportOutcome;
-    const TRAITS: Properties = Properties::LONG;
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<Done<ExportOutcome>> {
         let is_stream = is_stdout(cmd, &self.output, "bundle")?;

@@ -1,6 +1,5 @@
 //! `fetch`: brings the checkpoints of a remote.
 
-use crate::answer::format::{checkpoints, count};
 use crate::commands::prelude::*;
 use crate::commands::remote::{GitArgs, transferred};
 use crate::ops::FetchOutcome;
@@ -29,7 +28,6 @@ pub struct FetchArgs {
 
 impl Command for FetchArgs {
     type Answer = FetchOutcome;
-    const TRAITS: Properties = Properties::LONG;
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<Done<FetchOutcome>> {
         let (name, limits) = (self.name.as_deref(), self.git.limits(cmd));

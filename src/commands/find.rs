@@ -3,9 +3,8 @@
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
 
-use crate::answer::format::{count, size};
 use crate::base::shell_word::shell_word;
-use crate::base::text::{escape, escape_bytes};
+use crate::base::text::escape_bytes;
 use crate::base::time;
 use crate::commands::args::PeriodArgs;
 use crate::commands::prelude::*;
@@ -40,6 +39,7 @@ pub struct FindArgs {
 
 impl Command for FindArgs {
     type Answer = FindOutcome;
+    const TRAITS: Properties = Properties::USUAL;
 
     fn run(self, context: &Context, _: &CommandContext<'_>) -> Result<Done<FindOutcome>> {
         let period = self.period.resolve(context.now_ms)?;

@@ -3,7 +3,6 @@
 use std::ffi::OsString;
 
 use crate::base::cut_list::and_more;
-use crate::base::text::escape;
 use crate::base::time::age;
 use crate::commands::args;
 use crate::commands::prelude::*;
@@ -33,6 +32,7 @@ pub struct GuardArgs {
 
 impl Command for GuardArgs {
     type Answer = GuardOutcome;
+    const TRAITS: Properties = Properties::USUAL;
 
     fn run(self, context: &Context, _: &CommandContext<'_>) -> Result<Done<GuardOutcome>> {
         let scope = (!self.scope.is_empty())

@@ -26,11 +26,8 @@ impl RunAnywhere for HelpArgs {
         }
         let interrupt = Interrupt::default();
         signals::install(&interrupt);
-        let mut output = PagerOutput::new(
-            cmd.printer.clone(),
-            environment.pager.as_deref(),
-            &interrupt,
-        );
+        let (printer, pager) = (cmd.printer.clone(), environment.pager.as_deref());
+        let mut output = PagerOutput::new(printer, pager, &interrupt);
         let _ = output.write(text.as_bytes());
         Ok(exit_code::DONE)
     }

@@ -30,7 +30,6 @@ pub struct ReleaseArgs {
 
 impl Command for HoldArgs {
     type Answer = HoldOutcome;
-    const TRAITS: Properties = Properties::LONG;
 
     fn run(self, context: &Context, _: &CommandContext<'_>) -> Result<Done<HoldOutcome>> {
         hold(context, self.name, self.span.as_deref()).map(Done::from)
@@ -39,7 +38,6 @@ impl Command for HoldArgs {
 
 impl Command for ReleaseArgs {
     type Answer = ReleaseOutcome;
-    const TRAITS: Properties = Properties::LONG;
 
     fn run(self, context: &Context, _: &CommandContext<'_>) -> Result<Done<ReleaseOutcome>> {
         release(context, self.name.as_deref()).map(Done::from)

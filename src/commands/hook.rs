@@ -12,17 +12,14 @@ use crate::agent::dialect;
 use crate::agent::hook::{self, EventWork};
 use crate::agent::marks::Beginning;
 use crate::agent::{AgentEvent, AgentName, HookAnswer, Marks};
-use crate::answer::format::Paint;
 use crate::answer::place::PlaceWords;
 use crate::answer::words;
 use crate::base::Interrupt;
 use crate::base::json::is_json;
 use crate::commands::prelude::*;
 use crate::config::environment::base;
-use crate::error::Code;
 use crate::model::Moment;
 use crate::ops::Place;
-use crate::shell::environment;
 use crate::shell::terminal::printer;
 use crate::shell::{GlobalArgs, command_context};
 
@@ -229,11 +226,10 @@ impl PlacedEvent {
             words.trim().trim_start_matches("checkpoint: ").to_owned()
         };
         let opened = self.open(place).and_then(|context| {
-            let root = context.root.path().to_path_buf();
-            let is_there = context.root.exists();
-            is_there
-                .then_some(context)
-                .ok_or_else(|| Error::root_missing(&root))
+            if context.root.exists() {
+                return Ok(context);
+            }
+            Err(Error::root_missing(context.root.path()))
         });
         let mut context = match opened {
             Ok(context) => context,

@@ -4,8 +4,6 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, IsTerminal as _, stdin};
 use std::path::PathBuf;
 
-use crate::answer::format::{checkpoints, count};
-use crate::base::text::escape_path;
 use crate::commands::prelude::*;
 use crate::commands::remote::transferred;
 use crate::ops::ImportOutcome;
@@ -34,7 +32,6 @@ pub struct ImportBundleArgs {
 
 impl Command for ImportBundleArgs {
     type Answer = ImportOutcome;
-    const TRAITS: Properties = Properties::LONG;
 
     fn run(self, context: &Context, _: &CommandContext<'_>) -> Result<Done<ImportOutcome>> {
         let is_stream = self.file.as_os_str() == "-";

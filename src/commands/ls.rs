@@ -3,12 +3,12 @@
 use std::ffi::OsString;
 
 use crate::base::text::escape_bytes;
-use crate::commands::args::{GlobArgs, bytes_of};
+use crate::commands::args::{GlobArgs, typed_words};
 use crate::commands::prelude::*;
 use crate::model::Kind;
 use crate::ops::browse::ls::{LsEntry, ls};
 use crate::ops::restore::restore_paths;
-use crate::ops::{LsKind, LsOptions, LsOutcome, TypedWords};
+use crate::ops::{LsKind, LsOptions, LsOutcome};
 
 /// List the files of a checkpoint
 ///
@@ -41,13 +41,8 @@ impl Command for LsArgs {
     const TRAITS: Properties = Properties::USUAL;
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<Done<LsOutcome>> {
-        let words = TypedWords {
-            words: bytes_of(self.words),
-            paths: bytes_of(self.paths),
-            ..TypedWords::default()
-        };
         let options = LsOptions {
-            words,
+            words: typed_words(self.words, self.paths),
             globs: self.globs.resolve(),
             recursive: self.recursive,
             sizes: self.long || cmd.printer.json,

@@ -21,10 +21,7 @@ pub struct McpArgs {
 
 impl RunAnywhere for McpArgs {
     fn run(self, cmd: &mut CommandContext<'_>, environment: Environment) -> Result<u8> {
-        let Some(serve) = cmd.services.mcp else {
-            let what = "this program was built without the feature mcp";
-            return Err(Error::unexpected(what));
-        };
+        let serve = cmd.services.mcp.ok_or_else(|| Error::no_feature("mcp"))?;
         serve(cmd, environment, self.directory.as_deref(), &self.allow)
     }
 }

@@ -31,7 +31,6 @@ pub mod report;
 pub mod restore;
 pub mod rewind;
 pub mod reword;
-
 pub mod setup;
 pub mod show;
 pub mod status;
@@ -42,15 +41,18 @@ pub mod undo;
 pub mod verify;
 pub mod workflow;
 
-/// What nearly every command names.
+/// What most commands name.
 mod prelude {
+    pub use crate::answer::format::{Paint, checkpoints, count, counts, size};
     pub use crate::answer::{Done, Either, Out, Text};
     pub(crate) use crate::answer::{outln, talkln};
+    pub use crate::base::text::{escape, escape_line, escape_path};
     pub use crate::config::environment::Environment;
-    pub use crate::error::{Error, Result, exit_code};
+    pub use crate::error::{Code, CommandWords, Error, Result, Sentence, exit_code};
     pub use crate::model::json::{JsonSchema, Serialize};
     pub use crate::ops::context::Context;
     pub use crate::ops::warning::Warning;
     pub use crate::shell::command_context::CommandContext;
+    pub use crate::shell::environment;
     pub use crate::shell::run::{Command, Properties, RunAnywhere, RunCommand};
 }

@@ -22,7 +22,6 @@ pub struct UnpinArgs {
 
 impl Command for PinArgs {
     type Answer = PinOutcome;
-    const TRAITS: Properties = Properties::LONG;
 
     fn run(self, context: &Context, _: &CommandContext<'_>) -> Result<Done<PinOutcome>> {
         set_pinned(context, &self.selector, true).map(Done::from)
@@ -31,7 +30,6 @@ impl Command for PinArgs {
 
 impl Command for UnpinArgs {
     type Answer = PinOutcome;
-    const TRAITS: Properties = Properties::LONG;
 
     fn run(self, context: &Context, _: &CommandContext<'_>) -> Result<Done<PinOutcome>> {
         set_pinned(context, &self.selector, false).map(Done::from)

@@ -1,13 +1,11 @@
 //! `prune`: drops surplus checkpoints, or orphaned stores.
 
-use crate::answer::format::{checkpoints, count, size};
 use crate::answer::words::eviction_lines;
 use crate::base::Malformed;
 use crate::base::time::parse_span;
 use crate::commands::args;
 use crate::commands::prelude::*;
 use crate::commands::stores;
-use crate::error::Code;
 use crate::model::{KeepReason, PolicyChange};
 use crate::ops::maintain::prune::{beyond, prune};
 use crate::ops::{KeepOptions, OrphansOutcome, PruneOutcome};
@@ -56,9 +54,10 @@ fn duration(typed: &str) -> std::result::Result<i64, Malformed> {
 }
 
 impl KeepArgs {
-    fn change(self) -> PolicyChange {
+    /// Takes what was typed as consent to what it drops.
+    fn agreed(self) -> KeepOptions {
         let number = |number: Option<u32>| number.map(|number| number as usize);
-        PolicyChange {
+        let change = PolicyChange {
             keep: number(self.keep),
             keep_hourly: number(self.keep_hourly),
             keep_daily: number(self.keep_daily),
@@ -66,12 +65,7 @@ impl KeepArgs {
             keep_monthly: number(self.keep_monthly),
             keep_within: self.keep_within,
             keep_auto: number(self.keep_auto),
-        }
-    }
-
-    /// Takes what was typed as consent to what it drops.
-    fn agreed(self) -> KeepOptions {
-        let change = self.change();
+        };
         KeepOptions {
             change,
             agreed: None,
@@ -97,12 +91,9 @@ impl KeepArgs {
         }
         if !gone.is_empty() {
             let lines = eviction_lines("  drop", &gone);
-            let number = checkpoints(gone.len());
-            let question = format!(
-                "{lines}Drop {number} that the configuration keeps? This cannot be taken back."
-            );
-            let what = format!("drop {number} that the configuration keeps");
-            cmd.ask(context, &what, &question)?;
+            let what = format!("{} that the configuration keeps", checkpoints(gone.len()));
+            let question = format!("{lines}Drop {what}? This cannot be taken back.");
+            cmd.ask(context, &format!("drop {what}"), &question)?;
         }
         let agreed = Some(gone.iter().map(|gone| gone.checkpoint.id).collect());
         Ok(KeepOptions { agreed, ..keep })

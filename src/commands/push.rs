@@ -1,12 +1,10 @@
 //! `push`: sends checkpoints to a remote.
 
-use crate::answer::format::{checkpoints, count};
 use crate::commands::export::write_left_out;
 use crate::commands::prelude::*;
 use crate::commands::remote::{GitArgs, transferred};
 use crate::ops::PushOutcome;
 use crate::ops::transfer::push::{PushOptions, push};
-use crate::shell::environment;
 
 /// Send new checkpoints to a remote
 ///
@@ -30,7 +28,6 @@ pub struct PushArgs {
 
 impl Command for PushArgs {
     type Answer = PushOutcome;
-    const TRAITS: Properties = Properties::LONG;
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<Done<PushOutcome>> {
         let options = PushOptions {

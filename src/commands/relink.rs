@@ -2,12 +2,9 @@
 
 use std::path::PathBuf;
 
-use crate::answer::format::checkpoints;
-use crate::base::text::escape_path;
 use crate::commands::prelude::*;
 use crate::ops::maintain::relink::{RelinkOptions, relink};
 use crate::ops::{RelinkOutcome, RootEvidence};
-use crate::shell::environment;
 
 /// Bring the checkpoints of a moved project here
 ///
@@ -57,12 +54,10 @@ fn question(planned: &RelinkOutcome) -> String {
         RootEvidence::Content => "This directory holds exactly what the newest of them holds.",
         RootEvidence::Nothing => "Nothing but your command tells that this is the same project.",
     };
+    let ours = checkpoints(planned.already_here);
     let here = match planned.already_here {
         0 => String::new(),
-        here => format!(
-            " The {} of this directory come after them.",
-            checkpoints(here)
-        ),
+        _ => format!(" The {ours} of this directory come after them."),
     };
     let (what, root) = (what(planned), escape_path(&planned.root));
     format!("{evidence}{here}\nTake over {what} for {root}?")

@@ -5,13 +5,10 @@ use std::time::Duration;
 
 use clap::Subcommand;
 
-use crate::answer::format::count;
-use crate::base::text::escape;
 use crate::commands::prelude::*;
-use crate::ops::transfer::remote::{self, RemoteRow};
+use crate::ops::transfer::remote;
 use crate::ops::transfer::remove_line::remove_line;
 use crate::ops::{GitLimits, RemoteChange, RemoteOutcome};
-use crate::shell::environment;
 
 /// Time in seconds that git may take.
 const TIMEOUT_SECONDS: u64 = 600;
@@ -77,14 +74,10 @@ impl Command for RemoteArgs {
                 let remarks = context.settings.remarks.iter();
                 Done::new(remote::list(context)?, remarks.map(Warning::from).collect())
             }
-            RemoteCommand::Remove {
-                name, line: None, ..
-            } => remote::remove(context, &name)?.into(),
-            RemoteCommand::Remove {
-                name,
-                line: Some(line),
-                git,
-            } => {
+            RemoteCommand::Remove { name, line, git } => {
+                let Some(line) = line else {
+                    return Ok(remote::remove(context, &name)?.into());
+                };
                 let consent = |line: &str| {
                     if cmd.global.yes {
                         return Ok(());
@@ -110,13 +103,8 @@ impl Text for RemoteOutcome {
                 "no remotes; 'checkpoint remote add NAME URL' names one"
             );
         }
-        for RemoteRow {
-            name,
-            url,
-            fetched_lines,
-        } in &self.remotes
-        {
-            let url = escape(url);
+        for row in &self.remotes {
+            let (name, url) = (&row.name, escape(&row.url));
             match (self.change, &self.line) {
                 (Some(RemoteChange::Added), _) => outln!(out, "Remote {name} is {url}"),
                 (Some(RemoteChange::Removed), Some(line)) => {
@@ -126,8 +114,8 @@ impl Text for RemoteOutcome {
                     out,
                     "Removed {name} ({url}) from this store; nothing was deleted on the server"
                 ),
-                (None, _) if *fetched_lines > 0 => {
-                    let fetched = count(*fetched_lines, "line", "lines");
+                (None, _) if row.fetched_lines > 0 => {
+                    let fetched = count(row.fetched_lines, "line", "lines");
                     outln!(out, "{name}  {url}  ({fetched} fetched)");
                 }
                 (None, _) => outln!(out, "{name}  {url}"),

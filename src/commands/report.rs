@@ -2,13 +2,10 @@
 
 use std::path::PathBuf;
 
-use crate::answer::format::{checkpoints, count, size};
-use crate::base::text::escape_path;
 use crate::commands::export::is_stdout;
 use crate::commands::prelude::*;
 use crate::ops::browse::report_range;
 use crate::ops::transfer::export::into_file;
-use crate::shell::environment;
 
 /// Write the page of the checkpoints into one file, which needs no server
 ///
@@ -38,26 +35,21 @@ pub struct ReportAnswer {
 
 impl Command for ReportArgs {
     type Answer = ReportAnswer;
-    const TRAITS: Properties = Properties::LONG;
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<Done<ReportAnswer>> {
-        let Some(make) = cmd.services.report else {
-            let what = "this program was built without the feature ui";
-            return Err(Error::unexpected(what));
-        };
+        let make = cmd.services.report.ok_or_else(|| Error::no_feature("ui"))?;
         let is_stream = is_stdout(cmd, &self.output, "report")?;
         let ids = report_range::find(context, self.range.as_deref())?;
         let report = make(context, cmd.global.base.as_deref(), &ids)?;
         let file = escape_path(&self.output);
-        let (patches, bytes) = (
-            count(report.patch_count, "patch", "patches"),
+        let patches = count(report.patch_count, "patch", "patches");
+        let (number, bytes) = (
+            checkpoints(report.checkpoint_count),
             size(report.patch_bytes),
         );
-        let talk = format!(
-            "{file} will hold {}, with all that is in {patches} ({bytes}), and the path of this directory\n",
-            checkpoints(report.checkpoint_count),
-        );
-        cmd.printer.talk(&talk);
+        cmd.printer.talk(&format!(
+            "{file} will hold {number}, with all that is in {patches} ({bytes}), and the path of this directory\n"
+        ));
         let html = report.html.as_bytes();
         if is_stream {
             let written = cmd.printer.bytes(html);

@@ -4,19 +4,18 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use crate::answer::contract;
-use crate::answer::format::Paint;
 use crate::answer::plan;
 use crate::answer::table::state_words;
 use crate::answer::{ContractDocument, ContractForm, Tense, words};
 use crate::base::Interrupt;
 use crate::base::cut_list::and_more;
 use crate::base::json::embedded;
-use crate::base::text::{escape, escape_path};
 use crate::base::time::ago;
-use crate::commands::args::{self, ContractArgs, GlobArgs, PlanArgs, bytes_of, call, write_plan};
+use crate::commands::args::{
+    self, ContractArgs, GlobArgs, PlanArgs, bytes_of, call, typed_words, write_plan,
+};
 use crate::commands::diff::DiffArgs;
 use crate::commands::prelude::*;
-use crate::error::{CommandWords, Sentence};
 use crate::model::json::patterns;
 use crate::model::{CommandEnd, ObjectId, RelPath, RestorePlan, Verb};
 use crate::ops::browse::list;
@@ -29,7 +28,7 @@ use crate::ops::{
 };
 use crate::shell::terminal::picker::{self, Picker};
 use crate::shell::terminal::progress;
-use crate::shell::{PickedItem, PickerChoice, environment};
+use crate::shell::{PickedItem, PickerChoice};
 
 const NO_LIST: &str = "nothing was changed; @FILE reads paths from a file, which is relative to \
     the current directory, not to -C; a path that begins with @ is typed with ./ before it, \
@@ -132,35 +131,30 @@ impl RestoreArgs {
         let is_list = |word: &OsString| args::is_list(word.as_encoded_bytes());
         let (lists, words): (Vec<_>, Vec<_>) = self.words.iter().cloned().partition(is_list);
         let listed = args::expand(&lists).map_err(|error| error.advise(NO_LIST))?;
-        let to = self.to.clone().map(PathBuf::into_os_string);
-        let valued = [
-            ("--glob", self.globs.globs.clone()),
-            ("--exclude", self.globs.exclude.clone()),
-            ("--to", to.into_iter().collect()),
-        ];
-        let valued = valued.into_iter().flat_map(|(name, given)| {
-            let given = bytes_of(given).into_iter();
-            given.flat_map(|value| [name.into(), value])
-        });
-        let flags = [
-            ("--overlay", self.overlay),
-            ("--restore-suid", self.restore_suid),
-        ];
-        let flags = flags.into_iter().filter(|(_, is_given)| *is_given);
-        let flags = flags.map(|(name, _)| name.into());
-        let check = self.check.iter();
-        let check = check.flat_map(|line| [b"--check".to_vec(), line.clone().into_bytes()]);
-        let verify = self.common.verify.then(|| b"--verify".to_vec());
-        let contract = self.common.contract.contract;
-        let contract = contract.then(|| b"--contract".to_vec());
-        let options = bytes_of(lists).into_iter().chain(valued).chain(flags);
+        let mut options = lists;
+        for glob in &self.globs.globs {
+            options.extend(["--glob".into(), glob.clone()]);
+        }
+        for glob in &self.globs.exclude {
+            options.extend(["--exclude".into(), glob.clone()]);
+        }
+        if let Some(to) = &self.to {
+            options.extend(["--to".into(), to.into()]);
+        }
+        options.extend(self.overlay.then(|| "--overlay".into()));
+        options.extend(self.restore_suid.then(|| "--restore-suid".into()));
+        let mut act_options: Vec<OsString> = Vec::new();
+        if let Some(line) = &self.check {
+            act_options.extend(["--check".into(), line.into()]);
+        }
+        act_options.extend(self.common.verify.then(|| "--verify".into()));
+        act_options.extend(self.common.contract.contract.then(|| "--contract".into()));
         Ok(TypedWords {
-            act_options: check.chain(verify).chain(contract).collect(),
-            words: bytes_of(words),
-            paths: bytes_of(self.only.clone()),
+            act_options: bytes_of(act_options),
             listed,
             has_dashes: cmd.words.iter().any(|word| word == "--"),
-            options: options.collect(),
+            options: bytes_of(options),
+            ..typed_words(words, self.only.clone())
         })
     }
 
@@ -217,13 +211,9 @@ impl RestoreArgs {
             common: CommonOptions::default(),
         };
         let (mut chosen, words) = (None, &options.words);
-        let named = [
-            &words.words,
-            &words.listed,
-            &words.paths,
-            &options.globs.only,
-        ];
-        if !self.resume && named.iter().all(|words| words.is_empty()) {
+        let named = [&words.words, &words.listed, &words.paths];
+        let is_bare = options.globs.only.is_empty() && named.iter().all(|words| words.is_empty());
+        if is_bare && !self.resume {
             let (id, choice) = choose(context, cmd, &options)?;
             (options.words.words, chosen) = (vec![id.into()], Some(choice));
         }

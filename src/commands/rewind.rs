@@ -1,19 +1,16 @@
 //! `rewind`: back to the state before a prompt of an agent.
 
 use crate::agent::marks;
-use crate::answer::format::count;
 use crate::answer::table::change_words;
-use crate::base::text::escape;
 use crate::base::time::age;
 use crate::commands::prelude::*;
 use crate::commands::restore::{self, CommonArgs, RestoreAnswer};
-use crate::error::CommandWords;
 use crate::model::AgentSession;
 use crate::ops::browse::prompts::{self, prompts};
 use crate::ops::restore::commands as restore_op;
 use crate::ops::{PromptsOutcome, RestoreOptions, TypedWords};
 use crate::shell::terminal::picker::line_of;
-use crate::shell::{PickedItem, PickerChoice, environment};
+use crate::shell::{PickedItem, PickerChoice};
 
 /// Maximum number of other sessions that are named.
 const NAMED_SESSIONS: usize = 5;

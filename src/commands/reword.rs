@@ -1,6 +1,5 @@
 //! `reword`: gives a checkpoint another reason.
 
-use crate::base::text::escape;
 use crate::commands::prelude::*;
 use crate::ops::RewordOutcome;
 use crate::ops::maintain::reword::reword;
@@ -20,6 +19,7 @@ pub struct RewordArgs {
 
 impl Command for RewordArgs {
     type Answer = RewordOutcome;
+    const TRAITS: Properties = Properties::USUAL;
 
     fn run(self, context: &Context, _: &CommandContext<'_>) -> Result<Done<RewordOutcome>> {
         reword(context, &self.selector, &self.reason).map(Done::from)

@@ -11,15 +11,12 @@ use crate::agent::setup::settings_json::is_our_name;
 use crate::agent::{
     AgentName, AgentPlan, Agents, FileOutcome, SettingsFile, SetupPlaces, SetupProgress, setup,
 };
-use crate::answer::format::count;
 use crate::base::Interrupt;
-use crate::base::text::{escape, escape_path};
 use crate::commands::prelude::*;
 use crate::config::environment::base;
-use crate::error::{Code, CommandWords, Sentence};
 use crate::ops::RootSearch;
 use crate::ops::transfer::clone::is_free;
-use crate::shell::{command_context, environment, signals};
+use crate::shell::{command_context, signals};
 
 /// Stands for every agent.
 const ALL: &str = "all";
@@ -160,23 +157,22 @@ impl SetupArgs {
         let found: Vec<AgentName> = all.filter(is_meant).collect();
         if found.is_empty() {
             let names: Vec<&str> = agent_names().collect();
-            let names = names.join(", ");
-            let what = format!("no agent has settings here; name one of {names}");
-            return Err(Error::usage(what));
+            let what = "no agent has settings here; name one of";
+            return Err(Error::usage(format!("{what} {}", names.join(", "))));
         }
         Ok(found)
     }
 
     /// Returns the command that does the same for one agent again.
     fn again(&self, cmd: &CommandContext<'_>, agent: &str) -> CommandWords {
-        let flags = [
-            (self.project, "--project"),
-            (self.remove, "--remove"),
-            (cmd.global.yes, "--yes"),
+        let words = [
+            Some("setup"),
+            Some(agent),
+            self.project.then_some("--project"),
+            self.remove.then_some("--remove"),
+            cmd.global.yes.then_some("--yes"),
         ];
-        let flags = flags.into_iter().filter(|(is_given, _)| *is_given);
-        let words = ["setup", agent];
-        CommandWords::new(words.into_iter().chain(flags.map(|(_, flag)| flag)))
+        CommandWords::new(words.into_iter().flatten())
     }
 
     /// Asks for each agent and carries out what is agreed to.

@@ -2,25 +2,22 @@
 
 use std::ffi::OsString;
 
-use crate::answer::format::size;
 use crate::answer::patch;
 use crate::answer::plan::{LimitsJson, limit_words};
 use crate::answer::words::count_files;
 use crate::base::git_quoting::quoted;
-use crate::base::text::escape;
 use crate::base::time::utc_seconds;
-use crate::commands::args::bytes_of;
+use crate::commands::args::typed_words;
 use crate::commands::diff::{self, PatchWriter};
 use crate::commands::prelude::*;
 use crate::model::json::Serializer;
 use crate::model::{
-    Checkpoint, CheckpointRef, CheckpointRow, CheckpointTerms, Expiry, Held, ObjectId, Provenance,
-    ScopePart,
+    CheckpointRef, CheckpointRow, CheckpointTerms, Expiry, Held, ObjectId, Provenance, ScopePart,
 };
 use crate::ops::browse::diff::compare;
 use crate::ops::browse::list::{ShowOutcome, show};
 use crate::ops::restore::restore_paths;
-use crate::ops::{Detail, DiffOutcome, FileDiff, PatchOptions, TypedWords};
+use crate::ops::{Detail, DiffOutcome, FileDiff, PatchOptions};
 
 /// Show one checkpoint: what it holds and what changed in it
 ///
@@ -91,13 +88,10 @@ pub fn files_of<S: Serializer>(
 
 impl Command for ShowArgs {
     type Answer = ShowAnswer;
+    const TRAITS: Properties = Properties::USUAL;
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<Done<ShowAnswer>> {
-        let words = TypedWords {
-            words: bytes_of(self.words),
-            paths: bytes_of(self.only),
-            ..TypedWords::default()
-        };
+        let words = typed_words(self.words, self.only);
         let (outcome, mut warnings) = show(context, &words, self.files)?;
         if !cmd.printer.json {
             let mut head = cmd.printer.out(context);
@@ -185,15 +179,10 @@ impl Text for ShowAnswer {
 
 /// Writes what is known of the checkpoint, and with which it is compared.
 fn write_head(outcome: &ShowOutcome, out: &mut Out<'_>) {
-    let Checkpoint {
-        id,
-        tree,
-        record,
-        pinned,
-        ..
-    } = &outcome.checkpoint;
-    outln!(out, "checkpoint {id}");
-    outln!(out, "tree       {tree}");
+    let checkpoint = &outcome.checkpoint;
+    let record = &checkpoint.record;
+    outln!(out, "checkpoint {}", checkpoint.id);
+    outln!(out, "tree       {}", checkpoint.tree);
     outln!(out, "reason     {}", escape(&record.reason));
     outln!(out, "source     {}", escape(&record.source));
     let (time, ago) = (utc_seconds(record.time_ms), out.ago(record.time_ms));
@@ -202,7 +191,7 @@ fn write_head(outcome: &ShowOutcome, out: &mut Out<'_>) {
     outln!(out, "coverage   {}", record.coverage.into_str());
     let (files, bytes) = (count_files(record.files), size(record.content_bytes));
     outln!(out, "holds      {files}, {bytes}");
-    if *pinned {
+    if checkpoint.pinned {
         outln!(out, "pinned     yes");
     }
     write_provenance(&record.provenance, out);

@@ -2,10 +2,9 @@
 
 use std::path::Path;
 
-use crate::answer::format::{checkpoints, count, size};
 use crate::answer::table::{cut, state_words};
 use crate::base::json::{JsonSchema, Serialize};
-use crate::base::text::{escape, escape_line, escape_path, thousands};
+use crate::base::text::thousands;
 use crate::base::time::{ago, utc_seconds};
 use crate::commands::create::left_out_words;
 use crate::commands::prelude::*;
@@ -175,25 +174,17 @@ fn write_position(outcome: &StatusOutcome, out: &mut Out<'_>) {
 
 /// The files that differ from the position, and the command that lists all of them.
 fn write_changed(outcome: &StatusOutcome, out: &mut Out<'_>) {
-    let Some(counts) = outcome.drift else { return };
-    let numbers = [
-        (counts.added, "added"),
-        (counts.modified, "modified"),
-        (counts.deleted, "deleted"),
-    ];
-    let numbers = numbers.into_iter().filter(|(number, _)| *number > 0);
-    let numbers = numbers.map(|(number, word)| count(number, word, word));
-    let mut numbers: Vec<String> = numbers.collect();
-    for (change, word) in [
-        (PlannedChange::DirectoryAdded, "new"),
-        (PlannedChange::DirectoryDeleted, "deleted"),
-    ] {
-        let dirs = outcome.changed.iter().filter(|one| one.1 == change).count();
-        if dirs > 0 {
-            let [one, many] = ["directory", "directories"].map(|dir| format!("{word} {dir}"));
-            numbers.push(count(dirs, &one, &many));
-        }
-    }
+    let Some(drift) = outcome.drift else { return };
+    let dirs = |change| outcome.changed.iter().filter(|one| one.1 == change).count();
+    let new = dirs(PlannedChange::DirectoryAdded);
+    let gone = dirs(PlannedChange::DirectoryDeleted);
+    let numbers = counts(&[
+        (drift.added, "added", "added"),
+        (drift.modified, "modified", "modified"),
+        (drift.deleted, "deleted", "deleted"),
+        (new, "new directory", "new directories"),
+        (gone, "deleted directory", "deleted directories"),
+    ]);
     if numbers.is_empty() {
         return row(out, "changed", "nothing since");
     }
@@ -218,21 +209,14 @@ fn write_changed(outcome: &StatusOutcome, out: &mut Out<'_>) {
 
 /// The number of checkpoints, and where they are stored.
 fn write_place(outcome: &StatusOutcome, out: &mut Out<'_>) {
-    let mut numbers = outcome.checkpoint_count.to_string();
-    for (number, word, words) in [
-        (
-            outcome.safety_count,
-            "safety checkpoint",
-            "safety checkpoints",
-        ),
+    let safeties = outcome.safety_count;
+    let mut numbers = counts(&[
+        (safeties, "safety checkpoint", "safety checkpoints"),
         (outcome.pinned_count, "pinned", "pinned"),
         (outcome.damaged_count, "damaged", "damaged"),
-    ] {
-        if number > 0 {
-            numbers.push_str(&format!(", {}", count(number, word, words)));
-        }
-    }
-    row(out, "checkpoints", &numbers);
+    ]);
+    numbers.insert(0, outcome.checkpoint_count.to_string());
+    row(out, "checkpoints", &numbers.join(", "));
     for copy in &outcome.kept_copies {
         row(out, "kept copy", &below_home(out, copy));
     }

@@ -12,7 +12,6 @@ use crate::commands::prelude::*;
 use crate::commands::status::brief_line;
 use crate::model::TextAnswer;
 use crate::ops::browse::status::status;
-use crate::shell::environment;
 use crate::shell::terminal::printer;
 use crate::shell::{GlobalArgs, Printer, child, command_context};
 use crate::workflow::Runs;

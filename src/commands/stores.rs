@@ -2,9 +2,7 @@
 
 use std::path::Path;
 
-use crate::answer::format::{Paint, count, size};
 use crate::answer::table::titled;
-use crate::base::text::{escape_line, escape_path};
 use crate::base::time::{ago, utc_seconds};
 use crate::commands::prelude::*;
 use crate::model::checkpoint::manifest::cell;
@@ -106,22 +104,17 @@ impl Text for OrphansOutcome {
 
 /// Notes on a store; empty for most.
 fn note(known: &KnownStore) -> String {
-    let mut notes = Vec::new();
-    if known.kept_copy {
-        notes.push("damaged copy".to_owned());
-    }
-    notes.extend(match known.root_state {
+    let copy = known.kept_copy.then_some("damaged copy");
+    let root = match known.root_state {
         RootState::Present => None,
-        RootState::Gone => Some("root is gone".to_owned()),
-        RootState::Unreachable => {
-            Some("root cannot be reached (a disk that is not mounted?)".to_owned())
-        }
-        RootState::Unknown => Some("root is not known".to_owned()),
-    });
-    if known.damaged_count > 0 {
-        notes.push(format!("{} damaged", known.damaged_count));
-    }
-    notes.extend(known.problem.as_deref().map(escape_line));
+        RootState::Gone => Some("root is gone"),
+        RootState::Unreachable => Some("root cannot be reached (a disk that is not mounted?)"),
+        RootState::Unknown => Some("root is not known"),
+    };
+    let notes = copy.into_iter().chain(root).map(str::to_owned);
+    let damaged = (known.damaged_count > 0).then(|| format!("{} damaged", known.damaged_count));
+    let problem = known.problem.as_deref().map(escape_line);
+    let notes: Vec<String> = notes.chain(damaged).chain(problem).collect();
     notes.join(", ")
 }
 
@@ -160,13 +153,11 @@ fn table(stores: &[KnownStore], now_ms: i64, paint: Paint) -> String {
 fn numbers(stores: &[KnownStore]) -> String {
     let copies = stores.iter().filter(|known| known.kept_copy).count();
     let orphans = stores.len() - copies;
-    let (store, stores_of) = (
-        "store of a root that is gone",
-        "stores of roots that are gone",
-    );
-    let of_gone = (orphans > 0).then(|| count(orphans, store, stores_of));
-    let damaged = (copies > 0).then(|| count(copies, "damaged copy", "damaged copies"));
-    let parts: Vec<String> = of_gone.into_iter().chain(damaged).collect();
+    let one = "store of a root that is gone";
+    let parts = counts(&[
+        (orphans, one, "stores of roots that are gone"),
+        (copies, "damaged copy", "damaged copies"),
+    ]);
     let bytes = stores.iter().map(|known| known.store_bytes).sum();
     format!("{} ({})", parts.join(" and "), size(bytes))
 }

@@ -59,10 +59,7 @@ pub struct UiAnswer {
 
 impl RunAnywhere for UiArgs {
     fn run(self, cmd: &mut CommandContext<'_>, environment: Environment) -> Result<u8> {
-        let Some(serve) = cmd.services.page else {
-            let what = "this program was built without the feature ui";
-            return Err(Error::unexpected(what));
-        };
+        let serve = cmd.services.page.ok_or_else(|| Error::no_feature("ui"))?;
         let options = PageOptions {
             port: self.port,
             opens: !self.no_open,

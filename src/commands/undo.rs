@@ -3,7 +3,6 @@
 use crate::answer::plan::limit_words;
 use crate::commands::prelude::*;
 use crate::commands::restore::{self, CommonArgs, RestoreAnswer};
-use crate::error::{Code, CommandWords, Sentence};
 use crate::model::Checkpoint;
 use crate::ops::browse::undo_steps::{ListedStep, undo_steps};
 use crate::ops::restore::commands as restore_op;
@@ -68,12 +67,8 @@ impl Command for UndoArgs {
         for passed in 1..steps as usize {
             restore_op::undo(context, &planned, passed, &mut consent(None))?;
         }
-        let mut whole = restore_op::undo(
-            context,
-            &common,
-            0,
-            &mut consent(several(steps).map(|it| &**it)),
-        )?;
+        let named = several(steps).map(String::as_str);
+        let mut whole = restore_op::undo(context, &common, 0, &mut consent(named))?;
         let mut passed = usize::from(whole.nothing_to_do);
         let (mut failed, mut undone) = (None, steps);
         for done in 1..steps {
@@ -127,9 +122,8 @@ impl UndoArgs {
         }
         let known = undo_steps(context)?.undo;
         if known.len() < steps {
-            let known = known.len();
-            let what =
-                format!("{steps} restores cannot be undone, only {known}; nothing was changed");
+            let only = format!("only {}; nothing was changed", known.len());
+            let what = format!("{steps} restores cannot be undone, {only}");
             let next = Sentence::new("'checkpoint undo --list' lists them", &[]);
             return Err(Error::new(Code::NOTHING_FOUND, what).next(next));
         }

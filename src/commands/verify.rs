@@ -1,9 +1,7 @@
 //! `verify`: prints findings on stdout, and one line on stderr if there is damage.
 
-use crate::answer::format::{checkpoints, count, size};
-use crate::base::text::{escape, escape_path, thousands};
+use crate::base::text::thousands;
 use crate::commands::prelude::*;
-use crate::error::{Code, Sentence};
 use crate::ops::maintain::verify::{
     CheckReport, Fault, FaultyCheckpoint, FileFinding, Salvaged, verify,
 };
@@ -86,25 +84,20 @@ fn failure(outcome: &VerifyOutcome) -> Error {
 
 /// Formats `2 checkpoints and 1 ref` of what a repair lost.
 fn lost(salvaged: &Salvaged) -> String {
-    let checkpoints = checkpoints(salvaged.lost.len());
-    let refs = count(salvaged.lost_refs.len(), "ref", "refs");
-    match (salvaged.lost.is_empty(), salvaged.lost_refs.is_empty()) {
-        (true, _) => refs,
-        (_, true) => checkpoints,
-        _ => format!("{checkpoints} and {refs}"),
-    }
+    let lost = counts(&[
+        (salvaged.lost.len(), "checkpoint", "checkpoints"),
+        (salvaged.lost_refs.len(), "ref", "refs"),
+    ]);
+    lost.join(" and ")
 }
 
 /// Formats `2 checkpoints and 1 file are damaged`.
 fn damage(report: &CheckReport) -> String {
     let (damaged, files) = (report.damaged.len(), report.files.len());
-    let mut parts = Vec::new();
-    if damaged > 0 {
-        parts.push(checkpoints(damaged));
-    }
-    if files > 0 {
-        parts.push(count(files, "file of the store", "files of the store"));
-    }
+    let parts = counts(&[
+        (damaged, "checkpoint", "checkpoints"),
+        (files, "file of the store", "files of the store"),
+    ]);
     let is = if damaged + files == 1 { "is" } else { "are" };
     format!("{} {is} damaged", parts.join(" and "))
 }

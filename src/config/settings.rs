@@ -92,11 +92,8 @@ pub struct LoadedSettings {
 /// Reads both files for a root; either may be missing. What cannot be read is a remark, and keeps
 /// anything from being recorded; see [`Settings::require_readable`].
 pub fn load(root: &Path, environment: &Environment) -> Settings {
-    let LoadedSettings {
-        mut settings,
-        mut problems,
-        ..
-    } = load_all(root, environment);
+    let loaded = load_all(root, environment);
+    let (mut settings, mut problems) = (loaded.settings, loaded.problems);
     if !problems.is_empty() {
         // An unreadable limit may be higher than the default, so no limit applies.
         if problems.iter().any(ConfigProblem::is_of_keep) {
@@ -144,8 +141,8 @@ impl LoadedSettings {
     fn take_user(&mut self, mut file: ConfigFile) {
         self.settings = file.values();
         let keep = Policy::default().changed(&self.settings.keep_change);
-        let doubts_keep = file.remarks.iter().any(ConfigProblem::names_keep);
-        self.settings.keep = or_everything(keep, doubts_keep);
+        let doubts = file.remarks.iter().any(ConfigProblem::names_keep);
+        self.settings.keep = if doubts { Policy::EVERYTHING } else { keep };
         self.settings.remarks = with_consequence(std::mem::take(&mut file.remarks));
         let origin = Origin::UserFile(file.path.clone());
         self.origins = file.keys().map(|key| (key, vec![origin.clone()])).collect();
@@ -157,18 +154,15 @@ impl LoadedSettings {
     /// file.
     fn take_project(&mut self, mut file: ConfigFile) {
         let settings = &mut self.settings;
-        let Settings {
-            keep_change,
-            excludes,
-            ..
-        } = file.values();
-        settings.excludes.extend(excludes);
-        let keep = settings.keep.raised(&keep_change);
-        let raises = keep != settings.keep || keep == settings.keep.changed(&keep_change);
+        let of_file: Settings = file.values();
+        settings.excludes.extend(of_file.excludes);
+        let change = of_file.keep_change;
+        let keep = settings.keep.raised(&change);
+        let raises = keep != settings.keep || keep == settings.keep.changed(&change);
         // The file may have raised the number to keep: an error in it must evict nothing.
-        let doubts_keep = file.remarks.iter().any(ConfigProblem::names_keep)
+        let doubts = file.remarks.iter().any(ConfigProblem::names_keep)
             || file.problems.iter().any(ConfigProblem::is_of_keep);
-        settings.keep = or_everything(keep, doubts_keep);
+        settings.keep = if doubts { Policy::EVERYTHING } else { keep };
         let remarks = std::mem::take(&mut file.remarks);
         settings.remarks.extend(with_consequence(remarks));
         for key in file.keys() {
@@ -213,15 +207,6 @@ fn with_consequence(remarks: Vec<ConfigProblem>) -> Vec<ConfigProblem> {
         bad
     };
     remarks.into_iter().map(completed).collect()
-}
-
-/// Returns a policy, or one that evicts nothing.
-fn or_everything(keep: Policy, is_doubtful: bool) -> Policy {
-    if is_doubtful {
-        Policy::EVERYTHING
-    } else {
-        keep
-    }
 }
 
 impl Settings {

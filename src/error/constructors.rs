@@ -40,6 +40,13 @@ impl Error {
             .more(More::Why(why))
     }
 
+    /// A part of this program is left out.
+    pub fn no_feature(feature: &str) -> Self {
+        Self::unexpected(format!(
+            "this program was built without the feature {feature}"
+        ))
+    }
+
     /// A scan met more files than it may.
     pub fn too_many_files(limit: u64, largest: Vec<(RelPath, u64)>) -> Self {
         Self::unexpected(format!("there are more than {limit} files"))
@@ -58,9 +65,8 @@ impl Error {
 
     /// A signal ended what follows the change that is `done`.
     pub fn interrupted_late(signal: i32, done: &str, next: Option<Sentence>) -> Self {
-        let mut error = Self::interrupted(signal);
+        let mut error = Self::interrupted(signal).next(next);
         error.what = format!("interrupted: {done}");
-        error.next = next;
         error
     }
 
@@ -82,11 +88,9 @@ impl Error {
     }
 
     pub fn no_such_checkpoint(query: &str, why: &Mismatch) -> Self {
-        let error = Self::new(Code::NO_SUCH_CHECKPOINT, mismatch(query, why));
-        let error = match mismatch_hint(query, why) {
-            Some(hint) => error.next(hint),
-            None => error.advise("'checkpoint create' makes the first one"),
-        };
+        let first = || Sentence::new("'checkpoint create' makes the first one", &[]);
+        let hint = mismatch_hint(query, why).unwrap_or_else(first);
+        let error = Self::new(Code::NO_SUCH_CHECKPOINT, mismatch(query, why)).next(hint);
         match why.candidates() {
             [] => error,
             some => error.more(More::Candidates(some.to_vec())),
@@ -195,11 +199,7 @@ impl Error {
 
     /// No checkpoint exists from which the change could be undone; `command` makes or asks for one.
     pub fn unguarded(what: String, command: Option<CommandWords>) -> Self {
-        let error = Self::new(Code::UNGUARDED, what);
-        match command {
-            Some(command) => error.next(Sentence::command(command)),
-            None => error,
-        }
+        Self::new(Code::UNGUARDED, what).next(command.map(Sentence::command))
     }
 
     pub fn store_too_new(store: &Path, found: u32, supported: u32) -> Self {
@@ -248,11 +248,8 @@ impl Error {
 
     fn of_file(action: &str, path: &Path, source: std::io::Error, is_of_project: bool) -> Self {
         let what = format!("cannot {action} {}: {source}", path.display());
-        let error = Self::new(Code::IO, what);
-        let error = match io_hint(action, path, source.kind(), is_of_project) {
-            Some(hint) => error.advise(hint),
-            None => error,
-        };
+        let hint = io_hint(action, path, source.kind(), is_of_project);
+        let error = Self::new(Code::IO, what).next(hint.map(|hint| Sentence::new(hint, &[])));
         error.more(More::File {
             path: path.to_path_buf(),
             source,

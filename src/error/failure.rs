@@ -1,6 +1,5 @@
 //! The one type of failures: a code, what failed, the user's next step, and what programs need of it.
 
-use std::fmt;
 use std::io::ErrorKind;
 use std::ops::{Deref, DerefMut};
 use std::path::{Path, PathBuf};
@@ -16,7 +15,8 @@ use crate::model::{Candidate, RelPath};
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// A failure. It is boxed, since nearly every result may hold one.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{}", .0.what)]
 pub struct Error(Box<Failure>);
 
 /// The parts of a failure.
@@ -91,10 +91,10 @@ impl Error {
         }))
     }
 
-    /// Sets the next step.
+    /// Sets the next step, if there is one.
     #[must_use]
-    pub fn next(mut self, next: Sentence) -> Self {
-        self.next = Some(next);
+    pub fn next(mut self, next: impl Into<Option<Sentence>>) -> Self {
+        self.next = next.into();
         self
     }
 
@@ -202,14 +202,6 @@ impl DerefMut for Error {
         &mut self.0
     }
 }
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.what)
-    }
-}
-
-impl std::error::Error for Error {}
 
 impl From<anyhow::Error> for Error {
     fn from(cause: anyhow::Error) -> Self {

@@ -30,14 +30,19 @@ impl CommandWords {
     }
 
     /// Reads a template whose words are separated by blanks; each `{}` stands for the next argument,
-    /// whatever is in it.
+    /// whatever is in it. One that would be read as an option gets `./`.
     fn of_template<'a>(template: &str, args: &mut impl Iterator<Item = &'a [u8]>) -> Self {
         let is_placeholder = |word: &str| {
             word.contains('…')
                 || word.starts_with("SEL:")
                 || (word.len() > 1 && word.bytes().all(|byte| byte.is_ascii_uppercase()))
         };
-        let words = template.split(' ').map(|word| filled(word, args));
+        let words = template.split(' ').map(|word| {
+            let filled = filled(word, args);
+            let is_no_option = !word.starts_with("{}") || !filled.starts_with(b"-");
+            let lead: &[u8] = if is_no_option { b"" } else { b"./" };
+            [lead, &filled].concat()
+        });
         Self {
             has_placeholder: template.split(' ').any(is_placeholder),
             ..Self::new(words)
@@ -88,27 +93,15 @@ impl CommandWords {
     }
 }
 
-/// Puts an argument for each `{}` in a word; one that would be read as an option gets `./`.
+/// Puts an argument for each `{}` in a text.
 fn filled<'a>(template: &str, args: &mut impl Iterator<Item = &'a [u8]>) -> Vec<u8> {
-    let is_argument = template.starts_with("{}");
     let mut pieces = template.split("{}");
-    let mut word = pieces.next().unwrap_or_default().as_bytes().to_vec();
+    let mut text = pieces.next().unwrap_or_default().as_bytes().to_vec();
     for piece in pieces {
-        word.extend(args.next().unwrap_or_default());
-        word.extend(piece.as_bytes());
+        text.extend(args.next().unwrap_or_default());
+        text.extend(piece.as_bytes());
     }
-    if is_argument && word.starts_with(b"-") {
-        word.splice(0..0, *b"./");
-    }
-    word
-}
-
-fn text_of<'a>(template: &str, args: &mut impl Iterator<Item = &'a [u8]>) -> String {
-    let mut pieces = template.split("{}");
-    let first = pieces.next().unwrap_or_default().to_owned();
-    pieces.fold(first, |text, piece| {
-        text + &String::from_utf8_lossy(args.next().unwrap_or_default()) + piece
-    })
+    text
 }
 
 impl fmt::Display for CommandWords {
@@ -137,11 +130,11 @@ impl Sentence {
         while let Some((before, after)) = rest.split_once("'checkpoint ") {
             let (line, after) = after.split_once('\'').unwrap_or((after, ""));
             sentence = sentence
-                .then(text_of(before, args))
+                .then(String::from_utf8_lossy(&filled(before, args)))
                 .then_command(CommandWords::of_template(line, args));
             rest = after;
         }
-        sentence.then(text_of(rest, args))
+        sentence.then(String::from_utf8_lossy(&filled(rest, args)))
     }
 
     /// Makes a sentence that names no command.

@@ -205,7 +205,7 @@ impl Front {
         };
         if is_later_page && self.plans.find(digest, Some(&dir)).is_err() {
             let what = "something has moved since the first page; plan again without a cursor";
-            return usage(what.to_owned());
+            return usage(what);
         }
         let counts = &data["counts"];
         let stake = format!(

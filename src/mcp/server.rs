@@ -370,23 +370,18 @@ fn result_of(answer: ToolAnswer) -> CallToolResult {
 }
 
 fn object(schema: Value) -> Arc<Map<String, Value>> {
-    match schema {
-        Value::Object(object) => Arc::new(object),
-        _ => Arc::default(),
-    }
+    Arc::new(serde_json::from_value(schema).unwrap_or_default())
 }
 
 fn listed_tool(tool: &ToolSpec) -> Tool {
     let reads = matches!(tool.effect, ToolEffect::Reads | ToolEffect::Plans);
     let restores = tool.effect == ToolEffect::Restores;
     let is_repeatable = reads || tool.effect == ToolEffect::Records;
-    let hints = ToolAnnotations::from_raw(
-        None,
-        Some(reads),
-        Some(restores),
-        Some(is_repeatable),
-        Some(false),
-    );
+    let hints = ToolAnnotations::new()
+        .read_only(reads)
+        .destructive(restores)
+        .idempotent(is_repeatable)
+        .open_world(false);
     let listed = Tool::new(tool.name, tool.description, object(tool.input_schema()))
         .with_raw_output_schema(object(tool.output_schema()))
         .with_annotations(hints)

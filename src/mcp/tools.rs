@@ -6,6 +6,7 @@ use clap::builder::PossibleValue;
 use clap::{Arg, ArgAction, Command as Grammar};
 use serde_json::{Map, Value, json};
 
+use crate::answer::envelope::schema_name;
 use crate::base::json::change_objects;
 use crate::base::text::escape_line;
 use crate::cli::{command_list, schema};
@@ -179,15 +180,11 @@ fn of_type(kind: &str, description: &str) -> Value {
 
 /// Returns the schema of an option or word of a command.
 fn property(name: &str, arg: &Arg) -> Value {
+    let or_else = |usual| of_type("string", &format!("{CHECKPOINT}. If not given, {usual}"));
     match name {
         "checkpoint" => return of_type("string", CHECKPOINT),
-        "from" => return of_type("string", &format!("{CHECKPOINT}. If not given, @")),
-        "to" => {
-            return of_type(
-                "string",
-                &format!("{CHECKPOINT}. If not given, the directory"),
-            );
-        }
+        "from" => return or_else("@"),
+        "to" => return or_else("the directory"),
         "session" => return of_type("string", SESSION),
         "reason" if arg.get_short().is_some() => return of_type("string", REASON),
         "state" => return of_type("object", "Values to record, by name"),
@@ -290,9 +287,7 @@ impl ToolSpec {
 
     /// Returns the published schema of the first of its answers, under the names of all of them.
     pub fn output_schema(&self) -> Value {
-        let names = self.answers.iter();
-        let names = names.map(|name| format!("checkpoint.{name}/2"));
-        let names: Vec<String> = names.collect();
+        let names: Vec<String> = self.answers.iter().map(|name| schema_name(name)).collect();
         let mut schema = schema::of_answer(self.answers[0]).unwrap_or_default();
         // A field of this name is no text.
         change_objects(&mut schema, &|map| {
@@ -369,9 +364,7 @@ impl ToolSpec {
         }
         match self.name {
             "checkpoint_diff" if given.text("from").is_none() && given.text("to").is_some() => {
-                return usage(
-                    "the argument 'from' is missing: 'to' is compared with it".to_owned(),
-                );
+                return usage("the argument 'from' is missing: 'to' is compared with it");
             }
             // One more than the page shows tells that there is more.
             "checkpoint_find" => {
@@ -466,7 +459,7 @@ fn whole(value: &Value) -> Option<u64> {
     text.strip_suffix(".0").unwrap_or(&text).parse().ok()
 }
 
-pub fn usage<T>(what: String) -> Result<T> {
+pub fn usage<T>(what: impl Into<String>) -> Result<T> {
     Err(Error::usage(what))
 }
 
@@ -495,7 +488,7 @@ impl Arguments {
         let cursor = self.text("cursor").unwrap_or("0");
         match cursor.parse::<u64>() {
             Ok(read) if read.to_string() == cursor => Ok(read),
-            _ => usage("the cursor is none that an answer named".to_owned()),
+            _ => usage("the cursor is none that an answer named"),
         }
     }
 }

@@ -233,20 +233,13 @@ fn gather(mut pipe: impl Read + Send + 'static, open: mpsc::Sender<()>) -> Arc<M
 /// # Errors
 /// As [`Children::shell`].
 pub fn database_command(interrupt: &Interrupt, fed: FedCommand<'_>) -> Result<CommandEnd> {
-    let FedCommand {
-        line,
-        dir,
-        stdin,
-        stdout,
-        stderr,
-    } = fed;
     let or_nothing = |file: Option<std::fs::File>| file.map_or_else(Stdio::null, Stdio::from);
-    let mut command = shell_command(OsStr::new(line));
+    let mut command = shell_command(OsStr::new(fed.line));
     command
-        .current_dir(dir)
-        .stdin(or_nothing(stdin))
-        .stdout(or_nothing(stdout))
-        .stderr(stderr);
+        .current_dir(fed.dir)
+        .stdin(or_nothing(fed.stdin))
+        .stdout(or_nothing(fed.stdout))
+        .stderr(fed.stderr);
     run_to_end(&mut command, Path::new("the shell"), interrupt)
 }
 
@@ -276,11 +269,9 @@ pub fn git(interrupt: &Interrupt, asked: &GitCommand<'_>) -> Result<GitEnd> {
         return Err(git_missing());
     }
     if started.elapsed() >= asked.limit && !end.status.success() {
-        return Err(Error::new(
-            Code::GIT_TOO_SLOW,
-            format!("git did not end within {} s", asked.limit.as_secs()),
-        )
-        .advise("nothing was changed here; '--timeout SECONDS' gives it more time"));
+        let what = format!("git did not end within {} s", asked.limit.as_secs());
+        let next = "nothing was changed here; '--timeout SECONDS' gives it more time";
+        return Err(Error::new(Code::GIT_TOO_SLOW, what).advise(next));
     }
     Ok(GitEnd {
         is_success: end.status.success(),

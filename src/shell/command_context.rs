@@ -89,15 +89,9 @@ pub struct CommandContext<'g> {
 impl CommandContext<'_> {
     /// Prints an answer as JSON or as text; returns its exit code.
     pub fn print<A: Text>(&self, context: &Context, done: &Done<A>) -> u8 {
-        let Done {
-            answer,
-            warnings,
-            exit,
-            error,
-        } = done;
-        let error = error.as_ref();
+        let (answer, warnings, error) = (&done.answer, &done.warnings, done.error.as_ref());
         if self.printer.json {
-            self.document(*exit, answer, warnings, error);
+            self.document(done.exit, answer, warnings, error);
             self.warn_late(warnings);
         } else {
             let mut out = self.printer.out(context);
@@ -114,13 +108,11 @@ impl CommandContext<'_> {
             self.warn(warnings);
         }
         let failures = answer.failures(self.printer.err_paint());
-        if !failures.is_empty() {
-            self.printer.failure(&failures);
-        }
+        self.printer.failure(&failures);
         if let Some(error) = error {
             self.printer.error(error);
         }
-        *exit
+        done.exit
     }
 
     /// Prints an answer as JSON.
@@ -163,14 +155,12 @@ impl CommandContext<'_> {
     }
 
     pub fn warn(&self, warnings: &[Warning]) {
+        let (place, paint) = (&self.printer.place, self.printer.err_paint());
         for warning in warnings {
-            self.warned_of_settings
-                .set(self.warned_of_settings.get() || matches!(warning, Warning::Config { .. }));
-            self.printer.talk(&words::warning(
-                warning,
-                &self.printer.place,
-                self.printer.err_paint(),
-            ));
+            if matches!(warning, Warning::Config { .. }) {
+                self.warned_of_settings.set(true);
+            }
+            self.printer.talk(&words::warning(warning, place, paint));
         }
     }
 

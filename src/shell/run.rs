@@ -53,7 +53,7 @@ pub trait RunCommand: Sized {
 /// A command that acts on a directory: what may be typed, what is done and what is answered.
 pub trait Command: Sized {
     type Answer: Text;
-    const TRAITS: Properties = Properties::USUAL;
+    const TRAITS: Properties = Properties::LONG;
 
     fn properties(&self) -> Properties {
         Self::TRAITS

@@ -15,7 +15,7 @@ pub use engine::exchange::Exported;
 pub use engine::init::InitOptions;
 pub use engine::phase::Start;
 pub use engine::report::{ComparedRun, Listed, Shown, Status, View};
-pub use engine::resume::{RecoverOutcome, ResumeOptions, ResumeOutcome};
+pub use engine::resume::{RecoverOutcome, ResumeOutcome};
 pub use engine::rewind::RewindOutcome;
 pub use engine::runs::{Run, Runs};
 pub use engine::work::{StepOptions, StepOutcome, Work};

@@ -261,13 +261,8 @@ fn put(plan: &mut AgentPlan, file: &AgentFile, always_copies: bool) {
         Err(flaw) => return plan.leave(path, flaw),
     };
     if let FileContent::Yaml { program, paste } = &file.content {
-        let note = by_hand(
-            &escape_path(&path),
-            &found.unwrap_or_default(),
-            program,
-            paste,
-        );
-        return plan.notes.extend(note);
+        let (path, found) = (escape_path(&path), found.unwrap_or_default());
+        return plan.notes.extend(by_hand(&path, &found, program, paste));
     }
     let wanted = match file.content.put_into(found.as_deref()) {
         Ok(wanted) => wanted,

@@ -5,13 +5,12 @@ use std::path::PathBuf;
 use clap::Subcommand;
 
 use crate::answer::words::eviction_lines;
-use crate::base::text::{escape, escape_line};
 use crate::commands::args::{self, PlanArgs};
 use crate::commands::prelude::*;
 use crate::commands::restore;
-use crate::commands::workflow::report::{WorkflowCall, conflicts, done, place};
-use crate::commands::workflow::resume::RecoverArgs;
-use crate::error::CommandWords;
+use crate::commands::workflow::call::{WorkflowCall, done};
+use crate::commands::workflow::report::{conflicts, place};
+use crate::commands::workflow::resume::{RecoverArgs, ResumeArgs};
 use crate::ops::restore::restore_paths::from_root;
 use crate::workflow::documents::render;
 use crate::workflow::engine::end::{CleanupOptions, EndMode, cleanup, end};
@@ -23,10 +22,11 @@ use crate::workflow::engine::rewind::{self, RewindOptions};
 use crate::workflow::engine::transact::{check_expected, step, with_run};
 use crate::workflow::words::phase_command;
 use crate::workflow::{
-    Change, EndOutcome, Exported, InitOptions, Phase, PhaseStatus, ResumeOptions, RewindOutcome,
-    Start, Status, StepOptions, StepOutcome, Task, View, Work,
+    Change, EndOutcome, Exported, InitOptions, Phase, PhaseStatus, RewindOutcome, Start, Status,
+    StepOptions, StepOutcome, Task, View, Work,
 };
 
+pub mod call;
 pub mod report;
 pub mod resume;
 
@@ -63,7 +63,7 @@ pub enum WorkflowCommand {
         #[arg(long)]
         parallel: bool,
     },
-    Resume(ResumeOptions),
+    Resume(ResumeArgs),
     Rewind(RewindOptions),
     /// Record what a new session should know
     Note {
@@ -305,7 +305,7 @@ impl RunCommand for WorkflowArgs {
                 status(workflow, view)?
             }
             Of::Check { workflow } => status(workflow, View::Check)?,
-            Of::Resume(options) => call.print(call.resume(&options)?),
+            Of::Resume(args) => call.print(call.resume(&args)?),
             Of::Rewind(options) => call.print(call.rewind(options)?),
             Of::Note { mut note, step: of } => {
                 let files = note.files.iter();

@@ -1,15 +1,14 @@
 //! The state of runs: `status`, `next`, `check`, `list`, `show` and `task list`.
 
-use crate::answer::format::{ago, count};
+use crate::answer::format::ago;
 use crate::answer::place::PlaceWords;
 use crate::answer::table::titled;
 use crate::base::cut_list::and_more;
 use crate::base::json::plain;
-use crate::base::text::{escape, escape_line};
 use crate::base::time;
 use crate::commands::prelude::*;
 use crate::workflow::documents::conflict::in_words;
-use crate::workflow::engine::report::{self, Seen};
+use crate::workflow::engine::report::Seen;
 use crate::workflow::{
     ComparedRun, Conflict, Finding, Listed, Phase, PhaseStatus, Run, Shown, Status, Task,
     TaskStatus, View, Workflow,
@@ -19,32 +18,6 @@ use crate::workflow::{
 const NAMED_PHASES: usize = 3;
 /// Maximum number of changed paths listed.
 const LISTED_CHANGES: usize = 10;
-
-/// Returns an answer with the warnings that arose on the way to it.
-pub fn done<A>(context: &Context, answer: A) -> Done<A> {
-    Done::new(answer, context.pending_warnings.take())
-}
-
-/// A call of a command on runs: where it acts, and how it asks and answers.
-#[derive(Clone, Copy)]
-pub struct WorkflowCall<'c> {
-    pub context: &'c Context,
-    pub cmd: &'c CommandContext<'c>,
-}
-
-impl WorkflowCall<'_> {
-    pub fn print<A: Text>(self, answer: A) -> u8 {
-        self.cmd.print(self.context, &done(self.context, answer))
-    }
-
-    /// Returns the status of a run; commands that it names work as printed.
-    pub fn status(self, named: Option<&str>, view: View) -> Result<Done<Status>> {
-        let mut status = report::status(self.context, named, view)?;
-        with_place(&mut status, &self.cmd.printer.place);
-        let is_damaged = view == View::Check && !is_sound(&status);
-        Ok(done(self.context, status).exit_if(is_damaged, exit_code::DAMAGED))
-    }
-}
 
 /// Adds the global options to the commands that a status names.
 pub fn with_place(status: &mut Status, place: &PlaceWords) {
@@ -114,7 +87,7 @@ fn tasks(tasks: &[Task], out: &mut Out<'_>) {
 }
 
 /// Whether neither the run nor a state file has errors.
-fn is_sound(status: &Status) -> bool {
+pub fn is_sound(status: &Status) -> bool {
     status.seen.report.valid && status.seen.troubles.is_empty()
 }
 

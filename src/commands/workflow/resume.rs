@@ -3,12 +3,10 @@
 
 use crate::answer::format::ago;
 use crate::base::json;
-use crate::base::text::escape;
 use crate::base::time::{self, rfc3339_seconds, utc_seconds};
 use crate::commands::prelude::*;
-use crate::commands::workflow::report::{
-    WorkflowCall, changed, findings, remarks, summary, with_place,
-};
+use crate::commands::workflow::call::WorkflowCall;
+use crate::commands::workflow::report::{changed, findings, remarks, summary, with_place};
 use crate::ops::restore::restore_paths::from_root;
 use crate::workflow::documents::conflict::{in_line, in_words};
 use crate::workflow::documents::render;
@@ -20,14 +18,32 @@ use crate::workflow::rules::dialog::Dialog;
 use crate::workflow::rules::validate::is_stale;
 use crate::workflow::words::{listed, refused};
 use crate::workflow::{
-    Chosen, Conflict, Phase, PhaseStatus, Profile, RecoverOutcome, ResumeOptions, ResumeOutcome,
-    Runs, Status, View, Workflow,
+    Chosen, Conflict, Phase, PhaseStatus, Profile, RecoverOutcome, ResumeOutcome, Runs, Status,
+    View, Workflow,
 };
 
 const CORRUPTED: &str = "State appears corrupted. Start fresh? [y/N]";
 const DELETE: &str = "Delete the corrupted checkpoint? It is kept in the archive. [y/N]";
 const MENDING: &str = "Attempt manual recovery or start fresh? (recover/fresh; Enter cancels)";
 const YES: &str = "y,yes";
+
+/// Show the state of a run, ask, and resume it
+///
+/// Without a terminal it asks nothing: it shows the same, exits with 4 and names the answers. A run
+/// with errors is resumed only with --anyway.
+#[derive(Clone, Debug, clap::Args)]
+pub struct ResumeArgs {
+    /// Run: its id or the beginning of it, its project, type or description [default: the newest
+    /// open one]
+    #[arg(value_name = "WORKFLOW")]
+    pub run: Option<String>,
+    /// Answer: y, n, restart, abandon or pick:ID; with registry r, s, v or d
+    #[arg(long, value_name = "ANSWER")]
+    pub choose: Option<String>,
+    /// Resume even if 'workflow check' finds errors
+    #[arg(long)]
+    pub anyway: bool,
+}
 
 /// Repair a run after an interruption, or settle an unreadable state file
 #[derive(Clone, Debug, clap::Args)]
@@ -45,36 +61,36 @@ pub struct RecoverArgs {
 }
 
 impl WorkflowCall<'_> {
-    pub fn resume(self, options: &ResumeOptions) -> Result<Either<RecoverOutcome, ResumeOutcome>> {
+    pub fn resume(self, args: &ResumeArgs) -> Result<Either<RecoverOutcome, ResumeOutcome>> {
         let Self { context, cmd } = self;
-        if let Some(settled) = self.settle_first(options)? {
+        if let Some(settled) = self.settle_first(args)? {
             return Ok(Either::First(settled));
         }
-        let status = report::status(context, options.run.as_deref(), View::Whole)?;
+        let status = report::status(context, args.run.as_deref(), View::Whole)?;
         op::check_open(&status)?;
         let question = Question {
             call: self,
             status: &status,
-            is_accepted: options.anyway || status.seen.report.valid,
+            is_accepted: args.anyway || status.seen.report.valid,
         };
-        let chosen = match &options.choose {
+        let chosen = match &args.choose {
             Some(word) => question.answered(word)?,
             None => question.ask()?,
         };
-        if options.choose.is_some() && chosen.goes_on() {
+        if args.choose.is_some() && chosen.goes_on() {
             let drift = changed(&status.seen, context.now_ms);
             cmd.printer.talk(&(drift + &findings(&status.seen)));
         }
-        let mut outcome = op::resume(context, status, chosen, options.choose.is_none())?;
+        let mut outcome = op::resume(context, status, chosen, args.choose.is_none())?;
         with_place(&mut outcome.status, &cmd.printer.place);
         Ok(Either::Second(outcome))
     }
 
     /// Settles the malformed files that keep the chosen run from being resumed; returns the last of them
     /// if there is nothing left to resume.
-    fn settle_first(self, options: &ResumeOptions) -> Result<Option<RecoverOutcome>> {
-        let named = options.run.as_deref();
-        while self.cmd.prompt.may_ask && options.choose.is_none() {
+    fn settle_first(self, args: &ResumeArgs) -> Result<Option<RecoverOutcome>> {
+        let named = args.run.as_deref();
+        while self.cmd.prompt.may_ask && args.choose.is_none() {
             let (store, conflicts) = open_imported(self.context)?;
             let runs = Runs::live(&store)?;
             let meant = runs.pick(named).ok().filter(|run| run.is_open());

@@ -425,15 +425,14 @@ where
         };
         let has_safety = self.choices.iter().any(|choice| choice.is_safety);
         let keys = [
-            (true, enter),
-            (true, "esc: cancel"),
-            (true, "up, down: move"),
-            (self.show.is_some(), "right: diff"),
-            (true, "type: filter"),
-            (has_safety, "tab: safety checkpoints"),
+            Some(enter),
+            Some("esc: cancel"),
+            Some("up, down: move"),
+            self.show.map(|_| "right: diff"),
+            Some("type: filter"),
+            has_safety.then_some("tab: safety checkpoints"),
         ];
-        let keys = keys.into_iter().filter(|(is_shown, _)| *is_shown);
-        let keys = keys.map(|(_, key)| key.replace(' ', TIED));
+        let keys = keys.into_iter().flatten().map(|key| key.replace(' ', TIED));
         keys.collect::<Vec<_>>().join("  ")
     }
 

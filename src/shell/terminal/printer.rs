@@ -43,14 +43,10 @@ pub type AnswerBuffer = Rc<RefCell<Vec<u8>>>;
 impl Printer {
     pub fn new(global: &GlobalArgs, environment: &Environment) -> Self {
         let out_is_terminal = io::stdout().is_terminal();
-        let coloured = |is_terminal: bool| match global.color {
-            Color::Always => true,
-            Color::Never => false,
-            Color::Auto => match environment.color {
-                ColorChoice::Never => false,
-                ColorChoice::Always(_) => true,
-                ColorChoice::Auto => is_terminal && !environment.is_dumb,
-            },
+        let coloured = |is_terminal: bool| match (global.color, environment.color) {
+            (Color::Always, _) | (Color::Auto, ColorChoice::Always(_)) => true,
+            (Color::Never, _) | (Color::Auto, ColorChoice::Never) => false,
+            (Color::Auto, ColorChoice::Auto) => is_terminal && !environment.is_dumb,
         };
         Self {
             quiet: global.quiet,
@@ -68,12 +64,11 @@ impl Printer {
 
     /// Prints results alone, for a program, or keeps them.
     pub fn for_a_program(json: bool, kept: Option<AnswerBuffer>) -> Self {
-        let plain = Paint { enabled: false };
         Self {
             json,
             quiet: true,
-            out_paint: plain,
-            err_paint: plain,
+            out_paint: Paint::default(),
+            err_paint: Paint::default(),
             out_is_terminal: false,
             is_dumb: true,
             place: Rc::default(),

@@ -20,24 +20,6 @@ use crate::workflow::{
     Work,
 };
 
-/// Show the state of a run, ask, and resume it
-///
-/// Without a terminal it asks nothing: it shows the same, exits with 4 and names the answers. A run
-/// with errors is resumed only with --anyway.
-#[derive(Clone, Debug, Default, clap::Args)]
-pub struct ResumeOptions {
-    /// Run: its id or the beginning of it, its project, type or description [default: the newest
-    /// open one]
-    #[arg(value_name = "WORKFLOW")]
-    pub run: Option<String>,
-    /// Answer: y, n, restart, abandon or pick:ID; with registry r, s, v or d
-    #[arg(long, value_name = "ANSWER")]
-    pub choose: Option<String>,
-    /// Resume even if 'workflow check' finds errors
-    #[arg(long)]
-    pub anyway: bool,
-}
-
 /// A run that was resumed; what was seen of it is from before, but for the next step.
 #[derive(Serialize, JsonSchema)]
 pub struct ResumeOutcome {
