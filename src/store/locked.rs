@@ -7,7 +7,7 @@ use crate::model::checkpoint::message;
 use crate::model::{CheckpointId, DamagedCheckpoint, Hold, Listing, ObjectId, SessionNotes};
 use crate::store::damage::recover::{self, Recovery};
 use crate::store::damage::replace_store;
-use crate::store::files::{atomic_file, directories};
+use crate::store::files::{atomic_file, checksummed_text, directories};
 use crate::store::gc::{last_gc, mark};
 use crate::store::lifecycle::description::refuse_newer;
 use crate::store::lifecycle::{init, ownership};
@@ -16,7 +16,6 @@ use crate::store::refs::adopt;
 use crate::store::refs::ref_files;
 use crate::store::small_files::journal;
 use crate::store::small_files::stat_cache;
-use crate::store::small_files::{agent_sessions, holds, rewords};
 use crate::store::{
     Basis, CommitReader, Description, Family, Inventory, Journal, JournalState, Layout, LockGuard,
     LockWait, PackSet, PackStamp, Scratch, StatCache, Store,
@@ -202,11 +201,11 @@ impl<'s> LockedStore<'s> {
     /// Gives a checkpoint another reason than that of its commit.
     pub fn reword(&mut self, id: ObjectId, reason: &str) -> Result<()> {
         let layout = self.store.layout();
-        let mut rewords = rewords::read(layout)
+        let mut rewords = (self.store.later_reasons())
             .map_err(|why| Error::damaged("the file of later reasons", why))?;
         rewords.retain(|id, _| self.inventory.knows(*id));
         rewords.insert(id, reason.to_owned());
-        rewords::write(layout, &rewords)?;
+        checksummed_text::write(&layout.rewords(), &rewords)?;
         self.inventory.checkpoints.set_reason(id, reason);
         self.write_derived()
     }
@@ -226,12 +225,22 @@ impl<'s> LockedStore<'s> {
         atomic_file::replace_derived(&layout.own(), &layout.left_out(), text.as_bytes())
     }
 
+    /// Writes the notes without a flush: a power cut may leave the old ones.
     pub fn write_session_notes(&self, notes: &SessionNotes) -> Result<()> {
-        agent_sessions::write(self.store.layout(), notes)
+        let layout = self.store.layout();
+        let text = checksummed_text::document(notes);
+        atomic_file::replace_derived(&layout.own(), &layout.agent_sessions(), text.as_bytes())
     }
 
     pub fn write_holds(&self, holds: &[Hold]) -> Result<()> {
-        holds::write(self.store.layout(), holds)
+        let layout = self.store.layout();
+        if !holds.is_empty() {
+            checksummed_text::write(&layout.holds(), &holds)
+        } else if atomic_file::remove_if_there(&layout.holds())? {
+            atomic_file::sync_directory(&layout.own())
+        } else {
+            Ok(())
+        }
     }
 
     /// Records the newest checkpoint at the time of this gc.

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 
 use crate::base::time::compact_utc;
 use crate::error::{Result, StoreFlaw};
-use crate::store::files::{atomic_file, read_regular};
+use crate::store::files::{atomic_file, checksummed_text, read_regular};
 use crate::store::lifecycle::init;
 use crate::store::refs::commit_index;
-use crate::store::small_files::{holds, origins, rewords, stat_cache};
+use crate::store::small_files::stat_cache;
 use crate::store::transfer::remotes;
-use crate::store::{JournalState, LockedStore, Store};
+use crate::store::{JournalState, LockedStore, Origins, Store};
 
 /// A small file that cannot be used.
 pub struct UnusableFile {
@@ -49,15 +49,16 @@ pub fn find(store: &Store) -> Result<Vec<UnusableFile>> {
     let list = layout.exclusion_list();
     let why = flaw(is_bad(&list, |_| true), StoreFlaw::NoText);
     add(list, false, why);
-    add(layout.rewords(), false, words(rewords::read(layout).err()));
-    add(layout.origins(), false, words(origins::read(layout).err()));
+    add(layout.rewords(), false, words(store.later_reasons().err()));
+    let origins = checksummed_text::read::<Origins>(&layout.origins());
+    add(layout.origins(), false, words(origins.err()));
     add(layout.remotes(), false, words(remotes::read(layout).err()));
     let has_cache = layout.stat_cache().exists() || layout.stat_cache_patch().exists();
     let is_lost = has_cache && stat_cache::read(layout).is_none();
     add(layout.stat_cache(), true, bad_sum(is_lost));
     let is_lost = commit_index::is_sound(layout) == Some(false);
     add(layout.checkpoint_index(), true, bad_sum(is_lost));
-    add(layout.holds(), true, words(holds::read(layout).err()));
+    add(layout.holds(), true, words(store.holds().err()));
     for path in [layout.left_out(), layout.size_gate()] {
         let is_lost = is_bad(&path, |bytes| std::str::from_utf8(bytes).is_ok());
         add(path, true, flaw(is_lost, StoreFlaw::NoText));

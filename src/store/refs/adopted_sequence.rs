@@ -6,14 +6,11 @@ use std::collections::BTreeMap;
 use crate::error::Result;
 use crate::model::ObjectId;
 use crate::store::Layout;
-use crate::store::files::{atomic_file, checksummed_text};
+use crate::store::files::checksummed_text;
 
 /// Reads the sequence number of each; empty if the file is missing or invalid.
 pub fn read(layout: &Layout) -> BTreeMap<ObjectId, u64> {
-    checksummed_text::read(&layout.adopted(), parse_line)
-        .ok()
-        .flatten()
-        .unwrap_or_default()
+    checksummed_text::read(&layout.adopted()).unwrap_or_default()
 }
 
 /// Writes the file if it lacks one of the places.
@@ -31,14 +28,5 @@ pub fn remember(layout: &Layout, sequences: &BTreeMap<ObjectId, u64>) -> Result<
     {
         return Ok(());
     }
-    let lines: String = sequences
-        .iter()
-        .map(|(id, sequence)| format!("{id} {sequence}\n"))
-        .collect();
-    atomic_file::replace(&layout.adopted(), checksummed_text::seal(&lines).as_bytes())
-}
-
-fn parse_line(line: &str) -> Option<(ObjectId, u64)> {
-    let (id, sequence) = line.split_once(' ')?;
-    Some((ObjectId::from_hex(id)?, sequence.parse().ok()?))
+    checksummed_text::write(&layout.adopted(), sequences)
 }

@@ -8,12 +8,10 @@ use crate::error::{Error, Result};
 use crate::model::checkpoint::limits::LARGEST_SEQUENCE;
 use crate::model::checkpoint::manifest;
 use crate::model::{Checkpoint, CheckpointId, DamagedCheckpoint, Line, ObjectId, transition};
-use crate::store::files::read_regular;
+use crate::store::files::{checksummed_text, read_regular};
 use crate::store::objects::odb::ObjectError;
 use crate::store::refs::ref_files;
 use crate::store::refs::{adopted_sequence, commit_codec, plain_git};
-use crate::store::small_files::origins;
-use crate::store::small_files::rewords;
 use crate::store::{
     CheckReport, CommitReader, Family, Layout, ObjectIds, ObjectKind, Objects, Origins, Rewords,
 };
@@ -48,10 +46,10 @@ impl Inventory {
     pub fn read_by(layout: &Layout, reader: &mut CommitReader<'_>) -> Result<Self> {
         let pins = ref_files::names(layout, Family::Pins)?;
         let mut inventory = Self::default();
-        let rewords = rewords::read(layout);
+        let rewords = checksummed_text::read::<Rewords>(&layout.rewords());
         inventory.unread_rewords = rewords.as_ref().err().map(ToString::to_string);
         let rewords = rewords.unwrap_or_default();
-        let origins = origins::read(layout).unwrap_or_default();
+        let origins = checksummed_text::read::<Origins>(&layout.origins()).unwrap_or_default();
         let mut of_plain_git = Vec::new();
         let mut checkpoints = Vec::new();
         let mut ids = ref_files::names(layout, Family::Checkpoints)?;
