@@ -9,7 +9,7 @@ use crate::store::files::atomic_file::{remove_if_there, sync_directory};
 use crate::store::gc::repack_plan::{self, RepackPlan};
 use crate::store::gc::{deltas, pack_usage, sweep};
 use crate::store::objects::loose_files;
-use crate::store::objects::pack::read_back::read_back;
+use crate::store::objects::pack::pack_list::read_back;
 use crate::store::small_files::stat_cache;
 use crate::store::{
     Effort, EntryCrc, EntryKind, IndexEntry, LockedStore, ObjectIds, Objects, Pack, PackUsage,

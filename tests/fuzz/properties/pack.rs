@@ -5,11 +5,11 @@ use std::cell::RefCell;
 use std::io::{Seek, Write};
 
 use checkpoint::model::state::object_id::ObjectId;
-use checkpoint::store::objects::base_cache::BaseCache;
 use checkpoint::store::objects::deflate::zlib::Deflater;
 use checkpoint::store::objects::object_hash::ObjectKind;
 use checkpoint::store::objects::object_hash::hash_object;
 use checkpoint::store::objects::object_hash::trailer_of;
+use checkpoint::store::objects::pack::pack_delta::BaseCache;
 use checkpoint::store::objects::pack::pack_delta::Places;
 use checkpoint::store::objects::pack::pack_delta::{self};
 use checkpoint::store::objects::pack::pack_index::IndexEntry;
