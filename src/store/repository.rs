@@ -11,14 +11,10 @@ use crate::model::default_rules::DEFAULT_STORE_LIST;
 use crate::model::{Checkpoint, Databases, Hold, Meta, ObjectId, SessionNotes, Snapshot};
 use crate::store::damage::replace_store;
 use crate::store::files::{checksummed_text, directories, read_regular};
-use crate::store::gc::last_gc;
 use crate::store::lifecycle::{init, ownership};
-use crate::store::refs;
-use crate::store::refs::inventory;
-use crate::store::small_files::journal;
-use crate::store::small_files::stat_cache;
-use crate::store::trees::meta_tree;
-use crate::store::trees::{self, database_tree};
+use crate::store::refs::{self, inventory};
+use crate::store::small_files::{journal, stat_cache};
+use crate::store::trees::{self, meta_tree};
 use crate::store::{
     CheckpointExtras, CommitReader, Description, Extras, Inventory, Journal, JournalStage,
     JournalState, Layout, Objects, Rewords, lock,
@@ -189,7 +185,7 @@ impl Store {
     /// As [`Self::meta`].
     pub fn databases(&self, checkpoint: &Checkpoint) -> Result<Databases> {
         let extras = self.extras(checkpoint)?;
-        database_tree::read(&self.objects, extras.databases)
+        meta_tree::read_databases(&self.objects, extras.databases)
             .map_err(|why| self.damage(checkpoint.id, why))
     }
 
@@ -250,7 +246,8 @@ impl Store {
 
     /// Returns the newest checkpoint at the time of the last gc; it may be gone.
     pub fn last_gc(&self) -> Option<ObjectId> {
-        last_gc::last(&self.layout)
+        let text = read_regular::read_text(&self.layout.last_gc()).ok()?;
+        ObjectId::from_hex(text.trim_end())
     }
 
     /// Returns the notes on the sessions of agents; those that are missing or damaged count as empty.

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use checkpoint::model::state::object_id::ObjectId;
-use checkpoint::store::gc::pack_usage::survey;
 use checkpoint::store::gc::repack::RepackOutcome;
 use checkpoint::store::gc::repack::repack;
+use checkpoint::store::gc::repack_plan::survey;
 use checkpoint::store::gc::repack_plan::{Effort, RepackPlan, plan};
 use checkpoint::store::objects::id_set::ObjectIds;
 use checkpoint::store::objects::object_hash::ObjectKind;

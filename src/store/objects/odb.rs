@@ -12,10 +12,9 @@ use crate::error::{Error, Result};
 use crate::model::ObjectId;
 use crate::model::state::entry::STREAM_FROM_BYTES;
 use crate::store::damage::unindexed_packs::{self, ReadablePacks};
-use crate::store::objects::deflate::zlib;
-use crate::store::objects::loose_files;
 use crate::store::objects::pack::pack_reader::check_structure_size;
 use crate::store::objects::pack::{pack_delta, pack_list};
+use crate::store::objects::{deflate, loose_files};
 use crate::store::{
     EntryKind, IndexEntry, ObjectKind, Pack, PackStamp, ReadError, ReadResult, Shared,
 };
@@ -569,7 +568,9 @@ impl Objects {
                 continue;
             };
             // Few entries can be this large; other headers are read along with the content.
-            if zlib::check_expansion(end.saturating_sub(entry.offset), STREAM_FROM_BYTES).is_err() {
+            if deflate::check_expansion(end.saturating_sub(entry.offset), STREAM_FROM_BYTES)
+                .is_err()
+            {
                 return Ok(None);
             }
             let Ok(Some(header)) = pack.header(id) else {

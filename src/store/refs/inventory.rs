@@ -10,8 +10,7 @@ use crate::model::checkpoint::manifest;
 use crate::model::{Checkpoint, CheckpointId, DamagedCheckpoint, Line, ObjectId, transition};
 use crate::store::files::{checksummed_text, read_regular};
 use crate::store::objects::odb::ObjectError;
-use crate::store::refs::ref_files;
-use crate::store::refs::{adopted_sequence, commit_codec, plain_git};
+use crate::store::refs::{adopt, commit_codec, ref_files};
 use crate::store::{
     CheckReport, CommitReader, Family, Layout, ObjectIds, ObjectKind, Objects, Origins, Rewords,
 };
@@ -84,7 +83,7 @@ impl Inventory {
             }
         }
         if !of_plain_git.is_empty() {
-            reader.set_adopted_sequences(adopted_sequence::read(layout));
+            reader.set_adopted_sequences(adopt::known_sequences(layout));
         }
         for id in of_plain_git {
             match reader.checkpoint(id) {
@@ -117,7 +116,7 @@ impl Inventory {
         let mut inventory = Self::read_by(layout, &mut reader)?;
         let text = read_regular::read(&layout.manifest());
         let text = text.ok().and_then(manifest::text_of);
-        let unadopted = plain_git::candidates(
+        let unadopted = adopt::candidates(
             layout,
             &mut reader,
             &|id| inventory.knows(id),

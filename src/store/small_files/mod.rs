@@ -5,4 +5,3 @@ pub mod journal;
 pub mod later_notes;
 pub mod size_gate;
 pub mod stat_cache;
-pub mod stat_cache_head;

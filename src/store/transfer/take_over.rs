@@ -10,7 +10,7 @@ use crate::model::{Checkpoint, LineEntry, ObjectId, OriginStore};
 use crate::store::files::checksummed_text::{read, write};
 use crate::store::lifecycle::relocate;
 use crate::store::refs::ref_files;
-use crate::store::transfer::check_incoming::IncomingChecker;
+use crate::store::transfer::receive::IncomingChecker;
 use crate::store::{
     BundleHeader, BundleRef, CheckOptions, CheckReport, CheckRun, CheckpointChecker, Family,
     Layout, LockedStore, OriginNote, Origins, Received, Rewords, Store,

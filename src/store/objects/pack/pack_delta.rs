@@ -255,7 +255,7 @@ impl BaseCache {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::objects::deflate::zlib::Deflater;
+    use crate::store::objects::deflate::Deflater;
     use crate::store::objects::object_hash::ObjectKind;
     use crate::store::objects::pack::pack_reader;
 

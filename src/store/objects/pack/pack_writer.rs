@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::model::ObjectId;
 use crate::model::state::entry::STREAM_FROM_BYTES;
 use crate::store::files::directories;
-use crate::store::objects::deflate::zlib::{self, StreamDeflater};
+use crate::store::objects::deflate::{self, StreamDeflater};
 use crate::store::objects::object_hash::{hash_object, trailer_of};
 use crate::store::objects::pack::pack_publish::{self, Completed};
 use crate::store::objects::pack::pack_reader::{self, PIECE_BYTES};
@@ -221,7 +221,7 @@ impl<'k> PackWriter<'k> {
             let stream = stream.get_or_insert_with(|| {
                 StreamDeflater::new(
                     self.deflater
-                        .is_incompressible(&zlib::samples(&piece[..want])),
+                        .is_incompressible(&deflate::samples(&piece[..want])),
                 )
             });
             stream.push(&piece[..want], &mut |bytes| self.write(bytes, &mut crc))?;
