@@ -8,9 +8,8 @@ use crate::base::random_name::random_hex;
 use crate::error::Result;
 use crate::model::ObjectId;
 use crate::model::run_id::is_legal;
-use crate::store::files::atomic_file;
 use crate::store::files::checksummed_text::{self, document};
-use crate::store::files::directories;
+use crate::store::files::{atomic_file, directories};
 use crate::store::refs::ref_files;
 use crate::store::{Layout, RefValue, TemporaryFile};
 
