@@ -3,6 +3,7 @@
 use std::fs::TryLockError;
 use std::path::Path;
 
+use HealthLevel::{Fixed, Good, Note, Problem};
 use strum::VariantArray as _;
 
 use crate::agent::event_place::unsuited;
@@ -22,7 +23,7 @@ use crate::store::files::atomic_file;
 use crate::store::small_files::hook_log;
 use crate::store::{Store, TemporaryFile};
 use crate::worktree::WorkTree;
-use crate::worktree::apply::stage_removal;
+use crate::worktree::apply::stage;
 use crate::worktree::root::folds_case;
 
 /// Free space in bytes below which a `create` may soon fail.
@@ -66,8 +67,6 @@ pub enum HealthLevel {
     /// It was a problem, and `--fix` fixed it.
     Fixed,
 }
-
-use HealthLevel::{Fixed, Good, Note, Problem};
 
 impl HealthCheck {
     fn new(level: HealthLevel, subject: &str, message: impl Into<String>) -> Self {
@@ -277,7 +276,7 @@ fn strays(context: &Context, store: &Store, fix: bool) -> Option<HealthCheck> {
     }
     let entries = std::fs::read_dir(context.root.path()).ok()?;
     let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    let names = names.filter(|name| stage_removal::is_stage_name(name.as_bytes()));
+    let names = names.filter(|name| stage::is_stage_name(name.as_bytes()));
     let random = |name: &str| name.rsplit('-').next().unwrap_or_default().to_owned();
     // The next change removes the one of a restore that never began.
     let going = store.never_begun();
@@ -286,7 +285,7 @@ fn strays(context: &Context, store: &Store, fix: bool) -> Option<HealthCheck> {
     names.sort();
     let work = WorkTree::open_root(&context.root).ok()?;
     let has_content = |name: &&String| {
-        let found = stage_removal::leftover_has_unsaved(&work, &random(name), &|_, _| Ok(false));
+        let found = stage::leftover_has_unsaved(&work, &random(name), &|_, _| Ok(false));
         found.unwrap_or(true)
     };
     if let Some(name) = names.iter().find(has_content) {
@@ -305,7 +304,7 @@ fn strays(context: &Context, store: &Store, fix: bool) -> Option<HealthCheck> {
         return Some(HealthCheck::problem(SUBJECT, what, advice));
     }
     let mut names = names.iter();
-    let removed = names.try_for_each(|name| stage_removal::remove_leftover(&work, &random(name)));
+    let removed = names.try_for_each(|name| stage::remove_leftover(&work, &random(name)));
     Some(match removed {
         Ok(()) => HealthCheck::new(Fixed, SUBJECT, what),
         Err(why) => HealthCheck::of_error(SUBJECT, &why),

@@ -7,7 +7,7 @@ use crate::store::{
     Description, Inventory, Journal, JournalStage, JournalState, LockedStore, Store,
 };
 use crate::worktree::WorkTree;
-use crate::worktree::apply::stage_removal;
+use crate::worktree::apply::stage;
 
 /// A restore that was interrupted after changes may have begun.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -187,7 +187,7 @@ pub fn pending(journal: JournalState, checkpoints: &Line) -> Option<Pending> {
 /// case also its safety checkpoint.
 fn clear_away(context: &Context, locked: &mut LockedStore<'_>, journal: &Journal) -> Result<()> {
     if context.root.exists() {
-        stage_removal::remove_leftover(&WorkTree::open_root(&context.root)?, &journal.staging)?;
+        stage::remove_leftover(&WorkTree::open_root(&context.root)?, &journal.staging)?;
     }
     if journal.stage == JournalStage::Preparing {
         locked.drop_checkpoints(&[journal.safety])?;

@@ -18,7 +18,7 @@
 //!     ├── stat-cache  stat-cache-patch  left-out  size-gate   derived, may be lost
 //!     ├── agent-sessions  hook-log  hook-log-former   likewise, of the agents that work here
 //!     ├── index                                     likewise, the file of `commit_index`
-//!     ├── delta-packs  tidied                       likewise, the files of `deltas` and `last_gc`
+//!     ├── delta-packs  tidied                       likewise: packs of deltas, and the checkpoint at the last gc
 //!     ├── transport/<name>/                         the repository by which git talks to a remote
 //!     └── bisect-<16 hex>/                          scratch of a running bisect, locked by it; swept once it is not
 //! ```

@@ -1,5 +1,6 @@
 //! The store while its lock is held: the only type with methods that change a store.
 
+use std::collections::HashSet;
 use std::time::{Duration, UNIX_EPOCH};
 
 use crate::error::{Code, Error, Result};
@@ -7,19 +8,15 @@ use crate::model::checkpoint::message;
 use crate::model::{CheckpointId, DamagedCheckpoint, Hold, Listing, ObjectId, SessionNotes};
 use crate::store::damage::recover::{self, Recovery};
 use crate::store::damage::replace_store;
-use crate::store::files::{atomic_file, directories};
-use crate::store::gc::{last_gc, mark};
+use crate::store::files::{atomic_file, checksummed_text, directories, read_regular};
+use crate::store::gc::reach;
 use crate::store::lifecycle::description::refuse_newer;
 use crate::store::lifecycle::{init, ownership};
-use crate::store::lock;
-use crate::store::refs::adopt;
-use crate::store::refs::ref_files;
-use crate::store::small_files::journal;
-use crate::store::small_files::stat_cache;
-use crate::store::small_files::{agent_sessions, holds, rewords};
+use crate::store::refs::{adopt, ref_files};
+use crate::store::small_files::{journal, stat_cache};
 use crate::store::{
     Basis, CommitReader, Description, Family, Inventory, Journal, JournalState, Layout, LockGuard,
-    LockWait, PackSet, PackStamp, Scratch, StatCache, Store,
+    LockWait, PackSet, PackStamp, Scratch, StatCache, Store, lock,
 };
 
 /// Proof that this process alone may change the store.
@@ -202,11 +199,11 @@ impl<'s> LockedStore<'s> {
     /// Gives a checkpoint another reason than that of its commit.
     pub fn reword(&mut self, id: ObjectId, reason: &str) -> Result<()> {
         let layout = self.store.layout();
-        let mut rewords = rewords::read(layout)
+        let mut rewords = (self.store.later_reasons())
             .map_err(|why| Error::damaged("the file of later reasons", why))?;
         rewords.retain(|id, _| self.inventory.knows(*id));
         rewords.insert(id, reason.to_owned());
-        rewords::write(layout, &rewords)?;
+        checksummed_text::write(&layout.rewords(), &rewords)?;
         self.inventory.checkpoints.set_reason(id, reason);
         self.write_derived()
     }
@@ -226,23 +223,35 @@ impl<'s> LockedStore<'s> {
         atomic_file::replace_derived(&layout.own(), &layout.left_out(), text.as_bytes())
     }
 
+    /// Writes the notes without a flush: a power cut may leave the old ones.
     pub fn write_session_notes(&self, notes: &SessionNotes) -> Result<()> {
-        agent_sessions::write(self.store.layout(), notes)
+        let layout = self.store.layout();
+        let text = checksummed_text::document(notes);
+        atomic_file::replace_derived(&layout.own(), &layout.agent_sessions(), text.as_bytes())
     }
 
     pub fn write_holds(&self, holds: &[Hold]) -> Result<()> {
-        holds::write(self.store.layout(), holds)
+        let layout = self.store.layout();
+        if !holds.is_empty() {
+            checksummed_text::write(&layout.holds(), &holds)
+        } else if atomic_file::remove_if_there(&layout.holds())? {
+            atomic_file::sync_directory(&layout.own())
+        } else {
+            Ok(())
+        }
     }
 
-    /// Records the newest checkpoint at the time of this gc.
+    /// Records the newest checkpoint at the time of this gc. A failure only makes the next `create`
+    /// look, and is not reported.
     pub fn note_gc(&self, newest: ObjectId) {
-        last_gc::remember(self.store.layout(), newest);
+        let (layout, text) = (self.store.layout(), format!("{newest}\n"));
+        let _ = atomic_file::replace_derived(&layout.own(), &layout.last_gc(), text.as_bytes());
     }
 
     /// Removes pins of commits that are not in the store.
     pub fn drop_lost_pins(&self) -> Result<()> {
         let layout = self.store.layout();
-        let lost = mark::lost_pins(self.store)?;
+        let lost = reach::lost_pins(self.store)?;
         if lost.is_empty() {
             return Ok(());
         }
@@ -331,5 +340,75 @@ pub struct JournalWriter<'s>(&'s Store);
 impl JournalWriter<'_> {
     pub fn write(&self, journal: &Journal) -> Result<()> {
         journal::write(self.0.layout(), journal)
+    }
+}
+
+impl LockedStore<'_> {
+    /// Brings `main` and the manifest up to date with the inventory.
+    pub fn write_derived(&self) -> Result<()> {
+        self.write_main()?;
+        let found = self.read_manifest();
+        let text = self.inventory.manifest(&found);
+        if let Some(added) = text.strip_prefix(&found).filter(|_| !found.is_empty()) {
+            let path = self.store().layout().manifest();
+            if added.is_empty() || atomic_file::append(&path, found.len(), added.as_bytes())? {
+                return Ok(());
+            }
+        }
+        self.write_manifest(&found, &text)
+    }
+
+    /// Takes checkpoints out of the inventory and the manifest.
+    pub(in crate::store) fn forget(&mut self, ids: &[ObjectId]) -> Result<()> {
+        self.keep_foreign_main()?;
+        let found = self.read_manifest();
+        let gone: HashSet<String> = ids.iter().map(|id| id.short()).collect();
+        let is_gone = |row: &str| row.get(2..10).is_some_and(|short| gone.contains(short));
+        let left = found.split_inclusive('\n').filter(|row| !is_gone(row));
+        let left: String = left.collect();
+        let inventory = &mut self.inventory;
+        inventory.checkpoints.remove(ids);
+        inventory
+            .damaged
+            .retain(|damaged| damaged.id.commit().is_none_or(|id| !ids.contains(&id)));
+        self.write_main()?;
+        self.write_manifest(&found, &self.inventory.manifest(&left))
+    }
+
+    fn read_manifest(&self) -> String {
+        let found = read_regular::read(&self.store().layout().manifest()).unwrap_or_default();
+        String::from_utf8(found)
+            .unwrap_or_else(|bad| String::from_utf8_lossy(bad.as_bytes()).into_owned())
+    }
+
+    fn write_main(&self) -> Result<()> {
+        let layout = self.store().layout();
+        match self.inventory.newest().map(|newest| newest.id) {
+            // Git would report a ref to nothing as an error.
+            None => ref_files::remove_main(layout),
+            Some(newest) if ref_files::read_main(layout).is_ok_and(|main| main == Some(newest)) => {
+                Ok(())
+            }
+            Some(newest) => ref_files::write_main(layout, newest),
+        }
+    }
+
+    fn write_manifest(&self, found: &str, text: &str) -> Result<()> {
+        if found == text {
+            return Ok(());
+        }
+        let layout = self.store().layout();
+        let path = layout.manifest();
+        match atomic_file::replace_derived(&layout.own(), &path, text.as_bytes()) {
+            Err(error) if error.is_full() => atomic_file::shrink(&path, text.as_bytes()),
+            written => written,
+        }
+    }
+
+    /// Flushes the manifest.
+    pub(in crate::store) fn flush_manifest(&self) -> Result<()> {
+        let layout = self.store().layout();
+        atomic_file::sync_if_there(&layout.manifest())?;
+        atomic_file::sync_directory(layout.dir())
     }
 }

@@ -10,18 +10,14 @@ use crate::error::{Code, Error, Result, Sentence};
 use crate::model::default_rules::DEFAULT_STORE_LIST;
 use crate::model::{Checkpoint, Databases, Hold, Meta, ObjectId, SessionNotes, Snapshot};
 use crate::store::damage::replace_store;
-use crate::store::files::{directories, read_regular};
-use crate::store::gc::last_gc;
+use crate::store::files::{checksummed_text, directories, read_regular};
 use crate::store::lifecycle::{init, ownership};
-use crate::store::refs;
-use crate::store::refs::inventory;
-use crate::store::small_files::journal;
-use crate::store::small_files::{agent_sessions, holds, rewords, stat_cache};
-use crate::store::trees::meta_tree;
-use crate::store::trees::{self, database_tree};
+use crate::store::refs::{self, inventory};
+use crate::store::small_files::{journal, stat_cache};
+use crate::store::trees::{self, meta_tree};
 use crate::store::{
     CheckpointExtras, CommitReader, Description, Extras, Inventory, Journal, JournalStage,
-    JournalState, Layout, Objects, lock,
+    JournalState, Layout, Objects, Rewords, lock,
 };
 
 /// Maximum wait for a running salvage to put its store into place, before a new one is made.
@@ -189,7 +185,7 @@ impl Store {
     /// As [`Self::meta`].
     pub fn databases(&self, checkpoint: &Checkpoint) -> Result<Databases> {
         let extras = self.extras(checkpoint)?;
-        database_tree::read(&self.objects, extras.databases)
+        meta_tree::read_databases(&self.objects, extras.databases)
             .map_err(|why| self.damage(checkpoint.id, why))
     }
 
@@ -250,12 +246,13 @@ impl Store {
 
     /// Returns the newest checkpoint at the time of the last gc; it may be gone.
     pub fn last_gc(&self) -> Option<ObjectId> {
-        last_gc::last(&self.layout)
+        let text = read_regular::read_text(&self.layout.last_gc()).ok()?;
+        ObjectId::from_hex(text.trim_end())
     }
 
-    /// Returns the notes on the sessions of agents.
+    /// Returns the notes on the sessions of agents; those that are missing or damaged count as empty.
     pub fn session_notes(&self) -> SessionNotes {
-        agent_sessions::read(&self.layout)
+        checksummed_text::read(&self.layout.agent_sessions()).unwrap_or_default()
     }
 
     /// Returns all holds that were taken, including those that have ended.
@@ -263,15 +260,16 @@ impl Store {
     /// # Errors
     /// The holds cannot be read; then none is in force.
     pub fn holds(&self) -> std::io::Result<Vec<Hold>> {
-        holds::read(&self.layout)
+        let are_sound = |holds: &Vec<Hold>| holds.iter().all(Hold::is_sound);
+        checksummed_text::read_if(&self.layout.holds(), are_sound)
     }
 
     /// Returns the reasons that checkpoints were given later.
     ///
     /// # Errors
     /// They cannot be read.
-    pub fn later_reasons(&self) -> std::io::Result<rewords::Rewords> {
-        rewords::read(&self.layout)
+    pub fn later_reasons(&self) -> std::io::Result<Rewords> {
+        checksummed_text::read(&self.layout.rewords())
     }
 
     /// Returns the last report of what the rules left out, as it was worded then.

@@ -1,7 +1,6 @@
 //! The user's directory: scanned, filtered by rules, and changed. Knows no store.
 
 pub mod apply;
-pub mod destination;
 pub mod files;
 pub mod git;
 pub mod root;
@@ -25,5 +24,5 @@ pub use git::find_index::Repository;
 pub use root::Root;
 pub use rules::rule_set::{RuleSources, RuleVerdict, Rules};
 pub use scan::read::{BlobSink, ReadOutcome, SinkError};
-pub use scan::shared::{PendingDir, ScanOptions, Shared};
+pub use scan::walk::{PendingDir, ScanOptions, Shared};
 pub use tree_handle::{StatReader, WorkTree};

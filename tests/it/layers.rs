@@ -383,7 +383,7 @@ fn the_clock_and_the_environment_are_read_in_cli_only() {
     // The clock of the file system, and waits for another process.
     let exceptions = [
         "worktree/sys/portable.rs:",
-        "worktree/sys/unix_stat.rs:",
+        "worktree/sys/unix.rs:",
         "worktree/sqlite.rs:",
         "store/lock.rs:",
     ];

@@ -8,16 +8,16 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use checkpoint::model::state::object_id::ObjectId;
-use checkpoint::store::gc::pack_usage::survey;
 use checkpoint::store::gc::repack::RepackOutcome;
 use checkpoint::store::gc::repack::repack;
+use checkpoint::store::gc::repack_plan::survey;
 use checkpoint::store::gc::repack_plan::{Effort, RepackPlan, plan};
 use checkpoint::store::objects::id_set::ObjectIds;
 use checkpoint::store::objects::object_hash::ObjectKind;
 use checkpoint::store::objects::odb::{ObjectError, Objects};
+use checkpoint::store::objects::pack::pack_list::read_back;
 use checkpoint::store::objects::pack::pack_writer::PackError;
 use checkpoint::store::objects::pack::pack_writer::PackWriter;
-use checkpoint::store::objects::pack::read_back::read_back;
 use checkpoint::store::refs::commit_codec;
 use checkpoint::store::trees::tree_codec;
 use checkpoint::store::trees::tree_codec::MODE_DIRECTORY;

@@ -97,8 +97,7 @@ fn a_run_that_was_removed_does_not_come_back() {
     sandbox.ok("verify --full");
     let path = sandbox.store().join("checkpoint/workflows");
     let roll = fs::read_to_string(&path).expect("the roll");
-    let ids: Vec<&str> = roll.lines().take(3).collect();
-    assert_eq!(ids, ["old", "older", "w"], "{roll}");
+    assert!(roll.starts_with(r#"["old","older","w"]"#), "{roll}");
     sandbox.ok("workflow end w --purge --yes");
     sandbox.write("f", "3").create("three");
     sandbox.fails(3, "workflow show w");

@@ -1,8 +1,8 @@
 //! A hold: blocks checkpoints for a while, because unfinished work would be captured half-done.
 
-use crate::base::json::{self, JsonSchema, Serialize};
-use crate::base::text::{percent_decode, percent_encode};
-use crate::base::{Malformed, TimeText};
+use crate::base::Malformed;
+use crate::base::json::{Deserialize, JsonSchema, Serialize};
+use crate::base::time::json::Always;
 
 const HOUR_MS: i64 = 60 * 60 * 1000;
 /// Default duration of a hold in milliseconds.
@@ -11,15 +11,15 @@ pub const LONGEST_MS: i64 = 24 * HOUR_MS;
 const LONGEST_NAME: usize = 128;
 
 /// A hold: no checkpoint is made until it ends.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Hold {
     pub name: String,
-    #[serde(rename = "begins_at", serialize_with = "json::time")]
-    #[schemars(with = "TimeText")]
+    #[serde(rename = "begins_at", with = "Always")]
+    #[schemars(with = "Always")]
     pub begin_ms: i64,
     /// From then on the hold has no effect.
-    #[serde(rename = "ends_at", serialize_with = "json::time")]
-    #[schemars(with = "TimeText")]
+    #[serde(rename = "ends_at", with = "Always")]
+    #[schemars(with = "Always")]
     pub end_ms: i64,
 }
 
@@ -30,23 +30,10 @@ impl Hold {
         now_ms < self.end_ms && now_ms >= self.begin_ms.saturating_sub(LONGEST_MS)
     }
 
-    /// Encodes the hold as one field of a line-based document.
-    pub fn to_field(&self) -> String {
-        let name = percent_encode(self.name.as_bytes());
-        format!("{} {} {name}", self.begin_ms, self.end_ms)
-    }
-
-    pub fn from_field(field: &str) -> Option<Self> {
-        let mut words = field.split(' ');
-        let (begin_ms, end_ms) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
-        let hold = Self {
-            name: String::from_utf8(percent_decode(words.next()?)?).ok()?,
-            begin_ms,
-            end_ms,
-        };
-        let length_ms = end_ms.checked_sub(begin_ms)?;
-        let is_sound = (1..=LONGEST_MS).contains(&length_ms) && words.next().is_none();
-        (is_sound && check_name(&hold.name).is_ok()).then_some(hold)
+    /// Whether such a hold can have been taken: one of no more than a day, with a name.
+    pub fn is_sound(&self) -> bool {
+        let length_ms = self.end_ms.checked_sub(self.begin_ms);
+        length_ms.is_some_and(|ms| (1..=LONGEST_MS).contains(&ms)) && check_name(&self.name).is_ok()
     }
 }
 
@@ -70,6 +57,7 @@ pub fn check_name(name: &str) -> Result<(), Malformed> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::json;
 
     fn hold(begin_ms: i64, end_ms: i64) -> Hold {
         Hold {
@@ -94,9 +82,11 @@ mod tests {
     }
 
     #[test]
-    fn a_hold_comes_back_from_its_field_and_one_without_end_does_not() {
+    fn a_hold_comes_back_from_its_document_and_one_without_end_is_not_sound() {
         let taken = hold(5, 6);
-        assert_eq!(Hold::from_field(&taken.to_field()), Some(taken));
+        let text = json::document(&taken, false);
+        assert_eq!(json::read(text.as_bytes()), Some(taken.clone()));
+        assert!(taken.is_sound());
         for bad in [
             hold(5, 5),
             hold(5, 6 + LONGEST_MS),
@@ -105,10 +95,7 @@ mod tests {
                 ..hold(5, 6)
             },
         ] {
-            assert_eq!(Hold::from_field(&bad.to_field()), None, "{bad:?}");
-        }
-        for bad in ["", "5 6", "5 6 a b", "x 6 a", "5 6 -a"] {
-            assert_eq!(Hold::from_field(bad), None, "{bad}");
+            assert!(!bad.is_sound(), "{bad:?}");
         }
     }
 }

@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-use crate::base::json::{JsonSchema, Serialize};
+use crate::base::json::{Deserialize, JsonSchema, Serialize};
 use crate::base::text::{escape, percent_decode};
 
 /// Machine and root of the store in which a checkpoint was made.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OriginStore {
     pub host: String,
     /// Path of the working directory there.

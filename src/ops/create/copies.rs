@@ -20,8 +20,7 @@ use crate::ops::restore::write_out;
 use crate::ops::{Context, Warning};
 use crate::store::Store;
 use crate::store::trees::digest;
-use crate::worktree::apply::stage::tree_name;
-use crate::worktree::apply::stage_removal;
+use crate::worktree::apply::stage::{self, tree_name};
 use crate::worktree::apply::transaction::apply;
 use crate::worktree::files::private_dir::open_or_make;
 use crate::worktree::{ApplyPlan, Graft, GraftedDir, Stage, WantedTree, WorkTree};
@@ -100,9 +99,9 @@ fn make(
     let holder = open_or_make(&root, &own(HOLDER)?)?;
     let failed = |error| holder.io("read", &RelPath::root(), error);
     for item in holder.root().list().map_err(failed)? {
-        if let Some(killed) = stage_removal::random_part(&item.name) {
+        if let Some(killed) = stage::random_part(&item.name) {
             // One that cannot be removed does no harm.
-            let _ = stage_removal::remove_leftover(&holder, killed);
+            let _ = stage::remove_leftover(&holder, killed);
         }
     }
     let name = own(&alias::of(checkpoint))?;
@@ -116,12 +115,10 @@ fn make(
     let staging = random_hex();
     let stage = Stage::create(&holder, &staging)?;
     let holds = fill(context, store, checkpoint, &dir, &stage);
-    let holds = holds.map_err(
-        |error| match stage_removal::remove_leftover(&holder, &staging) {
-            Ok(()) => error,
-            Err(left) => Error::unexpected(format!("{error}; then cleaning up failed: {left}")),
-        },
-    )?;
+    let holds = holds.map_err(|error| match stage::remove_leftover(&holder, &staging) {
+        Ok(()) => error,
+        Err(left) => Error::unexpected(format!("{error}; then cleaning up failed: {left}")),
+    })?;
     // The name appears once all is on the disk.
     let flush = |error| root.io("flush", &RelPath::root(), error);
     holder.root().sync_file_system().map_err(flush)?;

@@ -8,7 +8,7 @@ use crate::model::{Database, Databases, Held, ObjectId, RelPath};
 use crate::ops::database::database_command;
 use crate::ops::{Context, DatabaseFailure, Pieces};
 use crate::store::files::atomic_file;
-use crate::store::trees::database_tree;
+use crate::store::trees::meta_tree;
 use crate::store::{LockedStore, PackSet, Scratch};
 use crate::worktree::WorkTree;
 use crate::worktree::sqlite::{self, BusyWait, Watched};
@@ -53,7 +53,7 @@ pub fn back_up_all(
         };
         all.insert(database.clone(), held);
     }
-    database_tree::write(pack, &all)
+    meta_tree::write_databases(pack, &all)
 }
 
 /// Captures one database; that of a file is watched from then on.

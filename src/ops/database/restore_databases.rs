@@ -12,7 +12,7 @@ use crate::ops::database::database_command;
 use crate::ops::{Context, DatabaseFailure, DatabaseFate, DatabaseReport, Pending, RestoreRequest};
 use crate::store::files::atomic_file;
 use crate::store::objects::object_hash::hash_object;
-use crate::store::trees::database_tree;
+use crate::store::trees::meta_tree;
 use crate::store::{LockedStore, ObjectError, ObjectKind, PackSet, Scratch, Store};
 use crate::worktree::WorkTree;
 use crate::worktree::files::private_dir;
@@ -246,7 +246,7 @@ impl DatabaseRestore {
 
     /// Writes the tree of the captured databases.
     pub fn record(&self, pack: &mut PackSet<'_>) -> Result<Option<ObjectId>> {
-        database_tree::write(pack, &self.present())
+        meta_tree::write_databases(pack, &self.present())
     }
 
     /// Restores all databases. A failure of one does not stop the others.

@@ -12,11 +12,10 @@ use crate::ops::create::apply_retention::{drop_planned, is_before_tool, named};
 use crate::ops::maintain::delete::refuse_damage;
 use crate::ops::maintain::delete_store::clear_leftovers;
 use crate::ops::maintain::size_limit;
-use crate::ops::session;
-use crate::ops::{Context, Pending, Session, Warning};
+use crate::ops::{Context, Pending, Session, Warning, session};
 use crate::store::damage::unindexed_packs;
 use crate::store::gc::disk_usage::bytes_below;
-use crate::store::gc::{deltas, mark, pack_usage};
+use crate::store::gc::{deltas, reach, repack_plan};
 use crate::store::{Inventory, ObjectIds, Reach, Store};
 
 /// Milliseconds for which plain git's index in a store is left alone: a user may be between `add`
@@ -195,7 +194,7 @@ fn evict<'s>(session: &mut Session<'s>, plan: &RetentionPlan) -> Result<(Vec<Evi
         session.locked.flush_drops()?;
     }
     // Plain git may have made a ref meanwhile: it does not take our lock.
-    mark::extend(store, &ObjectIds::default(), &mut reach)?;
+    reach::extend(store, &ObjectIds::default(), &mut reach)?;
     Ok((evicted, reach))
 }
 
@@ -220,9 +219,9 @@ fn preview(context: &Context, store: &Store, keep: &KeepOptions) -> Result<Prune
         pending.as_ref(),
         keep,
     )?;
-    let live = mark::live(store, &plan.ids().collect())?;
+    let live = reach::live(store, &plan.ids().collect())?;
     let of_deltas = deltas::packs(store.layout());
-    let room = pack_usage::survey(store.objects(), &live.met, &of_deltas)?.facts();
+    let room = repack_plan::survey(store.objects(), &live.met, &of_deltas)?.facts();
     let dead_bytes: u64 = room
         .iter()
         .map(|facts| facts.total_bytes - facts.live_bytes)

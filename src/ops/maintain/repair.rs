@@ -7,12 +7,10 @@ use crate::error::{Code, Result};
 use crate::model::json::{self, JsonSchema, Serialize};
 use crate::model::{CheckpointId, ObjectId, RelPath};
 use crate::ops::capture::pipeline::{Sink, capture};
-use crate::ops::session;
-use crate::ops::{CaptureOptions, Context, Session, Warning};
-use crate::store::damage::check::lacks_only_bytes;
-use crate::store::damage::check_report::FileFinding;
+use crate::ops::{CaptureOptions, Context, Session, Warning, session};
+use crate::store::damage::check::{FileFinding, lacks_only_bytes};
 use crate::store::damage::salvage::{self, SalvageOptions, Unreadable};
-use crate::store::damage::{left_behind, unindexed_packs};
+use crate::store::damage::unindexed_packs;
 use crate::store::lifecycle::description::refuse_newer;
 use crate::store::lifecycle::ownership;
 use crate::store::objects::pack::pack_writer::ClaimedObjects;
@@ -79,7 +77,8 @@ pub fn repair(context: &Context) -> Result<Option<(RepairOutcome, CheckReport, V
     let before = check_with_retries(context, &mut store, None, true)?;
     let mut session = begin_session(context, &store)?;
     let stop = || context.check_interrupt();
-    outcome.fetched = left_behind::fetch(&session.locked, &check_options(context, &stop, true))?;
+    outcome.fetched =
+        salvage::fetch_left_behind(&session.locked, &check_options(context, &stop, true))?;
     outcome.derived = before.derived;
     outcome.set_aside = repair_files(context, &session)?;
     let report = heal(context, &store)?;
@@ -180,7 +179,7 @@ fn heal(context: &Context, store: &Store) -> Result<CheckReport> {
         let wanted: Vec<ObjectId> = missing.keys().copied().collect();
         let stop = || context.check_interrupt();
         let options = check_options(context, &stop, true);
-        left_behind::copy_from_copies(&context.store_dir()?, store, &wanted, &options)?;
+        salvage::copy_from_copies(&context.store_dir()?, store, &wanted, &options)?;
         let paths: Vec<RelPath> = missing.values().flatten().cloned().collect();
         add_from_worktree(context, store, &wanted, &paths)?;
         store.objects().forget_damage()?;

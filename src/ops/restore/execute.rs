@@ -9,7 +9,7 @@ use crate::ops::restore::verify_written::{Verification, verify};
 use crate::ops::{RestoreJob, Verified, Warning};
 use crate::store::{Journal, JournalStage, LockedStore};
 use crate::worktree::Applied;
-use crate::worktree::apply::stage_removal;
+use crate::worktree::apply::stage;
 use crate::worktree::apply::transaction::{ApplyError, apply};
 
 const FINISH_OR_UNDO: &str =
@@ -96,7 +96,7 @@ fn give_up(
     journal: &Journal,
     error: Error,
 ) -> Error {
-    let cleared = stage_removal::remove_leftover(job.worktree, &journal.staging).and_then(|()| {
+    let cleared = stage::remove_leftover(job.worktree, &journal.staging).and_then(|()| {
         if job.was_pending {
             return Ok(());
         }

@@ -17,11 +17,10 @@ use crate::ops::{
     CaptureOptions, Captured, Capturing, Context, DatabaseReport, DirFilter, Pending,
     RestoreRequest, Target, Warning,
 };
-use crate::store::trees::digest;
-use crate::store::trees::meta_tree;
+use crate::store::trees::{digest, meta_tree};
 use crate::store::{Extras, Store};
 use crate::worktree::apply::refusals::refusals;
-use crate::worktree::scan::shared::STORES_RULE;
+use crate::worktree::scan::walk::STORES_RULE;
 use crate::worktree::{StatReader, WorkTree};
 
 /// Both states, each as far as they differ, and the plan from one to the other.

@@ -22,13 +22,12 @@ use crate::ops::restore::planned_restore::{
 use crate::ops::restore::restore_paths::escaped;
 use crate::ops::restore::verify_written::hash_of;
 use crate::ops::restore::{execute, listing_after_restore};
-use crate::ops::session;
 use crate::ops::{
     Captured, Consent, DatabaseFate, DatabaseReport, DirFilter, Pending, RestoreJob,
-    RestoreOutcome, RestoreRequest, Session, Target, Verified, Warning,
+    RestoreOutcome, RestoreRequest, Session, Target, Verified, Warning, session,
 };
 use crate::store::{Extras, Journal, JournalStage, NewCheckpoint, PackSet, Store};
-use crate::worktree::apply::stage_removal;
+use crate::worktree::apply::stage;
 use crate::worktree::{WorkTree, root};
 
 /// Restores, undoes or redoes: plans, asks for consent, then plans again under the lock and applies
@@ -469,16 +468,16 @@ fn clear_leftovers(
     known: &HashSet<ObjectId>,
 ) -> Result<Option<Warning>> {
     if let Some(filling) = &journal.filling {
-        stage_removal::remove_leftover(worktree, filling)?;
+        stage::remove_leftover(worktree, filling)?;
     }
     let is_known = |file: &mut dyn std::io::Read, len| Ok(known.contains(&hash_of(file, len)?));
-    if stage_removal::leftover_has_unsaved(worktree, &journal.staging, &is_known)? {
+    if stage::leftover_has_unsaved(worktree, &journal.staging, &is_known)? {
         return Ok(Some(Warning::LateWrites {
             paths: Vec::new(),
             staging: journal.staging.clone(),
         }));
     }
-    stage_removal::remove_leftover(worktree, &journal.staging).map(|()| None)
+    stage::remove_leftover(worktree, &journal.staging).map(|()| None)
 }
 
 /// Blobs that the working directory or one of the checkpoints concerned holds.

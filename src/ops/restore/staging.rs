@@ -12,8 +12,7 @@ use crate::model::{Entry, RelPath};
 use crate::ops::RestoreJob;
 use crate::ops::restore::verify_written::{ExpectedFile, ExpectedFiles};
 use crate::ops::restore::write_out;
-use crate::worktree::apply::stage::{can_be_moved, tree_name};
-use crate::worktree::apply::write_back::write_back;
+use crate::worktree::apply::stage::{can_be_moved, tree_name, write_back};
 use crate::worktree::rules::rule_set::Peek;
 use crate::worktree::{
     ApplyPlan, Expect, Graft, GraftedDir, Removal, Stage, WantedTree, WriteStep,

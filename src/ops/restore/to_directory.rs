@@ -12,7 +12,7 @@ use crate::ops::{
     Context, DatabaseFate, DatabaseReport, DirFilter, Lookup, RestoreOptions, RestoreOutcome,
     RestoreRequest, Target, Warning,
 };
-use crate::worktree::destination::Destination;
+use crate::worktree::root::Destination;
 
 /// Returns the failure of patterns that match no path of a checkpoint.
 pub fn no_path_matches(checkpoint: &Checkpoint) -> Error {

@@ -12,7 +12,7 @@ use crate::ops::{CommonOptions, Context, GitLimits, RestoreOptions, TypedWords, 
 use crate::store::lifecycle::removal::Detached;
 use crate::store::transfer::remotes;
 use crate::store::{FetchedCheckpoints, Store, StoreRemoval};
-use crate::worktree::apply::stage_removal::STAGE_PREFIX;
+use crate::worktree::apply::stage::STAGE_PREFIX;
 
 /// A project that was cloned.
 #[derive(Debug, Serialize, JsonSchema)]

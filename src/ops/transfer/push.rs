@@ -5,11 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::error::{Code, Error, Result, Sentence};
 use crate::model::json::{JsonSchema, Serialize};
 use crate::model::{Checkpoint, CheckpointId, ObjectId};
-use crate::ops::transfer::export;
-use crate::ops::transfer::remote;
+use crate::ops::transfer::{export, remote};
 use crate::ops::{Context, ExportBundleOptions, GitLimits, Pushed, RemoteGit, Warning, session};
 use crate::store::transfer::carrier::{self, CarrierParts};
-use crate::store::transfer::check_incoming;
+use crate::store::transfer::receive;
 use crate::store::transfer::transport::{OwnCarrier, PUSHED};
 use crate::store::{BundleRef, CheckOptions, LineName, LineState, Remote, Store};
 
@@ -216,7 +215,7 @@ impl Push<'_> {
             };
             let ids = words.split(|letter: char| !letter.is_ascii_alphanumeric());
             let ids = ids.filter_map(ObjectId::from_hex).collect();
-            for id in check_incoming::holders(self.store, &left, &ids) {
+            for id in receive::holders(self.store, &left, &ids) {
                 left.retain(|c| c.id != id);
                 refused.push((id, format!("is refused by {}: {words}", self.remote.name)));
             }

@@ -8,10 +8,9 @@ use crate::model::state::meta::contradiction;
 use crate::model::{Meta, ObjectId, RelPath, StateDocument};
 use crate::store::refs::commit_codec;
 use crate::store::refs::commit_reader::read_checkpoint;
-use crate::store::trees::meta_tree;
 use crate::store::trees::tree_codec::{self, MODE_DIRECTORY, MODE_GITLINK, MODE_SYMLINK};
 use crate::store::trees::tree_extent::TreeExtents;
-use crate::store::trees::{convert, database_tree};
+use crate::store::trees::{convert, meta_tree};
 use crate::store::{
     CheckOptions, CheckReport, CheckpointExtras, Fault, FaultyCheckpoint, IdMap, ObjectIds,
     ObjectKind, Objects, ReadFailure, TreeEntry, TreeMemo, TreeWalk,
@@ -188,7 +187,7 @@ impl<'c> CheckpointChecker<'c> {
     }
 
     fn check_databases(&self, tree: Option<ObjectId>, faults: &mut Vec<Fault>) {
-        match database_tree::read(self.objects, tree) {
+        match meta_tree::read_databases(self.objects, tree) {
             Err(why) => faults.push(fault_of(why)),
             Ok(databases) => {
                 let paths = databases.keys().filter_map(|database| database.path());

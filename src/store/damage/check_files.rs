@@ -1,19 +1,22 @@
 //! Checks a store's small files: constants, description, refs, manifest, journal, derived files.
 
-use std::fmt::Display;
 use std::io::ErrorKind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use crate::base::time::compact_utc;
 use crate::error::{Result, StoreFlaw};
 use crate::model::checkpoint::manifest;
-use crate::store::damage::check_report::finding;
-use crate::store::damage::unusable_files;
-use crate::store::files::read_regular;
-use crate::store::gc::mark;
+use crate::store::files::{atomic_file, checksummed_text, read_regular};
+use crate::store::gc::reach;
 use crate::store::lifecycle::init;
-use crate::store::refs::ref_files;
+use crate::store::refs::{commit_index, ref_files};
 use crate::store::runs::run_refs;
-use crate::store::{CheckReport, Description, Family, Inventory, Layout, RefValue, Store};
+use crate::store::small_files::stat_cache;
+use crate::store::transfer::remotes;
+use crate::store::{
+    CheckReport, Description, Family, Inventory, JournalState, Layout, LockedStore, Origins,
+    RefValue, Store,
+};
 
 /// Compares derived files with their sources, and reports unreadable files.
 ///
@@ -36,35 +39,31 @@ fn check_constants(layout: &Layout, report: &mut CheckReport) {
             Err(e) if e.kind() == ErrorKind::NotFound => StoreFlaw::Missing,
             Err(_) => StoreFlaw::Unreadable,
         };
-        report.derived.push(finding(layout, &path, flaw));
+        report.add_derived(layout, &path, flaw);
     }
 }
 
 fn check_own(store: &Store, report: &mut CheckReport) -> Result<()> {
     let layout = store.layout();
-    for found in unusable_files::find(store)? {
-        let list = if found.is_derived {
-            &mut report.derived
+    for found in unusable_files(store)? {
+        if found.is_derived {
+            report.add_derived(layout, &found.path, found.why);
         } else {
-            &mut report.files
-        };
-        list.push(finding(layout, &found.path, found.why));
+            report.add_damage(layout, &found.path, found.why);
+        }
     }
-    let mut derived = |path: &Path, flaw: &dyn Display| {
-        report.derived.push(finding(layout, path, flaw));
-    };
     // Any text is a valid list; without one the built-in list is in force.
     if let Err(cause) = read_regular::read(&layout.exclusion_list()) {
-        derived(&layout.exclusion_list(), &cause);
+        report.add_derived(layout, &layout.exclusion_list(), cause);
     }
     if Description::read(layout)?.is_none() {
-        derived(&layout.description(), &StoreFlaw::MissingOrSenseless);
+        report.add_derived(layout, &layout.description(), StoreFlaw::MissingOrSenseless);
     }
     if read_regular::lstat(&layout.lock()).is_ok_and(|found| found.is_none()) {
-        derived(&layout.lock(), &StoreFlaw::Missing);
+        report.add_derived(layout, &layout.lock(), StoreFlaw::Missing);
     }
     if layout.workflow_roll().exists() && run_refs::roll(layout).is_none() {
-        derived(&layout.workflow_roll(), &StoreFlaw::BadSum);
+        report.add_derived(layout, &layout.workflow_roll(), StoreFlaw::BadSum);
     }
     Ok(())
 }
@@ -76,9 +75,7 @@ fn check_refs(store: &Store, inventory: &Inventory, report: &mut CheckReport) ->
             if value != RefValue::Id(id) {
                 // The name tells the right content.
                 let path = ref_files::path(layout, family, id);
-                report
-                    .derived
-                    .push(finding(layout, &path, StoreFlaw::OtherCommit));
+                report.add_derived(layout, &path, StoreFlaw::OtherCommit);
             }
         }
     }
@@ -87,16 +84,12 @@ fn check_refs(store: &Store, inventory: &Inventory, report: &mut CheckReport) ->
         let expected = checkpoint.meta.map(RefValue::Id);
         if expected.is_some() && metas.get(&checkpoint.id).copied() != expected {
             let path = ref_files::path(layout, Family::Meta, checkpoint.id);
-            report
-                .derived
-                .push(finding(layout, &path, StoreFlaw::OtherMeta));
+            report.add_derived(layout, &path, StoreFlaw::OtherMeta);
         }
     }
-    for id in mark::lost_pins(store)? {
+    for id in reach::lost_pins(store)? {
         let path = ref_files::path(layout, Family::Pins, id);
-        report
-            .derived
-            .push(finding(layout, &path, StoreFlaw::PinsNothing));
+        report.add_derived(layout, &path, StoreFlaw::PinsNothing);
     }
     check_main(store, inventory, report)?;
     let of_workflow = |path: &Path| {
@@ -109,9 +102,7 @@ fn check_refs(store: &Store, inventory: &Inventory, report: &mut CheckReport) ->
         .into_iter()
         .filter(|path| !of_workflow(path))
     {
-        report
-            .files
-            .push(finding(layout, &path, StoreFlaw::NoObject));
+        report.add_damage(layout, &path, StoreFlaw::NoObject);
     }
     Ok(())
 }
@@ -124,37 +115,114 @@ fn check_main(store: &Store, inventory: &Inventory, report: &mut CheckReport) ->
     let is_foreign =
         main.is_some_and(|id| inventory.get(id).is_none() && store.objects().contains(&id));
     if newest.is_some() && main != newest && !is_foreign {
-        report
-            .derived
-            .push(finding(layout, &layout.main(), StoreFlaw::NotNewest));
+        report.add_derived(layout, &layout.main(), StoreFlaw::NotNewest);
     }
     if newest.is_none() && main.is_some_and(|id| !store.objects().contains(&id)) {
-        report
-            .derived
-            .push(finding(layout, &layout.main(), StoreFlaw::NamesNothing));
+        report.add_derived(layout, &layout.main(), StoreFlaw::NamesNothing);
     }
     Ok(())
 }
 
 fn check_manifest(store: &Store, inventory: &Inventory, report: &mut CheckReport) {
-    let path = store.layout().manifest();
-    let mut derived = |path: &Path, flaw: &dyn Display| {
-        report.derived.push(finding(store.layout(), path, flaw));
-    };
+    let layout = store.layout();
+    let path = layout.manifest();
     match read_regular::read(&path) {
         Ok(bytes) if manifest::is_readable(&bytes) => {
             let text = String::from_utf8_lossy(&bytes);
             if text != inventory.manifest(&text) {
                 let rows = manifest::ids(&text).len();
-                derived(&path, &StoreFlaw::OtherRows { rows });
+                report.add_derived(layout, &path, StoreFlaw::OtherRows { rows });
             }
         }
-        Ok(_) => derived(&path, &StoreFlaw::NoManifest),
+        Ok(_) => report.add_derived(layout, &path, StoreFlaw::NoManifest),
         Err(e) if e.kind() == ErrorKind::NotFound && inventory.checkpoints.is_empty() => {}
-        Err(e) => derived(&path, &e),
+        Err(e) => report.add_derived(layout, &path, e),
     }
     for id in &inventory.without_ref {
         let path = ref_files::path(store.layout(), ref_files::Family::Checkpoints, *id);
-        derived(&path, &StoreFlaw::RefMissing);
+        report.add_derived(layout, &path, StoreFlaw::RefMissing);
+    }
+}
+
+/// A small file that cannot be used.
+pub struct UnusableFile {
+    pub path: PathBuf,
+    /// Whether nothing is lost with it.
+    pub is_derived: bool,
+    pub why: String,
+}
+
+/// Finds the small files that cannot be used.
+///
+/// # Errors
+/// The journal cannot be read.
+pub fn unusable_files(store: &Store) -> Result<Vec<UnusableFile>> {
+    let layout = store.layout();
+    let mut found = Vec::new();
+    let mut add = |path: PathBuf, is_derived: bool, why: Option<String>| {
+        found.extend(why.map(|why| UnusableFile {
+            path,
+            is_derived,
+            why,
+        }));
+    };
+    let flaw = |is_bad: bool, flaw: StoreFlaw| is_bad.then(|| flaw.to_string());
+    let bad_sum = |is_bad: bool| flaw(is_bad, StoreFlaw::BadSum);
+    let words = |cause: Option<std::io::Error>| cause.map(|cause| cause.to_string());
+    let is_bad = |path: &Path, is_text: fn(&[u8]) -> bool| {
+        read_regular::read(path).is_ok_and(|bytes| bytes.contains(&0) || !is_text(&bytes))
+    };
+    let is_torn = store.journal()? == JournalState::Unreadable;
+    add(
+        layout.journal(),
+        false,
+        flaw(is_torn, StoreFlaw::JournalUnreadable),
+    );
+    let list = layout.exclusion_list();
+    let why = flaw(is_bad(&list, |_| true), StoreFlaw::NoText);
+    add(list, false, why);
+    add(layout.rewords(), false, words(store.later_reasons().err()));
+    let origins = checksummed_text::read::<Origins>(&layout.origins());
+    add(layout.origins(), false, words(origins.err()));
+    add(layout.remotes(), false, words(remotes::read(layout).err()));
+    let has_cache = layout.stat_cache().exists() || layout.stat_cache_patch().exists();
+    let is_lost = has_cache && stat_cache::read(layout).is_none();
+    add(layout.stat_cache(), true, bad_sum(is_lost));
+    let is_lost = commit_index::is_sound(layout) == Some(false);
+    add(layout.checkpoint_index(), true, bad_sum(is_lost));
+    add(layout.holds(), true, words(store.holds().err()));
+    for path in [layout.left_out(), layout.size_gate()] {
+        let is_lost = is_bad(&path, |bytes| std::str::from_utf8(bytes).is_ok());
+        add(path, true, flaw(is_lost, StoreFlaw::NoText));
+    }
+    Ok(found)
+}
+
+impl LockedStore<'_> {
+    /// Renames small files that cannot be used out of the way, and drops those that are made anew.
+    /// Returns the new names.
+    pub fn clear_unusable(&self, now_ms: i64) -> Result<Vec<PathBuf>> {
+        let layout = self.store().layout();
+        let mut all_aside = Vec::new();
+        for UnusableFile {
+            path, is_derived, ..
+        } in unusable_files(self.store())?
+        {
+            if path == layout.stat_cache() {
+                stat_cache::remove(layout)?;
+            } else if is_derived {
+                atomic_file::remove_if_there(&path)?;
+            } else {
+                let name = path.file_name().unwrap_or_default().to_string_lossy();
+                let name = name.replace(".gitignore", "exclusion-list");
+                let aside = format!("{name}-damaged-{}", compact_utc(now_ms));
+                let aside = layout.own().join(aside);
+                atomic_file::rename(&path, &aside)?;
+                atomic_file::sync_directory(&layout.own())?;
+                all_aside.push(aside);
+            }
+        }
+        init::write_exclusion_list(layout)?;
+        Ok(all_aside)
     }
 }

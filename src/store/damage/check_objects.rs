@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use crate::base::WorkPhase;
 use crate::error::{Result, StoreFlaw};
-use crate::store::damage::check_report::finding;
 use crate::store::objects::loose_files;
 use crate::store::objects::pack::pack_walk;
 use crate::store::{
@@ -58,7 +57,7 @@ pub fn check(
                 report.bytes += len as u64;
             }
             Ok(_) => {}
-            Err(why) => report.files.push(finding(layout, &path, why)),
+            Err(why) => report.add_damage(layout, &path, why),
         }
     }
     Ok(())
@@ -119,16 +118,12 @@ fn check_pack(
     }
     if let Some(damage) = pack.damage() {
         if damage.is_whole {
-            report
-                .derived
-                .push(finding(layout, &pack.index_path, &damage.why));
+            report.add_derived(layout, &pack.index_path, &damage.why);
         } else {
-            report
-                .files
-                .push(finding(layout, &pack.pack_path, &damage.why));
+            report.add_damage(layout, &pack.pack_path, &damage.why);
         }
     } else if let Err(cause) = pack.check_frame() {
-        report.files.push(finding(layout, &pack.pack_path, cause));
+        report.add_damage(layout, &pack.pack_path, cause);
         return Ok(());
     }
     let Ok(index) = pack.index() else {
@@ -143,9 +138,7 @@ fn check_pack(
         && pack.damage().is_none()
         && !trailer_is_right(&pack.pack_path)
     {
-        report
-            .files
-            .push(finding(layout, &pack.pack_path, StoreFlaw::BadChecksum));
+        report.add_damage(layout, &pack.pack_path, StoreFlaw::BadChecksum);
     }
     Ok(())
 }
@@ -166,11 +159,11 @@ fn check_entries(
         (options.check_interrupt)()?;
         options.progress.add(1, 0);
         if !pack.has_intact(&entry.id) {
-            report.files.push(finding(
+            report.add_damage(
                 layout,
                 &pack.pack_path,
                 format!("object {} in it is damaged", entry.id),
-            ));
+            );
         } else if seen.insert(entry.id) {
             report.objects += 1;
             report.bytes += pack
@@ -202,7 +195,7 @@ fn check_names(
         let path = layout.packs().join(file);
         // A prune may have removed it meanwhile.
         if path.symlink_metadata().is_ok() {
-            report.files.push(finding(layout, &path, why));
+            report.add_damage(layout, &path, why);
         }
     }
 }

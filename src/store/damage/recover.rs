@@ -10,8 +10,7 @@ use crate::store::damage::unindexed_packs;
 use crate::store::files::{atomic_file, read_regular, scratch};
 use crate::store::gc::sweep;
 use crate::store::objects::odb::ObjectError;
-use crate::store::refs::ref_files;
-use crate::store::refs::{adopt, packed_refs_lock};
+use crate::store::refs::{adopt, ref_files};
 use crate::store::runs::run_refs;
 use crate::store::trees::convert;
 use crate::store::{
@@ -158,7 +157,7 @@ fn recover_main(store: &Store, inventory: &Inventory) -> Result<()> {
 /// Removes temporary files that a killed process left beside the lock or the manifest.
 fn sweep_own(store: &Store) -> Result<()> {
     scratch::sweep(&store.layout().own())?;
-    packed_refs_lock::sweep(store.layout())?;
+    ref_files::sweep_lock(store.layout())?;
     for dir in [store.layout().own(), store.dir().to_path_buf()] {
         for entry in std::fs::read_dir(&dir).map_err(Error::io("read", &dir))? {
             let entry = entry.map_err(Error::io("read", &dir))?;

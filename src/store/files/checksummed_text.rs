@@ -5,7 +5,9 @@ use std::path::Path;
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::store::files::read_regular;
+use crate::base::json::{self, Deserialize, Serialize};
+use crate::error::Result;
+use crate::store::files::{atomic_file, read_regular};
 
 /// Start of the last line: XXH3 over all lines above it, in hex.
 const SUM: &str = "sum ";
@@ -26,33 +28,43 @@ pub fn unseal(text: &str) -> Option<&str> {
     (sum == checksum(lines)).then_some(lines)
 }
 
-/// Parses a text with one record a line; `None` if the checksum or a line is wrong.
-pub fn parse<T, C: FromIterator<T>>(
-    text: &str,
-    parse_line: impl Fn(&str) -> Option<T>,
-) -> Option<C> {
-    unseal(text)?.lines().map(parse_line).collect()
-}
-
-/// Reads a file with one record a line; `None` if it is missing.
+/// Reads a file that [`write`] made; the default if it is missing.
 ///
 /// # Errors
 /// The file cannot be read, or is damaged (`InvalidData`).
-pub fn read<T, C: FromIterator<T>>(
+pub fn read<T: Default + for<'de> Deserialize<'de>>(path: &Path) -> io::Result<T> {
+    read_if(path, |_| true)
+}
+
+/// As [`read`]; a value that is not sound counts as damaged.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_if<T: Default + for<'de> Deserialize<'de>>(
     path: &Path,
-    parse_line: impl Fn(&str) -> Option<T>,
-) -> io::Result<Option<C>> {
+    is_sound: impl FnOnce(&T) -> bool,
+) -> io::Result<T> {
     match read_regular::read_text(path) {
-        Ok(text) => match parse(&text, parse_line) {
-            None => Err(io::Error::new(
-                ErrorKind::InvalidData,
-                "its checksum is wrong",
-            )),
-            records => Ok(records),
-        },
-        Err(cause) if cause.kind() == ErrorKind::NotFound => Ok(None),
+        Ok(text) => unseal(&text)
+            .and_then(|text| json::read(text.as_bytes()))
+            .filter(is_sound)
+            .ok_or_else(|| io::Error::new(ErrorKind::InvalidData, "its checksum is wrong")),
+        Err(cause) if cause.kind() == ErrorKind::NotFound => Ok(T::default()),
         Err(cause) => Err(cause),
     }
+}
+
+/// Returns a value as JSON with a checksum.
+pub fn document(value: &impl Serialize) -> String {
+    seal(&json::document(value, false))
+}
+
+/// Replaces a file atomically by such a text.
+///
+/// # Errors
+/// The file cannot be written; then it is as before.
+pub fn write(path: &Path, value: &impl Serialize) -> Result<()> {
+    atomic_file::replace(path, document(value).as_bytes())
 }
 
 #[cfg(test)]
@@ -62,9 +74,8 @@ mod tests {
     #[test]
     fn a_text_comes_back_whole_or_not_at_all() {
         let text = seal("a b\nsum 0\n");
-        let read = |text: &str| parse::<_, Vec<_>>(text, |line| Some(line.to_owned()));
-        assert_eq!(read(&text).unwrap(), ["a b", "sum 0"]);
-        assert_eq!(parse::<String, Vec<_>>(&text, |_| None), None);
+        let read = |text: &str| unseal(text).map(str::to_owned);
+        assert_eq!(read(&text).unwrap(), "a b\nsum 0\n");
         for at in 0..text.len() {
             assert_eq!(read(&text[..at]), None, "cut at {at}");
             let mut flipped = text.clone().into_bytes();

@@ -7,10 +7,9 @@ use std::ops::RangeInclusive;
 
 use crate::error::{Error, Result};
 use crate::model::ObjectId;
-use crate::store::files::atomic_file;
-use crate::store::files::read_regular;
+use crate::store::files::{atomic_file, read_regular};
 use crate::store::gc::repack_plan::stays;
-use crate::store::objects::pack::read_back::bytes_arrived;
+use crate::store::objects::pack::pack_list::bytes_arrived;
 use crate::store::objects::pack::{pack_publish, pack_walk};
 use crate::store::{
     IdMap, Layout, ObjectKind, Objects, Pack, PackReader, PackUsage, Reach, Store, TemporaryFile,

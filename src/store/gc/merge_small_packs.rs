@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::error::{Error, Result};
 use crate::store::files::atomic_file;
 use crate::store::gc::sweep;
-use crate::store::objects::pack::read_back::bytes_arrived;
+use crate::store::objects::pack::pack_list::bytes_arrived;
 use crate::store::small_files::stat_cache;
 use crate::store::{
     EntryKind, IndexEntry, LockedStore, Pack, PackError, PackStamp, PackWriter, ReadError,

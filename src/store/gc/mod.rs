@@ -2,10 +2,7 @@
 
 pub mod deltas;
 pub mod disk_usage;
-pub mod last_gc;
-pub mod mark;
 pub mod merge_small_packs;
-pub mod pack_usage;
 pub mod reach;
 pub mod repack;
 pub mod repack_plan;

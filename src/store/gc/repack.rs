@@ -7,9 +7,9 @@ use crate::error::{Error, Result};
 use crate::model::ObjectId;
 use crate::store::files::atomic_file::{remove_if_there, sync_directory};
 use crate::store::gc::repack_plan::{self, RepackPlan};
-use crate::store::gc::{deltas, pack_usage, sweep};
+use crate::store::gc::{deltas, sweep};
 use crate::store::objects::loose_files;
-use crate::store::objects::pack::read_back::read_back;
+use crate::store::objects::pack::pack_list::read_back;
 use crate::store::small_files::stat_cache;
 use crate::store::{
     Effort, EntryCrc, EntryKind, IndexEntry, LockedStore, ObjectIds, Objects, Pack, PackUsage,
@@ -43,7 +43,7 @@ impl LockedStore<'_> {
         let store = self.store();
         let (layout, objects) = (store.layout(), store.objects());
         let cache = store.stat_cache().filter(|cache| store.trusts(cache));
-        let survey = || pack_usage::survey(objects, &live.met, &deltas::packs(layout));
+        let survey = || repack_plan::survey(objects, &live.met, &deltas::packs(layout));
         let mut survey_now = survey()?;
         let packs_before = survey_now.packs.len();
         let mut no_space = None;

@@ -7,15 +7,14 @@ use std::path::Path;
 use crate::base::random_name::random_hex;
 use crate::error::{Error, Result};
 use crate::model::{ObjectId, run_id};
-use crate::store::files::{atomic_file, directories, read_regular};
+use crate::store::files::{atomic_file, checksummed_text, directories, read_regular};
 use crate::store::objects::loose_files::names_in;
 use crate::store::objects::pack::pack_reader::PIECE_BYTES;
 use crate::store::refs::ref_files;
 use crate::store::runs::run_line::lineage;
 use crate::store::runs::run_refs;
-use crate::store::small_files::{origins, rewords};
 use crate::store::transfer::remotes;
-use crate::store::{Family, Layout, LockedStore};
+use crate::store::{Family, Layout, LockedStore, Origins};
 
 /// Extensions of a pack's files, the index last: without it the pack is not seen.
 const ENDINGS: [&str; 2] = ["pack", "idx"];
@@ -74,12 +73,13 @@ pub fn take_over(store: &LockedStore<'_>, from: &LockedStore<'_>) -> Result<()> 
     }
     copy_folder(source, into, "")?;
     let unread = |why| Error::damaged("what is noted of checkpoints", why);
-    let mut reasons = rewords::read(into).map_err(unread)?;
-    reasons.extend(rewords::read(source).map_err(unread)?);
-    rewords::write(into, &reasons)?;
-    let mut places = origins::read(into).map_err(unread)?;
-    places.extend(origins::read(source).map_err(unread)?);
-    origins::write(into, &places)?;
+    let mut reasons = store.store().later_reasons().map_err(unread)?;
+    reasons.extend(from.store().later_reasons().map_err(unread)?);
+    checksummed_text::write(&into.rewords(), &reasons)?;
+    let origins = |of: &Layout| checksummed_text::read::<Origins>(&of.origins()).map_err(unread);
+    let mut places = origins(into)?;
+    places.extend(origins(source)?);
+    checksummed_text::write(&into.origins(), &places)?;
     store.store().objects().refresh()?;
     take_over_remotes(store, source)?;
     take_over_workflows(store, from.store().workflows()?)

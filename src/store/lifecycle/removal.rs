@@ -10,9 +10,8 @@ use crate::store::damage::replace_store;
 use crate::store::files::atomic_file;
 use crate::store::layout::NAME_DIGITS;
 use crate::store::lifecycle::ownership;
-use crate::store::lock;
 use crate::store::objects::loose_files::names_in;
-use crate::store::{Layout, LockGuard, LockedStore};
+use crate::store::{Layout, LockGuard, LockedStore, lock};
 
 /// Separates a store's name from the random suffix in the name of a store being removed.
 const DELETED_MARK: &str = ".deleted-";

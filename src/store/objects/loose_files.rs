@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::error::{Error, Result};
 use crate::model::ObjectId;
 use crate::store::files::read_regular;
-use crate::store::objects::deflate::zlib;
+use crate::store::objects::deflate;
 use crate::store::objects::object_hash::hash_object;
 use crate::store::{AnyObject, ObjectKind, ReadFailure};
 
@@ -71,7 +71,7 @@ pub fn list(objects_dir: &Path) -> Result<Vec<ObjectId>> {
 pub fn read(objects_dir: &Path, id: &ObjectId) -> Result<AnyObject, ReadFailure> {
     let stream =
         read_regular::read(&path_of(objects_dir, id)).map_err(|cause| cause.to_string())?;
-    let mut bytes = zlib::inflate_unsized(&stream, LARGEST_LOOSE_BYTES)?;
+    let mut bytes = deflate::inflate_unsized(&stream, LARGEST_LOOSE_BYTES)?;
     let nul = bytes
         .iter()
         .take(LONGEST_HEADER_BYTES)

@@ -1,12 +1,8 @@
 //! The object database: packs, loose files, and access to damaged ones.
 
-pub mod base_cache;
-mod damage_notes;
 pub mod deflate;
 pub mod id_set;
 pub mod loose_files;
-pub mod object_error;
 pub mod object_hash;
 pub mod odb;
 pub mod pack;
-mod stream_blob;

@@ -1,22 +1,23 @@
 //! Reads objects by id: packs first, then loose files, and damaged packs once more after a repair.
 
 use std::collections::{BTreeSet, HashSet};
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
+use crate::base::Malformed;
+use crate::base::mutex::lock;
 use crate::error::{Error, Result};
 use crate::model::ObjectId;
-use crate::store::objects::base_cache;
-use crate::store::objects::loose_files;
-use crate::store::objects::pack::pack_list;
+use crate::model::state::entry::STREAM_FROM_BYTES;
+use crate::store::damage::unindexed_packs::{self, ReadablePacks};
 use crate::store::objects::pack::pack_reader::check_structure_size;
+use crate::store::objects::pack::{pack_delta, pack_list};
+use crate::store::objects::{deflate, loose_files};
 use crate::store::{
-    AnyObject, IndexEntry, ObjectKind, Pack, PackStamp, ReadError, ReadResult, Shared,
+    EntryKind, IndexEntry, ObjectKind, Pack, PackStamp, ReadError, ReadResult, Shared,
 };
-
-pub use crate::store::objects::object_error::ObjectError;
 
 pub(super) type ObjectResult<T> = std::result::Result<T, ObjectError>;
 
@@ -208,7 +209,7 @@ impl Objects {
 
     fn read_once(&self, id: &ObjectId) -> ObjectResult<AnyObject> {
         let found = match self.first_copy(id, |pack| pack.read_with(id, &|base| self.whole(base))) {
-            Ok(Some(found)) => base_cache::owned(found),
+            Ok(Some(found)) => pack_delta::owned(found),
             Ok(None) => self.read_loose(id, None)?,
             Err(failure) => self.read_loose(id, Some(failure))?,
         };
@@ -379,5 +380,230 @@ pub(in crate::store) fn corrupt(id: &ObjectId, why: impl Into<String>) -> Object
     ObjectError::Corrupt {
         id: *id,
         why: why.into(),
+    }
+}
+
+/// The reason why an object could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ObjectError {
+    /// No pack and no loose file has the object.
+    #[error("object {0} is missing")]
+    Missing(ObjectId),
+    /// No copy of the object is intact.
+    #[error("object {id} is corrupt: {why}")]
+    Corrupt { id: ObjectId, why: String },
+    /// The store could not be read at the moment.
+    #[error("{0}")]
+    Io(Error),
+    /// The receiver of the content failed, not the store.
+    #[error("cannot hand on an object: {0}")]
+    Sink(io::Error),
+}
+
+impl From<ObjectError> for Error {
+    fn from(cause: ObjectError) -> Self {
+        match cause {
+            ObjectError::Io(cause) => cause,
+            ObjectError::Missing(id) => Error::damaged(format!("object {id}"), "it is missing"),
+            ObjectError::Corrupt { id, why } => Error::damaged(format!("object {id}"), why),
+            ObjectError::Sink(cause) => {
+                Self::unexpected(format!("cannot hand on an object: {cause}"))
+            }
+        }
+    }
+}
+
+/// The reason why a tree, a checkpoint or a run could not be read from its objects, in words.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct ReadFailure(String);
+
+impl<T: Into<String>> From<T> for ReadFailure {
+    fn from(why: T) -> Self {
+        Self(why.into())
+    }
+}
+
+impl From<ObjectError> for ReadFailure {
+    fn from(cause: ObjectError) -> Self {
+        Self(cause.to_string())
+    }
+}
+
+impl From<Malformed> for ReadFailure {
+    fn from(cause: Malformed) -> Self {
+        Self(cause.to_string())
+    }
+}
+
+/// Kind and content.
+pub type AnyObject = (ObjectKind, Vec<u8>);
+
+impl Objects {
+    /// Makes damaged packs and those without an index as readable as possible, in memory and only
+    /// once, after an object was missing or unreadable. Returns whether there are such packs.
+    pub fn make_packs_readable(&self) -> bool {
+        let mut looked = lock(&self.made_readable);
+        if *looked {
+            return self.has_damaged_packs();
+        }
+        let before = self.refresh().map(|()| self.snapshot());
+        let repaired = before.and_then(|before| {
+            Ok((
+                unindexed_packs::make_readable(&self.dir.join("pack"), &before.packs)?,
+                before,
+            ))
+        });
+        match repaired {
+            Err(cause) => *lock(&self.unread) = Some(cause),
+            Ok((ReadablePacks { packs, unread }, before)) => {
+                *looked = true;
+                *lock(&self.unread) = unread;
+                // An object read through a damaged index may be elsewhere in the same pack.
+                lock(&self.bad_copies).clear();
+                self.replace_listing(ObjectListing {
+                    packs,
+                    loose_fan_out: before.loose_fan_out,
+                });
+            }
+        }
+        drop(looked);
+        self.has_damaged_packs()
+    }
+
+    /// Takes the read error, if any, of the last look at all packs or of a later search: missing
+    /// objects may exist.
+    pub fn take_unread(&self) -> Option<Error> {
+        lock(&self.unread).take()
+    }
+
+    pub(in crate::store) fn note_unread(&self, path: &Path, cause: ReadError) {
+        match cause {
+            // The pack was merged into another.
+            ReadError::Io(cause) if cause.kind() == io::ErrorKind::NotFound => {}
+            ReadError::Io(cause) => self.remember_unread(Error::io("read", path)(cause)),
+            ReadError::Damaged(_) | ReadError::Sink(_) => {}
+        }
+    }
+
+    pub(in crate::store) fn remember_unread(&self, cause: Error) {
+        lock(&self.unread).get_or_insert(cause);
+    }
+
+    /// Whether damaged packs were made readable.
+    pub fn has_damaged_packs(&self) -> bool {
+        self.snapshot()
+            .packs
+            .iter()
+            .any(|pack| pack.damage().is_some())
+    }
+
+    /// Forgets all damage found and lists the packs again: they were repaired or replaced on disk.
+    ///
+    /// # Errors
+    /// The packs cannot be listed.
+    pub fn forget_damage(&self) -> Result<()> {
+        *lock(&self.made_readable) = false;
+        lock(&self.bad_copies).clear();
+        self.list_again(&[])
+    }
+
+    pub(in crate::store) fn is_bad(&self, pack: &Pack, id: &ObjectId) -> bool {
+        let bad = lock(&self.bad_copies);
+        !bad.is_empty() && bad.contains(&(pack.stamp.clone(), *id))
+    }
+
+    pub(in crate::store) fn fail(
+        &self,
+        pack: &Pack,
+        id: &ObjectId,
+        cause: ReadError,
+    ) -> ObjectError {
+        match cause {
+            ReadError::Damaged(why) => {
+                lock(&self.bad_copies).insert((pack.stamp.clone(), *id));
+                corrupt(id, why)
+            }
+            ReadError::Io(cause) => ObjectError::Io(Error::io("read", &pack.pack_path)(cause)),
+            ReadError::Sink(cause) => ObjectError::Sink(cause),
+        }
+    }
+}
+
+impl Objects {
+    /// Writes the content of a blob, large undeltified ones in constant memory; returns its length.
+    ///
+    /// # Errors
+    /// As [`Self::read`]. The output is then invalid, but a second call tries the next copy, if
+    /// there is one.
+    pub fn stream_blob(&self, id: &ObjectId, sink: &mut dyn Write) -> ObjectResult<u64> {
+        let mut counted = Counted { sink, bytes: 0 };
+        match self.stream_large(id, &mut counted) {
+            Ok(Some(size)) => return Ok(size),
+            // Output cannot be taken back; the next call uses packs made readable here.
+            Err(failure) if counted.bytes > 0 || matches!(failure, ObjectError::Sink(_)) => {
+                self.make_packs_readable();
+                return Err(failure);
+            }
+            Ok(None) | Err(_) => {}
+        }
+        match self.read(id)? {
+            (ObjectKind::Blob, content) => {
+                sink.write_all(&content).map_err(ObjectError::Sink)?;
+                Ok(content.len() as u64)
+            }
+            (kind, _) => Err(ObjectError::Corrupt {
+                id: *id,
+                why: format!("it is a {}, not a blob", kind.into_str()),
+            }),
+        }
+    }
+
+    fn stream_large(&self, id: &ObjectId, sink: &mut dyn Write) -> ObjectResult<Option<u64>> {
+        for pack in &self.snapshot().packs {
+            if self.is_bad(pack, id) {
+                continue;
+            }
+            let Ok(Some((entry, end))) = pack.place_of(id) else {
+                continue;
+            };
+            // Few entries can be this large; other headers are read along with the content.
+            if deflate::check_expansion(end.saturating_sub(entry.offset), STREAM_FROM_BYTES)
+                .is_err()
+            {
+                return Ok(None);
+            }
+            let Ok(Some(header)) = pack.header(id) else {
+                continue;
+            };
+            if header.kind != EntryKind::Object(ObjectKind::Blob)
+                || header.size <= STREAM_FROM_BYTES
+            {
+                continue;
+            }
+            return match pack.stream(id, &header, &mut |piece| sink.write_all(piece)) {
+                Ok(()) => Ok(Some(header.size)),
+                Err(cause) => Err(self.fail(pack, id, cause)),
+            };
+        }
+        Ok(None)
+    }
+}
+
+/// Counts the bytes written through it.
+struct Counted<'w> {
+    sink: &'w mut dyn Write,
+    bytes: u64,
+}
+
+impl Write for Counted<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.sink.write(bytes)?;
+        self.bytes += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.sink.flush()
     }
 }

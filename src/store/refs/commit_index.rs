@@ -24,7 +24,7 @@ use crate::model::{Checkpoint, KeepClass, LineEntry, ObjectId};
 use crate::store::files::{atomic_file, read_regular};
 use crate::store::objects::object_hash::hash_object;
 use crate::store::refs::commit_reader;
-use crate::store::small_files::stat_cache_head::{SUM_BYTES, put, sum_at_end};
+use crate::store::small_files::stat_cache::{SUM_BYTES, put, sum_at_end};
 use crate::store::{IdMap, Input, Inventory, Layout, ObjectKind, Objects, Pack, PackStamp};
 
 const MAGIC: &[u8; 8] = b"CKPTIX01";

@@ -8,12 +8,9 @@ use crate::error::{Error, Result};
 use crate::model::checkpoint::limits::LARGEST_SEQUENCE;
 use crate::model::checkpoint::manifest;
 use crate::model::{Checkpoint, CheckpointId, DamagedCheckpoint, Line, ObjectId, transition};
-use crate::store::files::read_regular;
+use crate::store::files::{checksummed_text, read_regular};
 use crate::store::objects::odb::ObjectError;
-use crate::store::refs::ref_files;
-use crate::store::refs::{adopted_sequence, commit_codec, plain_git};
-use crate::store::small_files::origins;
-use crate::store::small_files::rewords;
+use crate::store::refs::{adopt, commit_codec, ref_files};
 use crate::store::{
     CheckReport, CommitReader, Family, Layout, ObjectIds, ObjectKind, Objects, Origins, Rewords,
 };
@@ -48,10 +45,10 @@ impl Inventory {
     pub fn read_by(layout: &Layout, reader: &mut CommitReader<'_>) -> Result<Self> {
         let pins = ref_files::names(layout, Family::Pins)?;
         let mut inventory = Self::default();
-        let rewords = rewords::read(layout);
+        let rewords = checksummed_text::read::<Rewords>(&layout.rewords());
         inventory.unread_rewords = rewords.as_ref().err().map(ToString::to_string);
         let rewords = rewords.unwrap_or_default();
-        let origins = origins::read(layout).unwrap_or_default();
+        let origins = checksummed_text::read::<Origins>(&layout.origins()).unwrap_or_default();
         let mut of_plain_git = Vec::new();
         let mut checkpoints = Vec::new();
         let mut ids = ref_files::names(layout, Family::Checkpoints)?;
@@ -86,7 +83,7 @@ impl Inventory {
             }
         }
         if !of_plain_git.is_empty() {
-            reader.set_adopted_sequences(adopted_sequence::read(layout));
+            reader.set_adopted_sequences(adopt::known_sequences(layout));
         }
         for id in of_plain_git {
             match reader.checkpoint(id) {
@@ -119,7 +116,7 @@ impl Inventory {
         let mut inventory = Self::read_by(layout, &mut reader)?;
         let text = read_regular::read(&layout.manifest());
         let text = text.ok().and_then(manifest::text_of);
-        let unadopted = plain_git::candidates(
+        let unadopted = adopt::candidates(
             layout,
             &mut reader,
             &|id| inventory.knows(id),

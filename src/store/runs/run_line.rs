@@ -83,9 +83,8 @@ impl Store {
     /// commit is in the store, and perhaps no ref names it yet. The note of it is derived; without it
     /// the files count as edited by hand.
     pub fn prepared_transition(&self) -> Option<Transition> {
-        let noted = checksummed_text::read(&self.layout().prepared(), ObjectId::from_hex);
-        let noted: Vec<ObjectId> = noted.ok()??;
-        transition(self.objects(), *noted.first()?).ok()
+        let noted: Option<ObjectId> = checksummed_text::read(&self.layout().prepared()).ok()?;
+        transition(self.objects(), noted?).ok()
     }
 
     /// The states of each run that has more than a few, newest first, each only once.
@@ -243,7 +242,7 @@ impl LockedStore<'_> {
         let staged = ref_files::stage(layout, commit)?;
         let published = pack.finish(Some(&staged))?;
         if let Some(write_files) = write_files {
-            let text = checksummed_text::seal(&format!("{commit}\n"));
+            let text = checksummed_text::document(&commit);
             atomic_file::replace_derived(&layout.own(), &layout.prepared(), text.as_bytes())?;
             if let Err(error) = write_files() {
                 let _ = self.forget_prepared();

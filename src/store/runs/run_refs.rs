@@ -8,8 +8,8 @@ use crate::base::random_name::random_hex;
 use crate::error::Result;
 use crate::model::ObjectId;
 use crate::model::run_id::is_legal;
-use crate::store::files::atomic_file;
-use crate::store::files::{checksummed_text, directories};
+use crate::store::files::checksummed_text::{self, document};
+use crate::store::files::{atomic_file, directories};
 use crate::store::refs::ref_files;
 use crate::store::{Layout, RefValue, TemporaryFile};
 
@@ -139,8 +139,9 @@ pub fn path(layout: &Layout, id: &str) -> PathBuf {
 
 /// Reads the roll; `None` if it is missing or invalid.
 pub fn roll(layout: &Layout) -> Option<BTreeSet<String>> {
-    let id = |line: &str| is_legal(line).then(|| line.to_owned());
-    checksummed_text::read(&layout.workflow_roll(), id).ok()?
+    let are_legal = |ids: &BTreeSet<String>| ids.iter().all(|id| is_legal(id));
+    let is_sound = |roll: &Option<_>| roll.as_ref().is_none_or(are_legal);
+    checksummed_text::read_if(&layout.workflow_roll(), is_sound).ok()?
 }
 
 /// Adds a new run to the roll. A missing roll is made from the refs, if there are any.
@@ -158,7 +159,7 @@ pub fn enter(layout: &Layout, new: Option<&str>) -> Result<()> {
         return Ok(());
     }
     let path = layout.workflow_roll();
-    atomic_file::replace_derived(&layout.own(), &path, render(&ids).as_bytes())
+    atomic_file::replace_derived(&layout.own(), &path, document(&ids).as_bytes())
 }
 
 /// Removes a run from the roll, durably, before its ref goes, so that it is not reported as lost.
@@ -169,12 +170,7 @@ fn strike_out(layout: &Layout, id: &str) -> Result<()> {
         return Ok(());
     }
     let path = layout.workflow_roll();
-    atomic_file::replace_through(&layout.own(), &path, render(&ids).as_bytes()).or_else(|_| {
+    atomic_file::replace_through(&layout.own(), &path, document(&ids).as_bytes()).or_else(|_| {
         atomic_file::remove_if_there(&path).and_then(|_| atomic_file::sync_directory(&layout.own()))
     })
-}
-
-fn render(ids: &BTreeSet<String>) -> String {
-    let line = |id: &String| format!("{id}\n");
-    checksummed_text::seal(&ids.iter().map(line).collect::<String>())
 }

@@ -1,6 +1,6 @@
 //! Remembers which sessions are over the size gate, so that files are not counted again.
 
-use crate::base::text::percent_encode;
+use crate::base::json::{self, Deserialize, Serialize};
 use crate::store::Layout;
 use crate::store::files::{atomic_file, read_regular};
 
@@ -8,7 +8,7 @@ use crate::store::files::{atomic_file, read_regular};
 const REMEMBERED: usize = 64;
 
 /// The inputs of a decision: the same session, limit and rules give the same answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GateKey {
     pub session: String,
     pub limit: u64,
@@ -16,45 +16,28 @@ pub struct GateKey {
     pub rules: u64,
 }
 
-impl GateKey {
-    fn words(&self) -> String {
-        format!(
-            "{} {} {:016x}",
-            percent_encode(self.session.as_bytes()),
-            self.limit,
-            self.rules
-        )
-    }
+/// Decisions, the latest last; each says whether the session is over the limit.
+fn decided(layout: &Layout) -> Vec<(GateKey, bool)> {
+    let text = read_regular::read(&layout.size_gate()).unwrap_or_default();
+    json::read(&text).unwrap_or_default()
 }
 
 /// Whether this session is over the limit, if already decided.
 pub fn recall(layout: &Layout, key: &GateKey) -> Option<bool> {
-    let text = read_regular::read_text(&layout.size_gate()).ok()?;
-    let prefix = format!("{} ", key.words());
-    text.lines()
-        .rev()
-        .find_map(|line| line.strip_prefix(&prefix))
-        .map(|verdict| verdict == "over")
+    let mut decided = decided(layout).into_iter();
+    decided.find_map(|(known, over)| (known == *key).then_some(over))
 }
 
 /// Remembers a decision. A failure only costs another count and is not reported.
 pub fn remember(layout: &Layout, key: &GateKey, over: bool) {
-    let text = read_regular::read_text(&layout.size_gate()).unwrap_or_default();
-    let words = key.words();
-    let line = format!("{words} {}", if over { "over" } else { "under" });
-    if text.lines().next_back() == Some(&line) {
+    let mut decided = decided(layout);
+    let latest = (key.clone(), over);
+    if decided.last() == Some(&latest) {
         return;
     }
-    let others: Vec<&str> = text
-        .lines()
-        .filter(|line| !line.starts_with(&format!("{words} ")))
-        .collect();
-    let kept = &others[others.len().saturating_sub(REMEMBERED - 1)..];
-    let text = kept
-        .iter()
-        .copied()
-        .chain([line.as_str()])
-        .flat_map(|line| [line, "\n"])
-        .collect::<String>();
+    decided.retain(|(known, _)| known != key);
+    decided.drain(..(decided.len() + 1).saturating_sub(REMEMBERED));
+    decided.push(latest);
+    let text = json::document(&decided, false);
     let _ = atomic_file::replace_derived(&layout.own(), &layout.size_gate(), text.as_bytes());
 }

@@ -6,9 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::error::{Code, Error, Result, Sentence};
 use crate::model::{Checkpoint, Line, ObjectId, OriginStore};
 use crate::store::lifecycle::relocate;
-use crate::store::transfer::carrier;
-use crate::store::transfer::check_incoming::IncomingChecker;
-use crate::store::transfer::remotes;
+use crate::store::transfer::receive::IncomingChecker;
+use crate::store::transfer::{carrier, remotes};
 use crate::store::{
     BundleHeader, BundleRef, BundleTaken, CheckOptions, CheckRun, CheckpointChecker, CommitReader,
     LineName, LineState, LockedStore, Quarantine, Store,

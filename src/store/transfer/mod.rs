@@ -5,10 +5,8 @@
 //! `fetched` takes over what came back, `remotes` names them all.
 
 pub mod carrier;
-pub mod check_incoming;
 pub mod fetched;
 pub mod header;
-pub mod line_state;
 pub mod receive;
 pub mod remotes;
 pub mod take_over;

@@ -3,11 +3,10 @@
 use std::collections::BTreeMap;
 use std::{fmt, io};
 
+use crate::base::json::{Deserialize, Serialize};
 use crate::base::random_name::{is_random_hex, random_hex};
-use crate::base::text::percent_decode;
 use crate::error::Result;
 use crate::model::ObjectId;
-use crate::model::session::origin::encode_component;
 use crate::store::files::{atomic_file, checksummed_text, scratch};
 use crate::store::layout::NAME_DIGITS;
 use crate::store::refs::ref_files;
@@ -18,7 +17,7 @@ const LINES: &str = "refs/lines/";
 const LONGEST_NAME: usize = 64;
 
 /// A remote of a store.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Remote {
     pub name: String,
     pub url: String,
@@ -103,16 +102,12 @@ pub fn is_legal(name: &str) -> bool {
 /// # Errors
 /// An existing file cannot be read or is invalid.
 pub fn read(layout: &Layout) -> io::Result<Vec<Remote>> {
-    Ok(checksummed_text::read(&layout.remotes(), parse_line)?.unwrap_or_default())
-}
-
-fn parse_line(line: &str) -> Option<Remote> {
-    let mut parts = line.split(' ');
-    let name = parts.next().filter(|name| is_legal(name))?.to_owned();
-    let url = String::from_utf8(percent_decode(parts.next()?)?).ok()?;
-    let devices: Vec<String> = parts.map(str::to_owned).collect();
-    let is_sound = !devices.is_empty() && devices.iter().all(|one| is_random_hex(one.as_bytes()));
-    is_sound.then_some(Remote { name, url, devices })
+    let is_hex = |device: &String| is_random_hex(device.as_bytes());
+    let is_sound = |one: &Remote| {
+        is_legal(&one.name) && !one.devices.is_empty() && one.devices.iter().all(is_hex)
+    };
+    let are_sound = |remotes: &Vec<Remote>| remotes.iter().all(is_sound);
+    checksummed_text::read_if(&layout.remotes(), are_sound)
 }
 
 /// Reads the newest carriers of what was fetched from a remote.
@@ -148,13 +143,7 @@ impl LockedStore<'_> {
     /// # Errors
     /// The file cannot be written; then it is as before.
     pub fn write_remotes(&self, remotes: &[Remote]) -> Result<()> {
-        let line = |remote: &Remote| {
-            let url = encode_component(&remote.url);
-            format!("{} {url} {}\n", remote.name, remote.devices.join(" "))
-        };
-        let lines: String = remotes.iter().map(line).collect();
-        let path = self.store().layout().remotes();
-        atomic_file::replace(&path, checksummed_text::seal(&lines).as_bytes())
+        checksummed_text::write(&self.store().layout().remotes(), &remotes)
     }
 
     /// Notes what was fetched.

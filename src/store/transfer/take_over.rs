@@ -7,14 +7,13 @@ use crate::base::Progress;
 use crate::error::{Code, Error, Result};
 use crate::model::json::{JsonSchema, Serialize};
 use crate::model::{Checkpoint, LineEntry, ObjectId, OriginStore};
+use crate::store::files::checksummed_text::{read, write};
 use crate::store::lifecycle::relocate;
 use crate::store::refs::ref_files;
-use crate::store::small_files::origins::{self, OriginNote};
-use crate::store::small_files::rewords;
-use crate::store::transfer::check_incoming::IncomingChecker;
+use crate::store::transfer::receive::IncomingChecker;
 use crate::store::{
     BundleHeader, BundleRef, CheckOptions, CheckReport, CheckRun, CheckpointChecker, Family,
-    Layout, LockedStore, Origins, Received, Rewords, Store,
+    Layout, LockedStore, OriginNote, Origins, Received, Rewords, Store,
 };
 
 /// What came in.
@@ -56,8 +55,8 @@ impl LaterNotes {
     fn read(layout: &Layout) -> Result<Self> {
         let damaged = |what| move |why| Error::damaged(what, why);
         Ok(Self {
-            origins: origins::read(layout).map_err(damaged("the file of origins"))?,
-            reasons: rewords::read(layout).map_err(damaged("the file of later reasons"))?,
+            origins: read(&layout.origins()).map_err(damaged("the file of origins"))?,
+            reasons: read(&layout.rewords()).map_err(damaged("the file of later reasons"))?,
         })
     }
 }
@@ -213,7 +212,7 @@ impl LockedStore<'_> {
         noted.retain(|id, _| {
             self.inventory().knows(*id) || taken.checkpoints.iter().any(|added| added.id == *id)
         });
-        origins::write(layout, &noted)
+        write(&layout.origins(), &noted)
     }
 
     fn write_refs(
@@ -234,7 +233,7 @@ impl LockedStore<'_> {
         reasons.retain(|id, _| taken.checkpoints.iter().any(|added| added.id == *id));
         if !reasons.is_empty() {
             known_reasons.append(&mut reasons);
-            rewords::write(layout, &known_reasons)?;
+            write(&layout.rewords(), &known_reasons)?;
         }
         for checkpoint in taken
             .checkpoints

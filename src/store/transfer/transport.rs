@@ -8,14 +8,12 @@ use crate::base::text::escape_path;
 use crate::error::{Code, Error, Result, Sentence};
 use crate::model::ObjectId;
 use crate::store::files::{atomic_file, directories, read_regular, scratch};
-use crate::store::lock;
 use crate::store::objects::loose_files;
 use crate::store::objects::object_hash::hash_object;
 use crate::store::refs::commit_codec;
-use crate::store::transfer::carrier;
-use crate::store::transfer::remotes;
+use crate::store::transfer::{carrier, remotes};
 use crate::store::{
-    Deflater, Layout, LineName, LineState, LockGuard, LockWait, ObjectKind, Objects, Store,
+    Deflater, Layout, LineName, LineState, LockGuard, LockWait, ObjectKind, Objects, Store, lock,
 };
 
 const CONFIG: &str = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n";

@@ -1,11 +1,8 @@
 //! Git trees: builds, reads and compares them, and handles the extras beside them.
 
 pub mod convert;
-pub mod database_tree;
 pub mod digest;
 pub mod meta_tree;
-pub mod mode_changes;
 pub mod tree_codec;
 pub mod tree_extent;
-pub mod tree_memo;
 pub mod tree_walk;

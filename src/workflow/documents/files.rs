@@ -17,8 +17,7 @@ use crate::workflow::profiles::format::check_run;
 use crate::workflow::profiles::{dispatch, phases, pipeline, registry};
 use crate::workflow::rules::workflow::{EXECUTION_FILE, PHASE_FILE};
 use crate::workflow::{Finding, RunStatus, Runs, Workflow, words};
-use crate::worktree::files::replace_known::{remove_known, replace_known};
-use crate::worktree::files::state_file;
+use crate::worktree::files::state_file::{self, remove_known, replace_known};
 use crate::worktree::git::{find_index, git_head};
 use crate::worktree::{RuleSources, RuleVerdict, Rules, WorkTree};
 

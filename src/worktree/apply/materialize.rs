@@ -7,8 +7,8 @@ use std::io::{self, Write};
 use std::sync::Mutex;
 
 use crate::base::mutex::lock;
-use crate::base::threads::work_queue;
-use crate::base::{Interrupt, WorkQueue, threads};
+use crate::base::threads::{self, work_queue};
+use crate::base::{Interrupt, WorkQueue};
 use crate::error::{Error, Result};
 use crate::model::state::entry::{OWNER_RWX, RWX_BITS, SPECIAL_BITS};
 use crate::model::{Entry, Kind, RelPath, Stat};

@@ -8,7 +8,5 @@ pub mod materialize;
 pub mod refusals;
 mod rollback;
 pub mod stage;
-pub mod stage_removal;
 pub mod transaction;
 pub mod verify_path;
-pub mod write_back;

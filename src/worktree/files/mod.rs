@@ -1,5 +1,4 @@
 //! Files that this program writes below the root: logs, documents, private directories.
 
 pub mod private_dir;
-pub mod replace_known;
 pub mod state_file;

@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use super::pattern::{Pattern, Subject};
-use super::pattern_list::PatternList;
+use crate::worktree::rules::pattern_list::{Pattern, PatternList, Subject};
 
 /// Rules of a directory during a scan; cheap to clone and shared with everything below.
 #[derive(Clone, Debug)]

@@ -2,7 +2,6 @@
 //! the store's list, in this order.
 
 mod chain;
-mod pattern;
 mod pattern_list;
 pub mod rule_set;
 mod secrets;

@@ -12,8 +12,7 @@ use crate::worktree::Repository;
 use crate::worktree::files::state_file;
 use crate::worktree::git::find_index::read_plain;
 use crate::worktree::rules::chain::Cover;
-use crate::worktree::rules::pattern::Subject;
-use crate::worktree::rules::pattern_list::PatternList;
+use crate::worktree::rules::pattern_list::{PatternList, Subject};
 use crate::worktree::rules::secrets::{self, Sensitive};
 use crate::worktree::sys::{Item, ItemKind};
 

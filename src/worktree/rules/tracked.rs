@@ -5,8 +5,7 @@ use std::ops::Deref;
 use std::sync::LazyLock;
 
 use crate::base::Malformed;
-use crate::model::IndexNames;
-use crate::model::git_index;
+use crate::model::{IndexNames, git_index};
 
 /// Tracked paths, captured although an ignore rule covers them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -4,8 +4,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::base::threads::work_queue;
-use crate::base::{WorkQueue, threads};
+use crate::base::WorkQueue;
+use crate::base::threads::{self, work_queue};
 use crate::error::Result;
 use crate::model::checkpoint::limits::{self, MOST_LEVELS};
 use crate::model::default_rules::IGNORE_FILE;
@@ -13,8 +13,7 @@ use crate::model::{CachedDir, Files, ListedDir, RelPath, Stat, WhyNot};
 use crate::worktree::PendingDir;
 use crate::worktree::rules::rule_set::{CACHE_TAG, DirRules};
 use crate::worktree::scan::scan_dir::{self, DirScan, KnownFiles};
-use crate::worktree::scan::shared::STORES_RULE;
-use crate::worktree::scan::walk::{Frame, Walk};
+use crate::worktree::scan::walk::{Frame, STORES_RULE, Walk};
 use crate::worktree::sys::{self, Access, Dir, Item};
 
 const NAMES_BETWEEN_CHECKS: usize = 1024;

@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::model::state::rel_path::is_dot_git;
 use crate::model::{Kind, ListedDir, ListedFile, ListedUncaptured, Listing, Name, RelPath, WhyNot};
 use crate::worktree::scan::scan_dir::{insert_uncaptured, is_store};
-use crate::worktree::scan::shared::STORES_RULE;
+use crate::worktree::scan::walk::STORES_RULE;
 use crate::worktree::sys::{self, Access, Dir, ItemKind};
 use crate::worktree::{Rules, WorkTree};
 

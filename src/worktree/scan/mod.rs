@@ -6,5 +6,4 @@ pub mod extend;
 pub mod read;
 mod scan_dir;
 pub mod scanner;
-pub mod shared;
-pub(super) mod walk;
+pub mod walk;

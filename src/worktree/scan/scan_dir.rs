@@ -7,7 +7,7 @@ use crate::model::checkpoint::limits;
 use crate::model::default_rules::IGNORE_FILE;
 use crate::model::state::rel_path::is_dot_git;
 use crate::model::{Files, Kind, ListedFile, ListedUncaptured, Name, ObjectId, Stat, WhyNot};
-use crate::worktree::apply::stage_removal;
+use crate::worktree::apply::stage;
 use crate::worktree::rules::rule_set::{DirRules, Peek};
 use crate::worktree::sys::{self, Dir, ItemKind};
 use crate::worktree::{RuleVerdict, Rules};
@@ -126,7 +126,7 @@ impl<'a> DirScan<'a> {
             return Ok(());
         }
         let is_ours = match kind {
-            ItemKind::Dir => stage_removal::is_stage_name(&name),
+            ItemKind::Dir => stage::is_stage_name(&name),
             ItemKind::File => is_passing_name(&name),
             _ => false,
         };

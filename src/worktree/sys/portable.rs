@@ -12,7 +12,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 #[cfg(not(unix))]
 use winapi_util::file::information;
 
-use super::exchange::exchange_by_renames;
+use super::exchange_by_renames;
 use super::item::{Access, Item, ItemKind, Rights, is_same_place, kind_of};
 use crate::base::time::SECOND_NS;
 use crate::base::windows::retry::while_in_use;

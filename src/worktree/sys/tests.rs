@@ -7,7 +7,6 @@
 
 use std::io;
 
-use super::exchange::exchange_by_renames;
 use super::*;
 
 #[test]
@@ -63,4 +62,11 @@ fn no_directory_is_opened_through_a_symlink() {
             );
         }
     }
+}
+
+#[test]
+fn a_reason_has_no_number_and_starts_lower_case() {
+    let text = reason(&io::Error::from_raw_os_error(2));
+    assert!(!text.contains("os error"), "{text}");
+    assert!(text.starts_with(|c: char| c.is_lowercase()), "{text}");
 }

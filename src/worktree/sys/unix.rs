@@ -4,16 +4,16 @@ use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
+#[cfg(any(target_os = "linux", target_os = "android"))]
+use std::sync::OnceLock;
 
 use rustix::fs::{self, AtFlags, Mode, OFlags, RawMode};
 use rustix::io::{Errno, retry_on_intr};
 
-use super::exchange::exchange_by_renames;
-use super::item::{Access, Item, ItemKind, kind_of};
-#[cfg(any(target_os = "linux", target_os = "android"))]
-use super::unix_stat::from_statx;
-use super::unix_stat::{stat_file, to_stat};
+use crate::model::state::stat::{SYMLINK_BITS, TYPE_BITS};
 use crate::model::{RelPath, Stat};
+use crate::worktree::sys::exchange_by_renames;
+use crate::worktree::sys::item::{Access, Item, ItemKind, Rights, kind_of};
 
 /// An open directory; it stays the same when its path is renamed or replaced.
 #[derive(Debug)]
@@ -496,7 +496,183 @@ pub fn is_exhausted(error: &io::Error) -> bool {
     )
 }
 
+impl Dir {
+    /// Returns who may change an entry of this directory; of the directory itself without a name.
+    pub fn rights(&self, name: Option<&[u8]>) -> io::Result<Rights> {
+        let (at, flags) = match name {
+            Some(name) => (name, AtFlags::SYMLINK_NOFOLLOW),
+            None => (&b""[..], AtFlags::EMPTY_PATH),
+        };
+        #[cfg(any(target_os = "linux", target_os = "android"))]
+        if let Ok(found) = fs::statx(&self.fd, at, flags, fs::StatxFlags::BASIC_STATS) {
+            let has = |flag| found.stx_attributes.contains(flag);
+            let stat = from_statx(&found);
+            return Ok(Rights {
+                is_owned: self.acts_as_owner(name, found.stx_uid, kind_of(&stat)),
+                stat,
+                is_frozen: has(fs::StatxAttributes::IMMUTABLE) || has(fs::StatxAttributes::APPEND),
+                is_mounted: has(fs::StatxAttributes::MOUNT_ROOT),
+            });
+        }
+        let found = match name {
+            Some(name) => fs::statat(&self.fd, name, flags)?,
+            None => fs::fstat(&self.fd)?,
+        };
+        let stat = to_stat(&found);
+        Ok(Rights {
+            is_owned: self.acts_as_owner(name, found.st_uid, kind_of(&stat)),
+            stat,
+            ..Rights::default()
+        })
+    }
+
+    /// Whether the system treats this user as the owner. Where an owner is another, a privilege may
+    /// count, or not for this owner: only an owner may open a file without noting the time.
+    fn acts_as_owner(&self, name: Option<&[u8]>, owner: u32, kind: ItemKind) -> bool {
+        let me = rustix::process::geteuid();
+        if owner == me.as_raw() {
+            return true;
+        }
+        #[cfg(any(target_os = "linux", target_os = "android"))]
+        if matches!(kind, ItemKind::File | ItemKind::Dir) {
+            let flags = NEVER_FOLLOW | OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOATIME;
+            let opened = fs::openat(&self.fd, name.unwrap_or(b"."), flags, Mode::empty());
+            return match opened {
+                Err(Errno::PERM) => false,
+                Ok(_) => true,
+                Err(_) => me.is_root(),
+            };
+        }
+        me.is_root()
+    }
+
+    /// Returns why names in this directory cannot be changed, if so.
+    pub fn refusal_to_write(&self) -> Option<io::Error> {
+        let asked = fs::Access::WRITE_OK | fs::Access::EXEC_OK;
+        let answer = fs::accessat(&self.fd, c".", asked, AtFlags::EACCESS);
+        answer
+            .err()
+            .filter(|error| *error != Errno::NOSYS)
+            .map(io::Error::from)
+    }
+}
+
+pub fn to_stat(stat: &fs::Stat) -> Stat {
+    let mode = u32::try_from(natural(stat.st_mode)).unwrap_or_default();
+    let is_symlink = mode & TYPE_BITS == SYMLINK_BITS;
+    Stat {
+        dev: natural(stat.st_dev),
+        ino: natural(stat.st_ino),
+        mode: if is_symlink {
+            SYMLINK_BITS | 0o777
+        } else {
+            mode
+        },
+        size_bytes: natural(stat.st_size),
+        mtime_ns: nanoseconds(stat.st_mtime, stat.st_mtime_nsec),
+        ctime_ns: nanoseconds(stat.st_ctime, stat.st_ctime_nsec),
+        links: natural(stat.st_nlink),
+    }
+}
+
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub fn from_statx(stat: &fs::Statx) -> Stat {
+    Stat {
+        dev: fs::makedev(stat.stx_dev_major, stat.stx_dev_minor),
+        ino: stat.stx_ino,
+        mode: stat.stx_mode.into(),
+        size_bytes: stat.stx_size,
+        mtime_ns: nanoseconds(stat.stx_mtime.tv_sec, stat.stx_mtime.tv_nsec),
+        ctime_ns: nanoseconds(stat.stx_ctime.tv_sec, stat.stx_ctime.tv_nsec),
+        links: stat.stx_nlink.into(),
+    }
+}
+
+/// Converts a stat field, whose width and sign differ between systems.
+fn natural(field: impl Into<i128>) -> u64 {
+    u64::try_from(field.into()).unwrap_or_default()
+}
+
+/// Returns nanoseconds since 1970, saturating.
+fn nanoseconds(seconds: impl Into<i128>, rest: impl Into<i128>) -> i64 {
+    let total = seconds.into() * 1_000_000_000 + rest.into();
+    i64::try_from(total).unwrap_or(if total < 0 { i64::MIN } else { i64::MAX })
+}
+
+/// Returns the stat of a path, following symlinks; for paths outside the root.
+pub fn stat_path(path: &Path) -> io::Result<Stat> {
+    Ok(to_stat(&fs::stat(path)?))
+}
+
+pub fn stat_file(file: &File) -> io::Result<Stat> {
+    Ok(to_stat(&fs::fstat(file)?))
+}
+
+/// Returns a time not earlier than the timestamp of any file written before: Linux also stamps
+/// files with the fine clock, which runs ahead of [`coarse_now_ns`].
+pub fn fine_now_ns() -> i64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Realtime);
+    nanoseconds(now.tv_sec, now.tv_nsec)
+}
+
+/// Returns a time not later than the timestamp that a file written now would get.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub fn coarse_now_ns() -> i64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::RealtimeCoarse);
+    nanoseconds(now.tv_sec, now.tv_nsec)
+}
+
+/// Returns a time not later than the timestamp that a file written now would get.
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+pub fn coarse_now_ns() -> i64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Realtime);
+    nanoseconds(i128::from(now.tv_sec) - 2, 0)
+}
+
+impl Dir {
+    /// Syncs the entries of this directory.
+    pub fn sync(&self) -> io::Result<()> {
+        match retry_on_intr(|| fs::fsync(&self.fd)) {
+            // Some file systems cannot sync directories.
+            Ok(()) | Err(Errno::INVAL) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Syncs the whole file system, with what others wrote there; returns `false` if this system
+    /// has no call for it that reports failed writes.
+    pub fn sync_file_system(&self) -> io::Result<bool> {
+        #[cfg(any(target_os = "linux", target_os = "android"))]
+        if reports_failed_writes() {
+            match retry_on_intr(|| fs::syncfs(&self.fd)) {
+                Ok(()) => return Ok(true),
+                Err(Errno::NOSYS | Errno::PERM | Errno::INVAL) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// Whether `syncfs` reports failed writes, as it does since Linux 5.8.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn reports_failed_writes() -> bool {
+    static REPORTS: OnceLock<bool> = OnceLock::new();
+    *REPORTS.get_or_init(|| {
+        let name = rustix::system::uname();
+        is_at_least_5_8(&name.release().to_string_lossy())
+    })
+}
+
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn is_at_least_5_8(release: &str) -> bool {
+    let is_digit = |c: char| c.is_ascii_digit();
+    let mut numbers = release.split(|c| !is_digit(c)).map(str::parse::<u32>);
+    matches!((numbers.next(), numbers.next()), (Some(Ok(major)), Some(Ok(minor))) if (major, minor) >= (5, 8))
+}
+
 #[cfg(test)]
+#[cfg(any(target_os = "linux", target_os = "android"))]
 mod tests {
     use super::*;
 
@@ -508,5 +684,26 @@ mod tests {
         assert_eq!(chunks.join(&b'/'), path);
         assert_eq!(chunks[0], b"a/b");
         assert_eq!(path_chunks(b"").count(), 0);
+    }
+
+    #[test]
+    fn times_beyond_what_fits_are_the_last_that_fits() {
+        assert_eq!(nanoseconds(i64::MAX, 0), i64::MAX);
+        assert_eq!(nanoseconds(i64::MIN, 0), i64::MIN);
+        assert_eq!(nanoseconds(-1, 999_999_999), -1);
+    }
+
+    #[test]
+    fn releases_are_compared_by_number() {
+        for (release, expected) in [
+            ("5.8.0-63-generic", true),
+            ("5.10.1", true),
+            ("6.18.44-fc", true),
+            ("5.7.19", false),
+            ("4.19.0-amd64", false),
+            ("strange", false),
+        ] {
+            assert_eq!(is_at_least_5_8(release), expected, "{release}");
+        }
     }
 }

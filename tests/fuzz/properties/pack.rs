@@ -5,11 +5,11 @@ use std::cell::RefCell;
 use std::io::{Seek, Write};
 
 use checkpoint::model::state::object_id::ObjectId;
-use checkpoint::store::objects::base_cache::BaseCache;
-use checkpoint::store::objects::deflate::zlib::Deflater;
+use checkpoint::store::objects::deflate::Deflater;
 use checkpoint::store::objects::object_hash::ObjectKind;
 use checkpoint::store::objects::object_hash::hash_object;
 use checkpoint::store::objects::object_hash::trailer_of;
+use checkpoint::store::objects::pack::pack_delta::BaseCache;
 use checkpoint::store::objects::pack::pack_delta::Places;
 use checkpoint::store::objects::pack::pack_delta::{self};
 use checkpoint::store::objects::pack::pack_index::IndexEntry;
@@ -166,7 +166,7 @@ fn built(draw: &mut Draw<'_>) -> (Vec<IndexEntry>, Vec<IndexEntry>, Vec<u8>) {
         };
         body.extend(deflater.compress(&content));
         let start = usize::try_from(offset - pack_reader::HEADER_BYTES).expect("small");
-        let crc = checkpoint::store::objects::deflate::zlib::EntryCrc::of(&body[start..]);
+        let crc = checkpoint::store::objects::deflate::EntryCrc::of(&body[start..]);
         all.push(IndexEntry { id, offset, crc });
         if choice < 4 {
             plain.push(IndexEntry { id, offset, crc });

@@ -15,8 +15,8 @@ use checkpoint::model::state::stat::ListedUncaptured;
 use checkpoint::model::state::stat::Name;
 use checkpoint::model::state::stat::SYMLINK_BITS;
 use checkpoint::model::state::stat::Stat;
-use checkpoint::store::small_files::stat_cache_head::parse;
-use checkpoint::store::small_files::stat_cache_head::render;
+use checkpoint::store::small_files::stat_cache::parse;
+use checkpoint::store::small_files::stat_cache::render;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::draw::Draw;

@@ -20,8 +20,8 @@ use checkpoint::model::state::object_id::ObjectId;
 use checkpoint::model::state::rel_path::RelPath;
 use checkpoint::worktree::rules::rule_set::{RuleSources, Rules};
 use checkpoint::worktree::scan::scanner::scan;
-use checkpoint::worktree::scan::shared::STORES_RULE;
-use checkpoint::worktree::scan::shared::ScanOptions;
+use checkpoint::worktree::scan::walk::STORES_RULE;
+use checkpoint::worktree::scan::walk::ScanOptions;
 use checkpoint::worktree::sys::{Access, Dir};
 use checkpoint::worktree::tree_handle::WorkTree;
 

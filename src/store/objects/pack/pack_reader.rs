@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 use crate::base::{Malformed, read_regular};
-use crate::store::objects::deflate::zlib::{self, StreamError, StreamInflater};
+use crate::store::objects::deflate::{self, StreamError, StreamInflater};
 use crate::store::{EntryCrc, ObjectKind};
 
 /// Magic, version and count at the start of a pack, in bytes.
@@ -231,7 +231,7 @@ impl PackReader {
         if header.size > WHOLE_UPTO_BYTES {
             return self.content_in_pieces(offset, end);
         }
-        let content = zlib::inflate(&bytes[header.len..], as_usize(header.size)?)?;
+        let content = deflate::inflate(&bytes[header.len..], as_usize(header.size)?)?;
         Ok((header, content))
     }
 
@@ -261,7 +261,7 @@ impl PackReader {
         header: &EntryHeader,
         sink: &mut dyn FnMut(&[u8]) -> io::Result<()>,
     ) -> ReadResult<()> {
-        zlib::check_expansion(self.span(offset, end)?, header.size)?;
+        deflate::check_expansion(self.span(offset, end)?, header.size)?;
         let mut inflater = StreamInflater::new(header.size);
         self.raw(offset + header.len as u64, end, &mut |piece| {
             inflater.push(piece, sink).map_err(|cause| match cause {
@@ -280,7 +280,7 @@ impl PackReader {
         let mut bytes = [0; STREAM_START_BYTES];
         let read = as_usize(self.span(start, end)?)?.min(bytes.len());
         self.read_exact_at(&mut bytes[..read], start)?;
-        Ok(zlib::inflate_start(&bytes[..read], STREAM_START_BYTES)?)
+        Ok(deflate::inflate_start(&bytes[..read], STREAM_START_BYTES)?)
     }
 
     /// Reads the raw bytes between two offsets, in pieces.

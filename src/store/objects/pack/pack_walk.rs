@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io;
 
 use crate::model::ObjectId;
-use crate::store::objects::deflate::zlib::StreamInflater;
+use crate::store::objects::deflate::StreamInflater;
 use crate::store::objects::object_hash::hash_object;
 use crate::store::objects::pack::delta;
 use crate::store::objects::pack::pack_delta::{self, Base};

@@ -5,12 +5,14 @@ use std::io::{self, Read, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
+use crate::base::WorkQueue;
 use crate::base::mutex::lock;
+use crate::base::threads::work_queue;
 use crate::error::{Error, Result};
 use crate::model::ObjectId;
 use crate::model::state::entry::STREAM_FROM_BYTES;
 use crate::store::files::directories;
-use crate::store::objects::deflate::zlib::{self, StreamDeflater};
+use crate::store::objects::deflate::{self, StreamDeflater};
 use crate::store::objects::object_hash::{hash_object, trailer_of};
 use crate::store::objects::pack::pack_publish::{self, Completed};
 use crate::store::objects::pack::pack_reader::{self, PIECE_BYTES};
@@ -18,8 +20,6 @@ use crate::store::{
     Collision, Deflater, EntryCrc, IndexEntry, ObjectHasher, ObjectKind, Objects, PackReader,
     PackStamp, ReadError, TemporaryFile,
 };
-
-pub use crate::store::objects::pack::pack_error::{PackError, PackResult};
 
 /// Largest pack, in bytes, that stays in memory until it is complete.
 const IN_MEMORY_UPTO_BYTES: usize = 8 << 20;
@@ -221,7 +221,7 @@ impl<'k> PackWriter<'k> {
             let stream = stream.get_or_insert_with(|| {
                 StreamDeflater::new(
                     self.deflater
-                        .is_incompressible(&zlib::samples(&piece[..want])),
+                        .is_incompressible(&deflate::samples(&piece[..want])),
                 )
             });
             stream.push(&piece[..want], &mut |bytes| self.write(bytes, &mut crc))?;
@@ -445,6 +445,144 @@ impl ClaimedObjects {
     fn claim(&self, id: ObjectId) -> bool {
         let is_wanted = |wanted: &Arc<HashSet<ObjectId>>| wanted.contains(&id);
         self.wanted.as_ref().is_none_or(is_wanted) && lock(&self.taken).insert(id)
+    }
+}
+
+pub type PackResult<T> = std::result::Result<T, PackError>;
+
+/// The reason why an object was not added; the pack is unchanged.
+#[derive(Debug, thiserror::Error)]
+pub enum PackError {
+    /// The content bears the mark of a collision attack.
+    #[error("{}", Collision)]
+    Collision,
+    /// The content could not be read to its end, or a copied entry does not match its checksum.
+    #[error("cannot read the content: {0}")]
+    Source(io::Error),
+    /// The pack could not be written.
+    #[error("{0}")]
+    Store(Error),
+}
+
+impl From<Error> for PackError {
+    fn from(cause: Error) -> Self {
+        Self::Store(cause)
+    }
+}
+
+impl From<PackError> for Error {
+    fn from(cause: PackError) -> Self {
+        match cause {
+            PackError::Store(cause) => cause,
+            other => Self::unexpected(other),
+        }
+    }
+}
+
+pub struct PackSet<'k> {
+    objects_dir: PathBuf,
+    known: &'k Objects,
+    claims: ClaimedObjects,
+    /// Never empty.
+    writers: Vec<PackWriter<'k>>,
+}
+
+impl<'k> PackSet<'k> {
+    /// Begins a set; no file is written before the first object.
+    ///
+    /// # Errors
+    /// The pack directory cannot be created.
+    pub fn begin(objects_dir: &Path, known: &'k Objects) -> Result<Self> {
+        Self::begin_sharing(objects_dir, known, ClaimedObjects::default())
+    }
+
+    /// As [`Self::begin`], for objects that can be claimed.
+    ///
+    /// # Errors
+    /// As [`Self::begin`].
+    pub fn begin_sharing(
+        objects_dir: &Path,
+        known: &'k Objects,
+        claims: ClaimedObjects,
+    ) -> Result<Self> {
+        let first = PackWriter::begin(objects_dir, known)?.sharing(claims.clone());
+        Ok(Self {
+            objects_dir: objects_dir.to_path_buf(),
+            known,
+            claims,
+            writers: vec![first],
+        })
+    }
+
+    /// The writer for sequential writes.
+    pub fn first(&mut self) -> &mut PackWriter<'k> {
+        &mut self.writers[0]
+    }
+
+    /// The writer of the only pack; `None` if several have objects.
+    pub fn single(&mut self) -> Option<&mut PackWriter<'k>> {
+        let (first, others) = self.writers.split_first_mut()?;
+        others
+            .iter()
+            .all(|writer| writer.new_object_count() == 0)
+            .then_some(first)
+    }
+
+    /// Adds an object to the first pack.
+    ///
+    /// # Errors
+    /// See [`PackError`].
+    pub fn add(
+        &mut self,
+        kind: ObjectKind,
+        content: &[u8],
+    ) -> std::result::Result<ObjectId, PackError> {
+        self.first().add(kind, content)
+    }
+
+    /// `count` writers, each for one thread.
+    ///
+    /// # Errors
+    /// The pack directory cannot be created.
+    pub fn writers(&mut self, count: usize) -> Result<impl Iterator<Item = &mut PackWriter<'k>>> {
+        while self.writers.len() < count {
+            let another = PackWriter::begin(&self.objects_dir, self.known)?;
+            self.writers.push(another.sharing(self.claims.clone()));
+        }
+        Ok(self.writers.iter_mut().take(count))
+    }
+
+    /// Completes all packs, makes them durable together with `also`, and publishes them. Empty ones
+    /// leave no file.
+    ///
+    /// # Errors
+    /// A pack could not be completed; others may be published, but nothing needs them.
+    pub fn finish(self, also: Option<&TemporaryFile>) -> Result<Vec<PackStamp>> {
+        let mut writers: Vec<PackWriter<'k>> = Vec::new();
+        for writer in self
+            .writers
+            .into_iter()
+            .filter(|writer| writer.new_object_count() > 0)
+        {
+            // Objects that are still in memory need no pack of their own.
+            let left = match writers.first_mut() {
+                Some(first) => first.absorb(writer)?,
+                None => Some(writer),
+            };
+            writers.extend(left);
+        }
+        if writers.is_empty() {
+            return Ok(Vec::new());
+        }
+        let places = vec![(); writers.len()];
+        let jobs = writers.into_iter().enumerate().collect();
+        let complete = |(): &mut (), (at, writer): (usize, PackWriter<'_>), _: &WorkQueue<_>| {
+            Ok::<_, Error>((at, writer.complete()?))
+        };
+        let mut completed = work_queue::run(places, jobs, &complete)?;
+        completed.sort_unstable_by_key(|(at, _)| *at);
+        let completed = completed.into_iter().filter_map(|(_, pack)| pack).collect();
+        pack_publish::publish(&self.objects_dir.join("pack"), completed, also)
     }
 }
 
