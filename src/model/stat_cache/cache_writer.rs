@@ -2,9 +2,8 @@
 
 use crate::model::stat_cache::cached_block::{
     DECIDED_BY_NAMES, DIR_BYTES, FILE_BYTES, FILES_IN_BASE, HAS_TREE, HIDDEN_RULES, NO_ID,
-    UNSETTLED,
+    UNSETTLED, is_racy,
 };
-use crate::model::stat_cache::racy::is_racy;
 use crate::model::stat_cache::uncaptured;
 use crate::model::{CachedListing, Files, ListedDir, Listing, Stat};
 

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 
 use crate::base::text::escape;
 use crate::error::{Code, Error, Result};
-use crate::model::checkpoint::baseline;
 use crate::model::json::{HeldDatabase, JsonSchema, Serialize, held, uncaptured};
 use crate::model::state::state_document::{self, Values};
 use crate::model::{
@@ -126,7 +125,7 @@ pub fn list(context: &Context, options: &ListOptions) -> Result<(ListOutcome, Ve
         outcome.hidden = safeties.filter(|c| filter.accepts(c)).count();
     }
     if options.remote.is_none() {
-        outcome.position = baseline::position(line).cloned();
+        outcome.position = line.position().cloned();
     }
     if options.tells {
         let told = |c: &Checkpoint| Some((c.id, RestoreStory::with_reason(c, line)?));
@@ -187,7 +186,7 @@ impl Rows<'_> {
         let limit = self.options.limit.unwrap_or(usize::MAX);
         for checkpoint in line.rev() {
             if compares && !self.waiting.is_empty() {
-                let base = baseline::set_by(line, checkpoint);
+                let base = line.set_by(checkpoint);
                 if let Some(base) = base {
                     self.compare_waiting(Some(base));
                 }
@@ -376,7 +375,7 @@ pub fn show(
     let line = fetched
         .as_ref()
         .map_or(&inventory.checkpoints, |fetched| &fetched.checkpoints);
-    let before = baseline::before(line, checkpoint.record.sequence);
+    let before = line.baseline_before(checkpoint.record.sequence);
     let before = before.cloned();
     let mut memo = TreeMemo::new(store.objects());
     let mut changes = changes_since(&store, &mut memo, before.as_ref(), &checkpoint, &[])?;

@@ -3,10 +3,10 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use crate::base::threads::work_queue;
-use crate::base::{WorkPhase, threads};
+use crate::base::WorkPhase;
+use crate::base::threads::{self, work_queue};
 use crate::error::Result;
-use crate::model::stat_cache::racy::may_be_half_written;
+use crate::model::stat_cache::cached_block::may_be_half_written;
 use crate::model::state::entry::STREAM_FROM_BYTES;
 use crate::model::{
     CachedListing, ListedDir, ListedFile, ListedUncaptured, Listing, Name, ObjectId, RelPath, Stat,

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use crate::error::Result;
-use crate::model::checkpoint::alias;
 use crate::model::{Checkpoint, CheckpointType, Meta, RelPath, Snapshot, StateDocument, WhyNot};
 use crate::ops::restore::commands::restore;
 use crate::ops::{Context, CreateOutcome, RestoreOptions, TypedWords};
@@ -98,7 +97,7 @@ fn fitting(index: Option<AgainstIndex>, snapshot: &Snapshot, extras: &Extras) ->
 /// Plans a restore without showing it, to learn whether it would be refused.
 fn dry_run(context: &Context, checkpoint: &Checkpoint) -> Result<()> {
     let mut options = RestoreOptions {
-        words: TypedWords::of_checkpoint(alias::of(checkpoint)),
+        words: TypedWords::of_checkpoint(checkpoint.alias()),
         ..RestoreOptions::default()
     };
     options.common.dry_run = true;

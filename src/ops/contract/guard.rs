@@ -5,7 +5,6 @@ use crate::base::json::{JsonSchema, Serialize};
 use crate::base::time::{self, MINUTE_MS, age};
 use crate::config::environment;
 use crate::error::{Code, CommandWords, Error, Result, Sentence};
-use crate::model::checkpoint::alias;
 use crate::model::{Checkpoint, RelPath, Scope, ScopePart};
 use crate::ops::browse::list::reader_warnings;
 use crate::ops::capture::gather;
@@ -83,7 +82,7 @@ pub fn guard(
             let age_ms = context.now_ms.saturating_sub(record.time_ms).max(0);
             let parts = |scope: &Scope| scope.parts().iter().map(shown).collect();
             let outcome = GuardOutcome {
-                alias: alias::of(checkpoint),
+                alias: checkpoint.alias(),
                 age_ms,
                 coverage: record.coverage.into_str(),
                 scope: record.terms.scope.as_ref().map(parts),

@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use crate::model::checkpoint::alias;
 use crate::model::json::{JsonSchema, Serialize, Serializer, optional_path, uncaptured};
 use crate::model::{
     Checkpoint, CheckpointRef, CheckpointTerms, Database, Evicted, Meta, PathReason, RelPath,
@@ -77,7 +76,7 @@ pub fn made<S: Serializer>(found: &Option<Checkpoint>, serializer: S) -> Result<
         checkpoint: found
             .as_ref()
             .map_or_else(CheckpointRef::default, CheckpointRef::new),
-        alias: found.as_ref().map(alias::of),
+        alias: found.as_ref().map(Checkpoint::alias),
         sequence: record.map(|record| record.sequence),
         source: record.map(|record| record.source.clone()),
         coverage: record.map(|record| record.coverage.into_str()),

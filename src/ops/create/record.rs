@@ -2,10 +2,7 @@
 
 use crate::base::WorkPhase;
 use crate::error::{Error, Result};
-use crate::model::checkpoint::baseline;
-use crate::model::{
-    Checkpoint, CheckpointKind, CheckpointTerms, Coverage, Operation, Provenance, Record, RelPath,
-};
+use crate::model::{Checkpoint, CheckpointKind, Coverage, Operation, Provenance, Record, RelPath};
 use crate::ops::create::apply_retention::apply_retention;
 use crate::ops::maintain::moved;
 use crate::ops::restore::companions::{self, IN_USE};
@@ -39,7 +36,7 @@ pub fn record<'s>(
     }
     let record = new_record(context, session, &captured, options, &mut warnings)?;
     context.progress.begin(WorkPhase::Flushing, 0, 0);
-    let before = baseline::of(&session.locked.inventory().checkpoints).cloned();
+    let before = session.locked.inventory().checkpoints.baseline().cloned();
     let new = NewCheckpoint {
         pack,
         tree: captured.tree,
@@ -197,7 +194,6 @@ fn record_of(
         ..Provenance::default()
     });
     Record {
-        sequence: 0,
         time_ms: context.now_ms,
         kind,
         coverage: if captured.listing.is_complete() {
@@ -209,10 +205,8 @@ fn record_of(
         content_bytes: captured.listing.content_bytes(),
         reason,
         source,
-        operation: None,
-        during_pending: false,
         provenance: provenance.checked(),
-        terms: CheckpointTerms::default(),
+        ..Record::default()
     }
 }
 

@@ -6,7 +6,7 @@
 use crate::base::shell_word::shell_word;
 use crate::base::text::{escape, escape_bytes};
 use crate::error::{Code, CommandWords, Error, Result, Sentence};
-use crate::model::checkpoint::alias;
+use crate::model::checkpoint::record::is_alias;
 use crate::model::checkpoint::selector::CURRENT;
 use crate::model::{Checkpoint, Database, ObjectId, RelPath, SelectorProblem};
 use crate::ops::capture::scope_checks::{did_you_mean, in_worktree, no_such_path};
@@ -162,7 +162,7 @@ impl<'s> Lookup<'s> {
             _ => return None,
         };
         let short = found.id.short();
-        let is_printed = typed.starts_with(&short) || alias::is_alias(typed);
+        let is_printed = typed.starts_with(&short) || is_alias(typed);
         if is_printed || typed.starts_with(CURRENT) {
             return None;
         }

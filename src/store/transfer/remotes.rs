@@ -7,7 +7,7 @@ use crate::base::random_name::{is_random_hex, random_hex};
 use crate::base::text::percent_decode;
 use crate::error::Result;
 use crate::model::ObjectId;
-use crate::model::session::origin::encode_component;
+use crate::model::session::provenance::encode_component;
 use crate::store::files::{atomic_file, checksummed_text, scratch};
 use crate::store::layout::NAME_DIGITS;
 use crate::store::refs::ref_files;

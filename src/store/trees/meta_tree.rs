@@ -1,7 +1,7 @@
 //! The extras of a checkpoint: the meta blob alone, or a tree of it and the other objects beside
 //! the checkpoint's tree.
 
-use crate::model::state::meta_text;
+use crate::model::state::meta;
 use crate::model::{Meta, ObjectId};
 use crate::store::objects::object_hash::hash_object;
 use crate::store::trees::tree_codec::{self, MODE_DIRECTORY, MODE_FILE};
@@ -41,7 +41,7 @@ impl Extras {
 
 /// Renders the meta blob.
 pub fn blob(meta: &Meta) -> Vec<u8> {
-    meta_text::render(meta)
+    meta::render(meta)
 }
 
 /// Encodes the tree of a meta blob and the extras.
@@ -87,7 +87,7 @@ pub fn read(objects: &Objects, id: ObjectId) -> Result<CheckpointExtras, ReadFai
     let (kind, bytes) = objects.read(&id)?;
     if kind != ObjectKind::Tree {
         return Ok(CheckpointExtras {
-            meta: meta_text::parse(&bytes)?,
+            meta: meta::parse(&bytes)?,
             extras: Extras::default(),
         });
     }
@@ -108,7 +108,7 @@ pub fn read(objects: &Objects, id: ObjectId) -> Result<CheckpointExtras, ReadFai
         prompt: find(PROMPT, MODE_FILE)?,
     };
     Ok(CheckpointExtras {
-        meta: meta_text::parse(&text)?,
+        meta: meta::parse(&text)?,
         extras,
     })
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use rustix::fs;
 
 use crate::model::Stat;
-use crate::model::state::stat::{SYMLINK_BITS, TYPE_BITS};
+use crate::model::state::entry::{SYMLINK_BITS, TYPE_BITS};
 
 pub fn to_stat(stat: &fs::Stat) -> Stat {
     let mode = u32::try_from(natural(stat.st_mode)).unwrap_or_default();

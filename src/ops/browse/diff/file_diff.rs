@@ -4,7 +4,7 @@
 use crate::base::base85;
 use crate::error::Result;
 use crate::model::json::{JsonSchema, Serialize};
-use crate::model::state::stat::TYPE_BITS;
+use crate::model::state::entry::TYPE_BITS;
 use crate::model::{ChangeKind, Entry, ObjectId, Octal, RelPath, WhyNot};
 use crate::ops::browse::diff::text_diff::{is_binary, text_diff};
 use crate::store::Deflater;

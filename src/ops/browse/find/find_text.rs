@@ -4,11 +4,10 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::convert::Infallible;
 
 use crate::base::text::escape_bytes;
-use crate::base::threads;
-use crate::base::threads::work_queue;
+use crate::base::threads::{self, work_queue};
 use crate::error::{Error, Result, Sentence};
 use crate::model::json::text_of;
-use crate::model::state::stat::{FILE_BITS, TYPE_BITS};
+use crate::model::state::entry::{FILE_BITS, TYPE_BITS};
 use crate::model::{ObjectId, PathPattern, RelPath};
 use crate::ops::browse::find::find_path::{below, not_found};
 use crate::ops::browse::find::find_pattern;
