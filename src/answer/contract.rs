@@ -12,8 +12,7 @@ use crate::base::text::{escape_path, is_deceptive};
 use crate::base::time::{rfc3339_seconds, utc_date};
 use crate::model::json::{JsonSchema, Serialize, paths, plan_changes};
 use crate::model::{ChangeJson, CheckpointType, Expiry, PathName, RelPath, Verb};
-use crate::ops::contract::create_facts::Contract;
-use crate::ops::contract::restore_contract::RestoreContract;
+use crate::ops::contract::create_facts::{Contract, RestoreContract};
 use crate::ops::{CreateOutcome, RestoreOutcome};
 
 /// A contract, printed alone or inside another document.

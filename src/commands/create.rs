@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
-use crate::answer::contract::{self as contract_view};
+use crate::answer::contract as contract_view;
 use crate::answer::format::{count, size};
 use crate::answer::words::{count_files, eviction_lines};
 use crate::answer::{ContractDocument, ContractForm};
@@ -25,7 +25,7 @@ use crate::ops::create::command::{create, tidy};
 use crate::ops::create::options::{
     check_names_nothing_else, checked_text, is_enabled, parse_scope,
 };
-use crate::ops::database::{backup, database_names};
+use crate::ops::database::backup;
 use crate::ops::{CreateOptions, CreateOutcome, LeftOut, Skipped};
 use crate::shell::run::{Ended, unanswered};
 use crate::shell::terminal::printer;
@@ -212,7 +212,7 @@ impl CreateArgs {
         if let Some(lack) = lack(&options.terms, has_state, !self.db.is_empty()) {
             return Err(Error::usage(lack));
         }
-        options.databases = database_names::parse(context, &bytes_of(self.db))?;
+        options.databases = backup::parse_databases(context, &bytes_of(self.db))?;
         // With a state or databases, files are recorded only if requested.
         if options.terms.scope.is_none() && (has_state || !options.databases.is_empty()) {
             options.terms.scope = Some(Scope::default());

@@ -6,7 +6,7 @@ use crate::answer::format::{checkpoints, count, size};
 use crate::base::text::escape_path;
 use crate::commands::export::is_stdout;
 use crate::commands::prelude::*;
-use crate::ops::browse::report_range;
+use crate::ops::browse::list;
 use crate::ops::transfer::export::into_file;
 use crate::shell::environment;
 
@@ -46,7 +46,7 @@ impl Command for ReportArgs {
             return Err(Error::unexpected(what));
         };
         let is_stream = is_stdout(cmd, &self.output, "report")?;
-        let ids = report_range::find(context, self.range.as_deref())?;
+        let ids = list::ids_in_range(context, self.range.as_deref())?;
         let report = make(context, cmd.global.base.as_deref(), &ids)?;
         let file = escape_path(&self.output);
         let (patches, bytes) = (

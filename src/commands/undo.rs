@@ -5,7 +5,7 @@ use crate::commands::prelude::*;
 use crate::commands::restore::{self, CommonArgs, RestoreAnswer};
 use crate::error::{Code, CommandWords, Sentence};
 use crate::model::Checkpoint;
-use crate::ops::browse::undo_steps::{ListedStep, undo_steps};
+use crate::ops::browse::list::{ListedStep, undo_steps};
 use crate::ops::restore::commands as restore_op;
 use crate::ops::{CommonOptions, RestoreOutcome, StepsOutcome};
 

@@ -9,7 +9,4 @@ pub mod history;
 pub mod list;
 pub mod ls;
 pub mod prompts;
-pub mod report_range;
 pub mod status;
-pub mod store_position;
-pub mod undo_steps;

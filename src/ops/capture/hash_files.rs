@@ -12,8 +12,7 @@ use crate::model::{
     CachedListing, ListedDir, ListedFile, ListedUncaptured, Listing, Name, ObjectId, RelPath, Stat,
     WhyNot,
 };
-use crate::ops::capture::key_watch::KeyWatch;
-use crate::ops::capture::sink::Sink;
+use crate::ops::capture::sink::{KeyWatch, Sink};
 use crate::ops::{Admission, Context, ThreadSink, Warning};
 use crate::worktree::rules::rule_set::may_be_secret;
 use crate::worktree::scan::read::{read_file, read_in};

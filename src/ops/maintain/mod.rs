@@ -9,7 +9,6 @@ pub mod pin;
 pub mod prune;
 pub mod relink;
 pub mod repair;
-pub mod reword;
 pub mod room;
 pub mod size_limit;
 pub mod stores;

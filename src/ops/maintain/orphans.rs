@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::model::json::{JsonSchema, Serialize};
-use crate::ops::locate_store::projects;
+use crate::ops::find_root::projects;
 use crate::ops::maintain::stores;
 use crate::ops::{Context, KnownStore, RootState, Warning};
 use crate::store::lifecycle::description::refuse_newer;

@@ -3,9 +3,8 @@
 use crate::error::Result;
 use crate::model::checkpoint::retention::{self, SizePlan};
 use crate::model::{Checkpoint, Evicted, Line};
-use crate::ops::create::apply_retention::drop_planned;
-use crate::ops::session;
-use crate::ops::{Context, Pending, Session, Warning};
+use crate::ops::create::record::drop_planned;
+use crate::ops::{Context, Pending, Session, Warning, session};
 use crate::store::gc::disk_usage::{DiskUsage, bytes_below};
 use crate::store::gc::repack::RepackOutcome;
 use crate::store::{Effort, ObjectIds, Reach, Store};

@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::model::json::{self, JsonSchema, Serialize, TimeText, published_as};
 use crate::model::state::rel_path::hex_of;
 use crate::ops::Context;
-use crate::ops::locate_store::{projects, subdirectories};
+use crate::ops::find_root::{projects, subdirectories};
 use crate::store::gc::disk_usage::bytes_below;
 use crate::store::layout::{NAME_DIGITS, dir_hash};
 use crate::store::lifecycle::description::newer_format;

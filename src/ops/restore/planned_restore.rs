@@ -8,7 +8,7 @@ use crate::model::{
     Blocker, Entry, Listing, Meta, ObjectId, RelPath, RestorePlan, RestoreScope, Snapshot, Stat,
     Verb, WhyNot,
 };
-use crate::ops::capture::dir_filter;
+use crate::ops::capture::lazy_snapshot;
 use crate::ops::capture::pipeline::{self, Sink};
 use crate::ops::capture::scope_checks::no_such_path;
 use crate::ops::database::restore_databases;
@@ -17,8 +17,7 @@ use crate::ops::{
     CaptureOptions, Captured, Capturing, Context, DatabaseReport, DirFilter, Pending,
     RestoreRequest, Target, Warning,
 };
-use crate::store::trees::digest;
-use crate::store::trees::meta_tree;
+use crate::store::trees::{digest, meta_tree};
 use crate::store::{Extras, Store};
 use crate::worktree::apply::refusals::refusals;
 use crate::worktree::scan::shared::STORES_RULE;
@@ -174,7 +173,7 @@ fn extend(
     let more = ends.transpose()?.into_iter().flatten();
     let mut more: Vec<RelPath> = more.flat_map(|end| end.files.into_keys()).collect();
     more.retain(|path| !request.target.spares(path));
-    let is_wanted = |path: &&RelPath| dir_filter::may_exist_unlisted(capturing.listing(), path);
+    let is_wanted = |path: &&RelPath| lazy_snapshot::may_exist_unlisted(capturing.listing(), path);
     // A directory that the step made goes even if its name is that of a secret.
     let made = successor.dirs.keys();
     let made = made.filter(|dir| !held.dirs.contains_key(*dir));
@@ -214,9 +213,9 @@ fn plan(
     held: Snapshot,
 ) -> Result<PlannedRestore> {
     let target = &request.target;
-    let mut snapshot = dir_filter::present(&captured.listing, filter);
+    let mut snapshot = lazy_snapshot::present(&captured.listing, filter);
     if target.ignores_otherwise(&captured.meta, &snapshot, &held) {
-        dir_filter::add_left_out(&captured.listing, &mut snapshot);
+        lazy_snapshot::add_left_out(&captured.listing, &mut snapshot);
     }
     let wanted = target.adapted(held, &snapshot);
     let is_step = matches!(request.verb, Verb::Undo | Verb::Redo);

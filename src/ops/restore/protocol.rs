@@ -12,8 +12,7 @@ use crate::model::{
     Steps, Verb,
 };
 use crate::ops::capture::pipeline::Sink;
-use crate::ops::create::apply_retention::apply_retention;
-use crate::ops::create::record::safety_record;
+use crate::ops::create::record::{apply_retention, safety_record};
 use crate::ops::database::restore_databases::DatabaseRestore;
 use crate::ops::maintain::room;
 use crate::ops::restore::planned_restore::{
@@ -22,10 +21,9 @@ use crate::ops::restore::planned_restore::{
 use crate::ops::restore::restore_paths::escaped;
 use crate::ops::restore::verify_written::hash_of;
 use crate::ops::restore::{execute, listing_after_restore};
-use crate::ops::session;
 use crate::ops::{
     Captured, Consent, DatabaseFate, DatabaseReport, DirFilter, Pending, RestoreJob,
-    RestoreOutcome, RestoreRequest, Session, Target, Verified, Warning,
+    RestoreOutcome, RestoreRequest, Session, Target, Verified, Warning, session,
 };
 use crate::store::{Extras, Journal, JournalStage, NewCheckpoint, PackSet, Store};
 use crate::worktree::apply::stage_removal;
