@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::answer::format::checkpoints;
 use crate::base::text::escape_path;
 use crate::commands::prelude::*;
-use crate::ops::maintain::relink::{RelinkOptions, relink};
+use crate::ops::maintain::moved::{RelinkOptions, relink};
 use crate::ops::{RelinkOutcome, RootEvidence};
 use crate::shell::environment;
 

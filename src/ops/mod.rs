@@ -23,8 +23,7 @@ pub use browse::diff::file_diff::{
 };
 pub use browse::diff::{DiffOutcome, Side};
 pub use browse::find::text_search::FoundText;
-pub use browse::find::{FindOutcome, TextMatch};
-pub use browse::history::History;
+pub use browse::find::{FindOutcome, History, TextMatch};
 pub use browse::list::{ListOptions, ListOutcome, StepsOutcome};
 pub use browse::ls::{LsKind, LsOptions, LsOutcome};
 pub use browse::prompts::PromptsOutcome;
@@ -41,13 +40,11 @@ pub use create::options::{CreateCounts, CreateOptions, CreateOutcome, DedupPolic
 pub use database::backup::DatabaseFailure;
 pub use find_root::{Place, RootSearch};
 pub use maintain::delete::{DeleteOptions, DeleteOutcome, DeletedWithStore, ToDelete};
-pub use maintain::moved::{Moved, RootEvidence};
-pub use maintain::orphans::OrphansOutcome;
+pub use maintain::moved::{Moved, RelinkOutcome, RootEvidence};
 pub use maintain::pin::{PinOutcome, RewordOutcome};
 pub use maintain::prune::{KeepOptions, PruneOutcome};
-pub use maintain::relink::RelinkOutcome;
 pub use maintain::repair::RepairOutcome;
-pub use maintain::stores::{KnownStore, RootState, StoreList};
+pub use maintain::stores::{KnownStore, OrphansOutcome, RootState, StoreList};
 pub use maintain::verify::VerifyOutcome;
 pub use own_files::OwnFiles;
 pub use restore::planned_restore::RestoreJob;

@@ -106,9 +106,10 @@ pub struct Operation {
     pub filter: PathFilter,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::EnumString, strum::IntoStaticStr)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, strum::EnumString, strum::IntoStaticStr)]
 #[strum(const_into_str, serialize_all = "snake_case")]
 pub enum Verb {
+    #[default]
     Restore,
     Undo,
     Redo,

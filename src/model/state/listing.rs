@@ -1,11 +1,14 @@
-//! The working directory as a scan found it: a flat list of directories, parents before children.
+//! The working directory as a scan found it: a flat list of directories, parents before children, with
+//! their captured files, which were listed by the scan or are read from the stat cache.
 //!
 //! The flat form needs no recursion, however deep the tree, and can be processed in slices.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::model::{
-    CachedListing, FileView, Files, ListedUncaptured, Name, ObjectId, RelPath, Stat, WhyNot,
+    CachedBlock, CachedListing, FileView, ListedFile, ListedUncaptured, Name, ObjectId, RelPath,
+    Stat, WhyNot,
 };
 
 /// One directory; `files` and `uncaptured` are sorted bytewise by name.
@@ -108,6 +111,21 @@ impl Listing {
     /// Returns the file at a path.
     pub fn file(&self, path: &RelPath) -> Option<FileView<'_>> {
         self.dir(&path.parent()?)?.files.get(path.name())
+    }
+
+    /// Returns the items that are not captured for a reason that is wanted, each with its path.
+    pub fn uncaptured(
+        &self,
+        is_wanted: impl Fn(&WhyNot) -> bool + Copy,
+    ) -> impl Iterator<Item = (RelPath, &ListedUncaptured)> {
+        let wanted = move |item: &&ListedUncaptured| is_wanted(&item.why);
+        let dirs = self.dirs.iter().enumerate();
+        let dirs = dirs.filter(move |(_, dir)| dir.uncaptured.iter().any(|item| wanted(&item)));
+        dirs.flat_map(move |(index, dir)| {
+            let path = self.path_of(index);
+            let items = dir.uncaptured.iter().filter(wanted);
+            items.map(move |item| (path.join(&item.name), item))
+        })
     }
 
     pub fn file_count(&self) -> usize {
@@ -232,6 +250,117 @@ impl ListedDir {
             uncaptured: uncaptured.cloned().collect(),
             ..Self::empty(self.parent, self.name.clone(), self.stat)
         }
+    }
+}
+
+/// Files sorted bytewise by name; for an unchanged directory nothing is copied from the stat cache.
+#[derive(Clone, Debug, Default)]
+pub struct Files {
+    listed: Vec<ListedFile>,
+    /// Files in the stat cache; if present, `listed` is empty.
+    cached: Option<CachedFiles>,
+}
+
+/// A range of records in a block.
+#[derive(Clone, Debug)]
+struct CachedFiles {
+    block: Arc<CachedBlock>,
+    range: Range<usize>,
+}
+
+impl From<Vec<ListedFile>> for Files {
+    fn from(listed: Vec<ListedFile>) -> Self {
+        Self {
+            listed,
+            cached: None,
+        }
+    }
+}
+
+impl Files {
+    pub(in crate::model) fn cached(block: Arc<CachedBlock>, range: Range<usize>) -> Self {
+        Self {
+            listed: Vec::new(),
+            cached: Some(CachedFiles { block, range }),
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        self.cached
+            .as_ref()
+            .map_or(self.listed.len(), |cached| cached.range.len())
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    #[inline]
+    pub fn at(&self, index: usize) -> Option<FileView<'_>> {
+        match &self.cached {
+            None => self.listed.get(index).map(view),
+            Some(cached) => {
+                (index < cached.range.len()).then(|| cached.block.file(cached.range.start + index))
+            }
+        }
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = FileView<'_>> {
+        (0..self.len()).filter_map(|index| self.at(index))
+    }
+
+    /// Returns the file of that name.
+    pub fn get(&self, name: &[u8]) -> Option<FileView<'_>> {
+        let (mut low, mut high) = (0, self.len());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let found = self.at(middle)?;
+            match found.name.cmp(name) {
+                std::cmp::Ordering::Equal => return Some(found),
+                std::cmp::Ordering::Less => low = middle + 1,
+                std::cmp::Ordering::Greater => high = middle,
+            }
+        }
+        None
+    }
+
+    /// Whether the files are exactly this range of this block.
+    pub(in crate::model) fn are_cached_as(
+        &self,
+        block: &Arc<CachedBlock>,
+        range: &Range<usize>,
+    ) -> bool {
+        self.cached
+            .as_ref()
+            .is_some_and(|cached| Arc::ptr_eq(&cached.block, block) && cached.range == *range)
+    }
+
+    /// Converts to a list that can be changed.
+    pub fn make_listed(&mut self) -> &mut Vec<ListedFile> {
+        if self.cached.is_some() {
+            let listed = self.iter().map(FileView::to_listed).collect();
+            *self = Self {
+                listed,
+                cached: None,
+            };
+        }
+        &mut self.listed
+    }
+
+    /// Returns the listed files; none if they are from the stat cache, with known blob ids.
+    pub fn listed_mut(&mut self) -> &mut [ListedFile] {
+        &mut self.listed
+    }
+}
+
+fn view(file: &ListedFile) -> FileView<'_> {
+    FileView {
+        name: &file.name,
+        kind: file.kind,
+        stat: file.stat,
+        id: file.id,
+        racy: file.racy,
+        earlier: None,
     }
 }
 

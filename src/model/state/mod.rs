@@ -2,7 +2,6 @@
 
 pub mod database;
 pub mod entry;
-pub mod files;
 pub mod listing;
 pub mod meta;
 pub mod object_id;

@@ -24,7 +24,7 @@ use crate::store::{ObjectError, Store};
 pub mod file_diff;
 
 /// What differs between two states.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Default, Serialize, JsonSchema)]
 pub struct DiffOutcome {
     pub from: Checkpoint,
     /// Null is the directory as it is now.
@@ -48,20 +48,6 @@ pub struct DiffOutcome {
 }
 
 impl DiffOutcome {
-    fn of(from: Checkpoint, to: Option<Checkpoint>, warnings: Vec<Warning>) -> Self {
-        Self {
-            from,
-            to,
-            files: Vec::new(),
-            other: OtherDifferences::default(),
-            not_compared: Vec::new(),
-            secrets: Vec::new(),
-            too_large: Vec::new(),
-            damaged: Vec::new(),
-            warnings,
-        }
-    }
-
     pub fn is_different(&self) -> bool {
         !self.files.is_empty() || !self.other.is_same() || !self.damaged.is_empty()
     }
@@ -111,7 +97,12 @@ pub fn diff(
     {
         return Err(lookup.missing_path(from.id, path));
     }
-    let mut outcome = DiffOutcome::of(from, to, warnings);
+    let mut outcome = DiffOutcome {
+        from,
+        to,
+        warnings,
+        ..DiffOutcome::default()
+    };
     compare_sides(
         context,
         &sides,
@@ -139,7 +130,12 @@ pub fn changes_of(
     if before.is_none() {
         sides[0].snapshot = Snapshot::default();
     }
-    let mut outcome = DiffOutcome::of(from.clone(), to.cloned(), warnings);
+    let mut outcome = DiffOutcome {
+        from: from.clone(),
+        to: to.cloned(),
+        warnings,
+        ..DiffOutcome::default()
+    };
     let within = (paths.to_vec(), &PathFilter::default());
     compare_sides(context, &sides, within, patch, &mut outcome, receiver)?;
     Ok(outcome)

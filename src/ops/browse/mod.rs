@@ -5,7 +5,6 @@ pub mod cat;
 pub mod config;
 pub mod diff;
 pub mod find;
-pub mod history;
 pub mod list;
 pub mod ls;
 pub mod prompts;

@@ -290,15 +290,9 @@ pub fn present(listing: &Listing, filter: &DirFilter) -> Snapshot {
 
 /// Adds to a snapshot what rules left out anywhere in a listing, in focus or not.
 pub fn add_left_out(listing: &Listing, snapshot: &mut Snapshot) {
-    for (dir, path) in listing.dirs.iter().zip(&listing.paths()) {
-        let left_out = dir
-            .uncaptured
-            .iter()
-            .filter(|item| matches!(item.why, WhyNot::LeftOut(_)));
-        snapshot
-            .uncaptured
-            .extend(left_out.map(|item| (path.join(&item.name), item.into())));
-    }
+    let left_out = listing.uncaptured(|why| matches!(why, WhyNot::LeftOut(_)));
+    let left_out = left_out.map(|(path, item)| (path, item.into()));
+    snapshot.uncaptured.extend(left_out);
 }
 
 /// Whether a path missing from the listing may still exist, because it or a directory above it was

@@ -7,5 +7,4 @@ pub mod lazy_snapshot;
 pub mod left_out;
 pub mod pipeline;
 pub mod present;
-pub mod scope_checks;
 pub mod sink;

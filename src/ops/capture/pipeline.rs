@@ -281,19 +281,8 @@ fn linked_rules(listing: &Listing) -> Vec<Warning> {
 
 /// Returns the paths to capture despite today's rules.
 fn in_spite_of_rules(listing: &Listing, also: &[RelPath], make_room: &[RelPath]) -> Vec<RelPath> {
-    let mut secrets = HashSet::new();
-    for (index, dir) in listing
-        .dirs
-        .iter()
-        .enumerate()
-        .filter(|(_, dir)| !dir.uncaptured.is_empty())
-    {
-        let found = dir
-            .uncaptured
-            .iter()
-            .filter(|item| matches!(item.why, WhyNot::Secret(_)));
-        secrets.extend(found.map(|item| listing.path_of(index).join(&item.name)));
-    }
+    let secrets = listing.uncaptured(|why| matches!(why, WhyNot::Secret(_)));
+    let secrets: HashSet<RelPath> = secrets.map(|(path, _)| path).collect();
     let room = make_room.iter().filter(|path| !secrets.contains(*path));
     also.iter().chain(room).cloned().collect()
 }

@@ -10,9 +10,9 @@ use crate::model::{
 };
 use crate::ops::capture::lazy_snapshot;
 use crate::ops::capture::pipeline::{self, Sink};
-use crate::ops::capture::scope_checks::no_such_path;
 use crate::ops::database::restore_databases;
 use crate::ops::restore::companions;
+use crate::ops::select::words::no_such_path;
 use crate::ops::{
     CaptureOptions, Captured, Capturing, Context, DatabaseReport, DirFilter, Pending,
     RestoreRequest, Target, Warning,
@@ -118,16 +118,8 @@ fn of_others_in(listing: &Listing) -> Vec<RelPath> {
         matches!(why, WhyNot::LeftOut(rule) if rule == STORES_RULE)
             || matches!(why, WhyNot::Worktree | WhyNot::GitDir)
     };
-    let mut found = Vec::new();
-    for (index, dir) in listing.dirs.iter().enumerate() {
-        let names = dir
-            .uncaptured
-            .iter()
-            .filter(|item| is_of_others(&item.why))
-            .map(|item| &item.name);
-        found.extend(names.map(|name| listing.path_of(index).join(name)));
-    }
-    found
+    let found = listing.uncaptured(is_of_others);
+    found.map(|(path, _)| path).collect()
 }
 
 /// Removes stores from a state; returns those of which it held something.

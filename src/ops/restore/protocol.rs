@@ -529,23 +529,15 @@ pub(super) fn outcome(
     RestoreOutcome {
         verb: request.verb,
         target: request.target.checkpoint.clone(),
-        safety: None,
         plan,
         since,
         step: request.step.clone(),
         story: request.story.clone(),
-        beyond: None,
         databases,
         paths: request.scope.paths.clone(),
         filter: request.scope.filter.clone(),
         overlay: request.scope.overlay,
-        nothing_to_do: false,
-        dry_run: false,
-        plan_digest: None,
-        is_shown_again: false,
         calls_off: request.verb == Verb::Undo && request.pending.is_some(),
-        evicted: Vec::new(),
-        to: None,
-        warnings: Vec::new(),
+        ..RestoreOutcome::default()
     }
 }

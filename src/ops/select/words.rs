@@ -13,8 +13,8 @@ use crate::model::checkpoint::selector::CURRENT;
 use crate::model::{
     Checkpoint, Database, ObjectId, PathFilter, RelPath, Scope, ScopePart, SelectorProblem,
 };
-use crate::ops::capture::scope_checks::{did_you_mean, in_worktree, no_such_path};
 use crate::ops::database::backup;
+use crate::ops::find_root::is_worktree_of;
 use crate::ops::restore::restore_paths;
 use crate::ops::select::checkpoint::{certain, current, explain, path_in_directory, resolve};
 use crate::ops::{Context, LazySnapshot, Target};
@@ -510,4 +510,59 @@ fn check_is_inside(root: &Root, typed: &[u8]) -> Result<()> {
         ));
     }
     Ok(())
+}
+
+/// A path that a checkpoint does not hold, in the words of the user.
+pub fn no_such_path(checkpoint: ObjectId, path: &str) -> Error {
+    let short = checkpoint.short();
+    let error = Error::new(
+        Code::NO_SUCH_PATH,
+        format!("checkpoint {short} does not hold '{path}'"),
+    );
+    error.next(if is_named_as_secret(path) {
+        Sentence::new(
+            "it looks like a secret, which is left out; 'checkpoint create \
+             --include-sensitive={}' records it",
+            &[&path],
+        )
+    } else if path.contains(['*', '?', '[']) {
+        Sentence::text("PATHs are literal; give a pattern with --glob")
+    } else {
+        Sentence::new("'checkpoint ls {}' lists what it holds", &[&short])
+    })
+}
+
+/// Whether the name of a path makes it a secret, perhaps depending on its content.
+fn is_named_as_secret(path: &str) -> bool {
+    let (dir, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let dir_name = dir.rsplit('/').next().unwrap_or_default();
+    may_be_secret(dir_name.as_bytes(), name.as_bytes())
+}
+
+/// Names a path that was counted from the root as it is called here.
+pub fn did_you_mean(root: &Root, path: &RelPath) -> Sentence {
+    let path = shell_word(&restore_paths::as_typed(root, path));
+    let quoted = if path.starts_with(['\'', '"', '$']) {
+        path
+    } else {
+        format!("'{path}'")
+    };
+    Sentence::text(format!(
+        "PATHs count from the current directory; did you mean {quoted}?"
+    ))
+}
+
+/// Returns the error for a path in a linked worktree, which belongs to another root.
+pub fn in_worktree(context: &Context, path: &RelPath) -> Option<Error> {
+    let root = &context.root;
+    let mut dirs = path.self_and_ancestors().filter(|dir| !dir.is_root());
+    let is_one = |dir: &RelPath| is_worktree_of(&backup::live(context, dir), root.path());
+    let worktree = dirs.find(is_one)?;
+    let [path, name] =
+        [path, &worktree].map(|path| escape_bytes(&restore_paths::from_here(root, path)));
+    let dir = backup::live(context, &worktree);
+    let dir = dir.as_os_str().as_encoded_bytes();
+    let what = format!("{path} is in the linked worktree {name}, which has its own checkpoints");
+    let next = Sentence::new("'checkpoint -C {} list' lists those", &[&dir]);
+    Some(Error::new(Code::NOTHING_FOUND, what).next(next))
 }

@@ -7,5 +7,4 @@ pub mod import;
 pub mod push;
 pub mod remote;
 pub mod remote_git;
-mod remote_url;
 pub mod remove_line;
