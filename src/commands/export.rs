@@ -6,7 +6,7 @@ use crate::answer::format::{checkpoints, size};
 use crate::base::text::escape_path;
 use crate::commands::prelude::*;
 use crate::commands::remote::transferred;
-use crate::ops::transfer::export::{ExportTarget, export};
+use crate::ops::transfer::bundle::{ExportTarget, export};
 use crate::ops::{ExportBundleOptions, ExportOutcome};
 use crate::shell::{StdoutSink, environment};
 

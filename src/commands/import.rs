@@ -9,7 +9,7 @@ use crate::base::text::escape_path;
 use crate::commands::prelude::*;
 use crate::commands::remote::transferred;
 use crate::ops::ImportOutcome;
-use crate::ops::transfer::import::import;
+use crate::ops::transfer::bundle::import;
 
 /// Bytes read from a bundle at a time.
 const READ_BYTES: usize = 1 << 20;

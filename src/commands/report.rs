@@ -7,7 +7,7 @@ use crate::base::text::escape_path;
 use crate::commands::export::is_stdout;
 use crate::commands::prelude::*;
 use crate::ops::browse::list;
-use crate::ops::transfer::export::into_file;
+use crate::ops::transfer::bundle::into_file;
 use crate::shell::environment;
 
 /// Write the page of the checkpoints into one file, which needs no server

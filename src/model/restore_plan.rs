@@ -147,7 +147,7 @@ impl RestoreScope {
 impl RestorePlan {
     /// Whether there are no changes and no conflicts.
     pub fn is_empty(&self) -> bool {
-        self.conflicts.is_empty() && self.change_count() == 0
+        self.conflicts.is_empty() && self.each_change().next().is_none()
     }
 
     /// Whether no path of either state was within the limits.
@@ -156,52 +156,38 @@ impl RestorePlan {
     }
 
     pub fn change_count(&self) -> usize {
-        self.write.len()
-            + self.chmod.len()
-            + self.delete.len()
-            + self.make_dirs.len()
-            + self.chmod_dirs.len()
-            + self.remove_dirs.len()
+        self.each_change().count()
     }
 
     /// Returns every path that changes, in order.
     pub fn changes(&self) -> Vec<(&RelPath, PlannedChange)> {
+        let mut all: Vec<_> = self.each_change().collect();
+        all.sort_unstable();
+        all
+    }
+
+    fn each_change(&self) -> impl Iterator<Item = (&RelPath, PlannedChange)> {
         let written = self.write.iter().map(|(path, write)| {
-            let is_new = write.before.is_none();
-            let change = if is_new {
-                PlannedChange::Added
-            } else {
-                PlannedChange::Modified
+            let change = match write.before {
+                None => PlannedChange::Added,
+                Some(_) => PlannedChange::Modified,
             };
             (path, change)
         });
         let of = |change| move |path| (path, change);
         let modes = self.chmod.keys().chain(self.chmod_dirs.keys());
-        let mut all: Vec<_> = written
+        let gone = self.remove_dirs.iter();
+        written
             .chain(self.delete.keys().map(of(PlannedChange::Deleted)))
             .chain(modes.map(of(PlannedChange::Mode)))
             .chain(self.make_dirs.keys().map(of(PlannedChange::DirectoryAdded)))
-            .chain(
-                self.remove_dirs
-                    .iter()
-                    .map(of(PlannedChange::DirectoryDeleted)),
-            )
-            .collect();
-        all.sort_unstable();
-        all
+            .chain(gone.map(of(PlannedChange::DirectoryDeleted)))
     }
 
     /// Returns the number of paths with this change.
     pub fn count(&self, change: PlannedChange) -> usize {
-        let new = self.write.values().filter(|write| write.before.is_none());
-        match change {
-            PlannedChange::Added => new.count(),
-            PlannedChange::Modified => self.write.len() - new.count(),
-            PlannedChange::Deleted => self.delete.len(),
-            PlannedChange::Mode => self.chmod.len() + self.chmod_dirs.len(),
-            PlannedChange::DirectoryAdded => self.make_dirs.len(),
-            PlannedChange::DirectoryDeleted => self.remove_dirs.len(),
-        }
+        let with_it = self.each_change().filter(|(_, found)| *found == change);
+        with_it.count()
     }
 
     pub fn directories_above_deleted(&self) -> BTreeSet<RelPath> {

@@ -76,11 +76,13 @@ type Protected = HashMap<ObjectId, Vec<KeepReason>>;
 /// checkpoints. `needed` holds the target and the safety checkpoint of an interrupted restore, and
 /// those of open workflows. Decodes only safety checkpoints.
 pub fn plan(line: &Line, policy: &Policy, now_ms: i64, needed: &[ObjectId]) -> RetentionPlan {
-    let is_over = |class, limit: usize| line.count_of(class) > limit.max(1);
-    if is_over(KeepClass::Named, policy.last)
-        || is_over(KeepClass::Scoped, policy.last)
-        || is_over(KeepClass::Automatic, policy.auto)
-    {
+    let limits = [
+        (KeepClass::Named, policy.last),
+        (KeepClass::Scoped, policy.last),
+        (KeepClass::Automatic, policy.auto),
+    ];
+    let is_over = |(class, limit): (_, usize)| line.count_of(class) > limit.max(1);
+    if limits.into_iter().any(is_over) {
         return judge(line, &HashSet::new(), policy, now_ms, needed);
     }
     let protected = protected(line.entries(), line.safeties(), now_ms, needed);
@@ -295,19 +297,16 @@ fn protected<'c>(
     }
     let is_whole =
         |member: &&LineEntry| matches!(member.class, KeepClass::Named | KeepClass::Automatic);
-    let mut backwards = members.rev();
-    let newest_whole = backwards.clone().find(is_whole);
-    for newest in backwards.clone().next().into_iter().chain(newest_whole) {
-        let why = protected.entry(newest.id).or_default();
-        if !why.contains(&KeepReason::Newest) {
-            why.push(KeepReason::Newest);
-        }
+    let newest = members.clone().next_back();
+    let newest_whole = members.clone().rfind(is_whole);
+    let newest_whole =
+        newest_whole.filter(|whole| newest.is_none_or(|newest| newest.id != whole.id));
+    for newest in newest.into_iter().chain(newest_whole) {
+        protect(newest.id, KeepReason::Newest);
     }
-    if let Some(complete) = backwards.find(|member| is_whole(member) && !member.is_partial) {
-        protected
-            .entry(complete.id)
-            .or_default()
-            .push(KeepReason::NewestComplete);
+    let is_complete = |member: &&LineEntry| is_whole(member) && !member.is_partial;
+    if let Some(complete) = members.rev().find(is_complete) {
+        protect(complete.id, KeepReason::NewestComplete);
     }
     protected
 }

@@ -217,6 +217,11 @@ impl Mismatch {
         }
     }
 
+    fn unknown(line: &Line) -> Self {
+        let newest = newest(line);
+        Self::Unknown { newest }
+    }
+
     /// Explains a selector other than a time that matched nothing.
     pub fn of(query: &str, line: &Line) -> Self {
         if query.starts_with("prompt:") || query.starts_with("session:") {
@@ -225,9 +230,7 @@ impl Mismatch {
         other_word(query, line)
             .or_else(|| too_short(query, line))
             .or_else(|| similar_reasons(query, line))
-            .unwrap_or_else(|| Self::Unknown {
-                newest: newest(line),
-            })
+            .unwrap_or_else(|| Self::unknown(line))
     }
 
     /// Explains a time that no checkpoint has.
@@ -242,9 +245,7 @@ impl Mismatch {
                 oldest: oldest.id,
                 age: age(oldest.record.time_ms, now_ms),
             },
-            None => Self::Unknown {
-                newest: newest(line),
-            },
+            None => Self::unknown(line),
         }
     }
 
@@ -281,9 +282,7 @@ fn other_word(query: &str, line: &Line) -> Option<Mismatch> {
     let is_of_position = word.starts_with(['h', 'c', '@', '~', '^', '-', '{']);
     let start = if is_of_position { "@" } else { "latest" };
     Some(match (count, steps) {
-        (0, _) => Mismatch::Unknown {
-            newest: newest(line),
-        },
+        (0, _) => Mismatch::unknown(line),
         (count, steps) if steps >= count => Mismatch::TooFar { count },
         (_, 0) => Mismatch::OtherWord {
             meant: start.to_owned(),

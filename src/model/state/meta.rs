@@ -340,7 +340,11 @@ fn take_line(meta: &mut Meta, line: &str) -> Option<()> {
             let (word, kind, why) = (words.next()?, words.next()?, words.next()?);
             let entry = UncapturedEntry {
                 why: parse_why(word, why)?,
-                is_dir: parse_is_dir(kind)?,
+                is_dir: match kind {
+                    "d" => true,
+                    "f" => false,
+                    _ => return None,
+                },
             };
             let path = decode(words.next()?)?;
             // The uncaptured path itself may have such a name, but its parents are directories that
@@ -382,14 +386,6 @@ fn parse_perm(octal: &str) -> Option<u32> {
 /// Refuses a sign, which the standard parser would accept.
 fn unsigned(number: &str) -> Option<&str> {
     (!number.starts_with('+')).then_some(number)
-}
-
-fn parse_is_dir(kind: &str) -> Option<bool> {
-    match kind {
-        "d" => Some(true),
-        "f" => Some(false),
-        _ => None,
-    }
 }
 
 fn parse_why(word: &str, detail: &str) -> Option<WhyNot> {

@@ -299,7 +299,7 @@ pub fn reader_warnings(
     let ids = inventory.without_ref.clone();
     warnings.extend((!ids.is_empty()).then_some(Warning::RefsLost { ids }));
     let unadopted = inventory.unadopted.len();
-    warnings.extend((unadopted > 0).then_some(Warning::Unadopted { count: unadopted }));
+    warnings.extend((unadopted > 0).then_some(Warning::Unadopted { commits: unadopted }));
     warnings.extend(Warning::bounded_times(inventory, &inventory.unadopted));
     warnings.extend(
         session::pending_unlocked(store, &inventory.checkpoints)?.map(|pending| pending.warning()),

@@ -4,7 +4,7 @@
 use std::fmt::Display;
 
 use crate::base::cut_list::first_of;
-use crate::error::{Code, Error, Result, Sentence};
+use crate::error::{Code, Error, Result};
 use crate::model::{
     CheckpointType, Database, Listing, Meta, ObjectId, RelPath, RuleRecord, Scope, ScopePart,
     WhyNot,
@@ -206,24 +206,20 @@ pub fn check_each_part(context: &Context, scope: &Scope, found: &Listing) -> Res
     let from_root = from_root.filter(|path| !root.current().is_root() && is_there(path));
     let shown = missed.shown();
     let mut secrets = found.uncaptured(|why| matches!(why, WhyNot::Secret(_)));
-    Err(match secrets.find(|(secret, _)| missed.covers(secret)) {
-        Some((secret, _)) => Error::new(
-            Code::NOTHING_FOUND,
-            format!("scope '{shown}' matches only secrets, such as {secret}"),
-        )
-        .next(Sentence::text("--include-sensitive captures them")),
-        None => Error::new(
-            Code::NOTHING_FOUND,
-            format!("scope '{shown}' matches nothing that may be captured"),
-        )
-        .next(match from_root {
-            Some(path) => did_you_mean(root, &path),
-            None => Sentence::new(
-                "a scope is a path or a pattern below the root; 'checkpoint status -v' lists what \
-                 rules leave out",
-                &[],
-            ),
-        }),
+    if let Some((secret, _)) = secrets.find(|(secret, _)| missed.covers(secret)) {
+        let what = format!("scope '{shown}' matches only secrets, such as {secret}");
+        return Err(
+            Error::new(Code::NOTHING_FOUND, what).advise("--include-sensitive captures them")
+        );
+    }
+    let what = format!("scope '{shown}' matches nothing that may be captured");
+    let error = Error::new(Code::NOTHING_FOUND, what);
+    Err(match from_root {
+        Some(path) => error.next(did_you_mean(root, &path)),
+        None => error.advise(
+            "a scope is a path or a pattern below the root; 'checkpoint status -v' lists what \
+             rules leave out",
+        ),
     })
 }
 

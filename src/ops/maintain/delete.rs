@@ -12,7 +12,7 @@ use crate::model::{
 use crate::ops::contract::hold::active_holds;
 use crate::ops::restore::planned_restore::refuse_other_plan;
 use crate::ops::select::checkpoint::find_own;
-use crate::ops::{Context, Session, Warning, session};
+use crate::ops::{Context, Pending, Session, Warning, session};
 use crate::store::gc::disk_usage::bytes_below;
 use crate::store::lifecycle::description::refuse_newer;
 use crate::store::lifecycle::{ownership, removal};
@@ -267,25 +267,17 @@ fn resolve(context: &Context, inventory: &Inventory, selector: &str) -> Result<T
 fn refuse_protected(
     store: &Store,
     to_delete: &[ToDelete],
-    pending: Option<&session::Pending>,
+    pending: Option<&Pending>,
 ) -> Result<()> {
-    for id in to_delete
-        .iter()
-        .filter_map(|to_delete| to_delete.id.commit())
-    {
+    for id in to_delete.iter().filter_map(|one| one.id.commit()) {
         if ref_files::is_pinned(store.layout(), id)? {
-            return Err(Error::new(
-                Code::PINNED,
-                format!("checkpoint {} is pinned; nothing was deleted", id.short()),
-            )
-            .next(Sentence::new(
-                "'checkpoint unpin {}' removes the pin",
-                &[&id.short()],
-            )));
+            let short = id.short();
+            let what = format!("checkpoint {short} is pinned; nothing was deleted");
+            let next = Sentence::new("'checkpoint unpin {}' removes the pin", &[&short]);
+            return Err(Error::new(Code::PINNED, what).next(next));
         }
-        if let Some(pending) =
-            pending.filter(|pending| [pending.target(), pending.safety()].contains(&id))
-        {
+        let needs = |pending: &&Pending| [pending.target(), pending.safety()].contains(&id);
+        if let Some(pending) = pending.filter(needs) {
             return Err(pending.refusal());
         }
     }

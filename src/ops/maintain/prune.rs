@@ -203,7 +203,7 @@ fn rebuild_indexes_and_drop_pins(session: &mut Session<'_>) -> Result<()> {
     let count = unindexed_packs::write_indexes(session.locked.store().objects())?;
     session
         .warnings
-        .extend((count > 0).then_some(Warning::IndexesRebuilt { count }));
+        .extend((count > 0).then_some(Warning::IndexesRebuilt { packs: count }));
     session.locked.drop_lost_pins()
 }
 

@@ -380,14 +380,12 @@ pub fn refuse_other_plan(given: &str, now: &str) -> Result<()> {
     if given == now {
         return Ok(());
     }
-    Err(Error::new(
-        Code::CONSENT_NEEDED,
-        format!(
-            "not confirmed: the checkpoint or the directory is not as it was when that plan was \
-             shown; nothing was changed, and the plan is now {now}"
-        ),
-    )
-    .advise("look again with --dry-run, then give --plan what it names"))
+    let what = format!(
+        "not confirmed: the checkpoint or the directory is not as it was when that plan was \
+         shown; nothing was changed, and the plan is now {now}"
+    );
+    let hint = "look again with --dry-run, then give --plan what it names";
+    Err(Error::new(Code::CONSENT_NEEDED, what).advise(hint))
 }
 
 /// What all steps of carrying out a restore share.

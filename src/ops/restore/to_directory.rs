@@ -19,14 +19,9 @@ use crate::worktree::destination::Destination;
 /// Returns the failure of patterns that match no path of a checkpoint.
 pub fn no_path_matches(checkpoint: &Checkpoint) -> Error {
     let short = checkpoint.id.short();
-    Error::new(
-        Code::NOTHING_FOUND,
-        format!("no path of {short} matches --glob"),
-    )
-    .next(Sentence::new(
-        "'checkpoint ls -R {}' lists them all",
-        &[&short],
-    ))
+    let what = format!("no path of {short} matches --glob");
+    let next = Sentence::new("'checkpoint ls -R {}' lists them all", &[&short]);
+    Error::new(Code::NOTHING_FOUND, what).next(next)
 }
 
 /// Writes the checkpoint that the options name into the directory `to`.
@@ -81,9 +76,7 @@ pub fn restore_to(
     if is_inside {
         warnings.push(Warning::CopyInsideRoot);
     }
-    if checkpoint.is_partial() {
-        warnings.push(Warning::IsPartial { id: checkpoint.id });
-    }
+    warnings.extend(Warning::partial(&checkpoint));
     Ok(RestoreOutcome {
         databases: written,
         dry_run,

@@ -515,11 +515,8 @@ fn check_is_inside(root: &Root, typed: &[u8]) -> Result<()> {
 /// A path that a checkpoint does not hold, in the words of the user.
 pub fn no_such_path(checkpoint: ObjectId, path: &str) -> Error {
     let short = checkpoint.short();
-    let error = Error::new(
-        Code::NO_SUCH_PATH,
-        format!("checkpoint {short} does not hold '{path}'"),
-    );
-    error.next(if is_named_as_secret(path) {
+    let what = format!("checkpoint {short} does not hold '{path}'");
+    Error::new(Code::NO_SUCH_PATH, what).next(if is_named_as_secret(path) {
         Sentence::new(
             "it looks like a secret, which is left out; 'checkpoint create \
              --include-sensitive={}' records it",

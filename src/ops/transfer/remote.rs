@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::base::Malformed;
 use crate::base::text::escape;
-use crate::error::{Code, Error, Result, Sentence};
+use crate::error::{Code, Error, Result};
 use crate::model::json::{JsonSchema, Serialize};
 use crate::ops::open_store::{open_usable, refuse_below_top};
 use crate::ops::{Context, Warning, session};
@@ -76,16 +76,11 @@ pub fn add(
     let added = match known.iter().find(is_like) {
         Some(same) if same.name == name && same.url == url.text => same.clone(),
         Some(taken) => {
-            return Err(Error::new(
-                Code::REMOTE_NAME_TAKEN,
-                format!(
-                    "the remote {} is known with another URL; nothing was changed",
-                    taken.name
-                ),
-            )
-            .advise(
-                "give this one another name, or forget that one: 'checkpoint remote remove NAME'",
-            ));
+            let taken = &taken.name;
+            let what = format!("the remote {taken} is known with another URL; nothing was changed");
+            let hint =
+                "give this one another name, or forget that one: 'checkpoint remote remove NAME'";
+            return Err(Error::new(Code::REMOTE_NAME_TAKEN, what).advise(hint));
         }
         None => {
             let added = Remote::new(name.to_owned(), url.text);
@@ -153,21 +148,13 @@ pub fn named(store: &Store, name: Option<&str>) -> Result<Remote> {
     let names: Vec<&str> = known.iter().map(|remote| &*remote.name).collect();
     let found = known.iter().find(|remote| remote.name == wanted);
     found.cloned().ok_or_else(|| {
-        Error::new(
-            Code::NOTHING_FOUND,
-            match names.as_slice() {
-                [] => "no remote is known here".to_owned(),
-                names => format!(
-                    "there is no remote '{}'; known here: {}",
-                    escape(wanted),
-                    names.join(", ")
-                ),
-            },
-        )
-        .next(Sentence::new(
-            "'checkpoint remote add NAME URL' names one",
-            &[],
-        ))
+        let (wanted, known) = (escape(wanted), names.join(", "));
+        let what = match names.as_slice() {
+            [] => "no remote is known here".to_owned(),
+            _ => format!("there is no remote '{wanted}'; known here: {known}"),
+        };
+        let hint = "'checkpoint remote add NAME URL' names one";
+        Error::new(Code::NOTHING_FOUND, what).advise(hint)
     })
 }
 

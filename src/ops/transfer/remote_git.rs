@@ -236,12 +236,11 @@ impl<'c> RemoteGit<'c> {
 
     fn failure(&self, why: String) -> Error {
         let (name, url) = (&self.name, escape(&self.url.shown()));
-        Error::new(
-            Code::REMOTE_FAILED,
-            format!("the remote {name} ({url}): {why}"),
-        )
-        .advise("nothing was changed here; fix this, then run the command again")
-        .more(More::Why(why))
+        let what = format!("the remote {name} ({url}): {why}");
+        let failure = Error::new(Code::REMOTE_FAILED, what);
+        failure
+            .advise("nothing was changed here; fix this, then run the command again")
+            .more(More::Why(why))
     }
 }
 
