@@ -10,11 +10,9 @@ use crate::base::json::{self, embedded};
 use crate::base::shell_word::shell_line;
 use crate::base::text::{escape_path, is_deceptive};
 use crate::base::time::{rfc3339_seconds, utc_date};
-use crate::model::checkpoint::alias;
 use crate::model::json::{JsonSchema, Serialize, paths, plan_changes};
 use crate::model::{ChangeJson, CheckpointType, Expiry, PathName, RelPath, Verb};
-use crate::ops::contract::create_facts::Contract;
-use crate::ops::contract::restore_contract::RestoreContract;
+use crate::ops::contract::create_facts::{Contract, RestoreContract};
 use crate::ops::{CreateOutcome, RestoreOutcome};
 
 /// A contract, printed alone or inside another document.
@@ -140,7 +138,7 @@ pub fn document(
         return nothing_made(&why.join("; "), &call.anchor);
     };
     let record = &contract.checkpoint.record;
-    let id = alias::of(contract.checkpoint);
+    let id = contract.checkpoint.alias();
     let names = paths(&contract.files).into_iter();
     let (files, hex): (_, Vec<_>) = names.map(|name| (name.path, name.path_hex)).unzip();
     let confidence = confidence(contract);
@@ -258,7 +256,7 @@ fn lacking(contract: &Contract<'_>) -> usize {
 }
 
 fn next_safe_actions(contract: &Contract<'_>, call: &Call) -> Vec<String> {
-    let id = alias::of(contract.checkpoint);
+    let id = contract.checkpoint.alias();
     if confidence(contract) == 0 {
         let verify = call.line(&["verify", &id, "--full"]);
         return vec![format!("inspect: {verify}")];
@@ -281,7 +279,7 @@ fn next_safe_actions(contract: &Contract<'_>, call: &Call) -> Vec<String> {
 
 /// Lists what was done, where it is stored, how to check it, and a contract's four answers.
 fn evidence(contract: &Contract<'_>, has_reason: bool, call: &Call) -> Vec<String> {
-    let id = alias::of(contract.checkpoint);
+    let id = contract.checkpoint.alias();
     let mut anchors = vec![
         call.anchor.clone(),
         format!("file:{}", escape_path(&contract.ref_file)),
@@ -364,7 +362,7 @@ fn assumptions(contract: &Contract<'_>, call: &Call) -> Vec<String> {
         assumed.push(how.to_owned());
     }
     if !contract.state_keys.is_empty() {
-        let command = values_back(call, &alias::of(contract.checkpoint));
+        let command = values_back(call, &contract.checkpoint.alias());
         assumed.push(format!(
             "A restore writes files; the values are in its answer, and this prints them: {command}"
         ));
@@ -472,7 +470,7 @@ pub fn restore_document(
     call: &Call,
 ) -> ContractDocument {
     let record = &outcome.target.record;
-    let id = alias::of(&outcome.target);
+    let id = outcome.target.alias();
     let safety = outcome.safety.as_ref().map(|safety| safety.id.short());
     let back = |safety: &String| match outcome.verb {
         Verb::Undo if outcome.calls_off => call.line(&["restore", safety, "--yes", "--contract"]),

@@ -22,7 +22,7 @@ use crate::ops::create::command::{create, tidy};
 use crate::ops::create::options::{
     check_names_nothing_else, checked_text, is_enabled, parse_scope,
 };
-use crate::ops::database::{backup, database_names};
+use crate::ops::database::backup;
 use crate::ops::{CreateOptions, CreateOutcome, LeftOut, Skipped};
 use crate::shell::run::{Ended, unanswered};
 use crate::shell::terminal::printer;
@@ -203,7 +203,7 @@ impl CreateArgs {
         if let Some(lack) = lack(&options.terms, has_state, !self.db.is_empty()) {
             return Err(Error::usage(lack));
         }
-        options.databases = database_names::parse(context, &bytes_of(self.db))?;
+        options.databases = backup::parse_databases(context, &bytes_of(self.db))?;
         // With a state or databases, files are recorded only if requested.
         if options.terms.scope.is_none() && (has_state || !options.databases.is_empty()) {
             options.terms.scope = Some(Scope::default());

@@ -3,8 +3,7 @@
 use crate::base::time::{self, local_minutes};
 use crate::commands::args::{PlanArgs, write_plan};
 use crate::commands::prelude::*;
-use crate::ops::maintain::delete::delete;
-use crate::ops::maintain::delete_store::delete_store;
+use crate::ops::maintain::delete::{delete, delete_store};
 use crate::ops::{DeleteOptions, DeleteOutcome, DeletedWithStore, ToDelete};
 
 /// Maximum number of checkpoints listed in a question.

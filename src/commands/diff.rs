@@ -9,7 +9,7 @@ use crate::commands::args::{GlobArgs, typed_words};
 use crate::commands::prelude::*;
 use crate::model::state::entry::RWX_BITS;
 use crate::model::{ChangeKind, Octal, OtherDifferences, WhyNot};
-use crate::ops::browse::diff::compare::diff;
+use crate::ops::browse::diff::diff;
 use crate::ops::restore::restore_paths;
 use crate::ops::{Detail, DiffOutcome, FileDiff, PatchOptions};
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::commands::prelude::*;
 use crate::commands::remote::transferred;
-use crate::ops::transfer::export::{ExportTarget, export};
+use crate::ops::transfer::bundle::{ExportTarget, export};
 use crate::ops::{ExportBundleOptions, ExportOutcome};
 use crate::shell::StdoutSink;
 

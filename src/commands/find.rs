@@ -8,8 +8,7 @@ use crate::base::text::escape_bytes;
 use crate::base::time;
 use crate::commands::args::PeriodArgs;
 use crate::commands::prelude::*;
-use crate::ops::browse::find::find_path::{FindEvent, FoundPath, PathChange, find};
-use crate::ops::browse::find::find_text::find_text;
+use crate::ops::browse::find::{FindEvent, FoundPath, PathChange, find, find_text};
 use crate::ops::restore::restore_paths;
 use crate::ops::{FindOutcome, TextMatch};
 

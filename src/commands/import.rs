@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use crate::commands::prelude::*;
 use crate::commands::remote::transferred;
 use crate::ops::ImportOutcome;
-use crate::ops::transfer::import::import;
+use crate::ops::transfer::bundle::import;
 
 /// Bytes read from a bundle at a time.
 const READ_BYTES: usize = 1 << 20;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::commands::prelude::*;
-use crate::ops::maintain::relink::{RelinkOptions, relink};
+use crate::ops::maintain::moved::{RelinkOptions, relink};
 use crate::ops::{RelinkOutcome, RootEvidence};
 
 /// Bring the checkpoints of a moved project here

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use crate::commands::export::is_stdout;
 use crate::commands::prelude::*;
-use crate::ops::browse::report_range;
-use crate::ops::transfer::export::into_file;
+use crate::ops::browse::list;
+use crate::ops::transfer::bundle::into_file;
 
 /// Write the page of the checkpoints into one file, which needs no server
 ///
@@ -39,7 +39,7 @@ impl Command for ReportArgs {
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<Done<ReportAnswer>> {
         let make = cmd.services.report.ok_or_else(|| Error::no_feature("ui"))?;
         let is_stream = is_stdout(cmd, &self.output, "report")?;
-        let ids = report_range::find(context, self.range.as_deref())?;
+        let ids = list::ids_in_range(context, self.range.as_deref())?;
         let report = make(context, cmd.global.base.as_deref(), &ids)?;
         let file = escape_path(&self.output);
         let patches = count(report.patch_count, "patch", "patches");

@@ -3,10 +3,8 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use crate::answer::contract;
-use crate::answer::plan;
 use crate::answer::table::state_words;
-use crate::answer::{ContractDocument, ContractForm, Tense, words};
+use crate::answer::{ContractDocument, ContractForm, Tense, contract, plan, words};
 use crate::base::Interrupt;
 use crate::base::cut_list::and_more;
 use crate::base::json::embedded;
@@ -19,7 +17,7 @@ use crate::commands::prelude::*;
 use crate::model::json::patterns;
 use crate::model::{CommandEnd, ObjectId, RelPath, RestorePlan, Verb};
 use crate::ops::browse::list;
-use crate::ops::contract::restore_contract;
+use crate::ops::contract::create_facts;
 use crate::ops::restore::commands as restore_op;
 use crate::ops::restore::restore_patch::restore_patch;
 use crate::ops::{
@@ -408,13 +406,13 @@ pub(super) fn answer(
     again: CommandWords,
     mut outcome: RestoreOutcome,
 ) -> Result<Done<RestoreAnswer>> {
-    let values = restore_contract::values(context, &outcome)?;
+    let values = create_facts::values(context, &outcome)?;
     let has_failed = |one: &DatabaseReport| matches!(one.fate, DatabaseFate::Failed(_));
     let mut is_partial =
         outcome.databases.iter().any(has_failed) || !outcome.plan.unreadable.is_empty();
     let (mut contract, form) = (None, wants.wanted());
     if form.is_some() {
-        let facts = restore_contract::of_restore(context, &outcome)?;
+        let facts = create_facts::of_restore(context, &outcome)?;
         is_partial |= !(facts.is_match() || outcome.dry_run || facts.is_values_alone);
         let call = call(context, cmd);
         let document = contract::restore_document(&outcome, &facts, values.as_deref(), &call);

@@ -2,7 +2,7 @@
 
 use crate::commands::prelude::*;
 use crate::ops::RewordOutcome;
-use crate::ops::maintain::reword::reword;
+use crate::ops::maintain::pin::reword;
 
 /// Give a checkpoint another reason
 ///

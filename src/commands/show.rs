@@ -14,7 +14,7 @@ use crate::model::json::Serializer;
 use crate::model::{
     CheckpointRef, CheckpointRow, CheckpointTerms, Expiry, Held, ObjectId, Provenance, ScopePart,
 };
-use crate::ops::browse::diff::compare;
+use crate::ops::browse::diff::changes_of;
 use crate::ops::browse::list::{ShowOutcome, show};
 use crate::ops::restore::restore_paths;
 use crate::ops::{Detail, DiffOutcome, FileDiff, PatchOptions};
@@ -121,8 +121,7 @@ impl Command for ShowArgs {
         };
         let (before, checkpoint) = (outcome.before.as_ref(), &outcome.checkpoint);
         let write = &mut |file: &FileDiff| patch.write(file);
-        let compared =
-            compare::changes_of(context, before, checkpoint, &outcome.paths, options, write)?;
+        let compared = changes_of(context, before, checkpoint, &outcome.paths, options, write)?;
         let mut done = diff::done(compared, false, |compared| {
             answer(Some(compared), patch.text(detail), outcome)
         });

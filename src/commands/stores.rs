@@ -6,8 +6,7 @@ use crate::answer::table::titled;
 use crate::base::time::{ago, utc_seconds};
 use crate::commands::prelude::*;
 use crate::model::checkpoint::manifest::cell;
-use crate::ops::maintain::orphans::prune_orphaned;
-use crate::ops::maintain::stores;
+use crate::ops::maintain::stores::{self, prune_orphaned};
 use crate::ops::{KnownStore, OrphansOutcome, RootState, StoreList};
 
 pub fn list(context: &Context) -> Result<Done<StoreList>> {

@@ -4,7 +4,7 @@ use crate::answer::plan::limit_words;
 use crate::commands::prelude::*;
 use crate::commands::restore::{self, CommonArgs, RestoreAnswer};
 use crate::model::Checkpoint;
-use crate::ops::browse::undo_steps::{ListedStep, undo_steps};
+use crate::ops::browse::list::{ListedStep, undo_steps};
 use crate::ops::restore::commands as restore_op;
 use crate::ops::{CommonOptions, RestoreOutcome, StepsOutcome};
 

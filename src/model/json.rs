@@ -4,7 +4,6 @@ pub use crate::base::json::{
     JsonSchema, Serialize, Serializer, TimeText, optional_path, path, path_list, time,
 };
 use crate::base::text::escape_bytes;
-use crate::model::checkpoint::alias;
 use crate::model::{
     AgentSession, Checkpoint, CheckpointId, CheckpointKind, CheckpointTerms, DamagedCheckpoint,
     Database, Databases, Evicted, Expiry, Held, Meta, ObjectId, PathFilter, PlannedChange,
@@ -85,7 +84,7 @@ impl CheckpointRow {
         let record = &checkpoint.record;
         Self {
             checkpoint: CheckpointRef::new(checkpoint),
-            alias: alias::of(checkpoint),
+            alias: checkpoint.alias(),
             sequence: record.sequence,
             source: record.source.clone(),
             coverage: record.coverage.into_str(),

@@ -7,11 +7,8 @@ pub mod difference;
 pub mod git_index;
 pub mod json;
 pub mod patch;
-pub mod path_filter;
 pub mod path_pattern;
 pub mod restore_plan;
-mod restore_planner;
-pub mod rules_stamp;
 pub mod run_id;
 pub mod session;
 pub mod stat_cache;
@@ -19,38 +16,30 @@ pub mod state;
 pub mod transition;
 
 pub use checkpoint::hold::Hold;
-pub use checkpoint::keep_policy::{KeepReason, Policy, PolicyChange};
 pub use checkpoint::line::{Line, LineEntry};
-pub use checkpoint::mismatch::{Candidate, Mismatch};
 pub use checkpoint::record::{
-    Checkpoint, CheckpointId, CheckpointKind, Coverage, DamagedCheckpoint, KeepClass, Operation,
-    Record, Verb,
+    Checkpoint, CheckpointId, CheckpointKind, CheckpointTerms, CheckpointType, Coverage,
+    DamagedCheckpoint, Expiry, KeepClass, Operation, Record, Verb,
 };
-pub use checkpoint::retention::{Evicted, EvictionReason};
-pub use checkpoint::selector::SelectorProblem;
-pub use checkpoint::terms::{CheckpointTerms, CheckpointType, Expiry};
+pub use checkpoint::retention::{Evicted, EvictionReason, KeepReason, Policy, PolicyChange};
+pub use checkpoint::selector::{Candidate, Mismatch, SelectorProblem};
 pub use checkpoint::undo_stack::{RestoreStory, Steps, ToldStory, UndoStep};
 pub use command_end::CommandEnd;
 pub use difference::{ChangeCounts, ChangeKind, OtherDifferences, Pair, TreeChange};
 pub use git_index::IndexNames;
 pub use json::{ChangeJson, CheckpointRef, CheckpointRow, Octal, PathName, PathReason, TextAnswer};
-pub use path_filter::PathFilter;
 pub use path_pattern::PathPattern;
 pub use restore_plan::{Blocker, PlannedChange, PlannedWrite, Refusal, RestorePlan, RestoreScope};
-pub use rules_stamp::RulesStamp;
 pub use session::notes::{AgentSession, PromptNote, SessionNotes};
-pub use session::origin::OriginStore;
-pub use session::provenance::{Moment, Provenance};
+pub use session::provenance::{Moment, OriginStore, Provenance};
 pub use stat_cache::cached_block::CachedBlock;
 pub use stat_cache::cached_listing::{CachedDir, CachedListing};
 pub use state::database::{Database, Databases, Held};
-pub use state::entry::{Entry, Kind, WhyNot};
-pub use state::files::Files;
-pub use state::listing::{ListedDir, Listing};
-pub use state::meta::{IgnoreFileAbove, Meta, RuleRecord};
+pub use state::entry::{Entry, FileView, Kind, ListedFile, ListedUncaptured, Name, Stat, WhyNot};
+pub use state::listing::{Files, ListedDir, Listing};
+pub use state::meta::{IgnoreFileAbove, Meta, RuleRecord, RulesStamp};
 pub use state::object_id::ObjectId;
 pub use state::rel_path::RelPath;
-pub use state::scope::{Scope, ScopePart};
+pub use state::scope::{PathFilter, Scope, ScopePart};
 pub use state::snapshot::{Snapshot, UncapturedEntry};
-pub use state::stat::{FileView, ListedFile, ListedUncaptured, Name, Stat};
 pub use state::state_document::StateDocument;

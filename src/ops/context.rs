@@ -11,7 +11,7 @@ use crate::base::{Interrupt, Malformed, Progress};
 use crate::config::{Environment, Settings};
 use crate::error::{Error, Instead, Result};
 use crate::model::{CommandEnd, ObjectId, RelPath};
-use crate::ops::locate_store::{locate_store, projects, subdirectories};
+use crate::ops::find_root::{locate_store, projects, subdirectories};
 use crate::ops::restore::restore_paths;
 use crate::ops::{OwnFiles, RootSearch, Warning};
 use crate::store::{Description, Identity, Inventory, LockWait, Store};

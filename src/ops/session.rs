@@ -77,12 +77,12 @@ pub fn begin<'s>(context: &Context, store: &'s Store) -> Result<Session<'s>> {
     let ids = recovery.refs_restored.clone();
     warnings.extend((!ids.is_empty()).then_some(Warning::RefsRestored { ids }));
     let count = recovery.adopted.len();
-    warnings.extend((count > 0).then_some(Warning::Adopted { count }));
+    warnings.extend((count > 0).then_some(Warning::Adopted { commits: count }));
     warnings.extend(Warning::bounded_times(inventory, &recovery.adopted));
     let is_rebuilt = recovery.manifest_rebuilt;
     warnings.extend(is_rebuilt.then_some(Warning::ManifestRebuilt));
     let count = recovery.indexes_rebuilt;
-    warnings.extend((count > 0).then_some(Warning::IndexesRebuilt { count }));
+    warnings.extend((count > 0).then_some(Warning::IndexesRebuilt { packs: count }));
     let restored = recovery.workflows_restored.iter().cloned();
     warnings.extend(restored.map(|id| Warning::WorkflowRestored { id }));
     warnings.extend(Warning::damaged(&inventory.damaged));

@@ -9,7 +9,7 @@ use serde_json::json;
 use tokio::sync::mpsc;
 use tokio::time::sleep;
 
-use crate::ops::browse::store_position::position;
+use crate::ops::find_root::store_position;
 use crate::ui::front::Runner;
 
 /// Time between two looks at the store, for each page that listens.
@@ -28,7 +28,7 @@ pub fn listen(runner: Runner, listener: Arc<()>) -> mpsc::Receiver<Result<Bytes>
 async fn tell(runner: Runner, _listener: Arc<()>, lines: mpsc::Sender<Result<Bytes>>) {
     let (mut known, mut sent) = (None, Instant::now());
     loop {
-        let now = Some(position(&runner.base, &runner.root));
+        let now = Some(store_position(&runner.base, &runner.root));
         let may_change = runner.may_change;
         let event = json!({ "position": now, "may_change": may_change });
         let line = match () {

@@ -2,9 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use checkpoint::model::checkpoint::retention::{KeepReason, Policy};
 use chrono::{Datelike as _, Local, TimeZone as _, Timelike as _};
-
-use checkpoint::model::checkpoint::keep_policy::{KeepReason, Policy};
 
 const HOUR_MS: i64 = 3_600_000;
 const HISTORIES: u64 = 2_000;

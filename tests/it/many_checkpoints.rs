@@ -9,8 +9,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 
 use checkpoint::model::checkpoint::message;
-use checkpoint::model::checkpoint::record::{CheckpointKind, Coverage, Record};
-use checkpoint::model::checkpoint::terms::CheckpointTerms;
+use checkpoint::model::checkpoint::record::{CheckpointKind, CheckpointTerms, Coverage, Record};
 use checkpoint::model::session::provenance::Provenance;
 
 use crate::bench::damaged::{flip, packs_of, put};

@@ -1,18 +1,17 @@
 //! Which checkpoints retention evicts, class by class.
 
-use checkpoint::model::checkpoint::keep_policy::Policy;
 use checkpoint::model::checkpoint::line::Line;
 use checkpoint::model::checkpoint::record::{
-    Checkpoint, CheckpointKind, Coverage, Operation, Record, Verb,
+    Checkpoint, CheckpointKind, CheckpointTerms, Coverage, Expiry, Operation, Record, Verb,
 };
 use checkpoint::model::checkpoint::retention::{
-    EvictionReason, KEPT_STEPS, PROTECTED_RESTORES, RetentionPlan, plan, plan_prune, plan_size,
+    EvictionReason, KEPT_STEPS, PROTECTED_RESTORES, Policy, RetentionPlan, plan, plan_prune,
+    plan_size,
 };
-use checkpoint::model::checkpoint::terms::{CheckpointTerms, Expiry};
 use checkpoint::model::checkpoint::undo_stack::Steps;
-use checkpoint::model::path_filter::PathFilter;
 use checkpoint::model::session::provenance::Provenance;
 use checkpoint::model::state::object_id::ObjectId;
+use checkpoint::model::state::scope::PathFilter;
 
 fn id(n: u8) -> ObjectId {
     ObjectId::from_bytes([n; 20])

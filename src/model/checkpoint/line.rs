@@ -1,5 +1,5 @@
-//! All checkpoints of a store in order. One that is noted in an index is decoded when it is first
-//! asked for.
+//! All checkpoints of a store in order, and the one at which the directory stands. One that is noted in
+//! an index is decoded when it is first asked for.
 
 use std::fmt::Debug;
 use std::sync::{Arc, OnceLock};
@@ -7,8 +7,11 @@ use std::sync::{Arc, OnceLock};
 use crate::model::checkpoint::manifest;
 use crate::model::{Checkpoint, KeepClass, ObjectId};
 
+/// How many of the newest checkpoints are compared with a safety checkpoint.
+const COMPARED: usize = 160;
+
 /// What is known of a checkpoint before it is decoded; ordered as checkpoints are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LineEntry {
     pub sequence: u64,
     pub time_ms: i64,
@@ -25,14 +28,9 @@ impl LineEntry {
     /// Of one of which only the id is known.
     pub fn unknown(id: ObjectId) -> Self {
         Self {
-            sequence: 0,
-            time_ms: 0,
             id,
-            class: KeepClass::Named,
-            is_partial: false,
-            has_meta: false,
-            is_pinned: false,
             protected_until_ms: i64::MIN,
+            ..Self::default()
         }
     }
 
@@ -207,6 +205,42 @@ impl Line {
         self.count_of(KeepClass::Safety)
     }
 
+    /// Returns the baseline: the checkpoint that the directory was last restored to or recorded as.
+    /// Restores of single paths and scoped checkpoints do not count.
+    pub fn baseline(&self) -> Option<&Checkpoint> {
+        self.baseline_before(u64::MAX)
+    }
+
+    /// Returns where the directory stands: the baseline, or if that is a safety checkpoint, the newest
+    /// whole one that holds the same.
+    pub fn position(&self) -> Option<&Checkpoint> {
+        let set = self.baseline()?;
+        if !set.is_safety() {
+            return Some(set);
+        }
+        let is_equal = |c: &&Checkpoint| c.is_whole() && c.holds_the_same(set);
+        Some(self.rev().take(COMPARED).find(is_equal).unwrap_or(set))
+    }
+
+    /// Returns the baseline after those before a sequence number.
+    pub fn baseline_before(&self, sequence: u64) -> Option<&Checkpoint> {
+        let mut earlier = self.rev().filter(|c| c.record.sequence < sequence);
+        earlier.find_map(|checkpoint| self.set_by(checkpoint))
+    }
+
+    /// Returns what the directory was set to when this checkpoint was made: the checkpoint itself, or
+    /// the target of the restore that followed it. `None` if it set nothing, or the target is gone.
+    pub fn set_by<'l>(&'l self, checkpoint: &'l Checkpoint) -> Option<&'l Checkpoint> {
+        if checkpoint.is_whole() {
+            return Some(checkpoint);
+        }
+        let target = checkpoint.target_of_all()?;
+        let sequence = checkpoint.record.sequence;
+        let own = self.find(target);
+        own.filter(|target| target.record.sequence < sequence)
+            .or_else(|| self.elsewhere(target))
+    }
+
     /// The rows that a manifest lacks at its end; `None` if it is not the beginning of that of this
     /// line.
     pub fn rows_after(&self, manifest: &str) -> Option<String> {
@@ -261,35 +295,25 @@ impl From<Vec<Checkpoint>> for Line {
 
 #[cfg(test)]
 mod tests {
+    use crate::model::checkpoint::record::{CheckpointKind, Coverage, Operation, Record, Verb};
+    use crate::model::state::rel_path::RelPath;
+    use crate::model::state::scope::PathFilter;
+
     use super::*;
-    use crate::model::checkpoint::record::{CheckpointKind, Coverage, Record};
-    use crate::model::checkpoint::terms::CheckpointTerms;
-    use crate::model::session::provenance::Provenance;
 
     fn made(sequence: u64) -> Checkpoint {
         let mut id = [0; 20];
         id[..8].copy_from_slice(&sequence.to_be_bytes());
+        let id = ObjectId::from_bytes(id);
         let record = Record {
             sequence,
-            time_ms: 0,
-            kind: CheckpointKind::Regular,
-            coverage: Coverage::Complete,
-            files: 0,
-            content_bytes: 0,
-            reason: String::new(),
-            source: String::new(),
-            operation: None,
-            during_pending: false,
-            provenance: Provenance::default(),
-            terms: CheckpointTerms::default(),
+            ..Record::default()
         };
         Checkpoint {
-            id: ObjectId::from_bytes(id),
-            tree: ObjectId::from_bytes(id),
-            meta: None,
+            id,
+            tree: id,
             record,
-            pinned: false,
-            adopted: false,
+            ..Checkpoint::default()
         }
     }
 
@@ -371,5 +395,58 @@ mod tests {
         assert_eq!(line.rows_after(&format!("{whole}| more |\n")), None);
         assert_eq!(line.rows_after(&whole[..whole.len() - 1]), None);
         assert_eq!(line.rows_after(""), None);
+    }
+
+    fn step(n: u64, verb: Verb, target: u64, paths: &[&str]) -> Checkpoint {
+        let mut step = made(n);
+        step.record.kind = CheckpointKind::Safety;
+        let paths = paths
+            .iter()
+            .map(|path| RelPath::new(path.as_bytes()).unwrap())
+            .collect();
+        step.record.operation = Some(Operation {
+            verb,
+            target: made(target).id,
+            paths,
+            within: None,
+            filter: PathFilter::default(),
+        });
+        step
+    }
+
+    fn found(checkpoints: &[Checkpoint]) -> Option<u64> {
+        let line = Line::from(checkpoints.to_vec());
+        line.baseline().map(|found| found.record.sequence)
+    }
+
+    #[test]
+    fn the_baseline_is_what_the_directory_was_last_set_to() {
+        assert_eq!(found(&[]), None);
+        let mut all = vec![made(1), made(2)];
+        assert_eq!(found(&all), Some(2));
+        all.push(step(3, Verb::Restore, 1, &[]));
+        assert_eq!(found(&all), Some(1));
+        all.push(step(4, Verb::Undo, 3, &[]));
+        assert_eq!(
+            found(&all),
+            Some(3),
+            "an undo sets it to what the safety checkpoint holds"
+        );
+        all.push(made(5));
+        assert_eq!(found(&all), Some(5));
+    }
+
+    #[test]
+    fn parts_set_no_directory_and_a_target_that_is_gone_tells_nothing() {
+        let mut scoped = made(3);
+        scoped.record.coverage = Coverage::Scoped;
+        let all = [
+            made(1),
+            made(2),
+            scoped,
+            step(4, Verb::Restore, 1, &["a"]),
+            step(5, Verb::Restore, 9, &[]),
+        ];
+        assert_eq!(found(&all), Some(2));
     }
 }

@@ -96,10 +96,10 @@ pub fn cell(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::model::checkpoint::record::{CheckpointKind, Coverage, Record};
-    use crate::model::checkpoint::terms::CheckpointTerms;
+    use crate::model::checkpoint::record::{CheckpointKind, CheckpointTerms, Coverage, Record};
     use crate::model::session::provenance::Provenance;
+
+    use super::*;
 
     #[test]
     fn free_text_breaks_no_row() {

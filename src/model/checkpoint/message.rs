@@ -1,12 +1,13 @@
-//! The commit message of a checkpoint and its parser: `<reason> | <time> | <source>`, trailers.
+//! The commit message of a checkpoint and its parser: `<reason> | <time> | <source>`, trailers. A commit
+//! of plain git has any message, or that of the recipe, without trailers.
 
 use crate::base::Malformed;
 use crate::base::text::{escape, percent_decode, percent_encode};
 use crate::base::time::utc_seconds;
-use crate::model::checkpoint::limits::LARGEST_SEQUENCE;
+use crate::model::checkpoint::limits::{self, LARGEST_SEQUENCE};
 use crate::model::{
-    CheckpointTerms, Coverage, Expiry, ObjectId, Operation, PathFilter, Provenance, Record,
-    RelPath, Scope,
+    CheckpointKind, CheckpointTerms, Coverage, Expiry, ObjectId, Operation, PathFilter, Provenance,
+    Record, RelPath, Scope,
 };
 
 /// Trailer of a carrier: a commit that brought checkpoints to a remote, and is none itself.
@@ -253,13 +254,53 @@ fn one_field(text: &str) -> String {
         .join(" ")
 }
 
+/// The source of a commit whose message does not name one.
+const UNKNOWN_SOURCE: &str = "git";
+
+/// Makes the record of a commit without our trailers; its file count is unknown.
+pub fn of_plain_git(message: &str, seconds: i64, sequence: u64) -> Record {
+    let subject = message.lines().next().unwrap_or_default().trim();
+    let (reason, source) = parts(subject).unwrap_or((subject, UNKNOWN_SOURCE));
+    let reason = if reason.is_empty() {
+        "(no message)"
+    } else {
+        reason
+    };
+    Record {
+        sequence,
+        // Git takes times that no calendar has.
+        time_ms: limits::bounded(seconds),
+        kind: kind(reason, source),
+        reason: reason.to_owned(),
+        source: source.to_owned(),
+        ..Record::default()
+    }
+}
+
+/// Splits a subject into reason and source; the time between is ignored, as the commit has one.
+fn parts(subject: &str) -> Option<(&str, &str)> {
+    let (rest, source) = subject.rsplit_once(" | ")?;
+    let (reason, _time) = rest.rsplit_once(" | ")?;
+    Some((reason.trim(), source.trim()))
+}
+
+fn kind(reason: &str, source: &str) -> CheckpointKind {
+    let safety = matches!(reason, "pre-restore-safety" | "pre-restore-safety-file")
+        && source == "checkpoint";
+    if safety {
+        CheckpointKind::Safety
+    } else {
+        CheckpointKind::Regular
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::model::checkpoint::record::{CheckpointKind, Verb};
-    use crate::model::checkpoint::terms::CheckpointType;
+    use crate::model::checkpoint::record::{CheckpointKind, CheckpointType, Verb};
     use crate::model::session::provenance::Moment;
     use crate::model::state::scope::ScopePart;
+
+    use super::*;
 
     fn record() -> Record {
         Record {
@@ -423,6 +464,46 @@ mod tests {
         assert_eq!(
             parse(&broken).unwrap_err(),
             "trailer During-Pending is unknown".into()
+        );
+    }
+
+    #[test]
+    fn the_recipes_message_gives_reason_and_source() {
+        for (message, reason, source) in [
+            (
+                "pre-wave-3 | 2026-03-24 12:45:30 | build\n",
+                "pre-wave-3",
+                "build",
+            ),
+            ("a | b | 2026-03-24T12:45 | c\n\nbody | x | y", "a | b", "c"),
+            ("fix a bug", "fix a bug", "git"),
+            ("one | two", "one | two", "git"),
+            ("", "(no message)", "git"),
+            (" | 2026 | build", "| 2026 | build", "git"),
+        ] {
+            let record = of_plain_git(message, 7, 3);
+            assert_eq!(
+                (&*record.reason, &*record.source),
+                (reason, source),
+                "{message}"
+            );
+            assert_eq!((record.time_ms, record.sequence), (7000, 3));
+        }
+    }
+
+    #[test]
+    fn the_recipes_safety_checkpoints_are_known() {
+        assert_eq!(
+            of_plain_git("pre-restore-safety | t | checkpoint", 0, 1).kind,
+            CheckpointKind::Safety
+        );
+        assert_eq!(
+            of_plain_git("pre-restore-safety-file | t | checkpoint", 0, 1).kind,
+            CheckpointKind::Safety
+        );
+        assert_eq!(
+            of_plain_git("pre-restore-safety | t | build", 0, 1).kind,
+            CheckpointKind::Regular
         );
     }
 }

@@ -1,13 +1,16 @@
-//! A checkpoint as data, apart from how it is stored.
+//! A checkpoint as data, apart from how it is stored, with its terms and its alias.
+
+use strum::{EnumString, IntoStaticStr};
 
 use crate::base::text::escape;
-use crate::model::{CheckpointTerms, Expiry, ObjectId, PathFilter, Provenance, RelPath, Scope};
+use crate::base::time::utc_compact;
+use crate::model::{ObjectId, PathFilter, Provenance, RelPath, Scope};
 
 /// Minimum number of id digits that name a checkpoint.
 pub const MIN_PREFIX: usize = 4;
 
 /// One checkpoint, as read from its commit and refs.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Checkpoint {
     /// Id of the commit.
     pub id: ObjectId,
@@ -21,6 +24,11 @@ pub struct Checkpoint {
 }
 
 impl Checkpoint {
+    /// Returns `chk_YYYYMMDD_HHMMSS_` and six digits of the id.
+    pub fn alias(&self) -> String {
+        alias_of(self.record.time_ms, self.id)
+    }
+
     /// Formats `1a2b3c4d (reason)`.
     pub fn named(&self) -> String {
         format!("{} ({})", self.id.short(), escape(&self.record.reason))
@@ -28,7 +36,7 @@ impl Checkpoint {
 }
 
 /// Content of the commit message.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Record {
     /// Position in the order of all checkpoints of a store, independent of the clock.
     pub sequence: u64,
@@ -48,19 +56,21 @@ pub struct Record {
     pub provenance: Provenance,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::EnumString, strum::IntoStaticStr)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, strum::EnumString, strum::IntoStaticStr)]
 #[strum(const_into_str, serialize_all = "snake_case")]
 pub enum CheckpointKind {
     /// Requested by a user or a program.
+    #[default]
     #[strum(serialize = "checkpoint")]
     Regular,
     /// Taken before a restore.
     Safety,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::EnumString, strum::IntoStaticStr)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, strum::EnumString, strum::IntoStaticStr)]
 #[strum(const_into_str, serialize_all = "snake_case")]
 pub enum Coverage {
+    #[default]
     Complete,
     /// Something could not be captured; the meta names it.
     Partial,
@@ -69,9 +79,10 @@ pub enum Coverage {
 }
 
 /// Classes that retention counts separately: none pushes out checkpoints of another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum KeepClass {
     /// Of the whole directory, requested by a user or a program.
+    #[default]
     Named,
     /// Of a part of the directory, requested likewise.
     Scoped,
@@ -95,9 +106,10 @@ pub struct Operation {
     pub filter: PathFilter,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::EnumString, strum::IntoStaticStr)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, strum::EnumString, strum::IntoStaticStr)]
 #[strum(const_into_str, serialize_all = "snake_case")]
 pub enum Verb {
+    #[default]
     Restore,
     Undo,
     Redo,
@@ -216,6 +228,115 @@ impl Checkpoint {
             None => i64::MIN,
             Some(Expiry::At(end_ms)) => end_ms,
             Some(Expiry::Never) => i64::MAX,
+        }
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CheckpointTerms {
+    /// Limits of the checkpoint; `None` for the whole directory.
+    pub scope: Option<Scope>,
+    pub checkpoint_type: Option<CheckpointType>,
+    pub expiry: Option<Expiry>,
+    /// Made by a workflow on its own account.
+    pub is_automatic: bool,
+}
+
+/// Requested type, in the words of contracts. The files are in the store in any case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, EnumString, IntoStaticStr)]
+#[strum(const_into_str, serialize_all = "snake_case")]
+pub enum CheckpointType {
+    /// Files in the project's git index.
+    GitStash,
+    /// Any files.
+    FileBackup,
+    /// Values other than files.
+    StateSnapshot,
+    DatabaseSavepoint,
+}
+
+/// When a checkpoint expires.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Expiry {
+    /// No policy evicts it.
+    Never,
+    /// Milliseconds since 1970; from then on a prune evicts it.
+    At(i64),
+}
+
+impl Expiry {
+    pub fn is_over(self, now_ms: i64) -> bool {
+        matches!(self, Self::At(end_ms) if end_ms <= now_ms)
+    }
+
+    pub fn to_field(self) -> String {
+        match self {
+            Self::Never => "never".to_owned(),
+            Self::At(end_ms) => end_ms.to_string(),
+        }
+    }
+
+    pub fn from_field(field: &str) -> Option<Self> {
+        if field == "never" {
+            Some(Self::Never)
+        } else {
+            field.parse().ok().map(Self::At)
+        }
+    }
+}
+
+const ALIAS_PREFIX: &str = "chk_";
+const ALIAS_DIGITS: usize = 6;
+
+/// Makes the alias of a checkpoint, as agents' contracts write it, of a time in milliseconds since 1970 and an id.
+pub fn alias_of(time_ms: i64, id: ObjectId) -> String {
+    format!(
+        "{ALIAS_PREFIX}{}_{}",
+        utc_compact(time_ms),
+        &id.to_hex()[..ALIAS_DIGITS]
+    )
+}
+
+/// Whether a word has the form of an alias.
+pub fn is_alias(word: &str) -> bool {
+    let Some(rest) = word.strip_prefix(ALIAS_PREFIX) else {
+        return false;
+    };
+    let parts: Vec<&str> = rest.split('_').collect();
+    let digits =
+        |part: &str, len| part.len() == len && part.bytes().all(|byte| byte.is_ascii_digit());
+    matches!(parts.as_slice(), [date, time, id]
+        if digits(date, 8) && digits(time, 6) && id.len() == ALIAS_DIGITS && id.bytes().all(|byte| byte.is_ascii_hexdigit()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_expiry_is_over_from_its_moment_on_and_never_never() {
+        assert!(
+            Expiry::At(5).is_over(5)
+                && !Expiry::At(5).is_over(4)
+                && !Expiry::Never.is_over(i64::MAX)
+        );
+        for expiry in [Expiry::Never, Expiry::At(-1), Expiry::At(i64::MAX)] {
+            assert_eq!(Expiry::from_field(&expiry.to_field()), Some(expiry));
+        }
+        assert_eq!(Expiry::from_field("soon"), None);
+    }
+
+    #[test]
+    fn only_words_of_the_whole_form_are_aliases() {
+        assert!(is_alias("chk_20240115_143022_a7b3c9"));
+        for other in [
+            "chk_20240115_143022_a7b3c",
+            "chk_20240115_150000_config",
+            "chk_",
+            "20240115_143022_a7b3c9",
+            "chk_1_2_3",
+        ] {
+            assert!(!is_alias(other), "{other}");
         }
     }
 }

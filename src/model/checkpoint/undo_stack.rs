@@ -164,10 +164,10 @@ fn takes_back(later: &Checkpoint, earlier: &Checkpoint) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::model::checkpoint::record::{CheckpointKind, Coverage, Record};
-    use crate::model::checkpoint::terms::CheckpointTerms;
+    use crate::model::checkpoint::record::{CheckpointKind, CheckpointTerms, Coverage, Record};
     use crate::model::session::provenance::Provenance;
+
+    use super::*;
 
     fn id(n: u8) -> ObjectId {
         ObjectId::from_bytes([n; 20])

@@ -1,6 +1,5 @@
 //! The sessions of agents: where a checkpoint comes from, and what was noted of each session.
 
 pub mod notes;
-pub mod origin;
 pub mod provenance;
 pub mod redact;

@@ -1,11 +1,9 @@
 //! Writes a listing as bytes for the stat cache: whole, or as a patch of the existing one.
 
 use crate::model::stat_cache::cached_block::{
-    DECIDED_BY_NAMES, DIR_BYTES, FILE_BYTES, FILES_IN_BASE, HAS_TREE, HIDDEN_RULES, NO_ID,
-    UNSETTLED,
+    self, DECIDED_BY_NAMES, DIR_BYTES, FILE_BYTES, FILES_IN_BASE, HAS_TREE, HIDDEN_RULES, NO_ID,
+    UNSETTLED, is_racy,
 };
-use crate::model::stat_cache::racy::is_racy;
-use crate::model::stat_cache::uncaptured;
 use crate::model::{CachedListing, Files, ListedDir, Listing, Stat};
 
 /// Upper bound on a patch in bytes, unless an eighth of its base is more.
@@ -132,7 +130,7 @@ impl Block {
     fn add_dir(&mut self, dir: &ListedDir, place: &RecordPlace) -> Option<()> {
         let (name_at, rest_at) = (small(self.dir_names.len())?, small(self.rest.len())?);
         self.dir_names.extend(&*dir.name);
-        uncaptured::render(&dir.uncaptured, &mut self.rest);
+        cached_block::render_uncaptured(&dir.uncaptured, &mut self.rest);
         let rest_bytes = small(self.rest.len())? - rest_at;
         let stat = &dir.stat;
         let mut flags = place.flags;

@@ -7,8 +7,9 @@
 
 use std::ops::Range;
 
-use crate::model::state::stat::{SYMLINK_BITS, TYPE_BITS};
-use crate::model::{FileView, Kind, ObjectId, Stat};
+use crate::base::time::SECOND_NS;
+use crate::model::state::entry::{SYMLINK_BITS, TYPE_BITS};
+use crate::model::{FileView, Kind, ListedUncaptured, ObjectId, Stat, WhyNot};
 
 /// Length of the five sizes at the start of a block.
 const SIZES_BYTES: usize = 20;
@@ -213,4 +214,189 @@ fn u64_at(record: &[u8], at: usize) -> u64 {
 fn id_at(record: &[u8], at: usize) -> Option<ObjectId> {
     let id = record.get(at..).and_then(<[u8]>::first_chunk::<20>)?;
     (*id != NO_ID).then(|| ObjectId::from_bytes(*id))
+}
+
+/// Timestamp granularity of coarse file systems: whole seconds, or two on FAT; changes within it
+/// are invisible.
+const COARSE_TICK_NS: i64 = 2_000_000_000;
+/// Slowest write speed assumed, ten megabytes per second.
+const SLOWEST_WRITE_NS_PER_BYTE: i64 = 100;
+/// Upper bound on the time that one write is given by its size alone.
+const LONGEST_WRITE_NS: i64 = 2 * SECOND_NS;
+
+/// When a file changed last. A time in the future was set by a program; the inode's own time then
+/// tells of each later change.
+fn changed_ns(stat: &Stat, started_ns: i64) -> i64 {
+    let is_set = stat.mtime_ns > started_ns.saturating_add(COARSE_TICK_NS) && stat.ctime_ns > 0;
+    if is_set { stat.ctime_ns } else { stat.mtime_ns }
+}
+
+/// Whether a file may change after its stat without a change of its timestamps, because they are
+/// not older than `started_ns`, when the scan began.
+pub fn is_racy(stat: &Stat, started_ns: i64) -> bool {
+    let is_coarse = stat.mtime_ns % SECOND_NS == 0 && stat.ctime_ns % SECOND_NS == 0;
+    let safe_before_ns = if is_coarse {
+        started_ns.saturating_sub(COARSE_TICK_NS)
+    } else {
+        started_ns
+    };
+    changed_ns(stat, started_ns) >= safe_before_ns || stat.ctime_ns >= safe_before_ns
+}
+
+/// Whether a write begun before `started_ns` may still have been going on then: a file is stamped
+/// before its bytes are copied, so a read in the middle lacks the rest without a later timestamp.
+/// A later read that finds the same content under the same stamps settles that.
+pub fn may_be_half_written(stat: &Stat, started_ns: i64) -> bool {
+    let longest_ns = i64::try_from(stat.size_bytes)
+        .unwrap_or(i64::MAX)
+        .saturating_mul(SLOWEST_WRITE_NS_PER_BYTE)
+        .min(LONGEST_WRITE_NS);
+    changed_ns(stat, started_ns).saturating_add(longest_ns) >= started_ns
+}
+
+/// Reasons without a text, in the order of their numbers on disk.
+const PLAIN: [WhyNot; 13] = [
+    WhyNot::Fifo,
+    WhyNot::Socket,
+    WhyNot::Device,
+    WhyNot::TooLarge,
+    WhyNot::ReservedName,
+    WhyNot::Mount,
+    WhyNot::Collision,
+    WhyNot::Gitlink,
+    WhyNot::DotGit,
+    WhyNot::Database,
+    WhyNot::Worktree,
+    WhyNot::Cache,
+    WhyNot::GitDir,
+];
+const UNREADABLE: u8 = 100;
+const LEFT_OUT: u8 = 101;
+const SECRET: u8 = 102;
+
+pub fn render_uncaptured(items: &[ListedUncaptured], out: &mut Vec<u8>) {
+    for item in items {
+        put(out, &item.name);
+        out.push(u8::from(item.is_dir));
+        let (number, text) = match &item.why {
+            WhyNot::Unreadable(text) => (UNREADABLE, text.as_str()),
+            WhyNot::LeftOut(text) => (LEFT_OUT, text.as_str()),
+            WhyNot::Secret(text) => (SECRET, text.as_str()),
+            plain => (number_of(plain), ""),
+        };
+        out.push(number);
+        put(out, text.as_bytes());
+    }
+}
+
+fn number_of(why: &WhyNot) -> u8 {
+    let found = PLAIN.iter().position(|plain| plain == why);
+    found
+        .and_then(|at| u8::try_from(at).ok())
+        .unwrap_or(u8::MAX)
+}
+
+/// Parses the output of [`render`]; `None` if it is invalid.
+pub fn parse_uncaptured(mut bytes: &[u8]) -> Option<Vec<ListedUncaptured>> {
+    let mut items = Vec::new();
+    while !bytes.is_empty() {
+        let name = take(&mut bytes)?.into();
+        let ([is_dir, number], rest) = bytes.split_first_chunk::<2>()?;
+        bytes = rest;
+        let text = String::from_utf8(take(&mut bytes)?.to_vec()).ok()?;
+        let why = match *number {
+            UNREADABLE => WhyNot::Unreadable(text),
+            LEFT_OUT => WhyNot::LeftOut(text),
+            SECRET => WhyNot::Secret(text),
+            plain => PLAIN.get(usize::from(plain))?.clone(),
+        };
+        items.push(ListedUncaptured {
+            name,
+            why,
+            is_dir: *is_dir == 1,
+        });
+    }
+    Some(items)
+}
+
+/// Writes bytes after a four-byte length; no name or rule is longer.
+fn put(out: &mut Vec<u8>, bytes: &[u8]) {
+    let length = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
+    out.extend(length.to_le_bytes());
+    out.extend(bytes);
+}
+
+fn take<'b>(bytes: &mut &'b [u8]) -> Option<&'b [u8]> {
+    let (length, rest) = bytes.split_first_chunk::<4>()?;
+    let (taken, rest) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
+    *bytes = rest;
+    Some(taken)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_long_write_may_still_be_at_is_not_sure() {
+        let stat = |mtime_ns, size_bytes| Stat {
+            size_bytes,
+            mtime_ns,
+            ..Stat::default()
+        };
+        assert!(may_be_half_written(&stat(0, 1 << 20), 100_000_000));
+        assert!(!may_be_half_written(&stat(0, 1 << 20), 110_000_000));
+        assert!(!may_be_half_written(&stat(0, 100), 20_000));
+        assert!(may_be_half_written(&stat(i64::MAX, u64::MAX), i64::MAX));
+        assert!(may_be_half_written(&stat(0, u64::MAX), 2 * SECOND_NS));
+        assert!(!may_be_half_written(&stat(0, u64::MAX), 2 * SECOND_NS + 1));
+    }
+
+    #[test]
+    fn what_is_not_older_than_the_scan_is_racy() {
+        let stat = |mtime_ns, ctime_ns| Stat {
+            mtime_ns,
+            ctime_ns,
+            ..Stat::default()
+        };
+        assert!(!is_racy(&stat(99, 99), 100));
+        assert!(is_racy(&stat(100, 99), 100));
+        assert!(is_racy(&stat(99, 100), 100));
+        assert!(!is_racy(&stat(i64::MAX, 1), 100));
+        assert!(is_racy(&stat(i64::MAX, 0), 100));
+        assert!(is_racy(&stat(i64::MAX, 100), 100));
+        let second = 1_000_000_000;
+        assert!(is_racy(&stat(10 * second, 10 * second), 12 * second));
+        assert!(!is_racy(&stat(10 * second, 10 * second), 12 * second + 1));
+        assert!(!is_racy(&stat(10 * second + 1, 10 * second), 11 * second));
+    }
+
+    #[test]
+    fn every_reason_comes_back() {
+        let texts = [
+            WhyNot::Unreadable("a".into()),
+            WhyNot::LeftOut("*.o".into()),
+            WhyNot::Secret(".env".into()),
+        ];
+        let items: Vec<ListedUncaptured> = PLAIN
+            .into_iter()
+            .chain(texts)
+            .zip(0_u8..)
+            .map(|(why, at)| ListedUncaptured {
+                name: vec![0xff, at].into(),
+                why,
+                is_dir: at % 2 == 0,
+            })
+            .collect();
+        let mut bytes = Vec::new();
+        render_uncaptured(&items, &mut bytes);
+        assert_eq!(parse_uncaptured(&bytes).as_ref(), Some(&items));
+        for cut in 1..bytes.len() {
+            assert_ne!(
+                parse_uncaptured(&bytes[..cut]).as_ref(),
+                Some(&items),
+                "cut at {cut}"
+            );
+        }
+    }
 }

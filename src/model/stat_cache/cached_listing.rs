@@ -5,9 +5,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::model::stat_cache::cached_block::{
-    DECIDED_BY_NAMES, DirRecord, FILES_IN_BASE, HIDDEN_RULES,
+    self, DECIDED_BY_NAMES, DirRecord, FILES_IN_BASE, HIDDEN_RULES,
 };
-use crate::model::stat_cache::uncaptured;
 use crate::model::{CachedBlock, Files, ListedUncaptured, ObjectId, Stat};
 
 /// A listing read in place. Directory 0 is the root; children are contiguous, sorted by name.
@@ -160,6 +159,6 @@ impl CachedDir<'_> {
 
     /// Returns the uncaptured items, sorted by name; `None` if they are unreadable.
     pub fn uncaptured(&self) -> Option<Vec<ListedUncaptured>> {
-        uncaptured::parse(self.block.rest(self.record.rest.clone()))
+        cached_block::parse_uncaptured(self.block.rest(self.record.rest.clone()))
     }
 }

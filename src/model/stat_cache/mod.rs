@@ -3,5 +3,3 @@
 pub mod cache_writer;
 pub mod cached_block;
 pub mod cached_listing;
-pub mod racy;
-pub mod uncaptured;

@@ -1,15 +1,18 @@
-//! The working directory as a scan found it: a flat list of directories, parents before children.
+//! The working directory as a scan found it: a flat list of directories, parents before children, with
+//! their captured files, which were listed by the scan or are read from the stat cache.
 //!
 //! The flat form needs no recursion, however deep the tree, and can be processed in slices.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::model::{
-    CachedListing, FileView, Files, ListedUncaptured, Name, ObjectId, RelPath, Stat,
+    CachedBlock, CachedListing, FileView, ListedFile, ListedUncaptured, Name, ObjectId, RelPath,
+    Stat, WhyNot,
 };
 
 /// One directory; `files` and `uncaptured` are sorted bytewise by name.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct ListedDir {
     /// Index of the parent; 0 for the root itself.
     pub parent: usize,
@@ -110,6 +113,21 @@ impl Listing {
         self.dir(&path.parent()?)?.files.get(path.name())
     }
 
+    /// Returns the items that are not captured for a reason that is wanted, each with its path.
+    pub fn uncaptured(
+        &self,
+        is_wanted: impl Fn(&WhyNot) -> bool + Copy,
+    ) -> impl Iterator<Item = (RelPath, &ListedUncaptured)> {
+        let wanted = move |item: &&ListedUncaptured| is_wanted(&item.why);
+        let dirs = self.dirs.iter().enumerate();
+        let dirs = dirs.filter(move |(_, dir)| dir.uncaptured.iter().any(|item| wanted(&item)));
+        dirs.flat_map(move |(index, dir)| {
+            let path = self.path_of(index);
+            let items = dir.uncaptured.iter().filter(wanted);
+            items.map(move |item| (path.join(&item.name), item))
+        })
+    }
+
     pub fn file_count(&self) -> usize {
         self.dirs.iter().map(|dir| dir.files.len()).sum()
     }
@@ -131,25 +149,334 @@ impl Listing {
             .flat_map(|dir| &dir.uncaptured)
             .any(|item| item.why.makes_partial())
     }
+
+    /// Marks those of `paths` that would be captured or were left out as databases: present, but not
+    /// captured as files. Returns whether anything changed; if so, the trees above are unknown and no
+    /// stat cache may be made.
+    pub fn exclude(&mut self, paths: &[RelPath]) -> bool {
+        paths.iter().filter(|path| self.exclude_one(path)).count() > 0
+    }
+
+    fn exclude_one(&mut self, path: &RelPath) -> bool {
+        let Some(mut index) = path.parent().and_then(|parent| self.index_of(&parent)) else {
+            return false;
+        };
+        let (dir, name) = (&mut self.dirs[index], path.name());
+        let at = dir
+            .uncaptured
+            .binary_search_by(|item| (*item.name).cmp(name));
+        match at {
+            Ok(at) if dir.uncaptured[at].is_dir => return false,
+            Ok(at) => dir.uncaptured[at].why = WhyNot::Database,
+            Err(_) if dir.files.get(name).is_none() => return false,
+            Err(at) => {
+                dir.files.make_listed().retain(|file| *file.name != *name);
+                let database = ListedUncaptured {
+                    name: name.into(),
+                    why: WhyNot::Database,
+                    is_dir: false,
+                };
+                dir.uncaptured.insert(at, database);
+            }
+        }
+        (dir.unchanged, dir.decided_by_names) = (false, false);
+        self.dirs[0].tree = None;
+        while index != 0 {
+            self.dirs[index].tree = None;
+            index = self.dirs[index].parent;
+        }
+        true
+    }
+
+    /// Returns the part that `wants` accepts, with parent directories. Trees are unknown in it, and no
+    /// later scan may rely on it.
+    #[must_use]
+    pub fn filtered(&self, wants: &dyn Fn(&RelPath) -> bool) -> Self {
+        let paths = self.paths();
+        let parts = self.dirs.iter().zip(&paths);
+        let parts: Vec<ListedDir> = parts.map(|(dir, path)| dir.part(path, wants)).collect();
+        let mut stays = vec![false; parts.len()];
+        // Children come after their parents.
+        for index in (0..parts.len()).rev() {
+            let has_something =
+                !parts[index].files.is_empty() || !parts[index].uncaptured.is_empty();
+            if index == 0 || stays[index] || has_something || wants(&paths[index]) {
+                stays[index] = true;
+                stays[parts[index].parent] = true;
+            }
+        }
+        let mut numbers = vec![0; parts.len()];
+        let mut kept: Vec<ListedDir> = Vec::new();
+        for (index, mut dir) in parts.into_iter().enumerate() {
+            if stays[index] {
+                numbers[index] = kept.len();
+                dir.parent = numbers[dir.parent];
+                kept.push(dir);
+            }
+        }
+        for dir in &mut kept {
+            dir.dirs.retain(|child| stays[*child]);
+            for child in &mut dir.dirs {
+                *child = numbers[*child];
+            }
+        }
+        Self {
+            dirs: kept,
+            started_ns: self.started_ns,
+            cached: None,
+        }
+    }
 }
 
 impl ListedDir {
     pub fn empty(parent: usize, name: Name, stat: Stat) -> Self {
-        let (files, dirs, uncaptured) = (Files::default(), Vec::new(), Vec::new());
-        let (tree, cached, unchanged, decided_by_names, has_hidden_rules) =
-            (None, None, false, false, false);
         Self {
             parent,
             name,
             stat,
-            files,
-            dirs,
-            uncaptured,
-            tree,
-            cached,
-            unchanged,
-            decided_by_names,
-            has_hidden_rules,
+            ..Self::default()
         }
+    }
+
+    /// Its files and uncaptured items that `wants` accepts.
+    fn part(&self, path: &RelPath, wants: &dyn Fn(&RelPath) -> bool) -> Self {
+        let files = self.files.iter();
+        let files = files.filter(|file| wants(&path.join(file.name)));
+        let uncaptured = self.uncaptured.iter();
+        let uncaptured = uncaptured.filter(|item| wants(&path.join(&item.name)));
+        Self {
+            files: files.map(FileView::to_listed).collect::<Vec<_>>().into(),
+            dirs: self.dirs.clone(),
+            uncaptured: uncaptured.cloned().collect(),
+            ..Self::empty(self.parent, self.name.clone(), self.stat)
+        }
+    }
+}
+
+/// Files sorted bytewise by name; for an unchanged directory nothing is copied from the stat cache.
+#[derive(Clone, Debug, Default)]
+pub struct Files {
+    listed: Vec<ListedFile>,
+    /// Files in the stat cache; if present, `listed` is empty.
+    cached: Option<CachedFiles>,
+}
+
+/// A range of records in a block.
+#[derive(Clone, Debug)]
+struct CachedFiles {
+    block: Arc<CachedBlock>,
+    range: Range<usize>,
+}
+
+impl From<Vec<ListedFile>> for Files {
+    fn from(listed: Vec<ListedFile>) -> Self {
+        Self {
+            listed,
+            cached: None,
+        }
+    }
+}
+
+impl Files {
+    pub(in crate::model) fn cached(block: Arc<CachedBlock>, range: Range<usize>) -> Self {
+        Self {
+            listed: Vec::new(),
+            cached: Some(CachedFiles { block, range }),
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        self.cached
+            .as_ref()
+            .map_or(self.listed.len(), |cached| cached.range.len())
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    #[inline]
+    pub fn at(&self, index: usize) -> Option<FileView<'_>> {
+        match &self.cached {
+            None => self.listed.get(index).map(view),
+            Some(cached) => {
+                (index < cached.range.len()).then(|| cached.block.file(cached.range.start + index))
+            }
+        }
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = FileView<'_>> {
+        (0..self.len()).filter_map(|index| self.at(index))
+    }
+
+    /// Returns the file of that name.
+    pub fn get(&self, name: &[u8]) -> Option<FileView<'_>> {
+        let (mut low, mut high) = (0, self.len());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let found = self.at(middle)?;
+            match found.name.cmp(name) {
+                std::cmp::Ordering::Equal => return Some(found),
+                std::cmp::Ordering::Less => low = middle + 1,
+                std::cmp::Ordering::Greater => high = middle,
+            }
+        }
+        None
+    }
+
+    /// Whether the files are exactly this range of this block.
+    pub(in crate::model) fn are_cached_as(
+        &self,
+        block: &Arc<CachedBlock>,
+        range: &Range<usize>,
+    ) -> bool {
+        self.cached
+            .as_ref()
+            .is_some_and(|cached| Arc::ptr_eq(&cached.block, block) && cached.range == *range)
+    }
+
+    /// Converts to a list that can be changed.
+    pub fn make_listed(&mut self) -> &mut Vec<ListedFile> {
+        if self.cached.is_some() {
+            let listed = self.iter().map(FileView::to_listed).collect();
+            *self = Self {
+                listed,
+                cached: None,
+            };
+        }
+        &mut self.listed
+    }
+
+    /// Returns the listed files; none if they are from the stat cache, with known blob ids.
+    pub fn listed_mut(&mut self) -> &mut [ListedFile] {
+        &mut self.listed
+    }
+}
+
+fn view(file: &ListedFile) -> FileView<'_> {
+    FileView {
+        name: &file.name,
+        kind: file.kind,
+        stat: file.stat,
+        id: file.id,
+        racy: file.racy,
+        earlier: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::model::state::entry::{Kind, ListedFile, ListedUncaptured, Stat, WhyNot};
+
+    use super::*;
+
+    fn file(name: &str) -> ListedFile {
+        ListedFile {
+            name: name.as_bytes().into(),
+            kind: Kind::File,
+            stat: Stat::default(),
+            id: None,
+            racy: false,
+        }
+    }
+
+    #[test]
+    fn a_file_is_set_apart_wherever_it_stands_and_nothing_else_is() {
+        let mut listing = Listing::of_empty_root(Stat::default(), 7);
+        listing.dirs.push(ListedDir::empty(
+            0,
+            b"data".as_slice().into(),
+            Stat::default(),
+        ));
+        listing.dirs[0].dirs.push(1);
+        listing.dirs[1].files = vec![file("a"), file("b"), file("c")].into();
+        let left_out = ListedUncaptured {
+            name: b"d".as_slice().into(),
+            why: WhyNot::LeftOut("d".into()),
+            is_dir: false,
+        };
+        listing.dirs[1].uncaptured = vec![left_out];
+        let paths = ["data/b", "data/d", "data/none", "other/x", "data"]
+            .map(|p| RelPath::new(p.as_bytes()).unwrap());
+        assert!(listing.exclude(&paths));
+        let files: Vec<&[u8]> = listing.dirs[1].files.iter().map(|file| file.name).collect();
+        assert_eq!(files, [b"a", b"c"]);
+        let uncaptured: Vec<&[u8]> = listing.dirs[1]
+            .uncaptured
+            .iter()
+            .map(|item| &*item.name)
+            .collect();
+        assert_eq!(uncaptured, [b"b", b"d"]);
+        assert!(
+            listing.dirs[1]
+                .uncaptured
+                .iter()
+                .all(|item| item.why == WhyNot::Database)
+        );
+        assert!(!listing.exclude(&[RelPath::root(), RelPath::new(b"x").unwrap()]));
+    }
+
+    fn listing() -> Listing {
+        let mut listing = Listing::of_empty_root(Stat::default(), 7);
+        for (parent, name) in [(0, "a"), (0, "b"), (1, "deep"), (2, "empty")] {
+            let index = listing.dirs.len();
+            listing.dirs.push(ListedDir::empty(
+                parent,
+                name.as_bytes().into(),
+                Stat::default(),
+            ));
+            listing.dirs[parent].dirs.push(index);
+        }
+        listing.dirs[0].files = vec![file("top")].into();
+        listing.dirs[3].files = vec![file("one.rs"), file("two.txt")].into();
+        listing.dirs[2].uncaptured = vec![ListedUncaptured {
+            name: b"pipe".as_slice().into(),
+            why: WhyNot::Fifo,
+            is_dir: false,
+        }];
+        listing
+    }
+
+    fn narrowed(wanted: &[&str]) -> Vec<String> {
+        let wanted: Vec<RelPath> = wanted
+            .iter()
+            .map(|path| RelPath::new(path.as_bytes()).unwrap())
+            .collect();
+        let listing =
+            listing().filtered(&|path| wanted.iter().any(|limit| path.is_at_or_below(limit)));
+        let mut found: Vec<String> = Vec::new();
+        for (dir, path) in listing.dirs.iter().zip(listing.paths()) {
+            found.push(format!("{path}/"));
+            found.extend(
+                dir.files
+                    .iter()
+                    .map(|file| path.join(file.name).to_string()),
+            );
+            found.extend(
+                dir.uncaptured
+                    .iter()
+                    .map(|item| format!("{}?", path.join(&item.name))),
+            );
+        }
+        for (index, dir) in listing.dirs.iter().enumerate() {
+            assert!(
+                dir.dirs
+                    .iter()
+                    .all(|child| listing.dirs[*child].parent == index)
+            );
+        }
+        found
+    }
+
+    #[test]
+    fn what_is_asked_for_stays_with_the_directories_above_it_and_nothing_else() {
+        assert_eq!(
+            narrowed(&["a/deep/one.rs"]),
+            ["./", "a/", "a/deep/", "a/deep/one.rs"]
+        );
+        assert_eq!(narrowed(&["b"]), ["./", "b/", "b/pipe?", "b/empty/"]);
+        assert_eq!(narrowed(&["b/pipe", "top"]), ["./", "top", "b/", "b/pipe?"]);
+        assert_eq!(narrowed(&["none"]), ["./"]);
+        assert_eq!(narrowed(&[""]).len(), 9);
     }
 }

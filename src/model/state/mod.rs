@@ -2,15 +2,10 @@
 
 pub mod database;
 pub mod entry;
-pub mod exclude;
-pub mod files;
-pub mod filtered;
 pub mod listing;
 pub mod meta;
-pub mod meta_text;
 pub mod object_id;
 pub mod rel_path;
 pub mod scope;
 pub mod snapshot;
-pub mod stat;
 pub mod state_document;

@@ -4,8 +4,9 @@ use std::fmt;
 
 use crate::base::json::Deserialize;
 
-/// A git object id (SHA-1). Ordered bytewise, as git orders pack indexes.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
+/// A git object id (SHA-1). Ordered bytewise, as git orders pack indexes. The default is that of no
+/// object.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
 #[serde(try_from = "String")]
 pub struct ObjectId([u8; 20]);
 

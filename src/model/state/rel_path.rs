@@ -180,22 +180,9 @@ fn is_ntfs_dot_git(name: &[u8]) -> bool {
         .iter()
         .position(|b| matches!(b, b':' | b'\\'))
         .unwrap_or(name.len());
-    let stem = name[..end].trim_ascii_end_matches_dots();
+    let last = name[..end].iter().rposition(|b| !matches!(b, b'.' | b' '));
+    let stem = &name[..last.map_or(0, |at| at + 1)];
     stem.eq_ignore_ascii_case(b".git") || stem.eq_ignore_ascii_case(b"git~1")
-}
-
-trait TrimDots {
-    fn trim_ascii_end_matches_dots(&self) -> &[u8];
-}
-
-impl TrimDots for [u8] {
-    fn trim_ascii_end_matches_dots(&self) -> &[u8] {
-        let end = self
-            .iter()
-            .rposition(|b| !matches!(b, b'.' | b' '))
-            .map_or(0, |at| at + 1);
-        &self[..end]
-    }
 }
 
 fn is_hfs_dot_git(name: &[u8]) -> bool {

@@ -3,12 +3,11 @@
 use std::path::PathBuf;
 
 use crate::config::environment::no_base;
-use crate::config::settings;
-use crate::config::{ConfigFile, ConfigProblem, Environment, Origin, Settings};
+use crate::config::{ConfigFile, ConfigProblem, Environment, Origin, Settings, settings};
 use crate::error::Error;
 use crate::model::json::{self, JsonSchema, Serialize};
 use crate::ops::Warning;
-use crate::ops::locate_store::locate_store;
+use crate::ops::find_root::locate_store;
 use crate::worktree::Root;
 
 /// An effective setting.

@@ -1,19 +1,21 @@
-//! `list` and `show`: the checkpoints, newest first, and the content of one.
+//! `list`, `show` and `undo --list`: the checkpoints, newest first, the content of one, and the steps
+//! that can be undone and redone.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use crate::base::text::escape;
 use crate::error::{Code, Error, Result};
-use crate::model::checkpoint::baseline;
 use crate::model::json::{HeldDatabase, JsonSchema, Serialize, held, uncaptured};
 use crate::model::state::state_document::{self, Values};
 use crate::model::{
     ChangeCounts, Checkpoint, CheckpointKind, Coverage, DamagedCheckpoint, Databases, Line, Meta,
-    ObjectId, OriginStore, PathReason, RelPath, RestoreStory, ToldStory, TreeChange,
+    ObjectId, OriginStore, PathFilter, PathReason, RelPath, RestoreStory, Steps, ToldStory,
+    TreeChange, UndoStep,
 };
 use crate::ops::maintain::moved;
 use crate::ops::restore::restore_paths;
+use crate::ops::select::checkpoint;
 use crate::ops::transfer::remote;
 use crate::ops::{Context, Lookup, Moved, Period, Timeline, TypedWords, Warning, session};
 use crate::store::lifecycle::description::newer_format;
@@ -126,7 +128,7 @@ pub fn list(context: &Context, options: &ListOptions) -> Result<(ListOutcome, Ve
         outcome.hidden = safeties.filter(|c| filter.accepts(c)).count();
     }
     if options.remote.is_none() {
-        outcome.position = baseline::position(line).cloned();
+        outcome.position = line.position().cloned();
     }
     if options.tells {
         let told = |c: &Checkpoint| Some((c.id, RestoreStory::with_reason(c, line)?));
@@ -187,7 +189,7 @@ impl Rows<'_> {
         let limit = self.options.limit.unwrap_or(usize::MAX);
         for checkpoint in line.rev() {
             if compares && !self.waiting.is_empty() {
-                let base = baseline::set_by(line, checkpoint);
+                let base = line.set_by(checkpoint);
                 if let Some(base) = base {
                     self.compare_waiting(Some(base));
                 }
@@ -297,7 +299,7 @@ pub fn reader_warnings(
     let ids = inventory.without_ref.clone();
     warnings.extend((!ids.is_empty()).then_some(Warning::RefsLost { ids }));
     let unadopted = inventory.unadopted.len();
-    warnings.extend((unadopted > 0).then_some(Warning::Unadopted { count: unadopted }));
+    warnings.extend((unadopted > 0).then_some(Warning::Unadopted { commits: unadopted }));
     warnings.extend(Warning::bounded_times(inventory, &inventory.unadopted));
     warnings.extend(
         session::pending_unlocked(store, &inventory.checkpoints)?.map(|pending| pending.warning()),
@@ -376,7 +378,7 @@ pub fn show(
     let line = fetched
         .as_ref()
         .map_or(&inventory.checkpoints, |fetched| &fetched.checkpoints);
-    let before = baseline::before(line, checkpoint.record.sequence);
+    let before = line.baseline_before(checkpoint.record.sequence);
     let before = before.cloned();
     let mut memo = TreeMemo::new(store.objects());
     let mut changes = changes_since(&store, &mut memo, before.as_ref(), &checkpoint, &[])?;
@@ -440,6 +442,93 @@ fn measured(store: &Store, mut checkpoint: Checkpoint) -> Result<(Checkpoint, Me
         ..Meta::default()
     };
     Ok((checkpoint, meta))
+}
+
+/// Returns the ids from the first to the last checkpoint of a range, newest first.
+///
+/// # Errors
+/// It is no range, or names no checkpoint.
+pub fn ids_in_range(context: &Context, range: Option<&str>) -> Result<Vec<String>> {
+    let (_, inventory) = context.read()?;
+    let ends = match range {
+        None => ("", ""),
+        Some(range) => range.split_once("..").ok_or_else(|| {
+            Error::usage(format!(
+                "'{range}' is no range; write SEL..SEL, SEL.. or ..SEL"
+            ))
+        })?,
+    };
+    let place = |selector: &str, otherwise: u64| {
+        if selector.is_empty() {
+            return Ok(otherwise);
+        }
+        checkpoint::find(context, &inventory, selector).map(|found| found.record.sequence)
+    };
+    let (first, last) = (place(ends.0, 0)?, place(ends.1, u64::MAX)?);
+    let is_within = |sequence| (first..=last).contains(&sequence);
+    let within = inventory.checkpoints.rev();
+    let within = within.filter(|one| is_within(one.record.sequence));
+    let ids: Vec<String> = within.map(|one| one.id.to_hex()).collect();
+    if ids.is_empty() {
+        let what = "there is no checkpoint in this range";
+        return Err(Error::new(Code::NOTHING_FOUND, what));
+    }
+    Ok(ids)
+}
+
+/// A restore that can be undone or redone.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ListedStep {
+    /// The checkpoint to which the restore led; null if it is gone.
+    #[serde(rename = "restored_from")]
+    pub target: Option<Checkpoint>,
+    /// The state that the step would bring back.
+    pub safety: Checkpoint,
+    /// Paths that it was limited to; empty means everything.
+    pub paths: Vec<RelPath>,
+    #[serde(flatten)]
+    pub filter: PathFilter,
+}
+
+/// Both stacks, the next step first.
+#[derive(Debug, Default, Serialize, JsonSchema)]
+pub struct StepsOutcome {
+    /// Those that `undo` takes back.
+    pub undo: Vec<ListedStep>,
+    /// Those that `redo` brings back.
+    pub redo: Vec<ListedStep>,
+    #[serde(skip)]
+    pub warnings: Vec<Warning>,
+}
+
+pub fn undo_steps(context: &Context) -> Result<StepsOutcome> {
+    let Some(store) = context.find_store()? else {
+        let moved = moved::find_without_capture(context)?;
+        return Ok(StepsOutcome {
+            warnings: moved.iter().map(Moved::warning).collect(),
+            ..StepsOutcome::default()
+        });
+    };
+    let inventory = store.inventory()?;
+    let steps = Steps::of(inventory.checkpoints.safeties());
+    Ok(StepsOutcome {
+        undo: listed(&store, &inventory, steps.done),
+        redo: listed(&store, &inventory, steps.taken_back),
+        warnings: reader_warnings(context, &store, &inventory)?,
+    })
+}
+
+fn listed(store: &Store, inventory: &Inventory, steps: Vec<UndoStep>) -> Vec<ListedStep> {
+    let get = |id| inventory.get(id).cloned();
+    let steps = steps.into_iter().rev().filter_map(|step| {
+        Some(ListedStep {
+            target: get(step.target).or_else(|| store.find_fetched(step.target)),
+            safety: get(step.safety)?,
+            paths: step.paths,
+            filter: step.filter,
+        })
+    });
+    steps.collect()
 }
 
 #[cfg(test)]

@@ -4,7 +4,6 @@ use std::cmp::Reverse;
 
 use crate::base::text::escape;
 use crate::error::{Code, CommandWords, Error, Result, Sentence};
-use crate::model::checkpoint::baseline;
 use crate::model::json::{self, JsonSchema, PromptJson, Serialize, SessionJson};
 use crate::model::{AgentSession, ChangeCounts, Checkpoint, ObjectId, PromptNote};
 use crate::ops::browse::list::{no_session, reader_warnings};
@@ -91,7 +90,7 @@ pub fn prompts(
     });
     let mut prompts: Vec<ListedPrompt> = prompts.collect();
     prompts.reverse();
-    let here = baseline::of(line).cloned();
+    let here = line.baseline().cloned();
     let is_here = |prompt: &&ListedPrompt| {
         let both = prompt.before.as_ref().zip(here.as_ref());
         both.is_some_and(|(before, here)| before.id == here.id || before.holds_the_same(here))

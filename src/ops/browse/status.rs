@@ -4,8 +4,8 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 
 use crate::error::Result;
+use crate::model::checkpoint::retention;
 use crate::model::checkpoint::selector::latest;
-use crate::model::checkpoint::{baseline, retention};
 use crate::model::json::{self, JsonSchema, Serialize};
 use crate::model::{
     ChangeCounts, Checkpoint, CheckpointRef, CheckpointRow, Hold, PlannedChange, RelPath,
@@ -15,8 +15,7 @@ use crate::ops::browse::list::reader_warnings;
 use crate::ops::capture::pipeline::{Sink, capture};
 use crate::ops::capture::present::Compared;
 use crate::ops::contract::hold;
-use crate::ops::maintain::moved;
-use crate::ops::maintain::size_limit;
+use crate::ops::maintain::{moved, size_limit};
 use crate::ops::{CaptureOptions, Context, LeftOut, Moved, Warning, session};
 use crate::store::Store;
 use crate::store::damage::replace_store::damaged_copies;
@@ -138,8 +137,8 @@ fn describe_store(
     outcome.safety_count = checkpoints.safety_count();
     outcome.damaged_count = inventory.damaged.len();
     outcome.latest = latest(checkpoints, 0).cloned();
-    outcome.baseline = baseline::of(checkpoints).cloned();
-    outcome.position = baseline::position(checkpoints).cloned();
+    outcome.baseline = checkpoints.baseline().cloned();
+    outcome.position = checkpoints.position().cloned();
     let told = |set: &Checkpoint| RestoreStory::with_reason(set, checkpoints);
     outcome.position_story = outcome.position.as_ref().and_then(told);
     let named = |id| CheckpointRef::of_id(id, inventory.get(id));

@@ -1,17 +1,23 @@
-//! Gathers what a `create` records: the whole directory or the part within a scope, and the extras.
+//! Gathers what a `create` records: the whole directory or the part within a scope, and the extras; and
+//! checks what a scope matches, whether any of it can be held, and how.
 
-use crate::error::{Error, Result};
+use std::fmt::Display;
+
+use crate::base::cut_list::first_of;
+use crate::error::{Code, Error, Result};
 use crate::model::{
-    Database, Listing, Meta, ObjectId, RelPath, RuleRecord, Scope, ScopePart, WhyNot,
+    CheckpointType, Database, Listing, Meta, ObjectId, RelPath, RuleRecord, Scope, ScopePart,
+    WhyNot,
 };
 use crate::ops::capture::pipeline::{self, Sink, capture};
-use crate::ops::capture::scope_checks::{
-    check_each_part, check_git_holds_all, check_something_is_held, uncaptured,
-};
+use crate::ops::database::backup;
+use crate::ops::restore::restore_paths;
+use crate::ops::select::words::{did_you_mean, in_worktree};
 use crate::ops::{CaptureOptions, Captured, Capturing, Context, CreateOptions};
 use crate::store::trees::convert;
 use crate::store::{Extras, ObjectKind, PackSet, Store};
 use crate::worktree::WorkTree;
+use crate::worktree::git::find_index;
 
 /// The captured part of a directory, or all of it, with the extras: what a `create` records.
 pub struct CapturedScope {
@@ -150,15 +156,14 @@ pub fn preview_scope(
     let (worktree, store) = (WorkTree::open_root(&context.root)?, context.find_store()?);
     let (capturing, _) = scan_scope(context, store.as_ref(), &worktree, scope, include_sensitive)?;
     let found = capturing.listing();
-    let paths = found.paths();
     let refused =
         check_each_part(context, scope, found).and_then(|()| check_something_is_held(found));
-    let secrets = uncaptured(found, &paths, |why| matches!(why, WhyNot::Secret(_))).collect();
-    let left_out = uncaptured(found, &paths, |why| matches!(why, WhyNot::LeftOut(_))).collect();
+    let secrets = found.uncaptured(|why| matches!(why, WhyNot::Secret(_)));
+    let left_out = found.uncaptured(|why| matches!(why, WhyNot::LeftOut(_)));
     Ok(ScopePreview {
         refusal: refused.err(),
-        secrets,
-        left_out,
+        secrets: secrets.map(|(path, _)| path).collect(),
+        left_out: left_out.map(|(path, _)| path).collect(),
     })
 }
 
@@ -178,4 +183,114 @@ fn no_files(worktree: &WorkTree, sink: &mut Sink<'_, '_>) -> Result<Captured> {
         meta,
         warnings: Vec::new(),
     })
+}
+
+/// Maximum number of paths that a refusal names.
+const NAMED_PATHS: usize = 3;
+
+/// Refuses a scope with a part that matches nothing, since the user would believe it is held.
+pub fn check_each_part(context: &Context, scope: &Scope, found: &Listing) -> Result<()> {
+    let paths = found.paths();
+    let missed = scope.parts().iter().find(|part| match part.as_path() {
+        Some(path) => !exists(found, path),
+        None => !present(found, &paths).any(|path| part.covers(&path)),
+    });
+    let Some(missed) = missed else { return Ok(()) };
+    let path = missed.as_path();
+    if let Some(refused) = path.and_then(|path| in_worktree(context, path)) {
+        return Err(refused);
+    }
+    let root = &context.root;
+    let from_root = path.and_then(|path| RelPath::new(&restore_paths::from_here(root, path)).ok());
+    let is_there = |path: &RelPath| backup::live(context, path).symlink_metadata().is_ok();
+    let from_root = from_root.filter(|path| !root.current().is_root() && is_there(path));
+    let shown = missed.shown();
+    let mut secrets = found.uncaptured(|why| matches!(why, WhyNot::Secret(_)));
+    if let Some((secret, _)) = secrets.find(|(secret, _)| missed.covers(secret)) {
+        let what = format!("scope '{shown}' matches only secrets, such as {secret}");
+        return Err(
+            Error::new(Code::NOTHING_FOUND, what).advise("--include-sensitive captures them")
+        );
+    }
+    let what = format!("scope '{shown}' matches nothing that may be captured");
+    let error = Error::new(Code::NOTHING_FOUND, what);
+    Err(match from_root {
+        Some(path) => error.next(did_you_mean(root, &path)),
+        None => error.advise(
+            "a scope is a path or a pattern below the root; 'checkpoint status -v' lists what \
+             rules leave out",
+        ),
+    })
+}
+
+/// Refuses a scope of which nothing can be held: such a checkpoint could restore nothing.
+pub fn check_something_is_held(part: &Listing) -> Result<()> {
+    if part.file_count() > 0 {
+        return Ok(());
+    }
+    let lost = part.uncaptured(WhyNot::is_lost);
+    let lost = lost.map(|(path, item)| format!("{path} ({})", item.why.in_words()));
+    let lost: Vec<String> = lost.collect();
+    if lost.is_empty() {
+        return Ok(());
+    }
+    Err(Error::nothing_held(format!(
+        "nothing in the scope can be captured: {}",
+        named(&lost)
+    )))
+}
+
+/// Whether something is held at a path, or known to exist there.
+fn exists(found: &Listing, path: &RelPath) -> bool {
+    if found.dir(path).is_some() || found.file(path).is_some() {
+        return true;
+    }
+    let holder = path.parent().and_then(|above| found.dir(&above));
+    let entry = holder.and_then(|dir| {
+        dir.uncaptured
+            .iter()
+            .find(|item| *item.name == *path.name())
+    });
+    entry.is_some_and(|item| item.why.is_recorded())
+}
+
+/// All paths for which [`exists`] is true.
+fn present<'l>(found: &'l Listing, paths: &'l [RelPath]) -> impl Iterator<Item = RelPath> + 'l {
+    found.dirs.iter().zip(paths).flat_map(|(dir, path)| {
+        let recorded = dir.uncaptured.iter().filter(|item| item.why.is_recorded());
+        let files = dir.files.iter().map(move |file| path.join(file.name));
+        files
+            .chain(recorded.map(move |item| path.join(&item.name)))
+            .chain([path.clone()])
+    })
+}
+
+/// Refuses files unknown to git if the type holds them as git would.
+pub fn check_git_holds_all(
+    context: &Context,
+    checkpoint_type: Option<CheckpointType>,
+    part: &Listing,
+) -> Result<()> {
+    if checkpoint_type != Some(CheckpointType::GitStash) {
+        return Ok(());
+    }
+    let refuse =
+        |why: String| Error::usage(format!("type git_stash takes only tracked files: {why}"));
+    let tracked = find_index::load(context.root.path()).map_err(|why| refuse(why.to_string()))?;
+    let paths = part.dirs.iter().zip(part.paths());
+    let all = paths.flat_map(|(dir, path)| dir.files.iter().map(move |file| path.join(file.name)));
+    let untracked: Vec<RelPath> = all
+        .filter(|path| !tracked.contains(path.as_bytes()))
+        .collect();
+    if untracked.is_empty() {
+        return Ok(());
+    }
+    Err(refuse(format!(
+        "{} not tracked; use --type file_backup",
+        named(&untracked)
+    )))
+}
+
+fn named<T: Display>(paths: &[T]) -> String {
+    first_of(paths, NAMED_PATHS, |_| " and others".to_owned())
 }

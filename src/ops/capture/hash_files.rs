@@ -3,17 +3,16 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use crate::base::threads::work_queue;
-use crate::base::{WorkPhase, threads};
+use crate::base::WorkPhase;
+use crate::base::threads::{self, work_queue};
 use crate::error::Result;
-use crate::model::stat_cache::racy::may_be_half_written;
+use crate::model::stat_cache::cached_block::may_be_half_written;
 use crate::model::state::entry::STREAM_FROM_BYTES;
 use crate::model::{
     CachedListing, ListedDir, ListedFile, ListedUncaptured, Listing, Name, ObjectId, RelPath, Stat,
     WhyNot,
 };
-use crate::ops::capture::key_watch::KeyWatch;
-use crate::ops::capture::sink::Sink;
+use crate::ops::capture::sink::{KeyWatch, Sink};
 use crate::ops::{Admission, Context, ThreadSink, Warning};
 use crate::worktree::rules::rule_set::may_be_secret;
 use crate::worktree::scan::read::{read_file, read_in};

@@ -21,32 +21,27 @@ pub struct LeftOut {
 impl LeftOut {
     pub fn of(listing: &Listing) -> Self {
         let mut left_out = Self::default();
-        let paths = listing.paths();
-        for (dir, path) in listing.dirs.iter().zip(&paths) {
-            for item in &dir.uncaptured {
-                let path = path.join(&item.name);
-                let rule = match &item.why {
-                    WhyNot::Secret(rule) => {
-                        left_out.secrets.insert(path);
-                        rule
-                    }
-                    WhyNot::LeftOut(rule) => {
-                        let kind = if item.is_dir {
-                            &mut left_out.directories
-                        } else {
-                            &mut left_out.files
-                        };
-                        kind.insert(path);
-                        rule
-                    }
-                    why if why.is_recorded() && !why.makes_partial() => {
-                        left_out.not_captured.insert(path, why.in_words());
-                        continue;
-                    }
-                    _ => continue,
-                };
-                *left_out.by_rule.entry(rule.clone()).or_default() += 1;
-            }
+        for (path, item) in listing.uncaptured(|_| true) {
+            let rule = match &item.why {
+                WhyNot::Secret(rule) => {
+                    left_out.secrets.insert(path);
+                    rule
+                }
+                WhyNot::LeftOut(rule) if item.is_dir => {
+                    left_out.directories.insert(path);
+                    rule
+                }
+                WhyNot::LeftOut(rule) => {
+                    left_out.files.insert(path);
+                    rule
+                }
+                why if why.is_recorded() && !why.makes_partial() => {
+                    left_out.not_captured.insert(path, why.in_words());
+                    continue;
+                }
+                _ => continue,
+            };
+            *left_out.by_rule.entry(rule.clone()).or_default() += 1;
         }
         left_out
     }

@@ -1,14 +1,10 @@
 //! From the working directory to blobs and trees: where worktree and store meet to read.
 
-pub mod dir_filter;
 pub mod effective_rules;
 pub mod gather;
 pub mod hash_files;
-pub mod interruptible;
-pub mod key_watch;
 pub mod lazy_snapshot;
 pub mod left_out;
 pub mod pipeline;
 pub mod present;
-pub mod scope_checks;
 pub mod sink;

@@ -5,8 +5,6 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use crate::base::{WorkPhase, threads};
 use crate::error::{Code, Error, Result};
 use crate::model::default_rules::IGNORE_FILE;
-use crate::model::state::exclude::exclude;
-use crate::model::state::filtered::filtered;
 use crate::model::{
     Kind, ListedDir, Listing, Meta, ObjectId, RelPath, RuleRecord, RulesStamp, Scope, WhyNot,
 };
@@ -220,7 +218,7 @@ impl Capturing<'_> {
     /// Limits the listing to `scope`. Returns the ignore files outside it that affect it, if any;
     /// read them with [`Self::read_outer_rules`].
     pub fn filtered(&mut self, scope: &Scope) -> Option<Listing> {
-        let part = filtered(&self.listing, &|path| scope.covers(path));
+        let part = self.listing.filtered(&|path| scope.covers(path));
         let dirs: HashSet<RelPath> = part.paths().into_iter().collect();
         let has_a_say = |path: &RelPath| {
             path.name() == IGNORE_FILE
@@ -228,7 +226,7 @@ impl Capturing<'_> {
                 && path.parent().is_some_and(|dir| dirs.contains(&dir))
                 && self.listing.file(path).is_some()
         };
-        let rules = filtered(&self.listing, &has_a_say);
+        let rules = self.listing.filtered(&has_a_say);
         (self.listing, self.seen, self.tree) = (part, None, None);
         (rules.file_count() > 0).then_some(rules)
     }
@@ -236,7 +234,7 @@ impl Capturing<'_> {
     /// Removes paths that are held in another way. No stat cache is written then, since later scans
     /// would leave them out too.
     pub fn exclude(&mut self, paths: &[RelPath]) {
-        if exclude(&mut self.listing, paths) {
+        if self.listing.exclude(paths) {
             (self.seen, self.tree) = (None, None);
         }
     }
@@ -283,19 +281,8 @@ fn linked_rules(listing: &Listing) -> Vec<Warning> {
 
 /// Returns the paths to capture despite today's rules.
 fn in_spite_of_rules(listing: &Listing, also: &[RelPath], make_room: &[RelPath]) -> Vec<RelPath> {
-    let mut secrets = HashSet::new();
-    for (index, dir) in listing
-        .dirs
-        .iter()
-        .enumerate()
-        .filter(|(_, dir)| !dir.uncaptured.is_empty())
-    {
-        let found = dir
-            .uncaptured
-            .iter()
-            .filter(|item| matches!(item.why, WhyNot::Secret(_)));
-        secrets.extend(found.map(|item| listing.path_of(index).join(&item.name)));
-    }
+    let secrets = listing.uncaptured(|why| matches!(why, WhyNot::Secret(_)));
+    let secrets: HashSet<RelPath> = secrets.map(|(path, _)| path).collect();
     let room = make_room.iter().filter(|path| !secrets.contains(*path));
     also.iter().chain(room).cloned().collect()
 }

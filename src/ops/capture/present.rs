@@ -8,7 +8,7 @@ use crate::model::state::entry::git_mode;
 use crate::model::{
     Checkpoint, Entry, Kind, ListedFile, ObjectId, Octal, RelPath, Snapshot, Stat, WhyNot,
 };
-use crate::ops::capture::dir_filter;
+use crate::ops::capture::lazy_snapshot;
 use crate::ops::capture::pipeline::{Sink, capture};
 use crate::ops::{
     CaptureOptions, Captured, Context, FileVersion, LoadedVersion, SeenFile, ThreadSink, Warning,
@@ -29,7 +29,7 @@ pub struct WorktreeSide {
 /// they begin with such bytes. Their content is compared, and never shown.
 type MaybeSecret = BTreeMap<RelPath, Option<Peek>>;
 
-/// A checkpoint and the present, as [`dir_filter::compared`] has them, by today's rules; what the
+/// A checkpoint and the present, as [`lazy_snapshot::compared`] has them, by today's rules; what the
 /// checkpoint has and a rule now leaves out is there too.
 pub struct Compared {
     pub captured: Captured,
@@ -48,7 +48,7 @@ impl Compared {
         captured: Captured,
     ) -> Result<Self> {
         let compare =
-            |captured: &_| dir_filter::compared(context, store, checkpoint, captured, paths);
+            |captured: &_| lazy_snapshot::compared(context, store, checkpoint, captured, paths);
         let mut compared = Self {
             states: compare(&captured)?,
             captured,

@@ -4,6 +4,4 @@
 pub mod audit;
 pub mod create_facts;
 pub mod guard;
-pub mod guard_cover;
 pub mod hold;
-pub mod restore_contract;

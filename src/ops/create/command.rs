@@ -13,14 +13,12 @@ use crate::ops::create::copies;
 use crate::ops::create::options::is_enabled;
 use crate::ops::create::record::record;
 use crate::ops::database::backup::back_up_all;
-use crate::ops::maintain::auto_gc::{auto_gc, has_many_packs};
 use crate::ops::maintain::repair::salvage;
-use crate::ops::maintain::size_limit;
+use crate::ops::maintain::size_limit::{self, auto_gc, has_many_packs};
 use crate::ops::open_store::open_usable;
-use crate::ops::session;
 use crate::ops::{
     Captured, CapturedScope, Context, CreateCounts, CreateOptions, CreateOutcome, DedupPolicy,
-    LeftOut, Session, Skipped, Warning,
+    LeftOut, Session, Skipped, Warning, session,
 };
 use crate::store::damage::salvage::Unreadable;
 use crate::store::small_files::size_gate::{self, GateKey};

@@ -9,7 +9,6 @@ use crate::base::json;
 use crate::base::random_name::random_hex;
 use crate::base::shell_word::shell_word;
 use crate::error::{Error, Result};
-use crate::model::checkpoint::alias;
 use crate::model::json::{JsonSchema, Serialize};
 use crate::model::state::entry::{OWNER_RWX, RWX_BITS};
 use crate::model::{
@@ -104,7 +103,7 @@ fn make(
             let _ = stage::remove_leftover(&holder, killed);
         }
     }
-    let name = own(&alias::of(checkpoint))?;
+    let name = own(&checkpoint.alias())?;
     let dir = holder.shown(&name);
     if holder.stat(&name)?.is_some() {
         let manifest = name.join(MANIFEST.as_bytes());
@@ -236,7 +235,7 @@ fn manifest(
     let manifest = CopiesManifest {
         schema: "checkpoint.copies/2",
         checkpoint: checkpoint.clone(),
-        alias: alias::of(checkpoint),
+        alias: checkpoint.alias(),
         terms: checkpoint.record.terms.clone(),
         command: format!("{CP_ALL} {from} {to}"),
         files: plan.write.iter().map(copied).collect::<Result<_>>()?,

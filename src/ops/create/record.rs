@@ -1,20 +1,24 @@
-//! Records what was captured; then retention, derived files and counts against the baseline.
+//! Records what was captured; then what follows the commit point: eviction by policy, derived files and
+//! counts against the baseline.
 
 use crate::base::WorkPhase;
 use crate::error::{Error, Result};
-use crate::model::checkpoint::baseline;
+use crate::model::checkpoint::retention;
 use crate::model::{
-    Checkpoint, CheckpointKind, CheckpointTerms, Coverage, Operation, Provenance, Record, RelPath,
+    Checkpoint, CheckpointKind, Coverage, Evicted, EvictionReason, Line, Moment, ObjectId,
+    Operation, Policy, Provenance, Record, RelPath,
 };
-use crate::ops::create::apply_retention::apply_retention;
 use crate::ops::maintain::moved;
 use crate::ops::restore::companions::{self, IN_USE};
 use crate::ops::{
     Captured, CapturedScope, Context, CreateCounts, CreateOptions, CreateOutcome, LeftOut, Moved,
-    Session, Warning,
+    Pending, Session, Warning, session,
 };
+use crate::store::small_files::stat_cache;
 use crate::store::trees::digest;
-use crate::store::{NewCheckpoint, ObjectKind, PackSet, Store, Sum, TreeMemo};
+use crate::store::{
+    Basis, Inventory, LockedStore, NewCheckpoint, ObjectKind, PackSet, Store, Sum, TreeMemo,
+};
 
 /// Records the capture in `pack`, then applies retention and updates derived files.
 ///
@@ -39,7 +43,7 @@ pub fn record<'s>(
     }
     let record = new_record(context, session, &captured, options, &mut warnings)?;
     context.progress.begin(WorkPhase::Flushing, 0, 0);
-    let before = baseline::of(&session.locked.inventory().checkpoints).cloned();
+    let before = session.locked.inventory().checkpoints.baseline().cloned();
     let new = NewCheckpoint {
         pack,
         tree: captured.tree,
@@ -197,7 +201,6 @@ fn record_of(
         ..Provenance::default()
     });
     Record {
-        sequence: 0,
         time_ms: context.now_ms,
         kind,
         coverage: if captured.listing.is_complete() {
@@ -209,10 +212,8 @@ fn record_of(
         content_bytes: captured.listing.content_bytes(),
         reason,
         source,
-        operation: None,
-        during_pending: false,
         provenance: provenance.checked(),
-        terms: CheckpointTerms::default(),
+        ..Record::default()
     }
 }
 
@@ -270,4 +271,110 @@ fn count_changes(
         Err(why) => warnings.push(Warning::bookkeeping("comparing it with the baseline")(why)),
     }
     counts
+}
+
+/// What follows the commit point: eviction by a policy if there is one, `main`, manifest, stat cache.
+/// Failures undo nothing.
+pub fn apply_retention(
+    context: &Context,
+    locked: &mut LockedStore<'_>,
+    policy: Option<Policy>,
+    pending: Option<&Pending>,
+    captured: &Captured,
+    warnings: &mut Vec<Warning>,
+) -> Vec<Evicted> {
+    let evicted = match evict(context, locked, policy, pending) {
+        Ok(evicted) => evicted,
+        Err(e) => {
+            warnings.push(Warning::bookkeeping("evicting old checkpoints")(e));
+            Vec::new()
+        }
+    };
+    if let Err(e) = locked.write_derived() {
+        warnings.push(Warning::bookkeeping("writing the manifest")(e));
+    }
+    if let Err(e) = save_stat_cache(locked, captured) {
+        warnings.push(Warning::bookkeeping("writing the stat cache")(e));
+    }
+    evicted
+}
+
+/// Writes the stat cache for the next scan, unless an equal one exists and its checkpoint stays.
+fn save_stat_cache(locked: &LockedStore<'_>, captured: &Captured) -> Result<()> {
+    let Captured {
+        listing,
+        seen: Some(seen),
+        ..
+    } = captured
+    else {
+        return Ok(());
+    };
+    let Some(newest) = locked.inventory().newest() else {
+        return Ok(());
+    };
+    let known = seen.cache.as_ref().filter(|_| seen.trusted);
+    let stays = |id: ObjectId| locked.inventory().checkpoints.holds(id);
+    if let Some(cache) =
+        known.filter(|cache| stays(cache.checkpoint()) && cache.restored().is_none_or(stays))
+        && stat_cache::matches_listing(cache, listing, seen.rules)
+    {
+        return Ok(());
+    }
+    let packs = locked.store().objects().packs();
+    locked.save_stat_cache(
+        Basis {
+            checkpoint: newest.id,
+            restored: seen.restored,
+            packs,
+            rules: seen.rules,
+        },
+        listing,
+        known,
+    )
+}
+
+/// Evicts by policy. The objects go with the next prune.
+fn evict(
+    context: &Context,
+    locked: &mut LockedStore<'_>,
+    policy: Option<Policy>,
+    pending: Option<&Pending>,
+) -> Result<Vec<Evicted>> {
+    let Some(policy) = policy else {
+        return Ok(Vec::new());
+    };
+    let needed = session::needed(context, locked.store(), pending);
+    let line = &locked.inventory().checkpoints;
+    let mut plan = retention::plan(line, &policy, context.now_ms, &needed);
+    plan.evict_first(&is_before_tool(line));
+    drop_planned(locked, &plan.evict)
+}
+
+/// Returns whether a checkpoint was made before a tool: those before prompts are worth more, since
+/// their sessions go back to them.
+pub fn is_before_tool(line: &Line) -> impl Fn(ObjectId) -> bool {
+    |id| {
+        let found = line.find(id);
+        found.is_some_and(|found| found.record.provenance.event == Some(Moment::PreTool))
+    }
+}
+
+/// Drops the planned checkpoints; returns them with their reasons.
+pub fn drop_planned(
+    locked: &mut LockedStore<'_>,
+    plan: &[(ObjectId, EvictionReason)],
+) -> Result<Vec<Evicted>> {
+    let evicted = named(locked.inventory(), plan);
+    let ids: Vec<ObjectId> = evicted.iter().map(|gone| gone.checkpoint.id).collect();
+    locked.evict_checkpoints(&ids)?;
+    Ok(evicted)
+}
+
+/// Returns the planned checkpoints with their reasons.
+pub fn named(inventory: &Inventory, plan: &[(ObjectId, EvictionReason)]) -> Vec<Evicted> {
+    let named = |&(id, why): &(ObjectId, EvictionReason)| {
+        let checkpoint = inventory.get(id)?.clone();
+        Some(Evicted { checkpoint, why })
+    };
+    plan.iter().filter_map(named).collect()
 }

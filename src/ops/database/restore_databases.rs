@@ -8,7 +8,6 @@ use crate::error::{Code, Error, Result};
 use crate::model::state::database::logs_of;
 use crate::model::{Blocker, Database, Databases, Held, ObjectId, RelPath, RestorePlan};
 use crate::ops::database::backup::{self, Purpose, busy_wait, live};
-use crate::ops::database::database_command;
 use crate::ops::{Context, DatabaseFailure, DatabaseFate, DatabaseReport, Pending, RestoreRequest};
 use crate::store::files::atomic_file;
 use crate::store::objects::object_hash::hash_object;
@@ -69,7 +68,7 @@ pub fn plan(
     for (report, (database, held)) in reports.iter_mut().zip(held) {
         let found = match database {
             _ if request.pending.is_some() => continue,
-            Database::Named(name) => database_command::of_name(context, name).map(|_| None),
+            Database::Named(name) => backup::commands_of(context, name).map(|_| None),
             Database::File(path) => {
                 is_readable(context, work, path).map(|there| Some((path, there)))
             }
@@ -295,9 +294,9 @@ impl DatabaseItem {
                 )?)
             }
             Database::Named(name) => {
-                let commands = database_command::of_name(context, name)?;
+                let commands = backup::commands_of(context, name)?;
                 let input = File::open(wanted).map_err(Error::io("read", wanted))?;
-                database_command::run(context, scratch, &commands.restore, Some(input), None)
+                backup::run_command(context, scratch, &commands.restore, Some(input), None)
             }
         }
     }

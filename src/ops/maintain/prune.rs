@@ -8,9 +8,8 @@ use crate::error::Result;
 use crate::model::checkpoint::manifest;
 use crate::model::checkpoint::retention::{self, RetentionPlan};
 use crate::model::{Checkpoint, Evicted, KeepReason, Line, ObjectId, Policy, PolicyChange};
-use crate::ops::create::apply_retention::{drop_planned, is_before_tool, named};
-use crate::ops::maintain::delete::refuse_damage;
-use crate::ops::maintain::delete_store::clear_leftovers;
+use crate::ops::create::record::{drop_planned, is_before_tool, named};
+use crate::ops::maintain::delete::{clear_leftovers, refuse_damage};
 use crate::ops::maintain::size_limit;
 use crate::ops::{Context, Pending, Session, Warning, session};
 use crate::store::damage::unindexed_packs;
@@ -204,7 +203,7 @@ fn rebuild_indexes_and_drop_pins(session: &mut Session<'_>) -> Result<()> {
     let count = unindexed_packs::write_indexes(session.locked.store().objects())?;
     session
         .warnings
-        .extend((count > 0).then_some(Warning::IndexesRebuilt { count }));
+        .extend((count > 0).then_some(Warning::IndexesRebuilt { packs: count }));
     session.locked.drop_lost_pins()
 }
 

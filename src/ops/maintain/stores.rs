@@ -1,17 +1,19 @@
 //! All stores under the base, for every root, and the damaged copies kept beside them.
+//! `prune --orphaned` removes those whose root is gone, and the damaged copies that repairs kept.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::json::{self, JsonSchema, Serialize, TimeText, published_as};
 use crate::model::state::rel_path::hex_of;
-use crate::ops::Context;
-use crate::ops::locate_store::{projects, subdirectories};
+use crate::ops::find_root::{projects, subdirectories};
+use crate::ops::{Context, Warning};
 use crate::store::gc::disk_usage::bytes_below;
 use crate::store::layout::{NAME_DIGITS, dir_hash};
-use crate::store::lifecycle::description::newer_format;
-use crate::store::{Description, Identity, Layout, Store};
+use crate::store::lifecycle::description::{newer_format, refuse_newer};
+use crate::store::lifecycle::removal;
+use crate::store::{Description, Identity, Layout, Store, StoreRemoval};
 use crate::worktree::root::identity;
 
 pub use crate::store::damage::replace_store::KEPT_MARK;
@@ -23,7 +25,7 @@ pub struct StoreList {
 }
 
 /// A store, as far as it can be read.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct KnownStore {
     /// The directory that it is of; null if the store does not say.
     #[serde(serialize_with = "json::optional_path")]
@@ -50,7 +52,7 @@ pub struct KnownStore {
 }
 
 /// State of a store's root.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, strum::IntoStaticStr)]
 #[strum(const_into_str, serialize_all = "snake_case")]
 pub enum RootState {
     Present,
@@ -58,6 +60,7 @@ pub enum RootState {
     /// Undecidable: the parent is gone too, is not the directory that held the root (a disk may not
     /// be mounted), or may not be read.
     Unreachable,
+    #[default]
     Unknown,
 }
 
@@ -111,14 +114,10 @@ pub fn read_store(dir: PathBuf) -> Option<KnownStore> {
         root_state,
         store_hex: hex_unless_utf8(&dir),
         kept_copy,
-        checkpoint_count: None,
-        safety_count: 0,
-        damaged_count: 0,
-        pinned_count: 0,
         store_bytes: bytes_below(&dir),
-        newest_at: None,
         problem: description.err().map(|e| e.to_string()),
         store: dir,
+        ..KnownStore::default()
     };
     let inventory =
         match Store::open(known.store.clone()).map(|found| found.map(|store| store.inventory())) {
@@ -197,4 +196,93 @@ fn state_of(root: &Path, recorded: Identity) -> RootState {
     } else {
         RootState::Unreachable
     }
+}
+
+/// What became of the stores of roots that are gone.
+#[derive(Debug, Default, Serialize, JsonSchema)]
+pub struct OrphansOutcome {
+    /// Stores that were removed, or would be in a dry run.
+    pub removed: Vec<KnownStore>,
+    /// Orphaned stores that stay.
+    pub left: Vec<LeftStore>,
+    pub dry_run: bool,
+    /// Of those that are left.
+    #[serde(skip)]
+    pub failures: Vec<Error>,
+}
+
+/// A store that could not be removed.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct LeftStore {
+    #[serde(flatten)]
+    pub known: KnownStore,
+    pub why: String,
+}
+
+/// Removes orphaned stores with the consent of the user.
+pub fn prune_orphaned(
+    context: &Context,
+    dry_run: bool,
+    consent: impl FnOnce(&[KnownStore]) -> Result<()>,
+) -> Result<(OrphansOutcome, Vec<Warning>)> {
+    let mut orphans = all(context)?;
+    orphans.retain(is_orphan);
+    let mut warnings: Vec<Warning> = context.settings.remarks.iter().map(Warning::from).collect();
+    let mut outcome = OrphansOutcome {
+        dry_run,
+        ..OrphansOutcome::default()
+    };
+    if dry_run {
+        outcome.removed = orphans;
+        return Ok((outcome, warnings));
+    }
+    if !orphans.is_empty() {
+        consent(&orphans)?;
+    }
+    for orphan in orphans {
+        match remove(context, &orphan) {
+            Ok(()) => outcome.removed.push(orphan),
+            Err(failure) => {
+                let why = failure.to_string();
+                outcome.left.push(LeftStore { known: orphan, why });
+                outcome.failures.push(failure);
+            }
+        }
+    }
+    warnings.extend(clear_leftovers(context)?);
+    Ok((outcome, warnings))
+}
+
+fn is_orphan(store: &KnownStore) -> bool {
+    store.kept_copy || store.root_state == RootState::Gone
+}
+
+/// Removes one store. Under the lock, checks again that the root is gone: it may have come back.
+fn remove(context: &Context, orphan: &KnownStore) -> Result<()> {
+    let removal = if orphan.kept_copy {
+        StoreRemoval::of_copy(&orphan.store)?
+    } else {
+        StoreRemoval::of_store(&orphan.store, context.lock_wait, &context.holder)?
+    };
+    let Some(removal) = removal else {
+        return Ok(());
+    };
+    refuse_newer(&Layout::new(orphan.store.clone()))?;
+    if !read_store(orphan.store.clone()).is_some_and(|now| is_orphan(&now)) {
+        let root = orphan.root.clone().unwrap_or_default();
+        return Err(Error::unexpected(format!(
+            "{} is there again",
+            root.display()
+        )));
+    }
+    removal.detach()?.remove()
+}
+
+/// Removes what killed deletions of any store left behind.
+fn clear_leftovers(context: &Context) -> Result<Vec<Warning>> {
+    let projects = projects(&context.base)?.into_iter();
+    let failures = projects
+        .filter_map(|project| removal::clear_leftovers(&project.join("checkpoints"), None).err());
+    let warning = |e| Warning::bookkeeping("removing what an earlier deletion left")(e);
+    Ok(failures.map(warning).collect())
 }

@@ -40,10 +40,7 @@ pub fn restore(
     if request.scope.filter.only.is_some() && is_of_nothing {
         return Err(no_path_matches(&outcome.target));
     }
-    if outcome.target.is_partial() {
-        let id = outcome.target.id;
-        outcome.warnings.push(Warning::IsPartial { id });
-    }
+    outcome.warnings.extend(Warning::partial(&outcome.target));
     Ok(outcome)
 }
 
@@ -139,20 +136,16 @@ pub fn resume(context: &Context, common: &CommonOptions) -> Result<RestoreOutcom
 /// Refuses if the last restore was killed before it changed anything: there is nothing to undo, and
 /// the restore before it is not the one meant.
 fn refuse_after_one_that_never_began(recovered: &[Warning]) -> Result<()> {
-    let target = recovered.iter().find_map(|warning| match warning {
-        Warning::RestoreNeverBegan { target } => Some(*target),
-        _ => None,
-    });
-    target.map_or(Ok(()), |target| {
-        Err(Error::new(
-            Code::RESTORE_NEVER_BEGAN,
-            format!(
-                "the last restore, to {}, was stopped before it changed anything",
-                target.short()
-            ),
-        )
-        .advise("nothing was changed; 'checkpoint undo' again takes back the restore before it"))
-    })
+    for warning in recovered {
+        if let Warning::RestoreNeverBegan { target } = warning {
+            let to = target.short();
+            let what = format!("the last restore, to {to}, was stopped before it changed anything");
+            let hint =
+                "nothing was changed; 'checkpoint undo' again takes back the restore before it";
+            return Err(Error::new(Code::RESTORE_NEVER_BEGAN, what).advise(hint));
+        }
+    }
+    Ok(())
 }
 
 /// The store and its checkpoints as each of these commands finds them.
@@ -350,18 +343,13 @@ impl<'c> FoundStore<'c> {
         let mut later = later.filter(|(_, row)| row.ends_with(SAFETY_SOURCE));
         let lost = later.find_map(|(id, _)| damaged.iter().find(|lost| lost.id.answers_to(id)));
         let Some(lost) = lost else { return Ok(()) };
-        let short = lost.id.short();
-        Err(Error::new(
-            Code::DAMAGED,
-            format!(
-                "checkpoint {short}, made before a restore, is damaged: {}; nothing was changed",
-                lost.why
-            ),
-        )
-        .next(Sentence::new(
-            "'checkpoint verify --repair' repairs what it can, 'checkpoint delete {}' gives it up",
-            &[&short],
-        )))
+        let (short, why) = (lost.id.short(), &lost.why);
+        let what = format!(
+            "checkpoint {short}, made before a restore, is damaged: {why}; nothing was changed"
+        );
+        let next =
+            "'checkpoint verify --repair' repairs what it can, 'checkpoint delete {}' gives it up";
+        Err(Error::new(Code::DAMAGED, what).next(Sentence::new(next, &[&short])))
     }
 
     /// Names a restore that is taken back or repeated.

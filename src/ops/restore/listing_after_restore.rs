@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use crate::model::default_rules::IGNORE_FILE;
-use crate::model::stat_cache::racy::is_racy;
-use crate::model::state::stat::{SYMLINK_BITS, TYPE_BITS};
+use crate::model::stat_cache::cached_block::is_racy;
+use crate::model::state::entry::{SYMLINK_BITS, TYPE_BITS};
 use crate::model::{Kind, ListedDir, ListedFile, Listing, RelPath, RestorePlan, Stat};
 use crate::ops::Verified;
 use crate::ops::restore::verify_written::WrittenFile;

@@ -2,7 +2,6 @@
 
 pub mod commands;
 pub mod companions;
-pub mod execute;
 pub mod listing_after_restore;
 pub mod planned_restore;
 pub mod protocol;

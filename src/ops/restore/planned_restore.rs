@@ -8,11 +8,11 @@ use crate::model::{
     Blocker, Entry, Listing, Meta, ObjectId, RelPath, RestorePlan, RestoreScope, Snapshot, Stat,
     Verb, WhyNot,
 };
-use crate::ops::capture::dir_filter;
+use crate::ops::capture::lazy_snapshot;
 use crate::ops::capture::pipeline::{self, Sink};
-use crate::ops::capture::scope_checks::no_such_path;
 use crate::ops::database::restore_databases;
 use crate::ops::restore::companions;
+use crate::ops::select::words::no_such_path;
 use crate::ops::{
     CaptureOptions, Captured, Capturing, Context, DatabaseReport, DirFilter, Pending,
     RestoreRequest, Target, Warning,
@@ -118,16 +118,8 @@ fn of_others_in(listing: &Listing) -> Vec<RelPath> {
         matches!(why, WhyNot::LeftOut(rule) if rule == STORES_RULE)
             || matches!(why, WhyNot::Worktree | WhyNot::GitDir)
     };
-    let mut found = Vec::new();
-    for (index, dir) in listing.dirs.iter().enumerate() {
-        let names = dir
-            .uncaptured
-            .iter()
-            .filter(|item| is_of_others(&item.why))
-            .map(|item| &item.name);
-        found.extend(names.map(|name| listing.path_of(index).join(name)));
-    }
-    found
+    let found = listing.uncaptured(is_of_others);
+    found.map(|(path, _)| path).collect()
 }
 
 /// Removes stores from a state; returns those of which it held something.
@@ -173,7 +165,7 @@ fn extend(
     let more = ends.transpose()?.into_iter().flatten();
     let mut more: Vec<RelPath> = more.flat_map(|end| end.files.into_keys()).collect();
     more.retain(|path| !request.target.spares(path));
-    let is_wanted = |path: &&RelPath| dir_filter::may_exist_unlisted(capturing.listing(), path);
+    let is_wanted = |path: &&RelPath| lazy_snapshot::may_exist_unlisted(capturing.listing(), path);
     // A directory that the step made goes even if its name is that of a secret.
     let made = successor.dirs.keys();
     let made = made.filter(|dir| !held.dirs.contains_key(*dir));
@@ -213,9 +205,9 @@ fn plan(
     held: Snapshot,
 ) -> Result<PlannedRestore> {
     let target = &request.target;
-    let mut snapshot = dir_filter::present(&captured.listing, filter);
+    let mut snapshot = lazy_snapshot::present(&captured.listing, filter);
     if target.ignores_otherwise(&captured.meta, &snapshot, &held) {
-        dir_filter::add_left_out(&captured.listing, &mut snapshot);
+        lazy_snapshot::add_left_out(&captured.listing, &mut snapshot);
     }
     let wanted = target.adapted(held, &snapshot);
     let is_step = matches!(request.verb, Verb::Undo | Verb::Redo);
@@ -388,14 +380,12 @@ pub fn refuse_other_plan(given: &str, now: &str) -> Result<()> {
     if given == now {
         return Ok(());
     }
-    Err(Error::new(
-        Code::CONSENT_NEEDED,
-        format!(
-            "not confirmed: the checkpoint or the directory is not as it was when that plan was \
-             shown; nothing was changed, and the plan is now {now}"
-        ),
-    )
-    .advise("look again with --dry-run, then give --plan what it names"))
+    let what = format!(
+        "not confirmed: the checkpoint or the directory is not as it was when that plan was \
+         shown; nothing was changed, and the plan is now {now}"
+    );
+    let hint = "look again with --dry-run, then give --plan what it names";
+    Err(Error::new(Code::CONSENT_NEEDED, what).advise(hint))
 }
 
 /// What all steps of carrying out a restore share.

@@ -1,9 +1,10 @@
-//! The order of every restore: capture, plan, show, ask, lock, capture again, safety checkpoint,
-//! stage, journal, apply.
+//! The order of every restore: capture, plan, show, ask, lock, capture again, safety checkpoint, stage,
+//! journal, apply, verify, close. A failure is rolled back or leaves it pending.
 
 use std::collections::{BTreeSet, HashSet};
 use std::io::ErrorKind;
 
+use crate::base::WorkPhase;
 use crate::base::random_name::random_hex;
 use crate::error::{Code, Error, Obstacle, Result, Sentence};
 use crate::model::state::database::base_of_log;
@@ -12,23 +13,24 @@ use crate::model::{
     Steps, Verb,
 };
 use crate::ops::capture::pipeline::Sink;
-use crate::ops::create::apply_retention::apply_retention;
-use crate::ops::create::record::safety_record;
+use crate::ops::create::record::{apply_retention, safety_record};
 use crate::ops::database::restore_databases::DatabaseRestore;
 use crate::ops::maintain::room;
+use crate::ops::restore::listing_after_restore;
 use crate::ops::restore::planned_restore::{
     PlannedRestore, capture_and_plan, ends_of, plan_digest, refuse_other_plan,
 };
 use crate::ops::restore::restore_paths::escaped;
-use crate::ops::restore::verify_written::hash_of;
-use crate::ops::restore::{execute, listing_after_restore};
+use crate::ops::restore::staging::{self, Staged};
+use crate::ops::restore::verify_written::{Verification, hash_of, verify};
 use crate::ops::{
     Captured, Consent, DatabaseFate, DatabaseReport, DirFilter, Pending, RestoreJob,
     RestoreOutcome, RestoreRequest, Session, Target, Verified, Warning, session,
 };
-use crate::store::{Extras, Journal, JournalStage, NewCheckpoint, PackSet, Store};
+use crate::store::{Extras, Journal, JournalStage, LockedStore, NewCheckpoint, PackSet, Store};
 use crate::worktree::apply::stage;
-use crate::worktree::{WorkTree, root};
+use crate::worktree::apply::transaction::{ApplyError, apply};
+use crate::worktree::{Applied, WorkTree, root};
 
 /// Restores, undoes or redoes: plans, asks for consent, then plans again under the lock and applies
 /// the plan. Asks again if it changed meanwhile. `None` if another process took the step of an undo
@@ -301,7 +303,7 @@ fn restore_under_lock(
     };
     let applying = journal_of(request, safety.id, &staging, JournalStage::Applying);
     let mut last = || databases.restore(context);
-    let carried = execute::execute(&mut session.locked, &job, &applying, &mut last)
+    let carried = execute(&mut session.locked, &job, &applying, &mut last)
         .map_err(|failure| room::by_deleting(failure, request, &present.plan))?;
     let mut warnings = std::mem::take(&mut session.warnings);
     warnings.retain(|warning| !is_settled(warning));
@@ -530,23 +532,136 @@ pub(super) fn outcome(
     RestoreOutcome {
         verb: request.verb,
         target: request.target.checkpoint.clone(),
-        safety: None,
         plan,
         since,
         step: request.step.clone(),
         story: request.story.clone(),
-        beyond: None,
         databases,
         paths: request.scope.paths.clone(),
         filter: request.scope.filter.clone(),
         overlay: request.scope.overlay,
-        nothing_to_do: false,
-        dry_run: false,
-        plan_digest: None,
-        is_shown_again: false,
         calls_off: request.verb == Verb::Undo && request.pending.is_some(),
-        evicted: Vec::new(),
-        to: None,
-        warnings: Vec::new(),
+        ..RestoreOutcome::default()
     }
+}
+
+const FINISH_OR_UNDO: &str =
+    "'checkpoint restore --resume' finishes the restore, 'checkpoint undo' takes it back";
+
+/// Changes the working directory.
+///
+/// Writes `journal` once everything is staged. A failure leaves an earlier restore pending that is
+/// being finished or undone; otherwise it leaves nothing behind. `last` runs after the files are in place; a kill during it leaves the restore pending.
+pub fn execute(
+    locked: &mut LockedStore<'_>,
+    job: &RestoreJob<'_>,
+    journal: &Journal,
+    last: &mut dyn FnMut() -> Result<()>,
+) -> Result<Executed> {
+    let Staged {
+        stage,
+        plan,
+        expected,
+    } = match staging::stage(job, &journal.staging) {
+        Ok(staged) => staged,
+        Err(e) => return Err(give_up(locked, job, journal, e)),
+    };
+    if let Err(e) = locked.write_journal(journal) {
+        return Err(give_up(locked, job, journal, e));
+    }
+    job.context.progress.begin(WorkPhase::Applying, 0, 0);
+    let how = Verification::choose(job, &expected);
+    let applied = match apply(job.worktree, stage, &plan, &job.context.interrupt) {
+        Ok(applied) => applied,
+        Err(ApplyError { error, problems }) if problems.is_empty() => {
+            return Err(give_up(locked, job, journal, error));
+        }
+        Err(ApplyError { error, problems }) => return Err(half_done(&error, &problems)),
+    };
+    let verified = verify(job, &applied, expected, how)?;
+    last().map_err(unfinished)?;
+    let left_alone = applied.left_alone().to_vec();
+    let late = applied.written_late();
+    let warning = if late.is_empty() {
+        let closed = close(locked, journal, applied);
+        closed
+            .err()
+            .map(Warning::bookkeeping("clearing the staging directory away"))
+    } else {
+        locked.remove_journal()?;
+        Some(Warning::LateWrites {
+            paths: late,
+            staging: journal.staging.clone(),
+        })
+    };
+    Ok(Executed {
+        left_alone,
+        verified,
+        warning,
+    })
+}
+
+/// Removes the staging directory only after the journal says that it is no longer needed. The
+/// restore is done and durable: a failure here is a warning, and the next writing command retries.
+fn close(locked: &mut LockedStore<'_>, journal: &Journal, applied: Applied<'_>) -> Result<()> {
+    // If there is no room to write this, remove both anyway: a kill in between leaves a restore
+    // that counts as interrupted, and the store has all that is needed to finish it.
+    let _ = locked.write_journal(&Journal {
+        stage: JournalStage::Finished,
+        ..journal.clone()
+    });
+    applied.discard()?;
+    locked.remove_journal()
+}
+
+/// Result of a restore that was carried out.
+pub struct Executed {
+    /// Directories that could not be removed.
+    pub left_alone: Vec<RelPath>,
+    pub verified: Verified,
+    pub warning: Option<Warning>,
+}
+
+/// Cleans up after a failure: no user file was changed, or all changes were rolled back.
+fn give_up(
+    locked: &mut LockedStore<'_>,
+    job: &RestoreJob<'_>,
+    journal: &Journal,
+    error: Error,
+) -> Error {
+    let cleared = stage::remove_leftover(job.worktree, &journal.staging).and_then(|()| {
+        if job.was_pending {
+            return Ok(());
+        }
+        // This safety checkpoint belongs to a restore that never happened: `undo` must not find it.
+        locked.drop_checkpoints(&[journal.safety])?;
+        locked.remove_journal()
+    });
+    match cleared {
+        Ok(()) => error,
+        Err(later) => Error::unexpected(format!("{error}; then cleaning up failed: {later}")),
+    }
+}
+
+/// Says of a signal that came too late to take the change back how to go on.
+fn unfinished(error: Error) -> Error {
+    match error.signal() {
+        Some(signal) => Error::interrupted_late(
+            signal,
+            "the files are restored, the databases are not",
+            Some(Sentence::new(FINISH_OR_UNDO, &[])),
+        ),
+        None => error,
+    }
+}
+
+fn half_done(error: &Error, problems: &[Obstacle]) -> Error {
+    let named: Vec<String> = problems
+        .iter()
+        .map(|p| format!("{} ({})", p.path, p.why))
+        .collect();
+    Error::unexpected(format!(
+        "{error}; it could not be taken back at {}; {FINISH_OR_UNDO}",
+        named.join(", ")
+    ))
 }

@@ -53,7 +53,7 @@ pub struct TakenStep {
 pub type Consent<'c> = dyn FnMut(&RestoreOutcome) -> Result<()> + 'c;
 
 /// What a restore, undo or redo did, or would do.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Default, Serialize, JsonSchema)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct RestoreOutcome {
     /// `restore`, `undo`, `redo` or `resume`.

@@ -189,10 +189,8 @@ impl PatchedFiles {
             },
         )?;
         made.checkpoint.ok_or_else(|| {
-            Error::new(
-                Code::NOTHING_HELD,
-                "no checkpoint is made here, so no patch is applied",
-            )
+            let what = "no checkpoint is made here, so no patch is applied";
+            Error::new(Code::NOTHING_HELD, what)
         })
     }
 

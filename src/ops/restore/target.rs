@@ -11,7 +11,7 @@ use crate::model::{
     Checkpoint, Database, Databases, Entry, Held, Kind, Listing, Meta, ObjectId, RelPath,
     RestorePlan, RestoreScope, RuleRecord, Snapshot, WhyNot,
 };
-use crate::ops::capture::dir_filter;
+use crate::ops::capture::lazy_snapshot;
 use crate::ops::{DirFilter, LazySnapshot, OwnFiles};
 use crate::store::trees::tree_codec::{MODE_EXECUTABLE, MODE_FILE};
 use crate::store::{CheckpointExtras, ReadFailure, Store};
@@ -82,7 +82,7 @@ impl<'s> Target<'s> {
         if self.checkpoint.adopted {
             return Ok(DirFilter::Everything);
         }
-        dir_filter::between(listing, present, &self.state, self.successor.as_ref())
+        lazy_snapshot::between(listing, present, &self.state, self.successor.as_ref())
             .map_err(|why| self.damage(why))
     }
 

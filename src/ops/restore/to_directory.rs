@@ -1,30 +1,27 @@
-//! `restore --to`: writes a checkpoint, or some of its paths, into another directory. The store is
-//! only read.
+//! `restore --to`: writes a checkpoint, or some of its paths, into another directory; databases of
+//! SQLite become files there. The store is only read.
 
 use std::path::Path;
 
 use crate::error::{Code, Error, Result, Sentence};
-use crate::model::{Checkpoint, RestorePlan, RestoreScope, Verb};
+use crate::model::{
+    Checkpoint, Database, Entry, Held, Kind, RestorePlan, RestoreScope, Snapshot, Verb,
+};
 use crate::ops::browse::list::reader_warnings;
-use crate::ops::database::database_write;
 use crate::ops::restore::{companions, protocol, restore_paths, write_out};
 use crate::ops::{
     Context, DatabaseFate, DatabaseReport, DirFilter, Lookup, RestoreOptions, RestoreOutcome,
     RestoreRequest, Target, Warning,
 };
+use crate::store::Store;
 use crate::worktree::root::Destination;
 
 /// Returns the failure of patterns that match no path of a checkpoint.
 pub fn no_path_matches(checkpoint: &Checkpoint) -> Error {
     let short = checkpoint.id.short();
-    Error::new(
-        Code::NOTHING_FOUND,
-        format!("no path of {short} matches --glob"),
-    )
-    .next(Sentence::new(
-        "'checkpoint ls -R {}' lists them all",
-        &[&short],
-    ))
+    let what = format!("no path of {short} matches --glob");
+    let next = Sentence::new("'checkpoint ls -R {}' lists them all", &[&short]);
+    Error::new(Code::NOTHING_FOUND, what).next(next)
 }
 
 /// Writes the checkpoint that the options name into the directory `to`.
@@ -54,7 +51,7 @@ pub fn restore_to(
     let request = RestoreRequest::new(context, &store, &options.common, asked);
     let (target, scope) = (&request.target, &request.scope);
     let mut state = target.snapshot(&DirFilter::Everything)?;
-    let databases = database_write::add_files(&store, target, scope, &mut state)?;
+    let databases = add_files(&store, target, scope, &mut state)?;
     let report = |database| DatabaseReport {
         database,
         fate: if dry_run {
@@ -79,9 +76,7 @@ pub fn restore_to(
     if is_inside {
         warnings.push(Warning::CopyInsideRoot);
     }
-    if checkpoint.is_partial() {
-        warnings.push(Warning::IsPartial { id: checkpoint.id });
-    }
+    warnings.extend(Warning::partial(&checkpoint));
     Ok(RestoreOutcome {
         databases: written,
         dry_run,
@@ -114,4 +109,52 @@ fn carry_out(
         Ok(()) => error,
         Err(left) => Error::unexpected(format!("{error}; then cleaning up failed: {left}")),
     })
+}
+
+/// Permission bits of a database, which are not recorded: access for the owner only.
+const PERM: u32 = 0o600;
+const DIR_PERM: u32 = 0o755;
+
+#[derive(Debug, Default)]
+pub struct WrittenDatabases {
+    pub written: Vec<Database>,
+    pub skipped: Vec<Warning>,
+}
+
+/// Adds the databases to the files to be written, and returns which are skipped.
+///
+/// # Errors
+/// The content of a database cannot be read.
+pub fn add_files(
+    store: &Store,
+    target: &Target<'_>,
+    scope: &RestoreScope,
+    snapshot: &mut Snapshot,
+) -> Result<WrittenDatabases> {
+    let mut done = WrittenDatabases::default();
+    for (database, held) in target.databases_within(scope) {
+        match (database, held) {
+            (Database::File(path), Held::Content(id)) => {
+                let damaged = |e| store.damage(target.id(), format!("database {path}: {e}"));
+                let entry = Entry {
+                    kind: Kind::File,
+                    perm: PERM,
+                    id: *id,
+                    size_bytes: store.objects().size(id).map_err(damaged)?,
+                };
+                for dir in path.ancestors() {
+                    snapshot.dirs.entry(dir).or_insert(DIR_PERM);
+                }
+                snapshot.uncaptured.remove(path);
+                snapshot.files.insert(path.clone(), entry);
+                done.written.push(database.clone());
+            }
+            (Database::File(_), Held::Absent) => {}
+            (Database::Named(name), _) => {
+                let name = name.clone();
+                done.skipped.push(Warning::DatabaseSkipped { name });
+            }
+        }
+    }
+    Ok(done)
 }

@@ -1,7 +1,5 @@
 //! What the words of a command name: checkpoints, and paths in them or in the directory.
 
 pub mod checkpoint;
-pub mod globs;
-pub mod period;
 pub mod timeline;
 pub mod words;

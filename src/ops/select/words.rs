@@ -3,14 +3,18 @@
 //! A word that could be either means the checkpoint, but a restore refuses it; behind `--` it means
 //! the path.
 
+use std::path::Path;
+
 use crate::base::shell_word::shell_word;
 use crate::base::text::{escape, escape_bytes};
 use crate::error::{Code, CommandWords, Error, Result, Sentence};
-use crate::model::checkpoint::alias;
+use crate::model::checkpoint::record::is_alias;
 use crate::model::checkpoint::selector::CURRENT;
-use crate::model::{Checkpoint, Database, ObjectId, RelPath, SelectorProblem};
-use crate::ops::capture::scope_checks::{did_you_mean, in_worktree, no_such_path};
+use crate::model::{
+    Checkpoint, Database, ObjectId, PathFilter, RelPath, Scope, ScopePart, SelectorProblem,
+};
 use crate::ops::database::backup;
+use crate::ops::find_root::is_worktree_of;
 use crate::ops::restore::restore_paths;
 use crate::ops::select::checkpoint::{certain, current, explain, path_in_directory, resolve};
 use crate::ops::{Context, LazySnapshot, Target};
@@ -162,7 +166,7 @@ impl<'s> Lookup<'s> {
             _ => return None,
         };
         let short = found.id.short();
-        let is_printed = typed.starts_with(&short) || alias::is_alias(typed);
+        let is_printed = typed.starts_with(&short) || is_alias(typed);
         if is_printed || typed.starts_with(CURRENT) {
             return None;
         }
@@ -425,4 +429,137 @@ impl<'s> Lookup<'s> {
 /// Returns the error for `SEL:` without a path: an empty variable must not mean everything.
 pub fn no_path() -> Error {
     Error::usage("no PATH stands after the colon; '.' is the whole checkpoint")
+}
+
+/// A side that is not given is open.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Period {
+    /// Milliseconds since 1970.
+    pub since_ms: Option<i64>,
+    pub until_ms: Option<i64>,
+}
+
+impl Period {
+    pub fn holds(&self, checkpoint: &Checkpoint) -> bool {
+        let time_ms = checkpoint.record.time_ms;
+        self.since_ms.is_none_or(|since| time_ms >= since)
+            && self.until_ms.is_none_or(|until| time_ms <= until)
+    }
+}
+
+/// Patterns as typed.
+#[derive(Clone, Debug, Default)]
+pub struct Globs {
+    pub only: Vec<Vec<u8>>,
+    pub except: Vec<Vec<u8>>,
+}
+
+impl Globs {
+    /// # Errors
+    /// A pattern can match nothing.
+    pub fn parse(&self, root: &Root) -> Result<PathFilter> {
+        let part = |typed: &Vec<u8>| {
+            let typed = &*restore_paths::with_slashes(typed);
+            check_is_inside(root, typed)?;
+            let whole = &*restore_paths::pattern(root, typed);
+            let names_something = |typed: &[u8]| !matches!(typed, b"" | b"." | b"./" | b"/");
+            let glob = ScopePart::glob(whole);
+            glob.filter(|_| names_something(typed) && names_something(whole))
+                .ok_or_else(|| {
+                    Error::usage(format!(
+                        "the pattern '{}' can match nothing",
+                        escape_bytes(typed)
+                    ))
+                })
+        };
+        let scope = |typed: &[Vec<u8>]| -> Result<Option<Scope>> {
+            let parts = typed.iter().map(part).collect::<Result<Vec<_>>>()?;
+            Ok((!parts.is_empty()).then(|| Scope::new(parts)))
+        };
+        let (only, except) = (scope(&self.only)?, scope(&self.except)?);
+        Ok(PathFilter { only, except })
+    }
+}
+
+/// Refuses a pattern of another place, which would silently match nothing. One that begins with a
+/// slash counts from the root, unless it is the path of something else.
+fn check_is_inside(root: &Root, typed: &[u8]) -> Result<()> {
+    let wrong = |why: &str| Error::usage(format!("the pattern '{}' {why}", escape_bytes(typed)));
+    if typed.starts_with(b"!") {
+        return Err(wrong(
+            "begins with !: --exclude leaves paths out, and \\! is the sign itself",
+        ));
+    }
+    let from_root = restore_paths::pattern(root, typed);
+    if from_root
+        .split(|byte| *byte == b'/')
+        .any(|name| name == b"..")
+    {
+        return Err(wrong("has '..' in it"));
+    }
+    let Some(rest) = typed.strip_prefix(b"/").filter(|_| *from_root == *typed) else {
+        return Ok(());
+    };
+    let first = rest.split(|byte| *byte == b'/').next().unwrap_or_default();
+    // On some systems not every name is possible.
+    let first = std::str::from_utf8(first).unwrap_or_default();
+    let is_there = |dir: &Path| !first.is_empty() && dir.join(first).symlink_metadata().is_ok();
+    if is_there(Path::new("/")) && !is_there(root.path()) {
+        return Err(wrong(
+            "lies outside the root; from the root on, leave out the first slash",
+        ));
+    }
+    Ok(())
+}
+
+/// A path that a checkpoint does not hold, in the words of the user.
+pub fn no_such_path(checkpoint: ObjectId, path: &str) -> Error {
+    let short = checkpoint.short();
+    let what = format!("checkpoint {short} does not hold '{path}'");
+    Error::new(Code::NO_SUCH_PATH, what).next(if is_named_as_secret(path) {
+        Sentence::new(
+            "it looks like a secret, which is left out; 'checkpoint create \
+             --include-sensitive={}' records it",
+            &[&path],
+        )
+    } else if path.contains(['*', '?', '[']) {
+        Sentence::text("PATHs are literal; give a pattern with --glob")
+    } else {
+        Sentence::new("'checkpoint ls {}' lists what it holds", &[&short])
+    })
+}
+
+/// Whether the name of a path makes it a secret, perhaps depending on its content.
+fn is_named_as_secret(path: &str) -> bool {
+    let (dir, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let dir_name = dir.rsplit('/').next().unwrap_or_default();
+    may_be_secret(dir_name.as_bytes(), name.as_bytes())
+}
+
+/// Names a path that was counted from the root as it is called here.
+pub fn did_you_mean(root: &Root, path: &RelPath) -> Sentence {
+    let path = shell_word(&restore_paths::as_typed(root, path));
+    let quoted = if path.starts_with(['\'', '"', '$']) {
+        path
+    } else {
+        format!("'{path}'")
+    };
+    Sentence::text(format!(
+        "PATHs count from the current directory; did you mean {quoted}?"
+    ))
+}
+
+/// Returns the error for a path in a linked worktree, which belongs to another root.
+pub fn in_worktree(context: &Context, path: &RelPath) -> Option<Error> {
+    let root = &context.root;
+    let mut dirs = path.self_and_ancestors().filter(|dir| !dir.is_root());
+    let is_one = |dir: &RelPath| is_worktree_of(&backup::live(context, dir), root.path());
+    let worktree = dirs.find(is_one)?;
+    let [path, name] =
+        [path, &worktree].map(|path| escape_bytes(&restore_paths::from_here(root, path)));
+    let dir = backup::live(context, &worktree);
+    let dir = dir.as_os_str().as_encoded_bytes();
+    let what = format!("{path} is in the linked worktree {name}, which has its own checkpoints");
+    let next = Sentence::new("'checkpoint -C {} list' lists those", &[&dir]);
+    Some(Error::new(Code::NOTHING_FOUND, what).next(next))
 }

@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::error::{Code, Error, Result, Sentence};
+use crate::error::{Code, Error, Result};
 use crate::model::json::{self, JsonSchema, Serialize};
 use crate::model::{Checkpoint, Line};
 use crate::ops::restore::commands;
 use crate::ops::transfer::fetch::fetch;
-use crate::ops::transfer::{import, remote};
+use crate::ops::transfer::{bundle, remote};
 use crate::ops::{CommonOptions, Context, GitLimits, RestoreOptions, TypedWords, Warning, session};
 use crate::store::lifecycle::removal::Detached;
 use crate::store::transfer::remotes;
@@ -74,7 +74,7 @@ pub fn clone(
         directory: context.root.path().to_path_buf(),
         checkpoints: fetched.checkpoints.iter().cloned().collect(),
         restored,
-        to_be_evicted: import::to_be_evicted(context, &session::begin(context, &store)?),
+        to_be_evicted: bundle::to_be_evicted(context, &session::begin(context, &store)?),
     };
     Ok((outcome, warnings))
 }
@@ -89,13 +89,9 @@ fn bring(
     warnings.extend(more);
     let fetched = context.require_store()?.fetched(remote::USUAL)?;
     if fetched.checkpoints.iter().all(Checkpoint::is_safety) {
-        return Err(Error::new(
-            Code::NOTHING_FOUND,
-            "there are no checkpoints at that remote",
-        )
-        .next(Sentence::text(
-            "a push from where they are brings them there".to_owned(),
-        )));
+        let what = "there are no checkpoints at that remote";
+        let hint = "a push from where they are brings them there";
+        return Err(Error::new(Code::NOTHING_FOUND, what).advise(hint));
     }
     Ok(fetched)
 }

@@ -133,13 +133,10 @@ fn good_lines<T>(
 }
 
 fn nothing_good(remote: &str, line: &str, why: &str) -> Error {
-    Error::new(
-        Code::DAMAGED,
-        format!(
-            "what the remote {remote} has in {line} was not taken: {why}; nothing of it was added"
-        ),
-    )
-    .next(after_bad_line(remote, line, why))
+    let what = format!(
+        "what the remote {remote} has in {line} was not taken: {why}; nothing of it was added"
+    );
+    Error::new(Code::DAMAGED, what).next(after_bad_line(remote, line, why))
 }
 
 /// Whether what failed may be due to objects that are lost here, or to one of the lines.

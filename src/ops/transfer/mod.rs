@@ -1,11 +1,9 @@
 //! Checkpoints on their way to another store, and from it.
 
+pub mod bundle;
 pub mod clone;
-pub mod export;
 pub mod fetch;
-pub mod import;
 pub mod push;
 pub mod remote;
 pub mod remote_git;
-mod remote_url;
 pub mod remove_line;

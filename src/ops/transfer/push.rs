@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::error::{Code, Error, Result, Sentence};
 use crate::model::json::{JsonSchema, Serialize};
 use crate::model::{Checkpoint, CheckpointId, ObjectId};
-use crate::ops::transfer::{export, remote};
+use crate::ops::transfer::{bundle, remote};
 use crate::ops::{Context, ExportBundleOptions, GitLimits, Pushed, RemoteGit, Warning, session};
 use crate::store::transfer::carrier::{self, CarrierParts};
 use crate::store::transfer::receive;
@@ -148,7 +148,7 @@ impl Push<'_> {
         };
         let inventory = self.store.inventory()?;
         let (outcome, header) =
-            export::contents(self.context, self.store, &inventory, &options, &there)?;
+            bundle::contents(self.context, self.store, &inventory, &options, &there)?;
         if let ([], true, Some((id, why))) =
             (&*outcome.checkpoints, there.is_empty(), outcome.bad.first())
         {
@@ -157,10 +157,8 @@ impl Push<'_> {
                 return Err(self.damaged(&short));
             }
             let what = format!("checkpoint {short} {why}; nothing was pushed");
-            return Err(Error::new(Code::REMOTE_FAILED, what).next(Sentence::new(
-                "'checkpoint show {}' shows what it has",
-                &[&short],
-            )));
+            let next = Sentence::new("'checkpoint show {}' shows what it has", &[&short]);
+            return Err(Error::new(Code::REMOTE_FAILED, what).next(next));
         }
         Ok(Wanted {
             state: LineState::of(header.refs),
@@ -348,12 +346,11 @@ impl Push<'_> {
 
     fn damaged(&self, short: &str) -> Error {
         let name = &self.remote.name;
-        Error::new(Code::DAMAGED, format!(
-                "checkpoint {short} is damaged here, and may be whole at {name}; nothing was pushed"
-            )).next(Sentence::new(
-                "'checkpoint fetch {} --refetch' brings what is there, 'checkpoint verify' lists the damage",
-                &[name],
-            ))
+        let what = format!(
+            "checkpoint {short} is damaged here, and may be whole at {name}; nothing was pushed"
+        );
+        let next = "'checkpoint fetch {} --refetch' brings what is there, 'checkpoint verify' lists the damage";
+        Error::new(Code::DAMAGED, what).next(Sentence::new(next, &[name]))
     }
 
     /// Sends all to a new line, then removes the former ones, also those that an interrupted prune
@@ -444,17 +441,11 @@ fn run_tips(state: &LineState) -> BTreeSet<ObjectId> {
 }
 
 fn nothing(outcome: &PushOutcome) -> Error {
-    Error::new(
-        Code::NOTHING_FOUND,
-        match outcome.left_out_for_prompts.len() {
-            0 => "there is no checkpoint to push".to_owned(),
-            left => format!(
-                "all {left} checkpoints have the text of a prompt, which only --with-prompts pushes"
-            ),
-        },
-    )
-    .next(Sentence::new(
-        "'checkpoint list' shows the checkpoints",
-        &[],
-    ))
+    let what = match outcome.left_out_for_prompts.len() {
+        0 => "there is no checkpoint to push".to_owned(),
+        left => format!(
+            "all {left} checkpoints have the text of a prompt, which only --with-prompts pushes"
+        ),
+    };
+    Error::new(Code::NOTHING_FOUND, what).advise("'checkpoint list' shows the checkpoints")
 }

@@ -6,8 +6,7 @@ use std::time::Duration;
 use crate::base::text::escape;
 use crate::error::{Code, Error, More, Result, Sentence};
 use crate::model::ObjectId;
-use crate::ops::transfer::remote;
-use crate::ops::transfer::remote_url::RemoteUrl;
+use crate::ops::transfer::remote::{self, RemoteUrl};
 use crate::ops::{Context, GitCommand, GitEnd};
 use crate::store::transfer::transport::{FETCHED, Transport};
 use crate::store::{BadLine, LineName, Remote, Store};
@@ -237,12 +236,11 @@ impl<'c> RemoteGit<'c> {
 
     fn failure(&self, why: String) -> Error {
         let (name, url) = (&self.name, escape(&self.url.shown()));
-        Error::new(
-            Code::REMOTE_FAILED,
-            format!("the remote {name} ({url}): {why}"),
-        )
-        .advise("nothing was changed here; fix this, then run the command again")
-        .more(More::Why(why))
+        let what = format!("the remote {name} ({url}): {why}");
+        let failure = Error::new(Code::REMOTE_FAILED, what);
+        failure
+            .advise("nothing was changed here; fix this, then run the command again")
+            .more(More::Why(why))
     }
 }
 

@@ -29,14 +29,9 @@ pub fn remove_line(
     let git = RemoteGit::open(context, &store, &remote, limits)?;
     let there = git.lines()?;
     let Some(tip) = there.get(&wanted) else {
-        return Err(Error::new(
-            Code::NOTHING_FOUND,
-            format!("{name} has no {}; nothing was changed", wanted.on_server()),
-        )
-        .next(Sentence::new(
-            "'checkpoint fetch {}' brings what it has",
-            &[&name],
-        )));
+        let what = format!("{name} has no {}; nothing was changed", wanted.on_server());
+        let next = Sentence::new("'checkpoint fetch {}' brings what it has", &[&name]);
+        return Err(Error::new(Code::NOTHING_FOUND, what).next(next));
     };
     consent(&wanted.on_server())?;
     let pushed = git.push(&wanted, "", Some(*tip)).map_err(|why| {

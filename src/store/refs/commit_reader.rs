@@ -5,7 +5,6 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::error::Error;
-use crate::model::checkpoint::adopted;
 use crate::model::checkpoint::message::{self, Ours};
 use crate::model::{Checkpoint, LineEntry, ObjectId, transition};
 use crate::store::refs::commit_codec;
@@ -93,7 +92,7 @@ impl<'o> CommitReader<'o> {
         if let Some(own) = self.own_of(id, &commit)? {
             return Ok(own);
         }
-        let record = adopted::record(&commit.message, commit.seconds, self.sequence_of(id));
+        let record = message::of_plain_git(&commit.message, commit.seconds, self.sequence_of(id));
         Ok(Checkpoint {
             id,
             tree: commit.tree,

@@ -8,7 +8,7 @@ use std::io::{BufRead, Read as _};
 
 use crate::base::Malformed;
 use crate::base::text::{escape, escape_bytes, percent_decode};
-use crate::model::session::origin::encode_component;
+use crate::model::session::provenance::encode_component;
 use crate::model::{ObjectId, OriginStore};
 use crate::store::runs::run_refs;
 

@@ -4,7 +4,7 @@
 use crate::base::text::escape_bytes;
 use crate::error::Result;
 use crate::model::state::database::{entry_name, from_entry};
-use crate::model::state::meta_text;
+use crate::model::state::meta;
 use crate::model::{Databases, Held, Meta, ObjectId};
 use crate::store::objects::object_hash::hash_object;
 use crate::store::trees::convert::read_tree;
@@ -45,7 +45,7 @@ impl Extras {
 
 /// Renders the meta blob.
 pub fn blob(meta: &Meta) -> Vec<u8> {
-    meta_text::render(meta)
+    meta::render(meta)
 }
 
 /// Encodes the tree of a meta blob and the extras.
@@ -91,7 +91,7 @@ pub fn read(objects: &Objects, id: ObjectId) -> Result<CheckpointExtras, ReadFai
     let (kind, bytes) = objects.read(&id)?;
     if kind != ObjectKind::Tree {
         return Ok(CheckpointExtras {
-            meta: meta_text::parse(&bytes)?,
+            meta: meta::parse(&bytes)?,
             extras: Extras::default(),
         });
     }
@@ -112,7 +112,7 @@ pub fn read(objects: &Objects, id: ObjectId) -> Result<CheckpointExtras, ReadFai
         prompt: find(PROMPT, MODE_FILE)?,
     };
     Ok(CheckpointExtras {
-        meta: meta_text::parse(&text)?,
+        meta: meta::parse(&text)?,
         extras,
     })
 }

@@ -8,7 +8,7 @@ use crate::base::text::escape;
 use crate::error::{Code, Error, Result};
 use crate::model::ObjectId;
 use crate::ops::create::command::create_in;
-use crate::ops::maintain::auto_gc::auto_gc;
+use crate::ops::maintain::size_limit::auto_gc;
 use crate::ops::restore::restore_paths::from_root;
 use crate::ops::{Context, CreateOptions, DedupPolicy, Warning};
 use crate::store::refs::commit_reader::read_checkpoint;

@@ -7,7 +7,7 @@ use std::{fs, io};
 
 use crate::base::read_regular;
 use crate::error::{Error, Result};
-use crate::model::stat_cache::racy::is_racy;
+use crate::model::stat_cache::cached_block::is_racy;
 use crate::model::{IgnoreFileAbove, IndexNames, ObjectId, Stat, git_index};
 use crate::worktree::rules::tracked::Tracked;
 use crate::worktree::sys;

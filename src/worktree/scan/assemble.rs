@@ -126,7 +126,7 @@ fn empty() -> ListedDir {
     ListedDir::empty(
         0,
         Name::default(),
-        crate::model::state::stat::Stat::default(),
+        crate::model::state::entry::Stat::default(),
     )
 }
 

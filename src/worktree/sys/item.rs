@@ -1,6 +1,6 @@
 //! Entries of a directory as a listing or a stat reports them.
 
-use crate::model::state::stat::{FILE_BITS, SYMLINK_BITS, TYPE_BITS};
+use crate::model::state::entry::{FILE_BITS, SYMLINK_BITS, TYPE_BITS};
 use crate::model::{Name, Stat};
 
 pub const DIR_BITS: u32 = 0o040_000;

@@ -17,9 +17,12 @@ use super::item::{Access, Item, ItemKind, Rights, is_same_place, kind_of};
 use crate::base::time::SECOND_NS;
 use crate::base::windows::retry::while_in_use;
 use crate::base::windows::verbatim::verbatim_path;
-use crate::model::state::stat::SYMLINK_BITS;
+use crate::model::state::entry::SYMLINK_BITS;
+
+use super::exchange::exchange_by_renames;
+use super::item::{Access, Item, ItemKind, Rights, is_same_place, kind_of};
+use crate::model::state::entry::TYPE_BITS;
 #[cfg(unix)]
-use crate::model::state::stat::TYPE_BITS;
 use crate::model::{RelPath, Stat};
 
 /// A directory, identified by its path.
@@ -434,7 +437,7 @@ fn to_stat(metadata: &Metadata) -> Stat {
     let mode = match metadata.file_type() {
         kind if kind.is_symlink() => SYMLINK_BITS | 0o777,
         kind if kind.is_dir() => super::item::DIR_BITS | 0o755,
-        _ => crate::model::state::stat::FILE_BITS | 0o444 | write,
+        _ => crate::model::state::entry::FILE_BITS | 0o444 | write,
     };
     let created = metadata.created().map_or(0, since_1970);
     Stat {

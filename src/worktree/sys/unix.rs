@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 use rustix::fs::{self, AtFlags, Mode, OFlags, RawMode};
 use rustix::io::{Errno, retry_on_intr};
 
-use crate::model::state::stat::{SYMLINK_BITS, TYPE_BITS};
+use crate::model::state::entry::{SYMLINK_BITS, TYPE_BITS};
 use crate::model::{RelPath, Stat};
 use crate::worktree::sys::exchange_by_renames;
 use crate::worktree::sys::item::{Access, Item, ItemKind, Rights, kind_of};

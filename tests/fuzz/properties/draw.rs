@@ -1,16 +1,12 @@
 //! Values drawn from bytes: a change of the bytes changes the values. An empty row gives zeros.
 
 use checkpoint::model::checkpoint::record::{
-    Checkpoint, CheckpointKind, Coverage, Operation, Record, Verb,
+    Checkpoint, CheckpointKind, CheckpointTerms, Coverage, Expiry, Operation, Record, Verb,
 };
-use checkpoint::model::checkpoint::terms::CheckpointTerms;
-use checkpoint::model::checkpoint::terms::Expiry;
-use checkpoint::model::path_filter::PathFilter;
 use checkpoint::model::session::provenance::Provenance;
 use checkpoint::model::state::object_id::ObjectId;
 use checkpoint::model::state::rel_path::RelPath;
-use checkpoint::model::state::scope::Scope;
-use checkpoint::model::state::scope::ScopePart;
+use checkpoint::model::state::scope::{PathFilter, Scope, ScopePart};
 
 pub struct Draw<'b>(&'b [u8]);
 

@@ -1,11 +1,8 @@
 //! Commit messages and commits: what is written is read back, and what is read means the same when
 //! written again.
 
-use checkpoint::model::checkpoint::adopted;
 use checkpoint::model::checkpoint::limits::LARGEST_SEQUENCE;
-use checkpoint::model::checkpoint::message::parse;
-use checkpoint::model::checkpoint::message::render;
-use checkpoint::model::checkpoint::message::{self};
+use checkpoint::model::checkpoint::message::{self, parse, render};
 use checkpoint::store::refs::commit_codec;
 
 use super::draw::Draw;
@@ -34,7 +31,7 @@ fn read(data: &[u8]) {
         );
         assert_eq!(parse(&render(&record, meta)), Ok((record, meta)));
     }
-    assert!(!adopted::record(&text, i64::MAX, 1).reason.is_empty());
+    assert!(!message::of_plain_git(&text, i64::MAX, 1).reason.is_empty());
     if let Ok(parts) = commit_codec::parse(data) {
         let again = commit_codec::encode(parts.tree, parts.seconds, &parts.message);
         assert_eq!(

@@ -1,13 +1,10 @@
 //! Meta blobs: what is written is read back, and no line is read as anything but what it says.
 
-use checkpoint::base::text::percent_decode;
-use checkpoint::base::text::percent_encode;
+use checkpoint::base::text::{percent_decode, percent_encode};
 use checkpoint::model::state::entry::WhyNot;
-use checkpoint::model::state::meta::Meta;
-use checkpoint::model::state::meta::UsualModes;
-use checkpoint::model::state::meta::{IgnoreFileAbove, RuleRecord};
-use checkpoint::model::state::meta_text::parse;
-use checkpoint::model::state::meta_text::render;
+use checkpoint::model::state::meta::{
+    IgnoreFileAbove, Meta, RuleRecord, UsualModes, parse, render,
+};
 use checkpoint::model::state::snapshot::UncapturedEntry;
 
 use super::draw::Draw;

@@ -6,17 +6,11 @@ use std::sync::Arc;
 use checkpoint::model::stat_cache::cache_writer;
 use checkpoint::model::stat_cache::cached_block::CachedBlock;
 use checkpoint::model::stat_cache::cached_listing::CachedListing;
-use checkpoint::model::state::entry::Kind;
-use checkpoint::model::state::entry::WhyNot;
-use checkpoint::model::state::listing::ListedDir;
-use checkpoint::model::state::listing::Listing;
-use checkpoint::model::state::stat::ListedFile;
-use checkpoint::model::state::stat::ListedUncaptured;
-use checkpoint::model::state::stat::Name;
-use checkpoint::model::state::stat::SYMLINK_BITS;
-use checkpoint::model::state::stat::Stat;
-use checkpoint::store::small_files::stat_cache::parse;
-use checkpoint::store::small_files::stat_cache::render;
+use checkpoint::model::state::entry::{
+    Kind, ListedFile, ListedUncaptured, Name, SYMLINK_BITS, Stat, WhyNot,
+};
+use checkpoint::model::state::listing::{ListedDir, Listing};
+use checkpoint::store::small_files::stat_cache::{parse, render};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::draw::Draw;

@@ -1,25 +1,21 @@
 //! Plans are carried out whole or not at all, whatever happens meanwhile.
 
-use crate::bench::os::{MetadataExt, PermissionsExt, symlink};
 use std::collections::BTreeMap;
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use checkpoint::base::interrupt::Interrupt;
 use checkpoint::error::{Code, More};
-use checkpoint::model::state::entry::{Entry, Kind};
+use checkpoint::model::state::entry::{Entry, Kind, Stat};
 use checkpoint::model::state::object_id::ObjectId;
 use checkpoint::model::state::rel_path::RelPath;
-use checkpoint::model::state::stat::Stat;
-use checkpoint::worktree::apply::apply_steps::ApplyPlan;
-use checkpoint::worktree::apply::apply_steps::Expect;
-use checkpoint::worktree::apply::apply_steps::Removal;
-use checkpoint::worktree::apply::apply_steps::WriteStep;
+use checkpoint::worktree::apply::apply_steps::{ApplyPlan, Expect, Removal, WriteStep};
 use checkpoint::worktree::apply::materialize::WantedTree;
 use checkpoint::worktree::apply::stage::Stage;
 use checkpoint::worktree::apply::transaction::{ApplyError, apply};
 use checkpoint::worktree::tree_handle::WorkTree;
+
+use crate::bench::os::{MetadataExt, PermissionsExt, symlink};
 
 use super::path;
 

@@ -6,17 +6,10 @@ use std::io::{self, Read, Write as _};
 use std::path::{Path, PathBuf};
 
 use checkpoint::error::{self, Code, Error};
-use checkpoint::model::state::entry::Kind;
-use checkpoint::model::state::entry::STREAM_FROM_BYTES;
-use checkpoint::model::state::entry::WhyNot;
+use checkpoint::model::state::entry::{Kind, ListedFile, STREAM_FROM_BYTES, Stat, WhyNot};
 use checkpoint::model::state::object_id::ObjectId;
 use checkpoint::model::state::rel_path::RelPath;
-use checkpoint::model::state::stat::ListedFile;
-use checkpoint::model::state::stat::Stat;
-use checkpoint::worktree::scan::read::BlobSink;
-use checkpoint::worktree::scan::read::ReadOutcome;
-use checkpoint::worktree::scan::read::SinkError;
-use checkpoint::worktree::scan::read::read_file;
+use checkpoint::worktree::scan::read::{BlobSink, ReadOutcome, SinkError, read_file};
 use checkpoint::worktree::tree_handle::WorkTree;
 
 /// Upper bound on the reads of a file that keeps changing.

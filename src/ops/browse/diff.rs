@@ -1,13 +1,14 @@
-//! `diff`: the differences between two checkpoints, or a checkpoint and the working directory.
+//! `diff`: its two sides, each a checkpoint or the working directory, and what differs between them.
 
 use std::ops::ControlFlow;
 
 use crate::base::cut_list::one_of;
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::model::difference::between;
 use crate::model::json::{JsonSchema, Serialize, reasons};
 use crate::model::{
-    Checkpoint, Entry, OtherDifferences, Pair, PathFilter, PathReason, RelPath, Snapshot, WhyNot,
+    Checkpoint, Entry, ObjectId, OtherDifferences, Pair, PathFilter, PathReason, RelPath, Snapshot,
+    WhyNot,
 };
 use crate::ops::browse::diff::file_diff::compare;
 use crate::ops::browse::list::reader_warnings;
@@ -16,12 +17,14 @@ use crate::ops::select::checkpoint::current;
 use crate::ops::select::words::Named;
 use crate::ops::{
     Body, Context, Detail, FileDiff, FileVersion, Globs, LoadedVersion, Lookup, PatchOptions,
-    SeenFile, Side, TypedWords, Warning,
+    SeenFile, TypedWords, Warning, WorktreeSide,
 };
-use crate::store::Store;
+use crate::store::{ObjectError, Store};
+
+pub mod file_diff;
 
 /// What differs between two states.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Default, Serialize, JsonSchema)]
 pub struct DiffOutcome {
     pub from: Checkpoint,
     /// Null is the directory as it is now.
@@ -45,20 +48,6 @@ pub struct DiffOutcome {
 }
 
 impl DiffOutcome {
-    fn of(from: Checkpoint, to: Option<Checkpoint>, warnings: Vec<Warning>) -> Self {
-        Self {
-            from,
-            to,
-            files: Vec::new(),
-            other: OtherDifferences::default(),
-            not_compared: Vec::new(),
-            secrets: Vec::new(),
-            too_large: Vec::new(),
-            damaged: Vec::new(),
-            warnings,
-        }
-    }
-
     pub fn is_different(&self) -> bool {
         !self.files.is_empty() || !self.other.is_same() || !self.damaged.is_empty()
     }
@@ -108,7 +97,12 @@ pub fn diff(
     {
         return Err(lookup.missing_path(from.id, path));
     }
-    let mut outcome = DiffOutcome::of(from, to, warnings);
+    let mut outcome = DiffOutcome {
+        from,
+        to,
+        warnings,
+        ..DiffOutcome::default()
+    };
     compare_sides(
         context,
         &sides,
@@ -136,7 +130,12 @@ pub fn changes_of(
     if before.is_none() {
         sides[0].snapshot = Snapshot::default();
     }
-    let mut outcome = DiffOutcome::of(from.clone(), to.cloned(), warnings);
+    let mut outcome = DiffOutcome {
+        from: from.clone(),
+        to: to.cloned(),
+        warnings,
+        ..DiffOutcome::default()
+    };
     let within = (paths.to_vec(), &PathFilter::default());
     compare_sides(context, &sides, within, patch, &mut outcome, receiver)?;
     Ok(outcome)
@@ -268,4 +267,87 @@ fn read_versions(
         }
     }
     Ok(Some(versions))
+}
+
+/// A state and the source of its contents.
+pub struct Side<'s> {
+    pub snapshot: Snapshot,
+    source: Source<'s>,
+}
+
+enum Source<'s> {
+    Checkpoint(&'s Store, ObjectId),
+    Present(WorktreeSide),
+}
+
+impl<'s> Side<'s> {
+    pub fn of_checkpoint(store: &'s Store, checkpoint: &Checkpoint) -> Result<Self> {
+        Ok(Self {
+            snapshot: store.snapshot(checkpoint)?,
+            source: Source::Checkpoint(store, checkpoint.id),
+        })
+    }
+
+    /// Returns a checkpoint and the working directory, including what rules leave out by now; each
+    /// as far as they differ, and with the names of `paths`.
+    pub fn of_present(
+        context: &Context,
+        store: &'s Store,
+        checkpoint: &Checkpoint,
+        paths: &[RelPath],
+    ) -> Result<([Self; 2], Vec<Warning>)> {
+        let (present, [held, now], warnings) =
+            WorktreeSide::capture(context, store, checkpoint, paths)?;
+        let before = Self {
+            snapshot: held,
+            source: Source::Checkpoint(store, checkpoint.id),
+        };
+        let after = Self {
+            snapshot: now,
+            source: Source::Present(present),
+        };
+        Ok(([before, after], warnings))
+    }
+
+    pub fn holds(&self, path: &RelPath) -> bool {
+        self.snapshot.files.contains_key(path) || self.snapshot.dirs.contains_key(path)
+    }
+
+    /// Whether a version of a file is a secret that is not shown.
+    pub fn is_secret(&self, path: &RelPath, version: &FileVersion) -> bool {
+        matches!(&self.source, Source::Present(present) if present.is_secret(path, version))
+    }
+
+    /// Reads one file. Content of the working directory is taken as read, even if it changed since
+    /// the capture.
+    pub fn load(
+        &self,
+        path: &RelPath,
+        entry: &Entry,
+        limit_bytes: u64,
+        warnings: &mut Vec<Warning>,
+    ) -> Result<LoadedVersion> {
+        let (store, id) = match &self.source {
+            Source::Checkpoint(store, id) => (store, *id),
+            Source::Present(present) => return present.load(path, entry, limit_bytes, warnings),
+        };
+        let read = || -> Result<FileVersion, ObjectError> {
+            let (mut bytes, size_bytes) = (None, store.objects().size(&entry.id)?);
+            if size_bytes <= limit_bytes {
+                store
+                    .objects()
+                    .stream_blob(&entry.id, bytes.insert(Vec::new()))?;
+            }
+            let seen = SeenFile::of(entry, Some(size_bytes));
+            Ok(FileVersion { seen, bytes })
+        };
+        let error = match read() {
+            Ok(version) => return Ok(LoadedVersion::Version(Box::new(version))),
+            Err(why) => store.damage(id, why),
+        };
+        match error.why().filter(|_| error.code == Code::DAMAGED) {
+            Some(why) => Ok(LoadedVersion::Damaged(why.to_owned())),
+            None => Err(error),
+        }
+    }
 }
