@@ -53,6 +53,28 @@ fn a_root_that_cannot_be_listed_is_named_as_unreadable() {
 
 #[cfg(unix)]
 #[test]
+fn a_root_that_is_gone_and_cannot_be_made_is_named_by_a_dry_run() {
+    let sandbox = Sandbox::new();
+    let Some(wrapper) = wrapper(&sandbox) else {
+        return;
+    };
+    sandbox.write("below/a", "1");
+    let below = sandbox.path("below").display().to_string();
+    let run = |words: &[&str]| sandbox.run_under(wrapper, &[&["-C", &below], words].concat());
+    run(&["create", "-r", "one"]).success();
+    std::fs::remove_dir_all(&below).expect("it can be removed");
+    sandbox.chmod("", 0o555);
+    let planned = run(&["restore", "one", "--dry-run"]).success();
+    let carried_out = run(&["restore", "one", "--yes"]).code(1);
+    sandbox.chmod("", 0o755);
+    planned.stderr_has("would fail now: cannot write to");
+    carried_out.stderr_has("cannot make");
+    let planned = run(&["restore", "one", "--dry-run"]).success();
+    assert!(!planned.stderr.contains("would fail"), "{planned}");
+}
+
+#[cfg(unix)]
+#[test]
 fn unreadable_things_make_a_partial_checkpoint_with_exit_5() {
     let Some((sandbox, wrapper)) = with_closed_things() else {
         return;

@@ -242,6 +242,30 @@ fn nothing_is_written_outside_root_and_base() {
     assert_eq!(beside, [".claude", "home", "work"]);
 }
 
+#[test]
+fn commands_that_only_read_write_nothing_and_wait_for_nobody() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1").create("first");
+    sandbox.write("a", "2");
+    let lock = std::fs::File::open(sandbox.store().join("checkpoint/lock")).expect("a lock");
+    lock.lock().expect("it is free");
+    sandbox.watch(&sandbox.base()).watch(sandbox.root());
+    for line in [
+        "status",
+        "status -v",
+        "statusline",
+        "list",
+        "list --all",
+        "show latest",
+        "restore latest --dry-run",
+        "delete latest --dry-run",
+        "prune --keep 1 --yes --dry-run",
+        "prune --orphaned --dry-run",
+    ] {
+        sandbox.ok(line);
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn a_bind_mount_of_a_root_is_a_root_of_its_own_and_no_moved_project() {
