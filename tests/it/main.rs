@@ -31,7 +31,6 @@ mod audit;
 mod bad_index;
 mod bench;
 
-mod baseline;
 mod bisect;
 mod bundles;
 mod bundles_hostile;
@@ -51,7 +50,6 @@ mod damage_matrix;
 mod databases;
 #[cfg(feature = "sqlite")]
 mod databases_named;
-mod dedup;
 mod delete;
 mod deltas;
 mod derived;
@@ -164,7 +162,6 @@ mod shortage;
 mod size_gate;
 mod source;
 mod specials;
-mod statusline;
 #[cfg(target_os = "linux")]
 mod store_moves;
 mod store_objects;
