@@ -149,7 +149,6 @@ mod scoped;
 #[cfg(unix)]
 mod screens;
 mod secrets;
-mod selectors;
 mod setup;
 mod setup_failures;
 mod setup_kills;

@@ -65,3 +65,19 @@ fn a_killed_reword_leaves_one_reason_or_the_other() {
         sandbox.run(&["verify", "--full"]).success();
     }
 }
+
+#[test]
+fn a_word_that_is_mistyped_beside_damage_is_named() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1").create("one");
+    let packs = || crate::bench::damaged::packs_of(&sandbox.store());
+    let first = packs();
+    sandbox.write("a", "2").create("two");
+    for pack in packs().iter().filter(|pack| !first.contains(pack)) {
+        crate::bench::fixtures::remove(pack);
+    }
+    sandbox
+        .run(&["show", "threee"])
+        .code(6)
+        .stderr_has("no readable checkpoint is 'threee', and checkpoint ");
+}
