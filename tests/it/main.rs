@@ -148,7 +148,6 @@ mod salvage;
 mod scoped;
 #[cfg(unix)]
 mod screens;
-mod secrets;
 mod setup;
 mod setup_failures;
 mod setup_kills;
@@ -166,7 +165,6 @@ mod store_moves;
 mod store_objects;
 mod stores_in_tree;
 mod stories;
-mod sweep;
 #[cfg(unix)]
 mod system_calls;
 #[cfg(unix)]

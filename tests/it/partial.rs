@@ -1,4 +1,5 @@
-//! Unreadable files make a checkpoint partial: still made and listed, and a restore leaves them.
+//! Unreadable files make a checkpoint partial: still made and listed, and a restore leaves them;
+//! `stories/partial.md` has what stays by rule.
 
 use crate::bench::{Run, Sandbox, skipped, strace};
 
@@ -320,56 +321,6 @@ fn a_mount_is_named_and_left_alone() {
         .collect();
     named.sort_unstable();
     assert_eq!(named, ["bound", "disk"]);
-}
-
-#[cfg(unix)]
-#[test]
-fn what_stays_by_rule_after_a_restore_is_named_and_no_failure() {
-    let sandbox = Sandbox::new();
-    let id = sandbox
-        .write("a", "1")
-        .write("deep/er/b", "1")
-        .create("before there were rules");
-    sandbox
-        .write(".gitignore", "*.o\njunk/\n")
-        .write("deep/er/x.o", "o")
-        .write("junk/j", "j")
-        .fifo("pipe");
-    let data = sandbox.restore_data(&[&id]);
-    assert_eq!(
-        data["left_alone"],
-        serde_json::json!([
-            {"path": "deep/er/x.o", "path_hex": null},
-            {"path": "junk", "path_hex": null},
-            {"path": "pipe", "path_hex": null},
-        ])
-    );
-    assert!(
-        sandbox.exists("deep/er/x.o") && sandbox.exists("junk/j") && !sandbox.exists(".gitignore")
-    );
-    let again = sandbox
-        .write("a", "2")
-        .run(&["restore", &id, "--yes"])
-        .success();
-    again.stderr_has("left unchanged: pipe: it is not captured");
-}
-
-#[test]
-fn what_the_target_would_leave_out_too_is_not_named() {
-    let sandbox = Sandbox::new();
-    let id = sandbox
-        .write("a", "1")
-        .write(".gitignore", "*.o\n")
-        .create("with rules");
-    sandbox
-        .write("a", "2")
-        .write("x.o", "o")
-        .write(".env", "S=1");
-    let data = sandbox.restore_data(&[&id]);
-    assert_eq!(
-        (&data["left_alone"], &data["unreadable"]),
-        (&serde_json::json!([]), &serde_json::json!([]))
-    );
 }
 
 #[cfg(unix)]
