@@ -203,52 +203,6 @@ fn a_damaged_checkpoint_is_deleted_by_its_id() {
 }
 
 #[test]
-fn deleting_works_with_a_garbled_manifest_and_torn_refs() {
-    let (sandbox, ids) = with(3);
-    let store = sandbox.store();
-    let id = full_id(&sandbox, &ids[0]);
-    std::fs::write(store.join("checkpoint-manifest.md"), "\0garbage")
-        .expect("a file can be written");
-    std::fs::write(store.join("refs/checkpoints").join(&id), "").expect("a file can be written");
-    std::fs::write(store.join("refs/heads/main"), "nonsense").expect("a file can be written");
-    sandbox.run(&["delete", &ids[0], "--yes"]).success();
-    assert_eq!(sandbox.listed_ids(), [ids[2].clone(), ids[1].clone()]);
-    std::fs::remove_file(store.join("checkpoint-manifest.md")).expect("a file can go");
-    sandbox.run(&["prune"]).success();
-    assert_eq!(
-        sandbox.listed_ids(),
-        [ids[2].clone(), ids[1].clone()],
-        "what was deleted came back"
-    );
-}
-
-#[test]
-fn delete_all_works_for_a_store_that_cannot_be_read() {
-    for break_it in [
-        (|store: &std::path::Path| std::fs::write(store.join("commondir"), "/").unwrap())
-            as fn(&std::path::Path),
-        |store| {
-            std::fs::remove_dir_all(store.join("objects")).unwrap();
-            std::fs::write(store.join("objects"), "a file").unwrap();
-        },
-        |store| {
-            std::fs::remove_dir_all(store.join("checkpoint")).unwrap();
-            std::fs::write(store.join("checkpoint"), "a file").unwrap();
-        },
-        |store| std::fs::remove_dir_all(store.join("refs")).unwrap(),
-        |store| {
-            std::fs::remove_file(store.join("checkpoint/lock")).unwrap();
-            std::fs::create_dir(store.join("checkpoint/lock")).unwrap();
-        },
-    ] {
-        let (sandbox, _) = with(1);
-        break_it(&sandbox.store());
-        sandbox.run(&["delete", "--all", "--yes"]).success();
-        assert!(!sandbox.store().exists());
-    }
-}
-
-#[test]
 fn a_store_of_a_newer_format_is_not_deleted() {
     let (sandbox, ids) = with(1);
     fixtures::make_newer(&sandbox.store(), 9);

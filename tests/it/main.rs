@@ -86,7 +86,6 @@ mod json_contract;
 mod json_fields;
 mod keep_policy;
 mod layers;
-mod list_all;
 mod lost_rows;
 mod man;
 mod many_checkpoints;

@@ -1,7 +1,56 @@
-//! `prune --orphaned` beside locks and damage; `stories/orphaned.md` has the rest.
+//! Roots that are gone and whose stores are busy, damaged or newer, or name another root;
+//! `stories/list_all.md` and `stories/orphaned.md` have the rest.
 
-use crate::bench::{Sandbox, fixtures};
-use crate::list_all::{project, store_of};
+use std::path::{Path, PathBuf};
+
+use crate::bench::{Sandbox, fixtures, place};
+
+/// Makes another project beside the root, with one checkpoint.
+fn project(sandbox: &Sandbox, name: &str) -> PathBuf {
+    let dir = crate::bench::os::native(sandbox.top().join(name));
+    std::fs::create_dir_all(&dir).expect("a directory can be made");
+    std::fs::write(dir.join("file"), name).expect("a file can be written");
+    sandbox
+        .run(&["-C", &dir.display().to_string(), "create"])
+        .success();
+    dir
+}
+
+fn store_of(sandbox: &Sandbox, root: &Path) -> PathBuf {
+    place::store(&sandbox.base(), root)
+}
+
+fn state(sandbox: &Sandbox, root: &Path) -> String {
+    let data = sandbox.run(&["list", "--all", "--json"]).success().data();
+    let mut found = data["stores"].as_array().expect("a list").iter();
+    let one = found.find(|one| one["root"] == root.display().to_string());
+    one.expect("it is listed")["root_state"]
+        .as_str()
+        .expect("a word")
+        .to_owned()
+}
+
+#[test]
+fn an_empty_place_where_a_disk_was_mounted_is_no_deletion() {
+    let sandbox = Sandbox::new();
+    let root = project(&sandbox, "disk/project");
+    let description = store_of(&sandbox, &root).join("checkpoint/description");
+    let text = std::fs::read_to_string(&description).expect("a description");
+    let other_device: String = text
+        .lines()
+        .map(|line| {
+            if line.starts_with("identity") {
+                "identity 4242 7\n".into()
+            } else {
+                format!("{line}\n")
+            }
+        })
+        .collect();
+    fixtures::write_description(&store_of(&sandbox, &root), &other_device);
+    assert_eq!(state(&sandbox, &root), "present");
+    fixtures::remove(&root);
+    assert_eq!(state(&sandbox, &root), "unreachable");
+}
 
 #[test]
 fn a_busy_store_is_left_and_named() {

@@ -18,29 +18,6 @@ fn manifest(sandbox: &Sandbox) -> String {
 }
 
 #[test]
-fn a_damaged_file_of_later_reasons_is_named_and_the_first_ones_count() {
-    let (sandbox, ids) = with(1);
-    sandbox.run(&["reword", "@", "second thought"]).success();
-    sandbox.write(sandbox.store().join("checkpoint/rewords"), "junk\n");
-    // The reason may be that of another checkpoint by now.
-    sandbox
-        .run(&["restore", "number 0", "--yes"])
-        .code(6)
-        .stderr_has("may name another checkpoint");
-    for args in [["cat", "number 0:f"], ["pin", "number 0"]] {
-        sandbox.run(&args).code(6);
-    }
-    let list = sandbox.run(&["list", "--json"]).success();
-    assert_eq!(list.warning_codes(), ["rewords_unreadable"]);
-    assert_eq!(sandbox.shown(&ids[0])["reason"], "number 0");
-    sandbox.run(&["verify"]).code(6).stdout_has("rewords");
-    sandbox.run(&["reword", "@", "third"]).code(6).stdout_is("");
-    sandbox.run(&["verify", "--repair"]).success();
-    sandbox.run(&["verify"]).success();
-    assert_eq!(sandbox.shown("number 0")["short"], ids[0].as_str());
-}
-
-#[test]
 fn a_killed_reword_leaves_one_reason_or_the_other() {
     if !strace::available() {
         return;
