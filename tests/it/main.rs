@@ -31,7 +31,6 @@ mod audit;
 mod bad_index;
 mod bench;
 
-mod baseline;
 mod bisect;
 mod bundles;
 mod bundles_hostile;
@@ -51,7 +50,6 @@ mod damage_matrix;
 mod databases;
 #[cfg(feature = "sqlite")]
 mod databases_named;
-mod dedup;
 mod delete;
 mod deltas;
 mod derived;
@@ -63,7 +61,6 @@ mod eviction;
 mod examples;
 mod exit_codes;
 mod find;
-mod find_text;
 mod folding;
 #[cfg(unix)]
 mod fuse;
@@ -72,7 +69,6 @@ mod growth;
 mod guard;
 mod help;
 mod hints;
-mod hold;
 mod hook;
 mod hook_lost;
 mod hook_recorded;
@@ -90,8 +86,6 @@ mod json_contract;
 mod json_fields;
 mod keep_policy;
 mod layers;
-mod list;
-mod list_all;
 mod lost_rows;
 mod man;
 mod many_checkpoints;
@@ -106,7 +100,6 @@ mod meanwhile;
 mod nested_repos;
 mod newer_formats;
 mod no_forgotten_files;
-mod nothing_to_do;
 mod obstacles;
 mod orphaned;
 mod owners;
@@ -125,7 +118,6 @@ mod postgres;
 mod printed_commands;
 mod progress;
 mod promises;
-mod prune;
 #[cfg(unix)]
 mod questions;
 mod random_kills;
@@ -151,13 +143,10 @@ mod reword;
 mod roots;
 mod roundtrip;
 mod rules;
-mod safety;
 mod salvage;
 mod scoped;
 #[cfg(unix)]
 mod screens;
-mod secrets;
-mod selectors;
 mod setup;
 mod setup_failures;
 mod setup_kills;
@@ -167,18 +156,14 @@ mod setup_shared;
 mod shape;
 #[cfg(unix)]
 mod shortage;
-mod show;
 mod size_gate;
 mod source;
 mod specials;
-mod status;
-mod statusline;
 #[cfg(target_os = "linux")]
 mod store_moves;
 mod store_objects;
 mod stores_in_tree;
 mod stories;
-mod sweep;
 #[cfg(unix)]
 mod system_calls;
 #[cfg(unix)]

@@ -1,74 +1,55 @@
-//! `prune --orphaned`: removes the stores of directories that are gone, and nothing else.
+//! Roots that are gone and whose stores are busy, damaged or newer, or name another root;
+//! `stories/list_all.md` and `stories/orphaned.md` have the rest.
 
-use crate::bench::{Sandbox, fixtures};
-use crate::list_all::{project, store_of};
+use std::path::{Path, PathBuf};
 
-#[test]
-fn stores_of_roots_that_are_gone_go_and_all_others_stay() {
-    let sandbox = Sandbox::new();
-    sandbox.create("first");
-    let gone = project(&sandbox, "gone");
-    let unmounted = project(&sandbox, "disk/unmounted");
-    let nameless = project(&sandbox, "nameless");
-    std::fs::remove_file(store_of(&sandbox, &nameless).join("checkpoint/description"))
-        .expect("a file can go");
-    for dir in [
-        &gone,
-        &nameless,
-        &unmounted.parent().expect("a disk").to_path_buf(),
-    ] {
-        fixtures::remove(dir);
-    }
-    for kept in [
-        sandbox.store(),
-        store_of(&sandbox, &unmounted),
-        store_of(&sandbox, &nameless),
-    ] {
-        sandbox.watch(&kept);
-    }
+use crate::bench::{Sandbox, fixtures, place};
+
+/// Makes another project beside the root, with one checkpoint.
+fn project(sandbox: &Sandbox, name: &str) -> PathBuf {
+    let dir = crate::bench::os::native(sandbox.top().join(name));
+    std::fs::create_dir_all(&dir).expect("a directory can be made");
+    std::fs::write(dir.join("file"), name).expect("a file can be written");
     sandbox
-        .run(&["prune", "--orphaned", "--dry-run"])
-        .success()
-        .stdout_has("gone")
-        .stdout_has("Would remove 1 store");
-    assert!(store_of(&sandbox, &gone).exists());
-    sandbox
-        .run(&["prune", "--orphaned"])
-        .code(4)
-        .stderr_has("--yes");
-    assert!(store_of(&sandbox, &gone).exists());
-    let named = format!("removed: {}\n", gone.display());
-    sandbox
-        .run(&["prune", "--orphaned", "--yes"])
-        .success()
-        .stdout_has("Removed 1 store")
-        .stderr_has(&named);
-    assert!(!store_of(&sandbox, &gone).exists());
-    sandbox
-        .run(&["prune", "--orphaned"])
-        .success()
-        .stdout_is("No orphaned stores.\n");
+        .run(&["-C", &dir.display().to_string(), "create"])
+        .success();
+    dir
+}
+
+fn store_of(sandbox: &Sandbox, root: &Path) -> PathBuf {
+    place::store(&sandbox.base(), root)
+}
+
+fn state(sandbox: &Sandbox, root: &Path) -> String {
+    let data = sandbox.run(&["list", "--all", "--json"]).success().data();
+    let mut found = data["stores"].as_array().expect("a list").iter();
+    let one = found.find(|one| one["root"] == root.display().to_string());
+    one.expect("it is listed")["root_state"]
+        .as_str()
+        .expect("a word")
+        .to_owned()
 }
 
 #[test]
-fn kept_damaged_copies_go_too() {
+fn an_empty_place_where_a_disk_was_mounted_is_no_deletion() {
     let sandbox = Sandbox::new();
-    sandbox.create("first");
-    let copy = sandbox.store().with_extension("corrupt-20260324");
-    fixtures::copy_tree(&sandbox.store(), &copy);
-    sandbox.watch(&sandbox.store());
-    let data = sandbox
-        .run(&["prune", "--orphaned", "--yes", "--json"])
-        .success()
-        .data();
-    assert_eq!(
-        (
-            &data["removed"][0]["kept_copy"],
-            data["left"].as_array().map(Vec::len)
-        ),
-        (&true.into(), Some(0))
-    );
-    assert!(!copy.exists());
+    let root = project(&sandbox, "disk/project");
+    let description = store_of(&sandbox, &root).join("checkpoint/description");
+    let text = std::fs::read_to_string(&description).expect("a description");
+    let other_device: String = text
+        .lines()
+        .map(|line| {
+            if line.starts_with("identity") {
+                "identity 4242 7\n".into()
+            } else {
+                format!("{line}\n")
+            }
+        })
+        .collect();
+    fixtures::write_description(&store_of(&sandbox, &root), &other_device);
+    assert_eq!(state(&sandbox, &root), "present");
+    fixtures::remove(&root);
+    assert_eq!(state(&sandbox, &root), "unreachable");
 }
 
 #[test]
@@ -111,18 +92,6 @@ fn damaged_stores_of_gone_roots_go_and_newer_ones_stay() {
 }
 
 #[test]
-fn what_killed_deletions_left_goes_with_it() {
-    let sandbox = Sandbox::new();
-    sandbox.create("first");
-    let leftover = sandbox
-        .store()
-        .with_file_name("ffffffffffffffff.deleted-0123456789abcdef");
-    std::fs::create_dir_all(leftover.join("objects")).expect("a directory can be made");
-    sandbox.run(&["prune", "--orphaned"]).success();
-    assert!(!leftover.exists());
-}
-
-#[test]
 fn a_description_that_names_another_root_makes_no_store_an_orphan() {
     let sandbox = Sandbox::new();
     sandbox.write("a", "1").create("one");
@@ -138,47 +107,4 @@ fn a_description_that_names_another_root_makes_no_store_an_orphan() {
         .success()
         .stdout_has("No orphaned stores");
     assert_eq!(sandbox.listed_ids().len(), 1);
-}
-
-#[test]
-fn a_root_whose_parent_is_another_directory_is_not_gone() {
-    let sandbox = Sandbox::new();
-    let (swapped, gone) = (
-        project(&sandbox, "disk/swapped"),
-        project(&sandbox, "disk/gone"),
-    );
-    let (disk, aside) = (sandbox.top().join("disk"), sandbox.top().join("aside"));
-    fixtures::remove(&gone);
-    std::fs::rename(&disk, &aside).expect("a directory can be moved");
-    std::fs::create_dir(&disk).expect("a directory can be made");
-    sandbox
-        .run(&["prune", "--orphaned", "--yes"])
-        .success()
-        .stdout_has("No orphaned stores");
-    assert!(store_of(&sandbox, &swapped).exists() && store_of(&sandbox, &gone).exists());
-    std::fs::remove_dir(&disk).expect("a directory can go");
-    std::fs::rename(&aside, &disk).expect("a directory can be moved");
-    sandbox
-        .run(&["prune", "--orphaned", "--yes"])
-        .success()
-        .stdout_has("Removed 1 store");
-    assert!(store_of(&sandbox, &swapped).exists() && !store_of(&sandbox, &gone).exists());
-}
-
-#[test]
-fn a_parent_that_was_made_anew_is_learnt_by_the_next_writer() {
-    let sandbox = Sandbox::new();
-    let project = project(&sandbox, "disk/project");
-    let (disk, aside) = (sandbox.top().join("disk"), sandbox.top().join("aside"));
-    std::fs::rename(&disk, &aside).expect("a directory can be moved");
-    std::fs::create_dir(&disk).expect("a directory can be made");
-    std::fs::rename(aside.join("project"), &project).expect("a directory can be moved");
-    sandbox
-        .run_in(&project, &["create", "-r", "again"])
-        .success();
-    fixtures::remove(&project);
-    sandbox
-        .run(&["prune", "--orphaned", "--yes"])
-        .success()
-        .stdout_has("Removed 1 store");
 }

@@ -1,4 +1,5 @@
-//! Unreadable files make a checkpoint partial: still made and listed, and a restore leaves them.
+//! Unreadable files make a checkpoint partial: still made and listed, and a restore leaves them;
+//! `stories/partial.md` has what stays by rule.
 
 use crate::bench::{Run, Sandbox, skipped, strace};
 
@@ -49,6 +50,28 @@ fn a_root_that_cannot_be_listed_is_named_as_unreadable() {
     sandbox.chmod("", 0o755);
     run.stderr_has(&format!("cannot read {root}: Permission denied"))
         .stderr_has("; this user may not read it");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_root_that_is_gone_and_cannot_be_made_is_named_by_a_dry_run() {
+    let sandbox = Sandbox::new();
+    let Some(wrapper) = wrapper(&sandbox) else {
+        return;
+    };
+    sandbox.write("below/a", "1");
+    let below = sandbox.path("below").display().to_string();
+    let run = |words: &[&str]| sandbox.run_under(wrapper, &[&["-C", &below], words].concat());
+    run(&["create", "-r", "one"]).success();
+    std::fs::remove_dir_all(&below).expect("it can be removed");
+    sandbox.chmod("", 0o555);
+    let planned = run(&["restore", "one", "--dry-run"]).success();
+    let carried_out = run(&["restore", "one", "--yes"]).code(1);
+    sandbox.chmod("", 0o755);
+    planned.stderr_has("would fail now: cannot write to");
+    carried_out.stderr_has("cannot make");
+    let planned = run(&["restore", "one", "--dry-run"]).success();
+    assert!(!planned.stderr.contains("would fail"), "{planned}");
 }
 
 #[cfg(unix)]
@@ -298,56 +321,6 @@ fn a_mount_is_named_and_left_alone() {
         .collect();
     named.sort_unstable();
     assert_eq!(named, ["bound", "disk"]);
-}
-
-#[cfg(unix)]
-#[test]
-fn what_stays_by_rule_after_a_restore_is_named_and_no_failure() {
-    let sandbox = Sandbox::new();
-    let id = sandbox
-        .write("a", "1")
-        .write("deep/er/b", "1")
-        .create("before there were rules");
-    sandbox
-        .write(".gitignore", "*.o\njunk/\n")
-        .write("deep/er/x.o", "o")
-        .write("junk/j", "j")
-        .fifo("pipe");
-    let data = sandbox.restore_data(&[&id]);
-    assert_eq!(
-        data["left_alone"],
-        serde_json::json!([
-            {"path": "deep/er/x.o", "path_hex": null},
-            {"path": "junk", "path_hex": null},
-            {"path": "pipe", "path_hex": null},
-        ])
-    );
-    assert!(
-        sandbox.exists("deep/er/x.o") && sandbox.exists("junk/j") && !sandbox.exists(".gitignore")
-    );
-    let again = sandbox
-        .write("a", "2")
-        .run(&["restore", &id, "--yes"])
-        .success();
-    again.stderr_has("left unchanged: pipe: it is not captured");
-}
-
-#[test]
-fn what_the_target_would_leave_out_too_is_not_named() {
-    let sandbox = Sandbox::new();
-    let id = sandbox
-        .write("a", "1")
-        .write(".gitignore", "*.o\n")
-        .create("with rules");
-    sandbox
-        .write("a", "2")
-        .write("x.o", "o")
-        .write(".env", "S=1");
-    let data = sandbox.restore_data(&[&id]);
-    assert_eq!(
-        (&data["left_alone"], &data["unreadable"]),
-        (&serde_json::json!([]), &serde_json::json!([]))
-    );
 }
 
 #[cfg(unix)]

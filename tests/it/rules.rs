@@ -1,4 +1,5 @@
-//! Rules for what is left out: `.gitignore` at every level, the store's list, the user's excludes.
+//! Rules for what is left out, against git and beside what cannot be read; `stories/rules.md` has
+//! the rest.
 
 use std::collections::BTreeSet;
 
@@ -16,118 +17,6 @@ fn captured(sandbox: &Sandbox) -> BTreeSet<String> {
         .iter()
         .map(|path| path["path"].as_str().expect("a path").to_owned())
         .collect()
-}
-
-#[track_caller]
-fn check(files: &[(&str, &str)], expected: &[&str]) {
-    let sandbox = Sandbox::new();
-    for (path, text) in files {
-        sandbox.write(path, text);
-    }
-    let expected: BTreeSet<String> = expected.iter().map(|path| (*path).to_owned()).collect();
-    assert_eq!(captured(&sandbox), expected);
-}
-
-#[test]
-fn gitignore_files_work_at_every_level_with_negation() {
-    check(
-        &[
-            (".gitignore", "*.log\n!keep.log\n/only-here\nlib/\n"),
-            ("a.log", ""),
-            ("keep.log", ""),
-            ("only-here", ""),
-            ("sub/only-here", ""),
-            ("sub/.gitignore", "!b.log\nlocal\n"),
-            ("sub/b.log", ""),
-            ("sub/local", ""),
-            ("sub/deep/local", ""),
-            ("lib/x", ""),
-            ("sub/lib/x", ""),
-            ("libfile", ""),
-        ],
-        &[
-            ".gitignore",
-            "keep.log",
-            "libfile",
-            "sub/.gitignore",
-            "sub/b.log",
-            "sub/only-here",
-        ],
-    );
-}
-
-#[test]
-fn the_list_of_the_store_leaves_out_what_can_be_made_again() {
-    check(
-        &[
-            ("node_modules/p/index.js", ""),
-            ("sub/node_modules/p", ""),
-            ("__pycache__/x.pyc", ""),
-            ("venv/bin/python", ""),
-            (".venv/x", ""),
-            ("dist/out", ""),
-            ("build/out", ""),
-            (".next/x", ""),
-            ("m.pyc", ""),
-            (".DS_Store", ""),
-            ("builder/kept", ""),
-        ],
-        &["builder/kept"],
-    );
-}
-
-#[test]
-fn the_project_may_take_back_what_the_store_leaves_out() {
-    check(
-        &[(".gitignore", "!dist/\n"), ("dist/out", "")],
-        &[".gitignore", "dist/out"],
-    );
-}
-
-#[test]
-fn the_list_of_the_store_can_be_edited() {
-    let sandbox = Sandbox::new();
-    sandbox.write("dist/out", "").write("own.tmp", "");
-    sandbox.create("first");
-    let list = sandbox.store().join(".gitignore");
-    std::fs::write(&list, "*.tmp\n").expect("the list can be written");
-    let counts = sandbox.create_data(&[])["counts"].clone();
-    assert_eq!(
-        (&counts["file_count"], &counts["added"], &counts["deleted"]),
-        (&1.into(), &1.into(), &1.into())
-    );
-    assert_eq!(
-        std::fs::read_to_string(&list).expect("the list can be read"),
-        "*.tmp\n",
-        "the list is the user's"
-    );
-}
-
-#[test]
-fn excludes_come_from_the_user_and_from_the_project() {
-    let sandbox = Sandbox::new();
-    sandbox
-        .user_config("exclude = [\"*.big\"]\n")
-        .write(".checkpoint.toml", "exclude = [\"scratch/\"]\n");
-    sandbox
-        .write("x.big", "")
-        .write("scratch/x", "")
-        .write("kept", "");
-    assert_eq!(
-        captured(&sandbox),
-        BTreeSet::from([".checkpoint.toml".to_owned(), "kept".to_owned()])
-    );
-}
-
-#[test]
-fn rules_above_the_repository_and_in_its_settings_are_not_read() {
-    let sandbox = Sandbox::new();
-    std::fs::write(sandbox.top().join(".gitignore"), "*\n").expect("a file can be written");
-    std::fs::create_dir_all(sandbox.path(".git/info")).expect("a directory can be made");
-    std::fs::write(sandbox.path(".git/info/exclude"), "*\n").expect("a file can be written");
-    sandbox.renew_watches();
-    sandbox.write("a", "1");
-    assert_eq!(captured(&sandbox), BTreeSet::from(["a".to_owned()]));
 }
 
 #[cfg(unix)]
@@ -148,32 +37,6 @@ fn rules_above_the_root_that_cannot_be_read_stop_a_create() {
     sandbox
         .run_under(wrapper, &["-C", &web, "create"])
         .success();
-}
-
-#[test]
-fn what_is_left_out_is_told_once_and_again_when_it_changes() {
-    let sandbox = Sandbox::new();
-    sandbox
-        .write("build/x", "")
-        .write("dist/x", "")
-        .write(".gitignore", "*.log\n");
-    for name in ["a.log", "b.log", "c.log"] {
-        sandbox.write(name, "");
-    }
-    sandbox
-        .run(&["create"])
-        .success()
-        .stderr_has("left out: build/ dist/ and 3 files");
-    let quiet = sandbox.write("a", "1").run(&["create"]).success();
-    assert!(
-        !quiet.stderr.contains("left out"),
-        "nothing new was left out\n{quiet}"
-    );
-    sandbox
-        .write("d.log", "")
-        .run(&["create"])
-        .success()
-        .stderr_has("and 4 files");
 }
 
 #[test]
@@ -201,16 +64,6 @@ fn a_committed_path_is_captured_although_a_rule_covers_it() {
     sandbox.write("dist/index.js", "2").remove("x.gen");
     sandbox.restore("latest").success();
     sandbox.tree().assert_is(&tree, "after the restore");
-}
-
-#[test]
-fn an_index_that_cannot_be_read_costs_one_warning() {
-    let sandbox = Sandbox::new();
-    std::fs::write(sandbox.path(".git/index"), "DIRC rubbish").expect("a file can be written");
-    sandbox.renew_watches();
-    sandbox.write("a", "1");
-    let run = sandbox.run(&["create", "--json"]).success();
-    assert_eq!(run.warning_codes().len(), 1, "{run}");
 }
 
 #[test]
@@ -280,17 +133,6 @@ fn patterns_mean_what_git_means_by_them() {
 }
 
 #[test]
-fn an_ignore_file_that_is_a_link_is_not_followed() {
-    let sandbox = Sandbox::new();
-    std::fs::write(sandbox.top().join("rules"), "*\n").expect("a file can be written");
-    sandbox.symlink(".gitignore", "../rules").write("a", "1");
-    assert_eq!(
-        captured(&sandbox),
-        [".gitignore", "a"].map(str::to_owned).into()
-    );
-}
-
-#[test]
 fn rules_that_could_not_be_read_once_hold_the_next_time() {
     use crate::bench::strace;
     if !strace::available() {
@@ -328,4 +170,29 @@ fn rules_that_could_not_be_read_once_hold_the_next_time() {
         was_captured > 0,
         "no run lost sight of the rules: nothing was tested"
     );
+}
+
+#[test]
+fn a_committed_key_is_captured_under_any_name_but_a_committed_dot_env_is_not() {
+    const KEY: &str = "-----BEGIN PRIVATE KEY-----\nMIIB\n-----END PRIVATE KEY-----\n";
+    let sandbox = Sandbox::bare();
+    let Some(git) = Git::find(sandbox.root()) else {
+        return;
+    };
+    sandbox
+        .write("testdata/key1", KEY)
+        .write("test.pem", KEY)
+        .write(".env", "K=v");
+    git.run(&["init", "-q"]).success();
+    git.run(&["add", "-A", "-f"]).success();
+    sandbox
+        .write("testdata/key2", KEY)
+        .watch(&sandbox.path(".git"));
+    for reason in ["cold", "warm"] {
+        let data = sandbox.create_data(&["-r", reason]);
+        assert_eq!(data["counts"]["file_count"], 2, "{data}");
+        let named = data["left_out"]["secrets"].as_array().expect("a list");
+        let named: Vec<_> = named.iter().map(|one| &one["path"]).collect();
+        assert_eq!(named, [".env", "testdata/key2"], "{data}");
+    }
 }
