@@ -153,7 +153,6 @@ mod roundtrip;
 mod rules;
 mod safety;
 mod salvage;
-mod scoped;
 #[cfg(unix)]
 mod screens;
 mod secrets;
