@@ -144,7 +144,6 @@ mod roots;
 mod roundtrip;
 mod rules;
 mod salvage;
-mod scoped;
 #[cfg(unix)]
 mod screens;
 mod setup;
