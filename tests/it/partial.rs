@@ -103,20 +103,6 @@ fn unreadable_things_make_a_partial_checkpoint_with_exit_5() {
 
 #[cfg(unix)]
 #[test]
-fn people_read_the_names_and_get_the_id() {
-    let Some((sandbox, wrapper)) = with_closed_things() else {
-        return;
-    };
-    let run = sandbox
-        .run_under(wrapper, &["create"])
-        .code(5)
-        .stderr_has("closed-file")
-        .stderr_has("closed-dir");
-    assert_eq!(run.stdout.trim_end().len(), 8, "{run}");
-}
-
-#[cfg(unix)]
-#[test]
 fn a_restore_leaves_unreadable_things_where_they_are_and_names_them_with_exit_5() {
     let Some((sandbox, wrapper)) = with_closed_things() else {
         return;
@@ -246,13 +232,14 @@ fn what_could_not_be_read_is_no_deletion() {
 
 #[cfg(unix)]
 #[test]
-fn show_gives_no_advice_to_call_show() {
+fn people_read_the_names_and_get_the_id_and_show_gives_no_advice_to_call_show() {
     let Some((sandbox, wrapper)) = with_closed_things() else {
         return;
     };
-    sandbox
-        .run_under(wrapper, &["create"])
-        .code(5)
+    let run = sandbox.run_under(wrapper, &["create"]).code(5);
+    assert_eq!(run.stdout.trim_end().len(), 8, "{run}");
+    run.stderr_has("closed-file")
+        .stderr_has("closed-dir")
         .stderr_has("'checkpoint show");
     let run = sandbox
         .run(&["show", "latest"])

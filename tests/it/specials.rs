@@ -5,20 +5,15 @@ use std::time::{Duration, Instant};
 
 use crate::bench::{Sandbox, tree::Kind};
 
-fn with_specials() -> Sandbox {
+#[cfg(unix)]
+#[test]
+fn specials_are_recorded_with_exit_0_and_without_waiting() {
     let sandbox = Sandbox::new();
     sandbox
         .write("a", "1")
         .fifo("pipe")
         .mkdir("d")
         .socket("d/socket");
-    sandbox
-}
-
-#[cfg(unix)]
-#[test]
-fn specials_are_recorded_with_exit_0_and_without_waiting() {
-    let sandbox = with_specials();
     let begun = Instant::now();
     let data = sandbox.run(&["create", "--json"]).success().data();
     assert!(
