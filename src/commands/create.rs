@@ -310,6 +310,7 @@ impl Command for CreateArgs {
         self.take_words(context, cmd.words)?;
         let (wants, has_reason) = (self.contract, self.reason.is_some());
         let required = self.require;
+        let keeps_all = args::needs_plan(context) && self.keep.take().is_some();
         let mut outcome = create(context, &self.resolve(context, scope, state)?)?;
         let contract = wants.contract.then(|| {
             let facts = create_facts::of_create(context, &outcome)?;
@@ -331,7 +332,8 @@ impl Command for CreateArgs {
         let is_partial = outcome.lacks_something();
         // A new checkpoint that cannot be read back is damaged.
         let is_damaged = contract.as_ref().is_some_and(|made| !made.is_proven());
-        let warnings = std::mem::take(&mut outcome.warnings);
+        let mut warnings = std::mem::take(&mut outcome.warnings);
+        warnings.extend(keeps_all.then_some(Warning::KeepNotAgreed));
         let store = context.store_dir().unwrap_or_default();
         let answer = CreateAnswer {
             created: outcome.skipped.is_none(),

@@ -205,8 +205,8 @@ impl Text for DiffAnswer {
         let (is, are) = ("path that was not captured", "paths that were not captured");
         let parts = counts(&[
             (other.modes.len(), "mode", "modes"),
-            (new, "new directory", "new directories"),
-            (gone, "deleted directory", "deleted directories"),
+            (new, "new empty directory", "new empty directories"),
+            (gone, "deleted empty directory", "deleted empty directories"),
             (other.uncaptured.len(), is, are),
         ]);
         if !parts.is_empty() {

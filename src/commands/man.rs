@@ -10,6 +10,15 @@ use crate::commands::help::page_of;
 use crate::commands::prelude::*;
 use crate::shell::grammar;
 
+/// Description of the program in its page.
+const ABOUT: &str = "checkpoint records a working directory in a shadow git repository of its own, \
+    and brings it back. It never touches the project's own .git.\n\n\
+    A checkpoint is named by a selector (SEL): a unique prefix of its id of at least four digits; \
+    @, where the directory stands; latest, latest~N; an exact reason, which means the newest with \
+    it; or a time such as '10m ago' or 2026-03-24T12:45, which means the newest made by then.\n\n\
+    Results go to standard output, everything else to standard error. With --json the result is \
+    one object.";
+
 /// Print a manual page, or write all of them
 ///
 /// Without an argument it is the page of checkpoint itself, which names the others.
@@ -33,7 +42,7 @@ impl RunAnywhere for ManArgs {
         let whole = whole.mut_args(|arg| arg.hide(false));
         let whole = whole.mut_subcommand("phase", |command| command.hide(false));
         let whole = whole.mut_subcommand("task", |command| command.hide(false));
-        let whole = whole.after_long_help(more());
+        let whole = whole.long_about(ABOUT).after_long_help(more());
         let text = if let Some(folder) = &self.into {
             let mut written = String::new();
             write_all(&whole, folder, &mut written)?;

@@ -287,7 +287,8 @@ impl SetupArgs {
             let path = escape_path(&file.path);
             text.push_str(&format!("  {what:<8} {path}{}\n", why.unwrap_or_default()));
         }
-        text.extend(plan.notes.iter().map(|note| format!("  {note}\n")));
+        let notes = plan.notes.iter().filter(|_| !plan.has_failed());
+        text.extend(notes.map(|note| format!("  {note}\n")));
         text
     }
 }
@@ -298,7 +299,10 @@ fn stopped(plan: &AgentPlan, cause: Error, again: CommandWords) -> Error {
     let done = count(plan.changes().count(), "file is", "files are");
     let failed = plan.files.iter();
     let failed = failed.filter(|file| file.outcome == FileOutcome::Failed);
-    let done = format!("of {agent}, {done} done and {} not:", failed.count());
+    let done = match plan.changes().count() {
+        0 => format!("nothing of {agent} was changed:"),
+        _ => format!("of {agent}, {done} done and {} not:", failed.count()),
+    };
     let next = next_step(&cause, again);
     cause.after(&done, Some(next))
 }

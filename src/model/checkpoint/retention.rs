@@ -402,9 +402,13 @@ impl Policy {
         Self::of_last(self.auto)
     }
 
-    /// The policy with a change that was typed on the command line.
+    /// The policy with a change that was typed on the command line. One that evicts nothing, because
+    /// a setting to keep more cannot be read, stays.
     #[must_use]
     pub fn overruled(self, change: &PolicyChange) -> Self {
+        if self.last == Self::EVERYTHING.last {
+            return self;
+        }
         Self {
             is_last_typed: change.keep.is_some(),
             ..self.changed(change)

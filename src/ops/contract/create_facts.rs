@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use crate::error::Result;
 use crate::model::state::entry::git_mode;
 use crate::model::{
-    Checkpoint, CheckpointType, Kind, Meta, RelPath, RestoreScope, Snapshot, StateDocument, WhyNot,
+    Checkpoint, CheckpointType, Kind, Meta, RelPath, RestoreScope, Snapshot, StateDocument, Verb,
+    WhyNot,
 };
 use crate::ops::capture::present::read_through;
 use crate::ops::restore::commands::restore;
@@ -167,7 +168,12 @@ impl RestoreContract {
 pub fn of_restore(context: &Context, outcome: &RestoreOutcome) -> Result<RestoreContract> {
     let store = context.require_store()?;
     let target = &outcome.target;
-    let within = target.record.terms.scope.clone();
+    let record = &target.record;
+    let within = match outcome.verb {
+        // The safety checkpoint holds everything; the step was of a scope.
+        Verb::Undo | Verb::Redo => record.operation.as_ref().and_then(|of| of.within.clone()),
+        _ => record.terms.scope.clone(),
+    };
     let scope = RestoreScope {
         paths: outcome.paths.clone(),
         within,

@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::model::checkpoint::retention;
 use crate::model::{
     Checkpoint, CheckpointKind, Coverage, Evicted, EvictionReason, Line, Moment, ObjectId,
-    Operation, Policy, Provenance, Record, RelPath,
+    Operation, Policy, PolicyChange, Provenance, Record, RelPath,
 };
 use crate::ops::maintain::moved;
 use crate::ops::restore::companions::{self, IN_USE};
@@ -66,10 +66,11 @@ pub fn record<'s>(
     );
     let (left_out, left_out_told) =
         note_left_out(context, session, &checkpoint, &captured, &mut warnings);
-    let mut policy = context.settings.keep;
-    if let Some(keep) = options.keep {
-        (policy.last, policy.is_last_typed) = (keep, true);
-    }
+    let change = PolicyChange {
+        keep: options.keep,
+        ..PolicyChange::default()
+    };
+    let policy = context.settings.keep.overruled(&change);
     let evicted = apply_retention(
         context,
         &mut session.locked,
