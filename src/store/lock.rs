@@ -40,12 +40,6 @@ impl From<Duration> for LockWait {
     }
 }
 
-impl From<&LockWait> for LockWait {
-    fn from(wait: &LockWait) -> Self {
-        wait.clone()
-    }
-}
-
 /// Time after which a wait is shown.
 const SHOWN_AFTER: Duration = Duration::from_secs(1);
 /// Space for the name of the holder, in bytes.

@@ -41,7 +41,7 @@ impl<'s> LockedStore<'s> {
         refuse_newer(layout)?;
         directories::create_private_in(layout.dir(), &layout.own())
             .map_err(|cause| store_gone(layout, cause))?;
-        let mut lock = lock::acquire(&layout.lock(), &wait, None)
+        let mut lock = lock::acquire(&layout.lock(), wait.clone(), None)
             .map_err(|cause| store_gone(layout, cause))?;
         if lock.had_to_wait {
             // The store may have been replaced meanwhile.
@@ -89,19 +89,16 @@ impl<'s> LockedStore<'s> {
     /// Whether checkpoints are known and none of them is in the store any more. An unreadable
     /// object is not lost.
     pub fn has_lost_all(&self) -> bool {
-        let Inventory {
-            checkpoints,
-            damaged,
-            ..
-        } = &self.inventory;
         let is_nowhere = |lost: &DamagedCheckpoint| {
             lost.id
                 .commit()
                 .is_none_or(|id| !self.store.objects().holds(&id))
         };
-        let is_all_gone =
-            checkpoints.is_empty() && !damaged.is_empty() && damaged.iter().all(is_nowhere);
-        is_all_gone && self.store.objects().take_unread().is_none()
+        let damaged = &self.inventory.damaged;
+        self.inventory.checkpoints.is_empty()
+            && !damaged.is_empty()
+            && damaged.iter().all(is_nowhere)
+            && self.store.objects().take_unread().is_none()
     }
 
     /// Repairs made when the lock was taken.
@@ -211,7 +208,7 @@ impl<'s> LockedStore<'s> {
     /// Saves the stat cache of a scan; `known` is the cache that the scan used.
     pub fn save_stat_cache(
         &self,
-        basis: Basis,
+        basis: &Basis,
         listing: &Listing,
         known: Option<&StatCache>,
     ) -> Result<()> {
@@ -315,14 +312,11 @@ fn refs_of(ids: &[ObjectId]) -> Vec<(Family, ObjectId)> {
 
 /// Refuses commits of a newer format, which this program could misread and destroy.
 fn refuse_newer_commits(layout: &Layout, inventory: &Inventory) -> Result<()> {
-    match inventory.newest_format {
-        found if found > message::CHECKPOINT_FORMAT => Err(Error::store_too_new(
-            layout.dir(),
-            found,
-            message::CHECKPOINT_FORMAT,
-        )),
-        _ => Ok(()),
+    let (found, known) = (inventory.newest_format, message::CHECKPOINT_FORMAT);
+    if found <= known {
+        return Ok(());
     }
+    Err(Error::store_too_new(layout.dir(), found, known))
 }
 
 /// Reports a missing store as gone: it was there when it was opened.

@@ -42,7 +42,7 @@ pub use refs::commit_index::CommitIndex;
 pub use refs::commit_reader::CommitReader;
 pub use refs::inventory::Inventory;
 pub use refs::recording::NewCheckpoint;
-pub use refs::ref_files::{Family, PackedRefsLock, RefValue};
+pub use refs::ref_files::{Family, RefValue};
 pub use repository::Store;
 pub use runs::run_line::Transition;
 pub use small_files::journal::{Journal, JournalStage, JournalState};

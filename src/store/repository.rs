@@ -226,12 +226,12 @@ impl Store {
     /// Whether a cache can be trusted: its checkpoints exist, and each of its packs is unchanged.
     pub fn trusts(&self, cache: &stat_cache::StatCache) -> bool {
         let packs = self.objects.packs();
-        let named = [Some(cache.checkpoint()), cache.restored()];
+        let named = [Some(cache.basis.checkpoint), cache.basis.restored];
         named
             .into_iter()
             .flatten()
             .all(|id| refs::ref_files::exists(&self.layout, id))
-            && cache.packs().iter().all(|pack| packs.contains(pack))
+            && cache.basis.packs.iter().all(|pack| packs.contains(pack))
     }
 
     /// Whether an object exists, is readable and matches its id.

@@ -43,10 +43,14 @@ impl WorkTree {
                 Error::tree_io("read", path, error)
             }
         })?;
-        let stat = root.stat().map_err(Error::io("look at", path))?;
-        let mount = root.mount_id();
+        Self::of_open(path.to_path_buf(), root)
+    }
+
+    fn of_open(path: PathBuf, root: Dir) -> Result<Self> {
+        let looked = root.stat_with_mount();
+        let (stat, mount) = looked.map_err(|error| Error::tree_io("look at", &path, error))?;
         Ok(Self {
-            path: path.to_path_buf(),
+            path,
             root,
             stat,
             mount,
@@ -80,16 +84,7 @@ impl WorkTree {
     /// # Errors
     /// I/O errors.
     pub fn with_root(&self, path: &RelPath, root: Dir) -> Result<Self> {
-        let stat = root
-            .stat()
-            .map_err(|error| self.io("look at", path, error))?;
-        let mount = root.mount_id();
-        Ok(Self {
-            path: self.shown(path),
-            root,
-            stat,
-            mount,
-        })
+        Self::of_open(self.shown(path), root)
     }
 
     /// Returns the stat of a path, following no symlink; `None` if it does not exist.
@@ -112,12 +107,7 @@ impl WorkTree {
         }
     }
 
-    /// Whether this directory is on another mount than the root.
-    pub fn is_foreign(&self, dir: &Dir, stat: &Stat) -> bool {
-        self.is_other_mount(stat, dir.mount_id())
-    }
-
-    /// As [`Self::is_foreign`], with the mount id known.
+    /// Whether a directory of this stat and mount id is on another mount than the root.
     pub fn is_other_mount(&self, stat: &Stat, mount: Option<u64>) -> bool {
         match (self.mount, mount) {
             (Some(ours), Some(theirs)) => ours != theirs,

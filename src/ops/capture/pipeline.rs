@@ -98,7 +98,7 @@ pub fn begin<'c>(
         store,
         options.include_sensitive,
         options.named,
-        cache.as_ref().map(StatCache::rules),
+        cache.as_ref().map(|cache| cache.basis.rules),
     );
     let trusted = store
         .zip(cache.as_ref())
@@ -108,7 +108,7 @@ pub fn begin<'c>(
         same_rules: options.named.is_empty()
             && cache
                 .as_ref()
-                .is_some_and(|cache| cache.rules().gives_same_verdicts(&effective.stamp)),
+                .is_some_and(|cache| cache.basis.rules.gives_same_verdicts(&effective.stamp)),
         limit_files: options.limit_files,
         skip: &context.stores_to_skip()?,
         interrupt: &context.interrupt,

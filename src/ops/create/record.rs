@@ -315,15 +315,15 @@ fn save_stat_cache(locked: &LockedStore<'_>, captured: &Captured) -> Result<()> 
     };
     let known = seen.cache.as_ref().filter(|_| seen.trusted);
     let stays = |id: ObjectId| locked.inventory().checkpoints.holds(id);
-    if let Some(cache) =
-        known.filter(|cache| stays(cache.checkpoint()) && cache.restored().is_none_or(stays))
+    let holds = |basis: &Basis| stays(basis.checkpoint) && basis.restored.is_none_or(stays);
+    if let Some(cache) = known.filter(|cache| holds(&cache.basis))
         && stat_cache::matches_listing(cache, listing, seen.rules)
     {
         return Ok(());
     }
     let packs = locked.store().objects().packs();
     locked.save_stat_cache(
-        Basis {
+        &Basis {
             checkpoint: newest.id,
             restored: seen.restored,
             packs,

@@ -103,10 +103,7 @@ impl<'c> CheckpointChecker<'c> {
                 Some(checkpoint.record.reason)
             }
             Err(why) => {
-                faults.push(Fault {
-                    object: Some(id),
-                    ..fault_of(why)
-                });
+                faults.push(fault_at(None, Some(id), why));
                 None
             }
         };
@@ -155,11 +152,7 @@ impl<'c> CheckpointChecker<'c> {
     ) -> Option<CheckpointExtras> {
         let id = meta?;
         let read = meta_tree::read(self.objects, id);
-        let read = read.map_err(|why| Fault {
-            path: None,
-            object: Some(id),
-            why: format!("its meta: {why}"),
-        });
+        let read = read.map_err(|why| fault_at(None, Some(id), format!("its meta: {why}")));
         let extras = read.map_err(|fault| faults.push(fault)).ok()?;
         self.count(id, self.objects.size(&id).unwrap_or_default(), report);
         Some(extras)
@@ -176,11 +169,11 @@ impl<'c> CheckpointChecker<'c> {
         self.check_tree(id, false, &mut found, report)?;
         let told = |fault: Fault| {
             let place = fault.path.unwrap_or_default();
-            Fault {
-                path: None,
-                object: fault.object,
-                why: format!("beside its files, {place}: {}", fault.why),
-            }
+            fault_at(
+                None,
+                fault.object,
+                format!("beside its files, {place}: {}", fault.why),
+            )
         };
         faults.extend(found.into_iter().map(told));
         Ok(())
@@ -212,10 +205,7 @@ impl<'c> CheckpointChecker<'c> {
         let mut memo = TreeMemo::new(self.objects);
         for path in meta.bare_dirs() {
             if let Some(why) = limits::path_problem(&path) {
-                faults.push(Fault {
-                    path: Some(path),
-                    ..fault_of(why)
-                });
+                faults.push(fault_at(Some(path), None, why));
                 continue;
             }
             let Ok(Some(entry)) = memo.entry_at(tree, &path) else {
@@ -223,11 +213,7 @@ impl<'c> CheckpointChecker<'c> {
             };
             if !entry.is_directory() && entry.mode != MODE_GITLINK {
                 let why = contradiction(&path);
-                faults.push(Fault {
-                    path: Some(path),
-                    object: None,
-                    why,
-                });
+                faults.push(fault_at(Some(path), None, why));
             }
         }
     }
@@ -266,11 +252,7 @@ impl<'c> CheckpointChecker<'c> {
                 }
                 Err(why) => {
                     let why = format!("commit {}, on which it rests: {why}", commit.short());
-                    faults.push(Fault {
-                        path: None,
-                        object: Some(commit),
-                        why,
-                    });
+                    faults.push(fault_at(None, Some(commit), why));
                 }
             }
         }
@@ -329,10 +311,7 @@ impl<'c> CheckpointChecker<'c> {
     ) -> Result<()> {
         let name_problem = |path: &RelPath| {
             let why = limits::name_problem(path.name()).filter(|_| is_written)?;
-            Some(Fault {
-                path: Some(path.clone()),
-                ..fault_of(why)
-            })
+            Some(fault_at(Some(path.clone()), None, why))
         };
         let before = faults.len();
         let mut visited = Vec::new();
@@ -347,11 +326,7 @@ impl<'c> CheckpointChecker<'c> {
             let entries = match convert::read_tree(self.objects, id) {
                 Ok(entries) => entries,
                 Err(why) => {
-                    faults.push(Fault {
-                        path: Some(dir),
-                        object: Some(id),
-                        why: why.to_string(),
-                    });
+                    faults.push(fault_at(Some(dir), Some(id), why.to_string()));
                     continue;
                 }
             };
@@ -361,11 +336,7 @@ impl<'c> CheckpointChecker<'c> {
                 if entry.mode != MODE_GITLINK
                     && let Some(why) = self.check_file(entry, report)
                 {
-                    faults.push(Fault {
-                        path: Some(path),
-                        object: Some(entry.id),
-                        why,
-                    });
+                    faults.push(fault_at(Some(path), Some(entry.id), why));
                 }
             }
         }
@@ -430,9 +401,10 @@ impl<'c> CheckpointChecker<'c> {
 }
 
 fn fault_of(why: impl std::fmt::Display) -> Fault {
-    Fault {
-        path: None,
-        object: None,
-        why: why.to_string(),
-    }
+    fault_at(None, None, why)
+}
+
+fn fault_at(path: Option<RelPath>, object: Option<ObjectId>, why: impl std::fmt::Display) -> Fault {
+    let why = why.to_string();
+    Fault { path, object, why }
 }

@@ -41,15 +41,13 @@ pub fn check(
         let path = loose_files::path_of(objects.objects_dir(), &id);
         let looked = if options.full {
             loose_files::read(objects.objects_dir(), &id).map(|(_, content)| content.len())
+        } else if path
+            .symlink_metadata()
+            .is_ok_and(|meta| meta.is_file() && meta.len() > 0)
+        {
+            Ok(0)
         } else {
-            let plain = path
-                .symlink_metadata()
-                .is_ok_and(|meta| meta.is_file() && meta.len() > 0);
-            if plain {
-                Ok(0)
-            } else {
-                Err("it is empty or no plain file".into())
-            }
+            Err("it is empty or no plain file".into())
         };
         match looked {
             Ok(len) if options.full && seen.insert(id) => {

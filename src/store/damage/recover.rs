@@ -5,10 +5,11 @@ use std::io::ErrorKind;
 
 use crate::error::{Error, Result};
 use crate::model::checkpoint::manifest;
-use crate::model::{Checkpoint, DamagedCheckpoint, LineEntry, ObjectId};
+use crate::model::{Checkpoint, LineEntry, ObjectId};
 use crate::store::damage::unindexed_packs;
 use crate::store::files::{atomic_file, read_regular, scratch};
 use crate::store::gc::sweep;
+use crate::store::objects::loose_files::names_in;
 use crate::store::objects::odb::ObjectError;
 use crate::store::refs::{adopt, ref_files};
 use crate::store::runs::run_refs;
@@ -159,14 +160,9 @@ fn sweep_own(store: &Store) -> Result<()> {
     scratch::sweep(&store.layout().own())?;
     ref_files::sweep_lock(store.layout())?;
     for dir in [store.layout().own(), store.dir().to_path_buf()] {
-        for entry in std::fs::read_dir(&dir).map_err(Error::io("read", &dir))? {
-            let entry = entry.map_err(Error::io("read", &dir))?;
-            if entry
-                .file_name()
-                .as_encoded_bytes()
-                .starts_with(atomic_file::TMP_PREFIX.as_bytes())
-            {
-                atomic_file::remove_if_there(&entry.path())?;
+        for name in names_in(&dir)? {
+            if name.starts_with(atomic_file::TMP_PREFIX) {
+                atomic_file::remove_if_there(&dir.join(name))?;
             }
         }
     }
@@ -292,10 +288,7 @@ fn restore_ref(
     match store.objects().read(&id) {
         Err(cause @ (ObjectError::Io(_) | ObjectError::Corrupt { .. })) if has_row => {
             ref_files::write(store.layout(), Family::Checkpoints, id, id)?;
-            inventory.damaged.push(DamagedCheckpoint {
-                id: id.into(),
-                why: cause.to_string(),
-            });
+            inventory.add_damaged(id, &cause);
             return Ok(None);
         }
         Ok((ObjectKind::Commit, content)) => reader.take_in(id, content),

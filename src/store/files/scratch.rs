@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::base::random_name::random_hex;
 use crate::error::{Error, Result};
 use crate::store::files::{atomic_file, directories};
+use crate::store::objects::loose_files::names_in;
 
 const SCRATCH_PREFIX: &str = "bisect-";
 const LOCK: &str = "lock";
@@ -68,16 +69,11 @@ impl Drop for Scratch {
 
 /// Removes scratch directories whose process is gone. The caller holds the lock of the store.
 pub(in crate::store) fn sweep(own: &Path) -> Result<()> {
-    for entry in std::fs::read_dir(own).map_err(Error::io("read", own))? {
-        let entry = entry.map_err(Error::io("read", own))?;
-        if entry
-            .file_name()
-            .as_encoded_bytes()
-            .starts_with(SCRATCH_PREFIX.as_bytes())
-            && !is_alive(&entry.path())
-        {
+    for name in names_in(own)? {
+        let dir = own.join(&name);
+        if name.starts_with(SCRATCH_PREFIX) && !is_alive(&dir) {
             // A leftover only costs space, so a failure stops nothing.
-            let _ = remove_all(&entry.path());
+            let _ = remove_all(&dir);
         }
     }
     Ok(())

@@ -9,10 +9,10 @@ use crate::error::{Error, Result};
 use crate::model::ObjectId;
 use crate::store::files::{atomic_file, read_regular};
 use crate::store::gc::repack_plan::stays;
-use crate::store::objects::pack::pack_list::bytes_arrived;
+use crate::store::objects::pack::pack_list::{bytes_arrived, check_new};
 use crate::store::objects::pack::{pack_publish, pack_walk};
 use crate::store::{
-    IdMap, Layout, ObjectKind, Objects, Pack, PackReader, PackUsage, Reach, Store, TemporaryFile,
+    IdMap, Layout, ObjectKind, Objects, PackReader, PackUsage, Reach, Store, TemporaryFile,
 };
 
 /// Size in bytes of a file for which deltas are worthwhile; making one takes several times its
@@ -127,9 +127,7 @@ fn write_pack(store: &Store, versions: &[Version]) -> Result<()> {
     }
     let made = pack_publish::complete(&dir, temporary, walk.trailer, &mut walk.entries)?;
     for stamp in pack_publish::publish(&dir, vec![made], None)? {
-        let pack = Pack::stat(&dir, &stamp.name);
-        let pack = pack.ok_or_else(|| Error::damaged("a new pack of deltas", "it is gone"))?;
-        bytes_arrived(&pack).map_err(|why| pack.unreadable(why))?;
+        check_new(&dir, &stamp, bytes_arrived)?;
         let mut names = packs(layout);
         names.retain(|name| dir.join(format!("{name}.pack")).exists());
         names.insert(stamp.name);

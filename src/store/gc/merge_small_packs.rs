@@ -4,10 +4,10 @@
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::store::files::atomic_file;
 use crate::store::gc::sweep;
-use crate::store::objects::pack::pack_list::bytes_arrived;
+use crate::store::objects::pack::pack_list::{bytes_arrived, check_new};
 use crate::store::small_files::stat_cache;
 use crate::store::{
     EntryKind, IndexEntry, LockedStore, Pack, PackError, PackStamp, PackWriter, ReadError,
@@ -95,12 +95,7 @@ impl LockedStore<'_> {
         let store = self.store();
         let pack_dir = store.layout().packs();
         for stamp in published {
-            let pack = Pack::stat(&pack_dir, &stamp.name);
-            let checked = pack
-                .as_ref()
-                .ok_or_else(|| ReadError::Damaged("it is gone".into()))
-                .and_then(bytes_arrived);
-            checked.map_err(|why| Error::damaged(format!("the new pack {}", stamp.name), why))?;
+            check_new(&pack_dir, stamp, bytes_arrived)?;
         }
         let is_named = |packs: &[PackStamp]| merged.iter().any(|pack| packs.contains(&pack.stamp));
         let cache = stat_cache::packs(store.layout())

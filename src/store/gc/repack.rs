@@ -9,7 +9,7 @@ use crate::store::files::atomic_file::{remove_if_there, sync_directory};
 use crate::store::gc::repack_plan::{self, RepackPlan};
 use crate::store::gc::{deltas, sweep};
 use crate::store::objects::loose_files;
-use crate::store::objects::pack::pack_list::read_back;
+use crate::store::objects::pack::pack_list::{check_new, read_back};
 use crate::store::small_files::stat_cache;
 use crate::store::{
     Effort, EntryCrc, EntryKind, IndexEntry, LockedStore, ObjectIds, Objects, Pack, PackUsage,
@@ -214,12 +214,7 @@ impl<'a> RepackWork<'a> {
         let Some(stamp) = writer.finish()? else {
             return Ok(false);
         };
-        let pack = Pack::stat(&self.pack_dir(), &stamp.name);
-        let checked = pack
-            .as_ref()
-            .ok_or_else(|| ReadError::Damaged("it is gone".into()))
-            .and_then(read_back);
-        checked.map_err(|why| Error::damaged(format!("the new pack {}", stamp.name), why))?;
+        check_new(&self.pack_dir(), &stamp, read_back)?;
         self.published.insert(stamp.name);
         Ok(true)
     }

@@ -86,39 +86,22 @@ impl Description {
 
     /// Renders the text of the file.
     pub fn render(&self) -> String {
-        let Self {
-            format,
-            root,
-            created_ms,
-            identity,
-            forced,
-        } = self;
-        let Identity {
-            root: (dev, ino),
-            parent: (parent_dev, parent_ino),
-        } = identity;
-        let forced = if *forced { "forced\n" } else { "" };
-        let root = percent_encode(root);
+        let (format, root, created_ms) = (self.format, percent_encode(&self.root), self.created_ms);
+        let ((dev, ino), (parent_dev, parent_ino)) = (self.identity.root, self.identity.parent);
+        let forced = if self.forced { "forced\n" } else { "" };
         checksummed_text::seal(&format!(
             "format {format}\nroot {root}\ncreated {created_ms}\nidentity {dev} {ino}\nparent {parent_dev} {parent_ino}\n{forced}"
         ))
     }
 }
 
-/// Reads only the format of a description. One with a wrong checksum is damaged and has none; every
-/// format has the checksum line, so a flipped byte is never taken for a newer format.
-fn format_of(layout: &Layout) -> Option<u32> {
-    let text = read_regular::read_text(&layout.description()).ok()?;
-    checksummed_text::unseal(&text)?
-        .lines()
-        .find_map(|line| line.strip_prefix("format "))?
-        .parse()
-        .ok()
-}
-
-/// The format of a store that a newer program wrote.
+/// The format of a store that a newer program wrote. A description with a wrong checksum is damaged and
+/// has none; every format has the checksum line, so a flipped byte is never taken for a newer format.
 pub fn newer_format(layout: &Layout) -> Option<u32> {
-    format_of(layout).filter(|found| *found > STORE_FORMAT)
+    let text = read_regular::read_text(&layout.description()).ok()?;
+    let mut lines = checksummed_text::unseal(&text)?.lines();
+    let format = lines.find_map(|line| line.strip_prefix("format "))?;
+    format.parse().ok().filter(|found| *found > STORE_FORMAT)
 }
 
 /// Refuses a store of a newer format, of which not even the lock may be touched.

@@ -86,11 +86,8 @@ pub fn write_founding_files(layout: &Layout, description: &Description) -> Resul
 fn ensure_file(aside: &Path, path: &Path, expected: &[u8]) -> Result<()> {
     match read_regular::read(path) {
         Ok(found) if found == expected => Ok(()),
-        Ok(_) => atomic_file::replace_derived(aside, path, expected),
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
-            atomic_file::replace_derived(aside, path, expected)
-        }
-        Err(e) => Err(Error::io("read", path)(e)),
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(Error::io("read", path)(e)),
+        _ => atomic_file::replace_derived(aside, path, expected),
     }
 }
 

@@ -66,35 +66,22 @@ pub fn hash_object(kind: ObjectKind, content: &[u8]) -> Result<ObjectId, Collisi
     hasher.finish()
 }
 
-/// Computes the id of what the store holds: that excludes accidents, and collisions were excluded
-/// when it was stored, by us or by git.
-pub struct FastHasher(TrailerHasher);
-
-impl FastHasher {
-    /// As [`ObjectHasher::new`].
-    pub fn new(kind: ObjectKind, len: u64) -> Self {
-        let mut hasher = TrailerHasher::default();
-        hasher.update(format!("{} {len}\0", kind.into_str()).as_bytes());
-        Self(hasher)
-    }
-
-    pub fn update(&mut self, bytes: &[u8]) {
-        self.0.update(bytes);
-    }
-
-    pub fn finish(self) -> ObjectId {
-        ObjectId::from_bytes(self.0.finish())
-    }
-}
-
-/// Computes the checksum at the end of a pack or index. It guards only against accidents: the fast
-/// SHA-1 is enough.
+/// Computes the checksum at the end of a pack or index, or the id of what the store holds. It guards
+/// only against accidents, for which the fast SHA-1 is enough: collisions were excluded when an object
+/// was stored, by us or by git.
 #[derive(Default)]
 pub struct TrailerHasher {
     state: sha1::Sha1,
 }
 
 impl TrailerHasher {
+    /// As [`ObjectHasher::new`].
+    pub fn of_object(kind: ObjectKind, len: u64) -> Self {
+        let mut hasher = Self::default();
+        hasher.update(format!("{} {len}\0", kind.into_str()).as_bytes());
+        hasher
+    }
+
     pub fn update(&mut self, bytes: &[u8]) {
         self.state.update(bytes);
     }

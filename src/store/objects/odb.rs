@@ -209,9 +209,8 @@ impl Objects {
 
     fn read_once(&self, id: &ObjectId) -> ObjectResult<AnyObject> {
         let found = match self.first_copy(id, |pack| pack.read_with(id, &|base| self.whole(base))) {
-            Ok(Some(found)) => pack_delta::owned(found),
-            Ok(None) => self.read_loose(id, None)?,
-            Err(failure) => self.read_loose(id, Some(failure))?,
+            Ok(found) => pack_delta::owned(found),
+            Err(failure) => self.read_loose(id, failure)?,
         };
         match check_structure_size(found.0, found.1.len() as u64) {
             Ok(()) => Ok(found),
@@ -243,15 +242,11 @@ impl Objects {
     }
 
     fn kind_and_size(&self, id: &ObjectId) -> ObjectResult<(ObjectKind, u64)> {
-        let loose = |failure| {
-            let (kind, content) = self.read_loose(id, failure)?;
-            Ok((kind, content.len() as u64))
-        };
-        match self.first_copy(id, |pack| pack.kind_and_size(id)) {
-            Ok(Some(found)) => Ok(found),
-            Ok(None) => loose(None),
-            Err(failure) => loose(Some(failure)),
-        }
+        self.first_copy(id, |pack| pack.kind_and_size(id))
+            .or_else(|failure| {
+                let (kind, content) = self.read_loose(id, failure)?;
+                Ok((kind, content.len() as u64))
+            })
     }
 
     /// All ids that start with these hex digits, sorted. Objects that could not be read are left
@@ -303,12 +298,13 @@ impl Objects {
         ids
     }
 
-    /// Searches the packs for a good copy; on a miss the directory is listed again, once.
+    /// Searches the packs for a good copy; on a miss the directory is listed again, once. Fails with
+    /// the reason why none is good, if there is any.
     fn first_copy<T>(
         &self,
         id: &ObjectId,
         ask: impl Fn(&Pack) -> ReadResult<Option<T>>,
-    ) -> ObjectResult<Option<T>> {
+    ) -> std::result::Result<T, Option<ObjectError>> {
         let mut failure = None;
         for again in [false, true] {
             if again && self.refresh().is_err() {
@@ -327,7 +323,7 @@ impl Objects {
                 match ask(pack) {
                     Ok(Some(found)) => {
                         self.last_hit.store(at, Ordering::Relaxed);
-                        return Ok(Some(found));
+                        return Ok(found);
                     }
                     // A pack that was removed meanwhile has been replaced; the second round finds
                     // the new one.
@@ -342,7 +338,7 @@ impl Objects {
                 break;
             }
         }
-        failure.map_or(Ok(None), Err)
+        Err(failure)
     }
 
     fn loose_exists(&self, id: &ObjectId) -> bool {
@@ -552,10 +548,10 @@ impl Objects {
                 sink.write_all(&content).map_err(ObjectError::Sink)?;
                 Ok(content.len() as u64)
             }
-            (kind, _) => Err(ObjectError::Corrupt {
-                id: *id,
-                why: format!("it is a {}, not a blob", kind.into_str()),
-            }),
+            (kind, _) => Err(corrupt(
+                id,
+                format!("it is a {}, not a blob", kind.into_str()),
+            )),
         }
     }
 

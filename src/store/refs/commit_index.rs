@@ -12,7 +12,6 @@ use std::io::{Read as _, Seek as _, SeekFrom};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock};
-use std::time::UNIX_EPOCH;
 
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -23,6 +22,7 @@ use crate::model::checkpoint::{manifest, message};
 use crate::model::{Checkpoint, KeepClass, LineEntry, ObjectId};
 use crate::store::files::{atomic_file, read_regular};
 use crate::store::objects::object_hash::hash_object;
+use crate::store::objects::pack::pack_list::mtime_ns;
 use crate::store::refs::commit_reader;
 use crate::store::small_files::stat_cache::{SUM_BYTES, put, sum_at_end};
 use crate::store::{IdMap, Input, Inventory, Layout, ObjectKind, Objects, Pack, PackStamp};
@@ -83,10 +83,7 @@ fn stamp_of(path: &Path) -> Option<(u64, i64)> {
     let meta = std::fs::symlink_metadata(path)
         .ok()
         .filter(std::fs::Metadata::is_file)?;
-    let age = meta.modified().ok()?;
-    let age = age.duration_since(UNIX_EPOCH).unwrap_or_default();
-    let ns = i64::try_from(age.as_nanos()).unwrap_or(i64::MAX);
-    Some((meta.len(), ns))
+    Some((meta.len(), mtime_ns(&meta)))
 }
 
 /// What the index has of one commit.

@@ -76,10 +76,7 @@ impl Inventory {
             match read {
                 Ok(Some(own)) => checkpoints.push(own),
                 Ok(None) => of_plain_git.push(id),
-                Err(why) => inventory.damaged.push(DamagedCheckpoint {
-                    id: id.into(),
-                    why: why.to_string(),
-                }),
+                Err(why) => inventory.add_damaged(id, &why),
             }
         }
         if !of_plain_git.is_empty() {
@@ -88,10 +85,7 @@ impl Inventory {
         for id in of_plain_git {
             match reader.checkpoint(id) {
                 Ok(adopted) => checkpoints.push(adopted),
-                Err(why) => inventory.damaged.push(DamagedCheckpoint {
-                    id: id.into(),
-                    why: why.to_string(),
-                }),
+                Err(why) => inventory.add_damaged(id, &why),
             }
         }
         for checkpoint in &mut checkpoints {
@@ -143,10 +137,7 @@ impl Inventory {
             match reader.checkpoint(id) {
                 Ok(checkpoint) => inventory.add_without_ref(checkpoint),
                 Err(why) if text.is_some() && is_damaged(objects, id) => {
-                    inventory.damaged.push(DamagedCheckpoint {
-                        id: id.into(),
-                        why: why.to_string(),
-                    });
+                    inventory.add_damaged(id, &why);
                 }
                 Err(_) => {}
             }
@@ -216,6 +207,11 @@ impl Inventory {
             .map(|(_, row)| format!("{row}\n"))
             .collect();
         manifest::render_after(&kept, self.checkpoints.iter())
+    }
+
+    pub fn add_damaged(&mut self, id: ObjectId, why: &impl ToString) {
+        let (id, why) = (id.into(), why.to_string());
+        self.damaged.push(DamagedCheckpoint { id, why });
     }
 
     fn add_without_ref(&mut self, checkpoint: Checkpoint) {

@@ -5,11 +5,12 @@
 //! XXH3 sum of both. The patch holds the validity of the cache, a block of directories changed
 //! since the base was written, if any, and a sum. A wrong sum invalidates only the cache.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::model::stat_cache::cache_writer;
 use crate::model::{CachedBlock, CachedListing, Listing, ObjectId, RulesStamp};
 use crate::store::files::{atomic_file, read_regular};
@@ -22,34 +23,18 @@ const CACHE_TRIES: usize = 2;
 /// A listing that is valid while its checkpoint and its packs exist unchanged.
 #[derive(Clone, Debug)]
 pub struct StatCache {
-    pub head: Head,
+    /// Checksum of the base to which the patch belongs.
+    base_sum: u64,
+    pub basis: Basis,
     pub listing: Arc<CachedListing>,
 }
 
-impl StatCache {
-    /// The checkpoint whose packs hold every blob named here.
-    pub fn checkpoint(&self) -> ObjectId {
-        self.head.checkpoint
-    }
-
-    /// Another checkpoint, whose packs hold the restored files, if any.
-    pub fn restored(&self) -> Option<ObjectId> {
-        self.head.restored
-    }
-
-    pub fn packs(&self) -> &[PackStamp] {
-        &self.head.packs
-    }
-
-    pub fn rules(&self) -> RulesStamp {
-        self.head.rules
-    }
-}
-
-/// The checkpoints, packs and rules that a cache is valid for.
+/// The checkpoints, packs and rules that a cache is valid for, while these exist unchanged.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Basis {
+    /// The checkpoint whose packs hold every blob named in the cache.
     pub checkpoint: ObjectId,
-    /// See [`StatCache::restored`].
+    /// Another checkpoint, whose packs hold the restored files, if any.
     pub restored: Option<ObjectId>,
     pub packs: Vec<PackStamp>,
     pub rules: RulesStamp,
@@ -62,15 +47,12 @@ pub fn read(layout: &Layout) -> Option<StatCache> {
 
 /// The packs that the cache relies on, read from the smaller file alone.
 pub fn packs(layout: &Layout) -> Option<Vec<PackStamp>> {
-    Some(
-        parse(read_regular::read(&layout.stat_cache_patch()).ok()?)?
-            .0
-            .packs,
-    )
+    let head = parse(read_regular::read(&layout.stat_cache_patch()).ok()?)?;
+    Some(head.basis.packs)
 }
 
 fn read_once(layout: &Layout) -> Option<StatCache> {
-    let (head, patch) = parse(read_regular::read(&layout.stat_cache_patch()).ok()?)?;
+    let head = parse(read_regular::read(&layout.stat_cache_patch()).ok()?)?;
     let base = read_regular::read(&layout.stat_cache()).ok()?;
     let end = base.len().checked_sub(SUM_BYTES)?;
     let sum = sum_at_end(&base)?;
@@ -79,8 +61,9 @@ fn read_once(layout: &Layout) -> Option<StatCache> {
     }
     let base = CachedBlock::parse(base, BASE_MAGIC.len(), end)?;
     Some(StatCache {
-        head,
-        listing: Arc::new(CachedListing::new(base, patch)?),
+        base_sum: sum,
+        basis: head.basis,
+        listing: Arc::new(CachedListing::new(base, head.patch)?),
     })
 }
 
@@ -92,28 +75,14 @@ fn read_once(layout: &Layout) -> Option<StatCache> {
 /// A file cannot be written; then the cache is invalid.
 pub fn save(
     layout: &Layout,
-    basis: Basis,
+    basis: &Basis,
     listing: &Listing,
     known: Option<&StatCache>,
 ) -> Result<()> {
-    let Basis {
-        checkpoint,
-        restored,
-        packs,
-        rules,
-    } = basis;
-    if let Some((known, patch)) =
-        known.and_then(|known| Some((known, cache_writer::patch(listing, &known.listing)?)))
+    if let Some(known) = known
+        && let Some(patch) = cache_writer::patch(listing, &known.listing)
     {
-        let base_sum = known.head.base_sum;
-        let head = Head {
-            base_sum,
-            checkpoint,
-            restored,
-            packs,
-            rules,
-        };
-        return write_patch(layout, &head, &patch);
+        return write_patch(layout, known.base_sum, basis, &patch);
     }
     let Some(block) = cache_writer::base(listing) else {
         return remove(layout);
@@ -124,17 +93,7 @@ pub fn save(
     let base_sum = xxh3_64(&base);
     base.extend(base_sum.to_le_bytes());
     put_file(layout, &base, &layout.stat_cache())?;
-    write_patch(
-        layout,
-        &Head {
-            base_sum,
-            checkpoint,
-            restored,
-            packs,
-            rules,
-        },
-        &[],
-    )
+    write_patch(layout, base_sum, basis, &[])
 }
 
 /// Updates the packs of a cache that is in place, after its blobs moved to them.
@@ -142,19 +101,17 @@ pub fn save(
 /// # Errors
 /// The file cannot be written.
 pub fn save_packs(layout: &Layout, cache: &StatCache, packs: Vec<PackStamp>) -> Result<()> {
-    write_patch(
-        layout,
-        &Head {
-            packs,
-            ..cache.head.clone()
-        },
-        cache.listing.patch_bytes(),
-    )
+    let basis = Basis {
+        packs,
+        ..cache.basis.clone()
+    };
+    let patch = cache.listing.patch_bytes();
+    write_patch(layout, cache.base_sum, &basis, patch)
 }
 
 /// Whether `listing` equals the content of the cache, under the same rules.
 pub fn matches_listing(cache: &StatCache, listing: &Listing, rules: RulesStamp) -> bool {
-    cache.head.rules == rules
+    cache.basis.rules == rules
         && cache_writer::patch(listing, &cache.listing)
             .is_some_and(|patch| patch == cache.listing.patch_bytes())
 }
@@ -169,15 +126,13 @@ pub fn remove(layout: &Layout) -> Result<()> {
     Ok(())
 }
 
-fn write_patch(layout: &Layout, head: &Head, block: &[u8]) -> Result<()> {
-    put_file(layout, &render(head, block), &layout.stat_cache_patch())
+fn write_patch(layout: &Layout, base_sum: u64, basis: &Basis, block: &[u8]) -> Result<()> {
+    let bytes = render(base_sum, basis, block);
+    put_file(layout, &bytes, &layout.stat_cache_patch())
 }
 
-fn put_file(layout: &Layout, bytes: &[u8], path: &std::path::Path) -> Result<()> {
-    let temporary = atomic_file::TemporaryFile::create(&layout.own(), ".tmp-", "-")?;
-    std::io::Write::write_all(&mut temporary.file(), bytes)
-        .map_err(Error::io("write", temporary.path()))?;
-    temporary.publish(path)
+fn put_file(layout: &Layout, bytes: &[u8], path: &Path) -> Result<()> {
+    atomic_file::write_temporary(&layout.own(), bytes)?.publish(path)
 }
 
 /// Length of the checksum at the end of a cache file.
@@ -185,34 +140,29 @@ pub const SUM_BYTES: usize = 8;
 
 const PATCH_MAGIC: &[u8; 8] = b"CKPTSP03";
 
-/// The cache is valid while these exist unchanged.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Head {
-    /// Checksum of the base to which the patch belongs.
+/// A patch file: what the cache is valid for, and the changes since the base.
+pub struct PatchFile {
     pub base_sum: u64,
-    pub checkpoint: ObjectId,
-    /// Another required checkpoint, whose restored files are in the cache.
-    pub restored: Option<ObjectId>,
-    pub packs: Vec<PackStamp>,
-    pub rules: RulesStamp,
+    pub basis: Basis,
+    pub patch: Option<CachedBlock>,
 }
 
 /// Renders a patch file; an empty block means no changes.
-pub fn render(head: &Head, block: &[u8]) -> Vec<u8> {
+pub fn render(base_sum: u64, basis: &Basis, block: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(4096 + block.len());
     out.extend(PATCH_MAGIC);
     let RulesStamp {
         rules,
         index,
         names,
-    } = head.rules;
-    for number in [head.base_sum, rules, index, names, head.packs.len() as u64] {
+    } = basis.rules;
+    for number in [base_sum, rules, index, names, basis.packs.len() as u64] {
         put(&mut out, number);
     }
-    out.extend(head.checkpoint.as_bytes());
+    out.extend(basis.checkpoint.as_bytes());
     // Without a second checkpoint the first is written twice.
-    out.extend(head.restored.unwrap_or(head.checkpoint).as_bytes());
-    for pack in &head.packs {
+    out.extend(basis.restored.unwrap_or(basis.checkpoint).as_bytes());
+    for pack in &basis.packs {
         pack.render(&mut out);
     }
     out.extend(block);
@@ -226,44 +176,37 @@ pub fn put(out: &mut Vec<u8>, number: u64) {
     out.extend(number.to_le_bytes());
 }
 
-/// Parses the head, and the block if there is one; `None` if the bytes are invalid.
-pub fn parse(bytes: Vec<u8>) -> Option<(Head, Option<CachedBlock>)> {
+/// Parses a patch file; `None` if the bytes are invalid.
+pub fn parse(bytes: Vec<u8>) -> Option<PatchFile> {
     sum_at_end(&bytes)?;
     let end = bytes.len() - SUM_BYTES;
     let mut input = Input(bytes.get(..end)?);
     if input.take(PATCH_MAGIC.len())? != PATCH_MAGIC {
         return None;
     }
-    let (base_sum, rules, index, names) = (
-        input.number()?,
-        input.number()?,
-        input.number()?,
-        input.number()?,
-    );
+    let base_sum = input.number()?;
+    let rules = RulesStamp {
+        rules: input.number()?,
+        index: input.number()?,
+        names: input.number()?,
+    };
     let pack_count = input.number()?;
     let checkpoint = ObjectId::from_slice(input.take(20)?)?;
     let restored = ObjectId::from_slice(input.take(20)?).filter(|restored| *restored != checkpoint);
-    let packs = (0..pack_count)
-        .map(|_| input.pack())
-        .collect::<Option<_>>()?;
-    let at = end - input.0.len();
-    let head = Head {
-        base_sum,
+    let packs = (0..pack_count).map(|_| input.pack());
+    let basis = Basis {
         checkpoint,
         restored,
-        packs,
-        rules: RulesStamp {
-            rules,
-            index,
-            names,
-        },
+        packs: packs.collect::<Option<_>>()?,
+        rules,
     };
-    let block = if at == end {
-        None
-    } else {
-        Some(CachedBlock::parse(bytes, at, end)?)
-    };
-    Some((head, block))
+    let at = end - input.0.len();
+    let block = (at < end).then(|| CachedBlock::parse(bytes, at, end));
+    Some(PatchFile {
+        base_sum,
+        basis,
+        patch: block.map_or(Some(None), |block| block.map(Some))?,
+    })
 }
 
 /// The unparsed rest of a file; reads return `None` at its end.

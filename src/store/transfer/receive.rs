@@ -283,17 +283,18 @@ fn check_one(
     objects: &Objects,
     id: ObjectId,
 ) -> Result<Option<String>> {
-    if format_of(objects, id) > Some(message::CHECKPOINT_FORMAT) {
-        return Ok(Some(message::MADE_BY_NEWER.to_owned()));
-    }
-    let seconds = |(_, bytes): (_, Vec<u8>)| Some(commit_codec::parse(&bytes).ok()?.seconds);
-    if objects
-        .read(&id)
+    let bytes = objects.read(&id).map(|(_, bytes)| bytes);
+    if let Some(parts) = bytes
         .ok()
-        .and_then(seconds)
-        .is_some_and(|seconds| seconds < 0)
+        .and_then(|bytes| commit_codec::parse(&bytes).ok())
     {
-        return Ok(Some("has a time before 1970, which git refuses".to_owned()));
+        let format = message::read(&parts.message).and_then(|ours| ours.format);
+        if format > Some(message::CHECKPOINT_FORMAT) {
+            return Ok(Some(message::MADE_BY_NEWER.to_owned()));
+        }
+        if parts.seconds < 0 {
+            return Ok(Some("has a time before 1970, which git refuses".to_owned()));
+        }
     }
     let mut report = CheckReport::default();
     checker.check(id, &mut report)?;
@@ -305,12 +306,6 @@ fn check_one(
         Some(path) => format!("is damaged: {path}: {}", fault.why),
         None => format!("is damaged: {}", fault.why),
     }))
-}
-
-/// The format that a commit says it has.
-fn format_of(objects: &Objects, id: ObjectId) -> Option<u32> {
-    let (_, bytes) = objects.read(&id).ok()?;
-    message::read(&commit_codec::parse(&bytes).ok()?.message)?.format
 }
 
 /// Checks that refs which name a checkpoint name one of these, and a meta the right one. Returns

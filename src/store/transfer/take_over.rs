@@ -13,7 +13,7 @@ use crate::store::refs::ref_files;
 use crate::store::transfer::receive::IncomingChecker;
 use crate::store::{
     BundleHeader, BundleRef, CheckOptions, CheckReport, CheckRun, CheckpointChecker, Family,
-    Layout, LockedStore, OriginNote, Origins, Received, Rewords, Store,
+    LockedStore, OriginNote, Origins, Received, Rewords, Store,
 };
 
 /// What came in.
@@ -41,24 +41,6 @@ pub struct TakeOverOptions<'o> {
     pub name: &'o str,
     pub safety: bool,
     pub check_run: CheckRun,
-}
-
-/// What the store notes of its checkpoints beside their commits.
-struct LaterNotes {
-    origins: Origins,
-    reasons: Rewords,
-}
-
-impl LaterNotes {
-    /// # Errors
-    /// A file cannot be read: it would be lost if it were written again.
-    fn read(layout: &Layout) -> Result<Self> {
-        let damaged = |what| move |why| Error::damaged(what, why);
-        Ok(Self {
-            origins: read(&layout.origins()).map_err(damaged("the file of origins"))?,
-            reasons: read(&layout.rewords()).map_err(damaged("the file of later reasons"))?,
-        })
-    }
 }
 
 impl LockedStore<'_> {
@@ -120,7 +102,12 @@ impl LockedStore<'_> {
         quarantine: Option<&Store>,
         taken: &mut BundleTaken,
     ) -> Result<()> {
-        let notes = LaterNotes::read(self.store().layout())?;
+        // One that cannot be read would be lost if it were written again.
+        let (layout, damaged) = (self.store().layout(), |what| {
+            move |why| Error::damaged(what, why)
+        });
+        let origins = read(&layout.origins()).map_err(damaged("the file of origins"))?;
+        let reasons = read(&layout.rewords()).map_err(damaged("the file of later reasons"))?;
         // A store without a manifest takes every commit for a checkpoint.
         self.write_derived()?;
         if let Some(quarantine) = quarantine {
@@ -128,8 +115,8 @@ impl LockedStore<'_> {
             relocate::copy_packs(&packs, &self.store().layout().packs())?;
             self.store().objects().refresh()?;
         }
-        self.note_origins(header, taken, notes.origins)?;
-        self.write_refs(header, taken, notes.reasons)?;
+        self.note_origins(header, taken, origins)?;
+        self.write_refs(header, taken, reasons)?;
         relocate::take_over_workflows(self, header.runs())
     }
 

@@ -83,8 +83,13 @@ pub fn parse(tree: &[u8]) -> Result<Vec<TreeEntry>, Malformed> {
     let mut entries: Vec<TreeEntry> = Vec::with_capacity(tree.len() / 32);
     let mut rest = tree;
     while !rest.is_empty() {
-        let (entry, tail) = parse_entry(rest)?;
-        check_name(&entry.name)?;
+        let (line, tail) = split_line(rest)?;
+        check_name(line.name)?;
+        let entry = TreeEntry {
+            mode: line.mode,
+            name: line.name.into(),
+            id: line.id,
+        };
         if entries
             .last()
             .is_some_and(|last| in_git_order(last, &entry) != Ordering::Less)
@@ -100,18 +105,6 @@ pub fn parse(tree: &[u8]) -> Result<Vec<TreeEntry>, Malformed> {
     }
     check_unique(&entries)?;
     Ok(entries)
-}
-
-fn parse_entry(bytes: &[u8]) -> Result<(TreeEntry, &[u8]), Malformed> {
-    let (line, tail) = split_line(bytes)?;
-    Ok((
-        TreeEntry {
-            mode: line.mode,
-            name: line.name.into(),
-            id: line.id,
-        },
-        tail,
-    ))
 }
 
 /// An entry borrowed from a tree. Its name is unchecked.

@@ -1,12 +1,12 @@
 //! Private directories in the working directory, reached through no symlink, logs in them, and new
 //! empty files.
 
-use std::io::{self, ErrorKind, Write as _};
+use std::io::{ErrorKind, Write as _};
 
 use crate::error::Result;
 use crate::model::RelPath;
 use crate::worktree::WorkTree;
-use crate::worktree::sys::{Access, Dir, is_absent, stat_file};
+use crate::worktree::sys::{Access, Dir, invalid, is_absent, stat_file};
 
 const PRIVATE: u32 = 0o700;
 
@@ -62,10 +62,7 @@ pub fn append(work: &WorkTree, dir: &RelPath, file: &RelPath, line: &str) -> Res
     let dir = open_or_make(work, dir)?;
     let written = dir.root().open_to_append(file.name()).and_then(|mut log| {
         if stat_file(&log)?.links > 1 {
-            return Err(io::Error::new(
-                io::ErrorKind::InvalidInput,
-                "it is a hard link, a file with another name too",
-            ));
+            return Err(invalid("it is a hard link, a file with another name too"));
         }
         log.write_all(line.as_bytes())
     });

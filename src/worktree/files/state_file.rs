@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::model::state::entry::OWNER_RWX;
 use crate::model::{RelPath, Stat};
 use crate::worktree::WorkTree;
-use crate::worktree::sys::{self, Access, Dir, ItemKind, kind_of};
+use crate::worktree::sys::{self, Access, Dir, ItemKind, invalid, kind_of};
 
 /// Prefix of the names of temporary files; a random part follows.
 pub(super) const TEMPORARY_PREFIX: &[u8] = b".checkpoint-state-";
@@ -248,11 +248,7 @@ fn enter(above: &Dir, name: &[u8]) -> io::Result<Dir> {
 pub(super) fn stat_regular(work: &WorkTree, dir: &Dir, path: &RelPath) -> Result<Option<Stat>> {
     match dir.stat_child(path.name()) {
         Ok(stat) if kind_of(&stat) == ItemKind::File => Ok(Some(stat)),
-        Ok(_) => Err(work.io(
-            "use",
-            path,
-            io::Error::new(ErrorKind::InvalidInput, "it is not a regular file"),
-        )),
+        Ok(_) => Err(work.io("use", path, invalid("it is not a regular file"))),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(work.io("look at", path, error)),
     }

@@ -119,10 +119,14 @@ impl Repository {
         is_same_dir(dir, &self.git_dir) || is_common()
     }
 
-    /// Returns the path of `root` from its top as git spells it; `None` if it is not Unicode where
-    /// it has to be.
-    fn way_to(&self, root: &Path) -> Option<Vec<u8>> {
-        slashed(root.strip_prefix(&self.top).ok()?)
+    /// Returns the path of `root` from its top as git spells it, with a slash behind it; nothing for
+    /// the top itself, and for what is not Unicode where it has to be.
+    fn way_to(&self, root: &Path) -> Vec<u8> {
+        let way = root.strip_prefix(&self.top).ok().and_then(slashed);
+        match way.unwrap_or_default() {
+            way if way.is_empty() => way,
+            way => [&*way, b"/"].concat(),
+        }
     }
 }
 
@@ -166,35 +170,23 @@ pub fn load(root: &Path) -> Result<Tracked> {
     let Some(index) = read_index(&repository.git_dir.join("index"))? else {
         return Ok(Tracked::none());
     };
-    let shared = match index.shared {
-        None => None,
-        Some(id) => {
-            let name = format!(
-                "sharedindex.{}",
-                ObjectId::from_slice(&id)
-                    .map(ObjectId::to_hex)
-                    .unwrap_or_default()
-            );
-            let path = repository.git_dir.join(name);
-            Some(
-                read_index(&path)?
-                    .ok_or_else(|| unusable(&path, "it is missing, and the index refers to it"))?,
-            )
-        }
+    let read_shared = |id| {
+        let name = format!("sharedindex.{}", ObjectId::from_bytes(id));
+        let path = repository.git_dir.join(name);
+        let missing = || unusable(&path, "it is missing, and the index refers to it");
+        read_index(&path)?.ok_or_else(missing)
     };
-    let way = repository.way_to(root).unwrap_or_default();
+    let shared = index.shared.map(read_shared).transpose()?;
+    let first = repository.way_to(root);
     let parts = shared.into_iter().chain([index]);
-    Ok(Tracked::from_parts(parts.map(|part| below(part, &way))))
+    Ok(Tracked::from_parts(parts.map(|part| below(part, &first))))
 }
 
-/// Returns the names below a directory, from there on.
-fn below(mut names: IndexNames, way: &[u8]) -> IndexNames {
-    if !way.is_empty() {
-        let first = [way, b"/"].concat();
-        let cut = |path: Box<[u8]>| path.strip_prefix(&*first).map(Into::into);
-        names.paths = names.paths.into_iter().filter_map(cut).collect();
-        names.repositories = names.repositories.into_iter().filter_map(cut).collect();
-    }
+/// Returns the names that begin so, without that.
+fn below(mut names: IndexNames, first: &[u8]) -> IndexNames {
+    let cut = |path: Box<[u8]>| path.strip_prefix(first).map(Into::into);
+    names.paths = names.paths.into_iter().filter_map(cut).collect();
+    names.repositories = names.repositories.into_iter().filter_map(cut).collect();
     names
 }
 
@@ -221,12 +213,7 @@ pub fn blobs(root: &Path) -> Result<Option<Blobs>> {
         .cloned()
         .collect();
     let comparable = index.shared.is_none() && files.len() == index.blobs.len();
-    let way = repository.way_to(root).unwrap_or_default();
-    let first = if way.is_empty() {
-        way
-    } else {
-        [&*way, b"/"].concat()
-    };
+    let first = repository.way_to(root);
     let cut = |(path, id): (Box<[u8]>, ObjectId)| Some((path.strip_prefix(&*first)?.into(), id));
     Ok(comparable.then(|| files.into_iter().zip(index.blobs).filter_map(cut).collect()))
 }

@@ -12,7 +12,7 @@ use crate::model::default_rules::IGNORE_FILE;
 use crate::model::{CachedDir, Files, ListedDir, RelPath, Stat, WhyNot};
 use crate::worktree::PendingDir;
 use crate::worktree::rules::rule_set::{CACHE_TAG, DirRules};
-use crate::worktree::scan::scan_dir::{self, DirScan, KnownFiles};
+use crate::worktree::scan::scan_dir::{self, DirScan};
 use crate::worktree::scan::walk::{Frame, STORES_RULE, Walk};
 use crate::worktree::sys::{self, Access, Dir, Item};
 
@@ -263,9 +263,7 @@ impl Walk<'_> {
             .zip(frame.cached)
             .and_then(|(previous, cached)| previous.dir(cached));
         frame.rules_changed |= known.as_ref().is_some_and(CachedDir::has_hidden_rules);
-        let known = known.map(|before| KnownFiles {
-            files: before.files(),
-        });
+        let known = known.map(|before| before.files());
         let mut scan = DirScan::new(self.shared.rules, &rules, known);
         for (at, item) in items.into_iter().enumerate() {
             if at % NAMES_BETWEEN_CHECKS == 0 {

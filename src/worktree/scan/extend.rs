@@ -181,8 +181,8 @@ fn add_uncaptured_dir(
         Ok(_) => return Ok(None),
         Err(_) => WhyNot::LeftOut(NOT_SCANNED.into()),
     };
-    let stat = dir.stat()?;
-    let is_mount = work.is_foreign(dir, &stat);
+    let (stat, mount) = dir.stat_with_mount()?;
+    let is_mount = work.is_other_mount(&stat, mount);
     let mut items = if is_mount { Vec::new() } else { dir.list()? };
     let path = listing.path_of(above).join(name);
     let owner = if is_mount {

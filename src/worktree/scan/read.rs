@@ -97,8 +97,8 @@ pub fn read_in(
             Kind::Symlink => read_symlink(opened, name, is_last, sink),
         };
         match tried {
-            Ok(ReadAttempt::Done(outcome)) => return Ok(outcome),
-            Ok(ReadAttempt::Again) => {}
+            Ok(Some(outcome)) => return Ok(outcome),
+            Ok(None) => {}
             Err(StreamFailure::Sink(SinkError::Refused(why))) => {
                 return Ok(ReadOutcome::Refused(why));
             }
@@ -120,10 +120,8 @@ pub fn read_in(
     ))
 }
 
-enum ReadAttempt {
-    Done(ReadOutcome),
-    Again,
-}
+/// What one attempt took; `None` if another one is due.
+type ReadAttempt = Result<Option<ReadOutcome>, StreamFailure>;
 
 enum StreamFailure {
     Read(io::Error),
@@ -146,38 +144,38 @@ fn no_read(work: &WorkTree, path: &RelPath, error: io::Error) -> error::Result<R
     Ok(ReadOutcome::Unreadable(sys::reason(&error)))
 }
 
-fn read_symlink(
-    dir: &Dir,
-    name: &[u8],
-    is_last: bool,
-    sink: &mut dyn BlobSink,
-) -> Result<ReadAttempt, StreamFailure> {
+fn captured(id: ObjectId, before: Stat, size_bytes: u64, kind: Kind, racy: bool) -> ReadOutcome {
+    let stat = Stat {
+        size_bytes,
+        ..before
+    };
+    ReadOutcome::Captured {
+        id,
+        stat,
+        kind,
+        racy,
+    }
+}
+
+fn read_symlink(dir: &Dir, name: &[u8], is_last: bool, sink: &mut dyn BlobSink) -> ReadAttempt {
     let before = dir.stat_child(name)?;
     let text = dir.read_link(name)?;
     let after = dir.stat_child(name)?;
     let is_steady = after.same_content_as(&before);
     if !is_steady && !is_last {
-        return Ok(ReadAttempt::Again);
+        return Ok(None);
     }
     let id = sink.blob(&text).map_err(StreamFailure::Sink)?;
-    let stat = Stat {
-        size_bytes: text.len() as u64,
-        ..before
-    };
-    Ok(ReadAttempt::Done(ReadOutcome::Captured {
+    Ok(Some(captured(
         id,
-        stat,
-        kind: Kind::Symlink,
-        racy: !is_steady,
-    }))
+        before,
+        text.len() as u64,
+        Kind::Symlink,
+        !is_steady,
+    )))
 }
 
-fn read_regular(
-    dir: &Dir,
-    name: &[u8],
-    is_last: bool,
-    sink: &mut dyn BlobSink,
-) -> Result<ReadAttempt, StreamFailure> {
+fn read_regular(dir: &Dir, name: &[u8], is_last: bool, sink: &mut dyn BlobSink) -> ReadAttempt {
     let (mut file, before) = dir.open_file(name)?;
     if before.size_bytes >= STREAM_FROM_BYTES {
         return stream(&file, &before, is_last, sink);
@@ -189,19 +187,16 @@ fn read_regular(
         let after = sys::stat_file(&file)?;
         let is_steady = after.same_content_as(&before) && bytes.len() as u64 == before.size_bytes;
         if !is_steady && !is_last {
-            return Ok(ReadAttempt::Again);
+            return Ok(None);
         }
         let id = sink.blob(bytes).map_err(StreamFailure::Sink)?;
-        let stat = Stat {
-            size_bytes: bytes.len() as u64,
-            ..before
-        };
-        Ok(ReadAttempt::Done(ReadOutcome::Captured {
+        Ok(Some(captured(
             id,
-            stat,
-            kind: Kind::File,
-            racy: !is_steady,
-        }))
+            before,
+            bytes.len() as u64,
+            Kind::File,
+            !is_steady,
+        )))
     })
 }
 
@@ -211,12 +206,7 @@ thread_local! {
 }
 
 /// Streams a large file; its blob is made before it is known whether the file changed meanwhile.
-fn stream(
-    file: &File,
-    before: &Stat,
-    is_last: bool,
-    sink: &mut dyn BlobSink,
-) -> Result<ReadAttempt, StreamFailure> {
+fn stream(file: &File, before: &Stat, is_last: bool, sink: &mut dyn BlobSink) -> ReadAttempt {
     let mut reader = WatchedFile {
         file,
         left_bytes: before.size_bytes,
@@ -228,21 +218,22 @@ fn stream(
         Err(error) => {
             return match reader.failed.take() {
                 Some(cause) => Err(StreamFailure::Read(cause)),
-                None if reader.is_short => Ok(ReadAttempt::Again),
+                None if reader.is_short => Ok(None),
                 None => Err(StreamFailure::Sink(error)),
             };
         }
     };
     let is_steady = sys::stat_file(file)?.same_content_as(before);
     if !is_steady && !is_last {
-        return Ok(ReadAttempt::Again);
+        return Ok(None);
     }
-    Ok(ReadAttempt::Done(ReadOutcome::Captured {
+    Ok(Some(captured(
         id,
-        stat: *before,
-        kind: Kind::File,
-        racy: !is_steady,
-    }))
+        *before,
+        before.size_bytes,
+        Kind::File,
+        !is_steady,
+    )))
 }
 
 /// Reads at most the announced length; records whether the file, not the sink, caused a failure.

@@ -15,16 +15,12 @@ use crate::worktree::{RuleVerdict, Rules};
 /// Upper bound on an ignore file in bytes; a larger one is treated as absent.
 const MAX_IGNORE_FILE_BYTES: u64 = 16 * 1024 * 1024;
 
-/// Files of the same directory in the last scan; racy ones have no blob id there.
-pub struct KnownFiles {
-    pub files: Files,
-}
-
 /// The judged names of one directory, sorted bytewise; `subdirs` are in the order considered.
 pub struct DirScan<'a> {
     rules: &'a Rules,
     dir_rules: &'a DirRules,
-    known: Option<KnownFiles>,
+    /// Files of the same directory in the last scan; racy ones have no blob id there.
+    known: Option<Files>,
     pub files: Vec<ListedFile>,
     pub uncaptured: Vec<ListedUncaptured>,
     pub subdirs: Vec<Name>,
@@ -79,7 +75,7 @@ fn is_kind(told: ItemKind, kind: ItemKind) -> bool {
 }
 
 impl<'a> DirScan<'a> {
-    pub fn new(rules: &'a Rules, dir_rules: &'a DirRules, known: Option<KnownFiles>) -> Self {
+    pub fn new(rules: &'a Rules, dir_rules: &'a DirRules, known: Option<Files>) -> Self {
         let (files, uncaptured, subdirs) = (Vec::new(), Vec::new(), Vec::new());
         Self {
             rules,
@@ -245,7 +241,7 @@ impl<'a> DirScan<'a> {
 
     /// Returns the file's blob id from the last scan, if the file is unchanged and was not racy.
     fn known_id(&self, name: &[u8], kind: Kind, stat: &Stat) -> Option<ObjectId> {
-        let before = self.known.as_ref()?.files.get(name)?;
+        let before = self.known.as_ref()?.get(name)?;
         let is_same = before.kind == kind && stat.same_content_as(&before.stat);
         before.id.filter(|_| is_same)
     }
@@ -261,7 +257,7 @@ impl<'a> DirScan<'a> {
         let stood = self
             .known
             .as_ref()
-            .is_some_and(|known| known.files.get(IGNORE_FILE).is_some());
+            .is_some_and(|known| known.get(IGNORE_FILE).is_some());
         let is_same = || {
             self.files
                 .iter()

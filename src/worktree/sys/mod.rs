@@ -82,6 +82,11 @@ pub fn reason(error: &io::Error) -> String {
     })
 }
 
+/// The failure of a call on what is of another kind, or has another name, than it takes.
+pub fn invalid(why: &'static str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, why)
+}
+
 /// Whether the path does not exist: the name is missing, or a component is no directory.
 pub fn is_absent(error: &io::Error) -> bool {
     matches!(

@@ -12,8 +12,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 #[cfg(not(unix))]
 use winapi_util::file::information;
 
-use super::exchange_by_renames;
 use super::item::{Access, Item, ItemKind, Rights, is_same_place, kind_of};
+use super::{exchange_by_renames, invalid};
 use crate::base::time::SECOND_NS;
 use crate::base::windows::retry::while_in_use;
 use crate::base::windows::verbatim::verbatim_path;
@@ -96,14 +96,10 @@ impl Dir {
         stat_at(&self.path)
     }
 
-    /// Returns the stat and the mount id, which is unknown here.
+    /// Returns the stat and the mount id, which is unknown without descriptors; callers compare the
+    /// device instead.
     pub fn stat_with_mount(&self) -> io::Result<(Stat, Option<u64>)> {
-        Ok((self.stat()?, self.mount_id()))
-    }
-
-    /// Always `None`: unknown without descriptors; callers compare the device instead.
-    pub fn mount_id(&self) -> Option<u64> {
-        None
+        Ok((self.stat()?, None))
     }
 
     /// Returns the device of a path.
@@ -152,18 +148,12 @@ impl Dir {
         // Checked before opening: opening a FIFO would block.
         let before = to_stat(&fs::symlink_metadata(&path)?);
         if kind_of(&before) != ItemKind::File {
-            return Err(io::Error::new(
-                io::ErrorKind::InvalidInput,
-                "not a regular file",
-            ));
+            return Err(invalid("not a regular file"));
         }
         let file = options.open(&path)?;
         let stat = stat_file(&file)?;
         if !is_same_place(&before, &stat) {
-            return Err(io::Error::new(
-                io::ErrorKind::InvalidInput,
-                "replaced while it was opened",
-            ));
+            return Err(invalid("replaced while it was opened"));
         }
         Ok((file, stat))
     }
@@ -192,10 +182,7 @@ impl Dir {
     pub fn open_to_append(&self, name: &[u8]) -> io::Result<File> {
         let path = self.child(name)?;
         if fs::symlink_metadata(&path).is_ok_and(|found| !found.is_file()) {
-            return Err(io::Error::new(
-                io::ErrorKind::InvalidInput,
-                "not a regular file",
-            ));
+            return Err(invalid("not a regular file"));
         }
         let mut options = File::options();
         options.append(true).create(true);
@@ -294,10 +281,7 @@ impl Dir {
             kind_of(&self.stat_child(name)?),
             ItemKind::File | ItemKind::Dir
         ) {
-            return Err(io::Error::new(
-                io::ErrorKind::InvalidInput,
-                "neither a file nor a directory",
-            ));
+            return Err(invalid("neither a file nor a directory"));
         }
         fs::set_permissions(&path, to_permissions(&fs::symlink_metadata(&path)?, perm))
     }
@@ -339,10 +323,7 @@ impl Dir {
 }
 
 fn unusable_name() -> io::Error {
-    io::Error::new(
-        io::ErrorKind::InvalidInput,
-        "this name cannot be used on this system",
-    )
+    invalid("this name cannot be used on this system")
 }
 
 fn kind_of_type(kind: fs::FileType) -> ItemKind {

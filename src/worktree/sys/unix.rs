@@ -12,8 +12,8 @@ use rustix::io::{Errno, retry_on_intr};
 
 use crate::model::state::entry::{SYMLINK_BITS, TYPE_BITS};
 use crate::model::{RelPath, Stat};
-use crate::worktree::sys::exchange_by_renames;
 use crate::worktree::sys::item::{Access, Item, ItemKind, Rights, kind_of};
+use crate::worktree::sys::{exchange_by_renames, invalid};
 
 /// An open directory; it stays the same when its path is renamed or replaced.
 #[derive(Debug)]
@@ -186,7 +186,7 @@ impl Dir {
         Ok(to_stat(&fs::fstat(&self.fd)?))
     }
 
-    /// Returns the stat and the mount id (if the system has one), by one call where possible.
+    /// Returns the stat and the mount id, which tells mounts of one device apart, if the system has one.
     pub fn stat_with_mount(&self) -> io::Result<(Stat, Option<u64>)> {
         #[cfg(any(target_os = "linux", target_os = "android"))]
         {
@@ -197,19 +197,7 @@ impl Dir {
                 return Ok((from_statx(&stat), has_mount.then_some(stat.stx_mnt_id)));
             }
         }
-        Ok((self.stat()?, self.mount_id()))
-    }
-
-    /// Returns the mount id, which tells mounts of one device apart; `None` if there is none.
-    pub fn mount_id(&self) -> Option<u64> {
-        #[cfg(any(target_os = "linux", target_os = "android"))]
-        {
-            use rustix::fs::StatxFlags;
-            let stat = fs::statx(&self.fd, c"", AtFlags::EMPTY_PATH, StatxFlags::MNT_ID).ok()?;
-            (stat.stx_mask & StatxFlags::MNT_ID.bits() != 0).then_some(stat.stx_mnt_id)
-        }
-        #[cfg(not(any(target_os = "linux", target_os = "android")))]
-        None
+        Ok((self.stat()?, None))
     }
 
     /// Returns the mount in which a path lies, or its device where mounts have no ids.
@@ -245,10 +233,7 @@ impl Dir {
         })?);
         let stat = stat_file(&file)?;
         if kind_of(&stat) != ItemKind::File {
-            return Err(io::Error::new(
-                io::ErrorKind::InvalidInput,
-                "not a regular file",
-            ));
+            return Err(invalid("not a regular file"));
         }
         Ok((file, stat))
     }
@@ -270,10 +255,7 @@ impl Dir {
             fs::openat(&self.fd, name, TO_APPEND, to_mode(0o600))
         })?);
         if kind_of(&stat_file(&file)?) != ItemKind::File {
-            return Err(io::Error::new(
-                io::ErrorKind::InvalidInput,
-                "not a regular file",
-            ));
+            return Err(invalid("not a regular file"));
         }
         Ok(file)
     }
@@ -375,10 +357,7 @@ impl Dir {
             kind_of(&self.stat_child(name)?),
             ItemKind::File | ItemKind::Dir
         ) {
-            return Err(io::Error::new(
-                io::ErrorKind::InvalidInput,
-                "neither a file nor a directory",
-            ));
+            return Err(invalid("neither a file nor a directory"));
         }
         match retry_on_intr(|| fs::openat(&self.fd, name, TO_READ_FILE, Mode::empty())) {
             Ok(fd) => Ok(fs::fchmod(fd, to_mode(perm))?),

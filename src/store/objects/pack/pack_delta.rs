@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use crate::base::mutex::lock;
 use crate::model::ObjectId;
 use crate::store::objects::pack::delta;
+use crate::store::objects::pack::pack_reader::damaged;
 use crate::store::{
     AnyObject, EntryHeader, EntryKind, ObjectKind, PackReader, ReadError, ReadResult,
 };
@@ -164,7 +165,7 @@ fn place_of(base: Base, places: &Places<'_>) -> ReadResult<u64> {
     match base {
         Base::At(at) => Ok(at),
         Base::Object(id) => {
-            (places.offset_of)(&id).ok_or_else(|| damaged(&format!("the base {id} is missing")))
+            (places.offset_of)(&id).ok_or_else(|| damaged(format!("the base {id} is missing")))
         }
     }
 }
@@ -207,10 +208,6 @@ fn distance(bytes: &[u8]) -> ReadResult<(u64, usize)> {
 
 fn cut_short() -> ReadError {
     damaged("a delta is cut short")
-}
-
-fn damaged(why: &str) -> ReadError {
-    ReadError::Damaged(why.into())
 }
 
 /// Upper bound on cached bytes; the newest content is kept even if it alone is larger.

@@ -12,12 +12,11 @@ use crate::error::{Error, Result};
 use crate::model::ObjectId;
 use crate::store::files::read_regular;
 use crate::store::objects::loose_files::names_in;
-use crate::store::objects::object_hash::FastHasher;
 use crate::store::objects::pack::pack_delta;
-use crate::store::objects::pack::pack_reader::HEADER_BYTES;
+use crate::store::objects::pack::pack_reader::{HEADER_BYTES, damaged};
 use crate::store::{
     BaseCache, EntryCrc, EntryHeader, EntryKind, IndexEntry, ObjectKind, PackIndex, PackReader,
-    Places, ReadError, ReadResult, Shared,
+    Places, ReadError, ReadResult, Shared, TrailerHasher,
 };
 
 /// Size in bytes up to which content is inflated at once to be hashed, which is faster.
@@ -198,9 +197,9 @@ impl Pack {
         let found = with_places(index, reader, elsewhere, |places| {
             pack_delta::resolve(reader, entry.offset, places, &self.bases)
         })?;
-        let mut hasher = FastHasher::new(found.0, found.1.len() as u64);
+        let mut hasher = TrailerHasher::of_object(found.0, found.1.len() as u64);
         hasher.update(&found.1);
-        check_hash(id, hasher.finish())?;
+        check_hash(id, hasher)?;
         Ok(Some(found))
     }
 
@@ -236,15 +235,15 @@ impl Pack {
     ) -> ReadResult<()> {
         let (Some((entry, end)), EntryKind::Object(kind)) = (self.place_of(id)?, header.kind)
         else {
-            return Err(ReadError::Damaged("the entry is not what it was".into()));
+            return Err(damaged("the entry is not what it was"));
         };
-        let mut hasher = FastHasher::new(kind, header.size);
+        let mut hasher = TrailerHasher::of_object(kind, header.size);
         self.reader()?
             .stream(entry.offset, end, header, &mut |piece| {
                 hasher.update(piece);
                 sink(piece)
             })?;
-        check_hash(id, hasher.finish())
+        check_hash(id, hasher)
     }
 
     /// Whether the copy in this pack is intact, deltified or not.
@@ -275,14 +274,10 @@ impl Pack {
         }
         let index = self.index()?;
         if !index.checksum_is_right() {
-            return Err(ReadError::Damaged(
-                "the index does not match its checksum".into(),
-            ));
+            return Err(damaged("the index does not match its checksum"));
         }
         if self.reader()?.trailer()? != index.pack_trailer() {
-            return Err(ReadError::Damaged(
-                "the pack does not end as its index says".into(),
-            ));
+            return Err(damaged("the pack does not end as its index says"));
         }
         Ok(())
     }
@@ -302,9 +297,7 @@ impl Pack {
         {
             return Ok(());
         }
-        Err(ReadError::Damaged(
-            "the index points outside the pack".into(),
-        ))
+        Err(damaged("the index points outside the pack"))
     }
 }
 
@@ -331,11 +324,12 @@ fn with_places<T>(
     })
 }
 
-fn check_hash(wanted: &ObjectId, found: ObjectId) -> ReadResult<()> {
+fn check_hash(wanted: &ObjectId, hasher: TrailerHasher) -> ReadResult<()> {
+    let found = ObjectId::from_bytes(hasher.finish());
     if found == *wanted {
         return Ok(());
     }
-    Err(ReadError::Damaged(format!("its content hashes to {found}")))
+    Err(damaged(format!("its content hashes to {found}")))
 }
 
 /// Lists the packs that have an index, newest first; unchanged ones are taken from `before`, and
@@ -380,6 +374,20 @@ pub fn list(pack_dir: &Path, before: &[Arc<Pack>]) -> Result<Vec<Arc<Pack>>> {
 /// Entries for which another thread pays off.
 const CHECKED_PER_THREAD: usize = 64;
 
+/// Looks at a pack that was just written.
+///
+/// # Errors
+/// It is gone, or what `check` says of it.
+pub fn check_new(
+    pack_dir: &Path,
+    stamp: &PackStamp,
+    check: impl FnOnce(&Pack) -> ReadResult<()>,
+) -> Result<()> {
+    let pack = Pack::stat(pack_dir, &stamp.name).ok_or_else(|| damaged("it is gone"));
+    let checked = pack.and_then(|pack| check(&pack));
+    checked.map_err(|why| Error::damaged(format!("the new pack {}", stamp.name), why))
+}
+
 /// Checks that every entry is where the index says, with the written bytes. Cheaper than
 /// [`read_back`], and enough if all entries were copied unchanged and their checksums checked.
 ///
@@ -399,7 +407,7 @@ pub fn bytes_arrived(pack: &Pack) -> ReadResult<()> {
             },
         )?;
         if crc.sum() != entry.crc {
-            return Err(ReadError::Damaged(format!(
+            return Err(damaged(format!(
                 "object {} in it is not as it was written",
                 entry.id
             )));
@@ -422,11 +430,11 @@ pub fn read_back(pack: &Pack) -> ReadResult<()> {
             .find(|entry| !pack.has_intact(&entry.id))
             .copied()
     };
-    let damaged = work_queue::split(&entries, CHECKED_PER_THREAD, check);
+    let bad = work_queue::split(&entries, CHECKED_PER_THREAD, check);
     pack.forget_bases();
-    match damaged.into_iter().flatten().next() {
+    match bad.into_iter().flatten().next() {
         None => Ok(()),
-        Some(entry) => Err(ReadError::Damaged(format!(
+        Some(entry) => Err(damaged(format!(
             "object {} in it cannot be read back",
             entry.id
         ))),

@@ -5,8 +5,8 @@ use std::io;
 use std::path::Path;
 
 use crate::base::{Malformed, read_regular};
+use crate::store::ObjectKind;
 use crate::store::objects::deflate::{self, StreamError, StreamInflater};
-use crate::store::{EntryCrc, ObjectKind};
 
 /// Magic, version and count at the start of a pack, in bytes.
 pub const HEADER_BYTES: u64 = 12;
@@ -55,6 +55,11 @@ pub enum ReadError {
     Sink(io::Error),
 }
 
+/// The failure to read an entry that is not as it was written.
+pub fn damaged(why: impl Into<String>) -> ReadError {
+    ReadError::Damaged(why.into())
+}
+
 impl From<io::Error> for ReadError {
     fn from(cause: io::Error) -> Self {
         match cause.kind() {
@@ -91,12 +96,10 @@ impl PackReader {
             entries_end: len.saturating_sub(TRAILER_BYTES),
         };
         if len < HEADER_BYTES + TRAILER_BYTES {
-            return Err(ReadError::Damaged(format!("the pack has only {len} bytes")));
+            return Err(damaged(format!("the pack has only {len} bytes")));
         }
         if !reader.has_magic() {
-            return Err(ReadError::Damaged(
-                "this is not a pack of version 2 or 3".into(),
-            ));
+            return Err(damaged("this is not a pack of version 2 or 3"));
         }
         Ok(reader)
     }
@@ -116,12 +119,8 @@ impl PackReader {
     }
 
     /// Size of the file in bytes.
-    pub fn len(&self) -> u64 {
+    pub fn size_bytes(&self) -> u64 {
         self.len
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
     }
 
     /// Whether the file starts with the magic of a pack.
@@ -150,7 +149,7 @@ impl PackReader {
     pub fn piece(&self, at: u64, buffer: &mut [u8]) -> ReadResult<usize> {
         let left = self.entries_end.saturating_sub(at).min(buffer.len() as u64);
         if left == 0 {
-            return Err(ReadError::Damaged("the pack is cut short".into()));
+            return Err(damaged("the pack is cut short"));
         }
         let read = as_usize(left)?;
         self.read_exact_at(&mut buffer[..read], at)?;
@@ -184,45 +183,12 @@ impl PackReader {
     /// # Errors
     /// The pack is damaged there, cannot be read, or declares a tree or commit of absurd size.
     pub fn content(&self, offset: u64, end: u64) -> ReadResult<(EntryHeader, Vec<u8>)> {
-        self.content_if(offset, end, None)
-    }
-
-    /// As [`Self::content`] for an entry whose bytes must have this CRC-32. Refuses entries too
-    /// large to be read at once.
-    ///
-    /// # Errors
-    /// As [`Self::content`], or the CRC-32 differs.
-    pub fn content_by_crc(
-        &self,
-        offset: u64,
-        end: u64,
-        crc: u32,
-    ) -> ReadResult<(EntryHeader, Vec<u8>)> {
-        if self.span(offset, end)? > WHOLE_UPTO_BYTES {
-            return Err(ReadError::Damaged(
-                "it is too large to be read at once".into(),
-            ));
-        }
-        self.content_if(offset, end, Some(crc))
-    }
-
-    fn content_if(
-        &self,
-        offset: u64,
-        end: u64,
-        crc: Option<u32>,
-    ) -> ReadResult<(EntryHeader, Vec<u8>)> {
         let span = self.span(offset, end)?;
         if span > WHOLE_UPTO_BYTES {
             return self.content_in_pieces(offset, end);
         }
         let mut bytes = vec![0; as_usize(span)?];
         self.read_exact_at(&mut bytes, offset)?;
-        if crc.is_some_and(|crc| EntryCrc::of(&bytes) != crc) {
-            return Err(ReadError::Damaged(
-                "its bytes do not match their checksum".into(),
-            ));
-        }
         let header = parse_header(&bytes)?;
         if !matches!(header.kind, EntryKind::Object(_)) {
             return Ok((header, Vec::new()));
@@ -306,9 +272,7 @@ impl PackReader {
 
     fn span(&self, offset: u64, end: u64) -> ReadResult<u64> {
         if offset < HEADER_BYTES || end > self.entries_end() || offset >= end {
-            return Err(ReadError::Damaged(
-                "the index points outside the pack".into(),
-            ));
+            return Err(damaged("the index points outside the pack"));
         }
         Ok(end - offset)
     }
@@ -340,8 +304,7 @@ impl PackReader {
 }
 
 fn as_usize(number: u64) -> ReadResult<usize> {
-    usize::try_from(number)
-        .map_err(|_| ReadError::Damaged("larger than the memory of this machine".into()))
+    usize::try_from(number).map_err(|_| damaged("larger than the memory of this machine"))
 }
 
 /// Limits the size of objects that are parsed in memory; blobs may be larger.
@@ -363,7 +326,7 @@ fn check_size(header: &EntryHeader) -> ReadResult<()> {
 }
 
 fn too_large(size: u64) -> ReadError {
-    ReadError::Damaged(format!(
+    damaged(format!(
         "declares {size} bytes, more than such an object may have"
     ))
 }
@@ -394,7 +357,6 @@ pub fn encode_start(number: u8, size: u64) -> Vec<u8> {
 }
 
 fn parse_header(bytes: &[u8]) -> ReadResult<EntryHeader> {
-    let damaged = |why: &str| ReadError::Damaged(why.into());
     let first = *bytes.first().ok_or_else(|| damaged("an entry is empty"))?;
     let kind = match first >> 4 & 7 {
         1 => EntryKind::Object(ObjectKind::Commit),

@@ -8,7 +8,9 @@ use crate::store::objects::deflate::StreamInflater;
 use crate::store::objects::object_hash::hash_object;
 use crate::store::objects::pack::delta;
 use crate::store::objects::pack::pack_delta::{self, Base};
-use crate::store::objects::pack::pack_reader::{HEADER_BYTES, TRAILER_BYTES, check_structure_size};
+use crate::store::objects::pack::pack_reader::{
+    HEADER_BYTES, TRAILER_BYTES, check_structure_size, damaged,
+};
 use crate::store::{
     BaseCache, EntryCrc, EntryKind, IndexEntry, ObjectHasher, ObjectKind, PackReader, Places,
     ReadError, ReadResult, TrailerHasher,
@@ -81,7 +83,7 @@ pub fn walk_foreign(
     check_interrupt: &mut dyn FnMut() -> io::Result<()>,
 ) -> ReadResult<PackWalk> {
     let mut found = WalkedEntry::default();
-    let end = reader.len().saturating_sub(TRAILER_BYTES);
+    let end = reader.size_bytes().saturating_sub(TRAILER_BYTES);
     let (mut at, mut chains) = (HEADER_BYTES, HashMap::new());
     for _ in 0..reader.declared_count() {
         check_interrupt().map_err(ReadError::Sink)?;
@@ -91,19 +93,19 @@ pub fn walk_foreign(
     check_named_bases(reader, &found)?;
     let (trailer, matches) = check_trailer(reader)?;
     if at != end || !matches {
-        return Err(ReadError::Damaged("the pack is not whole".into()));
+        return Err(damaged("the pack is not whole"));
     }
     if !resolve_deltas(reader, &mut found, FOREIGN_CHAIN, check_interrupt)
         .map_err(ReadError::Sink)?
     {
-        return Err(ReadError::Damaged(
-            "the pack has a delta whose base is not in it or that is damaged".into(),
+        return Err(damaged(
+            "the pack has a delta whose base is not in it or that is damaged",
         ));
     }
     let mut ids: Vec<ObjectId> = found.plain.iter().map(|entry| entry.id).collect();
     ids.sort_unstable();
     if ids.windows(2).any(|pair| pair[0] == pair[1]) {
-        return Err(ReadError::Damaged("the pack has an object twice".into()));
+        return Err(damaged("the pack has an object twice"));
     }
     Ok(PackWalk {
         entries: found.plain,
@@ -136,7 +138,7 @@ fn check_foreign(
                 check_memory(size, FOREIGN_UPTO_BYTES)?;
                 let length = chains.get(&base).map_or(1, |length| length + 1);
                 if length > FOREIGN_CHAIN {
-                    return Err(ReadError::Damaged("a chain of deltas is too long".into()));
+                    return Err(damaged("a chain of deltas is too long"));
                 }
                 chains.insert(offset, length);
             }
@@ -167,7 +169,7 @@ fn check_memory(bytes: u64, most: u64) -> ReadResult<()> {
     if bytes <= most {
         return Ok(());
     }
-    Err(ReadError::Damaged(format!(
+    Err(damaged(format!(
         "the pack has an object that needs {bytes} bytes of memory"
     )))
 }
@@ -215,7 +217,7 @@ fn read_entry(reader: &PackReader, offset: u64, found: &mut WalkedEntry) -> Read
         });
         let used = inflater.consumed() - before;
         if pushed.is_err() || used == 0 {
-            return Err(ReadError::Damaged("an entry is damaged".into()));
+            return Err(damaged("an entry is damaged"));
         }
         crc.update(&buffer[..usize::try_from(used).unwrap_or(read).min(read)]);
         at += used;
@@ -344,7 +346,7 @@ fn resolve_deltas(
 /// # Errors
 /// The pack cannot be read.
 pub fn check_trailer(reader: &PackReader) -> ReadResult<([u8; 20], bool)> {
-    let body = reader.len().saturating_sub(TRAILER_BYTES);
+    let body = reader.size_bytes().saturating_sub(TRAILER_BYTES);
     let mut hasher = TrailerHasher::default();
     reader.raw(0, body, &mut |bytes| {
         hasher.update(bytes);
