@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 
 use crate::model::json::{JsonSchema, Serialize, published_as};
 use crate::model::state::snapshot::below;
-use crate::model::{ChangeJson, Entry, Kind, ObjectId, Octal, RelPath, Snapshot, WhyNot};
+use crate::model::{
+    ChangeJson, Checkpoint, Entry, Kind, Meta, ObjectId, Octal, RelPath, Snapshot, WhyNot,
+};
 
 /// A file that differs between two trees: git mode and blob of each side, if it is there.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -165,8 +167,7 @@ impl OtherDifferences {
 
 /// Compares two states at and below `paths`; empty means everywhere.
 pub fn between(before: &Snapshot, after: &Snapshot, paths: &[RelPath]) -> Difference {
-    let wanted =
-        |path: &RelPath| paths.is_empty() || paths.iter().any(|limit| path.is_at_or_below(limit));
+    let wanted = |path: &RelPath| path.is_within(paths);
     let mut found = Difference::default();
     for path in differing_files(before, after) {
         if !wanted(path) {
@@ -310,6 +311,21 @@ fn compare_uncaptured(
             other.uncaptured.push(Differing::new(path, one, two));
         }
     }
+}
+
+/// Keeps the changes within `paths` that a checkpoint covers. What could not be captured is reported
+/// as such, not as deleted.
+pub fn retain_covered(
+    changes: &mut Vec<TreeChange>,
+    paths: &[RelPath],
+    checkpoint: &Checkpoint,
+    meta: &Meta,
+) {
+    changes.retain(|change| {
+        change.path.is_within(paths)
+            && checkpoint.covers(&change.path)
+            && (change.after.is_some() || !meta.hides(&change.path))
+    });
 }
 
 #[cfg(test)]

@@ -127,6 +127,11 @@ impl RelPath {
                 .is_some_and(|rest| rest.is_empty() || rest[0] == b'/')
     }
 
+    /// Whether this is at or below one of these; none means everywhere.
+    pub fn is_within(&self, limits: &[Self]) -> bool {
+        limits.is_empty() || limits.iter().any(|limit| self.is_at_or_below(limit))
+    }
+
     /// Returns the bytes in hex, the lossless form for text documents.
     pub fn to_hex(&self) -> String {
         hex_of(self.as_bytes())

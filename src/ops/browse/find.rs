@@ -288,10 +288,8 @@ pub fn find_text(
     if spans.is_empty() {
         let unread = inventory.damaged.len() + history.warnings.len() + damaged.len();
         let below = below(&context.root, typed.unwrap_or_default()).unwrap_or_default();
-        let what = format!(
-            "no checkpoint has '{}' in a file{below}",
-            escape_bytes(text)
-        );
+        let text = escape_bytes(text);
+        let what = format!("no checkpoint has '{text}' in a file{below}");
         let hint = Sentence::text("the text is matched exactly, including case");
         return Err(not_found(what, hint, unread));
     }

@@ -286,10 +286,9 @@ fn matches_nothing(
     let found = (!is_path).then(preview).flatten();
     if let Some((command, path)) = found.and_then(|found| by_names(context, parts, &found.left_out))
     {
+        let (part, such) = (part.shown(), context.shown(&path));
         let what = format!(
-            "'{}' {matches} {held_by}, and on disk what a rule leaves out, such as {}",
-            part.shown(),
-            context.shown(&path)
+            "'{part}' {matches} {held_by}, and on disk what a rule leaves out, such as {such}"
         );
         return Error::unguarded(what, Some(command));
     }

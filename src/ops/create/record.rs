@@ -4,9 +4,10 @@
 use crate::base::WorkPhase;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::retention;
+use crate::model::difference::retain_covered;
 use crate::model::{
-    Checkpoint, CheckpointKind, Coverage, Evicted, EvictionReason, Line, Moment, ObjectId,
-    Operation, Policy, Provenance, Record, RelPath,
+    ChangeCounts, Checkpoint, CheckpointKind, Coverage, Evicted, EvictionReason, Line, Moment,
+    ObjectId, Operation, Policy, Provenance, Record, RelPath,
 };
 use crate::ops::maintain::moved;
 use crate::ops::restore::companions::{self, IN_USE};
@@ -221,13 +222,11 @@ fn record_of(
 fn read_back(store: &Store, checkpoint: &Checkpoint) -> Result<Sum> {
     let (snapshot, extras) = (store.snapshot(checkpoint)?, store.extras(checkpoint)?);
     let sum = digest::sum(store.objects(), &snapshot, &extras);
-    let what = || {
-        format!(
-            "checkpoint {}, read back right after it was made,",
-            checkpoint.id.short()
-        )
-    };
-    sum.map_err(|why| Error::damaged(what(), why))
+    sum.map_err(|why| {
+        let short = checkpoint.id.short();
+        let what = format!("checkpoint {short}, read back right after it was made,");
+        Error::damaged(what, why)
+    })
 }
 
 /// Counts what was captured, and what changed against the baseline.
@@ -256,17 +255,11 @@ fn count_changes(
                     .err()
                     .map(Warning::bookkeeping("comparing it with the baseline")),
             );
-            for change in changes
-                .into_iter()
-                .filter(|change| after.covers(&change.path))
-            {
-                match (change.before, change.after) {
-                    (None, _) => counts.added += 1,
-                    (_, None) if captured.meta.hides(&change.path) => {}
-                    (_, None) => counts.deleted += 1,
-                    _ => counts.modified += 1,
-                }
-            }
+            retain_covered(&mut changes, &[], after, &captured.meta);
+            let found = ChangeCounts::of(&changes);
+            counts.added = found.added as u64;
+            counts.modified = found.modified as u64;
+            counts.deleted = found.deleted as u64;
         }
         Err(why) => warnings.push(Warning::bookkeeping("comparing it with the baseline")(why)),
     }

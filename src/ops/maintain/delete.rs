@@ -276,7 +276,7 @@ fn refuse_protected(
             let next = Sentence::new("'checkpoint unpin {}' removes the pin", &[&short]);
             return Err(Error::new(Code::PINNED, what).next(next));
         }
-        let needs = |pending: &&Pending| [pending.target(), pending.safety()].contains(&id);
+        let needs = |pending: &&Pending| [pending.target, pending.safety].contains(&id);
         if let Some(pending) = pending.filter(needs) {
             return Err(pending.refusal());
         }

@@ -10,10 +10,7 @@ use crate::ops::{Context, RepairOutcome, Warning};
 use crate::store::trees::digest;
 use crate::store::{Inventory, Store};
 
-pub use crate::store::damage::check_report::CheckReport;
-pub use crate::store::damage::check_report::Fault;
-pub use crate::store::damage::check_report::FaultyCheckpoint;
-pub use crate::store::damage::check_report::FileFinding;
+pub use crate::store::damage::check_report::{CheckReport, Fault, FaultyCheckpoint, FileFinding};
 pub use crate::store::damage::salvage::Salvaged;
 
 /// What `verify` found, and what `--repair` did about it.

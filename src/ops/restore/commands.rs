@@ -7,10 +7,9 @@ use crate::ops::capture::pipeline::Sink;
 use crate::ops::restore::planned_restore::capture_and_plan;
 use crate::ops::restore::to_directory::{no_path_matches, restore_to};
 use crate::ops::restore::{protocol, restore_paths};
-use crate::ops::session;
 use crate::ops::{
     CommonOptions, Consent, Context, Lookup, Pending, RestoreOptions, RestoreOutcome,
-    RestoreRequest, TakenStep, Target, TypedWords, Warning,
+    RestoreRequest, TakenStep, Target, TypedWords, Warning, session,
 };
 use crate::store::files::read_regular;
 use crate::store::{Inventory, JournalState, Store};
@@ -115,7 +114,7 @@ pub fn resume(context: &Context, common: &CommonOptions) -> Result<RestoreOutcom
         let error = Error::new(Code::NOTHING_TO_TAKE_BACK, what);
         return Err(error.advise("'checkpoint list' shows what can be restored"));
     };
-    let Pending::Known(journal) = &pending else {
+    let Some(journal) = &pending.journal else {
         let why =
             "it does not tell what to restore; 'checkpoint undo' takes the restore back".to_owned();
         return Err(Error::damaged(
@@ -369,11 +368,9 @@ impl<'c> FoundStore<'c> {
         pending: Pending,
         consent: &mut Consent<'_>,
     ) -> Result<Option<RestoreOutcome>> {
-        let (back_to, scope, step) = match &pending {
-            Pending::Known(journal) if journal.settles => {
-                (journal.target, journal.scope.clone(), None)
-            }
-            Pending::Known(journal) => {
+        let (back_to, scope, step) = match &pending.journal {
+            Some(journal) if journal.settles => (journal.target, journal.scope.clone(), None),
+            Some(journal) => {
                 let scope = RestoreScope {
                     overlay: false,
                     special_bits: false,
@@ -384,8 +381,8 @@ impl<'c> FoundStore<'c> {
                 let step = self.taken(journal.target, time_ms);
                 (journal.safety, scope, Some(step))
             }
-            Pending::Unreadable { safety, .. } => {
-                let found = self.inventory.get(*safety).cloned();
+            None => {
+                let found = self.inventory.get(pending.safety).cloned();
                 let operation = found.and_then(|found| found.record.operation);
                 let scope = operation.map(|operation| RestoreScope {
                     paths: operation.paths,
@@ -393,7 +390,7 @@ impl<'c> FoundStore<'c> {
                     filter: operation.filter,
                     ..RestoreScope::default()
                 });
-                (*safety, scope.unwrap_or_default(), None)
+                (pending.safety, scope.unwrap_or_default(), None)
             }
         };
         let target = self.target(back_to)?;

@@ -193,7 +193,7 @@ fn extend(
 /// What the two checkpoints of an interrupted restore hold.
 pub fn ends_of(store: &Store, pending: &Pending) -> Result<Vec<Snapshot>> {
     let inventory = store.inventory()?;
-    let ends = [pending.target(), pending.safety()].into_iter();
+    let ends = [pending.target, pending.safety].into_iter();
     let ends = ends.filter_map(|id| inventory.get(id));
     ends.map(|checkpoint| store.snapshot(checkpoint)).collect()
 }
@@ -266,7 +266,7 @@ fn made_since(
         .chain(plan.chmod.keys())
         .collect();
     let of_perm = |perm: &u32| {
-        if request.target.knows_modes_after() {
+        if request.target.knows_modes_after {
             perm & RWX_BITS
         } else {
             0

@@ -28,7 +28,7 @@ pub struct Target<'s> {
     /// looked at then, so a path missing here did not exist. `None` if it is gone.
     successor: Option<LazySnapshot<'s>>,
     /// Whether permission bits of the following state are known: plain git records none.
-    knows_modes_after: bool,
+    pub knows_modes_after: bool,
     rules: Rules,
     /// Files that no restore touches, whatever this state holds there.
     spared: OwnFiles,
@@ -110,10 +110,6 @@ impl<'s> Target<'s> {
     /// Whether the following state is known.
     pub fn has_successor(&self) -> bool {
         self.successor.is_some()
-    }
-
-    pub fn knows_modes_after(&self) -> bool {
-        self.knows_modes_after
     }
 
     /// Returns paths unreadable both when this state was recorded and today, so that any change to
