@@ -234,13 +234,9 @@ fn unknown<'s>(pair: &Pair, before: &'s Snapshot, after: &'s Snapshot) -> Option
         (Some(_), None) => after,
         _ => return None,
     };
-    let why = pair
-        .path
-        .self_and_ancestors()
-        .filter_map(|path| lacking.uncaptured.get(&path))
-        .map(|entry| &entry.why)
-        .next()?;
-    why.may_hide_files().then_some(why)
+    let mut above = pair.path.self_and_ancestors();
+    let entry = above.find_map(|path| lacking.uncaptured.get(&path))?;
+    entry.why.may_hide_files().then_some(&entry.why)
 }
 
 fn compare_dirs(
@@ -300,11 +296,8 @@ fn compare_uncaptured(
             .map(|entry| entry.why.clone())
             .filter(WhyNot::is_recorded)
     };
-    let names: BTreeSet<&RelPath> = before
-        .uncaptured
-        .keys()
-        .chain(after.uncaptured.keys())
-        .collect();
+    let names = before.uncaptured.keys().chain(after.uncaptured.keys());
+    let names: BTreeSet<&RelPath> = names.collect();
     for path in names.into_iter().filter(|path| wanted(path)) {
         let (one, two) = (at(before, path), at(after, path));
         if one != two {

@@ -493,11 +493,8 @@ impl Planner<'_> {
     }
 
     fn conflict(&mut self, path: RelPath) {
-        let why = self
-            .present
-            .uncaptured
-            .get(&path)
-            .map(|entry| entry.why.clone());
+        let found = self.present.uncaptured.get(&path);
+        let why = found.map(|entry| entry.why.clone());
         self.refuse(path, Blocker::Uncaptured(why));
     }
 

@@ -87,12 +87,8 @@ impl RelPath {
 
     /// Returns the last component; empty for the root.
     pub fn name(&self) -> &[u8] {
-        let start = self
-            .0
-            .iter()
-            .rposition(|b| *b == b'/')
-            .map_or(0, |at| at + 1);
-        &self.0[start..]
+        let slash = self.0.iter().rposition(|b| *b == b'/');
+        &self.0[slash.map_or(0, |at| at + 1)..]
     }
 
     /// Returns the parent directory; `None` for the root.

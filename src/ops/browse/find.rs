@@ -112,11 +112,9 @@ pub fn find(
     let mut warnings = reader_warnings(context, &store, &inventory)?;
     warnings.extend(history.warnings.iter().cloned());
     let is_in_period = |step: &HistoryStep| period.holds(&history.checkpoints[step.at]);
-    let mut found: Vec<(&RelPath, &Vec<HistoryStep>)> = history
-        .steps
-        .iter()
-        .filter(|(_, steps)| steps.iter().any(is_in_period))
-        .collect();
+    let found = history.steps.iter();
+    let found = found.filter(|(_, steps)| steps.iter().any(is_in_period));
+    let mut found: Vec<(&RelPath, &Vec<HistoryStep>)> = found.collect();
     found.sort_by_key(|(_, steps)| std::cmp::Reverse(steps.last().map(|step| step.at)));
     if found.is_empty() {
         let lookup = Lookup::new(context, &store, &inventory);

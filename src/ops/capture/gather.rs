@@ -119,12 +119,8 @@ fn scan_scope<'c>(
     scope: &Scope,
     include_sensitive: &[String],
 ) -> Result<ScannedScope<'c>> {
-    let named: Vec<RelPath> = scope
-        .parts()
-        .iter()
-        .filter_map(ScopePart::as_path)
-        .cloned()
-        .collect();
+    let named = scope.parts().iter().filter_map(ScopePart::as_path);
+    let named: Vec<RelPath> = named.cloned().collect();
     let options = CaptureOptions {
         include_sensitive,
         named: &named,

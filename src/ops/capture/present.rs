@@ -166,12 +166,8 @@ fn held_but_left_out(held: &Snapshot, present: &Snapshot) -> Vec<RelPath> {
             )
         })
     };
-    let dirs_out: BTreeSet<RelPath> = held
-        .dirs
-        .keys()
-        .filter(|dir| is_out(dir))
-        .cloned()
-        .collect();
+    let dirs_out = held.dirs.keys().filter(|dir| is_out(dir));
+    let dirs_out: BTreeSet<RelPath> = dirs_out.cloned().collect();
     let below_one = |path: &RelPath| {
         !dirs_out.is_empty() && path.ancestors().any(|above| dirs_out.contains(&above))
     };

@@ -187,12 +187,8 @@ fn reusable(
     captured: &CapturedScope,
     options: &CreateOptions,
 ) -> Result<Option<Checkpoint>> {
-    let Some(newest) = session
-        .locked
-        .inventory()
-        .newest()
-        .filter(|c| !c.is_safety())
-    else {
+    let newest = session.locked.inventory().newest();
+    let Some(newest) = newest.filter(|c| !c.is_safety()) else {
         return Ok(None);
     };
     let record = &newest.record;

@@ -152,11 +152,8 @@ fn new_record(
             Ok(is_whole && newest.tree == captured.tree)
         })?;
         // The history of the old location may be put in front of this one later.
-        record.sequence = moved
-            .iter()
-            .map(|moved| moved.last_sequence + 1)
-            .max()
-            .unwrap_or_default();
+        let next = moved.iter().map(|moved| moved.last_sequence + 1);
+        record.sequence = next.max().unwrap_or_default();
         warnings.extend(moved.iter().map(Moved::warning));
     }
     Ok(record)

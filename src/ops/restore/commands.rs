@@ -162,23 +162,24 @@ impl<'c> FoundStore<'c> {
     /// running is waited for. A dry run writes nothing, so it reads the store as it is.
     fn of(context: &'c Context, common: &'c CommonOptions) -> Result<Self> {
         let store = context.require_store()?;
-        let inventory = store.inventory()?;
-        let all_have_refs = inventory.without_ref.is_empty() && inventory.unadopted.is_empty();
-        let untroubled = all_have_refs && !inventory.checkpoints.is_empty();
-        if common.dry_run || (untroubled && store.journal()? == JournalState::None) {
-            return Ok(Self {
-                context,
-                common,
-                recovered: if common.dry_run {
-                    Warning::damaged(&inventory.damaged).into_iter().collect()
-                } else {
-                    Vec::new()
-                },
-                store,
-                inventory,
-            });
+        let mut found = Self {
+            context,
+            common,
+            inventory: store.inventory()?,
+            store,
+            recovered: Vec::new(),
+        };
+        let known = &found.inventory;
+        if common.dry_run {
+            found.recovered.extend(Warning::damaged(&known.damaged));
+            return Ok(found);
         }
-        let mut session = session::begin(context, &store)?;
+        let all_have_refs = known.without_ref.is_empty() && known.unadopted.is_empty();
+        let untroubled = all_have_refs && !known.checkpoints.is_empty();
+        if untroubled && found.store.journal()? == JournalState::None {
+            return Ok(found);
+        }
+        let mut session = session::begin(context, &found.store)?;
         session.warnings.retain(|warning| {
             matches!(
                 warning,
@@ -188,18 +189,10 @@ impl<'c> FoundStore<'c> {
                     | Warning::RestoreNeverBegan { .. }
             )
         });
-        let (inventory, recovered) = (
-            session.locked.inventory().clone(),
-            std::mem::take(&mut session.warnings),
-        );
+        found.inventory = session.locked.inventory().clone();
+        found.recovered = std::mem::take(&mut session.warnings);
         drop(session);
-        Ok(Self {
-            context,
-            common,
-            store,
-            inventory,
-            recovered,
-        })
+        Ok(found)
     }
 
     /// Finds what is to be restored.

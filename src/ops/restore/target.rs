@@ -131,7 +131,7 @@ impl<'s> Target<'s> {
     }
 
     pub fn root_perm(&self) -> u32 {
-        self.state.perm_of_dir(&RelPath::root())
+        self.state.meta.perm_of_dir(&RelPath::root())
     }
 
     /// Whether the state that followed this one holds a path.
@@ -309,12 +309,8 @@ impl<'s> Target<'s> {
 
     /// Whether this state has something at or below a path.
     pub fn holds(&self, path: &RelPath) -> Result<bool> {
-        if self
-            .databases
-            .keys()
-            .filter_map(Database::path)
-            .any(|file| file.is_at_or_below(path))
-        {
+        let mut files = self.databases.keys().filter_map(Database::path);
+        if files.any(|file| file.is_at_or_below(path)) {
             return Ok(true);
         }
         self.state.holds(path).map_err(|why| self.damage(why))
