@@ -21,9 +21,8 @@ use crate::model::{AgentSession, Checkpoint, Line, Moment, PromptNote, Provenanc
 use crate::ops::contract::audit;
 use crate::ops::create::command::create_in;
 use crate::ops::open_store::open_usable;
-use crate::ops::select::timeline::{from_checkpoints, oldest_of};
-use crate::ops::session;
-use crate::ops::{Context, CreateOptions, CreateOutcome, DedupPolicy, Session, Skipped};
+use crate::ops::select::checkpoint::{from_checkpoints, oldest_of};
+use crate::ops::{Context, CreateOptions, CreateOutcome, DedupPolicy, Session, Skipped, session};
 use crate::store::small_files::hook_log;
 use crate::store::{Inventory, Store};
 use crate::workflow::engine::transact::step;

@@ -1,6 +1,5 @@
 //! General helpers that know nothing of checkpoints: text, time, patterns, threads, progress.
 
-pub mod char_set;
 pub mod cut_list;
 pub mod git_quoting;
 pub mod interrupt;

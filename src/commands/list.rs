@@ -17,7 +17,7 @@ use crate::model::{
     RestoreStory, Verb,
 };
 use crate::ops::browse::list::{ListFilter, list};
-use crate::ops::select::timeline;
+use crate::ops::select::checkpoint;
 use crate::ops::{ListOptions, ListOutcome, StoreList};
 
 /// Precedes advice where no path matches.
@@ -79,7 +79,7 @@ pub struct ListArgs {
     #[arg(long, value_name = "TEXT")]
     pub source: Option<String>,
     /// Only checkpoints made in this session of an agent [without ID: the current one]
-    #[arg(long, value_name = "ID", num_args = 0..=1, default_missing_value = timeline::CURRENT)]
+    #[arg(long, value_name = "ID", num_args = 0..=1, default_missing_value = checkpoint::CURRENT)]
     pub session: Option<String>,
     #[command(flatten)]
     pub period: PeriodArgs,

@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 
 use crate::model::json::{JsonSchema, Serialize, published_as};
 use crate::model::state::snapshot::below;
-use crate::model::{ChangeJson, Entry, Kind, ObjectId, Octal, RelPath, Snapshot, WhyNot};
+use crate::model::{
+    ChangeJson, Checkpoint, Entry, Kind, Meta, ObjectId, Octal, RelPath, Snapshot, WhyNot,
+};
 
 /// A file that differs between two trees: git mode and blob of each side, if it is there.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -165,8 +167,7 @@ impl OtherDifferences {
 
 /// Compares two states at and below `paths`; empty means everywhere.
 pub fn between(before: &Snapshot, after: &Snapshot, paths: &[RelPath]) -> Difference {
-    let wanted =
-        |path: &RelPath| paths.is_empty() || paths.iter().any(|limit| path.is_at_or_below(limit));
+    let wanted = |path: &RelPath| path.is_within(paths);
     let mut found = Difference::default();
     for path in differing_files(before, after) {
         if !wanted(path) {
@@ -233,13 +234,9 @@ fn unknown<'s>(pair: &Pair, before: &'s Snapshot, after: &'s Snapshot) -> Option
         (Some(_), None) => after,
         _ => return None,
     };
-    let why = pair
-        .path
-        .self_and_ancestors()
-        .filter_map(|path| lacking.uncaptured.get(&path))
-        .map(|entry| &entry.why)
-        .next()?;
-    why.may_hide_files().then_some(why)
+    let mut above = pair.path.self_and_ancestors();
+    let entry = above.find_map(|path| lacking.uncaptured.get(&path))?;
+    entry.why.may_hide_files().then_some(&entry.why)
 }
 
 fn compare_dirs(
@@ -299,17 +296,29 @@ fn compare_uncaptured(
             .map(|entry| entry.why.clone())
             .filter(WhyNot::is_recorded)
     };
-    let names: BTreeSet<&RelPath> = before
-        .uncaptured
-        .keys()
-        .chain(after.uncaptured.keys())
-        .collect();
+    let names = before.uncaptured.keys().chain(after.uncaptured.keys());
+    let names: BTreeSet<&RelPath> = names.collect();
     for path in names.into_iter().filter(|path| wanted(path)) {
         let (one, two) = (at(before, path), at(after, path));
         if one != two {
             other.uncaptured.push(Differing::new(path, one, two));
         }
     }
+}
+
+/// Keeps the changes within `paths` that a checkpoint covers. What could not be captured is reported
+/// as such, not as deleted.
+pub fn retain_covered(
+    changes: &mut Vec<TreeChange>,
+    paths: &[RelPath],
+    checkpoint: &Checkpoint,
+    meta: &Meta,
+) {
+    changes.retain(|change| {
+        change.path.is_within(paths)
+            && checkpoint.covers(&change.path)
+            && (change.after.is_some() || !meta.hides(&change.path))
+    });
 }
 
 #[cfg(test)]

@@ -448,15 +448,6 @@ pub struct DamagedRow {
     why: String,
 }
 
-impl DamagedRow {
-    fn new(damaged: &DamagedCheckpoint) -> Self {
-        Self {
-            checkpoint: CheckpointRef::of_parts(&damaged.id, None, None),
-            why: damaged.why.clone(),
-        }
-    }
-}
-
 /// Bits of a mode, published as octal digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Octal(pub u32);
@@ -500,7 +491,10 @@ published_as! {
     Octal, String, |mode| format!("{:04o}", mode.0);
     CheckpointTerms, TermsJson, TermsJson::new;
     Evicted, Dropped, Dropped::new;
-    DamagedCheckpoint, DamagedRow, DamagedRow::new;
+    DamagedCheckpoint, DamagedRow, |damaged| DamagedRow {
+        checkpoint: CheckpointRef::of_parts(&damaged.id, None, None),
+        why: damaged.why.clone(),
+    };
     Verb, &'static str, |verb| verb.into_str();
     RestorePlan, PlanJson, PlanJson::new;
     PathFilter, FilterJson, |filter| FilterJson {

@@ -118,9 +118,7 @@ impl RestoreScope {
     }
 
     fn reaches(&self, path: &RelPath) -> bool {
-        let is_asked_for =
-            self.paths.is_empty() || self.paths.iter().any(|limit| path.is_at_or_below(limit));
-        is_asked_for && self.within.as_ref().is_none_or(|scope| scope.covers(path))
+        path.is_within(&self.paths) && self.within.as_ref().is_none_or(|scope| scope.covers(path))
     }
 
     /// Returns the entries of a map of files that the restore covers.
@@ -495,11 +493,8 @@ impl Planner<'_> {
     }
 
     fn conflict(&mut self, path: RelPath) {
-        let why = self
-            .present
-            .uncaptured
-            .get(&path)
-            .map(|entry| entry.why.clone());
+        let found = self.present.uncaptured.get(&path);
+        let why = found.map(|entry| entry.why.clone());
         self.refuse(path, Blocker::Uncaptured(why));
     }
 

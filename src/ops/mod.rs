@@ -54,7 +54,7 @@ pub use restore::restore_options::{
 };
 pub use restore::target::Target;
 pub use restore::verify_written::Verified;
-pub use select::timeline::Timeline;
+pub use select::checkpoint::Timeline;
 pub use select::words::{Globs, Lookup, Period, TypedWords};
 pub use session::{Pending, Session};
 pub use transfer::bundle::{ExportBundleOptions, ExportOutcome, ImportOutcome};

@@ -11,49 +11,29 @@ use crate::worktree::apply::stage;
 
 /// A restore that was interrupted after changes may have begun.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Pending {
-    Known(Box<Journal>),
-    /// The journal cannot be read; the newest safety checkpoint gives target and safety checkpoint.
-    Unreadable {
-        target: ObjectId,
-        safety: ObjectId,
-    },
+pub struct Pending {
+    pub target: ObjectId,
+    pub safety: ObjectId,
+    /// `None` if it cannot be read: the newest safety checkpoint gives target and safety checkpoint.
+    pub journal: Option<Box<Journal>>,
 }
 
 impl Pending {
-    pub fn target(&self) -> ObjectId {
-        match self {
-            Self::Known(journal) => journal.target,
-            Self::Unreadable { target, .. } => *target,
-        }
-    }
-
-    pub fn safety(&self) -> ObjectId {
-        match self {
-            Self::Known(journal) => journal.safety,
-            Self::Unreadable { safety, .. } => *safety,
-        }
-    }
-
     /// Returns the failure of a command that has to wait for the end of this restore.
     pub fn refusal(&self) -> Error {
-        let (target, safety) = (self.target().short(), self.safety().short());
+        let (target, safety) = (self.target.short(), self.safety.short());
         let what = format!("a restore to {target} (safety checkpoint {safety}) was interrupted");
-        Error::new(Code::RESTORE_PENDING, what).advise(match self {
-            Self::Known(_) => {
-                "'checkpoint restore --resume' finishes it, 'checkpoint undo' takes it back"
-            }
-            Self::Unreadable { .. } => "'checkpoint undo' takes it back",
+        Error::new(Code::RESTORE_PENDING, what).advise(match self.journal {
+            Some(_) => "'checkpoint restore --resume' finishes it, 'checkpoint undo' takes it back",
+            None => "'checkpoint undo' takes it back",
         })
     }
 
     pub fn warning(&self) -> Warning {
-        match self {
-            Self::Known(journal) => Warning::RestorePending {
-                target: journal.target,
-                safety: journal.safety,
-            },
-            Self::Unreadable { .. } => Warning::JournalUnreadable,
+        let (target, safety) = (self.target, self.safety);
+        match self.journal {
+            Some(_) => Warning::RestorePending { target, safety },
+            None => Warning::JournalUnreadable,
         }
     }
 }
@@ -172,14 +152,18 @@ pub fn pending_unlocked(store: &Store, checkpoints: &Line) -> Result<Option<Pend
 pub fn pending(journal: JournalState, checkpoints: &Line) -> Option<Pending> {
     match journal {
         JournalState::None => None,
-        JournalState::Open(journal) => Some(Pending::Known(journal)),
-        JournalState::Unreadable => {
-            let mut newest = checkpoints.safeties().rev();
-            newest.find_map(|made| {
-                let (safety, target) = (made.id, made.record.operation.as_ref()?.target);
-                Some(Pending::Unreadable { target, safety })
+        JournalState::Open(journal) => Some(Pending {
+            target: journal.target,
+            safety: journal.safety,
+            journal: Some(journal),
+        }),
+        JournalState::Unreadable => checkpoints.safeties().rev().find_map(|made| {
+            Some(Pending {
+                target: made.record.operation.as_ref()?.target,
+                safety: made.id,
+                journal: None,
             })
-        }
+        }),
     }
 }
 
@@ -198,10 +182,6 @@ fn clear_away(context: &Context, locked: &mut LockedStore<'_>, journal: &Journal
 /// Checkpoints that no policy drops: those of an interrupted restore and of open runs.
 pub fn needed(context: &Context, store: &Store, pending: Option<&Pending>) -> Vec<ObjectId> {
     let mut needed = (context.workflows.needed)(store);
-    needed.extend(
-        pending
-            .into_iter()
-            .flat_map(|it| [it.target(), it.safety()]),
-    );
+    needed.extend(pending.into_iter().flat_map(|it| [it.target, it.safety]));
     needed
 }

@@ -51,12 +51,8 @@ pub fn ids(manifest: &str) -> Vec<String> {
 pub fn rows(manifest: &str) -> impl Iterator<Item = (String, &str)> {
     manifest.lines().filter_map(|line| {
         let line = line.trim();
-        let id = line
-            .strip_prefix('|')?
-            .split('|')
-            .next()?
-            .trim()
-            .to_ascii_lowercase();
+        let first = line.strip_prefix('|')?.split('|').next()?;
+        let id = first.trim().to_ascii_lowercase();
         let valid = (ObjectId::SHORT_DIGITS..=40).contains(&id.len())
             && id.bytes().all(|b| b.is_ascii_hexdigit());
         valid.then_some((id, line))

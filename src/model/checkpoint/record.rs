@@ -215,11 +215,8 @@ impl Checkpoint {
 
     /// Whether a path is within its scope.
     pub fn covers(&self, path: &RelPath) -> bool {
-        self.record
-            .terms
-            .scope
-            .as_ref()
-            .is_none_or(|scope| scope.covers(path))
+        let scope = self.record.terms.scope.as_ref();
+        scope.is_none_or(|scope| scope.covers(path))
     }
 
     /// Returns the time up to which no policy evicts it, as promised when it was made.

@@ -182,12 +182,8 @@ fn old_safeties<'c>(
         return Vec::new();
     }
     let steps = Steps::of(safeties.iter().copied());
-    let needed: HashSet<ObjectId> = steps
-        .done
-        .iter()
-        .chain(&steps.taken_back)
-        .map(|step| step.safety)
-        .collect();
+    let needed = steps.done.iter().chain(&steps.taken_back);
+    let needed: HashSet<ObjectId> = needed.map(|step| step.safety).collect();
     safeties.sort_by_key(|c| needed.contains(&c.id));
     let surplus = &safeties[..safeties.len() - KEPT_STEPS];
     let free = surplus.iter().filter(|c| !protected.contains_key(&c.id));

@@ -53,11 +53,7 @@ impl Database {
     /// and a scope limits captured files only.
     pub fn is_within(&self, scope: &RestoreScope) -> bool {
         match self {
-            Self::File(path) => {
-                let limits = &scope.paths;
-                scope.filter.passes(path)
-                    && (limits.is_empty() || limits.iter().any(|limit| path.is_at_or_below(limit)))
-            }
+            Self::File(path) => scope.filter.passes(path) && path.is_within(&scope.paths),
             Self::Named(_) => scope.paths.is_empty() && scope.filter.only.is_none(),
         }
     }

@@ -134,20 +134,14 @@ impl Listing {
 
     /// Returns the total size of captured files and symlinks in bytes.
     pub fn content_bytes(&self) -> u64 {
-        self.dirs
-            .iter()
-            .flat_map(|dir| dir.files.iter())
-            .map(|file| file.stat.size_bytes)
-            .sum()
+        let files = self.dirs.iter().flat_map(|dir| dir.files.iter());
+        files.map(|file| file.stat.size_bytes).sum()
     }
 
     /// Whether a checkpoint of this listing is complete.
     pub fn is_complete(&self) -> bool {
-        !self
-            .dirs
-            .iter()
-            .flat_map(|dir| &dir.uncaptured)
-            .any(|item| item.why.makes_partial())
+        let mut items = self.dirs.iter().flat_map(|dir| &dir.uncaptured);
+        !items.any(|item| item.why.makes_partial())
     }
 
     /// Marks those of `paths` that would be captured or were left out as databases: present, but not

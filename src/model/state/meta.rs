@@ -129,6 +129,14 @@ impl Meta {
         })
     }
 
+    pub fn perm_of_dir(&self, path: &RelPath) -> u32 {
+        self.perm_or(path, self.usual.directory)
+    }
+
+    fn perm_or(&self, path: &RelPath, usual: u32) -> u32 {
+        self.unusual.get(path).copied().unwrap_or(usual)
+    }
+
     /// Adds permission bits, empty directories and uncaptured paths to a state read from a tree,
     /// whose entries have git's bits. Directories are derived from the paths.
     ///
@@ -142,34 +150,19 @@ impl Meta {
         {
             return Err(contradiction(path).into());
         }
-        for (path, entry) in snapshot
-            .files
-            .iter_mut()
-            .filter(|(_, entry)| entry.kind == Kind::File)
-        {
-            entry.perm = self
-                .unusual
-                .get(path)
-                .copied()
-                .unwrap_or(self.usual.of_file(entry.perm));
+        let files = snapshot.files.iter_mut();
+        for (path, entry) in files.filter(|(_, entry)| entry.kind == Kind::File) {
+            entry.perm = self.perm_or(path, self.usual.of_file(entry.perm));
         }
         snapshot.uncaptured.extend(self.uncaptured.clone());
         let mut dirs = BTreeSet::from([RelPath::root()]);
         dirs.extend(self.empty_dirs.iter().cloned());
-        let holders = snapshot
-            .files
-            .keys()
-            .chain(&self.empty_dirs)
-            .chain(snapshot.uncaptured.keys());
-        for path in holders {
+        let holders = snapshot.files.keys().chain(&self.empty_dirs);
+        for path in holders.chain(snapshot.uncaptured.keys()) {
             add_ancestors(path, &mut dirs);
         }
         for path in dirs {
-            let perm = self
-                .unusual
-                .get(&path)
-                .copied()
-                .unwrap_or(self.usual.directory);
+            let perm = self.perm_of_dir(&path);
             snapshot.dirs.insert(path, perm);
         }
         Ok(())

@@ -87,12 +87,8 @@ impl RelPath {
 
     /// Returns the last component; empty for the root.
     pub fn name(&self) -> &[u8] {
-        let start = self
-            .0
-            .iter()
-            .rposition(|b| *b == b'/')
-            .map_or(0, |at| at + 1);
-        &self.0[start..]
+        let slash = self.0.iter().rposition(|b| *b == b'/');
+        &self.0[slash.map_or(0, |at| at + 1)..]
     }
 
     /// Returns the parent directory; `None` for the root.
@@ -125,6 +121,11 @@ impl RelPath {
                 .0
                 .strip_prefix(&*other.0)
                 .is_some_and(|rest| rest.is_empty() || rest[0] == b'/')
+    }
+
+    /// Whether this is at or below one of these; none means everywhere.
+    pub fn is_within(&self, limits: &[Self]) -> bool {
+        limits.is_empty() || limits.iter().any(|limit| self.is_at_or_below(limit))
     }
 
     /// Returns the bytes in hex, the lossless form for text documents.

@@ -95,12 +95,10 @@ impl Scope {
         match fields.as_slice() {
             [] => Ok(None),
             [NOTHING] => Ok(Some(Self::default())),
-            some => some
-                .iter()
-                .map(|field| ScopePart::from_field(field))
-                .collect::<Result<_, _>>()
-                .map(Self::new)
-                .map(Some),
+            some => {
+                let parts = some.iter().map(|field| ScopePart::from_field(field));
+                Ok(Some(Self::new(parts.collect::<Result<_, _>>()?)))
+            }
         }
     }
 }
@@ -147,11 +145,8 @@ impl ScopePart {
             .split(|byte| *byte == b'/')
             .collect();
         let is_literal = |name: &&&[u8]| !has_marks(name) && !name.contains(&b'\\');
-        let above: Vec<&[u8]> = names[..names.len() - 1]
-            .iter()
-            .take_while(is_literal)
-            .copied()
-            .collect();
+        let above = names[..names.len() - 1].iter().take_while(is_literal);
+        let above: Vec<&[u8]> = above.copied().collect();
         RelPath::new(&above.join(&b'/')).unwrap_or_default()
     }
 

@@ -112,11 +112,9 @@ pub fn find(
     let mut warnings = reader_warnings(context, &store, &inventory)?;
     warnings.extend(history.warnings.iter().cloned());
     let is_in_period = |step: &HistoryStep| period.holds(&history.checkpoints[step.at]);
-    let mut found: Vec<(&RelPath, &Vec<HistoryStep>)> = history
-        .steps
-        .iter()
-        .filter(|(_, steps)| steps.iter().any(is_in_period))
-        .collect();
+    let found = history.steps.iter();
+    let found = found.filter(|(_, steps)| steps.iter().any(is_in_period));
+    let mut found: Vec<(&RelPath, &Vec<HistoryStep>)> = found.collect();
     found.sort_by_key(|(_, steps)| std::cmp::Reverse(steps.last().map(|step| step.at)));
     if found.is_empty() {
         let lookup = Lookup::new(context, &store, &inventory);
@@ -288,10 +286,8 @@ pub fn find_text(
     if spans.is_empty() {
         let unread = inventory.damaged.len() + history.warnings.len() + damaged.len();
         let below = below(&context.root, typed.unwrap_or_default()).unwrap_or_default();
-        let what = format!(
-            "no checkpoint has '{}' in a file{below}",
-            escape_bytes(text)
-        );
+        let text = escape_bytes(text);
+        let what = format!("no checkpoint has '{text}' in a file{below}");
         let hint = Sentence::text("the text is matched exactly, including case");
         return Err(not_found(what, hint, unread));
     }

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use crate::base::text::escape;
 use crate::error::{Code, Error, Result};
+use crate::model::difference::retain_covered;
 use crate::model::json::{HeldDatabase, JsonSchema, Serialize, held, uncaptured};
 use crate::model::state::state_document::{self, Values};
 use crate::model::{
@@ -142,10 +143,8 @@ pub fn list(context: &Context, options: &ListOptions) -> Result<(ListOutcome, Ve
 
 /// Returns the failure of a session that is not known.
 pub fn no_session(typed: &str) -> Error {
-    let what = format!(
-        "no session of an agent is known here as '{}'",
-        escape(typed)
-    );
+    let typed = escape(typed);
+    let what = format!("no session of an agent is known here as '{typed}'");
     Error::new(Code::NOTHING_FOUND, what).advise("'checkpoint list' shows all checkpoints")
 }
 
@@ -249,9 +248,8 @@ fn changes_since(
     row: &Checkpoint,
     paths: &[RelPath],
 ) -> Result<Vec<TreeChange>> {
-    let enters = |dir: &RelPath| {
-        is_within(dir, paths) || paths.iter().any(|named| named.is_at_or_below(dir))
-    };
+    let enters =
+        |dir: &RelPath| dir.is_within(paths) || paths.iter().any(|named| named.is_at_or_below(dir));
     let before = base.map(|base| base.tree);
     let changes = memo.diff(before, Some(row.tree), &enters);
     let mut changes = changes.map_err(|why| store.damage(row.id, why))?;
@@ -259,26 +257,6 @@ fn changes_since(
         store.add_mode_changes(base, row, &mut changes)?;
     }
     Ok(changes)
-}
-
-/// Whether a path is at or below one of `paths`; none means everywhere.
-fn is_within(path: &RelPath, paths: &[RelPath]) -> bool {
-    paths.is_empty() || paths.iter().any(|named| path.is_at_or_below(named))
-}
-
-/// Keeps the changes within `paths` that a checkpoint covers. What could not be captured is reported
-/// as such, not as deleted.
-fn retain_covered(
-    changes: &mut Vec<TreeChange>,
-    paths: &[RelPath],
-    checkpoint: &Checkpoint,
-    meta: &Meta,
-) {
-    changes.retain(|change| {
-        is_within(&change.path, paths)
-            && checkpoint.covers(&change.path)
-            && (change.after.is_some() || !meta.hides(&change.path))
-    });
 }
 
 /// Returns the warnings about the store's state that every read-only command gives.

@@ -140,7 +140,7 @@ fn entries(store: &Store, checkpoint: &Checkpoint, listed: &LsSelection) -> Resu
         .map_err(|why| store.damage(checkpoint.id, why))?;
     // Directories without files are in no tree.
     for path in state.meta.bare_dirs() {
-        let perm = state.perm_of_dir(&path);
+        let perm = state.meta.perm_of_dir(&path);
         snapshot.dirs.insert(path, perm);
     }
     let entry = |path, kind, perm, blob| LsEntry {

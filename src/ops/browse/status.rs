@@ -143,8 +143,8 @@ fn describe_store(
     outcome.position_story = outcome.position.as_ref().and_then(told);
     let named = |id| CheckpointRef::of_id(id, inventory.get(id));
     outcome.pending = pending.as_ref().map(|pending| PendingRestore {
-        target: named(pending.target()),
-        safety: named(pending.safety()),
+        target: named(pending.target),
+        safety: named(pending.safety),
     });
     outcome
         .warnings

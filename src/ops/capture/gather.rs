@@ -119,12 +119,8 @@ fn scan_scope<'c>(
     scope: &Scope,
     include_sensitive: &[String],
 ) -> Result<ScannedScope<'c>> {
-    let named: Vec<RelPath> = scope
-        .parts()
-        .iter()
-        .filter_map(ScopePart::as_path)
-        .cloned()
-        .collect();
+    let named = scope.parts().iter().filter_map(ScopePart::as_path);
+    let named: Vec<RelPath> = named.cloned().collect();
     let options = CaptureOptions {
         include_sensitive,
         named: &named,
@@ -234,9 +230,9 @@ pub fn check_something_is_held(part: &Listing) -> Result<()> {
     if lost.is_empty() {
         return Ok(());
     }
+    let lost = named(&lost);
     Err(Error::nothing_held(format!(
-        "nothing in the scope can be captured: {}",
-        named(&lost)
+        "nothing in the scope can be captured: {lost}"
     )))
 }
 
@@ -285,9 +281,9 @@ pub fn check_git_holds_all(
     if untracked.is_empty() {
         return Ok(());
     }
+    let untracked = named(&untracked);
     Err(refuse(format!(
-        "{} not tracked; use --type file_backup",
-        named(&untracked)
+        "{untracked} not tracked; use --type file_backup"
     )))
 }
 

@@ -73,14 +73,6 @@ impl<'s> LazySnapshot<'s> {
         Ok(self.has_dir(path)? || self.has_file(path)?)
     }
 
-    pub fn perm_of_dir(&self, path: &RelPath) -> u32 {
-        self.meta
-            .unusual
-            .get(path)
-            .copied()
-            .unwrap_or(self.meta.usual.directory)
-    }
-
     /// Returns everything in the directories in focus, and the bare names of their subdirectories.
     ///
     /// # Errors
@@ -100,7 +92,7 @@ impl<'s> LazySnapshot<'s> {
         }
         self.meta_in(filter).complete(&mut snapshot)?;
         for path in dirs {
-            let perm = self.perm_of_dir(&path);
+            let perm = self.meta.perm_of_dir(&path);
             snapshot.dirs.insert(path, perm);
         }
         Ok(snapshot)

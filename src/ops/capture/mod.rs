@@ -1,6 +1,5 @@
 //! From the working directory to blobs and trees: where worktree and store meet to read.
 
-pub mod effective_rules;
 pub mod gather;
 pub mod hash_files;
 pub mod lazy_snapshot;

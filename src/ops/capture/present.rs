@@ -100,7 +100,29 @@ impl WorktreeSide {
         limit_bytes: u64,
         warnings: &mut Vec<Warning>,
     ) -> Result<LoadedVersion> {
-        load_file(&self.worktree, path, entry, limit_bytes, warnings)
+        let fresh = |len| (len <= limit_bytes).then(Vec::new);
+        let (read, bytes) = read_through(&self.worktree, path, entry.kind, &fresh)?;
+        Ok(match read {
+            ReadOutcome::Captured {
+                id,
+                stat,
+                kind,
+                racy,
+            } => {
+                if racy {
+                    warnings.push(Warning::ChangedWhileRead { path: path.clone() });
+                }
+                let seen = SeenFile {
+                    mode: Octal(git_mode(kind, stat.perm())),
+                    id,
+                    size_bytes: Some(stat.size_bytes),
+                };
+                LoadedVersion::Version(Box::new(FileVersion { seen, bytes }))
+            }
+            ReadOutcome::Vanished | ReadOutcome::NotAFile => LoadedVersion::Gone,
+            ReadOutcome::Unreadable(why) => LoadedVersion::Unknown(WhyNot::Unreadable(why)),
+            ReadOutcome::Refused(why) => LoadedVersion::Unknown(why),
+        })
     }
 
     /// Whether a version of a file is a secret, now or in the checkpoint.
@@ -144,50 +166,14 @@ fn held_but_left_out(held: &Snapshot, present: &Snapshot) -> Vec<RelPath> {
             )
         })
     };
-    let dirs_out: BTreeSet<RelPath> = held
-        .dirs
-        .keys()
-        .filter(|dir| is_out(dir))
-        .cloned()
-        .collect();
+    let dirs_out = held.dirs.keys().filter(|dir| is_out(dir));
+    let dirs_out: BTreeSet<RelPath> = dirs_out.cloned().collect();
     let below_one = |path: &RelPath| {
         !dirs_out.is_empty() && path.ancestors().any(|above| dirs_out.contains(&above))
     };
     let wanted =
         |path: &&RelPath| !present.files.contains_key(*path) && (is_out(path) || below_one(path));
     held.files.keys().filter(wanted).cloned().collect()
-}
-
-fn load_file(
-    worktree: &WorkTree,
-    path: &RelPath,
-    entry: &Entry,
-    limit_bytes: u64,
-    warnings: &mut Vec<Warning>,
-) -> Result<LoadedVersion> {
-    let fresh = |len| (len <= limit_bytes).then(Vec::new);
-    let (read, bytes) = read_through(worktree, path, entry.kind, &fresh)?;
-    Ok(match read {
-        ReadOutcome::Captured {
-            id,
-            stat,
-            kind,
-            racy,
-        } => {
-            if racy {
-                warnings.push(Warning::ChangedWhileRead { path: path.clone() });
-            }
-            let seen = SeenFile {
-                mode: Octal(git_mode(kind, stat.perm())),
-                id,
-                size_bytes: Some(stat.size_bytes),
-            };
-            LoadedVersion::Version(Box::new(FileVersion { seen, bytes }))
-        }
-        ReadOutcome::Vanished | ReadOutcome::NotAFile => LoadedVersion::Gone,
-        ReadOutcome::Unreadable(why) => LoadedVersion::Unknown(WhyNot::Unreadable(why)),
-        ReadOutcome::Refused(why) => LoadedVersion::Unknown(why),
-    })
 }
 
 /// Reads a file of the directory, also into a writer that `fresh` makes for each number of
@@ -271,21 +257,18 @@ mod tests {
 
     /// Reads a path whose entry is out of date.
     fn read(dir: &std::path::Path, path: &str) -> LoadedVersion {
-        let work = WorkTree::open(dir).unwrap();
+        let side = WorktreeSide {
+            worktree: WorkTree::open(dir).unwrap(),
+            secrets: BTreeMap::new(),
+        };
         let stale = Entry {
             kind: Kind::File,
             perm: 0o644,
             id: ObjectId::from_bytes([7; 20]),
             size_bytes: 9,
         };
-        load_file(
-            &work,
-            &RelPath::new(path.as_bytes()).unwrap(),
-            &stale,
-            1 << 20,
-            &mut Vec::new(),
-        )
-        .unwrap()
+        let path = RelPath::new(path.as_bytes()).unwrap();
+        side.load(&path, &stale, 1 << 20, &mut Vec::new()).unwrap()
     }
 
     #[test]

@@ -164,12 +164,9 @@ fn shown(context: &Context, scope: Option<&Scope>) -> String {
     let Some(scope) = scope else {
         return "the whole directory".to_owned();
     };
-    scope
-        .parts()
-        .iter()
-        .map(|part| format!("'{}'", part_named(context, part)))
-        .collect::<Vec<_>>()
-        .join(", ")
+    let parts = scope.parts().iter();
+    let parts = parts.map(|part| format!("'{}'", part_named(context, part)));
+    parts.collect::<Vec<_>>().join(", ")
 }
 
 fn part_named(context: &Context, part: &ScopePart) -> String {
@@ -192,11 +189,9 @@ fn unguarded(context: &Context, wanted: &GuardedPath, what: String) -> Error {
     let Some(refusal) = &found.refusal else {
         return Error::unguarded(what, Some(CommandWords::new(create)));
     };
-    let secret: Vec<String> = scope
-        .parts()
-        .iter()
-        .filter_map(|part| secret_pattern(part, &found.secrets))
-        .collect();
+    let secret = scope.parts().iter();
+    let secret = secret.filter_map(|part| secret_pattern(part, &found.secrets));
+    let secret: Vec<String> = secret.collect();
     let lets_through = |secret: &[String]| {
         gather::preview_scope(context, &scope, secret).is_ok_and(|it| it.refusal.is_none())
     };
@@ -286,10 +281,9 @@ fn matches_nothing(
     let found = (!is_path).then(preview).flatten();
     if let Some((command, path)) = found.and_then(|found| by_names(context, parts, &found.left_out))
     {
+        let (part, such) = (part.shown(), context.shown(&path));
         let what = format!(
-            "'{}' {matches} {held_by}, and on disk what a rule leaves out, such as {}",
-            part.shown(),
-            context.shown(&path)
+            "'{part}' {matches} {held_by}, and on disk what a rule leaves out, such as {such}"
         );
         return Error::unguarded(what, Some(command));
     }

@@ -6,8 +6,7 @@ use crate::base::time;
 use crate::error::{Code, CommandWords, Error, More, Result, Sentence};
 use crate::model::Hold;
 use crate::model::checkpoint::hold::{LONGEST_MS, USUAL_MS, check_name};
-use crate::ops::session;
-use crate::ops::{Context, Session, Warning};
+use crate::ops::{Context, Session, Warning, session};
 use crate::store::Store;
 
 /// The hold that was taken.

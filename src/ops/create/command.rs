@@ -6,8 +6,8 @@ use crate::base::text::escape_path;
 use crate::error::{Code, Error, More, Result};
 use crate::model::default_rules::IGNORE_FILE;
 use crate::model::{Checkpoint, WhyNot};
-use crate::ops::capture::effective_rules::rules_digest;
 use crate::ops::capture::gather::gather;
+use crate::ops::capture::pipeline::rules_digest;
 use crate::ops::contract::hold;
 use crate::ops::create::copies;
 use crate::ops::create::options::is_enabled;
@@ -123,8 +123,10 @@ fn capture_and_record(
     let gate = gate.flatten();
     let remembered = gate.as_ref();
     let remembered = remembered.and_then(|key| size_gate::recall(store.layout(), key));
-    let too_many =
-        |warnings, largest| CreateOutcome::too_many_files(options, warnings, limit, largest);
+    let too_many = |mut warnings: Vec<Warning>, largest| {
+        warnings.push(Warning::TooManyFiles { limit, largest });
+        CreateOutcome::skipped(options, Skipped::TooManyFiles, warnings)
+    };
     if remembered == Some(true) {
         return Ok(too_many(warnings, Vec::new()));
     }
@@ -185,12 +187,8 @@ fn reusable(
     captured: &CapturedScope,
     options: &CreateOptions,
 ) -> Result<Option<Checkpoint>> {
-    let Some(newest) = session
-        .locked
-        .inventory()
-        .newest()
-        .filter(|c| !c.is_safety())
-    else {
+    let newest = session.locked.inventory().newest();
+    let Some(newest) = newest.filter(|c| !c.is_safety()) else {
         return Ok(None);
     };
     let record = &newest.record;

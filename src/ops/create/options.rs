@@ -257,17 +257,6 @@ impl CreateOutcome {
         Self::skipped(options, Skipped::Disabled, vec![Warning::Disabled])
     }
 
-    /// Returns the outcome of a `create` that the size gate stopped.
-    pub fn too_many_files(
-        options: &CreateOptions,
-        mut warnings: Vec<Warning>,
-        limit: u64,
-        largest: Vec<(RelPath, u64)>,
-    ) -> Self {
-        warnings.push(Warning::TooManyFiles { limit, largest });
-        Self::skipped(options, Skipped::TooManyFiles, warnings)
-    }
-
     /// Whether the checkpoint, made or found, is without some files or copies.
     pub fn lacks_something(&self) -> bool {
         let no_copies = |warning: &Warning| matches!(warning, Warning::CopiesNotMade { .. });

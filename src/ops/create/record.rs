@@ -4,9 +4,10 @@
 use crate::base::WorkPhase;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::retention;
+use crate::model::difference::retain_covered;
 use crate::model::{
-    Checkpoint, CheckpointKind, Coverage, Evicted, EvictionReason, Line, Moment, ObjectId,
-    Operation, Policy, PolicyChange, Provenance, Record, RelPath,
+    ChangeCounts, Checkpoint, CheckpointKind, Coverage, Evicted, EvictionReason, Line, Moment,
+    ObjectId, Operation, Policy, PolicyChange, Provenance, Record, RelPath,
 };
 use crate::ops::maintain::moved;
 use crate::ops::restore::companions::{self, IN_USE};
@@ -152,11 +153,8 @@ fn new_record(
             Ok(is_whole && newest.tree == captured.tree)
         })?;
         // The history of the old location may be put in front of this one later.
-        record.sequence = moved
-            .iter()
-            .map(|moved| moved.last_sequence + 1)
-            .max()
-            .unwrap_or_default();
+        let next = moved.iter().map(|moved| moved.last_sequence + 1);
+        record.sequence = next.max().unwrap_or_default();
         warnings.extend(moved.iter().map(Moved::warning));
     }
     Ok(record)
@@ -222,13 +220,11 @@ fn record_of(
 fn read_back(store: &Store, checkpoint: &Checkpoint) -> Result<Sum> {
     let (snapshot, extras) = (store.snapshot(checkpoint)?, store.extras(checkpoint)?);
     let sum = digest::sum(store.objects(), &snapshot, &extras);
-    let what = || {
-        format!(
-            "checkpoint {}, read back right after it was made,",
-            checkpoint.id.short()
-        )
-    };
-    sum.map_err(|why| Error::damaged(what(), why))
+    sum.map_err(|why| {
+        let short = checkpoint.id.short();
+        let what = format!("checkpoint {short}, read back right after it was made,");
+        Error::damaged(what, why)
+    })
 }
 
 /// Counts what was captured, and what changed against the baseline.
@@ -257,17 +253,11 @@ fn count_changes(
                     .err()
                     .map(Warning::bookkeeping("comparing it with the baseline")),
             );
-            for change in changes
-                .into_iter()
-                .filter(|change| after.covers(&change.path))
-            {
-                match (change.before, change.after) {
-                    (None, _) => counts.added += 1,
-                    (_, None) if captured.meta.hides(&change.path) => {}
-                    (_, None) => counts.deleted += 1,
-                    _ => counts.modified += 1,
-                }
-            }
+            retain_covered(&mut changes, &[], after, &captured.meta);
+            let found = ChangeCounts::of(&changes);
+            counts.added = found.added as u64;
+            counts.modified = found.modified as u64;
+            counts.deleted = found.deleted as u64;
         }
         Err(why) => warnings.push(Warning::bookkeeping("comparing it with the baseline")(why)),
     }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::base::read_regular;
 use crate::base::text::escape_bytes;
 use crate::config::DatabaseCommands;
-use crate::error::{Code, Error, Result, Sentence};
+use crate::error::{Code, Error, Result};
 use crate::model::{Database, Databases, Held, ObjectId, RelPath};
 use crate::ops::restore::restore_paths;
 use crate::ops::{Context, FedCommand, Pieces};
@@ -290,7 +290,7 @@ fn check_is_file(context: &Context, path: &RelPath, wrong: &dyn Fn(&str) -> Erro
             "there is no database '{path}': neither a file nor a name in your configuration"
         );
         let hint = "--db takes a SQLite file in the directory, or a NAME of [database.NAME]; links are not followed";
-        return Err(Error::new(Code::NOTHING_FOUND, what).next(Sentence::text(hint)));
+        return Err(Error::new(Code::NOTHING_FOUND, what).advise(hint));
     };
     match sys::kind_of(&stat) {
         ItemKind::File => Ok(()),

@@ -230,7 +230,7 @@ impl DatabaseRestore {
             return Ok(false);
         }
         let inventory = store.inventory()?;
-        let ends = [pending.target(), pending.safety()];
+        let ends = [pending.target, pending.safety];
         let ends = ends.into_iter().filter_map(|id| inventory.get(id));
         let known = ends.map(|checkpoint| store.databases(checkpoint));
         let known = known.collect::<Result<Vec<_>>>()?;

@@ -229,12 +229,8 @@ fn give_back_room(session: &mut Session<'_>) -> Result<Option<String>> {
 /// Resolves a selector as every command does, and a damaged checkpoint by the digits of its id.
 fn resolve(context: &Context, inventory: &Inventory, selector: &str) -> Result<ToDelete> {
     let named = |id: &CheckpointId| id.answers_to(selector);
-    let damaged: Vec<&CheckpointId> = inventory
-        .damaged
-        .iter()
-        .map(|damaged| &damaged.id)
-        .filter(|id| named(id))
-        .collect();
+    let damaged = inventory.damaged.iter().map(|damaged| &damaged.id);
+    let damaged: Vec<&CheckpointId> = damaged.filter(|id| named(id)).collect();
     let whole = inventory.checkpoints.iter().filter(|c| named(&c.id.into()));
     match damaged.as_slice() {
         [] => {
@@ -276,7 +272,7 @@ fn refuse_protected(
             let next = Sentence::new("'checkpoint unpin {}' removes the pin", &[&short]);
             return Err(Error::new(Code::PINNED, what).next(next));
         }
-        let needs = |pending: &&Pending| [pending.target(), pending.safety()].contains(&id);
+        let needs = |pending: &&Pending| [pending.target, pending.safety].contains(&id);
         if let Some(pending) = pending.filter(needs) {
             return Err(pending.refusal());
         }

@@ -119,13 +119,7 @@ pub fn prune(context: &Context, keep: &KeepOptions, dry_run: bool) -> Result<Pru
     warnings.extend(leftovers.err().map(Warning::bookkeeping(
         "removing what an earlier deletion left",
     )));
-    let kept = session
-        .locked
-        .inventory()
-        .checkpoints
-        .iter()
-        .filter(|c| !c.is_safety())
-        .count();
+    let kept = session.locked.inventory().checkpoints.regular_count();
     let keep = context.settings.keep.overruled(&keep.change).last;
     warnings.extend(plan.over_keep.then_some(Warning::OverKeep { keep, kept }));
     Ok(PruneOutcome {

@@ -26,11 +26,8 @@ pub fn plan(
     let needed = session::needed(context, store, pending);
     let mut usage = DiskUsage::new(store)?;
     let fixed_bytes = usage.fixed(checkpoints)?;
-    let left: Vec<Checkpoint> = checkpoints
-        .iter()
-        .filter(|c| !gone.contains(&c.id))
-        .cloned()
-        .collect();
+    let left = checkpoints.iter().filter(|c| !gone.contains(&c.id));
+    let left: Vec<Checkpoint> = left.cloned().collect();
     retention::plan_size(
         &Line::from(left),
         context.now_ms,
@@ -186,12 +183,8 @@ pub fn has_many_packs(store: &Store) -> bool {
 fn is_due(session: &Session<'_>) -> bool {
     let store = session.locked.store();
     let is_new = |last: ObjectId| {
-        let mut newest = session
-            .locked
-            .inventory()
-            .checkpoints
-            .rev()
-            .take(CHECKPOINTS_PER_MERGE);
+        let checkpoints = &session.locked.inventory().checkpoints;
+        let mut newest = checkpoints.rev().take(CHECKPOINTS_PER_MERGE);
         newest.any(|checkpoint| checkpoint.id == last)
     };
     has_many_packs(store) && !store.last_gc().is_some_and(is_new)

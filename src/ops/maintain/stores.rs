@@ -269,11 +269,8 @@ fn remove(context: &Context, orphan: &KnownStore) -> Result<()> {
     };
     refuse_newer(&Layout::new(orphan.store.clone()))?;
     if !read_store(orphan.store.clone()).is_some_and(|now| is_orphan(&now)) {
-        let root = orphan.root.clone().unwrap_or_default();
-        return Err(Error::unexpected(format!(
-            "{} is there again",
-            root.display()
-        )));
+        let root = orphan.root.as_deref().unwrap_or(Path::new("")).display();
+        return Err(Error::unexpected(format!("{root} is there again")));
     }
     removal.detach()?.remove()
 }

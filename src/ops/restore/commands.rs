@@ -7,10 +7,9 @@ use crate::ops::capture::pipeline::Sink;
 use crate::ops::restore::planned_restore::capture_and_plan;
 use crate::ops::restore::to_directory::{no_path_matches, restore_to};
 use crate::ops::restore::{protocol, restore_paths};
-use crate::ops::session;
 use crate::ops::{
     CommonOptions, Consent, Context, Lookup, Pending, RestoreOptions, RestoreOutcome,
-    RestoreRequest, TakenStep, Target, TypedWords, Warning,
+    RestoreRequest, TakenStep, Target, TypedWords, Warning, session,
 };
 use crate::store::files::read_regular;
 use crate::store::{Inventory, JournalState, Store};
@@ -115,7 +114,7 @@ pub fn resume(context: &Context, common: &CommonOptions) -> Result<RestoreOutcom
         let error = Error::new(Code::NOTHING_TO_TAKE_BACK, what);
         return Err(error.advise("'checkpoint list' shows what can be restored"));
     };
-    let Pending::Known(journal) = &pending else {
+    let Some(journal) = &pending.journal else {
         let why =
             "it does not tell what to restore; 'checkpoint undo' takes the restore back".to_owned();
         return Err(Error::damaged(
@@ -163,23 +162,24 @@ impl<'c> FoundStore<'c> {
     /// running is waited for. A dry run writes nothing, so it reads the store as it is.
     fn of(context: &'c Context, common: &'c CommonOptions) -> Result<Self> {
         let store = context.require_store()?;
-        let inventory = store.inventory()?;
-        let all_have_refs = inventory.without_ref.is_empty() && inventory.unadopted.is_empty();
-        let untroubled = all_have_refs && !inventory.checkpoints.is_empty();
-        if common.dry_run || (untroubled && store.journal()? == JournalState::None) {
-            return Ok(Self {
-                context,
-                common,
-                recovered: if common.dry_run {
-                    Warning::damaged(&inventory.damaged).into_iter().collect()
-                } else {
-                    Vec::new()
-                },
-                store,
-                inventory,
-            });
+        let mut found = Self {
+            context,
+            common,
+            inventory: store.inventory()?,
+            store,
+            recovered: Vec::new(),
+        };
+        let known = &found.inventory;
+        if common.dry_run {
+            found.recovered.extend(Warning::damaged(&known.damaged));
+            return Ok(found);
         }
-        let mut session = session::begin(context, &store)?;
+        let all_have_refs = known.without_ref.is_empty() && known.unadopted.is_empty();
+        let untroubled = all_have_refs && !known.checkpoints.is_empty();
+        if untroubled && found.store.journal()? == JournalState::None {
+            return Ok(found);
+        }
+        let mut session = session::begin(context, &found.store)?;
         session.warnings.retain(|warning| {
             matches!(
                 warning,
@@ -189,18 +189,10 @@ impl<'c> FoundStore<'c> {
                     | Warning::RestoreNeverBegan { .. }
             )
         });
-        let (inventory, recovered) = (
-            session.locked.inventory().clone(),
-            std::mem::take(&mut session.warnings),
-        );
+        found.inventory = session.locked.inventory().clone();
+        found.recovered = std::mem::take(&mut session.warnings);
         drop(session);
-        Ok(Self {
-            context,
-            common,
-            store,
-            inventory,
-            recovered,
-        })
+        Ok(found)
     }
 
     /// Finds what is to be restored.
@@ -369,11 +361,9 @@ impl<'c> FoundStore<'c> {
         pending: Pending,
         consent: &mut Consent<'_>,
     ) -> Result<Option<RestoreOutcome>> {
-        let (back_to, scope, step) = match &pending {
-            Pending::Known(journal) if journal.settles => {
-                (journal.target, journal.scope.clone(), None)
-            }
-            Pending::Known(journal) => {
+        let (back_to, scope, step) = match &pending.journal {
+            Some(journal) if journal.settles => (journal.target, journal.scope.clone(), None),
+            Some(journal) => {
                 let scope = RestoreScope {
                     overlay: false,
                     special_bits: false,
@@ -384,8 +374,8 @@ impl<'c> FoundStore<'c> {
                 let step = self.taken(journal.target, time_ms);
                 (journal.safety, scope, Some(step))
             }
-            Pending::Unreadable { safety, .. } => {
-                let found = self.inventory.get(*safety).cloned();
+            None => {
+                let found = self.inventory.get(pending.safety).cloned();
                 let operation = found.and_then(|found| found.record.operation);
                 let scope = operation.map(|operation| RestoreScope {
                     paths: operation.paths,
@@ -393,7 +383,7 @@ impl<'c> FoundStore<'c> {
                     filter: operation.filter,
                     ..RestoreScope::default()
                 });
-                (*safety, scope.unwrap_or_default(), None)
+                (pending.safety, scope.unwrap_or_default(), None)
             }
         };
         let target = self.target(back_to)?;

@@ -154,11 +154,8 @@ fn put_files(dir: &mut ListedDir, written: &[&WrittenFile]) {
 
 /// Marks directories where only a mode changed, and the root, which held the stage.
 fn unsettle_others(listing: &mut Listing, plan: &RestorePlan) {
-    let holders = plan
-        .chmod
-        .keys()
-        .filter_map(RelPath::parent)
-        .chain(plan.chmod_dirs.keys().cloned());
+    let holders = plan.chmod.keys().filter_map(RelPath::parent);
+    let holders = holders.chain(plan.chmod_dirs.keys().cloned());
     let changed: BTreeSet<RelPath> = holders.chain([RelPath::root()]).collect();
     for path in &changed {
         change(listing, path);

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use crate::error::{Code, Error, Result};
 use crate::model::state::entry::RWX_BITS;
 use crate::model::{
-    Blocker, Entry, Listing, Meta, ObjectId, RelPath, RestorePlan, RestoreScope, Snapshot, Stat,
-    Verb, WhyNot,
+    Blocker, Entry, Listing, Meta, ObjectId, PlannedWrite, RelPath, RestorePlan, RestoreScope,
+    Snapshot, Stat, Verb, WhyNot,
 };
 use crate::ops::capture::lazy_snapshot;
 use crate::ops::capture::pipeline::{self, Sink};
@@ -77,9 +77,8 @@ pub fn capture_and_plan(
     planned.captured.warnings.extend(without_log);
     let refused = refusals(&worktree, &planned.plan).into_iter();
     let refused = refused.map(|(path, why)| (path, Blocker::Refused(why)));
-    let databases = restore_databases::plan(&worktree, request, &planned.plan, compares)?;
-    let barred;
-    (planned.databases, barred) = databases;
+    let (databases, barred) = restore_databases::plan(&worktree, request, &planned.plan, compares)?;
+    planned.databases = databases;
     let conflicts = &mut planned.plan.conflicts;
     conflicts.extend(parted.into_iter().chain(refused).chain(barred));
     refuse_unknown(request, &planned)?;
@@ -124,11 +123,8 @@ fn of_others_in(listing: &Listing) -> Vec<RelPath> {
 
 /// Removes stores from a state; returns those of which it held something.
 fn take_out(stores: &[RelPath], held: &mut Snapshot) -> Vec<RelPath> {
-    let spared: Vec<RelPath> = stores
-        .iter()
-        .filter(|store| held.dirs.contains_key(store))
-        .cloned()
-        .collect();
+    let spared = stores.iter().filter(|store| held.dirs.contains_key(store));
+    let spared: Vec<RelPath> = spared.cloned().collect();
     if !spared.is_empty() {
         held.retain(&|path| !spared.iter().any(|store| path.is_at_or_below(store)));
     }
@@ -169,20 +165,11 @@ fn extend(
     // A directory that the step made goes even if its name is that of a secret.
     let made = successor.dirs.keys();
     let made = made.filter(|dir| !held.dirs.contains_key(*dir));
-    let files = held
-        .files
-        .keys()
-        .chain(successor.files.keys())
-        .chain(made)
-        .chain(&more)
-        .filter(is_wanted);
-    let dirs = held
-        .dirs
-        .keys()
-        .chain(successor.dirs.keys())
-        .filter(is_wanted);
+    let files = held.files.keys().chain(successor.files.keys());
+    let files = files.chain(made).chain(&more).filter(is_wanted);
     let files: BTreeSet<RelPath> = files.cloned().collect();
-    let dirs: BTreeSet<RelPath> = dirs.cloned().collect();
+    let dirs = held.dirs.keys().chain(successor.dirs.keys());
+    let dirs: BTreeSet<RelPath> = dirs.filter(is_wanted).cloned().collect();
     if files.is_empty() && dirs.is_empty() {
         return Ok(false);
     }
@@ -193,7 +180,7 @@ fn extend(
 /// What the two checkpoints of an interrupted restore hold.
 pub fn ends_of(store: &Store, pending: &Pending) -> Result<Vec<Snapshot>> {
     let inventory = store.inventory()?;
-    let ends = [pending.target(), pending.safety()].into_iter();
+    let ends = [pending.target, pending.safety].into_iter();
     let ends = ends.filter_map(|id| inventory.get(id));
     ends.map(|checkpoint| store.snapshot(checkpoint)).collect()
 }
@@ -256,17 +243,12 @@ fn made_since(
         return None;
     }
     let left = request.target.successor(filter);
-    let overwritten = plan
-        .write
-        .iter()
-        .filter(|(_, write)| write.before.is_some())
-        .map(|(path, _)| path);
-    let concerned: BTreeSet<&RelPath> = overwritten
-        .chain(plan.delete.keys())
-        .chain(plan.chmod.keys())
-        .collect();
+    let overwritten = |(path, write): (_, &PlannedWrite)| write.before.is_some().then_some(path);
+    let concerned = plan.write.iter().filter_map(overwritten);
+    let concerned = concerned.chain(plan.delete.keys());
+    let concerned: BTreeSet<&RelPath> = concerned.chain(plan.chmod.keys()).collect();
     let of_perm = |perm: &u32| {
-        if request.target.knows_modes_after() {
+        if request.target.knows_modes_after {
             perm & RWX_BITS
         } else {
             0
@@ -299,11 +281,8 @@ fn skipped(listing: &Listing, seen: &Snapshot, filter: &DirFilter, scope: &Resto
         return listing.file_count().saturating_sub(seen.files.len());
     }
     let paths = listing.paths();
-    let unseen = listing
-        .dirs
-        .iter()
-        .zip(&paths)
-        .filter(|(_, path)| !filter.contains(path));
+    let unseen = listing.dirs.iter().zip(&paths);
+    let unseen = unseen.filter(|(_, path)| !filter.contains(path));
     let covered =
         |path: &RelPath, name: &[u8]| scope.covers(path) || scope.covers(&path.join(name));
     unseen

@@ -350,7 +350,10 @@ fn take_over_pending(
     request: &RestoreRequest<'_>,
     staging: &str,
 ) -> Result<()> {
-    let Some(pending @ Pending::Known(journal)) = &request.pending else {
+    let Some(pending) = &request.pending else {
+        return Ok(());
+    };
+    let Some(journal) = &pending.journal else {
         return Ok(());
     };
     let known = known_blobs(session.locked.store(), pending, &request.target, present)?;
@@ -395,7 +398,7 @@ fn record_safety_checkpoint(
     if let (Verb::Resume, Some(pending)) = (request.verb, &request.pending)
         && !has_unsaved(store, pending, &present.snapshot)?
         && !databases.has_unsaved(store, pending)?
-        && let Some(safety) = session.locked.inventory().get(pending.safety())
+        && let Some(safety) = session.locked.inventory().get(pending.safety)
     {
         return Ok(safety.clone());
     }
@@ -506,10 +509,12 @@ fn journal_of(
     stage: JournalStage,
 ) -> Journal {
     // Resuming keeps the verb and the safety checkpoint of the interrupted restore.
-    let (verb, safety) = match (&request.pending, request.verb) {
-        (Some(Pending::Known(journal)), Verb::Resume) => (journal.verb, journal.safety),
-        _ => (request.verb, safety),
-    };
+    let resumed = request
+        .pending
+        .as_ref()
+        .filter(|_| request.verb == Verb::Resume);
+    let resumed = resumed.and_then(|pending| pending.journal.as_ref());
+    let (verb, safety) = resumed.map_or((request.verb, safety), |it| (it.verb, it.safety));
     Journal {
         stage,
         verb,
@@ -656,12 +661,8 @@ fn unfinished(error: Error) -> Error {
 }
 
 fn half_done(error: &Error, problems: &[Obstacle]) -> Error {
-    let named: Vec<String> = problems
-        .iter()
-        .map(|p| format!("{} ({})", p.path, p.why))
-        .collect();
-    Error::unexpected(format!(
-        "{error}; it could not be taken back at {}; {FINISH_OR_UNDO}",
-        named.join(", ")
-    ))
+    let named = problems.iter().map(|p| format!("{} ({})", p.path, p.why));
+    let named = named.collect::<Vec<_>>().join(", ");
+    let what = format!("{error}; it could not be taken back at {named}; {FINISH_OR_UNDO}");
+    Error::unexpected(what)
 }

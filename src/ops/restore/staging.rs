@@ -118,18 +118,9 @@ fn places(needed: &[(&RelPath, Entry)], new_dirs: &NewDirs) -> Vec<(RelPath, Ent
 /// Files whose content is needed: those written, and hard-linked ones whose mode changes, since
 /// their other names must keep theirs.
 fn content_needed<'e>(job: &'e RestoreJob<'_>) -> Vec<(&'e RelPath, Entry)> {
-    let written = job
-        .planned
-        .plan
-        .write
-        .iter()
-        .map(|(path, write)| (path, write.after));
-    let linked = job
-        .planned
-        .plan
-        .chmod
-        .keys()
-        .filter(|path| job.is_linked(path));
+    let plan = &job.planned.plan;
+    let written = plan.write.iter().map(|(path, write)| (path, write.after));
+    let linked = plan.chmod.keys().filter(|path| job.is_linked(path));
     let linked = linked.filter_map(|path| Some((path, *job.planned.wanted.files.get(path)?)));
     written.chain(linked).collect()
 }

@@ -28,7 +28,7 @@ pub struct Target<'s> {
     /// looked at then, so a path missing here did not exist. `None` if it is gone.
     successor: Option<LazySnapshot<'s>>,
     /// Whether permission bits of the following state are known: plain git records none.
-    knows_modes_after: bool,
+    pub knows_modes_after: bool,
     rules: Rules,
     /// Files that no restore touches, whatever this state holds there.
     spared: OwnFiles,
@@ -112,10 +112,6 @@ impl<'s> Target<'s> {
         self.successor.is_some()
     }
 
-    pub fn knows_modes_after(&self) -> bool {
-        self.knows_modes_after
-    }
-
     /// Returns paths unreadable both when this state was recorded and today, so that any change to
     /// them is unknown.
     pub fn unreadable_then_too(
@@ -135,7 +131,7 @@ impl<'s> Target<'s> {
     }
 
     pub fn root_perm(&self) -> u32 {
-        self.state.perm_of_dir(&RelPath::root())
+        self.state.meta.perm_of_dir(&RelPath::root())
     }
 
     /// Whether the state that followed this one holds a path.
@@ -313,12 +309,8 @@ impl<'s> Target<'s> {
 
     /// Whether this state has something at or below a path.
     pub fn holds(&self, path: &RelPath) -> Result<bool> {
-        if self
-            .databases
-            .keys()
-            .filter_map(Database::path)
-            .any(|file| file.is_at_or_below(path))
-        {
+        let mut files = self.databases.keys().filter_map(Database::path);
+        if files.any(|file| file.is_at_or_below(path)) {
             return Ok(true);
         }
         self.state.holds(path).map_err(|why| self.damage(why))

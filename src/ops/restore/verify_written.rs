@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::time::Duration;
 
-use crate::base::threads::work_queue;
-use crate::base::{WorkPhase, threads};
+use crate::base::WorkPhase;
+use crate::base::threads::{self, work_queue};
 use crate::error::{Error, Result};
 use crate::model::{Entry, Name, ObjectId, RelPath, Stat};
 use crate::ops::RestoreJob;

@@ -464,13 +464,10 @@ impl Globs {
             let whole = &*restore_paths::pattern(root, typed);
             let names_something = |typed: &[u8]| !matches!(typed, b"" | b"." | b"./" | b"/");
             let glob = ScopePart::glob(whole);
-            glob.filter(|_| names_something(typed) && names_something(whole))
-                .ok_or_else(|| {
-                    Error::usage(format!(
-                        "the pattern '{}' can match nothing",
-                        escape_bytes(typed)
-                    ))
-                })
+            let glob = glob.filter(|_| names_something(typed) && names_something(whole));
+            let shown = || escape_bytes(typed);
+            let odd = || Error::usage(format!("the pattern '{}' can match nothing", shown()));
+            glob.ok_or_else(odd)
         };
         let scope = |typed: &[Vec<u8>]| -> Result<Option<Scope>> {
             let parts = typed.iter().map(part).collect::<Result<Vec<_>>>()?;

@@ -371,12 +371,9 @@ pub(super) fn to_be_evicted(context: &Context, session: &Session<'_>) -> usize {
     let mut line = locked.inventory().checkpoints.clone();
     // As if it were made now: one like the newest, which is never evicted itself.
     let newest = line.rev().find(|c| !c.is_safety()).cloned();
-    if let Some(newest) = newest {
-        let mut next = newest;
-        next.id = ObjectId::from_bytes([0; 20]);
-        next.pinned = false;
-        next.record.sequence = u64::MAX;
-        next.record.time_ms = context.now_ms;
+    if let Some(mut next) = newest {
+        (next.id, next.pinned) = (ObjectId::default(), false);
+        (next.record.sequence, next.record.time_ms) = (u64::MAX, context.now_ms);
         line.push(next);
     }
     let plan = retention::plan(&line, &context.settings.keep, context.now_ms, &needed);

@@ -56,16 +56,14 @@ pub fn add(
     here: &Path,
 ) -> Result<(RemoteOutcome, Vec<Warning>)> {
     if !remotes::is_legal(name) {
+        let name = escape(name);
         return Err(Error::usage(format!(
-            "'{}' cannot name a remote: letters, digits, '-' and '_' can, at most 64",
-            escape(name)
+            "'{name}' cannot name a remote: letters, digits, '-' and '_' can, at most 64"
         )));
     }
     let url = RemoteUrl::parse(url, here).map_err(|why| {
-        Error::usage(format!(
-            "the URL '{}' is refused: {why}",
-            escape(&masked(url))
-        ))
+        let url = escape(&masked(url));
+        Error::usage(format!("the URL '{url}' is refused: {why}"))
     })?;
     refuse_below_top(context, BELOW_TOP)?;
     let store = open_usable(context, false)?;

@@ -21,9 +21,9 @@ pub fn remove_line(
     let remote = remote::named(&store, Some(name))?;
     let wanted = LineName::of_ref(line).or_else(|| LineName::of_text(line));
     let wanted = wanted.ok_or_else(|| {
+        let line = escape(line);
         Error::usage(format!(
-            "'{}' names no line: refs/lines/ and twice sixteen hex digits do",
-            escape(line)
+            "'{line}' names no line: refs/lines/ and twice sixteen hex digits do"
         ))
     })?;
     let git = RemoteGit::open(context, &store, &remote, limits)?;

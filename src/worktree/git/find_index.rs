@@ -2,13 +2,15 @@
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
-use std::{fs, io};
 
 use crate::base::read_regular;
 use crate::error::{Error, Result};
+use crate::model::git_index;
 use crate::model::stat_cache::cached_block::is_racy;
-use crate::model::{IgnoreFileAbove, IndexNames, ObjectId, Stat, git_index};
+use crate::model::{IgnoreFileAbove, IndexNames, ObjectId, Stat};
 use crate::worktree::rules::tracked::Tracked;
 use crate::worktree::sys;
 

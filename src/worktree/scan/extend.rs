@@ -264,11 +264,10 @@ fn file_to_add(
     reason = "tests make and break files directly"
 )]
 mod tests {
+    use super::*;
     use crate::model::state::entry::Stat;
     use crate::worktree::rules::rule_set::RuleSources;
     use crate::worktree::scan::scan_dir::insert_file;
-
-    use super::*;
 
     fn place() -> (tempfile::TempDir, WorkTree, Listing) {
         let temp = tempfile::tempdir().unwrap();

@@ -18,11 +18,8 @@ use crate::base::time::SECOND_NS;
 use crate::base::windows::retry::while_in_use;
 use crate::base::windows::verbatim::verbatim_path;
 use crate::model::state::entry::SYMLINK_BITS;
-
-use super::exchange::exchange_by_renames;
-use super::item::{Access, Item, ItemKind, Rights, is_same_place, kind_of};
-use crate::model::state::entry::TYPE_BITS;
 #[cfg(unix)]
+use crate::model::state::entry::TYPE_BITS;
 use crate::model::{RelPath, Stat};
 
 /// A directory, identified by its path.

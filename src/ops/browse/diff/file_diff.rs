@@ -259,10 +259,8 @@ pub fn text_diff(old: &[u8], new: &[u8], context: u32) -> Result<TextDiff> {
 }
 
 fn failed(cause: &git2::Error) -> Error {
-    Error::unexpected(format!(
-        "libgit2 cannot compare two texts: {}",
-        cause.message()
-    ))
+    let why = cause.message();
+    Error::unexpected(format!("libgit2 cannot compare two texts: {why}"))
 }
 
 /// Drops the common tail: without context git does so first, which may choose other lines.
