@@ -5,8 +5,9 @@
 //! the program comes a second after the one before; ids, times and sizes are compared by kind. What
 //! stands before the first part is run before each of them, unseen.
 //! `STORIES=pin,list` runs these files alone, `UPDATE_SNAPSHOTS=1` writes the outputs anew.
+//! The stories call programs of GNU, which only Linux has.
 
-#![cfg(unix)]
+#![cfg(target_os = "linux")]
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -17,7 +18,7 @@ use crate::bench::transcript::{Shell, agree, run_all, stable, steps};
 use crate::source;
 
 const SHELL: Shell = Shell {
-    before_all: "checkpoint() {\n\
+    before_all: "umask 022; checkpoint() {\n\
         CHECKPOINT_NOW=$((CHECKPOINT_NOW + 1000)); export CHECKPOINT_NOW\n\
         command checkpoint \"$@\"\n}",
     after_each: "{ code=$?; [ $code = 0 ] || echo \"[exit $code]\"; } 2>/dev/null",
