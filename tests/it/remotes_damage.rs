@@ -56,6 +56,31 @@ impl Stage {
 }
 
 #[test]
+fn a_damaged_checkpoint_of_a_remote_is_named_and_fetched_again() {
+    let (from, to) = (Sandbox::new(), Sandbox::new());
+    let Some(remote) = Remote::bare_directory(&from) else {
+        return;
+    };
+    from.write("a", "there").create("there");
+    remote.add_to(&from);
+    from.run(&["push"]).success();
+    to.write("a", "here").create("here");
+    remote.add_to(&to);
+    let own = damaged::packs_of(&to.store());
+    to.run(&["fetch"]).success();
+    to.restore("origin/latest").success();
+    for pack in damaged::packs_of(&to.store()) {
+        if !own.contains(&pack) {
+            let len = pack.metadata().expect("a pack").len();
+            damaged::flip(&pack, usize::try_from(len).expect("a small pack") / 2, 1);
+        }
+    }
+    to.run(&["verify", "origin/latest", "--full"]).code(6);
+    to.run(&["fetch", "--refetch"]).success();
+    to.run(&["verify", "origin/latest", "--full"]).success();
+}
+
+#[test]
 fn what_this_store_lost_comes_from_a_remote_again() {
     let Some((stage, packs)) = Stage::new() else {
         return;

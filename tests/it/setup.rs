@@ -1,4 +1,4 @@
-//! `setup`: what it writes for each agent, that twice is once, and that it goes without a trace.
+//! What `setup` writes for each agent; `stories/setup.md` has the rest.
 
 use crate::bench::os::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -98,93 +98,6 @@ fn for_each_agent_twice_is_once_and_removal_leaves_no_trace() {
 }
 
 #[test]
-fn an_empty_folder_that_was_there_before_stays_when_ours_goes() {
-    for (agent, folder) in [
-        ("gemini", ".gemini"),
-        ("cursor", ".cursor"),
-        ("claude", ".claude"),
-        ("codex", ".codex"),
-    ] {
-        let sandbox = Sandbox::new();
-        let folder = sandbox.home().join(folder);
-        std::fs::create_dir_all(&folder).expect("a folder");
-        let before = Tree::capture(sandbox.home());
-        for _ in 0..2 {
-            sandbox.run(&["setup", agent, "--yes"]).success();
-            sandbox.run(&["setup", agent, "--yes"]).success();
-            sandbox
-                .run(&["setup", agent, "--remove", "--yes"])
-                .success()
-                .stdout_has("removed");
-            assert_eq!(Tree::capture(sandbox.home()), before, "{agent}");
-        }
-    }
-}
-
-#[test]
-fn an_empty_folder_of_the_user_below_that_of_an_agent_stays_and_ours_go() {
-    for (agent, folder) in [
-        ("codex", ".codex/rules"),
-        ("claude", ".claude/skills"),
-        ("gemini", ".gemini/extensions"),
-        ("cursor", ".cursor/rules"),
-    ] {
-        let sandbox = Sandbox::new();
-        let other = sandbox.home().join(folder).join("../mine");
-        std::fs::create_dir_all(sandbox.home().join(folder)).expect("a folder");
-        let empty = Tree::capture(sandbox.home());
-        for has_more in [false, true] {
-            if has_more {
-                std::fs::write(&other, "").expect("a file");
-            }
-            let before = Tree::capture(sandbox.home());
-            sandbox.run(&["setup", agent, "--yes"]).success();
-            sandbox
-                .run(&["setup", agent, "--remove", "--yes"])
-                .success();
-            assert_eq!(Tree::capture(sandbox.home()), before, "{agent}");
-        }
-        std::fs::remove_file(&other).expect("it is there");
-        assert_eq!(Tree::capture(sandbox.home()), empty, "{agent}");
-    }
-}
-
-#[test]
-fn without_consent_nothing_is_written_and_the_agents_that_are_here_are_named() {
-    let sandbox = Sandbox::new();
-    sandbox.run(&["setup"]).code(2).stderr_has("windsurf");
-    // The folder of our stores alone does not tell of Claude Code.
-    sandbox.create("a store");
-    sandbox.run(&["setup"]).code(2).stderr_has("no agent");
-    sandbox.write(sandbox.home().join(".claude/settings.json"), "{}");
-    sandbox.write(sandbox.home().join(".codex/config.toml"), "");
-    let before = Tree::capture(sandbox.home());
-    let run = sandbox.run(&["setup"]).code(4).stderr_has("claude, codex");
-    assert!(run.stderr.contains("add --yes"), "{run}");
-    sandbox
-        .run(&["setup", "gemini", "--json"])
-        .code(4)
-        .stderr_has("gemini");
-    let run = sandbox.run(&["setup", "--print"]).success();
-    run.stdout_has("hook --agent codex")
-        .stdout_has("start a new session");
-    let data = sandbox
-        .run(&["setup", "all", "--print", "--json"])
-        .success()
-        .data();
-    let agents = data["agents"].as_array().expect("a list");
-    assert_eq!(agents.len(), AGENTS.len());
-    for file in agents
-        .iter()
-        .flat_map(|agent| agent["files"].as_array().expect("files"))
-    {
-        assert!(file["content"].is_string(), "{file}");
-    }
-    assert_eq!(Tree::capture(sandbox.home()), before);
-    sandbox.run(&["setup", "emacs"]).code(2).stderr_has("emacs");
-}
-
-#[test]
 fn each_agent_is_asked_for_at_a_terminal() {
     let sandbox = Sandbox::new();
     sandbox.write(sandbox.home().join(".gemini/settings.json"), "{}");
@@ -206,71 +119,6 @@ fn each_agent_is_asked_for_at_a_terminal() {
         .expect("a terminal, as before")
         .code(4);
     assert!(extension.is_dir());
-}
-
-#[test]
-fn the_path_by_which_the_program_was_found_is_written_and_not_what_it_links_to() {
-    let sandbox = Sandbox::new();
-    let (old, new) = (linked(&sandbox, "it's old"), linked(&sandbox, "new"));
-    let hooks = sandbox.home().join(".codex/hooks.json");
-    let others = "{\"hooks\": {\"Stop\": [{\"hooks\": [{\"command\": \"a\"}]}]}}";
-    sandbox.write(&hooks, others);
-    run_as(&sandbox, &old, &["setup", "codex", "--yes"]).success();
-    let text = sandbox.read(&hooks);
-    assert!(text.contains("it'\\\\''s old/checkpoint' hook"), "{text}");
-    // A program elsewhere takes the entries over where they stand: Codex trusts them by their place.
-    run_as(&sandbox, &new, &["setup", "codex", "--yes"]).success();
-    let moved = sandbox.read(&hooks);
-    let old_path = old.display().to_string().replace('\'', "'\\\\''");
-    assert_eq!(moved, text.replace(&old_path, &new.display().to_string()));
-    run_as(&sandbox, &new, &["setup", "--remove", "--yes"]).success();
-    assert_eq!(sandbox.read(&hooks), others);
-    // By its name it is found in PATH.
-    sandbox.env("PATH", new.parent().expect("a folder"));
-    run_as(
-        &sandbox,
-        Path::new("/usr/bin/env"),
-        &["checkpoint", "setup", "codex", "--yes"],
-    )
-    .success();
-    assert!(
-        sandbox
-            .read(&hooks)
-            .contains(&format!("'{}' hook", new.display()))
-    );
-}
-
-#[test]
-fn only_lines_of_ours_are_taken_out() {
-    let sandbox = Sandbox::new();
-    let hooks = sandbox.home().join(".codex/hooks.json");
-    let group =
-        |line: &str| format!("{{\"hooks\": [{{\"type\": \"command\", \"command\": \"{line}\"}}]}}");
-    let others = [
-        "checkpoint hook --agent codex",
-        "'/opt/checkpoint' hook --agent claude 2>/dev/null; exit 0",
-        "'/opt/checkpoint-x' hook --agent codex 2>/dev/null; exit 0",
-        "'/opt/checkpoint' hook --agent codex 2>/dev/null; exit 0 # mine",
-    ];
-    let others = others.map(group).join(",\n    ");
-    let text = format!("{{\n  \"hooks\": {{\n    \"Stop\": [\n    {others}\n    ]\n  }}\n}}\n");
-    sandbox.write(&hooks, &text);
-    sandbox.run(&["setup", "codex", "--yes"]).success();
-    sandbox
-        .run(&["setup", "codex"])
-        .success()
-        .stdout_has("already set up");
-    sandbox.run(&["setup", "--remove", "--yes"]).success();
-    let left = sandbox.read(&hooks);
-    assert!(left.contains(&others), "{left}");
-    assert!(!left.contains("/debug/checkpoint"), "{left}");
-    assert!(
-        !sandbox
-            .home()
-            .join(".codex/rules")
-            .join("checkpoint.rules")
-            .exists()
-    );
 }
 
 #[test]
@@ -304,132 +152,6 @@ fn what_is_set_up_already_is_printed_too() {
 }
 
 #[test]
-fn an_entry_of_the_version_before_is_brought_up_to_date_where_it_stands() {
-    let sandbox = Sandbox::new();
-    let hooks = sandbox.home().join(".codex/hooks.json");
-    let old = "{\"type\": \"command\", \"command\": \"'/old/checkpoint' hook --agent codex 2>/dev/null; exit 0\", \"timeout\": 9}";
-    let text = format!(
-        "{{\"hooks\": {{\"Stop\": [{{\"hooks\": [{old}]}}, {{\"hooks\": [{{\"command\": \"a\"}}, {old}]}}], \"Gone\": [{{\"hooks\": [{old}]}}]}}}}"
-    );
-    sandbox.write(&hooks, text);
-    sandbox.run(&["setup", "codex", "--yes"]).success();
-    let value: serde_json::Value = serde_json::from_str(&sandbox.read(&hooks)).expect("JSON");
-    let stop = value["hooks"]["Stop"].as_array().expect("a list");
-    assert_eq!(stop.len(), 2, "{value}");
-    assert_eq!(stop[0]["hooks"][0]["timeout"], 5);
-    assert_eq!(stop[1]["hooks"].as_array().map(Vec::len), Some(1));
-    assert_eq!(value["hooks"].get("Gone"), None);
-    sandbox.run(&["setup", "--remove", "--yes"]).success();
-    assert_eq!(
-        sandbox.read(&hooks),
-        "{\"hooks\": {\"Stop\": [ {\"hooks\": [{\"command\": \"a\"}]}]}}"
-    );
-}
-
-#[test]
-fn links_and_modes_of_shared_files_stay_and_the_first_change_leaves_a_copy() {
-    let sandbox = Sandbox::new();
-    let (real, link) = (
-        sandbox.top().join("dotfiles/hooks.json"),
-        sandbox.home().join(".cursor/hooks.json"),
-    );
-    sandbox
-        .write(&real, OTHERS)
-        .chmod(&real, 0o640)
-        .symlink(&link, &real);
-    sandbox.run(&["setup", "cursor", "--yes"]).success();
-    assert!(link.is_symlink() && sandbox.read(&real).contains("hook --agent cursor"));
-    let copy = link.with_file_name("hooks.json.before-checkpoint");
-    assert_eq!(sandbox.read(&copy), OTHERS);
-    for file in [&real, &copy] {
-        assert_eq!(crate::bench::fixtures::mode_of(file), 0o640);
-    }
-    let entries = real
-        .parent()
-        .expect("a folder")
-        .read_dir()
-        .expect("entries")
-        .count();
-    assert_eq!(
-        entries, 1,
-        "nothing is left beside the file that is linked to"
-    );
-    sandbox.run(&["setup", "--remove", "--yes"]).success();
-    assert!(link.is_symlink() && !copy.exists());
-    assert_eq!(sandbox.read(&real), OTHERS);
-    assert_eq!(crate::bench::fixtures::mode_of(&real), 0o640);
-}
-
-#[cfg(unix)]
-#[test]
-fn a_file_that_cannot_be_edited_is_left_alone_and_named_and_others_go_on() {
-    let sandbox = Sandbox::new();
-    let hooks = sandbox.home().join(".codex/hooks.json");
-    let cases = [
-        "{",
-        "[]",
-        "null",
-        "{\"hooks\": []}",
-        "{\"hooks\": {\"Stop\": {}}}",
-        "{'hooks': {}}",
-        "{\"hooks\": {}, \"hooks\": {}}",
-        "{\"a\": 1 \"b\": 2}",
-        "not JSON",
-    ];
-    for text in cases {
-        sandbox.write(&hooks, text);
-        let run = sandbox.run(&["setup", "codex", "gemini", "--yes"]).code(1);
-        run.stdout_has("left").stdout_has("hooks.json");
-        assert_eq!(sandbox.read(&hooks), text);
-        assert!(
-            sandbox
-                .home()
-                .join(".gemini/extensions/checkpoint/hooks/hooks.json")
-                .exists()
-        );
-        sandbox.run(&["setup", "--remove", "--yes"]).success();
-        assert_eq!(sandbox.read(&hooks), text);
-        assert!(!sandbox.home().join(".gemini/extensions").exists());
-    }
-    std::fs::write(&hooks, b"{\"a\": \"\xff\"}").expect("a file");
-    sandbox
-        .run(&["setup", "codex", "--yes"])
-        .code(1)
-        .stdout_has("not UTF-8");
-    crate::bench::fixtures::remove(&hooks);
-    sandbox.fifo(&hooks);
-    sandbox
-        .run(&["setup", "codex", "--yes"])
-        .code(1)
-        .stdout_has("not a regular file");
-}
-
-#[test]
-fn a_file_of_ours_that_the_user_changed_and_a_folder_of_the_user_are_left_and_named() {
-    let sandbox = Sandbox::new();
-    let plugin = sandbox.home().join(".claude/skills/checkpoint");
-    sandbox.write(plugin.join("SKILL.md"), "mine");
-    let run = sandbox.run(&["setup", "claude", "--yes"]).code(1);
-    run.stdout_has("not ours");
-    assert_eq!(Tree::capture(&plugin).nodes.len(), 2);
-    crate::bench::fixtures::remove(&plugin);
-    sandbox.run(&["setup", "claude", "--yes"]).success();
-    let skill = plugin.join("skills/checkpoint/SKILL.md");
-    let text = sandbox.read(&skill) + "and mine\n";
-    sandbox.write(&skill, &text);
-    sandbox
-        .run(&["setup", "claude", "--yes"])
-        .code(1)
-        .stdout_has("SKILL.md");
-    sandbox
-        .run(&["setup", "--remove", "--yes"])
-        .code(1)
-        .stdout_has("by hand");
-    assert_eq!(sandbox.read(&skill), text);
-    assert!(!plugin.join("hooks").exists(), "what calls us is gone");
-}
-
-#[test]
 fn what_others_put_before_and_behind_our_entries_stays() {
     let sandbox = Sandbox::new();
     for (agent, file) in SHARED {
@@ -460,16 +182,6 @@ fn what_others_put_before_and_behind_our_entries_stays() {
             );
         }
     }
-}
-
-#[test]
-fn without_a_home_the_way_out_is_named() {
-    let sandbox = Sandbox::new();
-    sandbox.unset_env("HOME");
-    sandbox
-        .run(&["setup", "codex", "--yes"])
-        .code(1)
-        .stderr_has("HOME");
 }
 
 /// Programs that may stand where the written line calls one.
@@ -537,59 +249,6 @@ fn collect(value: &serde_json::Value, lines: &mut std::collections::BTreeSet<Str
     }
 }
 
-#[test]
-fn the_plugin_is_written_for_others_with_the_program_that_they_name() {
-    let sandbox = Sandbox::new();
-    sandbox
-        .run(&["setup", "claude", "--into", "new/plugin"])
-        .success();
-    let hooks = sandbox.read("new/plugin/hooks/hooks.json");
-    let own = format!("'{}' hook --agent claude", Sandbox::binary().display());
-    assert!(hooks.contains(&own), "{hooks}");
-    sandbox
-        .run(&["setup", "claude", "--into", "new/plugin"])
-        .code(4)
-        .stderr_has("not empty");
-    sandbox
-        .run(&[
-            "setup",
-            "claude",
-            "--into",
-            "other",
-            "--program",
-            "checkpoint",
-        ])
-        .success();
-    let hooks = sandbox.read("other/hooks/hooks.json");
-    assert!(
-        hooks.contains("\"'checkpoint' hook --agent claude"),
-        "{hooks}"
-    );
-    // A path is named from everywhere; its links stay, as an upgrade changes what they point to.
-    sandbox.symlink("bin", Sandbox::binary().parent().expect("a folder"));
-    for (folder, typed) in [("a", "./bin/checkpoint"), ("b", "bin/checkpoint")] {
-        sandbox
-            .run(&["setup", "claude", "--into", folder, "--program", typed])
-            .success();
-        let hooks = sandbox.read(format!("{folder}/hooks/hooks.json"));
-        let absolute = sandbox.path("bin/checkpoint");
-        let call = format!("\"'{}' hook --agent claude", absolute.display());
-        assert!(hooks.contains(&call), "{hooks}");
-    }
-    for wrong in ["rm -rf", "/bin/git"] {
-        sandbox
-            .run(&["setup", "claude", "--into", "x", "--program", wrong])
-            .code(2)
-            .stderr_has(wrong);
-    }
-    sandbox
-        .run(&["setup", "codex", "--into", "x"])
-        .code(2)
-        .stderr_has("setup claude --into");
-    assert!(sandbox.exists("other/skills/resume-workflow/SKILL.md"));
-    assert!(!sandbox.exists("x"));
-}
-
 #[cfg(unix)]
 #[test]
 fn every_command_that_a_skill_names_is_one() {
@@ -617,21 +276,5 @@ fn every_command_that_a_skill_names_is_one() {
             });
             assert_ne!(run.code, 2, "{line}\n{run}");
         }
-    }
-}
-
-#[cfg(unix)]
-#[test]
-fn a_link_in_a_project_does_not_lead_its_settings_elsewhere() {
-    for agent in ["claude", "cursor", "codex", "gemini"] {
-        let sandbox = Sandbox::new();
-        let elsewhere = sandbox.top().join("elsewhere");
-        std::fs::create_dir(&elsewhere).expect("a directory");
-        sandbox.symlink(format!(".{agent}"), &elsewhere);
-        let run = sandbox.run(&["setup", agent, "--project", "--yes"]);
-        let printed = format!("{}{}", run.stdout, run.stderr);
-        assert!(printed.contains("leads out of the project"), "{run}");
-        let names = std::fs::read_dir(&elsewhere).expect("it is there").count();
-        assert_eq!(names, 0, "{agent}");
     }
 }

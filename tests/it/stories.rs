@@ -2,10 +2,12 @@
 //! own, and its outputs are compared whole.
 //!
 //! Both streams are shown as they come, and an exit code other than 0 as `[exit N]`. Each command of
-//! the program comes a second after the one before; ids, times and sizes are compared by kind.
+//! the program comes a second after the one before; ids, times and sizes are compared by kind. What
+//! stands before the first part is run before each of them, unseen.
 //! `STORIES=pin,list` runs these files alone, `UPDATE_SNAPSHOTS=1` writes the outputs anew.
+//! The stories call programs of GNU, which only Linux has.
 
-#![cfg(unix)]
+#![cfg(target_os = "linux")]
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -16,7 +18,7 @@ use crate::bench::transcript::{Shell, agree, run_all, stable, steps};
 use crate::source;
 
 const SHELL: Shell = Shell {
-    before_all: "checkpoint() {\n\
+    before_all: "umask 022; checkpoint() {\n\
         CHECKPOINT_NOW=$((CHECKPOINT_NOW + 1000)); export CHECKPOINT_NOW\n\
         command checkpoint \"$@\"\n}",
     after_each: "{ code=$?; [ $code = 0 ] || echo \"[exit $code]\"; } 2>/dev/null",
@@ -57,12 +59,16 @@ fn each_story_prints_what_it_shows() {
 fn run(file: &PathBuf) -> String {
     let name = file.display();
     let page = std::fs::read_to_string(file).expect("the file of a story");
-    let (mut updated, mut failures) = (String::new(), String::new());
-    for part in page.split_inclusive("\n## ") {
-        let (steps, sandbox) = (steps(part), Sandbox::rooted_at("home/project"));
+    let (head, parts) = page.split_at(page.find("\n## ").expect("a part"));
+    let (before, mut updated, mut failures) = (steps(head), head.to_owned(), String::new());
+    for part in parts.split_inclusive("\n## ") {
+        let (steps, sandbox) = (
+            [before.clone(), steps(part)].concat(),
+            Sandbox::rooted_at("home/project"),
+        );
         let outputs = run_all(&sandbox, &SHELL, &steps);
         let mut left = part;
-        for (step, output) in steps.iter().zip(outputs) {
+        for (step, output) in steps.iter().zip(outputs).skip(before.len()) {
             let found = stable(&sandbox, &output);
             let shown = stable(&sandbox, &step.output.join("\n"));
             let command = format!("$ {}\n", step.command.replace('\n', "\n> "));

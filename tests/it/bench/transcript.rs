@@ -16,6 +16,7 @@ pub struct Shell {
     pub after_each: &'static str,
 }
 
+#[derive(Clone)]
 pub struct Step {
     pub command: String,
     pub output: Vec<String>,
