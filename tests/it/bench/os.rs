@@ -245,8 +245,6 @@ mod windows {
     }
 }
 
-/// The mark around a word with a blank in a command that is shown.
-pub const QUOTE: char = if cfg!(windows) { '"' } else { '\'' };
 
 /// Puts the program into a folder under its name, by a link where there are some.
 pub fn installed(program: &Path, folder: &Path) -> PathBuf {
