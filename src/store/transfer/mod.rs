@@ -1,8 +1,8 @@
 //! Checkpoints on the way between stores. A bundle is one file: `header` is the text in front,
-//! `write_bundle` streams the objects out, `receive` takes it into a quarantine,
-//! `check_incoming` checks it there, `take_over` adds it to the store. On a remote a store has a line of commits: `carrier` is one of
-//! them, `line_state` what it says, `transport` the repository from which git sends them,
-//! `fetched` takes over what came back, `remotes` names them all.
+//! `write_bundle` streams the objects out, `receive` takes it into a quarantine and checks it there,
+//! `take_over` adds it to the store. On a remote a store has a line of commits: `carrier` is one of
+//! them and what it says, `transport` the repository from which git sends them, `fetched` takes over
+//! what came back, `remotes` names them all.
 
 pub mod carrier;
 pub mod fetched;
