@@ -245,7 +245,6 @@ mod windows {
     }
 }
 
-
 /// Puts the program into a folder under its name, by a link where there are some.
 pub fn installed(program: &Path, folder: &Path) -> PathBuf {
     fs::create_dir_all(folder).expect("a directory can be made");
