@@ -130,6 +130,8 @@ impl Transport<RoleServer> for Stdio {
         if message.is_none() {
             self.ended.send_replace(true);
             drop(self.slots.acquire_many(AT_ONCE).await);
+            // The SDK takes the last answer first: it waits beside this.
+            tokio::task::yield_now().await;
         }
         message
     }
@@ -204,13 +206,16 @@ impl Server {
             slot = self.slots.clone().acquire_owned() => slot.map_err(|why| internal(&why))?,
             () = request.ct.cancelled() => return Err(internal("cancelled")),
         };
+        // Free when both the thread has ended and its answer was taken.
+        let slot = Arc::new(slot);
+        let slot_of_thread = slot.clone();
         // While work goes on, a signal asks it to stop; without any, it ends the process at once.
         let shield = self.signals.shield();
         let running = RunningWork::default();
         let (front, of_thread) = (self.front.clone(), running.clone());
         let mut worker = tokio::task::spawn_blocking(move || {
             let result = work(&front, &of_thread);
-            drop((slot, shield));
+            drop((slot_of_thread, shield));
             result
         });
         let stop_at_cancel = {

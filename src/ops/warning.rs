@@ -49,7 +49,7 @@ warnings! {
     TooManyFiles { limit: u64, largest: Vec<(RelPath, u64)> } =>
         "Directory has >{} files — checkpoints disabled for performance.", thousands(*limit);
     /// By the user's setting, an agent drops nothing that the configuration keeps.
-    KeepNotAgreed => "--keep dropped nothing: by the user's setting agent_restore, an agent drops no checkpoint that the configuration keeps";
+    KeepNotAgreed => "no checkpoint was dropped: by the user's setting agent_restore, an agent drops none that the configuration keeps";
     Disabled => "checkpoints are switched off by CHECKPOINT_DISABLE";
     /// Another session in the same directory, of this agent and name, worked on this number of
     /// prompts since the state that is gone back to.

@@ -118,7 +118,7 @@ fn settings_that_cannot_be_written_are_named_with_what_was_done_and_the_way_on()
         let args = ["setup", "copilot", "--yes"];
         let run = strace::failing_nth(&sandbox, RENAMES, error, 1, &args).code(1);
         let said = format!(
-            "of copilot, 0 files are done and 2 not: cannot write {}: ",
+            "nothing of copilot was changed: cannot write {}: ",
             alone.display()
         );
         let run = run.stderr_has(&said).stderr_has(advice);
