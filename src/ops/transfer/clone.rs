@@ -151,10 +151,12 @@ pub fn is_free(directory: &Path) -> std::io::Result<bool> {
     Ok(true)
 }
 
-/// The newest checkpoint of everything, and the newest of each scope after it.
+/// The newest checkpoint of everything, and the newest of each scope after it; none that was made for
+/// a patch, which may have been taken back.
 fn newest_states(line: &Line) -> Vec<Checkpoint> {
     let (mut states, mut scopes) = (Vec::new(), Vec::new());
-    for checkpoint in line.rev().filter(|c| !c.is_safety()) {
+    let is_of_patch = |c: &Checkpoint| c.is_scoped() && c.record.terms.is_automatic;
+    for checkpoint in line.rev().filter(|c| !c.is_safety() && !is_of_patch(c)) {
         let scope = &checkpoint.record.terms.scope;
         if !scopes.contains(scope) {
             scopes.push(scope.clone());
