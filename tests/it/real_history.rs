@@ -94,21 +94,28 @@ fn record(sandbox: &Sandbox, git: &Git, commit: &str, twins: &Twins, at: usize) 
     let watch = crate::bench::watch::Watch::over(&sandbox.path(".git/refs"));
     let data = sandbox.json(format!("create --max-files 0 --reason {commit}"));
     watch.assert_untouched();
-    let secrets = data["left_out"]["secrets"].as_array();
-    let secrets: Vec<String> = secrets
+    // Secrets, and the stores among the files of a project's tests.
+    let left_out = ["secrets", "directories"].map(|kind| data["left_out"][kind].as_array());
+    let left_out: Vec<String> = left_out
         .into_iter()
+        .flatten()
         .flatten()
         .map(|one| one["path"].as_str().expect("a path").to_owned())
         .collect();
-    for secret in &secrets {
-        held.remove(secret.as_bytes());
-    }
+    let is_out = |path: &[u8]| {
+        let mut outs = left_out.iter().map(String::as_bytes);
+        outs.any(|out| {
+            path.strip_prefix(out)
+                .is_some_and(|rest| rest.is_empty() || rest[0] == b'/')
+        })
+    };
+    held.retain(|path| !is_out(path));
     let id = data["id"].as_str().expect("an id").to_owned();
     let scratch = sandbox.top().join("scratch");
     let expected = git.write_tree_of_some(sandbox.root(), &scratch, |path| held.contains(path));
     assert_eq!(sandbox.shown(&id)["tree_id"], expected.as_str(), "{commit}");
     let name = format!("copy-{at}");
-    twins.copy(&name, sandbox.root(), &secrets);
+    twins.copy(&name, sandbox.root(), &left_out);
     let copy = twins.dir(&name);
     Moment { id, copy, held }
 }

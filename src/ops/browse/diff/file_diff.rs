@@ -234,9 +234,7 @@ pub fn text_diff(old: &[u8], new: &[u8], context: u32) -> Result<TextDiff> {
     let mut found = TextDiff::default();
     for at in 0..patch.num_hunks() {
         let (hunk, lines) = patch.hunk(at).map_err(|cause| failed(&cause))?;
-        found
-            .hunks
-            .extend_from_slice(valid_start(hunk.header().trim_ascii_end()));
+        found.hunks.extend_from_slice(header(hunk.header()));
         found.hunks.push(b'\n');
         for line in 0..lines {
             let line = patch
@@ -256,6 +254,20 @@ pub fn text_diff(old: &[u8], new: &[u8], context: u32) -> Result<TextDiff> {
         }
     }
     Ok(found)
+}
+
+/// Returns the header of a hunk as git has it: of a heading that fills its place, the blanks at the end
+/// are off, but not those before a character that was cut.
+fn header(of_libgit2: &[u8]) -> &[u8] {
+    const PLACE_BYTES: usize = 80;
+    let whole = of_libgit2.strip_suffix(b"\n").unwrap_or(of_libgit2);
+    let lines = whole.windows(4).position(|four| four == b" @@ ");
+    let is_full = lines.is_some_and(|at| whole.len() - at - 4 == PLACE_BYTES);
+    valid_start(if is_full {
+        whole.trim_ascii_end()
+    } else {
+        whole
+    })
 }
 
 fn failed(cause: &git2::Error) -> Error {
@@ -357,10 +369,13 @@ mod tests {
         for (line, heading) in [
             ("long ".repeat(20), "long ".repeat(16).trim_end().to_owned()),
             ("caf\u{ffff} x".to_owned(), "caf".to_owned()),
+            // Cut within the arrow.
+            (format!("{:x<77} → y", ""), format!("{:x<77} ", "")),
         ] {
             let old = format!("{line}\n1\n2\n");
             let expected = format!("@@ -3 +3 @@ {heading}\n");
-            assert!(hunks(&old, &old.replace('2', "x"), 0).starts_with(&expected));
+            let found = hunks(&old, &old.replace('2', "x"), 0);
+            assert!(found.starts_with(&expected), "{found:?}\n{expected:?}");
         }
         assert!(hunks(" indented\n1\n", " indented\n2\n", 0).starts_with("@@ -2 +2 @@\n"));
     }
