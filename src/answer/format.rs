@@ -1,7 +1,7 @@
 //! Formats for numbers, and colours; and what makes text harmless for a terminal.
 
 pub use crate::base::text::count;
-use crate::base::text::escape_content;
+use crate::base::text::{escape_content, thousands};
 
 /// Formats bytes as `12.3 MiB`, in the largest unit that leaves a whole part.
 pub fn size(bytes: u64) -> String {
@@ -28,6 +28,19 @@ pub fn counts(numbers: &[(usize, &str, &str)]) -> Vec<String> {
 /// Formats `1 checkpoint`, `3,000 checkpoints`.
 pub fn checkpoints(number: usize) -> String {
     count(number, "checkpoint", "checkpoints")
+}
+
+/// Formats `3 checkpoints, 1 safety`: the one count, and the safety checkpoints beside it.
+pub fn checkpoints_and_safety(number: usize, safeties: usize) -> String {
+    match (number, safeties) {
+        (_, 0) => checkpoints(number),
+        (0, _) => count(safeties, "safety checkpoint", "safety checkpoints"),
+        _ => format!(
+            "{}, {} safety",
+            checkpoints(number),
+            thousands(safeties as u64)
+        ),
+    }
 }
 
 /// Colours text, if enabled.

@@ -3,6 +3,7 @@
 use crate::base::time::{self, local_minutes};
 use crate::commands::args::{PlanArgs, write_plan};
 use crate::commands::prelude::*;
+use crate::model::CheckpointKind;
 use crate::ops::maintain::delete::{delete, delete_store};
 use crate::ops::{DeleteOptions, DeleteOutcome, DeletedWithStore, ToDelete};
 
@@ -86,7 +87,7 @@ fn write_question(planned: &DeleteOutcome, out: &mut Out<'_>) -> String {
         let more = planned.deleted.len() - LISTED_CHECKPOINTS;
         talkln!(out, "  … and {more} more");
     }
-    let number = checkpoints(planned.deleted.len());
+    let number = counted(&planned.deleted);
     let what = if planned.whole_store {
         let (dir, bytes) = (escape_path(&planned.store), size(planned.bytes_before));
         talkln!(out, "  {dir} ({bytes})");
@@ -99,6 +100,12 @@ fn write_question(planned: &DeleteOutcome, out: &mut Out<'_>) -> String {
     out.talk
         .push_str(&format!("Delete {what}? This cannot be taken back."));
     format!("delete {what}")
+}
+
+fn counted(deleted: &[ToDelete]) -> String {
+    let is_safety = |one: &&ToDelete| one.kind == Some(CheckpointKind::Safety);
+    let safeties = deleted.iter().filter(is_safety).count();
+    checkpoints_and_safety(deleted.len() - safeties, safeties)
 }
 
 /// ` (1 pinned, the open workflow w1, the remote origin)`.
@@ -143,7 +150,7 @@ impl Text for DeleteOutcome {
                 talkln!(out, "  {line}");
             }
         }
-        let number = checkpoints(self.deleted.len());
+        let number = counted(&self.deleted);
         let (before, after) = (size(self.bytes_before), size(self.bytes_after));
         let (done, room) = match (self.dry_run, self.whole_store) {
             (true, false) => ("Would delete", String::new()),

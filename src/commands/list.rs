@@ -40,14 +40,14 @@ const NOTE: usize = 8;
 /// reason is cut off for it.
 const COLUMNS: [(&str, bool, usize); 9] = [
     ("ID", false, 0),
-    ("TIME", false, 0),
+    ("TIME", false, 30),
     ("AGE", true, 60),
     ("CHANGES", false, 0),
     ("FILES", true, 100),
     ("SIZE", true, 120),
     ("REASON", false, 0),
     ("SOURCE", false, 70),
-    ("NOTE", false, 0),
+    ("NOTE", false, 30),
 ];
 
 /// One checkpoint of the table.
@@ -266,7 +266,7 @@ fn lines(rows: &[Row], screen: usize) -> String {
     aligned(&rows, &numbers)
 }
 
-/// Says below the table what it leaves out, and where the directory stands unless at the newest.
+/// Names below the table what it leaves out, and the place of the directory unless that is the newest.
 fn footer(outcome: &ListOutcome, columns: usize) -> String {
     let listed = &outcome.checkpoints;
     let safeties = listed.iter().filter(|c| c.is_safety()).count();

@@ -43,7 +43,9 @@ pub mod workflow;
 
 /// What most commands name.
 mod prelude {
-    pub use crate::answer::format::{Paint, checkpoints, count, counts, size};
+    pub use crate::answer::format::{
+        Paint, checkpoints, checkpoints_and_safety, count, counts, size,
+    };
     pub use crate::answer::{Done, Either, Out, Text};
     pub(crate) use crate::answer::{outln, talkln};
     pub use crate::base::text::{escape, escape_line, escape_path};

@@ -103,7 +103,8 @@ fn damage(report: &CheckReport) -> String {
 }
 
 fn summary(report: &CheckReport) -> String {
-    let (all, bytes) = (checkpoints(report.checkpoints), size(report.bytes));
+    let all = checkpoints_and_safety(report.checkpoints, report.safety_count);
+    let bytes = size(report.bytes);
     let objects = thousands(report.objects);
     let s = if report.objects == 1 { "" } else { "s" };
     format!("verified: {all}, {objects} object{s}, {bytes}\n")

@@ -70,7 +70,7 @@ enum Before {
     OwnEdits(usize),
     /// Everything recorded was moved away from the contender's own copy.
     AllGone,
-    /// The store is a copy of one with so many checkpoints, of ten edits each.
+    /// The store is a copy of one with this number of checkpoints, of ten edits each.
     History(usize),
 }
 

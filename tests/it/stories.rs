@@ -3,7 +3,7 @@
 //!
 //! Both streams are shown as they come, and an exit code other than 0 as `[exit N]`. Each command of
 //! the program comes a second after the one before; ids, times and sizes are compared by kind. What
-//! stands before the first part is run before each of them, unseen.
+//! comes before the first part is run before each of them, unseen.
 //! `STORIES=pin,list` runs these files alone, `UPDATE_SNAPSHOTS=1` writes the outputs anew.
 //! The stories call programs of GNU, which only Linux has.
 

@@ -1,4 +1,4 @@
-//! What stands where the files of runs should; `stories/workflow_files.md` has the rest.
+//! What is in the place of the files of runs; `stories/workflow_files.md` has the rest.
 
 use serde_json::json;
 

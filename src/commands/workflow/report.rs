@@ -207,7 +207,8 @@ pub fn place(workflow: &Workflow) -> String {
 
 /// Formats `5 files changed since write-source began (a1b2c3d4, 12 minutes ago)`, and the paths.
 pub fn changed(seen: &Seen, now_ms: i64) -> String {
-    let Some(drift) = &seen.drift else {
+    let drift = seen.drift.as_ref();
+    let Some(drift) = drift.filter(|drift| !drift.changes.is_empty()) else {
         return String::new();
     };
     let number = drift.changes.len();

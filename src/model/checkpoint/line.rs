@@ -1,4 +1,4 @@
-//! All checkpoints of a store in order, and the one at which the directory stands. One that is noted in
+//! All checkpoints of a store in order, and the one that `@` names. One that is noted in
 //! an index is decoded when it is first asked for.
 
 use std::fmt::Debug;
@@ -211,7 +211,7 @@ impl Line {
         self.baseline_before(u64::MAX)
     }
 
-    /// Returns where the directory stands: the baseline, or if that is a safety checkpoint, the newest
+    /// Returns what `@` names: the baseline, or if that is a safety checkpoint, the newest
     /// whole one that holds the same.
     pub fn position(&self) -> Option<&Checkpoint> {
         let set = self.baseline()?;

@@ -174,7 +174,7 @@ pub fn auto_gc(
     warnings
 }
 
-/// Whether there are so many packs that some should be merged.
+/// Whether some packs should be merged, as there are too many.
 pub fn has_many_packs(store: &Store) -> bool {
     store.objects().packs().len() > MANY_PACKS
 }

@@ -125,8 +125,10 @@ pub struct CheckOptions<'o> {
 /// The findings of a check and the amount checked.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct CheckReport {
+    /// Those that are no safety checkpoints.
     #[serde(rename = "checkpoint_count")]
     pub checkpoints: usize,
+    pub safety_count: usize,
     /// Number of distinct objects.
     pub objects: u64,
     #[serde(rename = "checked_bytes")]

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use crate::error::Result;
 use crate::model::checkpoint::limits::{self, LONGEST_LINK_BYTES, MOST_ENTRIES, MOST_LEVELS};
 use crate::model::state::meta::contradiction;
-use crate::model::{Meta, ObjectId, RelPath, StateDocument};
+use crate::model::{Checkpoint, Meta, ObjectId, RelPath, StateDocument};
 use crate::store::refs::commit_codec;
 use crate::store::refs::commit_reader::read_checkpoint;
 use crate::store::trees::tree_codec::{self, MODE_DIRECTORY, MODE_GITLINK, MODE_SYMLINK};
@@ -79,10 +79,15 @@ impl<'c> CheckpointChecker<'c> {
     /// # Errors
     /// The caller asked to stop. Damage is not an error.
     pub fn check(&mut self, id: ObjectId, report: &mut CheckReport) -> Result<()> {
-        report.checkpoints += 1;
         let mut faults = Vec::new();
         let mut is_adopted = false;
-        let reason = match read_checkpoint(self.objects, id) {
+        let read = read_checkpoint(self.objects, id);
+        if read.as_ref().is_ok_and(Checkpoint::is_safety) {
+            report.safety_count += 1;
+        } else {
+            report.checkpoints += 1;
+        }
+        let reason = match read {
             Ok(checkpoint) => {
                 is_adopted = checkpoint.adopted;
                 faults.extend(limits::record_problem(&checkpoint.record).map(fault_of));

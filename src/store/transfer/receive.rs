@@ -223,7 +223,7 @@ pub(super) struct IncomingChecker<'c> {
 }
 
 impl IncomingChecker<'_> {
-    /// Checks all that a header names; `name` stands for its origin in messages.
+    /// Checks all that a header names; messages call its origin `name`.
     ///
     /// # Errors
     /// All checkpoints, a run or a ref are damaged or forbidden, or a signal came.

@@ -2,7 +2,7 @@
 //!
 //! A `console` block has lines that begin with `$ `, each with its output below; a line `> ` goes on
 //! with the command. All of a page, or of a part of it, run in one shell, one after the other. A line
-//! `...` stands for any number of lines. A block marked `console,norun`, or whose commands build or
+//! `...` is any number of lines. A block marked `console,norun`, or whose commands build or
 //! fetch, is not run.
 
 use std::fmt::Write as _;
@@ -108,7 +108,7 @@ pub fn run_all(sandbox: &Sandbox, shell: &Shell, steps: &[Step]) -> Vec<String> 
     outputs
 }
 
-/// Whether the output is what the page shows; a line `...` there stands for any number of lines.
+/// Whether the output is what the page shows; a line `...` there is any number of lines.
 pub fn agree(shown: &[String], found: &[String]) -> bool {
     match shown.split_first() {
         None => found.is_empty(),
