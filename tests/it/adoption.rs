@@ -63,7 +63,7 @@ fn a_store_made_by_hand_is_listed_without_writing_to_it() {
     recipe.init("master");
     let made = commits(&recipe, &sandbox, 1..=5);
     let before = Tree::capture(&sandbox.store());
-    let run = sandbox.run(&["list", "--json"]).success();
+    let run = sandbox.ok("list --json");
     let ids: Vec<String> = made.iter().rev().map(|(made, _)| made.id.clone()).collect();
     assert_eq!(all_ids(&run), ids);
     let first = &run.data()["checkpoints"][0];
@@ -76,8 +76,7 @@ fn a_store_made_by_hand_is_listed_without_writing_to_it() {
         .success()
         .stdout_has("pre-wave-3");
     sandbox
-        .run(&["status"])
-        .success()
+        .ok("status")
         .stderr_has("plain git made 5 commits here");
     Tree::capture(&sandbox.store()).assert_is(&before, "after reading");
 }
@@ -92,11 +91,9 @@ fn rows_decide_what_is_adopted_and_evicted_commits_stay_evicted() {
         recipe.init(branch);
         let made = commits(&recipe, &sandbox, 1..=60);
         recipe.evict(50);
-        let run = sandbox
-            .run(&["create", "-r", "ours", "--keep", "100", "--yes"])
-            .success();
+        let run = sandbox.ok("create -r ours --keep 100 --yes");
         run.stderr_has("adopted 50 commits made with plain git");
-        let ids = all_ids(&sandbox.run(&["list", "--json"]).success());
+        let ids = all_ids(&sandbox.ok("list --json"));
         let kept: Vec<String> = made[10..]
             .iter()
             .rev()
@@ -128,13 +125,13 @@ fn without_a_manifest_every_commit_is_adopted() {
     let made = commits(&recipe, &sandbox, 1..=12);
     let ids: Vec<String> = made.iter().rev().map(|(made, _)| made.id.clone()).collect();
     assert_eq!(
-        all_ids(&sandbox.run(&["list", "--json"]).success()),
+        all_ids(&sandbox.ok("list --json")),
         ids,
         "a reader sees them"
     );
     sandbox.write("a", "ours").create("ours");
     assert_eq!(
-        all_ids(&sandbox.run(&["list", "--json"]).success())[1..],
+        all_ids(&sandbox.ok("list --json"))[1..],
         ids,
         "a writer adopts them"
     );
@@ -180,15 +177,12 @@ fn the_recipes_commands_and_ours_can_be_mixed_and_nothing_is_lost() {
         .map(|(made, _)| made.id.clone())
         .collect();
     assert_eq!(
-        all_ids(&sandbox.run(&["list", "--json"]).success()),
+        all_ids(&sandbox.ok("list --json")),
         expected,
         "in the order in which they were made"
     );
-    sandbox.run(&["prune"]).success();
-    assert_eq!(
-        all_ids(&sandbox.run(&["list", "--json"]).success()),
-        expected
-    );
+    sandbox.ok("prune");
+    assert_eq!(all_ids(&sandbox.ok("list --json")), expected);
     assert_eq!(recipe.fsck(), [""; 0]);
     sandbox.user_config("keep = 100\n");
     for (made, tree) in &states {
@@ -196,10 +190,7 @@ fn the_recipes_commands_and_ours_can_be_mixed_and_nothing_is_lost() {
         sandbox.tree().assert_is(tree, &made.reason);
     }
     let last = recipe.checkpoint("after everything");
-    assert_eq!(
-        all_ids(&sandbox.run(&["list", "--json"]).success())[0],
-        last.id
-    );
+    assert_eq!(all_ids(&sandbox.ok("list --json"))[0], last.id);
     assert_eq!(recipe.fsck(), [""; 0]);
 }
 
@@ -219,8 +210,7 @@ fn the_room_of_an_adopted_line_comes_back_with_its_last_commit() {
     for number in 0..6 {
         sandbox
             .write("a", format!("{number}"))
-            .run(&["create", "-r", "ours", "--keep", "5", "--yes"])
-            .success();
+            .ok("create -r ours --keep 5 --yes");
     }
     let long_ago = std::time::SystemTime::now() - std::time::Duration::from_hours(2);
     let index = std::fs::File::options()
@@ -230,8 +220,7 @@ fn the_room_of_an_adopted_line_comes_back_with_its_last_commit() {
     index.set_modified(long_ago).expect("its time can be set");
     sandbox
         .real_clock()
-        .run(&["prune", "--keep", "5", "--yes"])
-        .success()
+        .ok("prune --keep 5 --yes")
         .stdout_has("Pruned");
     assert!(
         sandbox.store_bytes() < 200_000,
@@ -263,18 +252,15 @@ fn what_plain_git_staged_survives_a_prune_between_add_and_commit() {
     recipe.init("main");
     recipe.checkpoint("one");
     sandbox.create("ours");
-    sandbox.write("a", "staged").run(&["status"]).success();
-    recipe.git().run(&["add", "-A"]).success();
-    sandbox.real_clock().run(&["prune"]).success();
-    recipe
-        .git()
-        .run(&["commit", "-q", "-m", "two | t | build"])
-        .success();
+    sandbox.write("a", "staged").ok("status");
+    recipe.git().ok("add -A");
+    sandbox.real_clock().ok("prune");
+    recipe.git().ok("commit -q -m 'two | t | build'");
     assert_eq!(recipe.fsck(), [""; 0]);
     sandbox.write("a", "x").mkdir("deep").write("deep/y", "y");
-    recipe.git().run(&["add", "-A"]).success();
+    recipe.git().ok("add -A");
     let tree = recipe.git().output(&["write-tree"]);
-    sandbox.run(&["prune", "--keep", "1", "--yes"]).success();
+    sandbox.ok("prune --keep 1 --yes");
     assert_eq!(recipe.fsck(), [""; 0]);
     recipe.git().run(&["cat-file", "-e", &tree]).success();
     sandbox.write("a", "later").restore("two").success();
@@ -364,7 +350,7 @@ fn an_adoption_that_was_killed_half_way_is_finished_by_the_next_writer() {
         std::fs::write(folder.join(&made.id), format!("{}\n", made.id)).expect("a ref");
     }
     sandbox.create("ours");
-    let ids = all_ids(&sandbox.run(&["list", "--json"]).success());
+    let ids = all_ids(&sandbox.ok("list --json"));
     let kept: Vec<String> = made[2..]
         .iter()
         .rev()
@@ -382,18 +368,15 @@ fn a_detached_head_and_other_branches_are_adopted_too() {
     };
     recipe.init("master");
     let one = recipe.checkpoint("one");
-    recipe
-        .git()
-        .run(&["checkout", "-q", "-b", "feature/x"])
-        .success();
+    recipe.git().ok("checkout -q -b feature/x");
     sandbox.write("a", "2");
     let two = recipe.checkpoint("two");
-    recipe.git().run(&["checkout", "-q", "--detach"]).success();
+    recipe.git().ok("checkout -q --detach");
     sandbox.write("a", "3");
     let three = recipe.checkpoint("three");
     std::fs::remove_file(recipe.manifest()).expect("the manifest can go");
     sandbox.create("ours");
-    let ids = all_ids(&sandbox.run(&["list", "--json"]).success());
+    let ids = all_ids(&sandbox.ok("list --json"));
     assert_eq!(ids[1..], [three.id, two.id, one.id]);
     assert_eq!(recipe.fsck(), [""; 0]);
     assert_eq!(
@@ -435,12 +418,12 @@ fn a_time_that_no_calendar_has_is_named_and_the_commit_is_taken() {
             parent.trim()
         );
         let id = git.put("commit", commit.as_bytes());
-        git.run(&["update-ref", "refs/heads/main", &id]);
+        git.cmd(format!("update-ref refs/heads/main {id}"));
         let named = format!("commit {} of plain git has an absurd time", &id[..8]);
-        sandbox.run(&["list"]).success().stderr_has(&named);
+        sandbox.ok("list").stderr_has(&named);
         sandbox.write("a", seconds);
-        sandbox.run(&["create"]).success().stderr_has(&named);
-        let again = sandbox.run(&["list"]).success();
+        sandbox.ok("create").stderr_has(&named);
+        let again = sandbox.ok("list");
         assert!(!again.stderr.contains("absurd"), "{again}");
         sandbox.run(&["delete", &id[..8], "--yes"]).success();
     }
@@ -458,11 +441,11 @@ fn a_time_before_1970_is_named_and_is_no_damage() {
     let by = "t <t> -3600 +0000";
     let commit = format!("tree {}\nauthor {by}\ncommitter {by}\n\nold\n", tree.trim());
     let id = git.put("commit", commit.as_bytes());
-    git.run(&["update-ref", "refs/heads/main", &id]);
+    git.cmd(format!("update-ref refs/heads/main {id}"));
     let named = format!("commit {} of plain git has a time before 1970", &id[..8]);
     sandbox.write("a", "2");
-    sandbox.run(&["create"]).success().stderr_has(&named);
-    sandbox.run(&["verify", "--full"]).success();
+    sandbox.ok("create").stderr_has(&named);
+    sandbox.ok("verify --full");
     let bundle = sandbox.top().join("x.bundle").display().to_string();
     sandbox
         .run(&["export", "-o", &bundle])
@@ -498,23 +481,13 @@ fn a_commit_without_parents_stands_where_its_time_says_and_is_not_evicted_for_it
             .create(&format!("r{number}"));
     }
     sandbox.write("a", "by hand");
-    recipe.git().run(&["add", "-A"]).success();
+    recipe.git().ok("add -A");
     recipe
         .git()
-        .run(&[
-            "commit",
-            "-q",
-            "--amend",
-            "-m",
-            "hand | 2026-11-21 07:00:00 | me",
-        ])
-        .success();
+        .ok("commit -q --amend -m 'hand | 2026-11-21 07:00:00 | me'");
     let hand = recipe.git().output(&["rev-parse", "HEAD"]);
     assert_eq!(sandbox.listed()[0]["id"], hand.as_str(), "it is the newest");
-    sandbox
-        .write("a", "v5")
-        .run(&["create", "-r", "r5", "--keep", "3", "--yes"])
-        .success();
+    sandbox.write("a", "v5").ok("create -r r5 --keep 3 --yes");
     let mut kept: Vec<String> = sandbox
         .listed()
         .iter()
@@ -523,7 +496,7 @@ fn a_commit_without_parents_stands_where_its_time_says_and_is_not_evicted_for_it
     // A commit records its time in seconds only, so the order of the two newest is undefined here.
     kept.sort();
     assert_eq!(kept, ["hand", "r3", "r5"]);
-    sandbox.run(&["prune", "--keep", "2", "--yes"]).success();
+    sandbox.ok("prune --keep 2 --yes");
     sandbox.restore("hand").success();
     assert_eq!(sandbox.read("a"), "by hand");
 }
@@ -541,26 +514,20 @@ fn an_annotated_tag_that_plain_git_made_lives_on_and_keeps_nobody_from_pruning()
             .git()
             .run(&["tag", "-a", "-m", "a release", "v1", &made[1].0.id])
             .success();
-        recipe
-            .git()
-            .run(&["tag", "-a", "-m", "of a tag", "v2", "v1"])
-            .success();
+        recipe.git().ok("tag -a -m 'of a tag' v2 v1");
         if packed {
-            recipe
-                .git()
-                .run(&["repack", "-a", "-d", "-f", "-q"])
-                .success();
-            recipe.git().run(&["pack-refs", "--all"]).success();
+            recipe.git().ok("repack -a -d -f -q");
+            recipe.git().ok("pack-refs --all");
         }
         let tags = recipe.git().output(&["rev-parse", "v1", "v2"]);
         // Git's own index names trees of the commits that are dropped.
         std::fs::remove_file(sandbox.store().join("index")).unwrap();
         sandbox.write("a", "ours").create("ours");
         sandbox.write("a", "again").create("again");
-        sandbox.run(&["prune", "--dry-run"]).success();
-        sandbox.run(&["prune", "--keep", "1", "--yes"]).success();
+        sandbox.ok("prune --dry-run");
+        sandbox.ok("prune --keep 1 --yes");
         sandbox.write("b", "more").create("more");
-        sandbox.run(&["prune", "--keep", "1", "--yes"]).success();
+        sandbox.ok("prune --keep 1 --yes");
         assert_eq!(recipe.fsck(), [""; 0], "packed {packed}");
         assert_eq!(recipe.git().output(&["rev-parse", "v1", "v2"]), tags);
         assert_eq!(recipe.git().output(&["cat-file", "-t", "v2"]), "tag");
@@ -568,7 +535,7 @@ fn an_annotated_tag_that_plain_git_made_lives_on_and_keeps_nobody_from_pruning()
             recipe.git().output(&["rev-parse", "v2^{commit}"]),
             made[1].0.id
         );
-        sandbox.run(&["verify", "--full"]).success();
+        sandbox.ok("verify --full");
     }
 }
 

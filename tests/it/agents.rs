@@ -38,10 +38,10 @@ fn a_checkpoint_made_in_an_agents_shell_names_agent_and_session() {
             .success()
             .stdout_has(&format!("agent      {name}"));
     }
-    let by_hand = sandbox.run(&["show", "by hand", "--json"]).success().json();
+    let by_hand = sandbox.ok("show 'by hand' --json").json();
     assert!(
         by_hand["data"]["checkpoint"]["provenance"].is_null(),
         "{by_hand}"
     );
-    sandbox.run(&["verify", "--full"]).success();
+    sandbox.ok("verify --full");
 }

@@ -36,7 +36,7 @@ fn with_one_pack(deltas: bool) -> Option<(Sandbox, PathBuf)> {
         .create("one");
     if deltas {
         let git = Git::find(sandbox.root())?.with("GIT_DIR", sandbox.store());
-        git.run(&["repack", "-a", "-d", "-f", "-q"]).success();
+        git.ok("repack -a -d -f -q");
         let log = git.output(&["verify-pack", "-v", packs_of(&sandbox.store())[0].to_str()?]);
         assert!(log.contains("chain length = 1"), "no deltas: {log}");
     }
@@ -149,13 +149,10 @@ fn a_prune_rebuilds_an_index_whose_checksum_is_wrong() {
     let (sandbox, index) = with_one_pack(false).expect("no git is needed");
     let whole = fs::read(&index).expect("an index");
     flip(&index, whole.len() - 1, 1);
-    sandbox
-        .run(&["verify"])
-        .success()
-        .stdout_has("will be rebuilt");
-    sandbox.run(&["prune"]).success();
+    sandbox.ok("verify").stdout_has("will be rebuilt");
+    sandbox.ok("prune");
     assert_eq!(fs::read(&index).expect("an index"), whole);
-    let run = sandbox.run(&["verify"]).success();
+    let run = sandbox.ok("verify");
     assert!(!run.stdout.contains("will be rebuilt"), "{run}");
 }
 
@@ -180,13 +177,13 @@ fn two_indexes_that_were_swapped_lose_nothing() {
         crate::bench::damaged::put(&indexes[0], &bytes[1]);
         crate::bench::damaged::put(&indexes[1], &bytes[0]);
         if then_verify_only {
-            sandbox.run(&["verify"]).success().stdout_has(".idx");
+            sandbox.ok("verify").stdout_has(".idx");
         } else {
             sandbox.write("c", "3");
             sandbox.create("three");
-            sandbox.run(&["verify", "--full"]).success();
+            sandbox.ok("verify --full");
         }
-        sandbox.run(&["verify", "--repair"]).success();
+        sandbox.ok("verify --repair");
         assert_eq!(fs::read(&indexes[0]).expect("an index"), bytes[0]);
         for (id, content) in [(&one, 1), (&two, 2)] {
             sandbox.restore(id).success();

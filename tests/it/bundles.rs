@@ -19,9 +19,9 @@ fn exported() -> (Sandbox, PathBuf) {
     sandbox.create("one");
     sandbox.write("a", "two");
     let two = sandbox.create("two");
-    sandbox.run(&["pin", &two]).success();
+    sandbox.ok(format!("pin {two}"));
     sandbox.write("d/new", "three");
-    sandbox.run(&["create", "three", "--scope", "d"]).success();
+    sandbox.ok("create three --scope d");
     let file = sandbox.top().join("x.bundle");
     sandbox.run(&["export", "-o", &text(&file)]).success();
     (sandbox, file)
@@ -82,8 +82,8 @@ fn every_cut_and_changed_bundle_is_refused_and_leaves_nothing() {
             assert!(run.stderr.contains("nothing of it was added"), "{run}");
             assert_nothing_of_it(&to, &format!("case {case}"));
         } else {
-            to.run(&["verify", "--full"]).success();
-            to.run(&["delete", "--all", "--yes", "--force"]).success();
+            to.ok("verify --full");
+            to.ok("delete --all --yes --force");
         }
     }
 }

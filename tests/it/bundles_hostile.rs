@@ -137,7 +137,7 @@ fn assert_refused(sandbox: &Sandbox, bundle: &[u8], why: &str) {
     assert!(run.stderr.contains(why), "not '{why}':\n{run}");
     assert!(run.stderr.contains("nothing of it was added"), "{run}");
     assert_eq!(sandbox.listed_ids(), [""; 0], "{run}");
-    sandbox.run(&["verify", "--full"]).success();
+    sandbox.ok("verify --full");
 }
 
 fn named(id: &str) -> String {
@@ -375,8 +375,8 @@ fn what_is_no_bundle_is_refused_in_words() {
     let mut longer = whole;
     longer.push(0);
     assert_refused(&sandbox, &longer, "pack");
-    sandbox.run(&["import", "nowhere"]).code(1);
-    sandbox.run(&["import", "."]).code(1);
+    sandbox.fails(1, "import nowhere");
+    sandbox.fails(1, "import .");
 }
 
 /// A good checkpoint, and one that no store can restore.
@@ -428,6 +428,6 @@ fn one_bad_checkpoint_does_not_bar_the_others() {
             .stderr_has(why)
             .stdout_has("Imported 1 checkpoint");
         assert_eq!(sandbox.listed_ids(), [&good[..8]]);
-        sandbox.run(&["verify", "--full"]).success();
+        sandbox.ok("verify --full");
     }
 }

@@ -47,9 +47,8 @@ fn a_damaged_file_is_6_and_nothing_of_it_comes_out() {
         }
     }
     sandbox
-        .run(&["cat", "one:bad"])
-        .code(6)
+        .fails(6, "cat one:bad")
         .stdout_is("")
         .stderr_has("bad");
-    sandbox.run(&["cat", "one:good"]).success().stdout_is("1");
+    sandbox.ok("cat one:good").stdout_is("1");
 }

@@ -28,10 +28,10 @@ fn a_database_whose_log_would_stay_is_not_restored_and_one_in_use_is_told_once()
         .write(".gitignore", "*-wal\n*-shm\n")
         .write("a", "1");
     died(&sandbox);
-    let run = sandbox.run(&["create", "-r", "base"]).success();
+    let run = sandbox.ok("create -r base");
     run.stderr_has("dev.db is a database in use")
         .stderr_has("checkpoint create --db dev.db");
-    let again = sandbox.run(&["create", "-r", "again"]).success();
+    let again = sandbox.ok("create -r again");
     assert!(!again.stderr.contains("in use"), "{again}");
     sandbox.write("a", "2");
     died(&sandbox);
@@ -107,16 +107,16 @@ fn a_database_that_was_in_use_and_comes_without_its_log_is_told() {
     let to = to.to_str().expect("UTF-8");
     let run = sandbox.run(&["restore", &id, "--to", to]).success();
     run.stderr_has(told).stderr_has("create --db dev.db");
-    let dry = sandbox.run(&["restore", &id, "--to", "other", "--dry-run", "--json"]);
+    let dry = sandbox.cmd(format!("restore {id} --to other --dry-run --json"));
     assert_eq!(dry.success().json()["warnings"][0]["code"], "log_not_held");
     let a = sandbox.top().join("a");
     let a = a.to_str().expect("UTF-8");
-    let run = sandbox.run(&["restore", &id, "a", "--to", a]).success();
+    let run = sandbox.ok(format!("restore {id} a --to {a}"));
     assert!(!run.stderr.contains(told), "{run}");
     for name in ["dev.db", "dev.db-wal", "a"] {
         sandbox.remove(name);
     }
-    let run = sandbox.run(&["restore", &id, "--yes"]).success();
+    let run = sandbox.ok(format!("restore {id} --yes"));
     assert_eq!(run.stderr.matches(told).count(), 1, "{run}");
 }
 
@@ -133,7 +133,7 @@ fn a_damaged_database_is_not_replaced_beside_a_log_of_another() {
     sandbox.create("base");
     std::fs::write(sandbox.path("dev.db-wal"), log).expect("a log");
     sandbox.write("dev.db", "text");
-    let run = sandbox.run(&["restore", "base", "--yes"]).code(4);
+    let run = sandbox.fails(4, "restore base --yes");
     run.stderr_has("dev.db-wal");
     assert_eq!(sandbox.read("dev.db"), "text");
 }

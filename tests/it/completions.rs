@@ -61,7 +61,7 @@ fn with_two() -> (Sandbox, [String; 2]) {
 #[test]
 fn bash_completes_commands_options_and_ids() {
     let (sandbox, ids) = with_two();
-    sandbox.run(&["hold", "wave-3"]).success();
+    sandbox.ok("hold wave-3");
     let Some(bash) = shell("bash") else { return };
     let script = r#"
         source <(checkpoint completions bash)
@@ -302,8 +302,8 @@ fn every_shell_has_a_script_that_asks() {
             .success()
             .stdout_has("CHECKPOINT_COMPLETE");
     }
-    sandbox.run(&["completions", "cmd.exe"]).code(2);
-    sandbox.run(&["completions"]).code(2);
+    sandbox.fails(2, "completions cmd.exe");
+    sandbox.fails(2, "completions");
     assert!(!sandbox.base().exists(), "a script made a store");
 }
 
@@ -405,8 +405,8 @@ fn paths_are_those_of_the_checkpoint_on_the_line() {
 #[test]
 fn names_that_the_store_knows_complete() {
     let (sandbox, ids) = with_two();
-    sandbox.run(&["hold", "wave-3"]).success();
-    sandbox.run(&["pin", &ids[0]]).success();
+    sandbox.ok("hold wave-3");
+    sandbox.ok(format!("pin {}", ids[0]));
     let init = ["workflow", "init", "--id", "run-7", "--phase", "one"];
     sandbox.run(&init).success();
     let names = |words: &[&str]| -> Vec<String> {

@@ -6,7 +6,7 @@ use crate::source;
 #[test]
 fn every_variable_that_the_source_reads_is_listed() {
     let sandbox = Sandbox::new();
-    let data = sandbox.run(&["config", "--json"]).success().data();
+    let data = sandbox.json("config");
     let listed: Vec<String> = data["environment"]
         .as_array()
         .expect("a list")
@@ -65,12 +65,12 @@ fn a_setting_that_cannot_be_read_never_means_less_protection() {
         } else {
             sandbox.user_config(slip);
         }
-        sandbox.run(&["create"]).code(1).stderr_has(".toml");
+        sandbox.fails(1, "create").stderr_has(".toml");
         let agent = crate::hook::claude(&sandbox);
         agent.prompt("go").stdout_has("nothing was recorded");
         agent.prompt("go on").stdout_is("");
         assert_eq!(sandbox.listed().len(), 1, "{slip}");
-        sandbox.run(&["restore", "good", "--yes"]).success();
+        sandbox.ok("restore good --yes");
         assert_eq!(sandbox.read("a"), "1", "{slip}");
     }
 }

@@ -48,7 +48,7 @@ fn with_agent_restore_plan_an_agent_needs_the_plan_of_a_dry_run() {
             .user_config("agent_restore = \"plan\"")
             .env(agent, "1");
         let before = sandbox.tree();
-        let refused = sandbox.run(&["restore", "first", "--yes"]).code(4);
+        let refused = sandbox.fails(4, "restore first --yes");
         assert!(
             refused
                 .stderr
@@ -61,18 +61,18 @@ fn with_agent_restore_plan_an_agent_needs_the_plan_of_a_dry_run() {
             .run(&["restore", "first", "--plan", &plan, "--yes"])
             .success();
         assert_eq!(sandbox.read("a"), "1");
-        sandbox.run(&["undo", "--yes"]).code(4);
+        sandbox.fails(4, "undo --yes");
         let plan = planned(&sandbox, &["undo"]);
         sandbox.run(&["undo", "--plan", &plan, "--yes"]).success();
-        sandbox.run(&["redo", "--yes"]).code(4);
+        sandbox.fails(4, "redo --yes");
         let plan = planned(&sandbox, &["redo"]);
         sandbox.run(&["redo", "--plan", &plan, "--yes"]).success();
         for more in ["3", "4"] {
             sandbox.write("a", more).create(more);
         }
-        sandbox.run(&["prune", "--keep", "1", "--yes"]).code(4);
-        sandbox.run(&["prune"]).success();
-        sandbox.run(&["delete", "first", "--yes"]).code(4);
+        sandbox.fails(4, "prune --keep 1 --yes");
+        sandbox.ok("prune");
+        sandbox.fails(4, "delete first --yes");
         let plan = planned(&sandbox, &["delete", "first"]);
         sandbox
             .run(&["delete", "second", "--plan", &plan, "--yes"])
@@ -144,30 +144,28 @@ fn a_plan_is_of_one_checkpoint_with_its_limits() {
 fn without_the_setting_an_agent_restores_as_before() {
     let sandbox = project();
     sandbox.env("CLAUDECODE", "1");
-    sandbox.run(&["restore", "first", "--yes"]).success();
-    sandbox.run(&["undo", "--yes"]).success();
-    sandbox.run(&["redo", "--yes"]).success();
-    sandbox.run(&["delete", "second", "--yes"]).success();
+    sandbox.ok("restore first --yes");
+    sandbox.ok("undo --yes");
+    sandbox.ok("redo --yes");
+    sandbox.ok("delete second --yes");
 }
 
 #[test]
 fn a_person_needs_no_plan_and_a_project_cannot_ask_for_one() {
     let sandbox = project();
     sandbox.user_config("agent_restore = \"plan\"");
-    sandbox.run(&["restore", "first", "--yes"]).success();
+    sandbox.ok("restore first --yes");
     let sandbox = project();
     sandbox
         .env("CLAUDECODE", "1")
         .write(".checkpoint.toml", "agent_restore = \"plan\"\n");
-    sandbox.run(&["restore", "first", "--yes"]).success();
+    sandbox.ok("restore first --yes");
 }
 
 #[test]
 fn the_command_that_a_dry_run_prints_carries_out_just_this_plan() {
     let sandbox = project();
-    let shown = sandbox
-        .run(&["restore", "first", "--dry-run", "--", "a"])
-        .success();
+    let shown = sandbox.ok("restore first --dry-run -- a");
     let (_, command) = shown
         .stderr
         .split_once("to do exactly this: checkpoint ")
@@ -175,19 +173,16 @@ fn the_command_that_a_dry_run_prints_carries_out_just_this_plan() {
     let words: Vec<&str> = command.trim().split(' ').collect();
     sandbox.run(&words).success();
     assert_eq!(sandbox.read("a"), "1");
-    let value: Value = sandbox
-        .run(&["restore", "second", "--yes", "--json"])
-        .success()
-        .data();
+    let value: Value = sandbox.json("restore second --yes");
     assert!(value["plan_digest"].is_null(), "{value}");
 }
 
 #[test]
 fn the_dry_run_that_an_agent_is_told_to_look_at_works_as_printed() {
     let sandbox = project();
-    sandbox.run(&["restore", "first", "--yes"]).success();
+    sandbox.ok("restore first --yes");
     sandbox.write("a", "4");
-    sandbox.run(&["restore", "second", "--yes"]).success();
+    sandbox.ok("restore second --yes");
     sandbox
         .user_config("agent_restore = \"plan\"")
         .env("AI_AGENT", "1");
@@ -250,6 +245,6 @@ fn a_setting_in_a_file_that_cannot_be_read_still_asks_for_a_plan() {
     sandbox
         .user_config("agent_restore = \"plan\"\nkeep = [")
         .env("AGENT", "1");
-    sandbox.run(&["restore", "first", "--yes"]).code(4);
+    sandbox.fails(4, "restore first --yes");
     assert_eq!(sandbox.read("a"), "3");
 }

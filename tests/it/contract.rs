@@ -12,8 +12,8 @@ fn project() -> Option<Sandbox> {
         .write("src/user.py", "a\n")
         .write("config/production.yaml", "k: v\n");
     let git = Git::find(sandbox.root())?;
-    git.run(&["init", "-q"]).success();
-    git.run(&["add", "src"]).success();
+    git.ok("init -q");
+    git.ok("add src");
     sandbox.renew_watches();
     Some(sandbox)
 }
@@ -140,7 +140,7 @@ fn a_create_that_is_refused_answers_with_a_contract_too() {
     refused(&["--state-file", "no-such-state"], 3, "no-such-state");
     refused(&["--state-file", "list"], 2, "list: the state is not JSON");
     refused(&["-C", "/", "--scope", "x"], 4, "refusing /");
-    sandbox.run(&["hold", "wave"]).success();
+    sandbox.ok("hold wave");
     refused(&[], 4, "checkpoint release wave");
     assert!(sandbox.listed().is_empty());
 }

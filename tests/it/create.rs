@@ -128,7 +128,7 @@ fn a_file_that_never_stands_still_is_captured_and_flagged() {
     );
     // What was read then is not trusted as unchanged.
     sandbox.create("at rest");
-    let len = sandbox.run(&["cat", "at rest:busy"]).success().stdout.len();
+    let len = sandbox.ok("cat 'at rest:busy'").stdout.len();
     assert_eq!(
         Some(len as u64),
         sandbox

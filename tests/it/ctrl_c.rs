@@ -139,13 +139,12 @@ impl Story {
     fn go_on(&self, when: &str) {
         let sandbox = &self.sandbox;
         sandbox.create("next");
-        sandbox.run(&["verify", "--full"]).success();
+        sandbox.ok("verify --full");
         sandbox.restore(&self.first).success();
         assert_eq!(sandbox.read("d0/0"), "0", "{when}");
         if let Some(git) = Git::find(sandbox.home()) {
             git.with("GIT_DIR", sandbox.store())
-                .run(&["fsck", "--full", "--strict"])
-                .success();
+                .ok("fsck --full --strict");
         }
     }
 }

@@ -168,7 +168,7 @@ fn calm(run: Run, codes: &[i32]) -> Run {
 
 /// The ids of checkpoints that a full check names, and whether it found anything.
 fn damaged_ids(copy: &Copy) -> (BTreeSet<String>, bool) {
-    let run = calm(copy.sandbox.run(&["verify", "--full", "--json"]), &[0, 6]);
+    let run = calm(copy.sandbox.cmd("verify --full --json"), &[0, 6]);
     let document = run.json();
     let found = &document["data"];
     let lists = ["damaged", "files", "derived"]
@@ -200,13 +200,13 @@ fn readers(copy: &Copy, case: &Case, specimen: &Specimen) -> BTreeSet<String> {
         lost.is_empty() || case.weight == Weight::Only,
         "lost: {lost:?}"
     );
-    let listed = calm(copy.sandbox.run(&["list", "--json"]), &[0]).data();
+    let listed = calm(copy.sandbox.cmd("list --json"), &[0]).data();
     let named = listed["checkpoints"].as_array().map_or(0, Vec::len)
         + listed["damaged"].as_array().map_or(0, Vec::len);
     assert_eq!(named, specimen.ids.len(), "the list is short: {listed}");
-    calm(copy.sandbox.run(&["verify"]), &[0, 6]);
+    calm(copy.sandbox.cmd("verify"), &[0, 6]);
     let first = specimen.ids.last().expect("a checkpoint");
-    let shown = calm(copy.sandbox.run(&["show", first]), &[0, 6]);
+    let shown = calm(copy.sandbox.cmd(format!("show {first}")), &[0, 6]);
     assert!(shown.code == 0 || case.weight == Weight::Only, "{shown}");
     // Each file meets enough kinds of damage to meet every command anyway.
     for args in OTHER_READERS
@@ -229,14 +229,11 @@ fn writer(copy: &Copy, case: &Case, specimen: &Specimen, lost: &BTreeSet<String>
     match WRITERS[case.writer % WRITERS.len()] {
         "create" => {
             copy.sandbox.write("text", "something else");
-            let run = calm(
-                copy.sandbox.run(&["create", "-r", "after the damage"]),
-                &[0],
-            );
+            let run = calm(copy.sandbox.cmd("create -r 'after the damage'"), &[0]);
             restores(copy, run.stdout.trim(), None);
         }
         "prune" => {
-            let run = calm(copy.sandbox.run(&["prune"]), &[0, 6]);
+            let run = calm(copy.sandbox.cmd("prune"), &[0, 6]);
             assert!(run.code == 0 || case.weight != Weight::Derived, "{run}");
             let (now, _) = damaged_ids(copy);
             assert!(
@@ -276,7 +273,7 @@ fn restores(copy: &Copy, id: &str, state: Option<&crate::bench::Tree>) {
 
 fn repair(copy: &Copy, case: &Case, specimen: &Specimen) {
     let harmed = fs::read(copy.sandbox.store().join(&case.file)).ok();
-    let run = calm(copy.sandbox.run(&["verify", "--repair", "--json"]), &[0, 6]);
+    let run = calm(copy.sandbox.cmd("verify --repair --json"), &[0, 6]);
     let document = run.json();
     let details = &document["data"];
     let salvaged = &details["repair"]["salvaged"];
@@ -318,7 +315,7 @@ fn repair(copy: &Copy, case: &Case, specimen: &Specimen) {
     }
     let gone = |id: &String| lost.contains(id) || in_part.contains(id);
     let whole: Vec<_> = specimen.states.iter().filter(|(id, _)| !gone(id)).collect();
-    calm(copy.sandbox.run(&["prune"]), &[0]);
+    calm(copy.sandbox.cmd("prune"), &[0]);
     assert_eq!(
         damaged_ids(copy).0,
         in_part,
@@ -327,14 +324,13 @@ fn repair(copy: &Copy, case: &Case, specimen: &Specimen) {
     if let Some((id, state)) = whole.get(case.writer % whole.len().max(1)) {
         restores(copy, id, Some(state));
     }
-    calm(copy.sandbox.run(&["prune"]), &[0]);
+    calm(copy.sandbox.cmd("prune"), &[0]);
     if in_part.is_empty()
         && case.writer.is_multiple_of(4)
         && let Some(git) = Git::find(copy.sandbox.root())
     {
         git.with("GIT_DIR", copy.sandbox.store())
-            .run(&["fsck", "--full", "--strict"])
-            .success();
+            .ok("fsck --full --strict");
     }
 }
 
@@ -495,13 +491,13 @@ fn readers_after(loss: Loss, left: Left, specimen: &Specimen) -> BTreeSet<String
     lose(&copy, loss);
     let watch = Watch::over(&copy.sandbox.store());
     let expected = if left == Left::Nothing { 6 } else { 0 };
-    let listed = calm(copy.sandbox.run(&["list", "--json"]), &[expected]);
-    calm(copy.sandbox.run(&["status"]), &[expected]);
+    let listed = calm(copy.sandbox.cmd("list --json"), &[expected]);
+    calm(copy.sandbox.cmd("status"), &[expected]);
     calm(
-        copy.sandbox.run(&["verify", "--full"]),
+        copy.sandbox.cmd("verify --full"),
         if left == Left::All { &[0] } else { &[6] },
     );
-    calm(copy.sandbox.run(&["find", "text"]), &[0, 3, 6]);
+    calm(copy.sandbox.cmd("find text"), &[0, 3, 6]);
     if left == Left::Nothing {
         watch.assert_untouched();
         return BTreeSet::new();
@@ -549,7 +545,7 @@ fn create_after(loss: Loss, left: Left, specimen: &Specimen, damaged: &BTreeSet<
     lose(&copy, loss);
     let files = fixtures::files_below(&copy.sandbox.store()).len();
     copy.sandbox.write("text", "something else");
-    let run = calm(copy.sandbox.run(&["create", "-r", "after the loss"]), &[0]);
+    let run = calm(copy.sandbox.cmd("create -r 'after the loss'"), &[0]);
     let is_anew = matches!(left, Left::Names | Left::Nothing);
     let sentence = "Shadow repo was corrupt — reinitialized. Prior checkpoints are lost.";
     assert_eq!(run.stderr.contains(sentence), is_anew, "{run}");
@@ -570,7 +566,7 @@ fn create_after(loss: Loss, left: Left, specimen: &Specimen, damaged: &BTreeSet<
         "damage was forgotten\n{run}"
     );
     restores(&copy, run.stdout.trim(), None);
-    let again = calm(copy.sandbox.run(&["create", "-r", "once more"]), &[0]);
+    let again = calm(copy.sandbox.cmd("create -r 'once more'"), &[0]);
     assert!(
         !again.stderr.contains(sentence) && copy.kept().len() == kept.len(),
         "{again}"
@@ -581,7 +577,7 @@ fn repair_after(loss: Loss, left: Left, specimen: &Specimen) {
     let copy = specimen.copy();
     lose(&copy, loss);
     let run = calm(
-        copy.sandbox.run(&["verify", "--repair"]),
+        copy.sandbox.cmd("verify --repair"),
         if left == Left::All { &[0] } else { &[0, 6] },
     );
     let (in_part, _) = damaged_ids(&copy);
@@ -605,7 +601,7 @@ fn repair_after(loss: Loss, left: Left, specimen: &Specimen) {
     );
     copy.sandbox.write("text", "something else");
     restores(&copy, &copy.sandbox.create("after the repair"), None);
-    calm(copy.sandbox.run(&["prune"]), &[0]);
+    calm(copy.sandbox.cmd("prune"), &[0]);
 }
 
 #[test]

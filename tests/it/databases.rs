@@ -136,7 +136,7 @@ fn twenty_savepoints_under_constant_writes_are_each_sound_and_a_committed_state(
         sandbox.restore(&ids[at]).success();
         assert_eq!(state_of(&db), states[at]);
     }
-    sandbox.run(&["verify", "--full"]).success();
+    sandbox.ok("verify --full");
     assert_no_scratch(&sandbox);
 }
 
@@ -153,8 +153,7 @@ fn a_database_that_is_a_hard_link_is_not_written_through() {
         let before = std::fs::read(&outside).unwrap();
         std::fs::hard_link(&outside, sandbox.path(name)).unwrap();
         sandbox
-            .run(&["restore", &id, "--yes"])
-            .code(4)
+            .fails(4, format!("restore {id} --yes"))
             .stderr_has("hard link");
         assert!(std::fs::read(&outside).unwrap() == before, "{name}");
         sandbox.remove(name);
@@ -248,7 +247,7 @@ fn what_bars_a_database_is_found_by_a_dry_run() {
     std::fs::hard_link(sandbox.path("data/shop.db"), &outside).unwrap();
     refused(&[], "data/shop.db is a hard link");
     std::fs::remove_file(&outside).unwrap();
-    sandbox.run(&["restore", &id, "--dry-run"]).success();
+    sandbox.ok(format!("restore {id} --dry-run"));
     for log in ["data/shop.db-journal", "data/shop.db-wal"] {
         sandbox.mkdir(log);
         refused(&[], &format!("{log} is no file"));
@@ -274,7 +273,7 @@ fn a_database_that_need_not_change_bars_nothing_and_is_no_step() {
     drop(make(&sandbox.path("data/shop.db"), "DELETE"));
     sandbox.write("a", "1");
     let id = savepoint(&sandbox, &["--scope", "a"]);
-    let planned = sandbox.run(&["restore", &id, "--dry-run"]).success();
+    let planned = sandbox.ok(format!("restore {id} --dry-run"));
     planned
         .stdout_has("would change nothing")
         .stderr_has("database data/shop.db is already as it was then");
@@ -293,9 +292,7 @@ fn a_database_that_need_not_change_bars_nothing_and_is_no_step() {
 fn a_database_that_cannot_be_kept_stops_a_restore_before_any_change() {
     let (sandbox, db, id) = stepped("DELETE");
     db.execute_batch("BEGIN EXCLUSIVE").unwrap();
-    let run = sandbox
-        .run(&["restore", &id, "--yes", "--lock-timeout", "0", "--json"])
-        .code(4);
+    let run = sandbox.fails(4, format!("restore {id} --yes --lock-timeout 0 --json"));
     assert_eq!(run.error_code(), "database_not_held");
     assert_eq!(sandbox.listed().len(), 1, "no safety checkpoint is left");
     db.execute_batch("COMMIT").unwrap();
@@ -320,9 +317,7 @@ fn a_live_database_that_stays_locked_is_left_whole_and_the_files_are_done() {
     step(&db);
     sandbox.write("a", "2");
     db.execute_batch("BEGIN IMMEDIATE").unwrap();
-    let run = sandbox
-        .run(&["restore", &id, "--yes", "--lock-timeout", "0", "--json"])
-        .code(5);
+    let run = sandbox.fails(5, format!("restore {id} --yes --lock-timeout 0 --json"));
     assert_eq!(run.data()["databases"][0]["outcome"], "failed");
     run.stderr_has("data/shop.db was not restored")
         .stderr_has("locked")
@@ -340,8 +335,7 @@ fn a_live_database_that_stays_locked_is_left_whole_and_the_files_are_done() {
 fn a_restore_stopped_by_a_signal_at_a_database_is_pending_and_can_be_ended() {
     let sandbox = named();
     let id: String = sandbox
-        .run(&["create", "--db", "shop", "--scope", "a"])
-        .success()
+        .ok("create --db shop --scope a")
         .stdout
         .trim()
         .into();
@@ -370,8 +364,7 @@ fn a_restore_stopped_by_a_signal_at_a_database_is_pending_and_can_be_ended() {
 fn an_interrupted_restore_can_be_ended_although_a_database_cannot_be_had() {
     let sandbox = named();
     let id: String = sandbox
-        .run(&["create", "--db", "shop", "--scope", "a"])
-        .success()
+        .ok("create --db shop --scope a")
         .stdout
         .trim()
         .into();
@@ -398,9 +391,7 @@ fn an_interrupted_restore_can_be_ended_although_a_database_cannot_be_had() {
 fn a_database_that_others_keep_locked_is_not_taken_and_nothing_is_recorded() {
     let (sandbox, db, _) = stepped("DELETE");
     db.execute_batch("BEGIN EXCLUSIVE").unwrap();
-    let run = sandbox
-        .run(&["create", "--db", "data/shop.db", "--lock-timeout", "0"])
-        .code(1);
+    let run = sandbox.fails(1, "create --db data/shop.db --lock-timeout 0");
     run.stderr_has("database data/shop.db was not captured")
         .stderr_has("locked");
     assert_eq!(sandbox.listed().len(), 1);
@@ -418,8 +409,7 @@ fn a_copy_that_is_not_sound_is_not_recorded() {
     bytes[middle..middle + 4096].fill(0xaa);
     sandbox.write("data/shop.db", bytes);
     sandbox
-        .run(&["create", "--db", "data/shop.db"])
-        .code(1)
+        .fails(1, "create --db data/shop.db")
         .stderr_has("was not captured");
     assert!(sandbox.listed().is_empty());
 }
@@ -430,7 +420,7 @@ fn files_and_a_database_are_in_one_checkpoint_and_come_back_together() {
     let db = make(&sandbox.path("data/shop.db"), "WAL");
     sandbox.write("data/notes", "1").write("other", "1");
     let id = savepoint(&sandbox, &["--scope", "data"]);
-    let shown = sandbox.run(&["show", &id, "--json"]).success().data();
+    let shown = sandbox.json(format!("show {id}"));
     assert_eq!(shown["databases"][0]["path"], "data/shop.db");
     assert_eq!(
         (
@@ -448,8 +438,7 @@ fn files_and_a_database_are_in_one_checkpoint_and_come_back_together() {
         "{shown}"
     );
     sandbox
-        .run(&["show", &id])
-        .success()
+        .ok(format!("show {id}"))
         .stdout_has("database   data/shop.db\n");
     step(&db);
     sandbox
@@ -479,8 +468,8 @@ fn files_and_a_database_are_in_one_checkpoint_and_come_back_together() {
         inode,
         "it was never replaced as a file"
     );
-    sandbox.run(&["create", "-r", "whole"]).success();
-    sandbox.run(&["cat", "whole:data/shop.db"]).success();
+    sandbox.ok("create -r whole");
+    sandbox.ok("cat whole:data/shop.db");
 }
 
 #[cfg(unix)]
@@ -496,7 +485,7 @@ fn a_database_whose_file_is_gone_is_made_again_and_undo_leaves_it() {
         std::fs::metadata(&path).unwrap().permissions().mode() & 0o777,
         0o600
     );
-    let run = sandbox.run(&["undo", "--yes", "--json"]).success();
+    let run = sandbox.ok("undo --yes --json");
     assert_eq!(run.data()["databases"][0]["outcome"], "left");
     assert_eq!(state(&path), 0);
     step(&Connection::open(&path).unwrap());
@@ -523,27 +512,25 @@ fn paths_choose_databases_as_they_choose_files() {
     step(&db);
     step(&other);
     sandbox.write("a", "2").write("b", "2");
-    sandbox.run(&["restore", &id, "a", "--yes"]).success();
+    sandbox.ok(format!("restore {id} a --yes"));
     assert_eq!(
         (sandbox.read("a"), state_of(&db), state_of(&other)),
         ("1".into(), 1, 1)
     );
-    sandbox
-        .run(&["restore", &id, "data/shop.db", "--yes"])
-        .success();
+    sandbox.ok(format!("restore {id} data/shop.db --yes"));
     assert_eq!(
         (sandbox.read("b"), state_of(&db), state_of(&other)),
         ("2".into(), 0, 1)
     );
     sandbox.undo().success();
     assert_eq!((state_of(&db), state_of(&other)), (1, 1));
-    sandbox.run(&["restore", &id, "none.db", "--yes"]).code(3);
+    sandbox.fails(3, format!("restore {id} none.db --yes"));
 }
 
 #[test]
 fn patterns_choose_databases_as_they_choose_files() {
     let (sandbox, db, id) = stepped("WAL");
-    let run = sandbox.run(&["restore", &id, "--glob", "*.db", "--yes", "--json"]);
+    let run = sandbox.cmd(format!("restore {id} --glob *.db --yes --json"));
     let data = run.success().data();
     assert_eq!(state_of(&db), 0);
     assert!(data["safety"]["id"].is_string(), "{data}");
@@ -553,9 +540,7 @@ fn patterns_choose_databases_as_they_choose_files() {
     );
     sandbox.undo().success();
     assert_eq!(state_of(&db), 2);
-    sandbox
-        .run(&["restore", &id, "--exclude", "*.db", "--yes"])
-        .success();
+    sandbox.ok(format!("restore {id} --exclude *.db --yes"));
     assert_eq!(state_of(&db), 2);
 }
 
@@ -563,22 +548,20 @@ fn patterns_choose_databases_as_they_choose_files() {
 fn a_dry_run_names_the_databases_and_changes_nothing() {
     let (sandbox, db, id) = stepped("WAL");
     sandbox
-        .run(&["restore", &id, "--dry-run"])
-        .success()
+        .ok(format!("restore {id} --dry-run"))
         .stdout_has("  database data/shop.db\n")
         .stdout_has("restore 1");
     assert_eq!(outcome_of(&sandbox, &[&id, "--dry-run"]), "planned");
     assert_eq!(state_of(&db), 2);
     sandbox
-        .run(&["restore", &id])
-        .code(4)
+        .fails(4, format!("restore {id}"))
         .stderr_has("restore 1 database");
 }
 
 #[test]
 fn the_content_can_be_had_by_cat_and_survives_a_prune() {
     let (sandbox, _db, id) = stepped("WAL");
-    sandbox.run(&["prune"]).success();
+    sandbox.ok("prune");
     let mut command = sandbox.command(&[], &["cat", &format!("{id}:@db/data/shop.db")]);
     let output = limit::output(&mut command).unwrap();
     assert!(output.status.success());
@@ -586,7 +569,7 @@ fn the_content_can_be_had_by_cat_and_survives_a_prune() {
     std::fs::write(&copy, output.stdout).unwrap();
     assert_eq!(state(&copy), 0);
     sandbox.run(&["cat", &format!("{id}:@db/none")]).code(3);
-    sandbox.run(&["verify", "--full"]).success();
+    sandbox.ok("verify --full");
 }
 
 #[test]
@@ -635,15 +618,13 @@ fn what_is_no_database_in_the_root_is_refused_in_words() {
             .stderr_has("text: Permission denied");
     }
     sandbox
-        .run(&["create", "--type", "database_savepoint"])
-        .code(2)
+        .fails(2, "create --type database_savepoint")
         .stderr_has("needs a --db");
     sandbox
-        .run(&["create", "--type", "file_backup", "--db", "data/shop.db"])
-        .code(2)
+        .fails(2, "create --type file_backup --db data/shop.db")
         .stderr_has("needs a --scope");
     assert!(!sandbox.store().exists());
-    sandbox.run(&["create", "--db", "empty.db"]).success();
+    sandbox.ok("create --db empty.db");
     sandbox
         .run(&[
             "create",
@@ -695,7 +676,7 @@ fn sweep(mode: &str, way_out: &[&str], expected: (i64, &str)) {
                     "{when}"
                 );
                 assert!(sandbox.status()["pending"].is_null(), "{when}");
-                sandbox.run(&["create", "-r", "after"]).success();
+                sandbox.ok("create -r after");
                 assert_no_scratch(&sandbox);
             }
             nth += if is_full() {
@@ -731,13 +712,9 @@ fn a_plan_is_refused_once_its_database_has_changed() {
     let sandbox = Sandbox::new();
     let path = sandbox.path("db");
     let db = make(&path, "DELETE");
-    sandbox
-        .run(&["create", "-r", "good", "--db", "db"])
-        .success();
+    sandbox.ok("create -r good --db db");
     step(&db);
-    let plan = sandbox
-        .run(&["restore", "good", "--dry-run", "--json"])
-        .success();
+    let plan = sandbox.ok("restore good --dry-run --json");
     let digest = plan.data()["plan_digest"]
         .as_str()
         .expect("a digest")

@@ -36,12 +36,11 @@ fn a_named_database_is_dumped_and_restored_by_the_users_commands_in_the_root() {
     let sandbox = named();
     sandbox.write("shop", "a file of that name");
     let id: String = sandbox
-        .run(&["create", "--db", "shop", "--scope", "a"])
-        .success()
+        .ok("create --db shop --scope a")
         .stdout
         .trim()
         .into();
-    let shown = sandbox.run(&["show", &id, "--json"]).success().data();
+    let shown = sandbox.json(format!("show {id}"));
     assert_eq!(
         (
             &shown["databases"][0]["kind"],
@@ -56,7 +55,7 @@ fn a_named_database_is_dumped_and_restored_by_the_users_commands_in_the_root() {
     sandbox
         .write(sandbox.home().join("server"), "state 2")
         .write("a", "2");
-    sandbox.run(&["restore", &id, "a", "--yes"]).success();
+    sandbox.ok(format!("restore {id} a --yes"));
     assert_eq!(
         (server(&sandbox), sandbox.read("a")),
         ("state 2".into(), "1".into()),
@@ -88,8 +87,7 @@ fn a_dump_that_fails_records_nothing_and_its_last_words_are_told() {
         "[database.shop]\ndump = \"echo content; echo first >&2; echo server is down >&2; exit 3\"\nrestore = \"cat\"\n",
     );
     let run = sandbox
-        .run(&["create", "--db", "shop"])
-        .code(1)
+        .fails(1, "create --db shop")
         .stderr_has("exit 3: server is down");
     assert!(
         !run.stderr.contains("content") && !run.stderr.contains("first"),
@@ -104,8 +102,7 @@ fn a_dump_that_fails_records_nothing_and_its_last_words_are_told() {
 fn a_restore_command_that_fails_leaves_the_files_done_and_names_the_way_back() {
     let sandbox = named();
     let id: String = sandbox
-        .run(&["create", "--db", "shop", "--scope", "a"])
-        .success()
+        .ok("create --db shop --scope a")
         .stdout
         .trim()
         .into();
@@ -135,7 +132,7 @@ fn a_restore_command_that_fails_leaves_the_files_done_and_names_the_way_back() {
         ("state 2".into(), "2".into())
     );
     sandbox.write(&config, "");
-    let run = sandbox.run(&["restore", &id, "--yes", "--json"]).code(4);
+    let run = sandbox.fails(4, format!("restore {id} --yes --json"));
     assert_eq!(run.error_code(), "database_not_held");
 }
 
@@ -146,10 +143,9 @@ fn commands_of_a_project_are_never_run() {
         ".checkpoint.toml",
         "[database.shop]\ndump = \"touch ran\"\nrestore = \"touch ran\"\n",
     );
-    sandbox.run(&["create", "--db", "shop"]).code(3);
+    sandbox.fails(3, "create --db shop");
     sandbox
-        .run(&["create"])
-        .success()
+        .ok("create")
         .stderr_has("is only allowed in the user's own configuration");
     assert!(!sandbox.exists("ran"));
     for bad in [
@@ -158,7 +154,7 @@ fn commands_of_a_project_are_never_run() {
         "dump = 'x'\nrestore = 'x'\nother = 1",
     ] {
         sandbox.user_config(&format!("[database.shop]\n{bad}\n"));
-        sandbox.run(&["create"]).code(1).stderr_has("database");
+        sandbox.fails(1, "create").stderr_has("database");
     }
 }
 
@@ -166,9 +162,7 @@ fn commands_of_a_project_are_never_run() {
 #[test]
 fn a_name_that_the_configuration_lost_is_found_by_a_dry_run() {
     let sandbox = named();
-    sandbox
-        .run(&["create", "-r", "one", "--db", "shop"])
-        .success();
+    sandbox.ok("create -r one --db shop");
     sandbox.user_config("").write("a", "2");
     for how in ["--dry-run", "--yes"] {
         sandbox

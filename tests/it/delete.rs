@@ -24,9 +24,7 @@ fn full_id(sandbox: &Sandbox, short: &str) -> String {
 #[test]
 fn deleting_the_last_one_leaves_an_empty_store_in_which_everything_works() {
     let (sandbox, ids) = with(2);
-    sandbox
-        .run(&["delete", &ids[0], &ids[1], "--yes"])
-        .success();
+    sandbox.ok(format!("delete {} {} --yes", ids[0], ids[1]));
     assert_eq!(sandbox.listed().len(), 0);
     assert!(
         !sandbox.store().join("refs/heads/main").exists(),
@@ -34,7 +32,7 @@ fn deleting_the_last_one_leaves_an_empty_store_in_which_everything_works() {
     );
     if let Some(git) = Git::find(sandbox.root()) {
         let git = git.with("GIT_DIR", sandbox.store());
-        let fsck = git.run(&["fsck", "--full", "--strict"]).success();
+        let fsck = git.ok("fsck --full --strict");
         assert!(!fsck.stderr.contains("error"), "{fsck}");
         assert_eq!(
             git.output(&["count-objects", "-v"])
@@ -43,12 +41,9 @@ fn deleting_the_last_one_leaves_an_empty_store_in_which_everything_works() {
             Some("in-pack: 0")
         );
     }
-    sandbox.run(&["prune"]).success();
-    sandbox
-        .run(&["status"])
-        .success()
-        .stdout_has("checkpoints  0");
-    sandbox.run(&["restore", "latest", "--yes"]).code(3);
+    sandbox.ok("prune");
+    sandbox.ok("status").stdout_has("checkpoints  0");
+    sandbox.fails(3, "restore latest --yes");
     fixtures::delete_empty_directories(&sandbox.base());
     sandbox.write("a", "again");
     let id = sandbox.create("again");
@@ -59,15 +54,14 @@ fn deleting_the_last_one_leaves_an_empty_store_in_which_everything_works() {
 fn main_names_the_newest_that_is_left() {
     let (sandbox, ids) = with(3);
     let second = full_id(&sandbox, &ids[1]);
-    sandbox.run(&["delete", &ids[2], "--yes"]).success();
+    sandbox.ok(format!("delete {} --yes", ids[2]));
     assert_eq!(
         std::fs::read_to_string(sandbox.store().join("refs/heads/main")).expect("main"),
         format!("{second}\n")
     );
     if let Some(git) = Git::find(sandbox.root()) {
         git.with("GIT_DIR", sandbox.store())
-            .run(&["fsck", "--full", "--strict"])
-            .success();
+            .ok("fsck --full --strict");
     }
 }
 
@@ -81,9 +75,7 @@ fn a_commit_that_plain_git_put_on_main_is_not_lost_by_a_deletion() {
     let foreign = git.output(&["commit-tree", "-m", "by hand", "main^{tree}"]);
     git.run(&["update-ref", "refs/heads/main", &foreign])
         .success();
-    sandbox
-        .run(&["delete", &ids[0], &ids[1], "--yes"])
-        .success();
+    sandbox.ok(format!("delete {} {} --yes", ids[0], ids[1]));
     assert_eq!(
         git.output(&["log", "-1", "--format=%s", &foreign]),
         "by hand"
@@ -97,15 +89,12 @@ fn the_two_checkpoints_of_a_pending_restore_are_refused() {
     }
     let (sandbox, target, safety) = pending_restore();
     for id in [&target, &safety] {
-        let run = sandbox.run(&["delete", id, "--yes", "--json"]).code(4);
+        let run = sandbox.fails(4, format!("delete {id} --yes --json"));
         assert_eq!(run.error_code(), "restore_pending");
     }
-    sandbox
-        .run(&["delete", "--all", "--yes"])
-        .code(4)
-        .stderr_has("undo");
-    sandbox.run(&["delete", "third", "--yes"]).success();
-    sandbox.run(&["restore", "--resume"]).success();
+    sandbox.fails(4, "delete --all --yes").stderr_has("undo");
+    sandbox.ok("delete third --yes");
+    sandbox.ok("restore --resume");
     assert_eq!(sandbox.read("a"), "1");
 }
 
@@ -115,12 +104,8 @@ fn force_deletes_the_store_of_a_pending_restore_and_only_with_all() {
         return;
     }
     let (sandbox, target, _) = pending_restore();
-    sandbox
-        .run(&["delete", &target, "--force", "--yes"])
-        .code(2);
-    sandbox
-        .run(&["delete", "--all", "--force", "--yes"])
-        .success();
+    sandbox.fails(2, format!("delete {target} --force --yes"));
+    sandbox.ok("delete --all --force --yes");
     assert!(!sandbox.store().exists());
 }
 
@@ -190,16 +175,15 @@ fn a_damaged_checkpoint_is_deleted_by_its_id() {
         .for_each(|path| std::fs::remove_file(path).expect("it can go"));
     assert!(
         sandbox
-            .run(&["list", "--json"])
-            .success()
+            .ok("list --json")
             .warning_codes()
             .contains(&"damaged_checkpoint".to_owned())
     );
-    sandbox.run(&["delete", &ids[1], "--yes"]).success();
-    let after = sandbox.run(&["list", "--json"]).success();
+    sandbox.ok(format!("delete {} --yes", ids[1]));
+    let after = sandbox.ok("list --json");
     assert!(after.warning_codes().is_empty(), "{after}");
     assert_eq!(sandbox.listed_ids(), [ids[2].clone(), ids[0].clone()]);
-    sandbox.run(&["prune"]).success();
+    sandbox.ok("prune");
 }
 
 #[test]
@@ -207,9 +191,9 @@ fn a_store_of_a_newer_format_is_not_deleted() {
     let (sandbox, ids) = with(1);
     fixtures::make_newer(&sandbox.store(), 9);
     sandbox.watch(&sandbox.store());
-    sandbox.run(&["delete", "--all", "--yes"]).code(6);
-    sandbox.run(&["delete", &ids[0], "--yes"]).code(6);
-    sandbox.run(&["pin", &ids[0]]).code(6);
+    sandbox.fails(6, "delete --all --yes");
+    sandbox.fails(6, format!("delete {} --yes", ids[0]));
+    sandbox.fails(6, format!("pin {}", ids[0]));
 }
 
 #[test]
@@ -244,7 +228,7 @@ fn a_deletion_of_all_that_is_killed_leaves_the_store_or_none() {
             "{left:?} after {run}"
         );
         assert_eq!(sandbox.store().exists(), !left.is_empty());
-        sandbox.run(&["delete", "--all", "--yes"]).success();
+        sandbox.ok("delete --all --yes");
         let folder = sandbox.store().parent().expect("a folder").to_path_buf();
         assert_eq!(folder.read_dir().expect("it can be listed").count(), 0);
     }
@@ -269,9 +253,9 @@ fn a_deletion_that_is_killed_leaves_whole_checkpoints_and_a_sound_store() {
                 "{calls} {at}: the one that was not named is gone"
             );
             for id in &left {
-                sandbox.run(&["show", id]).success();
+                sandbox.ok(format!("show {id}"));
             }
-            sandbox.run(&["prune"]).success();
+            sandbox.ok("prune");
             assert_eq!(
                 sandbox.listed_ids(),
                 left,
@@ -279,8 +263,7 @@ fn a_deletion_that_is_killed_leaves_whole_checkpoints_and_a_sound_store() {
             );
             if let Some(git) = Git::find(sandbox.root()) {
                 git.with("GIT_DIR", sandbox.store())
-                    .run(&["fsck", "--full", "--strict"])
-                    .success();
+                    .ok("fsck --full --strict");
             }
             sandbox.write("a", "more");
             sandbox.create("more");
@@ -357,11 +340,10 @@ fn a_main_that_names_nothing_keeps_nobody_from_pruning() {
         format!("{}\n", "0123456789".repeat(4)),
     )
     .expect("a ref");
-    sandbox.run(&["prune", "--dry-run"]).success();
-    sandbox.run(&["prune", "--keep", "2", "--yes"]).success();
+    sandbox.ok("prune --dry-run");
+    sandbox.ok("prune --keep 2 --yes");
     if let Some(git) = Git::find(sandbox.root()) {
         git.with("GIT_DIR", sandbox.store())
-            .run(&["fsck", "--full", "--strict"])
-            .success();
+            .ok("fsck --full --strict");
     }
 }

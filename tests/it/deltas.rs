@@ -86,12 +86,12 @@ impl Versions {
                 .success();
             assert!(run.stdout.as_bytes() == content, "{id} is not what it was");
         }
-        self.sandbox.run(&["verify", "--full"]).success();
+        self.sandbox.ok("verify --full");
         let Some(git) = Git::find(self.sandbox.root()) else {
             return;
         };
         let git = git.with("GIT_DIR", self.sandbox.store());
-        git.run(&["fsck", "--full", "--strict"]).success();
+        git.ok("fsck --full --strict");
         for (id, content) in versions {
             let blob = git
                 .run(&["cat-file", "blob", &format!("{id}:dir/large")])
@@ -110,8 +110,7 @@ fn versions_of_a_large_file_take_little_more_than_one_of_them_after_a_prune() {
     let before = versions.store_bytes();
     versions
         .sandbox
-        .run(&["prune"])
-        .success()
+        .ok("prune")
         .stdout_has("Pruned: 0 checkpoints");
     let after = versions.store_bytes();
     assert!(after < before / 6, "{before} became {after}");
@@ -130,12 +129,11 @@ fn versions_of_a_large_file_take_little_more_than_one_of_them_after_a_prune() {
 #[test]
 fn a_prune_leaves_the_deltas_of_the_one_before_alone() {
     let versions = Versions::new(4);
-    versions.sandbox.run(&["prune"]).success();
+    versions.sandbox.ok("prune");
     let packs = versions.packs();
     versions
         .sandbox
-        .run(&["prune"])
-        .success()
+        .ok("prune")
         .stdout_is("Nothing to prune.\n");
     assert_eq!(versions.packs(), packs);
 }
@@ -143,11 +141,11 @@ fn a_prune_leaves_the_deltas_of_the_one_before_alone() {
 #[test]
 fn new_versions_join_the_deltas_that_are_there() {
     let mut versions = Versions::new(4);
-    versions.sandbox.run(&["prune"]).success();
+    versions.sandbox.ok("prune");
     let four = versions.store_bytes();
     for _ in 0..3 {
         versions.edit();
-        versions.sandbox.run(&["prune"]).success();
+        versions.sandbox.ok("prune");
         let bytes = versions.store_bytes();
         assert!(bytes < four + four / 10, "{four} became {bytes}");
     }
@@ -161,14 +159,14 @@ fn more_versions_than_one_chain_holds_survive_prune_after_prune() {
     // One and a half chains of a file that is just large enough and compresses quickly.
     versions.content = [text(7, 150_000), vec![b'\n'; 950_000]].concat();
     (0..75).for_each(|_| versions.edit());
-    versions.sandbox.run(&["prune"]).success();
+    versions.sandbox.ok("prune");
     let packs = versions.packs();
     versions.check();
-    versions.sandbox.run(&["prune"]).success();
+    versions.sandbox.ok("prune");
     assert_eq!(versions.packs(), packs);
     for _ in 0..2 {
         versions.edit();
-        (0..3).for_each(|_| drop(versions.sandbox.run(&["prune"]).success()));
+        (0..3).for_each(|_| drop(versions.sandbox.ok("prune")));
         versions.check();
     }
 }
@@ -182,7 +180,7 @@ fn a_prune_that_has_forgotten_what_the_last_one_tried_loses_no_version() {
     }
     let mut packs = Vec::new();
     for _ in 0..3 {
-        versions.sandbox.run(&["prune"]).success();
+        versions.sandbox.ok("prune");
         versions.check();
         packs.push(versions.packs().into_iter().max_by_key(|(_, len)| *len));
         fixtures::remove(&versions.sandbox.store().join("checkpoint/delta-packs"));
@@ -194,13 +192,13 @@ fn a_prune_that_has_forgotten_what_the_last_one_tried_loses_no_version() {
 #[test]
 fn the_version_on_which_others_stand_can_go() {
     let mut versions = Versions::new(5);
-    versions.sandbox.run(&["prune"]).success();
+    versions.sandbox.ok("prune");
     let bytes = versions.store_bytes();
     for doomed in [4, 1] {
         let (id, _) = versions.made.remove(doomed);
-        versions.sandbox.run(&["delete", &id, "--yes"]).success();
+        versions.sandbox.ok(format!("delete {id} --yes"));
         versions.check();
-        versions.sandbox.run(&["prune"]).success();
+        versions.sandbox.ok("prune");
         versions.check();
         assert!(
             versions.store_bytes() < bytes + bytes / 4,
@@ -209,10 +207,7 @@ fn the_version_on_which_others_stand_can_go() {
         );
     }
     let oldest = versions.made.remove(0);
-    versions
-        .sandbox
-        .run(&["prune", "--keep", "2", "--yes"])
-        .success();
+    versions.sandbox.ok("prune --keep 2 --yes");
     versions.sandbox.run(&["show", &oldest.0]).code(3);
     versions.check();
 }
@@ -225,13 +220,13 @@ fn versions_that_have_nothing_in_common_stay_whole_and_are_tried_once() {
         versions.record();
     }
     let before = versions.store_bytes();
-    versions.sandbox.run(&["prune"]).success();
+    versions.sandbox.ok("prune");
     assert!(versions.store_bytes() > before / 10 * 9);
     let known = std::fs::read_to_string(versions.sandbox.store().join("checkpoint/delta-packs"))
         .expect("it is remembered");
     assert_eq!(known.lines().count(), 1);
     let packs = versions.packs();
-    versions.sandbox.run(&["prune"]).success();
+    versions.sandbox.ok("prune");
     assert_eq!(versions.packs(), packs);
     versions.check();
 }
@@ -239,7 +234,7 @@ fn versions_that_have_nothing_in_common_stay_whole_and_are_tried_once() {
 #[test]
 fn a_damaged_pack_of_deltas_costs_no_version_that_can_still_be_made() {
     let mut versions = Versions::new(4);
-    versions.sandbox.run(&["prune"]).success();
+    versions.sandbox.ok("prune");
     let (largest, len) = versions
         .packs()
         .into_iter()
@@ -249,8 +244,8 @@ fn a_damaged_pack_of_deltas_costs_no_version_that_can_still_be_made() {
     let mut bytes = std::fs::read(&path).expect("a pack");
     bytes[usize::try_from(len / 2).expect("a length")] ^= 0x55;
     damaged::put(&path, &bytes);
-    versions.sandbox.run(&["verify", "--full"]).code(6);
-    versions.sandbox.run(&["prune"]).success();
+    versions.sandbox.fails(6, "verify --full");
+    versions.sandbox.ok("prune");
     // The newest is in the directory as a file, and a create writes anew what it cannot read. The
     // others are based on it.
     versions.record();
@@ -262,22 +257,22 @@ fn a_damaged_pack_of_deltas_costs_no_version_that_can_still_be_made() {
             .success();
         assert!(run.stdout.as_bytes() == content, "{id} is not what it was");
     }
-    versions.sandbox.run(&["prune"]).success();
+    versions.sandbox.ok("prune");
     versions.check();
 }
 
 /// Disturbs the first, second, … of some system calls of a prune, until none is left to disturb.
 fn at_each_call(calls: &str, step: usize, happen: impl Fn(&Sandbox, usize) -> crate::bench::Run) {
     let mut versions = Versions::new(2);
-    versions.sandbox.run(&["prune"]).success();
+    versions.sandbox.ok("prune");
     versions.edit();
     let aside = versions.sandbox.top().join("aside");
     fixtures::copy_tree(&versions.sandbox.store(), &aside);
     for nth in sample::calls(2000).map(|number| 1 + (number - 1) * step) {
         let run = happen(&versions.sandbox, nth);
         let went_well = run.code == 0 && run.stdout.contains("Pruned") && run.stderr.is_empty();
-        versions.sandbox.run(&["verify", "--full"]).success();
-        versions.sandbox.run(&["prune"]).success();
+        versions.sandbox.ok("verify --full");
+        versions.sandbox.ok("prune");
         versions.check();
         assert!(
             versions.store_bytes() < 2_000_000,

@@ -76,7 +76,7 @@ impl Story {
     fn nothing_is_lost(&self, harm: &str) {
         let sandbox = &self.sandbox;
         assert_eq!(sandbox.listed_ids(), self.ids, "{harm}");
-        let listed = sandbox.run(&["list", "--json"]).success();
+        let listed = sandbox.ok("list --json");
         assert_eq!(listed.data()["damaged"], serde_json::json!([]), "{harm}");
         assert_eq!(
             sandbox.shown(&self.first)["reason"],
@@ -96,7 +96,7 @@ impl Story {
             self.ids.iter().all(|id| now.contains(id)),
             "{harm}: {now:?}"
         );
-        sandbox.run(&["prune"]).success();
+        sandbox.ok("prune");
         assert_eq!(sandbox.listed_ids(), now, "{harm}, then pruned");
         let manifest = std::fs::read_to_string(sandbox.store().join("checkpoint-manifest.md"))
             .expect("a manifest");
@@ -190,7 +190,7 @@ fn refs_and_manifest_gone_together_drop_nothing() {
     fixtures::remove(&story.sandbox.store().join("checkpoint-manifest.md"));
     story.sandbox.write("a", "4");
     story.sandbox.create("writer");
-    story.sandbox.run(&["prune"]).success();
+    story.sandbox.ok("prune");
     let now = story.sandbox.listed_ids();
     assert!(
         story.ids.iter().all(|id| now.contains(id)),
@@ -232,15 +232,13 @@ fn readers_find_every_checkpoint_when_refs_and_manifest_are_gone() {
             std::fs::remove_dir_all(sandbox.store().join("refs")).expect("refs can go");
         }
         sandbox
-            .run(&["list"])
-            .success()
+            .ok("list")
             .stdout_has("one")
             .stdout_has("two")
             .stderr_has("lost refs, which the next create or prune restores: ");
-        sandbox.run(&["show", "one"]).success();
+        sandbox.ok("show one");
         sandbox
-            .run(&["verify", "--json"])
-            .success()
+            .ok("verify --json")
             .stdout_has("\"checkpoint_count\":2");
         assert_eq!(sandbox.status()["checkpoint_count"], 2);
         crate::bench::fixtures::remove(&sandbox.store());
@@ -265,7 +263,7 @@ fn one_bad_line_of_packed_refs_hides_no_other() {
     fixtures::remove(&place.join("checkpoint-manifest.md"));
     story.nothing_is_lost("bad lines in packed-refs");
     assert!(!place.join("packed-refs").exists());
-    story.sandbox.run(&["verify", "--full"]).success();
+    story.sandbox.ok("verify --full");
 }
 
 #[test]
@@ -295,7 +293,7 @@ fn two_copies_of_a_store_that_went_their_own_ways_can_be_put_together() {
     for reason in ["one", "two", "three"] {
         sandbox.run(&["show", reason]).success();
     }
-    sandbox.run(&["verify", "--full"]).success();
+    sandbox.ok("verify --full");
     sandbox.write("a", "4").create("four");
     assert_eq!(sandbox.listed().len(), 4);
     for (reason, text) in [("one", "1"), ("two", "2"), ("three", "3"), ("four", "4")] {

@@ -70,17 +70,15 @@ fn a_damaged_file_is_named_and_the_rest_shown() {
         .write("bad", "new")
         .write("z", "2\n");
     let run = sandbox
-        .run(&["diff", &first])
-        .code(6)
+        .fails(6, format!("diff {first}"))
         .stdout_has("b/a\n")
         .stdout_has("b/z\n")
         .stderr_has("bad");
     assert!(!run.stdout.contains("bad"), "{run}");
     sandbox
-        .run(&["diff", "-q", "--stat", "--exit-code"])
-        .code(6)
+        .fails(6, "diff -q --stat --exit-code")
         .stderr_has("bad is damaged");
-    let run = sandbox.run(&["diff", "--json"]).code(6);
+    let run = sandbox.fails(6, "diff --json");
     assert_eq!(run.error_code(), "damaged", "{run}");
     assert_eq!(
         run.json()["data"]["changes"].as_array().map(Vec::len),
@@ -91,8 +89,5 @@ fn a_damaged_file_is_named_and_the_rest_shown() {
         run.warning_codes().contains(&"damaged_file".to_owned()),
         "{run}"
     );
-    sandbox
-        .run(&["diff", "--name-only"])
-        .success()
-        .stdout_is("a\nbad\nz\n");
+    sandbox.ok("diff --name-only").stdout_is("a\nbad\nz\n");
 }

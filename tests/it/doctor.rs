@@ -39,14 +39,14 @@ fn a_restore_that_was_interrupted_is_named_with_both_ways_out() {
     let sandbox = killed
         .find(is_pending)
         .expect("some kill leaves a pending restore");
-    let run = sandbox.run(&["doctor", "--json"]).code(1);
+    let run = sandbox.fails(1, "doctor --json");
     let (level, remedy) = check(&run.json()["data"], "restore").expect("a check");
     assert_eq!(level, "problem");
     for way in ["checkpoint restore --resume", "checkpoint undo"] {
         assert!(remedy.contains(way), "{remedy}");
     }
-    sandbox.run(&["undo", "--yes"]).success();
-    sandbox.run(&["doctor"]).success();
+    sandbox.ok("undo --yes");
+    sandbox.ok("doctor");
 }
 
 #[cfg(unix)]
@@ -76,7 +76,7 @@ fn a_store_that_a_sandbox_makes_read_only_is_one_message_with_the_ways_out() {
 #[test]
 fn the_file_system_is_told_to_keep_names_apart_that_differ_by_case() {
     let sandbox = project();
-    let data = sandbox.run(&["doctor", "--json"]).success().data();
+    let data = sandbox.json("doctor");
     let checks = data["checks"].as_array().expect("a list");
     let named = checks.iter().find(|one| one["subject"] == "file system");
     let named = named.expect("a check");

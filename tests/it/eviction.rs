@@ -13,10 +13,7 @@ fn sixty_large_checkpoints_shrink_to_two() {
         sandbox.create(&at.to_string());
     }
     assert_eq!(sandbox.listed().len(), 50, "the limit holds while creating");
-    sandbox
-        .run(&["prune", "--keep", "2", "--yes"])
-        .success()
-        .stdout_has("→");
+    sandbox.ok("prune --keep 2 --yes").stdout_has("→");
     assert_eq!(sandbox.listed().len(), 2);
     let size = sandbox.store_bytes();
     assert!(size < 6 * MIB as u64, "the store still has {size} bytes");
@@ -46,7 +43,7 @@ fn at_fifty_of_fifty_the_oldest_can_be_restored() {
             .as_str()
             .expect("a safety checkpoint")
     );
-    sandbox.run(&["prune"]).success();
+    sandbox.ok("prune");
     sandbox.undo().success();
     assert_eq!(sandbox.read("a"), "unsaved");
 }
@@ -94,14 +91,14 @@ fn restores_of_an_old_one_spare_the_newest_named_one_whatever_is_pinned() {
         let id = sandbox
             .write("a", wave.to_string())
             .create(&format!("wave-{wave}"));
-        sandbox.run(&["pin", &id]).success();
+        sandbox.ok(format!("pin {id}"));
     }
     sandbox.write("a", "3").create("wave-3");
     for edit in ["x", "y"] {
         sandbox.write("a", edit);
         sandbox.restore("wave-1").success();
     }
-    sandbox.run(&["prune"]).success();
+    sandbox.ok("prune");
     sandbox.restore("wave-3").success();
     assert_eq!(sandbox.read("a"), "3");
 }
@@ -113,10 +110,10 @@ fn what_is_protected_stays_and_status_says_so() {
         let id = sandbox
             .write("a", wave.to_string())
             .create(&format!("wave-{wave}"));
-        sandbox.run(&["pin", &id]).success();
+        sandbox.ok(format!("pin {id}"));
     }
     sandbox.user_config("keep = 1\n");
-    sandbox.run(&["prune"]).success();
+    sandbox.ok("prune");
     assert_eq!(sandbox.listed().len(), 3);
     assert_eq!(sandbox.status()["over_keep"], true);
 }
@@ -163,7 +160,7 @@ fn a_create_in_several_tidies_up_and_the_others_have_nothing_to_do_with_it() {
         "{tidied:?}"
     );
     assert!(tidied.iter().all(|(_, packs)| *packs <= 50), "{tidied:?}");
-    sandbox.run(&["verify", "--full"]).success();
+    sandbox.ok("verify --full");
 }
 
 #[test]
@@ -198,7 +195,7 @@ fn packs_of_any_small_size_stay_few() {
         let packs = fixtures::packs_below(&sandbox.store());
         assert!(packs <= 52, "{packs} packs after {at} creates");
     }
-    sandbox.run(&["verify"]).success();
+    sandbox.ok("verify");
 }
 
 #[test]
@@ -239,7 +236,7 @@ fn a_torn_note_of_the_last_tidying_up_keeps_no_create_from_it() {
                 .create(&at.to_string());
         }
         assert!(fixtures::packs_below(&sandbox.store()) <= 50, "{torn:?}");
-        sandbox.run(&["verify"]).success();
+        sandbox.ok("verify");
     }
 }
 

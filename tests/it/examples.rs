@@ -85,10 +85,8 @@ fn with_a_remote(sandbox: &Sandbox, words: &[String]) {
     std::fs::rename(remote.place(), sandbox.top().join("server.git")).expect("it is moved");
     remote.reach_from(sandbox);
     if words.get(1).is_none_or(|word| word != "add") {
-        sandbox
-            .run(&["remote", "add", "origin", "../server.git"])
-            .success();
-        sandbox.run(&["push"]).success();
+        sandbox.ok("remote add origin ../server.git");
+        sandbox.ok("push");
     }
     if words.get(1).is_some_and(|word| word == "remove") {
         let lines = sandbox.top().join("server.git/refs/lines");

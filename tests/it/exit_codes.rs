@@ -35,10 +35,10 @@ fn a_store_of_a_newer_format_is_6_and_stays_as_it_is() {
         .write("a", "2")
         .watch(&sandbox.store())
         .watch(sandbox.root());
-    let run = sandbox.run(&["create", "--json"]).code(6);
+    let run = sandbox.fails(6, "create --json");
     assert_eq!(run.error_code(), "store_too_new");
     sandbox.restore(&id).code(6);
-    sandbox.run(&["list"]).stdout_has(&id);
+    sandbox.cmd("list").stdout_has(&id);
 }
 
 #[test]
@@ -60,9 +60,7 @@ fn a_busy_store_is_7_after_the_given_time() {
         .expect("the lock opens");
     holder.lock().expect("the lock is free");
     sandbox.write("a", "2");
-    let run = sandbox
-        .run(&["create", "--lock-timeout", "1", "--json"])
-        .code(7);
+    let run = sandbox.fails(7, "create --lock-timeout 1 --json");
     assert_eq!(run.error_code(), "busy");
     assert_eq!(sandbox.listed().len(), 1, "readers never wait");
     drop(holder);

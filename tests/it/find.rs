@@ -45,7 +45,7 @@ fn a_damaged_checkpoint_is_passed_over_with_a_warning() {
         .unwrap()
         .to_owned();
     damage(&sandbox, &ids[2], &tree);
-    let run = sandbox.run(&["find", "src/lost.rs", "--json"]).success();
+    let run = sandbox.ok("find src/lost.rs --json");
     assert!(
         run.warning_codes().contains(&"passed_over".to_owned()),
         "{run}"
@@ -71,7 +71,7 @@ fn damage(sandbox: &Sandbox, id: &str, tree: &str) {
             let mut bytes = whole.clone();
             bytes[at] ^= 0x55;
             std::fs::write(&pack, &bytes).unwrap();
-            let shown = sandbox.run(&["show", id, "--json"]);
+            let shown = sandbox.cmd(format!("show {id} --json"));
             if shown.code == 6
                 && shown.stdout.contains(&tree[..8])
                 && sandbox.listed_ids().contains(&id.to_owned())
@@ -133,7 +133,7 @@ fn find_tells_what_show_tells_of_each_checkpoint() {
     }
     let mut expected = Vec::new();
     for short in sandbox.listed_ids() {
-        let shown = sandbox.run(&["show", &short, "--json"]).success().data();
+        let shown = sandbox.json(format!("show {short}"));
         for change in shown["changes"].as_array().unwrap() {
             let text = |field: &str| change[field].as_str().unwrap().to_owned();
             expected.push((short.clone(), text("path"), text("change")));
@@ -160,7 +160,7 @@ fn find_text_tells_what_git_grep_tells_of_each_checkpoint() {
         .collect();
     let mut expected = Vec::new();
     for id in &listed {
-        let grep = git.run(&["grep", "-F", "-n", "needle", id]);
+        let grep = git.cmd(format!("grep -F -n needle {id}"));
         expected.extend(grep.stdout.lines().map(str::to_owned));
     }
     let at = |value: &Value| {
@@ -170,9 +170,7 @@ fn find_text_tells_what_git_grep_tells_of_each_checkpoint() {
             .unwrap()
     };
     let mut told = Vec::new();
-    let run = sandbox
-        .run(&["find", "--json", "--text", "needle", "-n", "1000"])
-        .success();
+    let run = sandbox.ok("find --json --text needle -n 1000");
     for one in run.data()["matches"].as_array().unwrap() {
         for id in &listed[at(&one["first_in"])..=at(&one["last_in"])] {
             let line = &one["lines"][0];
@@ -205,12 +203,9 @@ fn a_damaged_file_is_passed_over_by_a_search_for_a_text() {
     bytes[middle] ^= 0xff;
     crate::bench::os::set_mode(pack, 0o600).unwrap();
     std::fs::write(pack, bytes).unwrap();
-    let run = sandbox
-        .run(&["find", "--text", "lost_function", "--json"])
-        .success();
+    let run = sandbox.ok("find --text lost_function --json");
     assert_eq!(run.warning_codes(), ["passed_over"]);
     sandbox
-        .run(&["find", "--text", "not anywhere"])
-        .code(6)
+        .fails(6, "find --text 'not anywhere'")
         .stderr_has("cannot be read");
 }

@@ -79,7 +79,7 @@ fn one_directory_of_many_names_costs_no_command_more_than_its_first_create() {
 fn an_undo_that_deletes_many_names_grows_with_their_number() {
     let sandbox = full(NAMES_THAT_GO);
     let [create, _] = times(&sandbox, &["create", "-r", "full"]);
-    sandbox.run(&["restore", "empty", "--yes"]).success();
+    sandbox.ok("restore empty --yes");
     sandbox.restore("full").success();
     let [undo, _] = times(&sandbox, &["undo", "--yes"]);
     assert!(!sandbox.exists("d"));

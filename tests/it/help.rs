@@ -88,7 +88,7 @@ fn every_snapshot_belongs_to_a_command() {
 #[test]
 fn the_first_screen_fits_on_a_terminal_and_names_each_shown_command_once() {
     let sandbox = Sandbox::new();
-    let help = sandbox.run(&["--help"]).success().stdout;
+    let help = sandbox.ok("--help").stdout;
     assert!(help.lines().count() <= 25, "{}", help.lines().count());
     assert!(
         help.lines().all(|line| line.chars().count() <= 80),
@@ -126,13 +126,13 @@ fn the_first_screen_fits_on_a_terminal_and_names_each_shown_command_once() {
             .success()
             .stdout_has("Usage:");
     }
-    assert_eq!(sandbox.run(&["-h"]).success().stdout, help);
+    assert_eq!(sandbox.ok("-h").stdout, help);
 }
 
 #[test]
 fn the_options_of_every_command_stand_on_one_page_that_each_help_names() {
     let sandbox = Sandbox::new();
-    let page = sandbox.run(&["help", "options"]).success().stdout;
+    let page = sandbox.ok("help options").stdout;
     for option in [
         "-C, --dir",
         "--base",
@@ -158,7 +158,7 @@ fn help_uses_the_width_of_the_terminal_up_to_100() {
     let sandbox = Sandbox::new();
     let widest = |columns: &str| {
         sandbox.env("COLUMNS", columns);
-        let help = sandbox.run(&["create", "--help"]).success().stdout;
+        let help = sandbox.ok("create --help").stdout;
         help.lines()
             .map(|line| line.chars().count())
             .max()
@@ -171,14 +171,11 @@ fn help_uses_the_width_of_the_terminal_up_to_100() {
 fn without_a_command_it_is_status() {
     let sandbox = Sandbox::new();
     sandbox.at("2026-03-24T12:00:00Z");
-    let named = sandbox.run(&["status"]).success();
+    let named = sandbox.ok("status");
     sandbox.at("2026-03-24T12:00:00Z");
     let bare = sandbox.run(&[]).success();
     assert_eq!((bare.stdout, bare.stderr), (named.stdout, named.stderr));
-    assert_eq!(
-        sandbox.run(&["--json"]).success().data()["root"],
-        sandbox.run(&["status", "--json"]).success().data()["root"]
-    );
+    assert_eq!(sandbox.json("")["root"], sandbox.json("status")["root"]);
 }
 
 #[test]
@@ -209,8 +206,8 @@ fn a_group_without_a_command_names_its_commands() {
             "usage"
         );
     }
-    let short = sandbox.run(&["workflow", "-h"]).success().stdout;
-    let long = sandbox.run(&["workflow", "--help"]).success().stdout;
+    let short = sandbox.ok("workflow -h").stdout;
+    let long = sandbox.ok("workflow --help").stdout;
     for command in ["cleanup", "check", "end"] {
         assert!(!short.contains(&format!("  {command}")) && long.contains(&format!("  {command}")));
     }
@@ -255,8 +252,7 @@ fn a_command_with_a_slip_leads_to_the_one_that_is_meant() {
             .stdout_has("Usage:");
     }
     sandbox
-        .run(&["workflow", "initt"])
-        .code(2)
+        .fails(2, "workflow initt")
         .stderr_has("there is no workflow command 'initt'; did you mean 'init'? see 'checkpoint workflow init --help'");
     let lines: [(&[&str], &str); 17] = [
         (&["forget"], "did you mean 'delete' or 'prune'?"),
@@ -301,13 +297,13 @@ fn a_command_with_a_slip_leads_to_the_one_that_is_meant() {
 fn aliases_mean_the_same_command() {
     let sandbox = Sandbox::new();
     sandbox.write("a", "1");
-    sandbox.run(&["save", "one"]).success();
+    sandbox.ok("save one");
     sandbox.write("a", "2");
-    sandbox.run(&["save", "-m", "two"]).success();
-    let log = sandbox.run(&["log", "--json"]).success();
+    sandbox.ok("save -m two");
+    let log = sandbox.ok("log --json");
     assert_eq!(log.data()["checkpoints"].as_array().expect("rows").len(), 2);
-    sandbox.run(&["gc"]).success();
-    sandbox.run(&["rm", "one", "--yes"]).success();
+    sandbox.ok("gc");
+    sandbox.ok("rm one --yes");
     assert_eq!(sandbox.listed_ids().len(), 1);
     for (alias, command) in [
         ("save", "create"),
@@ -360,7 +356,7 @@ fn help_of_a_word_of_before_is_that_of_the_command_of_today() {
 #[test]
 fn help_of_a_topic_is_its_page_and_one_page_names_all_topics() {
     let sandbox = Sandbox::new();
-    let overview = sandbox.run(&["help", "topics"]).success().stdout;
+    let overview = sandbox.ok("help topics").stdout;
     for (topic, title) in help::titles() {
         assert!(overview.contains(topic) && overview.contains(title));
         assert!(
@@ -418,13 +414,7 @@ fn help_of_an_unknown_word_is_wrong_usage_and_names_the_topics() {
             "{run}"
         );
     }
-    assert_eq!(
-        sandbox
-            .run(&["help", "nope", "--json"])
-            .code(2)
-            .error_code(),
-        "usage"
-    );
+    assert_eq!(sandbox.fails(2, "help nope --json").error_code(), "usage");
 }
 
 #[test]
@@ -432,7 +422,6 @@ fn help_needs_no_home_no_directory_and_no_good_configuration() {
     let sandbox = Sandbox::new();
     sandbox.user_config("keep = [").unset_env("HOME");
     sandbox
-        .run(&["help", "recovery", "-C", "/no/such/directory"])
-        .success()
+        .ok("help recovery -C /no/such/directory")
         .stdout_has("# Recovery");
 }

@@ -358,7 +358,7 @@ fn what_a_failure_advises_can_be_done() {
     ];
     for (command, more, code) in cases {
         let sandbox = run_of("");
-        sandbox.run(&["create"]).success();
+        sandbox.ok("create");
         sandbox.write("a", "2");
         let words: Vec<&str> = command
             .split(' ')
@@ -413,12 +413,7 @@ fn what_is_advised_for_a_state_file_leads_out() {
                     let sandbox = torn();
                     let run = shell(&sandbox, line).success();
                     assert!(
-                        sandbox
-                            .run(&["workflow", "list"])
-                            .success()
-                            .stderr
-                            .is_empty()
-                            || !is_known,
+                        sandbox.ok("workflow list").stderr.is_empty() || !is_known,
                         "{run}"
                     );
                 }
@@ -442,9 +437,7 @@ fn shell(sandbox: &Sandbox, line: &str) -> Run {
 #[test]
 fn every_answer_that_is_named_can_be_given() {
     for profile in ["", "phases", "pipeline", "registry"] {
-        let asked = run_of(profile)
-            .run(&["workflow", "resume", "--json"])
-            .code(4);
+        let asked = run_of(profile).fails(4, "workflow resume --json");
         let error = asked.json()["error"].clone();
         for option in error["options"].as_array().into_iter().flatten() {
             let line = option["command_line"].as_str().unwrap_or_default();
@@ -460,10 +453,7 @@ fn every_answer_that_is_named_can_be_given() {
         }
     }
     let sandbox = run_of("pipeline");
-    let named = sandbox
-        .run(&["workflow", "resume", "--choose", "n", "--json"])
-        .code(4)
-        .json();
+    let named = sandbox.fails(4, "workflow resume --choose n --json").json();
     let odd: Vec<&Value> = named["error"]["options"]
         .as_array()
         .into_iter()

@@ -125,7 +125,7 @@ fn each_moment_has_its_checkpoint_and_an_unchanged_directory_needs_none() {
     let context = context.expect("a line");
     assert!(context.contains("5 checkpoints"), "{context}");
     assert!(context.chars().count() <= 600, "{context}");
-    sandbox.run(&["verify", "--full"]).success();
+    sandbox.ok("verify --full");
 }
 
 #[test]
@@ -136,12 +136,9 @@ fn notes_of_hooks_are_not_captured_where_temporary_files_lie_in_the_root() {
     let notes = || fs::read_dir(sandbox.root()).expect("a directory").flatten();
     let is_note = |name: &std::ffi::OsStr| name.to_string_lossy().starts_with(".checkpoint-");
     assert!(notes().any(|entry| is_note(&entry.file_name())));
-    let listed = sandbox.run(&["ls", "-R", "@"]).success();
+    let listed = sandbox.ok("ls -R @");
     assert_eq!(listed.stdout, "a\n");
-    sandbox
-        .run(&["status"])
-        .success()
-        .stdout_has("nothing since");
+    sandbox.ok("status").stdout_has("nothing since");
 }
 
 #[test]
@@ -183,7 +180,7 @@ fn the_same_event_counts_once_whichever_agent_tells_it() {
     sandbox.at("2026-11-24T12:01:00Z");
     agent.prompt("one");
     assert_eq!(reasons(&sandbox), ["before: one", "before: one"]);
-    let prompts = sandbox.run(&["rewind", "--json"]).success().data();
+    let prompts = sandbox.json("rewind");
     assert_eq!(prompts["prompts"].as_array().map(Vec::len), Some(3));
     for file in files_below(&sandbox.store()) {
         let bytes = fs::read(&file).expect("it can be read");
@@ -212,9 +209,9 @@ fn no_checkpoint_is_made_while_a_subagent_works_or_a_hold_stands() {
     agent.event("SubagentStop", &json!({ "agent_id": "x" }));
     let tasks = json!({ "background_tasks": [{ "type": "local_agent", "status": "running" }] });
     agent.event("Stop", &tasks);
-    sandbox.run(&["hold", "wave"]).success();
+    sandbox.ok("hold wave");
     agent.shell("two").stdout_is("");
-    sandbox.run(&["release", "wave"]).success();
+    sandbox.ok("release wave");
     assert_eq!(reasons(&sandbox), ["before: go"]);
     agent.shell("three");
     assert_eq!(
@@ -268,16 +265,11 @@ fn the_settings_of_the_user_say_when_and_with_which_words() {
 #[test]
 fn a_turn_that_failed_marks_the_open_workflow_as_interrupted() {
     let sandbox = project();
-    sandbox
-        .run(&["workflow", "init", "--id", "run1", "--phase", "one"])
-        .success();
+    sandbox.ok("workflow init --id run1 --phase one");
     let agent = claude(&sandbox);
     agent.prompt("go");
     agent.event("StopFailure", &json!({ "error": "rate_limit" }));
-    sandbox
-        .run(&["workflow", "status"])
-        .success()
-        .stdout_has("rate_limit");
+    sandbox.ok("workflow status").stdout_has("rate_limit");
     agent
         .event("SessionStart", &json!({}))
         .stdout_has("unfinished");
@@ -388,10 +380,7 @@ fn a_rewind_goes_back_to_before_a_prompt_and_undo_takes_it_back() {
         sandbox.write(format!("new {number}"), "x");
     }
     let end = sandbox.tree();
-    let listed = sandbox
-        .run(&["rewind"])
-        .success()
-        .stdout_has("prompt number 2");
+    let listed = sandbox.ok("rewind").stdout_has("prompt number 2");
     assert_eq!(listed.stdout.lines().count(), 3, "{listed}");
     // The newest first, each with what changed in its turn.
     let first = listed.stdout.lines().next().unwrap_or_default();
@@ -414,46 +403,36 @@ fn a_rewind_goes_back_to_before_a_prompt_and_undo_takes_it_back() {
         Tree::capture(&to).assert_is(&states[at], selector);
     }
     sandbox
-        .run(&["rewind", "2", "--yes"])
-        .success()
+        .ok("rewind 2 --yes")
         .stderr_has("for the conversation, in Claude Code: /rewind, Restore conversation");
     sandbox.tree().assert_is(&states[1], "after the rewind");
-    let listed = sandbox.run(&["rewind"]).success();
+    let listed = sandbox.ok("rewind");
     let here = listed.stdout.lines().find(|line| line.starts_with('*'));
     assert!(
         here.is_some_and(|line| line.starts_with("*  2  ")),
         "{listed}"
     );
     listed.stderr_has("* you are here\n");
-    let data = sandbox.run(&["rewind", "--json"]).success().data();
+    let data = sandbox.json("rewind");
     assert_eq!(
         (&data["position"], &data["prompts"][0]["number"]),
         (&2.into(), &3.into())
     );
     assert_eq!(data["prompts"][2]["counts"]["added"], 1);
     agent.prompt("another way");
-    sandbox
-        .run(&["rewind"])
-        .success()
-        .stdout_has("(again from before 2)");
+    sandbox.ok("rewind").stdout_has("(again from before 2)");
     sandbox.undo().success();
     sandbox.tree().assert_is(&end, "after undo");
+    sandbox.fails(3, "rewind 9").stderr_has("no prompt 9");
     sandbox
-        .run(&["rewind", "9"])
-        .code(3)
-        .stderr_has("no prompt 9");
-    sandbox
-        .run(&["restore", "prompt:9", "--yes"])
-        .code(3)
+        .fails(3, "restore prompt:9 --yes")
         .stderr_has("checkpoint rewind");
-    let of_session = sandbox
-        .run(&["list", "--session", "session-one", "--json"])
-        .success();
+    let of_session = sandbox.ok("list --session session-one --json");
     assert_eq!(
         of_session.data()["checkpoints"].as_array().map(Vec::len),
         Some(4)
     );
-    sandbox.run(&["list", "--session", "unknown"]).code(3);
+    sandbox.fails(3, "list --session unknown");
 }
 
 #[test]
@@ -487,14 +466,14 @@ fn a_rewind_says_whose_prompts_it_takes_back_too() {
     rewind(&["1", "--dry-run"]).stderr_has(&sentence("2 prompts"));
     let data = rewind(&["2", "--dry-run", "--json"]).json();
     assert_eq!(data["warnings"][0]["code"], "also_before");
-    let unended = sandbox.run(&["rewind", "1", "--session", "thread", "--dry-run"]);
+    let unended = sandbox.cmd("rewind 1 --session thread --dry-run");
     unended.stderr_has("takes back work of 2 prompts of claude, session session-one\n");
     sandbox
-        .run(&["rewind", "2", "--session", "thread", "--dry-run"])
+        .cmd("rewind 2 --session thread --dry-run")
         .stderr_has("takes back work of 2 prompts of claude");
     agent.event("Stop", &json!({}));
     sandbox
-        .run(&["rewind", "3", "--session", "thread", "--dry-run"])
+        .cmd("rewind 3 --session thread --dry-run")
         .stderr_has("takes back work of 1 prompt of claude");
     let Some(run) = dialogue(
         &sandbox,
@@ -547,17 +526,13 @@ fn a_session_whose_first_checkpoint_is_gone_names_none() {
     }
     let ids = sandbox.listed_ids();
     let (oldest, second) = (ids[2].clone(), ids[1].clone());
-    sandbox.run(&["show", "session:session-one"]).success();
-    sandbox.run(&["delete", &oldest, "--yes"]).success();
-    let run = sandbox.run(&["restore", "session:session-one", "--yes"]);
+    sandbox.ok("show session:session-one");
+    sandbox.ok(format!("delete {oldest} --yes"));
+    let run = sandbox.cmd("restore session:session-one --yes");
     let run = run.code(3).stderr_has("is no longer kept");
     run.stderr_has(&second[..8]);
-    sandbox
-        .run(&["delete", &ids[0], &second, "--yes"])
-        .success();
-    sandbox
-        .run(&["restore", "session:session-one", "--yes"])
-        .code(3);
+    sandbox.ok(format!("delete {} {second} --yes", ids[0]));
+    sandbox.fails(3, "restore session:session-one --yes");
 }
 
 #[test]
@@ -568,9 +543,9 @@ fn without_its_notes_a_session_is_told_by_the_checkpoints() {
     sandbox.write("a", "2");
     agent.prompt("two");
     fs::remove_file(sandbox.store().join("checkpoint/agent-sessions")).expect("the notes");
-    sandbox.run(&["rewind"]).success().stdout_has("two");
-    sandbox.run(&["verify", "--full"]).success();
-    sandbox.run(&["restore", "prompt:1", "--yes"]).success();
+    sandbox.ok("rewind").stdout_has("two");
+    sandbox.ok("verify --full");
+    sandbox.ok("restore prompt:1 --yes");
     assert_eq!(sandbox.read("a"), "1");
 }
 
@@ -664,30 +639,19 @@ fn a_session_is_named_exactly_and_the_current_one_comes_first() {
     of("sess1").prompt("mine");
     sandbox.write("a", "2");
     of("sess10").prompt("other");
-    let listed = sandbox.run(&["rewind"]).success().stdout_has("other");
+    let listed = sandbox.ok("rewind").stdout_has("other");
     assert!(listed.stderr.contains("session sess10"), "{listed}");
-    sandbox
-        .run(&["rewind", "--session", "sess1"])
-        .success()
-        .stdout_has("mine");
-    sandbox
-        .run(&["rewind", "--session", "sess"])
-        .success()
-        .stdout_has("other");
+    sandbox.ok("rewind --session sess1").stdout_has("mine");
+    sandbox.ok("rewind --session sess").stdout_has("other");
     // The end of a turn of another session changes nothing.
     of("sess1").event("Stop", &json!({}));
-    sandbox.run(&["rewind"]).success().stdout_has("other");
+    sandbox.ok("rewind").stdout_has("other");
     sandbox
         .env("CLAUDECODE", "1")
         .env("CLAUDE_CODE_SESSION_ID", "sess1");
-    sandbox.run(&["rewind"]).success().stdout_has("mine");
-    sandbox
-        .run(&["rewind", "--session", "current"])
-        .success()
-        .stdout_has("mine");
-    sandbox
-        .run(&["restore", "session:current", "--yes"])
-        .success();
+    sandbox.ok("rewind").stdout_has("mine");
+    sandbox.ok("rewind --session current").stdout_has("mine");
+    sandbox.ok("restore session:current --yes");
     assert_eq!(sandbox.read("a"), "1");
 }
 
@@ -703,7 +667,7 @@ fn sessions_of_one_name_are_told_apart_by_their_agents() {
     sandbox.write("a", "2");
     of("claude").prompt("of claude");
     let told = "'checkpoint rewind --session codex:one-name'";
-    sandbox.run(&["rewind"]).success().stderr_has(told);
+    sandbox.ok("rewind").stderr_has(told);
     for agent in ["codex", "claude"] {
         let name = format!("{agent}:one-name");
         let listed = sandbox.run(&["rewind", "--session", &name]).success();
@@ -712,7 +676,7 @@ fn sessions_of_one_name_are_told_apart_by_their_agents() {
         let listed = sandbox.run(&["list", "--session", &name]).success();
         assert_eq!(listed.stdout.matches("before: ").count(), 1, "{listed}");
         let first = format!("session:{name}");
-        let shown = sandbox.run(&["show", &first]).success();
+        let shown = sandbox.ok(format!("show {first}"));
         shown.stdout_has(&format!("of {agent}"));
     }
     let planned = ["rewind", "1", "--session", "codex:one-name", "--dry-run"];
@@ -731,15 +695,15 @@ fn the_current_session_is_of_the_agent_in_whose_shell_this_runs() {
     sandbox.write("a", "2");
     of("codex", "two").prompt("of codex");
     let current = |told: &str| {
-        let listed = sandbox.run(&["rewind", "--session", "current"]);
+        let listed = sandbox.cmd("rewind --session current");
         listed.success().stdout_has(told);
     };
     current("of codex");
     sandbox.env("OPENCODE", "1");
     current("of opencode");
     sandbox.unset_env("OPENCODE").env("CURSOR_AGENT", "1");
-    sandbox.run(&["rewind", "--session", "current"]).code(3);
-    sandbox.run(&["rewind"]).success().stdout_has("of codex");
+    sandbox.fails(3, "rewind --session current");
+    sandbox.ok("rewind").stdout_has("of codex");
 }
 
 #[test]
@@ -757,14 +721,9 @@ fn the_same_words_to_two_agents_or_after_a_turn_are_two_prompts() {
     agent.event("Stop", &json!({}));
     sandbox.write("a", "3");
     agent.prompt("go on");
-    let listed = sandbox
-        .run(&["rewind", "--session", "session-one"])
-        .success();
+    let listed = sandbox.ok("rewind --session session-one");
     assert_eq!(listed.stdout.lines().count(), 2, "{listed}");
-    sandbox
-        .run(&["rewind", "--session", "thread"])
-        .success()
-        .stdout_has("go on");
+    sandbox.ok("rewind --session thread").stdout_has("go on");
 }
 
 #[test]
@@ -776,18 +735,12 @@ fn many_other_sessions_and_lost_notes_hide_no_prompt() {
         let start = json!({ "session_id": format!("other {number}") });
         agent.event("SessionStart", &start);
     }
-    sandbox
-        .run(&["rewind"])
-        .success()
-        .stdout_has("important work");
+    sandbox.ok("rewind").stdout_has("important work");
     fs::write(sandbox.store().join("checkpoint/agent-sessions"), "?").expect("the notes");
     agent.event("SessionStart", &json!({ "session_id": "one more" }));
     sandbox.write("a", "2");
     agent.prompt("and more");
-    let listed = sandbox
-        .run(&["rewind"])
-        .success()
-        .stdout_has("important work");
+    let listed = sandbox.ok("rewind").stdout_has("important work");
     assert!(listed.stdout.contains("  2  "), "{listed}");
 }
 
@@ -992,10 +945,7 @@ fn the_same_words_in_two_agents_are_two_prompts_if_something_changed_between() {
     sandbox.write("a", "by the user");
     claude("continue", "3");
     assert_eq!(sandbox.listed().len(), before + 1);
-    sandbox
-        .run(&["cat", "@:a"])
-        .success()
-        .stdout_is("by the user");
+    sandbox.ok("cat @:a").stdout_is("by the user");
     // Told twice under one name, it counts once.
     sandbox.write("a", "by the agent");
     claude("continue", "3");

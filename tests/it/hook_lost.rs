@@ -40,7 +40,7 @@ fn locked(sandbox: &Sandbox) -> File {
 }
 
 fn prompts(sandbox: &Sandbox) -> Vec<Value> {
-    let data = sandbox.run(&["rewind", "--json"]).success().data();
+    let data = sandbox.json("rewind");
     let mut prompts = data["prompts"].as_array().expect("a list").clone();
     prompts.reverse();
     prompts
@@ -78,8 +78,7 @@ fn a_prompt_that_found_the_store_locked_is_told_and_listed_as_lost() {
     // Each is listed at once, and again once it is noted.
     assert_eq!(prompts(&sandbox).len(), 3);
     sandbox
-        .run(&["rewind", "2", "--dry-run"])
-        .code(3)
+        .fails(3, "rewind 2 --dry-run")
         .stderr_has("nothing was recorded before prompt 2");
     drop(lock);
     agent.prompt("four").stdout_is("");
@@ -96,18 +95,16 @@ fn a_prompt_that_found_the_store_locked_is_told_and_listed_as_lost() {
     assert_eq!(has_checkpoint, [true, false, false, true]);
     assert_eq!(listed[2]["line"], "three");
     assert!(marks(&sandbox, ".checkpoint-lost-").is_empty());
-    let shown = sandbox.run(&["rewind"]).success();
+    let shown = sandbox.ok("rewind");
     assert!(shown.stdout.contains("   3  -  "), "{shown}");
     sandbox
-        .run(&["rewind", "3", "--yes"])
-        .code(3)
+        .fails(3, "rewind 3 --yes")
         .stderr_has("nothing was recorded before prompt 3")
         .stderr_has("'checkpoint rewind 1'");
     sandbox
-        .run(&["rewind", "3", "--session", "session-one", "--yes"])
-        .code(3)
+        .fails(3, "rewind 3 --session session-one --yes")
         .stderr_has("'checkpoint rewind 1 --session session-one'");
-    sandbox.run(&["rewind", "4", "--yes"]).success();
+    sandbox.ok("rewind 4 --yes");
 }
 
 #[test]
@@ -124,14 +121,12 @@ fn any_event_of_the_session_notes_what_was_lost_and_other_sessions_do_not() {
     assert_eq!(prompts(&sandbox).len(), 1);
     claude(&sandbox).event("SessionStart", &json!({}));
     let of_session = sandbox
-        .run(&["rewind", "--session", "session-one"])
-        .success()
+        .ok("rewind --session session-one")
         .stdout_has("lost");
     assert_eq!(of_session.stdout.lines().count(), 1, "{of_session}");
     assert!(!of_session.stderr.contains("restores"), "{of_session}");
     sandbox
-        .run(&["rewind", "1", "--session", "session-one", "--yes"])
-        .code(3)
+        .fails(3, "rewind 1 --session session-one --yes")
         .stderr_has("'checkpoint rewind' lists");
 }
 

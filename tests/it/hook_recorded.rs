@@ -105,7 +105,7 @@ fn what_an_agent_tells_itself_is_no_prompt_of_the_user() {
                 play(&sandbox, &agent(&folder), other);
             }
         }
-        let known = sandbox.run(&["rewind", "--json"]).success().data();
+        let known = sandbox.json("rewind");
         let prompts = known["prompts"].as_array().map(Vec::len);
         assert_eq!(prompts, Some(1), "{}: {known}", folder.display());
     }

@@ -230,7 +230,7 @@ fn planted_links_and_alternates_in_a_store_are_refused_or_worked_around() {
     std::fs::rename(&pack, outside.join("pack")).expect("a rename");
     crate::bench::os::symlink(outside.join("pack"), &pack).expect("a link can be made");
     sandbox.watch(&outside).write("a", "2");
-    let run = sandbox.run(&["create"]);
+    let run = sandbox.cmd("create");
     assert_ne!(run.code, 101, "{run}");
     assert_eq!(sandbox.read("a"), "2");
 }
@@ -330,7 +330,7 @@ fn no_command_opens_a_socket() {
 fn a_zone_that_is_none_changes_nothing() {
     let sandbox = Sandbox::new();
     sandbox.write("a", "1").create("first");
-    let listed = sandbox.run(&["list"]).success().stdout;
+    let listed = sandbox.ok("list").stdout;
     for zone in [
         "No/Such/Zone",
         ":/etc/passwd",
@@ -340,11 +340,11 @@ fn a_zone_that_is_none_changes_nothing() {
         "localtime",
     ] {
         sandbox.env("TZ", zone);
-        sandbox.run(&["list"]).success().stdout_is(&listed);
-        sandbox.run(&["status"]).success();
-        sandbox.run(&["show", "2026-03-24T12:00:00Z"]).success();
-        sandbox.write("a", zone).run(&["create"]).success();
-        sandbox.run(&["delete", "latest", "--yes"]).success();
+        sandbox.ok("list").stdout_is(&listed);
+        sandbox.ok("status");
+        sandbox.ok("show 2026-03-24T12:00:00Z");
+        sandbox.write("a", zone).ok("create");
+        sandbox.ok("delete latest --yes");
     }
 }
 
@@ -448,7 +448,7 @@ fn a_tree_with_a_name_that_leads_elsewhere_is_not_restored() {
         sandbox.write("a", "2").watch(sandbox.root());
         let run = sandbox.restore(&made[..8]);
         assert!(matches!(run.code, 3 | 6), "{name:?}\n{run}");
-        sandbox.run(&["verify"]).code(6).stdout_has(&made[..8]);
+        sandbox.fails(6, "verify").stdout_has(&made[..8]);
     }
 }
 
@@ -507,6 +507,6 @@ fn a_meta_with_a_path_into_a_dot_git_or_below_a_file_is_not_restored() {
         sandbox.restore(&made[..8]).code(6);
         sandbox.run(&["restore", &made[..8], "--to", &to]).code(6);
         assert!(!std::path::Path::new(&to).exists(), "{line}");
-        sandbox.run(&["verify"]).code(6).stdout_has(&made[..8]);
+        sandbox.fails(6, "verify").stdout_has(&made[..8]);
     }
 }

@@ -174,7 +174,7 @@ fn a_hostile_run_has_no_power() {
         assert_harmless(&run.shown_command, &run.stdout);
         assert_harmless(&run.shown_command, &run.stderr);
     }
-    let shown = sandbox.run(&["workflow", "show", "pipeline"]).success();
+    let shown = sandbox.ok("workflow show pipeline");
     assert!(
         shown.stdout.contains("forged"),
         "the texts are shown\n{shown}"
@@ -224,11 +224,8 @@ fn what_is_piped_as_data_stays_as_it_is() {
     let sandbox = project();
     sandbox.create("first");
     sandbox.write("content", HOSTILE).create("second");
-    sandbox
-        .run(&["cat", "second:content"])
-        .success()
-        .stdout_is(HOSTILE);
-    let shown = sandbox.run(&["status", "--json"]).success();
+    sandbox.ok("cat second:content").stdout_is(HOSTILE);
+    let shown = sandbox.ok("status --json");
     assert_eq!(
         shown.data()["root"],
         sandbox.root().display().to_string(),

@@ -131,7 +131,7 @@ fn an_ignored_directory_where_the_target_needs_a_file_is_a_conflict() {
         .write(".gitignore", "thing/\n")
         .write("other", "2");
     let before = sandbox.tree();
-    let run = sandbox.run(&["restore", &id, "--yes", "--json"]).code(4);
+    let run = sandbox.fails(4, format!("restore {id} --yes --json"));
     assert_eq!(run.error_code(), "conflict");
     assert!(run.stdout.contains("thing"), "{run}");
     sandbox.tree().assert_is(&before, "after the refusal");
@@ -189,7 +189,7 @@ fn a_file_that_changes_between_plan_and_write_is_not_lost() {
     let somewhere = sandbox.read("f19") == "typed meanwhile" || {
         let safeties = sandbox.listed_ids();
         safeties.iter().any(|safety| {
-            sandbox.run(&["restore", safety, "f19", "--yes"]).code == 0
+            sandbox.cmd(format!("restore {safety} f19 --yes")).code == 0
                 && sandbox.read("f19") == "typed meanwhile"
         })
     };
@@ -303,9 +303,9 @@ fn what_lies_too_deep_for_others_is_left_out_and_named() {
     let deep: PathBuf = std::iter::repeat_n("d", 2003).collect();
     sandbox.write(deep.join("f"), "deep");
     sandbox.write("a", "1");
-    let run = sandbox.run(&["create", "deep"]).code(5);
+    let run = sandbox.fails(5, "create deep");
     run.stderr_has("2000 levels");
-    sandbox.run(&["verify", "--full"]).success();
+    sandbox.ok("verify --full");
     let bundle = sandbox.top().join("x.bundle");
     let bundle = bundle.to_str().expect("a plain path");
     sandbox.run(&["export", "-o", bundle]).success();

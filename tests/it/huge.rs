@@ -34,9 +34,9 @@ fn a_pack_beyond_two_gibibytes_and_a_file_beyond_four_come_back() {
             largest_offset(git, &sandbox) > 2 * GIBIBYTE,
             "no offset needs 64 bits"
         );
-        git.run(&["fsck", "--full", "--strict"]).success();
+        git.ok("fsck --full --strict");
     }
-    sandbox.run(&["verify", "--full"]).success();
+    sandbox.ok("verify --full");
     for path in &large {
         std::fs::remove_file(path).expect("a file can be removed");
     }
@@ -49,8 +49,8 @@ fn a_pack_beyond_two_gibibytes_and_a_file_beyond_four_come_back() {
     );
     sandbox.write("z/9", "edited");
     sandbox.create("after");
-    sandbox.run(&["prune", "--keep", "2", "--yes"]).success();
-    sandbox.run(&["verify", "--full"]).success();
+    sandbox.ok("prune --keep 2 --yes");
+    sandbox.ok("verify --full");
     for path in ["a-noise", "b-sparse"] {
         std::fs::write(sandbox.path(path), "gone").expect("a file can be written");
         sandbox.run(&["restore", "huge", path, "--yes"]).success();

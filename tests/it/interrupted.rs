@@ -81,7 +81,7 @@ impl Story {
 
     /// Checks what every command reports after the kill.
     fn look(&self, when: &str) -> Left {
-        let status = self.sandbox.run(&["status", "--json"]).success();
+        let status = self.sandbox.ok("status --json");
         if status.data()["pending"].is_null() {
             // The stage may still be there; the next command that writes clears it.
             let now = self
@@ -105,7 +105,7 @@ impl Story {
             !status.warning_codes().is_empty(),
             "{when}: status does not warn"
         );
-        let list = self.sandbox.run(&["list", "--json"]).success();
+        let list = self.sandbox.ok("list --json");
         assert!(
             !list.warning_codes().is_empty(),
             "{when}: list does not warn"
@@ -144,10 +144,7 @@ fn sweep(calls: &str, way_out: &[&str], end: fn(&Story) -> &Tree) {
         assert_eq!(run.code, 137, "{when}\n{run}");
         if story.look(&when) == Left::Pending {
             pending += 1;
-            story
-                .sandbox
-                .run(&["prune", "--keep", "1", "--yes"])
-                .success();
+            story.sandbox.ok("prune --keep 1 --yes");
             let run = story.sandbox.run(way_out).success();
             // An interrupted restore that was called off is no step that could be redone.
             assert!(!run.stderr.contains("checkpoint redo"), "{when}\n{run}");
@@ -254,7 +251,7 @@ fn an_undo_after_a_restore_that_never_began_says_so_and_stops() {
         story.sandbox.write("changed", "3").write("made since", "x");
         let edited = story.sandbox.tree();
         let steps = || {
-            let run = story.sandbox.run(&["undo", "--list", "--json"]).success();
+            let run = story.sandbox.ok("undo --list --json");
             run.json()["data"].clone()
         };
         let before = steps();
@@ -270,9 +267,9 @@ fn an_undo_after_a_restore_that_never_began_says_so_and_stops() {
         }
         // A command that only reads sees what the next change will make of it.
         assert_eq!(steps(), before, "a restore that never began is a step");
-        let doctor = story.sandbox.run(&["doctor", "--json"]);
+        let doctor = story.sandbox.cmd("doctor --json");
         assert!(!doctor.stdout.contains("stray files"), "{doctor}");
-        let refused = story.sandbox.run(&["undo", "--yes", "--json"]).code(4);
+        let refused = story.sandbox.fails(4, "undo --yes --json");
         assert_eq!(refused.error_code(), "restore_never_began");
         story
             .sandbox
@@ -307,19 +304,16 @@ fn while_a_restore_is_pending_create_works_and_is_flagged() {
     }
     let story = pending_story().expect("some kill leaves a pending restore");
     story.sandbox.write("typed-meanwhile", "t");
-    let run = story
-        .sandbox
-        .run(&["create", "--json", "--reason", "meanwhile"])
-        .success();
+    let run = story.sandbox.ok("create --json --reason meanwhile");
     assert!(
         run.warning_codes().contains(&"restore_pending".to_owned()),
         "{run}"
     );
-    story.sandbox.run(&["show", "meanwhile"]).success();
+    story.sandbox.ok("show meanwhile");
     let prune = ["prune", "--dry-run", "--json"];
     let pruned = story.sandbox.run(&prune).success();
     assert_eq!(pruned.warning_codes(), ["restore_pending"], "{pruned}");
-    story.sandbox.run(&["restore", "--resume"]).success();
+    story.sandbox.ok("restore --resume");
     let without = story
         .sandbox
         .tree()
@@ -337,7 +331,7 @@ fn an_edit_while_a_restore_is_pending_is_kept_in_a_checkpoint() {
     sandbox.write("changed", "typed meanwhile");
     let is_stage = |path: &[u8]| path.starts_with(b".checkpoint-stage");
     let before = sandbox.tree().without(is_stage);
-    let run = sandbox.run(&["restore", "--resume"]).success();
+    let run = sandbox.ok("restore --resume");
     sandbox.tree().assert_is(&story.target, "after the resume");
     let kept = run.stderr.split("safety checkpoint ").nth(1);
     let kept = kept
@@ -353,8 +347,8 @@ fn an_edit_while_a_restore_is_pending_is_kept_in_a_checkpoint() {
     sandbox.tree().assert_is(&before, "after one undo");
     sandbox.undo().success();
     sandbox.tree().assert_is(&story.former, "after another one");
-    sandbox.run(&["redo", "--yes"]).success();
-    sandbox.run(&["redo", "--yes"]).success();
+    sandbox.ok("redo --yes");
+    sandbox.ok("redo --yes");
     sandbox
         .tree()
         .assert_is(&story.target, "after as many redos");
@@ -365,7 +359,7 @@ fn resume_without_a_pending_restore_finds_nothing() {
     let sandbox = Sandbox::new();
     sandbox.write("a", "1");
     sandbox.create("first");
-    sandbox.run(&["restore", "--resume"]).code(3);
+    sandbox.fails(3, "restore --resume");
 }
 
 #[test]
@@ -461,14 +455,14 @@ fn a_journal_of_another_store_is_not_believed() {
         sandbox.status()["pending"].is_null(),
         "the other store's restore counts as one of this one"
     );
-    sandbox.run(&["restore", "--resume"]).code(3);
-    sandbox.run(&["undo", "--yes"]).code(3);
+    sandbox.fails(3, "restore --resume");
+    sandbox.fails(3, "undo --yes");
     sandbox
         .tree()
         .assert_is(&before, "what was pending elsewhere");
-    sandbox.run(&["verify", "--repair"]).success();
+    sandbox.ok("verify --repair");
     assert!(!journal(&sandbox).exists(), "the repair left it");
-    sandbox.run(&["prune", "--keep", "1", "--yes"]).success();
+    sandbox.ok("prune --keep 1 --yes");
     sandbox.create("three");
     // A store that was moved still recognizes its own journal.
     let place = story.sandbox.top().join("moved");
@@ -518,7 +512,7 @@ fn the_very_first_create_killed_anywhere_leaves_a_store_that_the_next_one_comple
             );
             sandbox.write("a", "2");
             let second = sandbox.create("second");
-            sandbox.run(&["verify", "--full"]).success();
+            sandbox.ok("verify --full");
             sandbox.write("a", "3");
             sandbox.restore(&second).success();
             assert_eq!(sandbox.read("a"), "2", "{calls} {nth}");
@@ -554,7 +548,7 @@ fn a_create_killed_while_it_writes_flushes_or_evicts_leaves_whole_checkpoints() 
                 printed.is_empty() || listed[0]["short"] == printed,
                 "a printed id is not listed\n{run}"
             );
-            sandbox.run(&["verify", "--full"]).success();
+            sandbox.ok("verify --full");
             sandbox.write("a", "5").create("5");
             for one in &listed {
                 sandbox
@@ -592,11 +586,11 @@ fn what_kills_in_a_row_leave_goes_with_the_next_create_and_prune() {
         "{:?}",
         leftovers(&sandbox.store())
     );
-    sandbox.run(&["prune"]).success();
+    sandbox.ok("prune");
     let (listed, bytes) = (sandbox.listed().len() as u64, sandbox.store_bytes());
     assert!(
         bytes < (listed + 1) << 20,
         "{bytes} bytes for {listed} checkpoints"
     );
-    sandbox.run(&["verify", "--full"]).success();
+    sandbox.ok("verify --full");
 }

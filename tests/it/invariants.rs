@@ -90,7 +90,7 @@ fn the_commits_are_the_truth_and_the_manifest_is_a_rendering() {
         listed,
         "a reader does not ask the manifest"
     );
-    sandbox.run(&["prune"]).success();
+    sandbox.ok("prune");
     assert_eq!(
         std::fs::read_to_string(&manifest).expect("a manifest"),
         before
@@ -112,7 +112,7 @@ fn only_a_locked_store_is_changed() {
             .run(&[args, &["--lock-timeout", "0"]].concat())
             .code(7);
     }
-    sandbox.run(&["list"]).success().stdout_has(&id);
+    sandbox.ok("list").stdout_has(&id);
 }
 
 #[test]
@@ -157,7 +157,7 @@ fn no_path_leaves_the_root() {
     ] {
         sandbox.run(&["restore", &id, path, "--yes"]).code(2);
     }
-    sandbox.run(&["restore", &id, "d/b", "--yes"]).code(4);
+    sandbox.fails(4, format!("restore {id} d/b --yes"));
     sandbox.restore(&id).success();
     assert_eq!(sandbox.read("d/b"), "1");
 }
@@ -178,8 +178,7 @@ fn a_store_of_a_newer_format_is_not_written() {
         assert!(matches!(sandbox.run(args).code, 3 | 6), "{args:?}");
     }
     sandbox
-        .run(&["list"])
-        .success()
+        .ok("list")
         .stdout_has(&id)
         .stderr_has("newer format");
 }
@@ -189,8 +188,7 @@ fn stdout_has_the_result_and_stderr_the_talk() {
     let sandbox = Sandbox::new();
     sandbox.write("a", "1").write(".env", "K=1");
     let run = sandbox
-        .run(&["create", "--reason", "first"])
-        .success()
+        .ok("create --reason first")
         .stderr_has("left out as sensitive: .env");
     assert_eq!(
         run.stdout.len(),
@@ -198,8 +196,8 @@ fn stdout_has_the_result_and_stderr_the_talk() {
         "an id and a line end: {:?}",
         run.stdout
     );
-    let quiet = sandbox.run(&["create", "--quiet"]).success();
+    let quiet = sandbox.ok("create --quiet");
     assert_eq!((quiet.stdout.len(), quiet.stderr.as_str()), (9, ""));
-    let json = sandbox.run(&["status", "--json"]).success();
+    let json = sandbox.ok("status --json");
     assert_eq!((json.stdout.lines().count(), json.stderr.as_str()), (1, ""));
 }

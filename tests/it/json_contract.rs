@@ -67,22 +67,22 @@ fn every_command_publishes_the_schema_of_its_answer() {
         }
     }
     let sandbox = Sandbox::new();
-    let listed = sandbox.run(&["schema"]).success().stdout;
+    let listed = sandbox.ok("schema").stdout;
     assert_eq!(
         listed.lines().collect::<Vec<_>>(),
         checkpoint::cli::schema::names()
     );
-    let list = sandbox.run(&["schema", "list"]).success().stdout;
+    let list = sandbox.ok("schema list").stdout;
     assert_eq!(
         serde_json::from_str::<Value>(&list).ok(),
         Some(schema("list"))
     );
-    let names = data("schema", &sandbox.run(&["schema", "--json"]).success());
+    let names = data("schema", &sandbox.ok("schema --json"));
     assert_eq!(
         names["names"].as_array().map(Vec::len),
         Some(listed.lines().count())
     );
-    sandbox.run(&["schema", "nothing"]).code(3);
+    sandbox.fails(3, "schema nothing");
 }
 
 #[test]
@@ -159,12 +159,7 @@ fn a_time_a_size_and_a_checkpoint_have_one_shape_in_all_schemas() {
 #[test]
 fn create_says_what_was_made_and_left_out() {
     let (sandbox, _) = full_of_everything();
-    let made = data(
-        "create",
-        &sandbox
-            .run(&["create", "--json", "--reason", "second"])
-            .success(),
-    );
+    let made = data("create", &sandbox.ok("create --json --reason second"));
     let (id, short) = (made["id"].as_str(), made["short"].as_str());
     assert_eq!((id.map(str::len), short.map(str::len)), (Some(40), Some(8)));
     assert_eq!(
@@ -179,22 +174,19 @@ fn create_says_what_was_made_and_left_out() {
         (&left_out["file_count"], &left_out["files"]),
         (&json!(1), &Value::Null)
     );
-    let verbose = data(
-        "status",
-        &sandbox.run(&["status", "-v", "--json"]).success(),
-    );
+    let verbose = data("status", &sandbox.ok("status -v --json"));
     assert_eq!(paths(&verbose["left_out"]["files"]), ["x.log"]);
 }
 
 #[test]
 fn list_and_show_have_what_a_terminal_shows() {
     let (sandbox, id) = full_of_everything();
-    let row = &data("list", &sandbox.run(&["list", "--json"]).success())["checkpoints"][0];
+    let row = &data("list", &sandbox.ok("list --json"))["checkpoints"][0];
     assert_eq!(
         (&row["file_count"], &row["content_bytes"]),
         (&json!(2), &json!(7))
     );
-    let show = data("show", &sandbox.run(&["show", &id, "--json"]).success());
+    let show = data("show", &sandbox.ok(format!("show {id} --json")));
     let fields = row.as_object().expect("a row").iter();
     for (field, value) in fields.filter(|(field, _)| *field != "is_current") {
         assert_eq!(show["checkpoint"][field], *value, "{field}");
@@ -219,10 +211,7 @@ fn a_restore_names_each_path_with_what_was_done_to_it() {
     let dry = data("restore", &sandbox.run(&dry).success());
     assert_eq!(dry["changes"], expected);
     assert!(dry["safety"].is_null() && dry["dry_run"] == true);
-    let done = data(
-        "restore",
-        &sandbox.run(&["restore", &id, "--yes", "--json"]).success(),
-    );
+    let done = data("restore", &sandbox.ok(format!("restore {id} --yes --json")));
     assert_eq!(done["changes"], expected);
     assert_eq!(done["safety"]["kind"], "safety");
     assert_eq!(done["restored_from"]["reason"], "first");
@@ -234,7 +223,7 @@ fn a_restore_names_each_path_with_what_was_done_to_it() {
     assert!(nothing["nothing_to_do"] == true && nothing["safety"].is_null());
     assert_eq!(nothing["changes"], json!([]));
     sandbox.write("a", "an edit").write("since", "x");
-    let undone = data("undo", &sandbox.run(&["undo", "--yes", "--json"]).success());
+    let undone = data("undo", &sandbox.ok("undo --yes --json"));
     assert_eq!(paths(&undone["since"]), ["a", "since"]);
     data("restore", &sandbox.run(&one).success());
     let shown = sandbox.shown(&sandbox.listed_ids()[0]);
@@ -263,7 +252,7 @@ fn restore_to_and_check_are_told() {
 fn find_and_bisect_name_checkpoints_in_full() {
     let (sandbox, first) = full_of_everything();
     let second = sandbox.create("second");
-    let find = data("find", &sandbox.run(&["find", "a", "--json"]).success());
+    let find = data("find", &sandbox.ok("find a --json"));
     let events = find["paths"][0]["events"]
         .as_array()
         .expect("a list")
@@ -313,10 +302,10 @@ fn what_is_dropped_has_one_shape_in_every_command() {
 #[test]
 fn verify_has_data_whether_damage_is_found_or_not() {
     let (sandbox, _) = full_of_everything();
-    let good = data("verify", &sandbox.run(&["verify", "--json"]).success());
+    let good = data("verify", &sandbox.ok("verify --json"));
     assert!(good["exists"] == true && good["repair"].is_null());
     std::fs::remove_file(sandbox.store().join("HEAD")).unwrap();
-    let derived = data("verify", &sandbox.run(&["verify", "--json"]).success());
+    let derived = data("verify", &sandbox.ok("verify --json"));
     assert_eq!(derived["derived"][0]["file"], "HEAD");
     sandbox.remove("a");
     let pack = crate::bench::damaged::packs_of(&sandbox.store()).remove(0);
@@ -332,10 +321,7 @@ fn verify_has_data_whether_damage_is_found_or_not() {
         let salvaged = &failed["data"]["repair"]["salvaged"];
         assert_eq!(salvaged.is_null(), args.len() == 2, "{run}");
     }
-    data(
-        "verify",
-        &sandbox.run(&["verify", "--repair", "--json"]).success(),
-    );
+    data("verify", &sandbox.ok("verify --repair --json"));
 }
 
 #[test]
@@ -347,7 +333,7 @@ fn diff_and_cat_say_what_differs_and_what_is_held() {
         .remove("empty")
         .mkdir("fresh")
         .chmod(".gitignore", 0o600);
-    let diff = data("diff", &sandbox.run(&["diff", "--json"]).success());
+    let diff = data("diff", &sandbox.ok("diff --json"));
     assert_eq!(
         (&diff["from"]["short"], &diff["to"]),
         (&json!(id), &Value::Null)
@@ -374,45 +360,36 @@ fn diff_and_cat_say_what_differs_and_what_is_held() {
     let diff = ["diff", &id, "second", "--json"];
     let diff = data("diff", &sandbox.run(&diff).success());
     assert_eq!(diff["to"]["reason"], "second");
-    let cat = data(
-        "cat",
-        &sandbox.run(&["cat", "second:a", "--json"]).success(),
-    );
+    let cat = data("cat", &sandbox.ok("cat second:a --json"));
     let told = json!([cat["text"], cat["hex"], cat["size_bytes"], cat["mode"]]);
     assert_eq!(told, json!(["2", null, 1, "100644"]));
-    let cat = data(
-        "cat",
-        &sandbox.run(&["cat", "second:bin", "--json"]).success(),
-    );
+    let cat = data("cat", &sandbox.ok("cat second:bin --json"));
     assert_eq!((&cat["text"], &cat["hex"]), (&Value::Null, &json!("ff00")));
 }
 
 #[test]
 fn pin_guard_hold_and_release_name_what_they_are_about() {
     let (sandbox, id) = full_of_everything();
-    let pin = data("pin", &sandbox.run(&["pin", &id, "--json"]).success());
+    let pin = data("pin", &sandbox.ok(format!("pin {id} --json")));
     assert_eq!((&pin["short"], &pin["pinned"]), (&json!(id), &json!(true)));
-    data("unpin", &sandbox.run(&["unpin", &id, "--json"]).success());
-    let guard = data("guard", &sandbox.run(&["guard", "--json"]).success());
+    data("unpin", &sandbox.ok(format!("unpin {id} --json")));
+    let guard = data("guard", &sandbox.ok("guard --json"));
     assert_eq!(
         (&guard["short"], guard["age_ms"].is_u64()),
         (&json!(id), true)
     );
-    let hold = data("hold", &sandbox.run(&["hold", "wave", "--json"]).success());
+    let hold = data("hold", &sandbox.ok("hold wave --json"));
     assert_eq!(hold["renewed"], false);
-    let status = data("status", &sandbox.run(&["status", "--json"]).success());
+    let status = data("status", &sandbox.ok("status --json"));
     assert_eq!(status["holds"][0]["ends_at"], hold["ends_at"]);
-    let release = data("release", &sandbox.run(&["release", "--json"]).success());
+    let release = data("release", &sandbox.ok("release --json"));
     assert_eq!(release["hold"]["name"], "wave");
 }
 
 #[test]
 fn list_all_and_prune_orphaned_have_schemas_of_their_own() {
     let (sandbox, _) = full_of_everything();
-    let all = data(
-        "list.all",
-        &sandbox.run(&["list", "--all", "--json"]).success(),
-    );
+    let all = data("list.all", &sandbox.ok("list --all --json"));
     assert_eq!(all["stores"].as_array().map(Vec::len), Some(1));
     let base = sandbox.base().display().to_string();
     sandbox.remove("");
@@ -438,7 +415,7 @@ fn a_failure_has_no_data_and_the_next_step_as_words_to_run() {
         );
         assert!(failed["error"]["hint"].is_string(), "{run}");
     }
-    let error = sandbox.run(&["show", "nothing", "--json"]).code(3).json()["error"].clone();
+    let error = sandbox.fails(3, "show nothing --json").json()["error"].clone();
     let command: Vec<&str> = error["command"]
         .as_array()
         .expect("a command")
@@ -453,7 +430,7 @@ fn a_failure_has_no_data_and_the_next_step_as_words_to_run() {
 fn a_failure_names_the_warnings_too() {
     let (sandbox, _) = full_of_everything();
     sandbox.write(".checkpoint.toml", "max_store_size = 1\n");
-    let failed = sandbox.run(&["show", "nothing", "--json"]).code(3);
+    let failed = sandbox.fails(3, "show nothing --json");
     assert_eq!(failed.warning_codes(), ["config"], "{failed}");
 }
 
@@ -479,7 +456,7 @@ fn a_name_that_is_not_utf_8_has_a_lossless_second_field() {
     sandbox.write(std::ffi::OsStr::from_bytes(b"caf\xe9|\n"), "1");
     let id = sandbox.create("raw");
     let change = |id: &str| {
-        let run = sandbox.run(&["show", id, "--json"]).success();
+        let run = sandbox.ok(format!("show {id} --json"));
         run.data()["changes"][0].clone()
     };
     assert_eq!(
@@ -494,7 +471,7 @@ fn a_name_that_is_not_utf_8_has_a_lossless_second_field() {
 #[test]
 fn an_answer_without_error_is_ok_whatever_its_exit_code() {
     let (sandbox, _) = full_of_everything();
-    let run = sandbox.run(&["diff", "--exit-code", "--json"]).code(1);
+    let run = sandbox.fails(1, "diff --exit-code --json");
     let answer = run.json();
     assert_eq!(
         (&answer["ok"], &answer["error"]),

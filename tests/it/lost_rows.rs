@@ -50,8 +50,8 @@ fn a_store_that_lost_refs_and_objects_is_named_by_every_command_and_kept_by_crea
         let id = sandbox.write("f", "1").create("precious");
         lose(&sandbox, lost);
         let watch = Watch::over(&sandbox.store());
-        sandbox.run(&["list"]).success().stderr_has(&id);
-        let listed = sandbox.run(&["list", "--json"]).success().data();
+        sandbox.ok("list").stderr_has(&id);
+        let listed = sandbox.json("list");
         assert_eq!(
             (
                 &listed["damaged"][0]["short"],
@@ -59,13 +59,9 @@ fn a_store_that_lost_refs_and_objects_is_named_by_every_command_and_kept_by_crea
             ),
             (&id.clone().into(), Some(0))
         );
-        sandbox.run(&["verify"]).code(6).stdout_has(&id);
-        sandbox.run(&["verify", &id]).code(6);
-        sandbox
-            .run(&["status"])
-            .success()
-            .stderr_has(&id)
-            .stdout_has("1 damaged");
+        sandbox.fails(6, "verify").stdout_has(&id);
+        sandbox.fails(6, format!("verify {id}"));
+        sandbox.ok("status").stderr_has(&id).stdout_has("1 damaged");
         for args in [
             &["show", "precious"][..],
             &["cat", "precious:f"],
@@ -76,18 +72,15 @@ fn a_store_that_lost_refs_and_objects_is_named_by_every_command_and_kept_by_crea
         watch.assert_untouched();
         sandbox.restore(&id).code(6).stderr_has(&id);
         let row = manifest(&sandbox.store());
-        sandbox.run(&["prune"]).code(6).stderr_has(&id);
+        sandbox.fails(6, "prune").stderr_has(&id);
         assert_eq!(manifest(&sandbox.store()), row, "prune tidied the row away");
-        let run = sandbox
-            .run(&["create", "-r", "next"])
-            .success()
-            .stderr_has(SENTENCE);
+        let run = sandbox.ok("create -r next").stderr_has(SENTENCE);
         let kept = damaged_copies(&sandbox.store());
         assert_eq!(kept.len(), 1, "{run}");
         assert!(manifest(&kept[0]).contains("| precious | test |"), "{run}");
         assert_eq!(sandbox.listed_ids(), [run.stdout.trim()]);
-        sandbox.run(&["verify", "--full"]).success();
-        sandbox.run(&["prune"]).success();
+        sandbox.ok("verify --full");
+        sandbox.ok("prune");
     }
 }
 
@@ -96,7 +89,7 @@ fn programs_are_told_that_the_store_was_made_anew() {
     let sandbox = Sandbox::new();
     sandbox.create("precious");
     lose(&sandbox, &["objects", "refs"]);
-    let run = sandbox.run(&["create", "--json"]).success();
+    let run = sandbox.ok("create --json");
     assert_eq!(run.warning_codes(), ["store_reinitialized"], "{run}");
 }
 
@@ -129,8 +122,7 @@ fn whatever_becomes_of_the_command_it_says_that_the_store_was_made_anew() {
     sandbox.write("f", "1").create("precious");
     lose(&sandbox, &["objects", "refs"]);
     sandbox
-        .run(&["create", "-r", "x", "--scope", "nothing"])
-        .code(3)
+        .fails(3, "create -r x --scope nothing")
         .stderr_has(SENTENCE);
 }
 
@@ -141,18 +133,14 @@ fn a_row_typed_by_hand_stays_until_the_user_drops_it() {
     type_a_row(&sandbox);
     let watch = Watch::over(&sandbox.store());
     sandbox
-        .run(&["list"])
-        .success()
+        .ok("list")
         .stderr_has("deadbeef")
         .stderr_has("typed | hand");
     watch.assert_untouched();
-    let run = sandbox
-        .write("f", "2")
-        .run(&["create", "--json", "-r", "second"])
-        .success();
+    let run = sandbox.write("f", "2").ok("create --json -r second");
     assert_eq!(run.warning_codes(), ["damaged_checkpoint"], "{run}");
-    sandbox.run(&["prune"]).success().stderr_has("deadbeef");
-    sandbox.run(&["verify"]).code(6).stdout_has("deadbeef");
+    sandbox.ok("prune").stderr_has("deadbeef");
+    sandbox.fails(6, "verify").stdout_has("deadbeef");
     sandbox.restore(&first).success();
     assert!(
         manifest(&sandbox.store()).contains(&format!("{TYPED}\n")),
@@ -162,11 +150,8 @@ fn a_row_typed_by_hand_stays_until_the_user_drops_it() {
         damaged_copies(&sandbox.store()).is_empty(),
         "others can be read: nothing is made anew unasked"
     );
-    sandbox.run(&["delete", "deadbeef"]).code(4);
-    let data = sandbox
-        .run(&["delete", "DEADBEEF", "--yes", "--json"])
-        .success()
-        .data();
+    sandbox.fails(4, "delete deadbeef");
+    let data = sandbox.json("delete DEADBEEF --yes");
     assert_eq!(
         (
             &data["dropped"][0]["checkpoint"]["id"],
@@ -175,8 +160,8 @@ fn a_row_typed_by_hand_stays_until_the_user_drops_it() {
         (&"deadbeef".into(), &serde_json::Value::Null)
     );
     assert!(!manifest(&sandbox.store()).contains("deadbeef"));
-    sandbox.run(&["verify"]).success();
-    sandbox.run(&["prune"]).success();
+    sandbox.ok("verify");
+    sandbox.ok("prune");
 }
 
 #[test]
@@ -184,10 +169,7 @@ fn a_repair_leaves_such_rows_in_the_kept_copy() {
     let sandbox = Sandbox::new();
     sandbox.write("f", "1").create("first");
     type_a_row(&sandbox);
-    let data = sandbox
-        .run(&["verify", "--repair", "--json"])
-        .code(6)
-        .json();
+    let data = sandbox.fails(6, "verify --repair --json").json();
     let salvaged = &data["data"]["repair"]["salvaged"];
     assert_eq!(
         (&salvaged["whole"], &salvaged["lost"][0]["short"]),
@@ -195,7 +177,7 @@ fn a_repair_leaves_such_rows_in_the_kept_copy() {
         "{data}"
     );
     assert!(manifest(&damaged_copies(&sandbox.store())[0]).contains(TYPED));
-    sandbox.run(&["verify", "--full"]).success();
+    sandbox.ok("verify --full");
     assert_eq!(sandbox.listed().len(), 1);
 }
 
@@ -230,7 +212,7 @@ fn what_is_left_of_a_store_goes_on_beside_the_rows_of_what_is_lost() {
     }
     lose(&sandbox, &["refs"]);
     for _ in 0..2 {
-        let listed = sandbox.run(&["list", "--json"]).success();
+        let listed = sandbox.ok("list --json");
         let lost = listed.data()["damaged"].as_array().expect("a list").len();
         assert!(
             lost == 2 && listed.stdout.contains("\"one\"") && listed.stdout.contains("\"four\""),
@@ -267,14 +249,14 @@ fn damage_to_many_is_one_warning() {
     let whole = sandbox.top().join("whole");
     fixtures::copy_tree(&sandbox.store(), &whole);
     lose(&sandbox, &["refs/checkpoints"]);
-    let run = sandbox.run(&["list", "--json"]).success();
+    let run = sandbox.ok("list --json");
     assert_eq!(run.warning_codes(), ["ref_lost"], "{run}");
-    let run = sandbox.run(&["prune", "--json"]).success();
+    let run = sandbox.ok("prune --json");
     assert_eq!(run.warning_codes(), ["ref_restored"], "{run}");
     fixtures::remove(&sandbox.store());
     fixtures::copy_tree(&whole, &sandbox.store());
     lose(&sandbox, &["objects/pack"]);
-    let run = sandbox.run(&["list", "--json"]).success();
+    let run = sandbox.ok("list --json");
     let told = damage_warnings(&run);
     assert!(
         told.len() == 1 && told[0].starts_with("12 checkpoints ("),
@@ -302,12 +284,9 @@ fn where_nothing_tells_what_there_was_no_command_takes_the_store_for_an_empty_on
             sandbox.run(args).code(6).stderr_has("create");
         }
         watch.assert_untouched();
-        sandbox
-            .run(&["create", "-r", "next"])
-            .success()
-            .stderr_has(SENTENCE);
+        sandbox.ok("create -r next").stderr_has(SENTENCE);
         assert!(damaged_copies(&sandbox.store())[0].join(kept).exists());
-        sandbox.run(&["verify", "--full"]).success();
+        sandbox.ok("verify --full");
     }
 }
 
@@ -324,7 +303,7 @@ fn a_million_packed_refs_that_lead_nowhere_do_not_become_files() {
     fs::write(sandbox.store().join("packed-refs"), lines).expect("a file can be written");
     sandbox.write("f", "2").create("more");
     assert_eq!(fixtures::files_below(&refs).len(), living + 1);
-    let listed = sandbox.run(&["list", "--json"]).success();
+    let listed = sandbox.ok("list --json");
     assert_eq!(
         listed.data()["damaged"].as_array().map(Vec::len),
         Some(20_000)

@@ -9,7 +9,7 @@ use crate::help::commands;
 #[test]
 fn the_main_page_names_every_command_and_where_more_is() {
     let sandbox = Sandbox::new();
-    let page = sandbox.run(&["man"]).success().stdout.replace("\\-", "-");
+    let page = sandbox.ok("man").stdout.replace("\\-", "-");
     for words in commands().iter().filter(|words| words.len() == 1) {
         let is_hidden = ["man", "schema"].contains(&&*words[0]);
         let name = format!("checkpoint-{}(1)", words[0]);
@@ -26,7 +26,7 @@ fn the_main_page_names_every_command_and_where_more_is() {
 #[test]
 fn the_main_page_has_the_variables_the_files_and_the_settings() {
     let sandbox = Sandbox::new();
-    let page = sandbox.run(&["man"]).success().stdout.replace("\\-", "-");
+    let page = sandbox.ok("man").stdout.replace("\\-", "-");
     let section = |name: &str| {
         let quoted = page.split_once(&format!(".SH \"{name}\""));
         let (_, rest) = quoted
@@ -147,7 +147,6 @@ fn a_command_of_two_words_may_be_quoted_as_the_help_writes_it() {
 fn a_page_of_no_command_is_wrong_usage() {
     let sandbox = Sandbox::new();
     sandbox
-        .run(&["man", "workflow", "nope"])
-        .code(2)
+        .fails(2, "man workflow nope")
         .stderr_has("there is no command 'workflow nope'");
 }

@@ -168,7 +168,7 @@ fn many_checkpoints_cost_little_more_than_a_few() {
 /// Lets plain git pack all refs.
 fn pack(sandbox: &Sandbox) {
     let git = git(sandbox).expect("it made the store");
-    git.run(&["pack-refs", "--all"]).success();
+    git.ok("pack-refs --all");
     assert!(files(sandbox).is_empty() && packed(sandbox).len() > 1);
 }
 
@@ -185,7 +185,7 @@ fn refs_that_plain_git_packed_are_read_and_become_files_again() {
         assert!(files(&sandbox).is_empty() && packed(&sandbox).len() >= INDEXED);
         let now = ids(&sandbox);
         assert!(now.ends_with(&listed), "{pack:?}");
-        sandbox.run(&["verify"]).success();
+        sandbox.ok("verify");
         sandbox.write("f1", pack[0]).create(pack[0]);
         assert_eq!(ids(&sandbox)[1..], now);
         assert_eq!(files(&sandbox).len(), now.len() + 1);
@@ -193,8 +193,8 @@ fn refs_that_plain_git_packed_are_read_and_become_files_again() {
     }
     let all = git.output(&["for-each-ref", "refs/checkpoints", "--format=%(objectname)"]);
     assert_eq!(all.lines().count(), INDEXED + 2);
-    git.run(&["fsck", "--strict"]).success();
-    sandbox.run(&["verify", "--full"]).success();
+    git.ok("fsck --strict");
+    sandbox.ok("verify --full");
     has_right_manifest(&sandbox);
 }
 
@@ -216,7 +216,7 @@ fn an_index_that_is_torn_lost_old_or_of_another_store_changes_no_answer() {
     let manifest = fs::read(sandbox.store().join("checkpoint-manifest.md")).expect("a manifest");
     let check = |what: &str| {
         assert_eq!(sandbox.listed(), listed, "{what}");
-        let brief = sandbox.run(&["status", "--json"]).success();
+        let brief = sandbox.ok("status --json");
         assert_eq!(brief.data()["checkpoint_count"], listed.len(), "{what}");
     };
     let foreign = fs::read(other.store().join(INDEX)).expect("it is there");
@@ -245,7 +245,7 @@ fn an_index_that_is_torn_lost_old_or_of_another_store_changes_no_answer() {
     assert_eq!(sandbox.listed()[1..], expected);
     let now = fs::read(sandbox.store().join("checkpoint-manifest.md")).expect("a manifest");
     assert!(now.starts_with(&manifest), "it was appended to");
-    sandbox.run(&["verify", "--full"]).success();
+    sandbox.ok("verify --full");
     has_right_manifest(&sandbox);
 }
 
@@ -282,10 +282,7 @@ fn a_ref_that_plain_git_removes_or_adds_is_noticed_at_once() {
         let name = format!("refs/checkpoints/{id}");
         git.run(&["update-ref", "-d", &name]).success();
         // As long as there is a row, only the ref is lost.
-        assert!(
-            sandbox.run(&["list"]).success().stderr.contains("lost"),
-            "{id}"
-        );
+        assert!(sandbox.ok("list").stderr.contains("lost"), "{id}");
         strike_row(&sandbox, &id);
         assert!(!ids(&sandbox).contains(&id));
         assert_eq!(sandbox.status()["checkpoint_count"], INDEXED - 1);
@@ -296,11 +293,9 @@ fn a_ref_that_plain_git_removes_or_adds_is_noticed_at_once() {
         git.run(&["update-ref", "-d", &name]).success();
         sandbox.write("f3", format!("{id} again")).create("more");
         let newest = &ids(&sandbox)[..2];
-        sandbox
-            .run(&["delete", &newest[0], &newest[1], "--yes"])
-            .success();
+        sandbox.ok(format!("delete {} {} --yes", newest[0], newest[1]));
         assert!(ids(&sandbox).contains(&id), "its row brought it back");
-        sandbox.run(&["verify"]).success();
+        sandbox.ok("verify");
         has_right_manifest(&sandbox);
     }
 }
@@ -312,7 +307,7 @@ fn a_checkpoint_in_the_index_is_pinned_deleted_evicted_and_restored_like_any() {
     };
     let mut old = ids(&sandbox);
     old.reverse();
-    sandbox.run(&["pin", &old[0]]).success();
+    sandbox.ok(format!("pin {}", old[0]));
     let listed = sandbox.listed();
     let pinned = listed.iter().filter(|c| c["pinned"] == true);
     assert_eq!(
@@ -320,10 +315,10 @@ fn a_checkpoint_in_the_index_is_pinned_deleted_evicted_and_restored_like_any() {
         [old[0].as_str()]
     );
     assert_eq!(sandbox.status()["pinned_count"], 1);
-    sandbox.run(&["delete", &old[1], "--yes"]).success();
+    sandbox.ok(format!("delete {} --yes", old[1]));
     assert!(!files(&sandbox).contains(&old[1]));
     assert_eq!(ids(&sandbox).len(), INDEXED - 1);
-    sandbox.run(&["verify"]).success();
+    sandbox.ok("verify");
     // Safety checkpoints come and go among them, in the manifest too.
     for round in 0..26 {
         sandbox.write("f4", round.to_string());
@@ -345,14 +340,14 @@ fn a_checkpoint_in_the_index_is_pinned_deleted_evicted_and_restored_like_any() {
     for _ in 0..2 {
         sandbox.write("f4", "x");
         sandbox.restore(&old[2]).success();
-        sandbox.run(&["verify"]).success();
+        sandbox.ok("verify");
         has_right_manifest(&sandbox);
     }
-    sandbox.run(&["prune", "--keep", "10", "--yes"]).success();
+    sandbox.ok("prune --keep 10 --yes");
     let left = ids(&sandbox);
     assert!(left.contains(&old[0]) && left.len() < 45, "{}", left.len());
     assert!(files(&sandbox).iter().all(|id| left.contains(id)));
-    sandbox.run(&["verify", "--full"]).success();
+    sandbox.ok("verify --full");
     has_right_manifest(&sandbox);
 }
 
@@ -371,7 +366,7 @@ fn a_limit_on_many_checkpoints_evicts_the_oldest_one_by_one() {
         assert_eq!(now.len(), INDEXED);
         assert_eq!(now[number + 1..], before[..INDEXED - number - 1]);
     }
-    sandbox.run(&["verify", "--full"]).success();
+    sandbox.ok("verify --full");
     has_right_manifest(&sandbox);
 }
 
@@ -387,11 +382,11 @@ fn refs_that_git_packs_at_the_same_time_are_not_lost() {
         scope.spawn(|| {
             while !is_over.load(Relaxed) {
                 // It may find the file locked.
-                git.run(&["pack-refs", "--all"]);
+                git.cmd("pack-refs --all");
             }
         });
         for id in &pinned {
-            sandbox.run(&["pin", id]).success();
+            sandbox.ok(format!("pin {id}"));
             sandbox.write("f7", id).create(id);
         }
         is_over.store(true, Relaxed);
@@ -440,7 +435,7 @@ fn unpacking_that_is_killed_or_runs_out_of_room_at_any_step_loses_no_ref() {
             assert!(now.ends_with(&before), "{what}");
             assert!(!sandbox.store().join("packed-refs.lock").exists(), "{what}");
             has_right_manifest(&sandbox);
-            sandbox.run(&["verify"]).success();
+            sandbox.ok("verify");
             fs::remove_dir_all(sandbox.store()).expect("a copy can go");
             fixtures::copy_tree(&aside, &sandbox.store());
             if run.code == 0 && run.stderr.lines().count() == 1 {
@@ -473,7 +468,7 @@ fn a_packed_ref_is_dropped_on_a_full_disk() {
         }
         assert_eq!(run.code, 0, "write number {nth}\n{run}");
         assert_eq!(ids(&sandbox).len(), 11, "write number {nth}\n{run}");
-        sandbox.run(&["verify"]).success();
+        sandbox.ok("verify");
         fs::remove_dir_all(sandbox.store()).expect("a copy can go");
         fixtures::copy_tree(&aside, &sandbox.store());
     }
@@ -501,7 +496,7 @@ fn a_checkpoint_in_the_index_that_cannot_be_read_is_named_and_stays() {
     let good = fs::read(&pack).expect("a pack");
     flip(&pack, offset + 12, 0xff);
     let is_named = || {
-        let listed = sandbox.run(&["list", "--json"]).json();
+        let listed = sandbox.cmd("list --json").json();
         let damaged = listed["data"]["damaged"].to_string();
         assert!(damaged.contains(&lost[..8]), "{damaged}");
     };
@@ -509,11 +504,11 @@ fn a_checkpoint_in_the_index_that_cannot_be_read_is_named_and_stays() {
     sandbox.run(&["show", lost]).code(6);
     sandbox.run(&["delete", other, "--yes"]).success();
     is_named();
-    sandbox.run(&["prune", "--yes"]).code(6);
+    sandbox.fails(6, "prune --yes");
     put(&pack, &good);
     sandbox.run(&["show", lost]).success();
     assert_eq!(ids(&sandbox).len(), INDEXED - 1);
-    sandbox.run(&["verify", "--repair"]).success();
-    sandbox.run(&["verify"]).success();
+    sandbox.ok("verify --repair");
+    sandbox.ok("verify");
     assert_eq!(ids(&sandbox).len(), INDEXED - 1);
 }

@@ -25,13 +25,10 @@ fn reversed(ids: &[String]) -> Vec<String> {
 fn prune_drops_the_oldest_until_the_store_fits() {
     let (sandbox, ids) = with(6);
     sandbox.user_config("max_store_size = '3500 KiB'\n");
-    let dry = sandbox
-        .run(&["prune", "--dry-run", "--json"])
-        .success()
-        .data();
+    let dry = sandbox.json("prune --dry-run");
     assert_eq!(dry["dropped"].as_array().map(Vec::len), Some(3), "{dry}");
     assert_eq!(sandbox.listed().len(), 6);
-    let run = sandbox.run(&["prune", "--json"]).success();
+    let run = sandbox.ok("prune --json");
     assert_eq!(run.data()["dropped"], dry["dropped"]);
     assert_eq!(run.data()["dropped"][0]["why"], "store_size");
     assert!(run.warning_codes().is_empty(), "{run}");
@@ -41,21 +38,15 @@ fn prune_drops_the_oldest_until_the_store_fits() {
         "{} bytes",
         sandbox.store_bytes()
     );
-    sandbox
-        .run(&["prune"])
-        .success()
-        .stdout_is("Nothing to prune.\n");
+    sandbox.ok("prune").stdout_is("Nothing to prune.\n");
 }
 
 #[test]
 fn a_dry_run_counts_what_the_number_to_keep_drops_once() {
     let (sandbox, ids) = with(6);
     sandbox.user_config("max_store_size = '3500 KiB'\nkeep = 3\n");
-    let dry = sandbox
-        .run(&["prune", "--dry-run", "--json"])
-        .success()
-        .data();
-    let run = sandbox.run(&["prune", "--json"]).success();
+    let dry = sandbox.json("prune --dry-run");
+    let run = sandbox.ok("prune --json");
     assert_eq!(run.data()["dropped"], dry["dropped"]);
     assert_eq!(sandbox.listed_ids(), reversed(&ids[3..]));
 }
@@ -64,9 +55,9 @@ fn a_dry_run_counts_what_the_number_to_keep_drops_once() {
 fn a_dry_run_says_that_the_limit_cannot_be_met() {
     let (sandbox, _) = with(3);
     sandbox.user_config("max_store_size = '100 KiB'\n");
-    let dry = sandbox.run(&["prune", "--dry-run", "--json"]).success();
+    let dry = sandbox.ok("prune --dry-run --json");
     assert_eq!(dry.warning_codes(), ["over_max_store_size"]);
-    let run = sandbox.run(&["prune", "--json"]).success();
+    let run = sandbox.ok("prune --json");
     assert_eq!(run.data()["dropped"], dry.data()["dropped"]);
     assert_eq!(run.warning_codes(), ["over_max_store_size"]);
 }
@@ -76,7 +67,7 @@ fn create_keeps_to_the_limit_and_tells_what_went() {
     let (sandbox, ids) = with(3);
     sandbox.user_config("max_store_size = '3500 KiB'\n");
     sandbox.write("data", fixtures::noise(4, MIB));
-    let run = sandbox.run(&["create"]).success().stderr_has(&ids[0]);
+    let run = sandbox.ok("create").stderr_has(&ids[0]);
     assert_eq!(run.stdout.len(), 9, "{run}");
     assert_eq!(sandbox.listed_ids()[1..], reversed(&ids[1..]));
     assert!(
@@ -104,19 +95,19 @@ fn what_many_share_is_counted_once() {
         sandbox.write("small", at.to_string());
         sandbox.create(&at.to_string());
     }
-    sandbox.run(&["prune"]).success();
+    sandbox.ok("prune");
     assert_eq!(sandbox.listed().len(), 10);
 }
 
 #[test]
 fn pins_and_the_newest_stay_and_the_excess_is_said() {
     let (sandbox, ids) = with(4);
-    sandbox.run(&["pin", &ids[1]]).success();
+    sandbox.ok(format!("pin {}", ids[1]));
     sandbox.user_config("max_store_size = '1 MiB'\n");
-    let run = sandbox.run(&["prune", "--json"]).success();
+    let run = sandbox.ok("prune --json");
     assert_eq!(run.warning_codes(), ["over_max_store_size"]);
     assert_eq!(sandbox.listed_ids(), [ids[3].clone(), ids[1].clone()]);
-    let status = sandbox.run(&["status", "--json"]).success();
+    let status = sandbox.ok("status --json");
     assert_eq!(
         (
             &status.data()["over_max_store_size"],
@@ -132,8 +123,7 @@ fn pins_and_the_newest_stay_and_the_excess_is_said() {
     );
     sandbox.write("data", fixtures::noise(9, MIB));
     sandbox
-        .run(&["create"])
-        .success()
+        .ok("create")
         .stderr_has("max_store_size of 1,048,576");
     assert_eq!(sandbox.listed().len(), 2, "the former newest goes");
 }
@@ -145,7 +135,7 @@ fn a_restore_can_be_undone_however_small_the_limit() {
         .user_config("max_store_size = '1 KiB'\n")
         .write("data", "unsaved");
     sandbox.restore(&ids[0]).success();
-    sandbox.run(&["prune"]).success();
+    sandbox.ok("prune");
     sandbox.undo().success();
     assert_eq!(sandbox.read("data"), "unsaved");
 }
@@ -154,9 +144,9 @@ fn a_restore_can_be_undone_however_small_the_limit() {
 fn only_the_user_sets_the_limit_and_zero_is_none() {
     let (sandbox, _) = with(2);
     sandbox.write(".checkpoint.toml", "max_store_size = 1\n");
-    sandbox.run(&["prune"]).success().stderr_has("user's own");
+    sandbox.ok("prune").stderr_has("user's own");
     sandbox.user_config("max_store_size = 0\n");
-    sandbox.run(&["prune"]).success();
+    sandbox.ok("prune");
     assert_eq!(sandbox.listed().len(), 2);
 }
 
@@ -170,14 +160,14 @@ fn dead_bytes_among_live_ones_go_too_when_room_is_short() {
     let first = sandbox.create("all in one pack");
     sandbox.remove("small");
     sandbox.create("without");
-    sandbox.run(&["delete", &first, "--yes"]).success();
+    sandbox.ok(format!("delete {first} --yes"));
     let before = sandbox.store_bytes();
     assert!(
         before > 9 * MIB as u64,
         "a pack that is mostly alive was rewritten without need"
     );
     sandbox.user_config("max_store_size = '8500 KiB'\n");
-    sandbox.run(&["prune"]).success();
+    sandbox.ok("prune");
     assert!(
         sandbox.store_bytes() < 8500 * 1024,
         "{} bytes",

@@ -528,7 +528,7 @@ fn a_cancelled_call_stops_and_gets_no_answer() {
     );
     assert_eq!((code, rest.len()), (Some(0), 0), "{rest:?}");
     assert!(sandbox.listed().is_empty());
-    sandbox.run(&["verify"]).success();
+    sandbox.ok("verify");
 }
 
 #[test]
@@ -587,11 +587,11 @@ fn a_hint_names_the_tool_that_does_it_where_there_is_one() {
     assert!(hint(&unknown).contains("'checkpoint_list'"), "{unknown}");
     // The words of the command stay beside it, for a shell.
     assert_eq!(unknown["command"][0], "checkpoint", "{unknown}");
-    sandbox.run(&["hold", "deploy"]).success();
+    sandbox.ok("hold deploy");
     let held = failed("checkpoint_create", json!({ "reason": "two" }));
     let release = format!("checkpoint -C {} release deploy", sandbox.root().display());
     assert!(hint(&held).contains(&release), "no tool releases: {held}");
-    sandbox.run(&["release"]).success();
+    sandbox.ok("release");
     let none = failed("workflow_status", json!({}));
     let init = format!("'checkpoint -C {} workflow init", sandbox.root().display());
     assert!(hint(&none).contains(&init), "no tool begins a run: {none}");

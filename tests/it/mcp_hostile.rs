@@ -176,7 +176,7 @@ fn any_arguments_get_one_answer_that_fits_the_schema() {
         );
     }
     assert!(other.tree().diff(&other.tree()).is_empty());
-    sandbox.run(&["verify"]).success();
+    sandbox.ok("verify");
 }
 
 fn arguments_are_an_object(params: &Value) -> bool {
@@ -294,7 +294,7 @@ fn a_directory_outside_is_refused_however_it_is_spelled() {
         let result = client.call("checkpoint_status", json!({ "directory": within }));
         assert_ne!(result["isError"], true, "{within}: {result}");
     }
-    let stores = sandbox.run(&["list", "--all", "--json"]).success();
+    let stores = sandbox.ok("list --all --json");
     assert!(!stores.stdout.contains("project-2"), "{stores}");
     let allowed = ["--allow", outside.as_str()];
     let mut client = McpClient::of(&sandbox, &allowed, STATELESS, false);
@@ -331,7 +331,7 @@ fn a_link_that_takes_the_place_of_a_directory_leads_nowhere() {
         }
         stop.store(true, Ordering::Relaxed);
     });
-    for store in sandbox.run(&["list", "--all", "--json"]).success().data()["stores"]
+    for store in sandbox.json("list --all")["stores"]
         .as_array()
         .into_iter()
         .flatten()

@@ -296,11 +296,11 @@ fn a_killed_server_leaves_a_sound_store_and_the_next_one_goes_on() {
         let status = sandbox.status();
         seen.insert(status["pending"].is_null());
         if !status["pending"].is_null() {
-            sandbox.run(&["restore", "--resume"]).success();
+            sandbox.ok("restore --resume");
         }
         // What a killed restore staged goes with the next command that writes.
-        sandbox.run(&["prune"]).success();
-        sandbox.run(&["verify"]).success();
+        sandbox.ok("prune");
+        sandbox.ok("verify");
         let tree = sandbox.tree();
         let is_one = tree.diff(&then).is_empty() || tree.diff(&now).is_empty();
         assert!(is_one, "neither state");

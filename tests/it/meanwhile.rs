@@ -44,7 +44,7 @@ fn with_a_deletion_meanwhile(sandbox: &Sandbox, nth: usize, args: &[&str]) -> Ru
     let held_up = sandbox.command(&tracer, args);
     let running = thread::spawn(move || Run::of(held_up));
     thread::sleep(Duration::from_millis(150));
-    sandbox.run(&["delete", "k1", "k2", "--yes"]).success();
+    sandbox.ok("delete k1 k2 --yes");
     running.join().expect("the run ends")
 }
 
@@ -171,7 +171,7 @@ fn eight_times_eight_creates_at_once_give_sixty_four_true_answers() {
         made
     );
     assert_eq!(sandbox.listed().len(), made);
-    sandbox.run(&["verify", "--full"]).success();
+    sandbox.ok("verify --full");
 }
 
 #[test]
@@ -199,8 +199,8 @@ fn creators_a_pruner_and_readers_do_not_get_in_each_others_way() {
         let run = run.success();
         assert!(!run.stderr.contains("damaged"), "{run}");
     }
-    sandbox.run(&["verify", "--full"]).success();
-    sandbox.run(&["prune", "--keep", "3", "--yes"]).success();
+    sandbox.ok("verify --full");
+    sandbox.ok("prune --keep 3 --yes");
     assert_eq!(sandbox.listed().len(), 3);
 }
 
@@ -218,7 +218,7 @@ fn what_went_before_the_lock_was_taken_is_written_again() {
         hash_object(ObjectKind::Blob, b"content of one checkpoint alone").expect("no collision");
     store.objects().read(&blob).expect("it is there");
     sandbox.run(&["delete", &doomed, "--yes"]).success();
-    sandbox.run(&["prune"]).success();
+    sandbox.ok("prune");
     let locked = store
         .lock(Duration::from_secs(5), "a test")
         .expect("the lock");

@@ -36,7 +36,7 @@ fn nobody_writes(sandbox: &Sandbox) {
         );
     }
     assert_eq!(
-        sandbox.run(&["create", "--json"]).code(6).error_code(),
+        sandbox.fails(6, "create --json").error_code(),
         "store_too_new"
     );
 }
@@ -86,5 +86,5 @@ fn a_commit_with_a_larger_format_number_is_read_and_keeps_others_from_writing() 
         .success();
     nobody_writes(&sandbox);
     assert!(sandbox.listed_ids().contains(&made[..8].to_owned()));
-    sandbox.run(&["verify"]).success();
+    sandbox.ok("verify");
 }

@@ -261,17 +261,13 @@ fn a_path_that_is_new_since_goes_and_one_that_is_nowhere_is_refused() {
         .write("dir/new", "2")
         .write("old", "2");
     sandbox
-        .run(&["restore", "base", "new", "dir", "--dry-run"])
-        .success()
+        .ok("restore base new dir --dry-run")
         .stdout_has("dir/new");
-    sandbox
-        .run(&["restore", "base", "new", "dir", "--yes"])
-        .success();
+    sandbox.ok("restore base new dir --yes");
     assert!(!sandbox.exists("new") && !sandbox.exists("dir"));
     assert_eq!(sandbox.read("old"), "2");
     sandbox
-        .run(&["restore", "base", "new", "--yes"])
-        .code(3)
+        .fails(3, "restore base new --yes")
         .stderr_has("does not hold 'new'");
     sandbox.undo().success();
     assert_eq!(sandbox.read("new"), "2");

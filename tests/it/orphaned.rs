@@ -21,7 +21,7 @@ fn store_of(sandbox: &Sandbox, root: &Path) -> PathBuf {
 }
 
 fn state(sandbox: &Sandbox, root: &Path) -> String {
-    let data = sandbox.run(&["list", "--all", "--json"]).success().data();
+    let data = sandbox.json("list --all");
     let mut found = data["stores"].as_array().expect("a list").iter();
     let one = found.find(|one| one["root"] == root.display().to_string());
     one.expect("it is listed")["root_state"]
@@ -84,11 +84,10 @@ fn damaged_stores_of_gone_roots_go_and_newer_ones_stay() {
     fixtures::remove(&broken);
     fixtures::remove(&newer);
     sandbox
-        .run(&["prune", "--orphaned", "--yes"])
-        .code(5)
+        .fails(5, "prune --orphaned --yes")
         .stderr_has("newer");
     assert!(!store.exists() && store_of(&sandbox, &newer).exists());
-    sandbox.run(&["prune", "--orphaned", "--yes"]).code(6);
+    sandbox.fails(6, "prune --orphaned --yes");
 }
 
 #[test]
@@ -103,8 +102,7 @@ fn a_description_that_names_another_root_makes_no_store_an_orphan() {
     );
     fixtures::write_description(&sandbox.store(), &lines);
     sandbox
-        .run(&["prune", "--orphaned", "--yes"])
-        .success()
+        .ok("prune --orphaned --yes")
         .stdout_has("No orphaned stores");
     assert_eq!(sandbox.listed_ids().len(), 1);
 }

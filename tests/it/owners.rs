@@ -41,10 +41,9 @@ fn rules_and_index_of_the_repository_around_a_root_count() {
     let Some(git) = Git::find(sandbox.root()) else {
         return;
     };
-    git.run(&["init", "-q", "."]).success();
+    git.ok("init -q .");
     let root = package(&sandbox);
-    git.run(&["add", "-f", "packages/web/dist/tracked.js"])
-        .success();
+    git.ok("add -f packages/web/dist/tracked.js");
     let place = root.display().to_string();
     sandbox.write("packages/web/.gitignore", "dist/\n");
     sandbox
@@ -79,7 +78,7 @@ fn a_package_leaves_out_what_git_ignores_in_it() {
     let Some(git) = Git::find(sandbox.root()) else {
         return;
     };
-    git.run(&["init", "-q", "."]).success();
+    git.ok("init -q .");
     sandbox
         .write(
             ".gitignore",

@@ -43,7 +43,7 @@ fn a_terminal_gets_the_pager_that_was_chosen_first() {
 fn no_pager_for_pipes_documents_and_empty_results() {
     let sandbox = with_one_change();
     sandbox.env("PAGER", "sed s/^/paged:/");
-    assert!(!sandbox.run(&["diff"]).success().stdout.contains("paged:"));
+    assert!(!sandbox.ok("diff").stdout.contains("paged:"));
     for line in [
         "$checkpoint diff --json",
         "$checkpoint diff </dev/null",
@@ -156,11 +156,5 @@ fn help_and_show_go_through_the_pager_too() {
             "{run}"
         );
     }
-    assert!(
-        !sandbox
-            .run(&["help", "recovery"])
-            .success()
-            .stdout
-            .contains("paged:")
-    );
+    assert!(!sandbox.ok("help recovery").stdout.contains("paged:"));
 }

@@ -206,8 +206,7 @@ fn what_could_not_be_read_is_no_deletion() {
     assert_eq!(run.data()["counts"]["deleted"], 1, "{run}");
     let second = run.data()["short"].as_str().expect("an id").to_owned();
     let run = sandbox
-        .run(&["show", &second])
-        .success()
+        .ok(format!("show {second}"))
         .stdout_has("  - gone")
         .stdout_has("not captured: u");
     assert!(
@@ -226,7 +225,7 @@ fn what_could_not_be_read_is_no_deletion() {
         assert_eq!(found["events"][0]["change"], "not_captured", "{found}");
     }
     let by = format!("deleted by {second}");
-    drop(sandbox.run(&["find", "gone"]).success().stdout_has(&by));
+    drop(sandbox.ok("find gone").stdout_has(&by));
     sandbox.chmod("u", 0o644).chmod("d", 0o755);
 }
 
@@ -242,8 +241,7 @@ fn people_read_the_names_and_get_the_id_and_show_gives_no_advice_to_call_show() 
         .stderr_has("closed-dir")
         .stderr_has("'checkpoint show");
     let run = sandbox
-        .run(&["show", "latest"])
-        .success()
+        .ok("show latest")
         .stdout_has("closed-file")
         .stderr_has("is partial");
     assert!(!run.stderr.contains("'checkpoint show"), "{run}");

@@ -141,7 +141,7 @@ type: filter
 #[test]
 fn a_footer_that_is_too_long_for_the_screen_is_shown_whole_in_lines() {
     let (sandbox, _) = story();
-    sandbox.run(&["restore", "latest~1", "--yes"]).success();
+    sandbox.ok("restore latest~1 --yes");
     let Some(run) = chosen(&sandbox, 50, &[("tab: safety", "\\033")]) else {
         return;
     };
@@ -396,7 +396,7 @@ fn a_key_shows_the_lines_of_the_change_and_comes_back() {
 #[test]
 fn a_plan_for_which_the_screen_has_no_room_is_no_consent() {
     let (sandbox, [_, second, _]) = story();
-    sandbox.run(&["reword", &second, "second"]).success();
+    sandbox.ok(format!("reword {second} second"));
     for (rows, is_asked) in [(8, true), (9, true), (12, false)] {
         let line = format!("stty rows {rows} cols 60; $checkpoint restore");
         // The screen has the word in its list, and beside it once it is selected. Only what changes

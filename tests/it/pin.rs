@@ -23,14 +23,14 @@ fn pinned(sandbox: &Sandbox) -> Vec<String> {
 #[test]
 fn a_pin_survives_a_lost_manifest_and_torn_refs() {
     let (sandbox, ids) = with(3);
-    sandbox.run(&["pin", &ids[0]]).success();
+    sandbox.ok(format!("pin {}", ids[0]));
     let store = sandbox.store();
     let id = sandbox.listed()[2]["id"].as_str().unwrap().to_owned();
     std::fs::remove_file(store.join("checkpoint-manifest.md")).unwrap();
     std::fs::write(store.join("refs/pins").join(&id), "").unwrap();
     std::fs::write(store.join("refs/checkpoints").join(&id), "\0\0").unwrap();
     assert_eq!(pinned(&sandbox), [ids[0].clone()]);
-    sandbox.run(&["prune", "--keep", "1", "--yes"]).success();
+    sandbox.ok("prune --keep 1 --yes");
     assert_eq!(sandbox.listed_ids(), [ids[2].clone(), ids[0].clone()]);
     assert_eq!(pinned(&sandbox), [ids[0].clone()]);
 }
@@ -41,7 +41,7 @@ fn pinning_works_with_a_garbled_manifest_and_lost_refs() {
     let store = sandbox.store();
     std::fs::write(store.join("checkpoint-manifest.md"), "\0garbage").unwrap();
     std::fs::remove_dir_all(store.join("refs")).unwrap();
-    sandbox.run(&["pin", &ids[0]]).success();
+    sandbox.ok(format!("pin {}", ids[0]));
     assert_eq!(
         (sandbox.listed().len(), pinned(&sandbox)),
         (2, vec![ids[0].clone()])

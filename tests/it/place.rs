@@ -82,7 +82,7 @@ fn odd_and_long_roots_get_the_place_of_the_key_rule() {
 fn without_any_base_the_variable_to_set_is_named() {
     let sandbox = Sandbox::new();
     sandbox.unset_env("HOME").write("a", "1");
-    let run = sandbox.run(&["create"]);
+    let run = sandbox.cmd("create");
     if run.code == 0 {
         return crate::bench::skipped("needs a user without a home in the passwd file");
     }

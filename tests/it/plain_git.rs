@@ -37,7 +37,7 @@ fn fsck_is_clean_after_every_command() {
         return;
     };
     let fsck = || {
-        let run = git.run(&["fsck", "--full", "--strict"]).success();
+        let run = git.ok("fsck --full --strict");
         let noise = |line: &&str| {
             !line.starts_with("dangling") && !line.starts_with("notice") && !line.is_empty()
         };
@@ -60,7 +60,7 @@ fn fsck_is_clean_after_every_command() {
     fsck();
     sandbox.undo().success();
     fsck();
-    sandbox.run(&["prune", "--keep", "1", "--yes"]).success();
+    sandbox.ok("prune --keep 1 --yes");
     fsck();
 }
 
@@ -96,9 +96,7 @@ fn log_shows_reason_time_and_source() {
         return;
     };
     fill(&sandbox);
-    sandbox
-        .run(&["create", "-r", "pre-wave-3", "-s", "build"])
-        .success();
+    sandbox.ok("create -r pre-wave-3 -s build");
     assert_eq!(
         git.output(&["log", "--format=%s", "main"]),
         "pre-wave-3 | 2026-03-24 12:00:00 | build"
@@ -176,14 +174,14 @@ fn the_commands_of_the_seed_work_on_the_store() {
     assert_eq!(git.output(&["log", "-1", "--format=%ct"]), "1774353600");
     std::fs::remove_file(sandbox.path(".gitattributes")).expect("attributes would change bytes");
     sandbox.write("a", "2").write("new", "n");
-    git.run(&["checkout", &id, "--", "."]).success();
+    git.ok(format!("checkout {id} -- ."));
     assert_eq!(
         (sandbox.read("a"), sandbox.read("new")),
         ("1".into(), "n".into())
     );
-    sandbox.run(&["restore", &id, "--yes"]).success();
+    sandbox.ok(format!("restore {id} --yes"));
     sandbox.tree().assert_is(&tree, "after our own restore");
-    git.run(&["gc", "--prune=now"]).success();
+    git.ok("gc --prune=now");
     assert!(
         sandbox.listed_ids().contains(&id),
         "git's own gc loses nothing"
@@ -201,18 +199,12 @@ fn a_commit_that_git_puts_on_main_is_not_dropped() {
     sandbox.create("one");
     let git = git.with("GIT_WORK_TREE", sandbox.root());
     sandbox.write("a", "by git");
-    git.run(&["add", "-A"]);
-    git.run(&[
-        "commit",
-        "-q",
-        "-m",
-        "pre-wave-1 | 2026-03-24 12:00:00 | build",
-    ])
-    .success();
+    git.cmd("add -A");
+    git.ok("commit -q -m 'pre-wave-1 | 2026-03-24 12:00:00 | build'");
     let commit = git.output(&["rev-parse", "HEAD"]);
     sandbox.write("a", "later");
     sandbox.create("two");
-    sandbox.run(&["prune"]).success();
+    sandbox.ok("prune");
     assert_eq!(git.output(&["cat-file", "-t", &commit]), "commit");
 }
 
@@ -251,7 +243,7 @@ fn a_pack_that_is_taken_away_before_its_ref_is_there_costs_that_create_alone() {
                 path.display()
             );
         }
-        sandbox.run(&["verify", "--full"]).success();
+        sandbox.ok("verify --full");
         sandbox.write("a", "3").create("three");
         sandbox.restore(&one).success();
         sandbox.tree().assert_is(&tree, "after all");

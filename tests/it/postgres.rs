@@ -230,14 +230,12 @@ fn a_real_postgresql_is_dumped_changed_restored_and_equal() {
     );
     sandbox.redo().success();
     assert_eq!(server.ask(sum), before);
-    sandbox.run(&["verify", "--full"]).success();
+    sandbox.ok("verify --full");
     drop(server);
     sandbox
-        .run(&["create", "--db", "shop"])
-        .code(1)
+        .fails(1, "create --db shop")
         .stderr_has("database shop was not captured");
     sandbox
-        .run(&["restore", &id, "--yes"])
-        .code(4)
+        .fails(4, format!("restore {id} --yes"))
         .stderr_has("nothing was changed");
 }

@@ -228,7 +228,7 @@ fn the_hint_of_a_guard_makes_the_checkpoint_that_it_lacks() {
     for shell in shells() {
         run_in_shell(&sandbox, &shell, std::slice::from_ref(&hint));
         sandbox.run(&guard).success();
-        sandbox.run(&["delete", "--all", "--yes"]).success();
+        sandbox.ok("delete --all --yes");
     }
 }
 
@@ -249,10 +249,7 @@ fn the_commands_of_a_history_name_the_paths_that_are_gone() {
         for name in &gone {
             sandbox.remove(at(&sandbox, name));
         }
-        let found = sandbox
-            .run(&["find", "names", "-n", "1000"])
-            .success()
-            .stdout;
+        let found = sandbox.ok("find names -n 1000").stdout;
         let restores = found
             .lines()
             .filter_map(|line| line.strip_prefix("  checkpoint restore "));
@@ -312,11 +309,7 @@ fn a_state_file_that_is_malformed_is_named_in_commands_too() {
             ".claude/checkpoints/a_'; touch INJECTED #\\_20260101_000000.json",
             "{broken",
         );
-        let error = sandbox
-            .run(&["workflow", "recover", "--json"])
-            .code(6)
-            .json()["error"]
-            .clone();
+        let error = sandbox.fails(6, "workflow recover --json").json()["error"].clone();
         let command = text(&error["options"][0]["command_line"]);
         let here = shell_quoted(&sandbox.root().display().to_string());
         run_in_shell(
@@ -324,7 +317,7 @@ fn a_state_file_that_is_malformed_is_named_in_commands_too() {
             &shell,
             &[format!("cd {here} && {command} && cd - >/dev/null")],
         );
-        sandbox.run(&["workflow", "recover", "--json"]).code(3);
+        sandbox.fails(3, "workflow recover --json");
     }
 }
 
@@ -339,11 +332,10 @@ fn the_command_that_approves_a_phase_runs_as_printed_whatever_the_phase_is_calle
     let plan = r#"{"phases":[{"id":"a'; touch PWN #","requires_approval":true},{"id":"b"}]}"#;
     sandbox
         .write("plan.json", plan)
-        .run(&["workflow", "init", "-q", "--id", "p", "--plan", "plan.json"])
-        .success();
-    sandbox.run(&["phase", "start", "-q"]).success();
-    let done = sandbox.run(&["phase", "done"]).success();
-    let next = sandbox.run(&["workflow", "next"]).success();
+        .ok("workflow init -q --id p --plan plan.json");
+    sandbox.ok("phase start -q");
+    let done = sandbox.ok("phase done");
+    let next = sandbox.ok("workflow next");
     let commands = [done.stdout + &done.stderr, next.stdout].map(|text| {
         let from = text
             .find("checkpoint phase approve ")

@@ -72,7 +72,7 @@ fn slow_work_shows_how_far_it_is_and_clears_it_away() {
 fn a_slow_verify_says_so_too() {
     let sandbox = with_files();
     sandbox.create("first");
-    let whole = sandbox.run(&["verify", "--full"]).success().stdout;
+    let whole = sandbox.ok("verify --full").stdout;
     let slow = SLOWLY
         .replace("openat", "pread64,openat")
         .replace("8000", "2500");
@@ -194,5 +194,5 @@ fn an_interrupt_ends_work_that_looks_for_none_only_after_the_line_is_gone() {
         &format!("{slow} $checkpoint prune --keep 1 --yes"),
         "'checkpoint prune' again frees the rest",
     );
-    sandbox.run(&["verify", "--full"]).success();
+    sandbox.ok("verify --full");
 }

@@ -25,7 +25,7 @@ fn story() -> Story {
         }
         sandbox.write("large", format!("{number} ").repeat(300_000));
         let id = sandbox.create(&format!("state {number}"));
-        sandbox.run(&["pin", &id]).success();
+        sandbox.ok(format!("pin {id}"));
         (id, sandbox.tree())
     };
     let first = state(1);
@@ -61,11 +61,11 @@ impl Story {
     /// Brings what was interrupted to its end, as the next user would.
     fn settle(&self) {
         if !self.sandbox.status()["pending"].is_null() {
-            self.sandbox.run(&["restore", "--resume"]).success();
+            self.sandbox.ok("restore --resume");
         }
         // What a killed command staged goes with the next one that writes.
-        self.sandbox.run(&["prune"]).success();
-        self.sandbox.run(&["verify", "--full"]).success();
+        self.sandbox.ok("prune");
+        self.sandbox.ok("verify --full");
     }
 
     fn assert_whole(&self, what: &str) {

@@ -41,7 +41,7 @@ fn real_histories_come_back_and_their_patches_are_those_of_git() {
         if commits.len() < 4 {
             return skipped("a shallow clone has no history");
         }
-        git.run(&["config", "core.autocrlf", "false"]).success();
+        git.ok("config core.autocrlf false");
         let attributes = sandbox.path(".git/info/attributes");
         std::fs::write(
             attributes,
@@ -61,8 +61,7 @@ fn real_histories_come_back_and_their_patches_are_those_of_git() {
         restore_in_random_order(&sandbox, &moments);
         let fsck = Git::find(sandbox.home()).expect("git was there");
         fsck.with("GIT_DIR", sandbox.store())
-            .run(&["fsck", "--full", "--strict"])
-            .success();
+            .ok("fsck --full --strict");
     }
 }
 
@@ -82,7 +81,7 @@ fn commits(git: &Git) -> Vec<String> {
 fn record(sandbox: &Sandbox, git: &Git, commit: &str, twins: &Twins, at: usize) -> Moment {
     git.run(&["checkout", "-q", "-f", "--detach", commit])
         .success();
-    git.run(&["clean", "-q", "-ffdx"]).success();
+    git.ok("clean -q -ffdx");
     sandbox.mkdir("an-empty-directory/deep");
     let listed = git.filter(&["ls-files", "-z"], b"");
     let listed = listed.split(|byte| *byte == 0).filter(|p| !p.is_empty());

@@ -129,7 +129,7 @@ fn a_damaged_checkpoint_whose_ref_is_lost_too_is_not_forgotten() {
     std::fs::remove_dir_all(sandbox.store().join("refs/checkpoints"))
         .expect("the refs can be removed");
     sandbox.write("a", "3").create("three");
-    let run = sandbox.run(&["verify"]).code(6);
+    let run = sandbox.fails(6, "verify");
     assert!(
         run.stdout.contains(&first) || run.stderr.contains(&first),
         "{run}"
@@ -172,7 +172,7 @@ fn modes_and_empty_directories_edited_while_a_restore_is_pending_are_kept() {
     strace::kill_at(&sandbox, "renameat2", 2, &["restore", &id, "--yes"]).code(137);
     sandbox.mkdir("mine").chmod("c", 0o600);
     let before = sandbox.listed().len();
-    sandbox.run(&["restore", "--resume"]).success();
+    sandbox.ok("restore --resume");
     assert_eq!(
         sandbox.listed().len(),
         before + 1,
@@ -192,12 +192,10 @@ fn a_time_copied_from_the_list_finds_its_checkpoint() {
         .write("a", "2")
         .create("two");
     sandbox
-        .run(&["show", "2026-03-24 12:00:09"])
-        .success()
+        .ok("show '2026-03-24 12:00:09'")
         .stdout_has("reason     two");
     sandbox
-        .run(&["show", "2026-03-24 12:00:08"])
-        .success()
+        .ok("show '2026-03-24 12:00:08'")
         .stdout_has("reason     one");
 }
 
@@ -206,15 +204,12 @@ fn a_time_copied_from_the_list_finds_its_checkpoint() {
 fn a_fifo_in_place_of_the_configuration_is_told_and_nobody_waits() {
     let sandbox = Sandbox::new();
     sandbox.write("a", "1").fifo(".checkpoint.toml");
-    sandbox
-        .run(&["create"])
-        .code(1)
-        .stderr_has(".checkpoint.toml");
+    sandbox.fails(1, "create").stderr_has(".checkpoint.toml");
     sandbox.user_config("").remove(".checkpoint.toml");
     let config = sandbox.home().join(".config/checkpoint/config.toml");
     std::fs::remove_file(&config).unwrap();
     crate::bench::fixtures::fifo(&config);
-    sandbox.run(&["create"]).code(1).stderr_has("config.toml");
+    sandbox.fails(1, "create").stderr_has("config.toml");
 }
 
 #[test]
@@ -223,8 +218,7 @@ fn a_dot_beside_another_path_does_not_hide_that_it_is_not_held() {
     sandbox.write("a", "1");
     let id = sandbox.create("before");
     sandbox
-        .run(&["restore", &id, ".", "missing", "--yes"])
-        .code(3)
+        .fails(3, format!("restore {id} . missing --yes"))
         .stderr_has("missing");
 }
 
@@ -233,14 +227,10 @@ fn quiet_is_not_silent_about_what_is_missing() {
     let sandbox = Sandbox::new();
     sandbox.write("a", "1").write("b", "1");
     sandbox
-        .run(&["create", "-q", "--max-files", "1"])
-        .success()
+        .ok("create -q --max-files 1")
         .stderr_has("Directory has >1 files");
     sandbox.env("CHECKPOINT_DISABLE", "1");
-    sandbox
-        .run(&["create", "-q"])
-        .success()
-        .stderr_has("CHECKPOINT_DISABLE");
+    sandbox.ok("create -q").stderr_has("CHECKPOINT_DISABLE");
 }
 
 #[cfg(unix)]
@@ -253,8 +243,7 @@ fn specials_and_large_files_are_named_by_the_first_create() {
         .write("big", [b'x'; 100])
         .fifo("pipe");
     sandbox
-        .run(&["create"])
-        .success()
+        .ok("create")
         .stderr_has("not captured: big (over max_file_size), pipe (a FIFO)");
 }
 
@@ -262,10 +251,7 @@ fn specials_and_large_files_are_named_by_the_first_create() {
 fn prune_says_so_when_there_is_nothing_to_do() {
     let sandbox = Sandbox::new();
     sandbox.write("a", "1").create("one");
-    sandbox
-        .run(&["prune"])
-        .success()
-        .stdout_is("Nothing to prune.\n");
+    sandbox.ok("prune").stdout_is("Nothing to prune.\n");
 }
 
 #[cfg(unix)]
@@ -414,7 +400,7 @@ fn a_lost_ref_is_not_forgotten_because_an_index_could_not_be_read_just_then() {
                     command,
                 );
                 let struck = strace::has_struck(&sandbox);
-                sandbox.run(&["create", "-r", "last"]).success();
+                sandbox.ok("create -r last");
                 assert!(
                     sandbox.listed_ids().contains(&one[..8].to_owned()),
                     "{command:?} {nth} {has_manifest}"
@@ -443,7 +429,7 @@ fn a_lost_ref_is_not_forgotten_because_its_commit_could_be_read_only_once() {
         std::fs::remove_file(sandbox.store().join("refs/checkpoints").join(&one)).unwrap();
         strace::failing_from(&sandbox, "pread64", "EIO", nth, &["create", "-r", "next"]);
         let struck = strace::has_struck(&sandbox);
-        sandbox.run(&["create", "-r", "last"]).success();
+        sandbox.ok("create -r last");
         assert!(
             sandbox.listed_ids().contains(&one[..8].to_owned()),
             "reads failed from number {nth} on"

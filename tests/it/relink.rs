@@ -13,7 +13,7 @@ fn project() -> Sandbox {
         .write("notes", "n");
     sandbox.create("one");
     sandbox.write("src/main.rs", "two").create("two");
-    sandbox.run(&["pin", "one"]).success();
+    sandbox.ok("pin one");
     sandbox.write("src/main.rs", "three").create("three");
     sandbox.restore("one").success();
     sandbox
@@ -89,7 +89,7 @@ fn a_relink_killed_at_any_call_loses_nothing() {
     }
     for nth in 1..60 {
         let sandbox = project();
-        let before = ids(&sandbox.run(&["list", "--json"]).success());
+        let before = ids(&sandbox.ok("list --json"));
         let old = sandbox.root().display().to_string();
         let moved = move_away(&sandbox);
         let first = in_dir(&sandbox, &moved, &["create", "-r", "here", "--json"]).success();

@@ -11,7 +11,7 @@ fn pushed() -> Option<(Sandbox, Remote)> {
     let remote = Remote::bare_directory(&sandbox)?;
     fill(&sandbox);
     remote.add_to(&sandbox);
-    sandbox.run(&["push"]).success();
+    sandbox.ok("push");
     Some((sandbox, remote))
 }
 
@@ -26,12 +26,10 @@ fn fill(sandbox: &Sandbox) {
     sandbox.create("one");
     sandbox.write("a", "two");
     let two = sandbox.create("two");
-    sandbox.run(&["pin", &two]).success();
-    sandbox
-        .run(&["workflow", "init", "--phase", "plan", "--phase", "build"])
-        .success();
+    sandbox.ok(format!("pin {two}"));
+    sandbox.ok("workflow init --phase plan --phase build");
     sandbox.write("d/new", "three");
-    sandbox.run(&["create", "three", "--scope", "d"]).success();
+    sandbox.ok("create three --scope d");
 }
 
 /// What `list` says of each checkpoint.
@@ -66,18 +64,13 @@ fn a_clone_has_files_modes_links_metas_pins_scopes_and_workflows() {
     let own = rows(&to, &["--kind", "checkpoint"]);
     assert_eq!(own, rows(&from, &[]));
     assert_eq!(rows(&to, &["--remote", "origin"]), rows(&from, &[]));
-    let runs = |sandbox: &Sandbox| {
-        sandbox
-            .run(&["workflow", "list", "--json"])
-            .success()
-            .data()
-    };
+    let runs = |sandbox: &Sandbox| sandbox.json("workflow list");
     assert_eq!(
         runs(&to)["workflows"][0]["id"],
         runs(&from)["workflows"][0]["id"]
     );
-    to.run(&["verify", "--full"]).success();
-    let shown = to.run(&["show", "two", "--json"]).success().data();
+    to.ok("verify --full");
+    let shown = to.json("show two");
     assert_eq!(shown["origin"]["root"], text(from.root()), "{shown}");
     remote.assert_sound();
 }
@@ -90,9 +83,9 @@ fn what_one_machine_pushes_stands_beside_what_the_other_has() {
     let to = cloned(&remote);
     to.write("a", "elsewhere").remove("run.sh");
     let made = to.create("elsewhere");
-    to.run(&["push"]).success();
+    to.ok("push");
     let before = (rows(&from, &[]), from.tree());
-    let fetched = from.run(&["fetch", "--json"]).success().data();
+    let fetched = from.json("fetch");
     assert_eq!(
         fetched["checkpoints"].as_array().expect("rows").len(),
         4,
@@ -109,19 +102,15 @@ fn what_one_machine_pushes_stands_beside_what_the_other_has() {
         let shown = from.run(&["show", selector, "--json"]).success().data();
         assert_eq!(shown["checkpoint"]["reason"], "elsewhere", "{selector}");
     }
-    assert_eq!(
-        from.run(&["cat", "origin/latest:a"]).success().stdout,
-        "elsewhere"
-    );
-    from.run(&["diff", "origin/latest~1", "origin/latest"])
-        .success()
+    assert_eq!(from.ok("cat origin/latest:a").stdout, "elsewhere");
+    from.ok("diff origin/latest~1 origin/latest")
         .stdout_has("+elsewhere");
     from.restore("origin/latest").success();
     from.tree()
         .assert_is(&to.tree(), "restored from the remote");
     from.undo().success();
     from.tree().assert_is(&before.1, "undone");
-    let latest = from.run(&["show", "latest", "--json"]).success().data();
+    let latest = from.json("show latest");
     assert_eq!(
         latest["checkpoint"]["reason"], "two",
         "a remote's is never latest"
@@ -136,8 +125,8 @@ fn a_checkpoint_of_a_remote_is_only_read() {
     let to = cloned(&remote);
     to.write("a", "elsewhere");
     to.create("elsewhere");
-    to.run(&["push"]).success();
-    from.run(&["fetch"]).success();
+    to.ok("push");
+    from.ok("fetch");
     for command in [
         &["pin", "origin/latest"][..],
         &["unpin", "origin/latest"],
@@ -149,17 +138,14 @@ fn a_checkpoint_of_a_remote_is_only_read() {
     }
     let prune = ["prune", "--keep", "1", "--yes"];
     from.run(&prune).success();
-    from.run(&["prune", "--yes"]).success();
+    from.ok("prune --yes");
     assert_eq!(
         rows(&from, &["--remote", "origin"]).len(),
         4,
         "no policy evicts them"
     );
-    assert_eq!(
-        from.run(&["cat", "origin/latest:a"]).success().stdout,
-        "elsewhere"
-    );
-    from.run(&["verify", "--full"]).success();
+    assert_eq!(from.ok("cat origin/latest:a").stdout, "elsewhere");
+    from.ok("verify --full");
 }
 
 #[test]
@@ -171,14 +157,12 @@ fn a_push_sends_what_changed_and_at_most_six_objects_more() {
         from.write(format!("many/{nth}"), fixtures::noise(nth, 2000));
     }
     from.create("many");
-    from.run(&["push"]).success();
+    from.ok("push");
     for round in 0..3 {
         let before = remote.object_count();
         from.write("many/7", format!("{round}"));
         from.create("changed");
-        from.run(&["push"])
-            .success()
-            .stdout_is("Pushed 1 checkpoint to origin\n");
+        from.ok("push").stdout_is("Pushed 1 checkpoint to origin\n");
         // A file, its directory and the root; then commit, meta, and the carrier with tree and refs.
         let sent = remote.object_count() - before;
         assert!(sent <= 3 + 6, "{sent} objects");
@@ -192,7 +176,7 @@ fn nothing_new_is_not_sent() {
         return;
     };
     let (refs, objects) = (remote.refs(), remote.object_count());
-    let again = from.run(&["push", "--json"]).success().data();
+    let again = from.json("push");
     assert_eq!(again["nothing_to_do"], true, "{again}");
     assert_eq!((remote.refs(), remote.object_count()), (refs, objects));
 }
@@ -202,15 +186,14 @@ fn pins_reasons_and_workflows_that_change_are_pushed_without_a_checkpoint() {
     let Some((from, remote)) = pushed() else {
         return;
     };
-    from.run(&["unpin", "two"]).success();
-    from.run(&["reword", "one", "first of all"]).success();
-    from.run(&["workflow", "note", "--decision", "decided"])
-        .success();
-    let pushed = from.run(&["push", "--json"]).success().data();
+    from.ok("unpin two");
+    from.ok("reword one 'first of all'");
+    from.ok("workflow note --decision decided");
+    let pushed = from.json("push");
     assert_eq!(pushed["nothing_to_do"], false, "{pushed}");
     let to = cloned(&remote);
     assert_eq!(rows(&to, &["--kind", "checkpoint"]), rows(&from, &[]));
-    let shown = to.run(&["workflow", "show", "--json"]).success();
+    let shown = to.ok("workflow show --json");
     assert!(shown.stdout.contains("decided"), "{shown}");
 }
 
@@ -220,20 +203,18 @@ fn what_is_evicted_here_stays_there_until_push_prune() {
         return;
     };
     let lines = remote.refs();
-    from.run(&["unpin", "two"]).success();
-    from.run(&["delete", "one", "two", "--yes"]).success();
-    from.run(&["prune", "--yes"]).success();
+    from.ok("unpin two");
+    from.ok("delete one two --yes");
+    from.ok("prune --yes");
     from.write("a", "four");
     from.create("four");
-    from.run(&["push"]).success();
+    from.ok("push");
     assert_eq!(
         cloned(&remote).listed().len(),
         4 + 1,
         "all, and a safety checkpoint"
     );
-    from.run(&["push", "--prune"])
-        .success()
-        .stdout_has("Removed 1 former line");
+    from.ok("push --prune").stdout_has("Removed 1 former line");
     assert_ne!(remote.refs(), lines, "a line of its own");
     assert_eq!(remote.refs().lines().count(), 1);
     assert_eq!(cloned(&remote).listed().len(), 2 + 1);
@@ -249,14 +230,14 @@ fn a_copied_home_begins_a_line_of_its_own() {
     fixtures::copy_tree(&from.store(), &saved);
     from.write("a", "first");
     from.create("first");
-    from.run(&["push"]).success();
+    from.ok("push");
     std::fs::remove_dir_all(from.store()).expect("the store goes");
     fixtures::copy_tree(&saved, &from.store());
     from.write("a", "second");
     from.create("second");
-    from.run(&["push"]).success();
+    from.ok("push");
     assert_eq!(remote.refs().lines().count(), 2, "{}", remote.refs());
-    from.run(&["fetch"]).success();
+    from.ok("fetch");
     let there = rows(&from, &["--remote", "origin"]).join("\n");
     assert!(
         there.contains("\"first\""),
@@ -272,12 +253,10 @@ fn a_remote_that_was_emptied_gets_all_again() {
     remote.make_anew();
     from.write("a", "four");
     from.create("four");
-    from.run(&["push"]).success();
+    from.ok("push");
     assert_eq!(cloned(&remote).listed().len(), 4 + 1);
     remote.make_anew();
-    from.run(&["push"])
-        .success()
-        .stdout_has("Pushed 4 checkpoints");
+    from.ok("push").stdout_has("Pushed 4 checkpoints");
     remote.assert_sound();
 }
 
@@ -288,11 +267,10 @@ fn a_line_that_is_gone_there_stays_here_until_fetch_prune() {
     };
     let to = cloned(&remote);
     remote.make_anew();
-    to.run(&["fetch"])
-        .success()
+    to.ok("fetch")
         .stdout_has("1 line is here and no longer there");
     assert_eq!(rows(&to, &["--remote", "origin"]).len(), 3);
-    to.run(&["fetch", "--prune"]).success();
+    to.ok("fetch --prune");
     assert_eq!(rows(&to, &["--remote", "origin"]).len(), 0);
     drop(from);
 }
@@ -304,15 +282,13 @@ fn remotes_are_added_listed_and_removed() {
     };
     let to = cloned(&remote);
     to.create("elsewhere");
-    to.run(&["push"]).success();
-    from.run(&["fetch"]).success();
+    to.ok("push");
+    from.ok("fetch");
     from.run(&["remote", "add", "origin", remote.url()])
         .success();
-    from.run(&["remote", "add", "origin", "https://me:secret@host/x"])
-        .code(4);
-    from.run(&["remote", "add", "other", "https://me:secret@host/x"])
-        .success();
-    let listed = from.run(&["remote"]).success().stdout;
+    from.fails(4, "remote add origin https://me:secret@host/x");
+    from.ok("remote add other https://me:secret@host/x");
+    let listed = from.ok("remote").stdout;
     assert_eq!(
         listed,
         format!(
@@ -320,15 +296,13 @@ fn remotes_are_added_listed_and_removed() {
             remote.url()
         )
     );
-    from.run(&["remote", "remove", "origin"]).success();
-    from.run(&["list", "--remote", "origin"]).code(3);
-    from.run(&["show", "origin/latest"]).code(3);
-    from.run(&["push", "origin"])
-        .code(3)
-        .stderr_has("known here: other");
+    from.ok("remote remove origin");
+    from.fails(3, "list --remote origin");
+    from.fails(3, "show origin/latest");
+    from.fails(3, "push origin").stderr_has("known here: other");
     assert_eq!(rows(&from, &[]).len(), 3, "what is here stays");
-    from.run(&["prune", "--yes"]).success();
-    from.run(&["verify", "--full"]).success();
+    from.ok("prune --yes");
+    from.ok("verify --full");
 }
 
 #[test]
@@ -348,7 +322,7 @@ fn urls_that_run_commands_and_names_that_lead_elsewhere_are_refused() {
     for name in ["", ".", "..", "a/b", "-x", "a b", "a.lock", "ä"] {
         sandbox.run(&["remote", "add", "--", name, "/x"]).code(2);
     }
-    assert_eq!(sandbox.run(&["remote"]).success().stdout, "");
+    assert_eq!(sandbox.ok("remote").stdout, "");
 }
 
 #[test]
@@ -370,16 +344,16 @@ fn prompts_travel_only_when_asked_for() {
     assert!(output.expect("it starts").status.success());
     assert_eq!(sandbox.listed().len(), 2);
     remote.add_to(&sandbox);
-    let pushed = sandbox.run(&["push", "--json"]).success().data();
+    let pushed = sandbox.json("push");
     assert_eq!(
         pushed["left_out_for_prompts"].as_array().map(Vec::len),
         Some(1),
         "{pushed}"
     );
     assert_eq!(cloned(&remote).listed().len(), 1 + 1);
-    sandbox.run(&["push", "--with-prompts"]).success();
+    sandbox.ok("push --with-prompts");
     assert_eq!(cloned(&remote).listed().len(), 2 + 1);
-    let pushed = sandbox.run(&["push", "--json"]).success().data();
+    let pushed = sandbox.json("push");
     assert_eq!(
         pushed["left_out_for_prompts"],
         serde_json::json!([]),
@@ -485,10 +459,10 @@ fn git_in_the_environment_and_in_the_project_has_no_say() {
         .env("GIT_OBJECT_DIRECTORY", "/nonexistent");
     from.write("a", "more");
     from.create("more");
-    from.run(&["push"]).success();
+    from.ok("push");
     // A directory is its own server, with hooks of its own: this one is of a push there too.
     hook("reference-transaction");
-    from.run(&["fetch"]).success();
+    from.ok("fetch");
     assert!(!marker.exists(), "a hook was run");
     remote.assert_sound();
 }
@@ -501,8 +475,8 @@ fn fetched_checkpoints_survive_what_happens_to_a_store() {
     let to = cloned(&remote);
     to.write("a", "elsewhere");
     to.create("elsewhere");
-    to.run(&["push"]).success();
-    from.run(&["fetch"]).success();
+    to.ok("push");
+    from.ok("fetch");
     let there = rows(&from, &["--remote", "origin"]);
     let own = rows(&from, &[]);
     std::fs::remove_file(from.store().join("checkpoint-manifest.md")).expect("it goes");
@@ -512,15 +486,15 @@ fn fetched_checkpoints_survive_what_happens_to_a_store() {
         "a carrier is none: {listed}"
     );
     assert_eq!(rows(&from, &[]), own, "without the manifest");
-    from.run(&["unpin", "two"]).success();
-    from.run(&["pin", "two"]).success();
+    from.ok("unpin two");
+    from.ok("pin two");
     assert_eq!(rows(&from, &[]), own, "after a command that writes");
-    from.run(&["verify", "--repair"]).success();
+    from.ok("verify --repair");
     assert_eq!(rows(&from, &[]), own, "repaired");
     assert_eq!(rows(&from, &["--remote", "origin"]), there);
     std::fs::write(from.store().join("checkpoint/remotes"), "torn").expect("it is written");
-    from.run(&["remote"]).code(6);
-    from.run(&["push"]).code(6);
+    from.fails(6, "remote");
+    from.fails(6, "push");
     assert_eq!(rows(&from, &[]), own, "all else goes on");
     from.create("goes on");
 }
@@ -549,7 +523,7 @@ fn two_machines_and_four_processes_push_at_once() {
         }
     });
     for sandbox in [&from, &to] {
-        sandbox.run(&["push"]).success();
+        sandbox.ok("push");
     }
     assert_eq!(remote.refs().lines().count(), 2);
     let third = cloned(&remote);
@@ -637,13 +611,13 @@ fn push_prune_leaves_a_line_that_another_process_wrote() {
     fixtures::copy_tree(&from.store(), &saved);
     from.write("a", "only there");
     from.create("only there");
-    from.run(&["push"]).success();
+    from.ok("push");
     std::fs::remove_dir_all(from.store()).expect("the store goes");
     fixtures::copy_tree(&saved, &from.store());
-    from.run(&["push", "--prune"]).success();
+    from.ok("push --prune");
     assert_eq!(remote.refs().lines().count(), 2, "{}", remote.refs());
-    from.run(&["fetch"]).success();
-    from.run(&["show", "origin/only there"]).success();
+    from.ok("fetch");
+    from.ok("show 'origin/only there'");
 }
 
 #[test]
@@ -653,14 +627,14 @@ fn what_this_store_pushed_by_another_name_is_fetched_too() {
     };
     from.run(&["remote", "add", "second", remote.url()])
         .success();
-    from.run(&["push", "second"]).success();
-    from.run(&["fetch", "origin"]).success();
-    from.run(&["fetch", "second"]).success();
-    from.run(&["remote", "remove", "origin"]).success();
+    from.ok("push second");
+    from.ok("fetch origin");
+    from.ok("fetch second");
+    from.ok("remote remove origin");
     from.run(&["remote", "add", "origin", remote.url()])
         .success();
-    from.run(&["push", "origin"]).success();
-    from.run(&["fetch", "origin"]).success();
+    from.ok("push origin");
+    from.ok("fetch origin");
     assert_eq!(rows(&from, &["--remote", "origin"]).len(), 3);
 }
 
@@ -696,10 +670,10 @@ fn a_workflow_that_went_on_differently_is_cloned_from_each_line() {
         sandbox
             .run(&["workflow", "note", "--decision", word])
             .success();
-        sandbox.run(&["push"]).success();
+        sandbox.ok("push");
     }
     let third = cloned(&remote);
-    let listed = third.run(&["workflow", "list", "--json"]).success().data();
+    let listed = third.json("workflow list");
     assert_eq!(
         listed["workflows"].as_array().map(Vec::len),
         Some(2),
@@ -715,18 +689,17 @@ fn what_is_damaged_of_a_remote_is_said_and_fetched_again() {
     let to = cloned(&remote);
     to.write("a", "elsewhere");
     to.create("elsewhere");
-    to.run(&["push"]).success();
-    from.run(&["fetch"]).success();
+    to.ok("push");
+    from.ok("fetch");
     let lines = fixtures::files_below(&from.store().join("refs/remotes"));
     for line in lines {
         std::fs::write(line, format!("{}\n", "1".repeat(40))).expect("it is written");
     }
-    from.run(&["list", "--remote", "origin"])
-        .code(6)
+    from.fails(6, "list --remote origin")
         .stderr_has("checkpoint fetch origin");
-    from.run(&["fetch"]).success();
+    from.ok("fetch");
     assert!(rows(&from, &["--remote", "origin"])[0].contains("elsewhere"));
-    from.run(&["prune", "--yes"]).success();
+    from.ok("prune --yes");
 }
 
 #[test]
@@ -735,10 +708,9 @@ fn pins_that_changed_there_are_no_news_of_nothing() {
         return;
     };
     let to = cloned(&remote);
-    from.run(&["unpin", "two"]).success();
-    from.run(&["push"]).success();
-    to.run(&["fetch"])
-        .success()
+    from.ok("unpin two");
+    from.ok("push");
+    to.ok("fetch")
         .stdout_is("Fetched pins, reasons or workflows from origin\n");
 }
 
@@ -750,15 +722,15 @@ fn refetch_brings_again_what_is_damaged_here() {
     to.write("own", "own");
     to.create("own");
     remote.add_to(&to);
-    to.run(&["fetch"]).success();
+    to.ok("fetch");
     let packs = || damaged::packs_of(&to.store());
     let before = packs();
     let noise = fixtures::noise(9, 50_000);
     let large: String = noise.iter().map(|byte| format!("{byte:02x}")).collect();
     from.write("large", &large);
     from.create("four");
-    from.run(&["push"]).success();
-    to.run(&["fetch"]).success();
+    from.ok("push");
+    to.ok("fetch");
     let mut added = packs();
     added.retain(|pack| !before.contains(pack));
     assert_eq!(added.len(), 1, "{added:?}");
@@ -767,20 +739,14 @@ fn refetch_brings_again_what_is_damaged_here() {
     bytes[middle] ^= 1;
     std::fs::remove_file(&added[0]).expect("it is removed");
     std::fs::write(&added[0], bytes).expect("it is written");
-    to.run(&["cat", "origin/latest", "large"])
-        .code(6)
+    to.fails(6, "cat origin/latest large")
         .stderr_has("'checkpoint fetch origin --refetch' brings it again");
-    to.run(&["fetch"])
-        .success()
+    to.ok("fetch")
         .stdout_is("Nothing new at origin: 4 checkpoints\n");
-    to.run(&["fetch", "--refetch"])
-        .success()
+    to.ok("fetch --refetch")
         .stdout_is("Fetched all of origin again: 4 checkpoints\n");
-    to.run(&["cat", "origin/latest", "large"])
-        .success()
-        .stdout_is(&large);
+    to.ok("cat origin/latest large").stdout_is(&large);
     assert_eq!(to.listed_ids().len(), 1);
-    to.run(&["fetch"])
-        .success()
+    to.ok("fetch")
         .stdout_is("Nothing new at origin: 4 checkpoints\n");
 }

@@ -27,7 +27,7 @@ impl Stage {
             sandbox.write(reason, fixtures::noise(seed, 4000));
             sandbox.create(reason);
             remote.add_to(sandbox);
-            sandbox.run(&["push"]).success();
+            sandbox.ok("push");
         }
         third.write("third", "third").create("third");
         remote.add_to(&third);
@@ -59,14 +59,14 @@ impl Stage {
     fn bars_nothing(&self, what: &str) {
         let drop = format!("remote remove origin --line {}", self.line);
         let named = format!("{} of origin was not taken", self.line);
-        let run = self.third.run(&["fetch"]);
+        let run = self.third.cmd("fetch");
         assert_eq!(run.code, 5, "{what}: {run}");
         run.stderr_has(&named).stderr_has(&drop);
-        self.third.run(&["show", "origin/one"]).success();
+        self.third.ok("show origin/one");
         let (run, to) = self.clone();
         assert_eq!(run.code, 5, "{what}: {run}");
         run.stderr_has(&drop);
-        to.run(&["show", "one"]).success();
+        to.ok("show one");
         let dropped = self
             .third
             .run(&["remote", "remove", "origin", "--line", &self.line, "--yes"]);
@@ -77,7 +77,7 @@ impl Stage {
                 .stderr_has(&format!("'git update-ref -d {}'", self.line));
             self.git().run(&["update-ref", "-d", &self.line]).success();
         }
-        self.third.run(&["fetch"]).success();
+        self.third.ok("fetch");
     }
 
     fn object(&self, name: &str) -> (String, PathBuf) {
@@ -120,7 +120,7 @@ fn a_flipped_byte_in_a_pack_of_a_server_bars_no_other_line() {
     let blob = stage
         .git()
         .output(&["rev-parse", &format!("{}^1:two", stage.line)]);
-    stage.git().run(&["gc", "-q"]).success();
+    stage.git().ok("gc -q");
     let packs = damaged::packs_of(stage.remote.place());
     let pack = packs.first().expect("a pack");
     let index = text(&pack.with_extension("idx"));
@@ -139,15 +139,15 @@ fn a_broken_ref_that_is_no_line_bars_no_line() {
         let place = stage.remote.place().join(&odd);
         std::fs::create_dir_all(place.parent().expect("a folder")).expect("it is made");
         std::fs::write(&place, "1".repeat(40) + "\n").expect("it is written");
-        let run = stage.third.run(&["fetch"]).code(5);
+        let run = stage.third.fails(5, "fetch");
         run.stderr_has(&format!("checkpoint remote remove origin --line {odd}"));
-        stage.third.run(&["show", "origin/two"]).success();
+        stage.third.ok("show origin/two");
         let (run, to) = stage.clone();
         run.code(5).stderr_has(&odd);
-        to.run(&["show", "two"]).success();
+        to.ok("show two");
         let drop = ["remote", "remove", "origin", "--line", &odd, "--yes"];
         stage.third.run(&drop).success();
-        stage.third.run(&["fetch"]).success();
+        stage.third.ok("fetch");
     }
 }
 
@@ -166,7 +166,7 @@ fn the_only_line_with_a_lost_object_is_named() {
         }
     }
     std::fs::remove_file(&path).expect("it is removed");
-    stage.third.run(&["fetch"]).code(6).stderr_has(&format!(
+    stage.third.fails(6, "fetch").stderr_has(&format!(
         "checkpoint remote remove origin --line {}",
         stage.line
     ));
@@ -179,7 +179,7 @@ fn a_line_that_the_server_has_in_part_is_named() {
     let Some(stage) = Stage::new() else { return };
     for text in ["more", "most"] {
         stage.two.write("two", text).create(text);
-        stage.two.run(&["push"]).success();
+        stage.two.ok("push");
     }
     let (before, _) = stage.object(&format!("{}^1", stage.line));
     let shallow = stage.remote.place().join("shallow");
@@ -188,7 +188,7 @@ fn a_line_that_the_server_has_in_part_is_named() {
         let run = stage.third.run(more).code(5);
         run.stderr_has(&format!("{} of origin was not taken", stage.line))
             .stderr_has("shallow");
-        stage.third.run(&["show", "origin/one"]).success();
+        stage.third.ok("show origin/one");
     }
 }
 
@@ -213,7 +213,7 @@ fn a_line_of_a_newer_program_is_not_to_be_removed() {
         .git()
         .run(&["update-ref", &stage.line, newer.trim()])
         .success();
-    let run = stage.third.run(&["fetch"]).code(5);
+    let run = stage.third.fails(5, "fetch");
     assert!(!run.stderr.contains("--line"), "{run}");
     run.stderr_has("was made by a newer program; update this one")
         .stderr_has("'checkpoint fetch origin' brings it then");
@@ -234,17 +234,17 @@ fn a_checkpoint_of_a_newer_program_is_left_out_of_a_push() {
     let newer = commit.replace("Checkpoint-Format: 1", "Checkpoint-Format: 2");
     let newer = recipe.git().put("commit", newer.as_bytes());
     git(&["update-ref", &format!("refs/checkpoints/{newer}"), &newer]);
-    let run = stage.one.run(&["push"]).code(5);
+    let run = stage.one.fails(5, "push");
     run.stderr_has(&newer[..8])
         .stderr_has("was left out, it was made by a newer program");
-    stage.third.run(&["fetch"]).success();
-    stage.third.run(&["show", "origin/one"]).success();
+    stage.third.ok("fetch");
+    stage.third.ok("show origin/one");
 }
 
 #[test]
 fn a_push_that_git_refuses_for_a_broken_ref_names_it_and_what_mends_it() {
     let Some(stage) = Stage::new() else { return };
-    stage.third.run(&["push"]).success();
+    stage.third.ok("push");
     let refs = stage.remote.refs();
     let names = refs.lines().filter_map(|row| row.split_once(' '));
     let mut own = names.map(|(_, name)| name.to_owned());
@@ -266,30 +266,27 @@ fn a_push_that_git_refuses_for_a_broken_ref_names_it_and_what_mends_it() {
         std::fs::remove_file(&path).expect("it is removed");
         stage.third.write("third", line).create("more");
         let drop = format!("checkpoint remote remove origin --line {line}");
-        stage.third.run(&["push"]).code(1).stderr_has(&drop);
+        stage.third.fails(1, "push").stderr_has(&drop);
         stage
             .third
             .run(&["remote", "remove", "origin", "--line", line, "--yes"])
             .success();
-        stage.third.run(&["push"]).success();
+        stage.third.ok("push");
     }
     let main = stage.remote.place().join("refs/heads/main");
     std::fs::write(&main, "1".repeat(40) + "\n").expect("it is written");
     stage.third.write("third", "again").create("again");
-    let run = stage.third.run(&["push"]).code(1);
+    let run = stage.third.fails(1, "push");
     assert!(!run.stderr.contains("fetch origin"), "{run}");
     run.stderr_has("refs/heads/main is broken there");
     std::fs::remove_file(&main).expect("it is removed");
-    stage.third.run(&["push"]).success();
+    stage.third.ok("push");
 }
 
 #[test]
 fn a_checkpoint_that_the_server_refuses_is_named_and_the_others_go() {
     let Some(stage) = Stage::new() else { return };
-    stage
-        .git()
-        .run(&["config", "receive.fsckObjects", "true"])
-        .success();
+    stage.git().ok("config receive.fsckObjects true");
     let third = &stage.third;
     third.write("before", "before").create("before");
     let evil = "[submodule \"x\"]\n path = x\n url = -evil\n";
@@ -297,25 +294,25 @@ fn a_checkpoint_that_the_server_refuses_is_named_and_the_others_go() {
     let worse = third.write("d/x", "x").create("worse");
     third.remove(".gitmodules").create("after");
     for _ in 0..2 {
-        let mut run = third.run(&["push"]).code(5);
+        let mut run = third.fails(5, "push");
         for id in [&bad, &worse] {
             run = run.stderr_has(&format!(
                 "checkpoint {id} was left out, it is refused by origin: "
             ));
         }
     }
-    stage.one.run(&["fetch"]).success();
+    stage.one.ok("fetch");
     for reason in ["before", "after"] {
         stage
             .one
             .run(&["show", &format!("origin/{reason}")])
             .success();
     }
-    third.run(&["push", "--prune"]).code(5);
+    third.fails(5, "push --prune");
     for id in [&bad, &worse] {
-        third.run(&["delete", id, "--yes"]).success();
+        third.ok(format!("delete {id} --yes"));
     }
-    third.run(&["push"]).success();
+    third.ok("push");
     stage.remote.assert_sound();
 }
 
@@ -325,15 +322,11 @@ fn a_refused_checkpoint_without_another_is_an_error_that_names_it() {
     let Some(remote) = Remote::bare_directory(&from) else {
         return;
     };
-    remote
-        .git()
-        .run(&["config", "receive.fsckObjects", "true"])
-        .success();
+    remote.git().ok("config receive.fsckObjects true");
     let evil = "[submodule \"x\"]\n path = x\n url = -evil\n";
     let bad = from.write(".gitmodules", evil).create("bad");
     remote.add_to(&from);
-    from.run(&["push"])
-        .code(1)
+    from.fails(1, "push")
         .stderr_has(&format!("checkpoint {bad} is refused by origin: "))
         .stderr_has("nothing was pushed");
 }
@@ -343,50 +336,47 @@ fn a_refused_checkpoint_without_another_is_an_error_that_names_it() {
 fn a_prune_that_was_cut_short_is_completed_by_the_next() {
     let Some(stage) = Stage::new() else { return };
     let third = &stage.third;
-    third.run(&["push"]).success();
+    third.ok("push");
     let others = stage.remote.refs().lines().count() - 1;
     third.write("third", "new").create("new");
-    third.run(&["delete", "third", "--yes"]).success();
+    third.ok("delete third --yes");
     let hook = stage.remote.place().join("hooks/post-receive");
     std::fs::create_dir_all(hook.parent().expect("a folder")).expect("it is made");
     std::fs::write(&hook, "#!/bin/sh\nsleep 4\n").expect("it is written");
     os::set_mode(&hook, 0o755).expect("a mode");
-    third.run(&["push", "--prune", "--timeout", "2"]).code(1);
+    third.fails(1, "push --prune --timeout 2");
     std::fs::remove_file(&hook).expect("it is removed");
     // A push in between does not forget what is to go.
     third.write("third", "newer").create("newer");
-    third.run(&["push"]).success();
+    third.ok("push");
     assert_eq!(stage.remote.refs().lines().count(), others + 2);
     third
-        .run(&["push", "--prune"])
-        .success()
+        .ok("push --prune")
         .stdout_has("Removed 2 former lines there");
     assert_eq!(stage.remote.refs().lines().count(), others + 1);
-    stage.one.run(&["fetch"]).success();
-    stage.one.run(&["show", "origin/newer"]).success();
-    stage.one.run(&["show", "origin/third"]).code(3);
+    stage.one.ok("fetch");
+    stage.one.ok("show origin/newer");
+    stage.one.fails(3, "show origin/third");
 }
 
 #[test]
 fn a_line_that_is_back_with_nothing_new_changes_nothing() {
     let Some(stage) = Stage::new() else { return };
-    stage.third.run(&["fetch"]).success();
+    stage.third.ok("fetch");
     stage
         .third
         .run(&["remote", "remove", "origin", "--line", &stage.line, "--yes"])
         .success();
-    stage.two.run(&["push"]).success();
+    stage.two.ok("push");
     stage
         .third
-        .run(&["fetch"])
-        .success()
+        .ok("fetch")
         .stdout_has("Nothing new at origin: 2 checkpoints");
-    stage.two.run(&["pin", "two"]).success();
-    stage.two.run(&["push"]).success();
+    stage.two.ok("pin two");
+    stage.two.ok("push");
     stage
         .third
-        .run(&["fetch"])
-        .success()
+        .ok("fetch")
         .stdout_has("Fetched pins, reasons or workflows from origin");
 }
 
@@ -411,9 +401,9 @@ fn a_checkpoint_of_a_clock_that_is_ahead_is_in_the_future() {
         .at("2286-11-20T17:46:39Z")
         .write("two", "ahead")
         .create("ahead");
-    stage.two.run(&["push"]).success();
-    stage.third.run(&["fetch"]).success();
-    let run = stage.third.run(&["show", "origin/ahead"]).success();
+    stage.two.ok("push");
+    stage.third.ok("fetch");
+    let run = stage.third.ok("show origin/ahead");
     assert!(!run.stdout.contains("future ago"), "{run}");
     run.stdout_has("(in the future)");
 }
@@ -427,10 +417,8 @@ fn a_checkpoint_before_1970_is_sound_for_git() {
     from.at("1969-12-31T23:00:00Z")
         .write("a", "old")
         .create("old");
-    recipe.git().run(&["fsck", "--full", "--strict"]).success();
-    from.run(&["show", "old"])
-        .success()
-        .stdout_has("1969-12-31");
+    recipe.git().ok("fsck --full --strict");
+    from.ok("show old").stdout_has("1969-12-31");
     let commit = recipe.git().output(&[
         "cat-file",
         "commit",
@@ -443,9 +431,7 @@ fn a_checkpoint_before_1970_is_sound_for_git() {
         .git()
         .run(&["update-ref", &format!("refs/checkpoints/{bad}"), &bad])
         .success();
-    from.run(&["verify"])
-        .code(6)
-        .stdout_has("has a time before 1970");
+    from.fails(6, "verify").stdout_has("has a time before 1970");
 }
 
 #[test]

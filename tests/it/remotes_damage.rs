@@ -22,7 +22,7 @@ impl Stage {
         from.write("b", "two");
         from.create("two");
         remote.add_to(&from);
-        from.run(&["push"]).success();
+        from.ok("push");
         let to = Sandbox::bare();
         to.at("2026-05-01T00:00:00Z");
         remote.reach_from(&to);
@@ -30,7 +30,7 @@ impl Stage {
             .success();
         to.write("c", "three");
         to.create("three");
-        to.run(&["push"]).success();
+        to.ok("push");
         Some((Self { from, remote, to }, packs))
     }
 
@@ -63,11 +63,11 @@ fn a_damaged_checkpoint_of_a_remote_is_named_and_fetched_again() {
     };
     from.write("a", "there").create("there");
     remote.add_to(&from);
-    from.run(&["push"]).success();
+    from.ok("push");
     to.write("a", "here").create("here");
     remote.add_to(&to);
     let own = damaged::packs_of(&to.store());
-    to.run(&["fetch"]).success();
+    to.ok("fetch");
     to.restore("origin/latest").success();
     for pack in damaged::packs_of(&to.store()) {
         if !own.contains(&pack) {
@@ -75,9 +75,9 @@ fn a_damaged_checkpoint_of_a_remote_is_named_and_fetched_again() {
             damaged::flip(&pack, usize::try_from(len).expect("a small pack") / 2, 1);
         }
     }
-    to.run(&["verify", "origin/latest", "--full"]).code(6);
-    to.run(&["fetch", "--refetch"]).success();
-    to.run(&["verify", "origin/latest", "--full"]).success();
+    to.fails(6, "verify origin/latest --full");
+    to.ok("fetch --refetch");
+    to.ok("verify origin/latest --full");
 }
 
 #[test]
@@ -89,11 +89,11 @@ fn what_this_store_lost_comes_from_a_remote_again() {
     for pack in &packs {
         std::fs::remove_file(pack).expect("it is removed");
     }
-    from.run(&["fetch"]).success();
-    from.run(&["verify", "origin/latest"]).success();
+    from.ok("fetch");
+    from.ok("verify origin/latest");
     // The index of the pack is left.
-    from.run(&["verify", "--repair"]).success();
-    from.run(&["verify", "--full"]).success();
+    from.ok("verify --repair");
+    from.ok("verify --full");
     assert_eq!(from.listed().len(), 2);
     from.restore("origin/latest").success();
     from.tree().assert_is(&to.tree(), "restored");
@@ -108,16 +108,14 @@ fn a_push_that_would_drop_what_is_damaged_here_is_refused() {
     for pack in &packs {
         std::fs::remove_file(pack).expect("it is removed");
     }
-    from.run(&["push", "--prune"])
-        .code(6)
+    from.fails(6, "push --prune")
         .stderr_has("'checkpoint fetch origin --refetch' brings what is there");
     assert_eq!(stage.lines(), before);
-    from.run(&["fetch", "--refetch"])
-        .success()
+    from.ok("fetch --refetch")
         .stdout_has("and what was pushed from here");
-    from.run(&["verify", "--repair"]).success();
+    from.ok("verify --repair");
     assert_eq!(from.listed().len(), 2);
-    from.run(&["push", "--prune"]).success();
+    from.ok("push --prune");
 }
 
 #[test]
@@ -131,8 +129,8 @@ fn a_checkpoint_that_is_damaged_here_and_never_was_there_bars_no_prune() {
     remote.add_to(&from);
     from.write("a", "kept");
     from.create("kept");
-    from.run(&["push"]).success();
-    from.run(&["delete", "one", "--yes"]).success();
+    from.ok("push");
+    from.ok("delete one --yes");
     let before = damaged::packs_of(&from.store());
     from.write("a", "two");
     from.create("two");
@@ -143,14 +141,13 @@ fn a_checkpoint_that_is_damaged_here_and_never_was_there_bars_no_prune() {
     for pack in packs.iter().filter(|pack| !before.contains(pack)) {
         std::fs::remove_file(pack).expect("it is removed");
     }
-    from.run(&["push", "--prune"])
-        .code(5)
+    from.fails(5, "push --prune")
         .stderr_has(&id.expect("an id"));
     let to = Sandbox::bare();
     remote.reach_from(&to);
     to.run_in(to.home(), &["clone", remote.url(), &text(to.root())])
         .success();
-    let reasons = to.run(&["list"]).success();
+    let reasons = to.ok("list");
     assert!(!reasons.stdout.contains("one"), "{reasons}");
     reasons.stdout_has("three");
 }
@@ -170,8 +167,7 @@ fn a_push_from_a_damaged_store_says_so() {
     for pack in &packs {
         std::fs::remove_file(pack).expect("it is removed");
     }
-    from.run(&["push"])
-        .code(6)
+    from.fails(6, "push")
         .stderr_has("is damaged here")
         .stderr_has("checkpoint verify");
     assert_eq!(remote.refs(), "");
@@ -185,21 +181,20 @@ fn a_line_that_went_back_stays_here_until_it_is_forgotten() {
     let Stage { from, remote, to } = &stage;
     to.write("c", "four");
     to.create("four");
-    to.run(&["push"]).success();
-    from.run(&["fetch"]).success();
+    to.ok("push");
+    from.ok("fetch");
     let line = stage.line_of(to);
     let git = remote.git();
     git.run(&["update-ref", &line, &format!("{line}^1")]);
-    let said = from.run(&["fetch"]).success();
+    let said = from.ok("fetch");
     said.stdout_has("1 line is here and no longer there");
-    from.run(&["show", "origin/four"]).success();
-    from.run(&["fetch", "--refetch"]).success();
-    from.run(&["show", "origin/four"]).success();
-    from.run(&["fetch", "--prune"])
-        .success()
+    from.ok("show origin/four");
+    from.ok("fetch --refetch");
+    from.ok("show origin/four");
+    from.ok("fetch --prune")
         .stdout_has("Forgot 1 line that is no longer there");
-    from.run(&["show", "origin/four"]).code(3);
-    from.run(&["show", "origin/three"]).success();
+    from.fails(3, "show origin/four");
+    from.ok("show origin/three");
 }
 
 #[test]
@@ -222,28 +217,20 @@ fn a_bad_line_is_dropped_from_another_machine() {
         tree.trim(),
     ]);
     git.run(&["update-ref", &line, other.trim()]);
-    let refused = from.run(&["fetch"]).code(6);
+    let refused = from.fails(6, "fetch");
     refused.stderr_has(&format!("checkpoint remote remove origin --line {line}"));
     from.run(&["remote", "remove", "origin", "--line", &line])
         .code(4);
-    from.run(&[
-        "remote",
-        "remove",
-        "origin",
-        "--line",
-        "refs/heads/main",
-        "--yes",
-    ])
-    .code(2);
+    from.fails(2, "remote remove origin --line refs/heads/main --yes");
     from.run(&["remote", "remove", "origin", "--line", &line, "--yes"])
         .success()
         .stdout_is(&format!("Removed {line} at origin\n"));
     from.run(&["remote", "remove", "origin", "--line", &line, "--yes"])
         .code(3);
-    from.run(&["fetch"]).success();
-    to.run(&["push"]).success();
-    from.run(&["fetch"]).success();
-    from.run(&["show", "origin/three"]).success();
+    from.ok("fetch");
+    to.ok("push");
+    from.ok("fetch");
+    from.ok("show origin/three");
 }
 
 #[test]
@@ -255,10 +242,9 @@ fn the_last_checkpoint_can_be_taken_off_a_remote() {
     from.write("a", "secret");
     from.create("secret");
     remote.add_to(&from);
-    from.run(&["push"]).success();
-    from.run(&["delete", "secret", "--yes"]).success();
-    from.run(&["push", "--prune"])
-        .success()
+    from.ok("push");
+    from.ok("delete secret --yes");
+    from.ok("push --prune")
         .stdout_has("Removed 1 former line there");
     assert_eq!(remote.refs(), "");
 }
@@ -293,10 +279,10 @@ fn a_bad_line_does_not_bar_the_others() {
         third.create("x");
         remote.add_to(&third);
         for _ in 0..2 {
-            let run = third.run(&["fetch"]).code(5);
+            let run = third.fails(5, "fetch");
             run.stderr_has(&format!("{line} of origin was not taken"))
                 .stderr_has(&format!("checkpoint remote remove origin --line {line}"));
-            third.run(&["show", "origin/two"]).success();
+            third.ok("show origin/two");
         }
         let cloned = Sandbox::bare();
         remote.reach_from(&cloned);
@@ -307,17 +293,17 @@ fn a_bad_line_does_not_bar_the_others() {
             "'checkpoint -C {there} remote remove origin --line {line}'"
         ));
         assert_eq!(cloned.read("b"), "two");
-        cloned.run(&["verify", "--full"]).success();
+        cloned.ok("verify --full");
     }
     let odd = "refs/lines/no/line-of-ours";
     git.run(&["update-ref", odd, &format!("{line}^{{commit}}")]);
     git.run(&["update-ref", "-d", &line]);
-    let run = to.run(&["fetch"]).code(5);
+    let run = to.fails(5, "fetch");
     run.stderr_has(&format!("{odd} of origin was not taken"))
         .stderr_has(&format!("checkpoint remote remove origin --line {odd}"));
     to.run(&["remote", "remove", "origin", "--line", odd, "--yes"])
         .success();
-    to.run(&["fetch"]).success();
+    to.ok("fetch");
     git.run(&["update-ref", &line, other.trim()]);
     git.run(&["update-ref", "-d", &good]);
     let alone = Sandbox::bare();
@@ -336,15 +322,15 @@ fn a_push_that_git_refuses_for_another_line_says_who_names_it() {
     // As after a loss of power at the server.
     std::fs::write(stage.remote.place().join(&line), "").expect("it is written");
     stage.from.write("a", "more").create("more");
-    let run = stage.from.run(&["push"]).code(1);
+    let run = stage.from.fails(1, "push");
     run.stderr_has(&format!("'checkpoint remote remove origin --line {line}'"));
-    let run = stage.from.run(&["fetch"]).code(6).stderr_has(&line);
+    let run = stage.from.fails(6, "fetch").stderr_has(&line);
     assert!(!run.stderr.contains("\\x0a"), "{run}");
     let drop = ["remote", "remove", "origin", "--line", &line, "--yes"];
     let how = format!("in that repository, removing the file {line} does it");
     stage.from.run(&drop).code(1).stderr_has(&how);
     std::fs::remove_file(stage.remote.place().join(&line)).expect("it is removed");
-    stage.from.run(&["push"]).success();
+    stage.from.ok("push");
 }
 
 #[test]
@@ -363,17 +349,17 @@ fn one_damaged_checkpoint_is_left_out_of_a_push_and_an_export() {
     }
     remote.add_to(&from);
     let left = format!("checkpoint {one} was left out");
-    from.run(&["push"]).code(5).stderr_has(&left);
-    from.run(&["push"]).code(5).stderr_has(&left);
+    from.fails(5, "push").stderr_has(&left);
+    from.fails(5, "push").stderr_has(&left);
     let bundle = text(&from.top().join("x.bundle"));
     let run = from.run(&["export", "-o", &bundle]).code(5);
     run.stderr_has(&left);
     let to = Sandbox::new();
     to.run(&["import", &bundle]).success();
     remote.add_to(&to);
-    to.run(&["fetch"]).success();
-    to.run(&["show", "origin/two"]).success();
-    to.run(&["show", "origin/one"]).code(3);
+    to.ok("fetch");
+    to.ok("show origin/two");
+    to.fails(3, "show origin/one");
 }
 
 #[test]
@@ -408,8 +394,7 @@ fn what_plain_git_made_and_others_refuse_is_left_out_by_name_on_every_way_out() 
     let newest = git(&["commit-tree", "-p", &past, "-m", "named", &named]);
     git(&["update-ref", "refs/heads/main", &newest]);
     from.write("a", "after").create("after");
-    from.run(&["verify"])
-        .code(6)
+    from.fails(6, "verify")
         .stdout_has("(named): .: the tree has the forbidden name '.GIT'");
     remote.add_to(&from);
     for out in [&["push"][..], &["export", "-o", "../x.bundle"]] {

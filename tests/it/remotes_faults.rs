@@ -24,7 +24,7 @@ fn project(start: fn(&Sandbox) -> Option<Remote>) -> Option<(Sandbox, Remote)> {
         .write("d/b", fixtures::noise(3, 30_000));
     sandbox.create("one");
     remote.add_to(&sandbox);
-    sandbox.run(&["push"]).success();
+    sandbox.ok("push");
     Some((sandbox, remote))
 }
 
@@ -38,7 +38,7 @@ fn other_machine(remote: &Remote) -> Sandbox {
         .success();
     other.write("a", "elsewhere");
     other.create("elsewhere");
-    other.run(&["push"]).success();
+    other.ok("push");
     other
 }
 
@@ -70,7 +70,7 @@ fn a_push_that_is_killed_at_any_call_is_completed_by_the_next() {
         remote.assert_sound();
         let here = reasons(&sandbox, &[]).len();
         assert_eq!(here, made, "kill {nth}");
-        sandbox.run(&["push"]).success();
+        sandbox.ok("push");
         assert_eq!(
             remote.refs().lines().count(),
             1,
@@ -85,7 +85,7 @@ fn a_push_that_is_killed_at_any_call_is_completed_by_the_next() {
     assert!(nth > 20, "only {nth} calls");
     let copy = other_machine(&remote);
     assert_eq!(reasons(&copy, &["--remote", "origin"]).len(), made);
-    sandbox.run(&["verify", "--full"]).success();
+    sandbox.ok("verify --full");
 }
 
 #[cfg(unix)]
@@ -102,23 +102,23 @@ fn a_fetch_that_is_killed_at_any_call_is_completed_by_the_next() {
     loop {
         other.write("a", format!("kill {nth}"));
         other.create(&format!("kill {nth}"));
-        other.run(&["push"]).success();
+        other.ok("push");
         let run = strace::kill_at(&sandbox, CHANGES, nth, &["fetch"]);
         assert_eq!(reasons(&sandbox, &[]), ["one"], "kill {nth}");
         reasons(&sandbox, &["--remote", "origin"]);
-        sandbox.run(&["fetch"]).success();
+        sandbox.ok("fetch");
         let newest = format!("kill {nth}");
         assert_eq!(reasons(&sandbox, &["--remote", "origin"])[0], newest);
         if run.code == 0 {
             break;
         }
         // Each pack is opened: with one more each round, the end would never be reached.
-        sandbox.run(&["prune", "--yes"]).success();
+        sandbox.ok("prune --yes");
         nth += 1 + nth / cases(12);
     }
     assert!(nth > 20, "only {nth} calls");
-    sandbox.run(&["verify", "--full"]).success();
-    sandbox.run(&["prune", "--yes"]).success();
+    sandbox.ok("verify --full");
+    sandbox.ok("prune --yes");
     sandbox.restore("origin/latest").success();
 }
 
@@ -142,11 +142,11 @@ fn a_clone_that_is_killed_at_any_call_is_completed_by_the_next() {
         }
         // Once files were written, the restore is finished or taken back as any other.
         if to.run_in(to.home(), &clone).code != 0 {
-            let _ = to.run(&["restore", "--resume"]);
+            let _ = to.cmd("restore --resume");
             to.restore("one").success();
         }
         to.tree().assert_is(&sandbox.tree(), &format!("kill {nth}"));
-        to.run(&["verify", "--full"]).success();
+        to.ok("verify --full");
         nth += 1 + nth / cases(8);
     }
     assert!(nth > 20, "only {nth} calls");
@@ -225,7 +225,7 @@ fn a_connection_that_is_cut_after_any_byte_leaves_all_as_it_was() {
     for nth in 0..cases(40) {
         other.write("x", fixtures::noise(nth as u64, 3000));
         other.create(&format!("there {nth}"));
-        other.run(&["push"]).success();
+        other.ok("push");
         sandbox.write("y", fixtures::noise(nth as u64, 3000));
         sandbox.create(&format!("here {nth}"));
         made += 1;
@@ -243,7 +243,7 @@ fn a_connection_that_is_cut_after_any_byte_leaves_all_as_it_was() {
         assert_eq!(reasons(&sandbox, &["--remote", "cut"])[0], newest);
     }
     assert!(cut > cases(40) / 3, "{cut} were cut");
-    sandbox.run(&["verify", "--full"]).success();
+    sandbox.ok("verify --full");
 }
 
 #[cfg(unix)]
@@ -264,7 +264,7 @@ fn a_slow_server_is_given_up_after_the_time_that_is_named() {
         assert!(began.elapsed() < Duration::from_secs(20));
     }
     proxy.slow_ms.store(0, Ordering::SeqCst);
-    sandbox.run(&["push", "slow"]).success();
+    sandbox.ok("push slow");
 }
 
 #[cfg(unix)]
@@ -306,15 +306,14 @@ fn a_server_that_refuses_is_read_only_or_full_is_an_error_with_its_words() {
     sandbox.write("a", "two");
     sandbox.create("two");
     let before = remote.refs();
-    let failed = sandbox.run(&["push"]).code(1);
+    let failed = sandbox.fails(1, "push");
     failed
         .stderr_has("over the quota of 10 MB")
         .stderr_has("pre-receive hook declined");
     assert_eq!(remote.refs(), before);
     std::fs::remove_file(&hook).expect("it goes");
     sandbox
-        .run(&["push"])
-        .success()
+        .ok("push")
         .stdout_is("Pushed 1 checkpoint to origin\n");
     if os::is_root() {
         return;
@@ -323,9 +322,9 @@ fn a_server_that_refuses_is_read_only_or_full_is_an_error_with_its_words() {
     os::set_mode(&objects, 0o555).expect("a mode");
     sandbox.write("a", "three");
     sandbox.create("three");
-    sandbox.run(&["push"]).code(1);
+    sandbox.fails(1, "push");
     os::set_mode(&objects, 0o755).expect("a mode");
-    sandbox.run(&["push"]).success();
+    sandbox.ok("push");
     remote.assert_sound();
 }
 
@@ -347,12 +346,12 @@ fn a_full_disk_here_or_there_leaves_all_as_it_was() {
     other.create("big");
     other.run_under(&limited, &["push"]).code(1);
     remote.assert_sound();
-    other.run(&["push"]).success();
+    other.ok("push");
     let there = reasons(&sandbox, &[]);
     sandbox.run_under(&limited, &["fetch"]).code(1);
     assert_eq!(reasons(&sandbox, &[]), there);
     assert_eq!(reasons(&sandbox, &["--remote", "origin"]), [""; 0]);
-    sandbox.run(&["fetch"]).success();
+    sandbox.ok("fetch");
     assert_eq!(reasons(&sandbox, &["--remote", "origin"])[0], "big");
 }
 
@@ -368,7 +367,7 @@ fn a_clone_keeps_all_and_says_what_will_go() {
         from.create(&format!("n{nth}"));
     }
     remote.add_to(&from);
-    from.run(&["push"]).success();
+    from.ok("push");
     let to = Sandbox::bare();
     remote.reach_from(&to);
     let clone = ["clone", remote.url(), &text(to.root())];
@@ -402,8 +401,8 @@ fn a_pipe_among_the_objects_is_named_and_not_waited_for() {
         run.stderr_has(&name)
             .stderr_has("checkpoint verify --repair");
     }
-    sandbox.run(&["verify", "--repair"]).success();
-    sandbox.run(&["push"]).success();
+    sandbox.ok("verify --repair");
+    sandbox.ok("push");
 }
 
 /// A git that never ends, and where it notes its number.
@@ -453,7 +452,7 @@ fn a_push_waits_a_little_for_one_that_is_still_at_it() {
     let line = remote.refs().split_whitespace().nth(1).map(str::to_owned);
     let lock = remote.place().join(line.expect("a line") + ".lock");
     std::fs::write(&lock, "").expect("it is written");
-    let failed = sandbox.run(&["push"]).code(1);
+    let failed = sandbox.fails(1, "push");
     assert!(failed.stderr.lines().count() > 2, "{failed}");
     failed
         .stderr_has("cannot lock ref")
@@ -463,6 +462,6 @@ fn a_push_waits_a_little_for_one_that_is_still_at_it() {
             thread::sleep(Duration::from_millis(1500));
             std::fs::remove_file(&lock).expect("it is removed");
         });
-        sandbox.run(&["push"]).success();
+        sandbox.ok("push");
     });
 }

@@ -24,7 +24,7 @@ impl Stage {
             .write("d/b", fixtures::noise(3, 30_000));
         friend.create("one");
         remote.add_to(&friend);
-        friend.run(&["push"]).success();
+        friend.ok("push");
         remote.add_to(&sandbox);
         sandbox.write("a", "mine");
         sandbox.create("mine");
@@ -89,15 +89,11 @@ impl Stage {
     #[track_caller]
     fn is_refused(&self, what: &str) {
         let before = self.sandbox.listed_ids();
-        let run = self.sandbox.run(&["fetch"]);
+        let run = self.sandbox.cmd("fetch");
         assert!(matches!(run.code, 1 | 6), "{what}: {run}");
         assert!(run.stderr.contains("origin"), "{what}: {run}");
         assert_eq!(self.sandbox.listed_ids(), before, "{what}");
-        let there = self
-            .sandbox
-            .run(&["list", "--remote", "origin", "--json"])
-            .success()
-            .data();
+        let there = self.sandbox.json("list --remote origin");
         assert_eq!(
             there["checkpoints"].as_array().map(Vec::len),
             Some(0),
@@ -141,7 +137,7 @@ fn carriers_that_say_what_none_says_are_refused() {
     }
     stage.carrier(&[0xff, b'\n'], &[&id]);
     stage.is_refused("no text");
-    let said = stage.sandbox.run(&["fetch"]).code(6).stderr;
+    let said = stage.sandbox.fails(6, "fetch").stderr;
     assert!(said.contains(&stage.line), "the line is named: {said}");
     let other = stage.commit(&stage.put("tree", b""), &[], "plain\n");
     stage.carrier(good.as_bytes(), &[&id, &other]);
@@ -162,7 +158,7 @@ fn carriers_that_say_what_none_says_are_refused() {
     );
     stage.is_refused("no file of refs");
     stage.carrier(good.as_bytes(), &[&id]);
-    stage.sandbox.run(&["fetch"]).success();
+    stage.sandbox.ok("fetch");
 }
 
 #[test]
@@ -199,7 +195,7 @@ fn trees_with_names_that_lead_elsewhere_are_refused() {
     }
     stage.checkpoint_of(&bomb);
     stage.is_refused("more files than any disk holds");
-    let said = stage.sandbox.run(&["fetch"]).code(6).stderr;
+    let said = stage.sandbox.fails(6, "fetch").stderr;
     assert!(said.contains(&stage.line), "the line is named: {said}");
     for target in ["", "a\0b", &"x".repeat(5000)] {
         let link = stage.tree("120000", b"l", &stage.put("blob", target.as_bytes()));
@@ -227,12 +223,12 @@ fn what_lies_beside_a_tree_that_was_checked_is_bounded_and_checked_as_ever() {
         stage.put("tree", &lines.collect::<Vec<_>>().concat())
     };
     stage.checkpoint_of(&root(&[b"a"]));
-    stage.sandbox.run(&["fetch"]).success();
+    stage.sandbox.ok("fetch");
     stage.checkpoint_of(&root(&[b"a", b"b"]));
-    stage.sandbox.run(&["fetch"]).success();
+    stage.sandbox.ok("fetch");
     let refused = |tree: &str, why: &str| {
         stage.checkpoint_of(tree);
-        let run = stage.sandbox.run(&["fetch"]).code(6);
+        let run = stage.sandbox.fails(6, "fetch");
         assert!(run.stderr.contains(why), "{why}: {run}");
     };
     let large = "over 4000000 entries";
@@ -243,7 +239,7 @@ fn what_lies_beside_a_tree_that_was_checked_is_bounded_and_checked_as_ever() {
     refused(&stage.put("tree", &[above, one.clone()].concat()), "..");
     let beside = entry("100644", b"b", &blob);
     stage.checkpoint_of(&stage.put("tree", &[one, beside].concat()));
-    stage.sandbox.run(&["fetch"]).success();
+    stage.sandbox.ok("fetch");
 }
 
 #[test]
@@ -261,12 +257,8 @@ fn refs_that_are_no_lines_are_passed_over() {
     ] {
         let _ = fs::remove_dir_all(stage.remote.place().join(format!("refs/lines/{hash}")));
         stage.set(&name, &id);
-        stage.sandbox.run(&["fetch"]).success();
-        let there = stage
-            .sandbox
-            .run(&["list", "--remote", "origin", "--json"])
-            .success()
-            .data();
+        stage.sandbox.ok("fetch");
+        let there = stage.sandbox.json("list --remote origin");
         assert_eq!(
             there["checkpoints"].as_array().map(Vec::len),
             Some(1),
@@ -324,7 +316,7 @@ fn packs_that_git_lets_pass_are_read_and_hashed_again() {
         stage.is_refused(&format!("mutation {nth}"));
     }
     fs::write(packs.join("pack-x.pack"), &pack).expect("it is written");
-    stage.sandbox.run(&["fetch"]).success();
+    stage.sandbox.ok("fetch");
 }
 
 #[cfg(unix)]

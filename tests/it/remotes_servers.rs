@@ -15,16 +15,14 @@ fn every_byte_comes_back(start: fn(&Sandbox) -> Option<Remote>) {
         .mkdir("empty/deep")
         .symlink("link", "../outside");
     from.create("one");
-    from.run(&["pin", "one"]).success();
+    from.ok("pin one");
     from.write("d/new", "two");
-    from.run(&["create", "two", "--scope", "d"]).success();
-    from.run(&["workflow", "init", "--phase", "plan", "--phase", "build"])
-        .success();
+    from.ok("create two --scope d");
+    from.ok("workflow init --phase plan --phase build");
     from.write("a", "three");
     from.create("three");
     remote.add_to(&from);
-    from.run(&["push"])
-        .success()
+    from.ok("push")
         .stdout_is("Pushed 3 checkpoints to origin\n");
 
     let to = Sandbox::bare();
@@ -43,12 +41,11 @@ fn every_byte_comes_back(start: fn(&Sandbox) -> Option<Remote>) {
             assert_eq!(there[key], here[key], "{key}");
         }
     }
-    to.run(&["workflow", "note", "--decision", "decided"])
-        .success();
+    to.ok("workflow note --decision decided");
     to.write("a", "edited elsewhere").remove("run.sh");
     to.create("edited");
-    to.run(&["push"]).success();
-    from.run(&["fetch"]).success();
+    to.ok("push");
+    from.ok("fetch");
     from.restore("origin/latest").success();
     from.tree()
         .assert_is(&to.tree(), "edited elsewhere, restored here");
@@ -56,14 +53,11 @@ fn every_byte_comes_back(start: fn(&Sandbox) -> Option<Remote>) {
     from.at("2026-06-01T00:00:00Z");
     from.write("b", "back again");
     from.create("back");
-    from.run(&["push"]).success();
-    to.run(&["fetch"]).success();
-    assert_eq!(
-        to.run(&["cat", "origin/back:b"]).success().stdout,
-        "back again"
-    );
+    from.ok("push");
+    to.ok("fetch");
+    assert_eq!(to.ok("cat origin/back:b").stdout, "back again");
     for sandbox in [&from, &to] {
-        sandbox.run(&["verify", "--full"]).success();
+        sandbox.ok("verify --full");
     }
     remote.assert_sound();
 }
@@ -123,7 +117,7 @@ fn a_wrong_password_and_an_unknown_host_key_are_errors_and_ask_nothing() {
         "ssh -F none -o UserKnownHostsFile=/dev/null",
     );
     sandbox.run(&["remote", "add", "ssh", ssh.url()]).success();
-    let failed = sandbox.run(&["push", "ssh"]).code(1);
+    let failed = sandbox.fails(1, "push ssh");
     failed.stderr_has("Host key verification failed");
 }
 

@@ -112,8 +112,7 @@ fn a_plan_that_could_not_be_carried_out_is_not_shown() {
     damaged::flip(&packs[0], middle.try_into().expect("a small pack"), 1);
     sandbox.write("a", "2");
     sandbox
-        .run(&["restore", &id, "--dry-run"])
-        .success()
+        .ok(format!("restore {id} --dry-run"))
         .stdout_has("modified a");
     sandbox.remove("noise");
     let elsewhere = sandbox.top().join("elsewhere").display().to_string();
@@ -125,5 +124,5 @@ fn a_plan_that_could_not_be_carried_out_is_not_shown() {
             .stderr_has("noise");
         assert!(!run.stderr.contains("modif"), "{run}");
     }
-    sandbox.run(&["restore", &id, "a", "--dry-run"]).success();
+    sandbox.ok(format!("restore {id} a --dry-run"));
 }

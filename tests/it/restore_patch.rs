@@ -28,7 +28,7 @@ fn project(odd: &[usize]) -> (Sandbox, String) {
         .write("src/é.rs", numbered(odd, "new"))
         .write("other", "edited\n");
     sandbox.create("second");
-    let patch = sandbox.run(&["diff", "second", "first", "--", "a b.txt", "src/é.rs"]);
+    let patch = sandbox.cmd("diff second first -- 'a b.txt' src/é.rs");
     (sandbox, patch.success().stdout)
 }
 
@@ -110,5 +110,5 @@ fn chosen_hunks_come_back_and_undo_and_redo_know_them() {
         assert_eq!(sandbox.tree(), after);
         sandbox.undo().success();
     }
-    sandbox.run(&["verify"]).success();
+    sandbox.ok("verify");
 }

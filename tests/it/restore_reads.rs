@@ -110,7 +110,7 @@ fn the_create_after_a_restore_opens_no_file() {
         traced.opened(sandbox.root(), ""),
         Vec::<std::path::PathBuf>::new()
     );
-    let diff = sandbox.run(&["diff", &id, "after", "--json"]).success();
+    let diff = sandbox.ok(format!("diff {id} after --json"));
     assert_eq!(
         diff.data()["changes"].as_array().map(Vec::len),
         Some(0),
@@ -149,7 +149,7 @@ fn many_restored_files_are_verified_by_stat_and_believed_by_the_next_create() {
     );
     sandbox.write("many/2/1001", "file 1OO1");
     sandbox.create("edited");
-    let shown = sandbox.run(&["cat", "edited:many/2/1001"]).success();
+    let shown = sandbox.ok("cat edited:many/2/1001");
     assert_eq!(shown.stdout, "file 1OO1");
 }
 
@@ -165,7 +165,7 @@ fn a_restore_that_is_asked_to_verify_finds_what_was_not_written_as_it_should_be(
     strace::corrupting_write(&sandbox, 300, &args)
         .code(1)
         .stderr_has("is not what was written");
-    sandbox.run(&["restore", "--resume", "--verify"]).success();
+    sandbox.ok("restore --resume --verify");
     sandbox.tree().assert_is(&before, "the finished restore");
     for command in ["undo", "redo"] {
         sandbox.run(&[command, "--yes", "--verify"]).success();
@@ -212,37 +212,24 @@ fn rules_that_a_restore_brings_back_hold_for_the_next_create() {
     sandbox.restore(&without_rules).success();
     assert!(!sandbox.exists(".gitignore"));
     sandbox.create("without rules");
-    assert_eq!(
-        sandbox
-            .run(&["cat", "without rules:d/s/other.log"])
-            .success()
-            .stdout,
-        "o"
-    );
+    assert_eq!(sandbox.ok("cat 'without rules:d/s/other.log'").stdout, "o");
     sandbox.undo().success();
     assert!(sandbox.exists(".gitignore"));
     sandbox.create("with rules");
-    sandbox.run(&["cat", "with rules:d/s/other.log"]).code(3);
+    sandbox.fails(3, "cat 'with rules:d/s/other.log'");
 }
 
 #[test]
 fn a_secret_that_was_restored_is_no_more_captured_than_before() {
     let sandbox = Sandbox::bare();
     sandbox.write("server.pem", KEY).write("a", "1");
-    sandbox
-        .run(&[
-            "create",
-            "--reason",
-            "with the key",
-            "--include-sensitive=server.pem",
-        ])
-        .success();
+    sandbox.ok("create --reason 'with the key' --include-sensitive=server.pem");
     sandbox.write("server.pem", "a certificate").write("a", "2");
     settle(&sandbox);
     sandbox.restore("with the key").success();
     assert_eq!(sandbox.read("server.pem"), KEY);
     sandbox.create("later");
-    sandbox.run(&["cat", "later:server.pem"]).code(3);
+    sandbox.fails(3, "cat later:server.pem");
 }
 
 #[test]
@@ -255,13 +242,10 @@ fn what_a_cache_names_after_a_restore_lives_as_long_as_it_is_believed() {
     for gone in sandbox.listed_ids().iter().skip(1) {
         sandbox.run(&["delete", gone, "--yes"]).success();
     }
-    sandbox.run(&["prune"]).success();
+    sandbox.ok("prune");
     sandbox.create("after");
-    sandbox.run(&["verify", "--full"]).success();
-    assert_eq!(
-        sandbox.run(&["cat", "after:d4/s/0"]).success().stdout,
-        "4 0"
-    );
+    sandbox.ok("verify --full");
+    assert_eq!(sandbox.ok("cat after:d4/s/0").stdout, "4 0");
 }
 
 #[cfg(unix)]

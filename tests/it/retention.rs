@@ -49,12 +49,12 @@ fn a_prune_on_a_terminal_asks_before_it_drops_what_the_configuration_keeps() {
         run.code(4)
             .stdout_has("not confirmed: this would drop 1 checkpoint");
     }
-    sandbox.run(&["prune", "--keep", "6"]).success();
+    sandbox.ok("prune --keep 6");
     assert_eq!(reasons(&sandbox).len(), 6);
     sandbox.user_config("keep = 2\n");
     // The configured policy needs none, nor does one that keeps more.
-    sandbox.run(&["prune", "--keep", "4"]).success();
-    sandbox.run(&["prune"]).success();
+    sandbox.ok("prune --keep 4");
+    sandbox.ok("prune");
     assert_eq!(reasons(&sandbox), ["4.12", "4.9"]);
 }
 
@@ -62,9 +62,7 @@ fn a_prune_on_a_terminal_asks_before_it_drops_what_the_configuration_keeps() {
 fn a_number_to_keep_that_is_typed_is_consent_and_the_checkpoint_comes_first() {
     let sandbox = four_days();
     sandbox.write("a", "more");
-    let run = sandbox
-        .run(&["create", "-r", "more", "--keep", "8"])
-        .success();
+    let run = sandbox.ok("create -r more --keep 8");
     run.stderr_has("(1.9): beyond --keep 8");
     assert_eq!(reasons(&sandbox)[0], "more");
     assert_eq!(reasons(&sandbox).len(), 8);

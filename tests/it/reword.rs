@@ -39,7 +39,7 @@ fn a_killed_reword_leaves_one_reason_or_the_other() {
             "{nth}: {}",
             manifest(&sandbox)
         );
-        sandbox.run(&["verify", "--full"]).success();
+        sandbox.ok("verify --full");
     }
 }
 
@@ -54,7 +54,6 @@ fn a_word_that_is_mistyped_beside_damage_is_named() {
         crate::bench::fixtures::remove(pack);
     }
     sandbox
-        .run(&["show", "threee"])
-        .code(6)
+        .fails(6, "show threee")
         .stderr_has("no readable checkpoint is 'threee', and checkpoint ");
 }

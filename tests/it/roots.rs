@@ -46,7 +46,7 @@ impl World {
 
     /// Directories below home that have a store, in order.
     fn stores(&self) -> Vec<String> {
-        let listed = self.0.run(&["list", "--all", "--json"]).success().data();
+        let listed = self.0.json("list --all");
         let stores = listed["stores"].as_array().expect("a list").iter();
         let home = os::canonical(self.0.home());
         let mut roots: Vec<String> = stores
@@ -504,7 +504,7 @@ fn paths_and_patterns_begin_at_the_current_directory() {
         "{contract}"
     );
     run(&["guard", "--scope", "deep"]).success();
-    sandbox.run(&["guard", "--scope", "src/deep"]).success();
+    sandbox.ok("guard --scope src/deep");
     run(&["guard", "--scope", "../top.rs", "--exact"])
         .code(4)
         .stderr_has("'../top.rs'")
@@ -520,8 +520,8 @@ fn paths_and_patterns_begin_at_the_current_directory() {
 #[test]
 fn ls_without_a_path_lists_the_current_directory() {
     let (sandbox, src) = nested();
-    let top = sandbox.run(&["ls"]).success().stdout;
-    let below = sandbox.run(&["ls", "src", "-R"]).success().stdout;
+    let top = sandbox.ok("ls").stdout;
+    let below = sandbox.ok("ls src -R").stdout;
     let ls = |words: &[&str]| {
         let run = sandbox.run_in(&src, &[&["ls"], words].concat());
         run.success().stdout
@@ -553,7 +553,7 @@ fn where_the_root_is_not_the_current_directory_it_is_said() {
         sandbox.run_in(&deep, &["list", "--json"]).success().stderr,
         ""
     );
-    assert_eq!(sandbox.run(&["list"]).success().stderr, "");
+    assert_eq!(sandbox.ok("list").stderr, "");
     let brief = sandbox.run_in(&deep, &["status", "--brief"]).success();
     assert!(
         !brief.stdout.is_empty() && brief.stderr.is_empty(),
@@ -641,13 +641,13 @@ fn a_first_checkpoint_below_another_root_names_that_and_what_undoes_it() {
     let (sandbox, src) = nested();
     let (root, src_path) = (sandbox.root().display(), src.display());
     let deep = src.join("deep");
-    let made = sandbox.run(&["-C", "src", "create"]).success();
+    let made = sandbox.ok("-C src create");
     made.stderr_has(&format!("no longer those of {root}"))
         .stderr_has(&format!(
             "'checkpoint -C {src_path} delete --all' undoes this"
         ))
         .stderr_has(&format!("'checkpoint -C {root} create' adds to those"));
-    let again = sandbox.run(&["-C", "src", "create", "-r", "b", "--json"]);
+    let again = sandbox.cmd("-C src create -r b --json");
     assert_eq!(again.success().warning_codes(), [""; 0]);
     // A repository of its own is its own root without any word.
     sandbox.mkdir("src/deep/.git");
@@ -655,8 +655,8 @@ fn a_first_checkpoint_below_another_root_names_that_and_what_undoes_it() {
     assert_eq!(made.warning_codes(), ["below_root"]);
     // So does what comes in.
     sandbox.write("other/a", "1");
-    sandbox.run(&["export", "-o", "bundle"]).success();
-    let taken = sandbox.run(&["-C", "other", "import", "bundle", "--json"]);
+    sandbox.ok("export -o bundle");
+    let taken = sandbox.cmd("-C other import bundle --json");
     assert_eq!(taken.success().warning_codes(), ["below_root"]);
 }
 
@@ -702,8 +702,7 @@ fn a_base_is_not_made_out_of_nothing() {
         .stderr_has("nothing was made");
     sandbox.env("HOME", sandbox.top().join("nonexist"));
     sandbox
-        .run(&["create"])
-        .code(1)
+        .fails(1, "create")
         .stderr_has("nonexist does not exist");
     assert!(!sandbox.top().join("typo").exists() && !sandbox.top().join("nonexist").exists());
 }
@@ -745,7 +744,7 @@ fn what_lies_in_a_repositorys_own_data_belongs_to_the_directory_around_it() {
 fn a_variable_with_a_relative_path_names_no_place_for_stores() {
     let (sandbox, _) = nested();
     for variable in ["CHECKPOINT_HOME", "CLAUDE_CONFIG_DIR"] {
-        let run = sandbox.env(variable, "st").run(&["create"]).code(2);
+        let run = sandbox.env(variable, "st").fails(2, "create");
         run.stderr_has(variable).stderr_has("not an absolute path");
         sandbox.env(variable, "");
     }
@@ -929,7 +928,7 @@ fn a_session_that_began_in_a_root_without_utf_8_stays_there() {
         let event = event.to_string();
         crate::bench::limit::output_fed(&mut command, event.as_bytes()).expect("it is started");
     }
-    let listed = world.0.run(&["list", "--all", "--json"]).success().data();
+    let listed = world.0.json("list --all");
     let stores = listed["stores"].as_array().expect("a list");
     let root = root.to_string_lossy();
     let roots: Vec<_> = stores.iter().map(|store| &store["root"]).collect();

@@ -50,9 +50,8 @@ fn a_committed_path_is_captured_although_a_rule_covers_it() {
         .write("dist/index.js", "1")
         .write("dist/other.js", "1")
         .write("x.gen", "1");
-    git.run(&["init", "-q"]).success();
-    git.run(&["add", "-f", ".gitignore", "dist/index.js", "x.gen"])
-        .success();
+    git.ok("init -q");
+    git.ok("add -f .gitignore dist/index.js x.gen");
     sandbox.watch(&sandbox.path(".git"));
     assert_eq!(
         captured(&sandbox),
@@ -110,7 +109,7 @@ fn patterns_mean_what_git_means_by_them() {
     ] {
         sandbox.write(path, "");
     }
-    git.run(&["init", "-q"]).success();
+    git.ok("init -q");
     let paths: BTreeSet<String> = sandbox
         .tree()
         .nodes
@@ -161,10 +160,10 @@ fn rules_that_could_not_be_read_once_hold_the_next_time() {
             break;
         }
         was_captured +=
-            usize::from(run.code == 0 && sandbox.run(&["cat", "disturbed:d/left.log"]).code == 0);
-        let run = sandbox.run(&["create", "-r", "with rules"]);
+            usize::from(run.code == 0 && sandbox.cmd("cat disturbed:d/left.log").code == 0);
+        let run = sandbox.cmd("create -r 'with rules'");
         assert_eq!(run.code, 0, "{run}");
-        sandbox.run(&["cat", "with rules:d/left.log"]).code(3);
+        sandbox.fails(3, "cat 'with rules:d/left.log'");
     }
     assert!(
         was_captured > 0,
@@ -183,8 +182,8 @@ fn a_committed_key_is_captured_under_any_name_but_a_committed_dot_env_is_not() {
         .write("testdata/key1", KEY)
         .write("test.pem", KEY)
         .write(".env", "K=v");
-    git.run(&["init", "-q"]).success();
-    git.run(&["add", "-A", "-f"]).success();
+    git.ok("init -q");
+    git.ok("add -A -f");
     sandbox
         .write("testdata/key2", KEY)
         .watch(&sandbox.path(".git"));

@@ -81,7 +81,7 @@ fn create_salvages(sandbox: &Sandbox, first: &str, tree: &Tree, how: &str) {
         assert!(run.stderr.contains("create"), "{how}: {run}");
     }
     sandbox.write("a", "4");
-    let run = sandbox.run(&["create", "--json", "-r", "third"]).success();
+    let run = sandbox.ok("create --json -r third");
     assert!(
         run.warning_codes()
             .contains(&"store_reinitialized".to_owned()),
@@ -95,12 +95,11 @@ fn create_salvages(sandbox: &Sandbox, first: &str, tree: &Tree, how: &str) {
     assert_eq!(damaged_copies(&sandbox.store()).len(), 1, "{how}");
     sandbox.restore(first).success();
     sandbox.tree().assert_is(tree, how);
-    sandbox.run(&["verify", "--full"]).success();
+    sandbox.ok("verify --full");
     assert_eq!(fixtures::mode_of(&sandbox.store()), 0o700, "{how}");
     if let Some(git) = Git::find(sandbox.root()) {
         git.with("GIT_DIR", sandbox.store())
-            .run(&["fsck", "--full", "--strict"])
-            .success();
+            .ok("fsck --full --strict");
     }
 }
 
@@ -135,9 +134,9 @@ fn a_fifo_is_never_opened() {
     for name in FILES {
         let (sandbox, _, _) = story();
         put(&sandbox, name, fixtures::fifo);
-        sandbox.run(&["list"]).code(6);
-        sandbox.run(&["verify", "--repair"]).success();
-        sandbox.run(&["verify", "--full"]).success();
+        sandbox.fails(6, "list");
+        sandbox.ok("verify --repair");
+        sandbox.ok("verify --full");
     }
     // Where only one object or one ref is concerned, the rest goes on.
     for folder in ["refs/checkpoints", "refs/meta", "objects/pack"] {
@@ -145,14 +144,14 @@ fn a_fifo_is_never_opened() {
         let file = fixtures::files_below(&sandbox.store().join(folder)).remove(0);
         fixtures::remove(&file);
         fixtures::fifo(&file);
-        sandbox.run(&["list"]).success();
-        let checked = sandbox.run(&["verify", "--full"]);
+        sandbox.ok("list");
+        let checked = sandbox.cmd("verify --full");
         assert!(matches!(checked.code, 0 | 6), "{folder}: {checked}");
         sandbox.write("a", "5");
         sandbox.create("third");
-        let run = sandbox.run(&["verify", "--repair"]);
+        let run = sandbox.cmd("verify --repair");
         assert!(matches!(run.code, 0 | 6), "{folder}: {run}");
-        sandbox.run(&["verify", "--full"]).success();
+        sandbox.ok("verify --full");
     }
 }
 
@@ -164,18 +163,17 @@ fn a_link_in_place_of_a_cache_costs_the_cache_alone_and_one_of_the_list_names_th
         let path = place(&sandbox, name);
         fixtures::remove(&path);
         std::os::unix::fs::symlink("/dev/null", &path).expect("a link");
-        sandbox.run(&["list"]).success().stdout_has("second");
+        sandbox.ok("list").stdout_has("second");
         sandbox.write("a", name).create(name);
         assert!(damaged_copies(&sandbox.store()).is_empty(), "{name}");
     }
     put(&sandbox, ".gitignore", fixtures::fifo);
     sandbox
-        .run(&["list"])
-        .code(6)
+        .fails(6, "list")
         .stderr_has("'checkpoint verify --repair'");
-    let made = sandbox.write("a", "5").run(&["create"]).code(1);
+    let made = sandbox.write("a", "5").fails(1, "create");
     made.stderr_has("'checkpoint verify --repair'");
-    sandbox.run(&["verify", "--repair"]).success();
+    sandbox.ok("verify --repair");
     sandbox.create("again");
 }
 
@@ -208,7 +206,7 @@ fn where_nothing_can_be_read_the_agreed_sentence_is_said() {
             fs::write(path, "no directory").unwrap();
         });
         let before = sandbox.tree();
-        let run = sandbox.run(&["create", "-r", "again"]).success();
+        let run = sandbox.ok("create -r again");
         let kept = damaged_copies(&sandbox.store());
         assert_eq!(kept.len(), 1, "{run}");
         let said = "Shadow repo was corrupt — reinitialized. Prior checkpoints are lost.";
@@ -237,7 +235,7 @@ fn missing_parts_are_healed_in_place() {
         let (sandbox, first, tree) = story();
         fixtures::remove(&sandbox.store().join(name));
         sandbox.write("a", "4");
-        let run = sandbox.run(&["create", "--json"]).success();
+        let run = sandbox.ok("create --json");
         assert!(
             !run.warning_codes()
                 .contains(&"store_reinitialized".to_owned()),
@@ -282,9 +280,9 @@ fn a_link_in_place_of_a_file_of_the_store_is_mended_and_never_followed() {
     for name in FILES {
         let (mut sandbox, first, tree) = story();
         link_away(&mut sandbox, name);
-        let run = sandbox.run(&["list"]).code(6);
+        let run = sandbox.fails(6, "list");
         run.stderr_has("'checkpoint verify --repair' keeps all that can be read");
-        sandbox.run(&["verify", "--repair"]).success();
+        sandbox.ok("verify --repair");
         assert_eq!(sandbox.listed().len(), 2, "{name}");
         sandbox.restore(&first).success();
         sandbox.tree().assert_is(&tree, name);
@@ -350,9 +348,9 @@ fn a_kill_at_any_step_of_a_repair_leaves_a_store_that_the_next_one_repairs() {
             crate::bench::damaged::put(&pack, &fs::read(&pack).unwrap()[..60]);
             let _ = strace::kill_at(&sandbox, call, nth, &["verify", "--repair"]);
             let how = format!("killed at {call} {nth}");
-            let repaired = sandbox.run(&["verify", "--repair"]);
+            let repaired = sandbox.cmd("verify --repair");
             assert!(matches!(repaired.code, 0 | 6), "{how}: {repaired}");
-            sandbox.run(&["verify", "--full"]).success();
+            sandbox.ok("verify --full");
             sandbox.restore(&first).success();
             sandbox.tree().assert_is(&tree, &how);
             let names = names_beside(&sandbox);
@@ -374,7 +372,7 @@ fn what_killed_salvages_leave_is_told_apart() {
     fixtures::copy_tree(&sandbox.store(), &whole);
     let hollow = beside(&sandbox, ".fresh-00000000000000ff");
     fs::create_dir_all(hollow.join("checkpoint")).unwrap();
-    sandbox.run(&["list"]).success();
+    sandbox.ok("list");
     assert!(
         half.exists() && whole.exists(),
         "a reader changed something"
@@ -388,7 +386,7 @@ fn what_killed_salvages_leave_is_told_apart() {
         kept.iter()
             .all(|kept| kept.join("refs/checkpoints").is_dir())
     );
-    sandbox.run(&["show", &first]).success();
+    sandbox.ok(format!("show {first}"));
 }
 
 #[test]
@@ -417,7 +415,7 @@ fn a_whole_store_takes_the_place_of_one_that_was_cut_off_while_it_was_copied_the
     assert_eq!(damaged_copies(&sandbox.store()).len(), 1);
     sandbox.restore(&first).success();
     sandbox.tree().assert_is(&tree, "put in place");
-    sandbox.run(&["verify", "--full"]).success();
+    sandbox.ok("verify --full");
 }
 
 #[test]
@@ -502,7 +500,7 @@ fn a_store_that_is_moved_away_in_the_middle_of_a_create_is_not_begun_anew_in_its
     fs::rename(&aside, &store).unwrap();
     assert_eq!(sandbox.listed_ids().len(), 2);
     sandbox.create("third");
-    sandbox.run(&["verify", "--full"]).success();
+    sandbox.ok("verify --full");
     sandbox.restore(&first).success();
     sandbox.tree().assert_is(&tree, "after all");
 }
@@ -510,7 +508,7 @@ fn a_store_that_is_moved_away_in_the_middle_of_a_create_is_not_begun_anew_in_its
 #[test]
 fn what_a_repair_could_not_read_is_fetched_by_a_later_one() {
     let (sandbox, first, tree) = story();
-    sandbox.run(&["pin", &first]).code(0);
+    sandbox.fails(0, format!("pin {first}"));
     let packs = packs_of(&sandbox.store());
     let hidden: Vec<(PathBuf, Vec<u8>)> = packs
         .iter()
@@ -519,11 +517,11 @@ fn what_a_repair_could_not_read_is_fetched_by_a_later_one() {
     for (path, bytes) in &hidden {
         fs::write(path, vec![0; bytes.len()]).unwrap();
     }
-    let run = sandbox.run(&["verify", "--repair"]).code(6);
+    let run = sandbox.fails(6, "verify --repair");
     assert!(run.stdout.contains("salvaged: 0 of 2 checkpoints"), "{run}");
     let kept = damaged_copies(&sandbox.store());
     // Nothing more can be read: nothing is recovered, and nothing is forgotten.
-    sandbox.run(&["verify", "--repair"]).code(0);
+    sandbox.fails(0, "verify --repair");
     let between = sandbox.create("between");
     for (path, bytes) in &hidden {
         fs::write(
@@ -532,28 +530,28 @@ fn what_a_repair_could_not_read_is_fetched_by_a_later_one() {
         )
         .unwrap();
     }
-    let run = sandbox.run(&["verify", "--repair"]).code(0);
+    let run = sandbox.fails(0, "verify --repair");
     assert!(
         run.stdout
             .contains("restored from the damaged copy: 2 checkpoints"),
         "{run}"
     );
-    let listed = sandbox.run(&["list"]).code(0).stdout;
+    let listed = sandbox.fails(0, "list").stdout;
     assert!(
         listed.contains(&between) && listed.contains(&first),
         "{listed}"
     );
     assert_eq!(
-        sandbox.run(&["list", "--json"]).data()["checkpoints"][2]["pinned"],
+        sandbox.cmd("list --json").data()["checkpoints"][2]["pinned"],
         true,
         "{listed}"
     );
-    sandbox.run(&["restore", &first, "--yes"]).code(0);
+    sandbox.fails(0, format!("restore {first} --yes"));
     assert_eq!(sandbox.tree(), tree);
     // What is dropped from now on does not come back.
-    sandbox.run(&["unpin", &first]).code(0);
-    sandbox.run(&["delete", &first, "--yes"]).code(0);
-    let run = sandbox.run(&["verify", "--repair"]).code(0);
+    sandbox.fails(0, format!("unpin {first}"));
+    sandbox.fails(0, format!("delete {first} --yes"));
+    let run = sandbox.fails(0, "verify --repair");
     assert!(run.stdout.contains("nothing to repair"), "{run}");
 }
 
@@ -566,10 +564,10 @@ fn what_a_damaged_copy_can_give_makes_the_store_whole_again() {
         let bytes = fs::read(&path).unwrap();
         crate::bench::damaged::put(&path, &vec![0; bytes.len()]);
     }
-    let run = sandbox.run(&["verify", "--repair"]).success();
+    let run = sandbox.ok("verify --repair");
     let run = run.stdout_has("repaired: 2 checkpoints");
     assert!(!run.stdout.contains("will be rebuilt"), "{run}");
-    sandbox.run(&["verify", "--full"]).success();
+    sandbox.ok("verify --full");
     sandbox.restore(&first).success();
     sandbox.tree().assert_is(&tree, "after the repair");
 }
@@ -588,7 +586,7 @@ fn what_was_dropped_after_a_salvage_is_not_fetched_from_the_kept_copy() {
         let bytes = fs::read(path).unwrap();
         fs::write(path, vec![0; bytes.len()]).unwrap();
     }
-    let run = sandbox.run(&["verify", "--repair"]);
+    let run = sandbox.cmd("verify --repair");
     assert!(
         sandbox.store().join("checkpoint/left-behind").exists(),
         "{run}"
@@ -600,7 +598,7 @@ fn what_was_dropped_after_a_salvage_is_not_fetched_from_the_kept_copy() {
         .unwrap_or(&survivor)
         .clone();
     sandbox.run(&["delete", &dropped, "--yes"]).code(0);
-    let _ = sandbox.run(&["verify", "--repair"]);
+    let _ = sandbox.cmd("verify --repair");
     assert!(!sandbox.listed_ids().contains(&dropped), "it came back");
 }
 
@@ -615,7 +613,7 @@ fn a_pack_without_its_index_keeps_no_create_from_a_store_that_cannot_be_used() {
         std::fs::create_dir(store.join(lost)).unwrap();
         let pack = crate::bench::damaged::packs_of(&store).remove(0);
         std::fs::remove_file(pack.with_extension("idx")).unwrap();
-        sandbox.run(&["create", "-r", "three"]).success();
+        sandbox.ok("create -r three");
         sandbox.restore(&first).success();
         assert_eq!(
             (sandbox.read("f"), sandbox.listed().len()),

@@ -23,7 +23,7 @@ fn story() -> (Sandbox, [String; 3]) {
         .remove("src/b");
     sandbox.at("2026-03-24T10:00:00Z");
     let second = sandbox.create("波形: 表の幅 🎈");
-    sandbox.run(&["pin", &second]).success();
+    sandbox.ok(format!("pin {second}"));
     sandbox.write("src/a", "333");
     sandbox.at("2026-03-24T11:00:00Z");
     let third = sandbox.create("wave 2");
@@ -250,12 +250,8 @@ fn status_tells_position_changes_work_under_way_and_the_store_in_this_order() {
         .write(".gitignore", "build/\n")
         .write("build/x", "1");
     sandbox.at("2026-03-24T11:40:00Z");
-    sandbox
-        .run(&[
-            "workflow", "init", "--id", "w", "--phase", "one", "--phase", "two",
-        ])
-        .success();
-    sandbox.run(&["hold", "wave", "--for", "1h"]).success();
+    sandbox.ok("workflow init --id w --phase one --phase two");
+    sandbox.ok("hold wave --for 1h");
     let Some(shown) = shown(&sandbox, 120, "$checkpoint status") else {
         return;
     };
@@ -307,7 +303,7 @@ fn status_names_ten_changed_files_and_the_command_for_the_others() {
     for number in 10..23 {
         sandbox.write(format!("new-{number}"), "1");
     }
-    let run = sandbox.run(&["status"]).success();
+    let run = sandbox.ok("status");
     assert_eq!(run.stdout.matches("\n  + new-").count(), 10, "{run}");
     let hint = "diff --name-status -v";
     let run = run.stdout_has(&format!("  and 3 more: 'checkpoint {hint}'\n"));
@@ -323,7 +319,7 @@ fn status_tells_a_position_that_only_a_restore_recorded() {
     sandbox.restore("wave 2").success();
     sandbox.undo().success();
     let safety = &sandbox.listed_ids()[1];
-    sandbox.run(&["status"]).success().stdout_has(&format!(
+    sandbox.ok("status").stdout_has(&format!(
         "at           {safety} the state before the restore to {} (wave 2)\n",
         ids[2]
     ));
@@ -361,10 +357,10 @@ fn filters_choose_by_words_and_by_what_changed_and_say_when_nothing_matches() {
         ids_of(&["--path", "src/b", "-n", "1", "--kind", "checkpoint"]),
         [ids[1].clone()]
     );
-    let run = sandbox.run(&["list", "--grep", "zzz"]).success();
+    let run = sandbox.ok("list --grep zzz");
     assert_eq!(run.stdout.lines().count(), 2, "header and rule stay\n{run}");
     run.stderr_has("no checkpoint matches; 'checkpoint list' shows all 3");
-    sandbox.run(&["list", "--path", "../x"]).code(2);
+    sandbox.fails(2, "list --path ../x");
     let Some(shown) = shown(&sandbox, 80, "$checkpoint list --grep safety") else {
         return;
     };
@@ -377,9 +373,7 @@ fn changes_are_counted_against_what_the_directory_was_set_to() {
     let (sandbox, ids) = story();
     sandbox.write("only", "1");
     let fourth = sandbox.create("fourth");
-    let run = sandbox
-        .run(&["list", "--stat", "--kind", "checkpoint"])
-        .success();
+    let run = sandbox.ok("list --stat --kind checkpoint");
     let rows: Vec<(String, String)> = run
         .stdout
         .lines()
@@ -400,9 +394,7 @@ fn changes_are_counted_against_what_the_directory_was_set_to() {
         rows,
         expected.map(|(id, counts)| (id.clone(), counts.to_owned()))
     );
-    let listed = sandbox
-        .run(&["list", "--stat", "--json", "-n", "1"])
-        .success();
+    let listed = sandbox.ok("list --stat --json -n 1");
     assert_eq!(
         listed.data()["checkpoints"][0]["counts"],
         serde_json::json!({"added": 1, "modified": 0, "deleted": 0})

@@ -170,7 +170,7 @@ fn what_others_put_before_and_behind_our_entries_stays() {
         for text in [settings.to_string(), format!("{settings:#}")] {
             sandbox.write(&path, text);
             sandbox.run(&["setup", agent, "--yes"]).success();
-            sandbox.run(&["setup", "--remove", "--yes"]).success();
+            sandbox.ok("setup --remove --yes");
             let left = sandbox.read(&path);
             let left: serde_json::Value = serde_json::from_str(&left).expect(&left);
             let lists = left["hooks"].as_object().expect("an object").values();
@@ -253,9 +253,7 @@ fn collect(value: &serde_json::Value, lines: &mut std::collections::BTreeSet<Str
 #[test]
 fn every_command_that_a_skill_names_is_one() {
     let sandbox = Sandbox::new();
-    sandbox
-        .run(&["setup", "claude", "--into", "plugin"])
-        .success();
+    sandbox.ok("setup claude --into plugin");
     sandbox.write("src/main.rs", "1");
     for skill in ["checkpoint", "resume-workflow"] {
         let text = sandbox.read(format!("plugin/skills/{skill}/SKILL.md"));

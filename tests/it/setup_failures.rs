@@ -61,11 +61,11 @@ fn a_write_that_fails_leaves_what_came_before_it_and_no_trace_of_the_rest() {
             .with_file_name("hooks.json.before-checkpoint")
             .exists()
     );
-    let run = sandbox.run(&["setup", "codex", "--yes"]).code(1);
+    let run = sandbox.fails(1, "setup codex --yes");
     let lines = run.stdout.lines().filter(|line| line.contains("failed"));
     assert_eq!(lines.count(), 3, "{run}");
     assert!(!run.stdout.contains("changed"), "{run}");
-    sandbox.run(&["setup", "--remove", "--yes"]).success();
+    sandbox.ok("setup --remove --yes");
     assert_eq!(Tree::capture(sandbox.home()), before);
 }
 
@@ -79,7 +79,7 @@ fn a_removal_that_fails_goes_on_the_next_time() {
         let hooks = sandbox.home().join(".codex/hooks.json");
         sandbox.write(&hooks, text);
         let before = Tree::capture(sandbox.home());
-        sandbox.run(&["setup", "codex", "--yes"]).success();
+        sandbox.ok("setup codex --yes");
         let remove = ["setup", "codex", "--remove", "--yes", "--json"];
         let run = strace::failing_nth(&sandbox, RENAMES, "EROFS", 1, &remove).code(1);
         let told = outcomes(&run, &sandbox, "codex");
@@ -135,7 +135,7 @@ fn settings_that_cannot_be_written_are_named_with_what_was_done_and_the_way_on()
         assert!(failure.starts_with(start), "{run}");
         let hint = error["hint"].as_str().expect("a hint");
         assert!(hint.contains("checkpoint setup codex --yes"), "{run}");
-        sandbox.run(&["setup", "codex", "--yes"]).success();
+        sandbox.ok("setup codex --yes");
     }
 }
 
@@ -177,8 +177,7 @@ fn in_a_project_no_copy_is_left_that_could_be_committed() {
     let hooks = sandbox.path(".codex/hooks.json");
     sandbox.write(&hooks, OTHERS);
     sandbox
-        .run(&["setup", "codex", "--project", "--yes"])
-        .success()
+        .ok("setup codex --project --yes")
         .stdout_has("changed");
     let folder = hooks.parent().expect("a folder");
     let names = folder.read_dir().expect("a folder").map(|entry| {
@@ -189,9 +188,7 @@ fn in_a_project_no_copy_is_left_that_could_be_committed() {
     names.sort();
     assert_eq!(names, ["config.toml", "hooks.json", "rules"]);
     assert_ne!(sandbox.read(&hooks), OTHERS);
-    sandbox
-        .run(&["setup", "codex", "--project", "--remove", "--yes"])
-        .success();
+    sandbox.ok("setup codex --project --remove --yes");
     assert_eq!(sandbox.read(&hooks), OTHERS);
 }
 
@@ -212,21 +209,21 @@ fn a_file_that_became_a_link_is_emptied_through_it_and_one_of_ours_alone_is_name
         if let Some(text) = text {
             sandbox.write(&hooks, text);
         }
-        sandbox.run(&["setup", "cursor", "--yes"]).success();
+        sandbox.ok("setup cursor --yes");
         let real = put_behind_a_link(&sandbox, &hooks);
-        sandbox.run(&["setup", "--remove", "--yes"]).success();
+        sandbox.ok("setup --remove --yes");
         assert!(hooks.is_symlink());
         let left = sandbox.read(&real);
         match text {
             Some(text) => assert_eq!(left, text),
             None => assert_eq!(left.split_whitespace().collect::<String>(), "{}"),
         }
-        let again = sandbox.run(&["setup", "--remove", "--yes"]).success();
+        let again = sandbox.ok("setup --remove --yes");
         assert!(again.stderr.contains("nothing that setup wrote"), "{again}");
     }
     let sandbox = Sandbox::new();
     let rules = sandbox.home().join(".codex/rules/checkpoint.rules");
-    sandbox.run(&["setup", "codex", "--yes"]).success();
+    sandbox.ok("setup codex --yes");
     let real = put_behind_a_link(&sandbox, &rules);
     let text = sandbox.read(&real);
     let remove = ["setup", "--remove", "--yes"];
@@ -252,10 +249,10 @@ fn under_root_a_file_and_its_copy_stay_their_owners() {
         let owner = (found.uid(), found.gid(), found.mode() & 0o777);
         assert_eq!(owner, (1234, 1235, 0o640), "{}", file.display());
     };
-    sandbox.run(&["setup", "cursor", "--yes"]).success();
+    sandbox.ok("setup cursor --yes");
     is_theirs(&hooks);
     is_theirs(&hooks.with_file_name("hooks.json.before-checkpoint"));
-    sandbox.run(&["setup", "--remove", "--yes"]).success();
+    sandbox.ok("setup --remove --yes");
     is_theirs(&hooks);
     assert_eq!(sandbox.read(&hooks), OTHERS);
 }
@@ -269,18 +266,18 @@ fn a_version_of_ours_goes_with_our_hooks_unless_others_came_to_need_it() {
         "{ \"hooks\": { \"mine\": [] }, \"version\": 1 }\n",
     ] {
         sandbox.write(&hooks, text);
-        sandbox.run(&["setup", "cursor", "--yes"]).success();
+        sandbox.ok("setup cursor --yes");
         sandbox.write(&hooks, format!("// later\n{}", sandbox.read(&hooks)));
-        sandbox.run(&["setup", "--remove", "--yes"]).success();
+        sandbox.ok("setup --remove --yes");
         assert_eq!(sandbox.read(&hooks), format!("// later\n{text}"));
     }
     sandbox.write(&hooks, "{ \"hooks\": {} }\n");
-    sandbox.run(&["setup", "cursor", "--yes"]).success();
+    sandbox.ok("setup cursor --yes");
     let mut settings: Value = serde_json::from_str(&sandbox.read(&hooks)).expect("JSON");
     let stop = settings["hooks"]["stop"].as_array_mut().expect("a list");
     stop.push(serde_json::json!({ "command": "theirs" }));
     sandbox.write(&hooks, settings.to_string());
-    sandbox.run(&["setup", "--remove", "--yes"]).success();
+    sandbox.ok("setup --remove --yes");
     let left: Value = serde_json::from_str(&sandbox.read(&hooks)).expect("JSON");
     let expected = serde_json::json!({
         "hooks": { "stop": [{ "command": "theirs" }] },

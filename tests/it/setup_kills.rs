@@ -115,10 +115,10 @@ fn what_a_killed_setup_left_goes_with_the_next_setup_removal_or_fix() {
             assert_eq!(left, None, "{when}, then {after}");
         };
         if nth % 2 == 0 {
-            let _ = sandbox.run(&["doctor", "--fix"]);
+            let _ = sandbox.cmd("doctor --fix");
             no_temporary("doctor --fix");
         }
-        sandbox.run(&["setup", "--remove", "--yes"]).success();
+        sandbox.ok("setup --remove --yes");
         no_temporary("setup --remove");
         assert_eq!(texts(sandbox.home()), old, "{when}, then removed");
         if run.code == 0 {
@@ -137,7 +137,7 @@ fn a_removal_from_an_edited_file_that_is_killed_leaves_no_copy_after_the_next_on
     let remove = ["setup", "codex", "--remove", "--yes"];
     let edited = || {
         let sandbox = home_with_settings();
-        sandbox.run(&["setup", "codex", "--yes"]).success();
+        sandbox.ok("setup codex --yes");
         let hooks = sandbox.home().join(HOOKS);
         let text = sandbox
             .read(&hooks)

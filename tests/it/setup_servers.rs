@@ -91,14 +91,13 @@ fn each_agent_gets_our_server_in_the_form_that_it_reads() {
         }
     }
     let sandbox = Sandbox::new();
-    sandbox.run(&["setup", "codex", "--yes"]).success();
+    sandbox.ok("setup codex --yes");
     let program = Value::from(Sandbox::binary().to_str().expect("UTF-8"));
     let codex = sandbox.read(sandbox.home().join(CODEX));
     let wanted = format!("[mcp_servers.checkpoint]\ncommand = {program}\nargs = [\"mcp\"]\n");
     assert_eq!(codex, wanted);
     sandbox
-        .run(&["setup", "goose", "--project", "--yes"])
-        .code(1)
+        .fails(1, "setup goose --project --yes")
         .stdout_has("keeps no settings in a project");
 }
 
@@ -195,7 +194,7 @@ fn what_others_wrote_beside_our_server_stays_and_comes_back_byte_for_byte() {
                 (true, false) => "# later\n",
             };
             sandbox.write(&path, format!("{more}{with}"));
-            sandbox.run(&["setup", "--remove", "--yes"]).success();
+            sandbox.ok("setup --remove --yes");
             let left = sandbox.read(&path);
             if has_more {
                 // The end of the last line stays as it was needed.

@@ -71,7 +71,7 @@ impl Story {
             "{when}"
         );
         assert!(!sandbox.has_damage(), "{when}");
-        sandbox.run(&["verify", "--full"]).success();
+        sandbox.ok("verify --full");
         sandbox.write("a", "3");
         sandbox.create("next");
         sandbox.restore(&self.first).success();
@@ -427,7 +427,7 @@ fn where_nothing_can_be_written_all_is_read() {
         run.stderr.contains("CHECKPOINT_HOME"),
         "the way out is not named\n{run}"
     );
-    sandbox.run(&["verify", "--full"]).success();
+    sandbox.ok("verify --full");
 }
 
 #[cfg(unix)]

@@ -28,10 +28,7 @@ fn skipped(sandbox: &Sandbox, args: &[&str]) -> bool {
 #[test]
 fn over_the_limit_nothing_is_made_and_the_sentence_is_said() {
     let sandbox = with_files(7);
-    let run = sandbox
-        .run(&["create", "--max-files", "3"])
-        .success()
-        .stdout_is("");
+    let run = sandbox.ok("create --max-files 3").stdout_is("");
     let mut lines = run.stderr.lines();
     let sentence = "Directory has >3 files — checkpoints disabled for performance.";
     assert!(
@@ -60,24 +57,24 @@ fn with_require_a_script_stops_where_no_checkpoint_holds_the_present_state() {
     let quiet = sandbox.run(&[&over[..], &["-q"]].concat()).code(4);
     quiet.stderr_has("no checkpoint holds the present state");
     sandbox.env("CHECKPOINT_DISABLE", "1");
-    let run = sandbox.run(&["create", "--require"]).code(4).stdout_is("");
+    let run = sandbox.fails(4, "create --require").stdout_is("");
     run.stderr_has("CHECKPOINT_DISABLE is set");
     sandbox.env("CHECKPOINT_DISABLE", "");
     // What was made, or is equal, holds it; what holds a part of it is another code.
     let made = || {
         sandbox.at("2026-03-24T12:00:00Z");
-        let run = sandbox.run(&["create", "--require", "-m", "x"]);
+        let run = sandbox.cmd("create --require -m x");
         run.success().stdout
     };
     assert_eq!(made(), made());
-    sandbox.run(&["hold", "x", "--for", "1h"]).success();
-    sandbox.run(&["create", "--require"]).code(4).stdout_is("");
+    sandbox.ok("hold x --for 1h");
+    sandbox.fails(4, "create --require").stdout_is("");
 }
 
 #[test]
 fn the_default_limit_is_written_with_a_comma() {
     let sandbox = with_files(1001);
-    let run = sandbox.run(&["create", "--max-files", "1000"]).success();
+    let run = sandbox.ok("create --max-files 1000");
     run.stderr_has("Directory has >1,000 files — checkpoints disabled for performance.");
 }
 

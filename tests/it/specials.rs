@@ -15,7 +15,7 @@ fn specials_are_recorded_with_exit_0_and_without_waiting() {
         .mkdir("d")
         .socket("d/socket");
     let begun = Instant::now();
-    let data = sandbox.run(&["create", "--json"]).success().data();
+    let data = sandbox.json("create");
     assert!(
         begun.elapsed() < Duration::from_secs(5),
         "a FIFO was waited for"

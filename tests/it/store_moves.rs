@@ -74,7 +74,7 @@ fn such_a_store_takes_the_place_of_one_that_was_begun_meanwhile() {
         let sandbox = story();
         let moved = sandbox.top().join("moved");
         std::fs::rename(sandbox.root(), &moved).expect("a directory can be moved");
-        let begun = sandbox.run(&["-C", "../moved", "create", "-q", "-r", "begun"]);
+        let begun = sandbox.cmd("-C ../moved create -q -r begun");
         begun.success();
         let store = place::store(&sandbox.base(), &moved);
         let script = format!(

@@ -18,7 +18,7 @@ fn inner_store(sandbox: &Sandbox) -> PathBuf {
 }
 
 fn left_out(sandbox: &Sandbox) -> String {
-    sandbox.run(&["status", "-v"]).success().stdout
+    sandbox.ok("status -v").stdout
 }
 
 #[test]
@@ -29,10 +29,9 @@ fn a_store_of_another_base_is_neither_captured_nor_changed() {
     sandbox.watch(&store);
     let run = sandbox
         .write("a", "2")
-        .run(&["create", "-r", "with"])
-        .success()
+        .ok("create -r with")
         .stderr_has("left out: backup/claude/projects/");
-    let held = sandbox.run(&["show", "with", "--json"]).success().stdout;
+    let held = sandbox.ok("show with --json").stdout;
     assert!(!held.contains("checkpoint-manifest.md"), "{run}\n{held}");
     assert!(
         left_out(&sandbox).contains(
@@ -47,7 +46,7 @@ fn a_store_of_another_base_is_neither_captured_nor_changed() {
         sandbox.undo().success();
         sandbox.redo().success();
     }
-    sandbox.run(&["verify", "--full"]).success();
+    sandbox.ok("verify --full");
 }
 
 #[test]
@@ -138,8 +137,8 @@ fn a_directory_that_becomes_a_store_is_left_out_from_then_on() {
     sandbox
         .write("s/checkpoint-manifest.md", "| Hash |\n")
         .create("third");
-    sandbox.run(&["cat", "second:s/HEAD"]).success();
-    sandbox.run(&["cat", "third:s/HEAD"]).code(3);
+    sandbox.ok("cat second:s/HEAD");
+    sandbox.fails(3, "cat third:s/HEAD");
     sandbox.remove("s/checkpoint-manifest.md").create("fourth");
-    sandbox.run(&["cat", "fourth:s/HEAD"]).success();
+    sandbox.ok("cat fourth:s/HEAD");
 }

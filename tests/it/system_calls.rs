@@ -366,7 +366,7 @@ fn a_few_edits_ask_few_packs_whether_they_have_them() {
         indexes <= CREATES / 3,
         "{indexes} indexes of {CREATES} were read"
     );
-    assert_eq!(sandbox.run(&["cat", "latest:d/b"]).success().stdout, "too");
+    assert_eq!(sandbox.ok("cat latest:d/b").stdout, "too");
 }
 
 #[test]

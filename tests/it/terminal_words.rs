@@ -153,7 +153,7 @@ fn less_gets_its_options_and_a_dumb_terminal_neither_pager_nor_colours() {
 fn a_key_that_a_project_may_not_set_is_named() {
     let (sandbox, ids) = with_two();
     sandbox.write(".checkpoint.toml", "keep = 8\nmax_files = 3\n");
-    let run = sandbox.run(&["show", &ids[0]]).success();
+    let run = sandbox.ok(format!("show {}", ids[0]));
     run.clone()
         .stderr_has("'max_files' is only allowed in the user's own configuration, and was ignored");
     run.stderr_has(
@@ -167,7 +167,7 @@ fn what_finds_nothing_says_so() {
     sandbox.write("a", "1");
     let init = ["workflow", "init", "--id", "w", "--phase", "one"];
     sandbox.run(&init).success();
-    let run = sandbox.run(&["workflow", "check"]).success();
+    let run = sandbox.ok("workflow check");
     run.stdout_is("w is valid\n");
 }
 

@@ -209,8 +209,8 @@ fn a_file_too_large_for_the_page_is_not_read_for_it() {
 fn a_restore_needs_the_plan_that_was_shown_and_can_be_undone() {
     let sandbox = project();
     let client = PageClient::start(&sandbox, &[]);
-    assert_eq!(client.run(&["restore", "first", "--yes"]).status, 403);
-    let shown = client.run(&["restore", "first", "--dry-run"]).json();
+    assert_eq!(client.cmd("restore first --yes").status, 403);
+    let shown = client.cmd("restore first --dry-run").json();
     let digest = shown["data"]["plan_digest"].as_str().expect("a plan");
     assert_eq!(sandbox.read("a.txt"), "three\n");
     sandbox.write("a.txt", "four\n");
@@ -223,7 +223,7 @@ fn a_restore_needs_the_plan_that_was_shown_and_can_be_undone() {
     );
     assert_eq!(sandbox.read("a.txt"), "four\n");
     let before = sandbox.tree();
-    let shown = client.run(&["restore", "first", "--dry-run"]).json();
+    let shown = client.cmd("restore first --dry-run").json();
     let digest = shown["data"]["plan_digest"].as_str().expect("a plan");
     let done = client
         .run(&["restore", "first", "--plan", digest, "--yes"])
@@ -233,15 +233,15 @@ fn a_restore_needs_the_plan_that_was_shown_and_can_be_undone() {
         (sandbox.read("a.txt").as_str(), sandbox.exists("new")),
         ("one\n", false)
     );
-    let shown = client.run(&["undo", "--dry-run"]).json();
+    let shown = client.cmd("undo --dry-run").json();
     let digest = shown["data"]["plan_digest"].as_str().expect("a plan");
     let done = client.run(&["undo", "--plan", digest, "--yes"]).json();
     assert_eq!(done["ok"], true, "{done}");
     assert_eq!(sandbox.tree(), before);
-    assert_eq!(client.run(&["pin", "first"]).json()["ok"], true);
-    assert_eq!(client.run(&["create", "by hand"]).json()["ok"], true);
+    assert_eq!(client.cmd("pin first").json()["ok"], true);
+    assert_eq!(client.cmd("create 'by hand'").json()["ok"], true);
     assert_eq!(
-        client.run(&["reword", "by hand", "other words"]).json()["ok"],
+        client.cmd("reword 'by hand' 'other words'").json()["ok"],
         true
     );
 }
@@ -250,7 +250,7 @@ fn a_restore_needs_the_plan_that_was_shown_and_can_be_undone() {
 fn read_only_changes_nothing() {
     let sandbox = project();
     let client = PageClient::start(&sandbox, &["--read-only"]);
-    let shown = client.run(&["restore", "first", "--dry-run"]).json();
+    let shown = client.cmd("restore first --dry-run").json();
     let digest = shown["data"]["plan_digest"].as_str().expect("a plan");
     let before = (sandbox.tree(), sandbox.listed_ids());
     for args in [
@@ -709,7 +709,7 @@ fn mutated_requests_are_refused_or_answered_as_what_they_are() {
         }
     }
     assert_eq!((sandbox.tree(), sandbox.listed_ids()), before);
-    assert_eq!(client.run(&["list"]).status, 200);
+    assert_eq!(client.cmd("list").status, 200);
     let kib = peak(&client);
     assert!(kib < 100 << 10, "{kib} KiB");
 }
@@ -743,7 +743,7 @@ fn what_only_reads_takes_no_memory_of_the_server() {
     fill("two\n");
     sandbox.create("second");
     let client = PageClient::start(&sandbox, &[]);
-    assert_eq!(client.run(&["list"]).status, 200);
+    assert_eq!(client.cmd("list").status, 200);
     let before = peak(&client);
     for args in [
         &["diff", "first", "second"][..],
@@ -835,7 +835,7 @@ fn clients_that_take_no_answer_are_cut_with_the_processes_that_read() {
             stream
         })
         .collect();
-    assert_eq!(client.run(&["list"]).status, 200);
+    assert_eq!(client.cmd("list").status, 200);
     while !children(client.pid()).is_empty() || sockets(client.pid()) > before {
         std::thread::sleep(Duration::from_millis(50));
     }
@@ -860,7 +860,7 @@ fn clients_that_take_no_answer_keep_nobody_out_and_fill_no_memory() {
             stream
         })
         .collect();
-    assert_eq!(client.run(&["list"]).status, 200);
+    assert_eq!(client.cmd("list").status, 200);
     // A connection is cut a while after its answer was made; the last ones are not yet.
     let held = sockets(client.pid());
     assert!(held > 8, "{held} sockets: all had to be cut first");
@@ -914,7 +914,7 @@ fn many_and_slow_connections_keep_nobody_out_for_long() {
         })
         .collect();
     let started = Instant::now();
-    assert_eq!(client.run(&["list"]).status, 200);
+    assert_eq!(client.cmd("list").status, 200);
     assert!(
         started.elapsed() < Duration::from_secs(20),
         "{:?}",
@@ -936,7 +936,7 @@ fn many_and_slow_connections_keep_nobody_out_for_long() {
     assert!([400, 431].contains(&long.status), "{long:?}");
     let many = vec![("X-Many", Some("x")); 100];
     assert_eq!(client.ask("GET /", &many, "").status, 431);
-    assert_eq!(client.run(&["list"]).status, 200);
+    assert_eq!(client.cmd("list").status, 200);
     let kib = peak(&client);
     assert!(kib < 100 << 10, "{kib} KiB");
 }
@@ -967,7 +967,7 @@ fn a_checkpoint_of_another_process_is_told_within_a_second() {
     ] {
         assert_eq!(client.run(args).status, 200);
     }
-    sandbox.run(&["pin", "first"]).success();
+    sandbox.ok("pin first");
     let pinned = one.next();
     assert_ne!(pinned["position"], told["position"]);
     let now = client.events().next();
@@ -981,7 +981,7 @@ fn a_directory_without_a_store_is_shown_and_its_first_checkpoint_told() {
     let client = PageClient::start(&sandbox, &[]);
     let mut events = client.events();
     let none = events.next();
-    let answer: PageAnswer = client.run(&["list"]);
+    let answer: PageAnswer = client.cmd("list");
     assert_eq!(answer.json()["ok"], true, "{}", answer.text());
     sandbox.create("first");
     assert_ne!(events.next()["position"], none["position"]);
@@ -993,11 +993,11 @@ fn the_server_ends_when_no_page_was_there_for_the_idle_time() {
     let mut client = PageClient::start(&sandbox, &["--idle", "1s"]);
     let events = client.events();
     std::thread::sleep(Duration::from_millis(1500));
-    assert_eq!(client.run(&["list"]).status, 200);
+    assert_eq!(client.cmd("list").status, 200);
     drop(events);
     assert_eq!(client.end().code(), Some(0));
-    sandbox.run(&["ui", "--idle", "soon"]).code(2);
-    sandbox.run(&["ui", "--port", "0"]).code(2);
+    sandbox.fails(2, "ui --idle soon");
+    sandbox.fails(2, "ui --port 0");
 }
 
 #[test]
@@ -1038,7 +1038,7 @@ fn the_file_that_opens_the_browser_goes_with_the_server_and_at_last_with_the_nex
         assert_eq!(left(), remain, "{signal}: {run}");
     }
     let client = PageClient::start(&sandbox, &[]);
-    assert_eq!(client.run(&["list"]).status, 200);
+    assert_eq!(client.cmd("list").status, 200);
     assert_eq!(left(), 0);
 }
 
@@ -1051,7 +1051,7 @@ fn ctrl_c_ends_the_server() {
     let _events = client.events();
     signal(client.pid(), Signal::Interrupt);
     assert_eq!(exit_code(client.end()), 130);
-    sandbox.run(&["verify"]).success();
+    sandbox.ok("verify");
 }
 
 #[test]
@@ -1060,7 +1060,7 @@ fn a_report_holds_the_checkpoints_of_its_range_and_nothing_of_the_directory() {
     sandbox.write("secret.txt", "only in the directory");
     let file = sandbox.top().join("report.html");
     let output = file.to_str().expect("text");
-    let streamed = sandbox.run(&["report", "-o", "-"]).success();
+    let streamed = sandbox.ok("report -o -");
     assert!(streamed.stdout.ends_with("</html>\n") && !sandbox.exists("-"));
     let talk = sandbox.run(&["report", "-o", output]).success().stderr;
     assert!(talk.contains("will hold 2 checkpoints"), "{talk}");
@@ -1130,7 +1130,7 @@ fn each_patch_of_a_report_is_that_of_its_file_alone() {
         .symlink("turned", "mode")
         .write("zeros", b"\0\0".as_slice());
     let id = sandbox.create("second");
-    let page = sandbox.run(&["report", "-o", "-"]).success().stdout;
+    let page = sandbox.ok("report -o -").stdout;
     let data = page.split("id=\"data\">").nth(1).expect("data");
     let data: Value = serde_json::Deserializer::from_str(data)
         .into_iter()

@@ -16,11 +16,11 @@ fn undo_gives_back_the_state_before_the_restore() {
     sandbox.write("a", "two").write("new", "n").mkdir("empty");
     let before = sandbox.tree();
     sandbox.restore(&one).success();
-    let planned = sandbox.run(&["undo", "--dry-run"]).success();
+    let planned = sandbox.ok("undo --dry-run");
     planned.stdout_has(&format!("Undoing the restore to {one} (one) would "));
     sandbox.undo().success();
     sandbox.tree().assert_is(&before, "after undo");
-    let planned = sandbox.run(&["redo", "--dry-run"]).success();
+    let planned = sandbox.ok("redo --dry-run");
     planned.stdout_has(&format!("Redoing the restore to {one} (one) would "));
 }
 
@@ -91,7 +91,7 @@ fn a_question_names_what_was_chosen() {
         &format!("Go back to the state before the restore to {one} (one)?"),
     );
     // Also where that checkpoint is gone.
-    sandbox.run(&["delete", &one, "--yes"]).success();
+    sandbox.ok(format!("delete {one} --yes"));
     asks("$checkpoint undo", &format!("{undo}, "));
 }
 
@@ -121,7 +121,7 @@ fn a_question_in_the_middle_of_several_steps_is_answered_truly() {
         };
         let run = run.code(code).stdout_has(told);
         assert!(!run.stdout.contains("Undid 2"), "{run}");
-        sandbox.run(&["undo", "--yes"]).success();
+        sandbox.ok("undo --yes");
     }
 }
 
@@ -160,11 +160,11 @@ fn a_damaged_step_is_named_and_not_passed_over() {
             );
             assert_eq!(sandbox.read("a"), "two");
         }
-        let id = sandbox.run(&["list", "--json"]).success().json()["data"]["damaged"][0]["short"]
+        let id = sandbox.ok("list --json").json()["data"]["damaged"][0]["short"]
             .as_str()
             .map(str::to_owned)
             .expect("it is listed");
-        sandbox.run(&["delete", &id, "--yes"]).success();
+        sandbox.ok(format!("delete {id} --yes"));
         let undone = sandbox.undo();
         assert_eq!(undone.code, if count == 1 { 3 } else { 0 }, "{undone}");
     }

@@ -36,7 +36,7 @@ fn spoil_big(sandbox: &Sandbox) {
 #[test]
 fn nothing_wrong_is_one_line() {
     let (sandbox, _) = story();
-    let run = sandbox.run(&["verify"]).success();
+    let run = sandbox.ok("verify");
     assert!(
         run.stdout
             .starts_with("verified: 3 checkpoints, 14 objects, 59.")
@@ -45,26 +45,23 @@ fn nothing_wrong_is_one_line() {
     );
     assert_eq!((run.stdout.lines().count(), run.stderr.as_str()), (1, ""));
     sandbox
-        .run(&["verify", "--full"])
-        .success()
+        .ok("verify --full")
         .stdout_has("verified: 3 checkpoints, 14 objects, ");
     sandbox
-        .run(&["verify", "second"])
-        .success()
+        .ok("verify second")
         .stdout_has("verified: 1 checkpoint, ");
     sandbox
-        .run(&["verify", "--repair"])
-        .success()
+        .ok("verify --repair")
         .stdout_has("nothing to repair\nverified: ");
 }
 
 #[test]
 fn without_a_store_verify_says_so() {
     let sandbox = Sandbox::new();
-    let run = sandbox.run(&["verify"]).success().stdout_is("");
+    let run = sandbox.ok("verify").stdout_is("");
     assert!(!run.stderr.is_empty(), "{run}");
-    sandbox.run(&["verify", "latest"]).code(3);
-    sandbox.run(&["verify", "--repair"]).success();
+    sandbox.fails(3, "verify latest");
+    sandbox.ok("verify --repair");
     assert!(!sandbox.store().exists());
 }
 
@@ -72,8 +69,8 @@ fn without_a_store_verify_says_so() {
 fn a_flipped_byte_is_named_with_each_checkpoint_and_path_by_a_full_check_only() {
     let (sandbox, ids) = story();
     spoil_big(&sandbox);
-    sandbox.run(&["verify"]).success();
-    let run = sandbox.run(&["verify", "--full"]).code(6);
+    sandbox.ok("verify");
+    let run = sandbox.fails(6, "verify --full");
     for (id, reason) in ids.iter().zip(["first", "second", "third"]) {
         assert!(
             run.stdout.contains(&format!("{id} ({reason}): big: ")),
@@ -91,7 +88,7 @@ fn a_check_of_one_checkpoint_is_not_about_the_others() {
     sandbox.write("only-here", fixtures::noise(2, 90_000));
     let fourth = sandbox.create("fourth");
     spoil_big(&sandbox);
-    sandbox.run(&["verify", &ids[0], "--full"]).success();
+    sandbox.ok(format!("verify {} --full", ids[0]));
     sandbox
         .run(&["verify", &fourth, "--full"])
         .code(6)
@@ -104,7 +101,7 @@ fn a_missing_pack_is_noticed_by_a_quick_check() {
     let pack = largest_pack(&sandbox);
     fs::remove_file(&pack).unwrap();
     fs::remove_file(pack.with_extension("idx")).unwrap();
-    let run = sandbox.run(&["verify"]).code(6);
+    let run = sandbox.fails(6, "verify");
     assert!(
         run.stdout.contains(&ids[0]) && run.stdout.contains("(second): big: object"),
         "{run}"
@@ -117,13 +114,10 @@ fn a_reader_writes_nothing_whatever_it_finds() {
     fs::write(sandbox.store().join("HEAD"), "").unwrap();
     fs::remove_file(largest_pack(&sandbox).with_extension("idx")).unwrap();
     sandbox.watch(&sandbox.store()).watch(sandbox.root());
-    sandbox
-        .run(&["verify"])
-        .success()
-        .stdout_has(".idx: it is missing");
+    sandbox.ok("verify").stdout_has(".idx: it is missing");
     spoil_big(&sandbox);
     sandbox.renew_watches();
-    sandbox.run(&["verify", "--full", "--json"]).code(6);
+    sandbox.fails(6, "verify --full --json");
 }
 
 #[test]
@@ -139,7 +133,7 @@ fn derived_things_alone_are_no_failure() {
         put(&sandbox.store().join(name), b"\0\0");
     }
     fs::remove_dir_all(sandbox.store().join("refs/meta")).unwrap();
-    let run = sandbox.run(&["verify"]).success();
+    let run = sandbox.ok("verify");
     for name in [
         "HEAD",
         "config",
@@ -153,11 +147,8 @@ fn derived_things_alone_are_no_failure() {
             "{name}\n{run}"
         );
     }
-    sandbox
-        .run(&["verify", "--repair"])
-        .success()
-        .stdout_has("rebuilt: HEAD");
-    let run = sandbox.run(&["verify"]).success();
+    sandbox.ok("verify --repair").stdout_has("rebuilt: HEAD");
+    let run = sandbox.ok("verify");
     assert!(!run.stdout.contains("rebuilt"), "{run}");
     assert!(
         damaged_copies(&sandbox.store()).is_empty(),
@@ -178,14 +169,14 @@ fn a_lost_index_costs_nothing_and_the_next_writer_makes_it_anew() {
             }
         }
         assert_eq!(sandbox.listed_ids().len(), 3, "{harm:?}");
-        sandbox.run(&["show", &ids[0]]).success();
+        sandbox.ok(format!("show {}", ids[0]));
         sandbox
             .restore(&ids[0])
             .success()
             .stderr_has("the index of 3 packs");
         sandbox.undo().success();
         sandbox.tree().assert_is(&before, "after the undo");
-        sandbox.run(&["verify", "--full"]).success();
+        sandbox.ok("verify --full");
         assert!(
             packs_of(&sandbox.store()).iter().all(
                 |pack| cfg!(windows) || fixtures::mode_of(&pack.with_extension("idx")) == 0o600
@@ -201,7 +192,7 @@ fn the_index_of_a_pack_with_deltas_is_made_anew_and_git_agrees() {
         return;
     };
     let git = git.with("GIT_DIR", sandbox.store());
-    git.run(&["gc", "-q", "--prune=now"]).success();
+    git.ok("gc -q --prune=now");
     let pack = packs_of(&sandbox.store()).remove(0);
     let index = pack.with_extension("idx");
     let expected = fs::read(&index).unwrap();
@@ -212,7 +203,7 @@ fn the_index_of_a_pack_with_deltas_is_made_anew_and_git_agrees() {
         expected,
         "not what git itself writes"
     );
-    git.run(&["fsck", "--full", "--strict"]).success();
+    git.ok("fsck --full --strict");
 }
 
 #[test]
@@ -223,8 +214,7 @@ fn what_still_stands_in_the_directory_makes_a_checkpoint_whole_again() {
     spoil_big(&sandbox);
     let harmed = fs::read(&pack).unwrap();
     let run = sandbox
-        .run(&["verify", "--repair"])
-        .success()
+        .ok("verify --repair")
         .stdout_has("repaired: 3 checkpoints");
     let kept = damaged_copies(&store);
     assert_eq!(kept.len(), 1, "{run}");
@@ -233,14 +223,14 @@ fn what_still_stands_in_the_directory_makes_a_checkpoint_whole_again() {
         fs::read(kept[0].join(pack.strip_prefix(&store).unwrap())).unwrap(),
         harmed
     );
-    sandbox.run(&["verify", "--full"]).success();
+    sandbox.ok("verify --full");
     sandbox.remove("big");
     sandbox.restore(&ids[0]).success();
     assert_eq!(
         fs::read(sandbox.path("big")).unwrap(),
         fixtures::noise(1, 60_000)
     );
-    sandbox.run(&["prune"]).success();
+    sandbox.ok("prune");
 }
 
 #[test]
@@ -248,7 +238,7 @@ fn a_file_that_was_renamed_since_is_found_by_its_bytes() {
     let (sandbox, ids) = story();
     fs::rename(sandbox.path("big"), sandbox.path("elsewhere")).unwrap();
     spoil_big(&sandbox);
-    sandbox.run(&["verify", "--repair"]).success();
+    sandbox.ok("verify --repair");
     sandbox.restore(&ids[2]).success();
     assert_eq!(
         fs::read(sandbox.path("big")).unwrap(),
@@ -286,9 +276,9 @@ fn trees_come_back_from_the_directory_too() {
             fs::remove_file(&path).unwrap();
         }
     }
-    sandbox.run(&["verify"]).code(6).stdout_has("(only): d: ");
-    sandbox.run(&["verify", "--repair"]).success();
-    git.run(&["fsck", "--full", "--strict"]).success();
+    sandbox.fails(6, "verify").stdout_has("(only): d: ");
+    sandbox.ok("verify --repair");
+    git.ok("fsck --full --strict");
 }
 
 #[test]
@@ -297,7 +287,7 @@ fn what_cannot_be_made_whole_is_named_and_what_is_left_of_it_can_be_restored() {
     sandbox.write("text", "last").remove("big");
     let last = sandbox.create("without big");
     spoil_big(&sandbox);
-    let run = sandbox.run(&["verify", "--repair"]).code(6);
+    let run = sandbox.fails(6, "verify --repair");
     let kept = damaged_copies(&sandbox.store());
     assert!(
         run.stdout
@@ -314,23 +304,19 @@ fn what_cannot_be_made_whole_is_named_and_what_is_left_of_it_can_be_restored() {
         4,
         "nothing is taken from the list"
     );
-    sandbox.run(&["verify", "--repair"]).code(6);
+    sandbox.fails(6, "verify --repair");
     assert_eq!(
         damaged_copies(&sandbox.store()).len(),
         1,
         "a second repair has nothing to salvage"
     );
-    sandbox.run(&["prune"]).success();
+    sandbox.ok("prune");
     sandbox.restore(&ids[0]).code(6);
-    sandbox
-        .run(&["restore", &ids[0], "src/a.rs", "--yes"])
-        .success();
+    sandbox.ok(format!("restore {} src/a.rs --yes", ids[0]));
     assert_eq!(sandbox.read("src/a.rs"), "one");
     sandbox.restore(&last).success();
-    sandbox
-        .run(&["delete", &ids[0], &ids[1], &ids[2], "--yes"])
-        .success();
-    sandbox.run(&["prune"]).success();
+    sandbox.ok(format!("delete {} {} {} --yes", ids[0], ids[1], ids[2]));
+    sandbox.ok("prune");
     // The bytes are found again: the kept copy has all the rest.
     let name = kept[0].join("refs/checkpoints");
     assert_eq!(fs::read_dir(name).unwrap().count(), 4);
@@ -342,19 +328,13 @@ fn an_unreadable_journal_is_set_aside_and_undo_still_leads_back() {
     let before = sandbox.tree();
     sandbox.restore(&ids[0]).success();
     fs::write(sandbox.store().join("checkpoint/journal"), "\0\0\0").unwrap();
-    sandbox
-        .run(&["verify"])
-        .code(6)
-        .stdout_has("checkpoint/journal");
-    sandbox.run(&["prune"]).code(6);
-    let refused = sandbox.run(&["restore", &ids[1], "--yes"]).code(4);
+    sandbox.fails(6, "verify").stdout_has("checkpoint/journal");
+    sandbox.fails(6, "prune");
+    let refused = sandbox.fails(4, format!("restore {} --yes", ids[1]));
     let refused = refused.stderr_has("'checkpoint undo' takes it back");
     assert!(!refused.stderr.contains("--resume"), "{refused}");
-    sandbox
-        .run(&["verify", "--repair"])
-        .success()
-        .stdout_has("set aside: ");
-    sandbox.run(&["prune"]).success();
+    sandbox.ok("verify --repair").stdout_has("set aside: ");
+    sandbox.ok("prune");
     sandbox.undo().success();
     sandbox.tree().assert_is(&before, "after the undo");
 }
@@ -366,11 +346,10 @@ fn a_repair_leaves_no_cache_that_does_not_add_up() {
         fs::write(sandbox.store().join("checkpoint").join(name), "\0\0").unwrap();
     }
     sandbox
-        .run(&["verify"])
-        .success()
+        .ok("verify")
         .stdout_has("will be rebuilt: checkpoint/stat-cache");
-    sandbox.run(&["verify", "--repair"]).success();
-    let run = sandbox.run(&["verify"]).success();
+    sandbox.ok("verify --repair");
+    let run = sandbox.ok("verify");
     assert!(!run.stdout.contains("rebuilt"), "{run}");
 }
 
@@ -386,10 +365,7 @@ fn a_pin_and_the_exclusion_list_survive_a_salvage() {
     let list = sandbox.store().join(".gitignore");
     fs::write(&list, "*.mine\n").unwrap();
     spoil_big(&sandbox);
-    sandbox
-        .run(&["verify", "--repair"])
-        .success()
-        .stdout_has("salvaged: 3 of 3");
+    sandbox.ok("verify --repair").stdout_has("salvaged: 3 of 3");
     assert_eq!(sandbox.shown(&ids[1])["pinned"], true);
     assert_eq!(fs::read_to_string(&list).unwrap(), "*.mine\n");
 }
@@ -398,14 +374,14 @@ fn a_pin_and_the_exclusion_list_survive_a_salvage() {
 fn damage_of_content_is_named_with_the_check_that_finds_it() {
     let (sandbox, _) = story();
     spoil_big(&sandbox);
-    sandbox.run(&["verify"]).success();
-    let failed = sandbox.run(&["cat", "first:big", "--json"]).code(6);
+    sandbox.ok("verify");
+    let failed = sandbox.fails(6, "cat first:big --json");
     let command = failed.json()["error"]["command"].clone();
     assert_eq!(
         command,
         serde_json::json!(["checkpoint", "verify", "--full"])
     );
-    let failed = sandbox.run(&["verify", "--full", "--json"]).code(6);
+    let failed = sandbox.fails(6, "verify --full --json");
     let error = failed.json()["error"].clone();
     assert_eq!(
         error["command"],
@@ -419,20 +395,18 @@ fn a_repair_that_loses_a_workflow_says_so_and_not_that_it_lost_nothing() {
     let (sandbox, _) = story();
     let objects = sandbox.store().join("objects");
     let before = fixtures::files_below(&objects);
-    sandbox
-        .run(&["workflow", "init", "--id", "w", "--phase", "a"])
-        .success();
+    sandbox.ok("workflow init --id w --phase a");
     for file in fixtures::files_below(&objects) {
         if !before.contains(&file) {
             fs::remove_file(file).expect("a file is removed");
         }
     }
-    let run = sandbox.run(&["verify", "--repair", "--json"]).code(6);
+    let run = sandbox.fails(6, "verify --repair --json");
     let error = run.json()["error"].clone();
     let message = error["message"].as_str().unwrap_or_default();
     assert!(message.contains("1 ref could not be repaired"), "{run}");
     assert!(error["command"].is_null(), "{run}");
-    sandbox.run(&["verify", "--full"]).success();
+    sandbox.ok("verify --full");
 }
 
 #[test]
@@ -479,12 +453,9 @@ fn an_absurd_sequence_number_spoils_nothing_that_follows() {
             sandbox.write("a", reason);
             let run = sandbox.run(&["create", "--require", "-q", "-r", reason, "--keep", "3"]);
             let id = run.success().stdout.trim().to_owned();
-            sandbox.run(&["show", &id]).success().stdout_has(reason);
-            sandbox
-                .run(&["show", "latest"])
-                .success()
-                .stdout_has(reason);
-            sandbox.run(&["verify", &id]).success();
+            sandbox.ok(format!("show {id}")).stdout_has(reason);
+            sandbox.ok("show latest").stdout_has(reason);
+            sandbox.ok(format!("verify {id}"));
         }
     }
 }
@@ -494,7 +465,7 @@ fn a_lock_that_a_killed_git_left_is_no_damaged_ref() {
     let sandbox = Sandbox::new();
     sandbox.write("a", "1").create("one");
     sandbox.write(sandbox.store().join("refs/heads/main.lock"), "");
-    sandbox.run(&["verify"]).success();
-    sandbox.run(&["prune"]).success();
+    sandbox.ok("verify");
+    sandbox.ok("prune");
     sandbox.write("a", "2").create("two");
 }

@@ -80,7 +80,7 @@ fn reserved_names_and_long_paths_come_back() {
     let to = other.display().to_string();
     sandbox.run(&["restore", &id, "--to", &to]).success();
     assert!(all(&other));
-    sandbox.run(&["verify", "--full"]).success();
+    sandbox.ok("verify --full");
 }
 
 #[test]
@@ -182,10 +182,7 @@ fn the_key_is_that_of_the_usual_path_and_a_store_at_the_verbatim_one_moves_there
     fixtures::write_description(&old, &text.replace("root C%3A", "root %5C%5C%3F%5CC%3A"));
     assert_eq!(sandbox.listed().len(), 1);
     assert!(store.is_dir() && !old.exists());
-    let run = sandbox
-        .write("a", "2")
-        .run(&["create", "-r", "second"])
-        .success();
+    let run = sandbox.write("a", "2").ok("create -r second");
     assert!(!run.stderr.contains(r"\\?\"), "{run}");
     assert_eq!(sandbox.listed().len(), 2);
 }
@@ -218,10 +215,8 @@ fn absolute_paths_and_backslashes_name_what_lies_in_the_root() {
 fn a_colon_in_a_name_reaches_no_stream_of_a_file() {
     let sandbox = Sandbox::new();
     sandbox.write("a", "1").create("first");
-    sandbox
-        .run(&["restore", "latest", "a:stream", "--yes"])
-        .code(2);
-    sandbox.run(&["create", "--scope", "a:stream"]).code(2);
+    sandbox.fails(2, "restore latest a:stream --yes");
+    sandbox.fails(2, "create --scope a:stream");
     assert!(fs::read(sandbox.path("a:stream")).is_err());
 }
 
@@ -272,11 +267,11 @@ fn ctrl_c_ends_a_command_that_waits_at_once_and_leaves_nothing_half_done() {
         let is_pending = !sandbox.status()["pending"].is_null();
         assert!(!is_told || !is_pending, "{run}");
         if is_pending {
-            sandbox.run(&["restore", "--resume"]).success();
+            sandbox.ok("restore --resume");
         }
         let is_back = sandbox.tree().diff(&before).is_empty();
         assert!(!is_told || is_back == (run.code == 0), "{run}");
     }
     assert!(stopped > 0, "no command was stopped");
-    sandbox.run(&["verify", "--full"]).success();
+    sandbox.ok("verify --full");
 }

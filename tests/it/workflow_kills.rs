@@ -143,8 +143,7 @@ fn finish(sandbox: &Sandbox, phases: usize) {
     if let Some(git) = Git::find(sandbox.home()) {
         let fsck = git
             .with("GIT_DIR", sandbox.store())
-            .run(&["fsck", "--full", "--strict"])
-            .success();
+            .ok("fsck --full --strict");
         assert!(
             !fsck.stdout.contains("missing") && !fsck.stderr.contains("error"),
             "{fsck}"

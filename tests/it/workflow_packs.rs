@@ -34,14 +34,13 @@ fn log_of(sandbox: &Sandbox) -> usize {
 fn small_packs_become_one_and_everything_in_them_is_still_there() {
     let (sandbox, id) = run_of(5);
     assert_eq!(packs_below(&sandbox.store()), 8);
-    sandbox.run(&["phase", "progress", "once more"]).success();
+    sandbox.ok("phase progress 'once more'");
     assert_eq!(packs_below(&sandbox.store()), 1);
     assert_eq!(log_of(&sandbox), 8);
     sandbox.ok("verify --full");
     if let Some(git) = Git::find(sandbox.home()) {
         git.with("GIT_DIR", sandbox.store())
-            .run(&["fsck", "--full", "--strict"])
-            .success();
+            .ok("fsck --full --strict");
     }
     sandbox.write("a", "3").restore(&id).success();
     assert_eq!(fs::read(sandbox.root().join("a")).unwrap(), b"1");
@@ -55,7 +54,7 @@ fn each_of_many_states_survives_prune_after_prune() {
         assert_eq!(log_of(&sandbox), 122);
         sandbox.ok("verify --full");
     }
-    sandbox.run(&["phase", "progress", "once more"]).success();
+    sandbox.ok("phase progress 'once more'");
     sandbox.ok("prune");
     sandbox.ok("prune").stdout_is("Nothing to prune.\n");
     assert_eq!(log_of(&sandbox), 123);
@@ -148,6 +147,6 @@ fn where_the_disk_is_full_nothing_but_what_is_new_is_written() {
         (log_of(&sandbox), packs_below(&sandbox.store())),
         (8, before + 1)
     );
-    sandbox.run(&["phase", "progress", "room again"]).success();
+    sandbox.ok("phase progress 'room again'");
     assert_eq!((log_of(&sandbox), packs_below(&sandbox.store())), (9, 1));
 }

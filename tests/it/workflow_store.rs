@@ -64,8 +64,7 @@ fn line(dir: &Path, id: &str) -> Vec<ObjectId> {
 fn fsck(sandbox: &Sandbox) {
     if let Some(git) = Git::find(sandbox.home()) {
         git.with("GIT_DIR", sandbox.store())
-            .run(&["fsck", "--full", "--strict"])
-            .success();
+            .ok("fsck --full --strict");
     }
 }
 
@@ -171,7 +170,7 @@ fn refs_that_plain_git_packed_are_read_and_written() {
     }
     let four = record(&sandbox.store(), &workflow("w", "4"));
     assert_eq!(tip(&sandbox.store(), "w"), Some(four));
-    git.run(&["pack-refs", "--all"]).success();
+    git.ok("pack-refs --all");
     assert!(locked(&sandbox.store(), |locked| locked.delete_workflow("w")).unwrap());
     assert_eq!(tip(&sandbox.store(), "w"), None);
 }

@@ -6,6 +6,7 @@ use std::process::Command;
 
 use super::limit;
 use super::run::Run;
+use super::sandbox::words;
 
 pub struct Git {
     program: PathBuf,
@@ -71,6 +72,16 @@ impl Git {
 
     pub fn run(&self, args: &[&str]) -> Run {
         Run::of(self.command(args))
+    }
+
+    /// As [`Self::run`], of a line of which words with blanks are between single quotes.
+    pub fn cmd(&self, line: impl AsRef<str>) -> Run {
+        self.run(&words(line.as_ref()))
+    }
+
+    #[track_caller]
+    pub fn ok(&self, line: impl AsRef<str>) -> Run {
+        self.cmd(line).success()
     }
 
     /// The output of a git command that must succeed, without the last line break.

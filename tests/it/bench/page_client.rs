@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::Sandbox;
+use super::sandbox::words;
 
 /// Upper bound on the wait for an answer.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -124,6 +125,10 @@ impl PageClient {
     }
 
     /// Runs a command as the page does.
+    pub fn cmd(&self, line: &str) -> PageAnswer {
+        self.run(&words(line))
+    }
+
     pub fn run(&self, args: &[&str]) -> PageAnswer {
         let body = json!({ "args": args }).to_string();
         self.ask("POST /api/run", &[], &body)

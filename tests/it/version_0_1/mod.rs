@@ -41,7 +41,7 @@ fn as_left() -> Sandbox {
 #[test]
 fn a_store_of_version_0_1_is_listed_restored_and_undone() {
     let sandbox = as_left();
-    let list = sandbox.run(&["list", "--json"]).success().data();
+    let list = sandbox.json("list");
     let rows = list["checkpoints"].as_array().expect("a list");
     let reasons: Vec<_> = rows.iter().map(|row| &row["reason"]).collect();
     assert_eq!(reasons, ["scoped", "pre-restore-safety", "second", "first"]);
@@ -65,7 +65,7 @@ fn a_store_of_version_0_1_is_listed_restored_and_undone() {
     sandbox
         .tree()
         .assert_is(&before, "after the restore of the first");
-    sandbox.run(&["verify", "--full"]).success();
+    sandbox.ok("verify --full");
 }
 
 #[test]
