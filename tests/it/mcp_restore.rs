@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -156,15 +157,20 @@ fn a_plan_is_refused_if_it_is_used_invented_foreign_or_old() {
 #[test]
 fn a_plan_that_could_not_be_carried_out_can_be_tried_again() {
     let sandbox = project();
-    let mut client = McpClient::of(&sandbox, &[], ERA, false);
+    let mut client = McpClient::of(&sandbox, &["--lock-timeout", "1"], ERA, false);
     client.data("checkpoint_create", json!({ "reason": "one" }));
     sandbox.write("a.txt", "two\n");
     let digest = plan(&mut client, json!({ "checkpoint": "one" }));
     // Another process is at work for longer than the server waits.
     let held = fs::File::open(sandbox.store().join("checkpoint/lock")).expect("the lock");
     held.lock().expect("it is free");
+    let begun = Instant::now();
     let code = client.refusal("checkpoint_restore", json!({ "plan": digest }));
     assert_eq!(code, "busy");
+    assert!(
+        begun.elapsed() < Duration::from_secs(15),
+        "as given, not the usual 30 s"
+    );
     drop(held);
     client.data("checkpoint_restore", json!({ "plan": digest }));
     assert_eq!(sandbox.read("a.txt"), "one\n");

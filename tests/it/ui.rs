@@ -1168,3 +1168,15 @@ fn a_hunk_goes_back_through_the_page() {
     sandbox.undo().success();
     assert_eq!(sandbox.read("a.txt"), "three\n");
 }
+
+#[test]
+fn a_command_waits_for_the_lock_as_long_as_the_server_was_told() {
+    let sandbox = project();
+    let client = PageClient::start(&sandbox, &["--lock-timeout", "1"]);
+    let lock = std::fs::File::open(sandbox.store().join("checkpoint/lock")).expect("the lock");
+    lock.lock().expect("it is free");
+    let begun = Instant::now();
+    let answer = client.run(&["pin", "first"]).json();
+    assert_eq!(answer["error"]["code"], "busy", "{answer}");
+    assert!(begun.elapsed() < Duration::from_secs(15));
+}
