@@ -506,7 +506,10 @@ fn on_a_terminal_a_prompt_is_chosen_from_the_list() {
     }
     let line = "stty rows 12 cols 120; $checkpoint rewind";
     // The plan of the second is shown in a moment.
-    let keys = [("which", "\\033[B"), ("write", "'; sleep 1; printf '\\r")];
+    let keys = [
+        ("which", "\\033[B"),
+        ("uld modify", "'; sleep 1; printf '\\r"),
+    ];
     let Some(run) = dialogue(&sandbox, line, &keys) else {
         return;
     };

@@ -142,7 +142,7 @@ type: filter
 fn a_footer_that_is_too_long_for_the_screen_is_shown_whole_in_lines() {
     let (sandbox, _) = story();
     sandbox.ok("restore latest~1 --yes");
-    let Some(run) = chosen(&sandbox, 50, &[("tab: safety", "\\033")]) else {
+    let Some(run) = chosen(&sandbox, 50, &[("uld modify", "\\033")]) else {
         return;
     };
     let mut shown = screens(&run.stdout).other;
@@ -216,7 +216,7 @@ fn a_long_reason_is_shown_whole_beside_its_row() {
     sandbox.write("a", "4").create(reason);
     sandbox.write("a", "5").at(NOON);
     for columns in [80, 100, 40] {
-        let keys = [(TITLE, "parser"), ("would", "\\033")];
+        let keys = [(TITLE, "parser"), ("uld modify", "\\033")];
         let Some(run) = chosen(&sandbox, columns, &keys) else {
             return;
         };
@@ -357,7 +357,7 @@ fn another_directory_is_written_without_a_look_at_this_one() {
     let (sandbox, _) = story();
     let out = sandbox.top().join("out");
     let line = at_width(80, &format!("$checkpoint restore --to {}", out.display()));
-    let keys = [(TITLE, "draft"), ("draft_", "\\r")];
+    let keys = [(TITLE, "draft"), ("t_", "\\r")];
     let Some(run) = dialogue(&sandbox, &line, &keys) else {
         return;
     };

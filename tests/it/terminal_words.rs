@@ -51,11 +51,13 @@ fn while_locked(sandbox: &Sandbox, time: Duration, typing: &str, line: &str) -> 
     // Output of an earlier run answers nothing here.
     let _ = std::fs::remove_file(sandbox.top().join("typescript"));
     let lock = locked(sandbox);
+    let (done, is_done) = std::sync::mpsc::channel::<()>();
     let holder = std::thread::spawn(move || {
-        std::thread::sleep(time);
+        let _ = is_done.recv_timeout(time);
         drop(lock);
     });
     let run = with_keyboard(sandbox, typing, line);
+    drop(done);
     holder.join().expect("the lock was released");
     run
 }
@@ -83,7 +85,7 @@ fn ctrl_c_while_waiting_says_what_was_not_done() {
         ("restore latest~1 --yes", "nothing was changed"),
         ("pin latest", "nothing was changed"),
     ] {
-        let typing = r"until grep -q waiting $typescript 2>/dev/null; do sleep 0.05; done; printf '\003'; sleep 1";
+        let typing = r"until grep -q waiting $typescript 2>/dev/null; do sleep 0.05; done; printf '\003'; sleep 0.3";
         let line = format!("trap : INT; $checkpoint {line}; echo code $?");
         let time = Duration::from_secs(6);
         let Some(run) = while_locked(&sandbox, time, typing, &line) else {
