@@ -15,73 +15,76 @@ const ZED: &str = if cfg!(windows) {
     ".config/zed/settings.json"
 };
 
-/// Settings of others, each for an agent.
-const OTHERS: [(&str, &str, &str); 20] = [
-    ("codex", CODEX, "# mine"),
+/// Settings of others, by agent and file.
+const OTHERS: [(&str, &str, &[&str]); 9] = [
     (
         "codex",
         CODEX,
-        "model = \"x\" # mine\r\n\r\n[a]\r\nb = 1\r\n",
+        &[
+            "# mine",
+            "model = \"x\" # mine\r\n\r\n[a]\r\nb = 1\r\n",
+            "[mcp_servers.other]\ncommand = \"a\"\n\n# of the next\n[z]\n",
+            "a = [\n  1,\n  [2],\n]\ntext = \"\"\"\n[mcp_servers.other]\n\"\"\"\n\n\n",
+            "\n",
+            "[[profiles]]\nname = 'checkpoint'",
+            "\u{feff}a = 1\n",
+            "n = \"\"\"\n[mcp_servers.checkpoint]\ncommand = \"a\"\n\"\"\"\n",
+        ],
     ),
-    (
-        "codex",
-        CODEX,
-        "[mcp_servers.other]\ncommand = \"a\"\n\n# of the next\n[z]\n",
-    ),
-    (
-        "codex",
-        CODEX,
-        "a = [\n  1,\n  [2],\n]\ntext = \"\"\"\n[mcp_servers.other]\n\"\"\"\n\n\n",
-    ),
-    ("codex", CODEX, "\n"),
-    ("codex", CODEX, "[[profiles]]\nname = 'checkpoint'"),
-    ("codex", CODEX, "\u{feff}a = 1\n"),
-    (
-        "codex",
-        CODEX,
-        "n = \"\"\"\n[mcp_servers.checkpoint]\ncommand = \"a\"\n\"\"\"\n",
-    ),
-    ("cursor", ".cursor/mcp.json", "{ \"mcpServers\": { } }\n"),
     (
         "cursor",
         ".cursor/mcp.json",
-        "{\n  // mine\n  \"mcpServers\": {\n    \"a\": { \"command\": \"checkpoint\" }, // last\n  },\n}",
+        &[
+            "{ \"mcpServers\": { } }\n",
+            "{\n  // mine\n  \"mcpServers\": {\n    \"a\": { \"command\": \"checkpoint\" }, // last\n  },\n}",
+        ],
     ),
-    ("copilot", ".copilot/mcp-config.json", "{\"mcpServers\":{}}"),
-    ("copilot", ".copilot/mcp-config.json", "{ }"),
+    (
+        "copilot",
+        ".copilot/mcp-config.json",
+        &["{\"mcpServers\":{}}", "{ }"],
+    ),
     (
         "amp",
         ".config/amp/settings.json",
-        "{\r\n\t\"amp.mcpServers.x\": 1\r\n}\r\n",
+        &["{\r\n\t\"amp.mcpServers.x\": 1\r\n}\r\n"],
     ),
     (
         "zed",
         ZED,
-        "// Zed settings\n{\n  \"context_servers\": {\n    \"x\": {}\n  }\n}\n",
+        &[
+            "// Zed settings\n{\n  \"context_servers\": {\n    \"x\": {}\n  }\n}\n",
+            "// only a comment {}\n{}\n",
+        ],
     ),
-    ("zed", ZED, "// only a comment {}\n{}\n"),
     (
         "vscode",
         VSCODE,
-        "{\n\t\"inputs\": [],\n\t\"servers\": {}\n}",
+        &["{\n\t\"inputs\": [],\n\t\"servers\": {}\n}"],
     ),
     (
         "opencode",
         ".config/opencode/opencode.jsonc",
-        "{\n  \"$schema\": \"x\", /* a */\n}\n",
+        &["{\n  \"$schema\": \"x\", /* a */\n}\n"],
     ),
     (
         "cline",
         ".cline/data/settings/cline_mcp_settings.json",
-        "\u{feff}{\"mcpServers\":{\"a\":1}}",
+        &["\u{feff}{\"mcpServers\":{\"a\":1}}"],
     ),
-    ("windsurf", ".codeium/windsurf/mcp_config.json", ""),
-    ("windsurf", ".codeium/windsurf/mcp_config.json", "\n\n"),
+    (
+        "windsurf",
+        ".codeium/windsurf/mcp_config.json",
+        &["", "\n\n"],
+    ),
 ];
 
 #[test]
 fn what_others_wrote_beside_our_server_stays_and_comes_back_byte_for_byte() {
-    for (agent, file, text) in OTHERS {
+    let others = OTHERS.iter();
+    let others = others
+        .flat_map(|(agent, file, texts)| texts.iter().map(move |text| (*agent, *file, *text)));
+    for (agent, file, text) in others {
         for later in [false, true] {
             let sandbox = Sandbox::new();
             let path = sandbox.home().join(file);
