@@ -26,7 +26,6 @@
 )]
 
 mod adoption;
-mod agents;
 mod bad_index;
 mod bench;
 
@@ -39,7 +38,6 @@ mod check;
 mod companions;
 mod completions;
 mod config;
-mod consent;
 mod contract;
 mod create;
 mod ctrl_c;
@@ -68,7 +66,6 @@ mod guard;
 mod help;
 mod hints;
 mod hook;
-mod hook_lost;
 mod hook_recorded;
 mod hook_words;
 mod hostile_env;

@@ -19,6 +19,18 @@ fn plan(client: &mut McpClient, arguments: Value) -> String {
     data["plan_digest"].as_str().expect("a digest").to_owned()
 }
 
+#[track_caller]
+fn not_known(client: &mut McpClient, arguments: Value) {
+    let code = client.refusal("checkpoint_restore", arguments);
+    assert_eq!(code, "plan_not_known");
+}
+
+/// Sends a call whose answer is not awaited.
+fn send(client: &mut McpClient, tool: &str, arguments: &Value) {
+    let params = json!({ "name": tool, "arguments": arguments });
+    client.send("tools/call", params);
+}
+
 /// A session by tools alone: a checkpoint before each of five changes, what broke is found, one
 /// file restored, and that undone.
 fn session(mut client: McpClient, root: &Path) {
@@ -96,32 +108,20 @@ fn a_plan_is_refused_if_it_is_used_invented_foreign_or_old() {
         &digest.to_uppercase(),
     ] {
         if wrong != digest {
-            assert_eq!(
-                client.refusal("checkpoint_restore", json!({ "plan": wrong })),
-                "plan_not_known"
-            );
+            not_known(&mut client, json!({ "plan": wrong }));
         }
     }
     let elsewhere = json!({ "plan": digest, "directory": sandbox.path("sub") });
-    assert_eq!(
-        client.refusal("checkpoint_restore", elsewhere),
-        "plan_not_known"
-    );
+    not_known(&mut client, elsewhere);
     let mut other = McpClient::of(&sandbox, &[], ERA, false);
-    assert_eq!(
-        other.refusal("checkpoint_restore", json!({ "plan": digest })),
-        "plan_not_known"
-    );
+    not_known(&mut other, json!({ "plan": digest }));
     sandbox
         .tree()
         .assert_is(&before, "refused plans change nothing");
     // A plan of the command line was not shown by this server.
     let shown = sandbox.restore_data(&["one", "--dry-run", "--overlay"]);
     let shown = shown["plan_digest"].as_str().expect("a digest");
-    assert_eq!(
-        client.refusal("checkpoint_restore", json!({ "plan": shown })),
-        "plan_not_known"
-    );
+    not_known(&mut client, json!({ "plan": shown }));
     sandbox.write("new", "22");
     let moved = sandbox.tree();
     let result = client.call("checkpoint_restore", json!({ "plan": digest }));
@@ -144,14 +144,8 @@ fn a_plan_is_refused_if_it_is_used_invented_foreign_or_old() {
         (sandbox.read("a.txt"), sandbox.exists("new")),
         ("one\n".to_owned(), false)
     );
-    assert_eq!(
-        client.refusal("checkpoint_restore", json!({ "plan": now })),
-        "plan_not_known"
-    );
-    assert_eq!(
-        client.refusal("checkpoint_restore", json!({ "plan": digest })),
-        "plan_not_known"
-    );
+    not_known(&mut client, json!({ "plan": now }));
+    not_known(&mut client, json!({ "plan": digest }));
 }
 
 #[test]
@@ -259,9 +253,10 @@ fn a_restore_ends_whole_where_the_input_ends_in_its_middle() {
     let (sandbox, then) = changed(1_500);
     let mut client = McpClient::of(&sandbox, &[], ERA, false);
     let digest = plan(&mut client, json!({ "checkpoint": "one" }));
-    client.send(
-        "tools/call",
-        json!({ "name": "checkpoint_restore", "arguments": { "plan": digest } }),
+    send(
+        &mut client,
+        "checkpoint_restore",
+        &json!({ "plan": digest }),
     );
     let (code, rest) = client.end();
     assert_eq!(code, Some(0));
@@ -278,10 +273,7 @@ fn a_killed_server_leaves_a_sound_store_and_the_next_one_goes_on() {
     let mut seen = BTreeSet::new();
     for _ in 0..if is_full() { 100 } else { 8 } {
         let mut client = McpClient::of(&sandbox, &[], ERA, false);
-        client.send(
-            "tools/call",
-            json!({ "name": "checkpoint_create", "arguments": { "reason": "k" } }),
-        );
+        send(&mut client, "checkpoint_create", &json!({ "reason": "k" }));
         let digest = {
             let known = client.message();
             assert!(known["result"].is_object(), "{known}");
@@ -292,9 +284,10 @@ fn a_killed_server_leaves_a_sound_store_and_the_next_one_goes_on() {
             };
             plan(&mut client, json!({ "checkpoint": goal }))
         };
-        client.send(
-            "tools/call",
-            json!({ "name": "checkpoint_restore", "arguments": { "plan": digest } }),
+        send(
+            &mut client,
+            "checkpoint_restore",
+            &json!({ "plan": digest }),
         );
         std::thread::sleep(std::time::Duration::from_micros(draw.below(60_000) as u64));
         crate::bench::os::kill(client.pid());
