@@ -91,7 +91,6 @@ mod mcp_hostile;
 #[cfg(feature = "mcp")]
 mod mcp_restore;
 mod meanwhile;
-mod nested_repos;
 mod newer_formats;
 mod no_forgotten_files;
 mod obstacles;

@@ -100,29 +100,6 @@ fn ctrl_c_while_waiting_says_what_was_not_done() {
 }
 
 #[test]
-fn colours_follow_the_variables_that_are_common() {
-    let (sandbox, _) = with_two();
-    sandbox.write("a", "3").unset_env("NO_COLOR");
-    let coloured = |variables: &[(&str, &str)], arguments: &[&str]| {
-        for (name, value) in variables {
-            sandbox.env(name, value);
-        }
-        let run = sandbox.run(&[&["diff"], arguments].concat()).success();
-        for (name, _) in variables {
-            sandbox.unset_env(name);
-        }
-        run.stdout.contains("\x1b[")
-    };
-    assert!(!coloured(&[], &[]));
-    assert!(coloured(&[("CLICOLOR_FORCE", "1")], &[]));
-    assert!(coloured(&[("FORCE_COLOR", "1")], &[]));
-    assert!(!coloured(&[("FORCE_COLOR", "0")], &[]));
-    assert!(!coloured(&[("FORCE_COLOR", "1"), ("NO_COLOR", "1")], &[]));
-    assert!(!coloured(&[("FORCE_COLOR", "1")], &["--color", "never"]));
-    assert!(coloured(&[("NO_COLOR", "1")], &["--color", "always"]));
-}
-
-#[test]
 fn less_gets_its_options_and_a_dumb_terminal_neither_pager_nor_colours() {
     let (sandbox, _) = with_two();
     sandbox.write("a", "3").unset_env("NO_COLOR");
@@ -149,47 +126,4 @@ fn less_gets_its_options_and_a_dumb_terminal_neither_pager_nor_colours() {
         run.stdout.contains("wave 2") && !run.stdout.contains('\x1b'),
         "{run}"
     );
-}
-
-#[test]
-fn a_key_that_a_project_may_not_set_is_named() {
-    let (sandbox, ids) = with_two();
-    sandbox.write(".checkpoint.toml", "keep = 8\nmax_files = 3\n");
-    let run = sandbox.ok(format!("show {}", ids[0]));
-    run.clone()
-        .stderr_has("'max_files' is only allowed in the user's own configuration, and was ignored");
-    run.stderr_has(
-        "'keep' keeps less than is configured, and was ignored: a project can only keep more",
-    );
-}
-
-#[test]
-fn what_finds_nothing_says_so() {
-    let sandbox = Sandbox::new();
-    sandbox.write("a", "1");
-    let init = ["workflow", "init", "--id", "w", "--phase", "one"];
-    sandbox.run(&init).success();
-    let run = sandbox.ok("workflow check");
-    run.stdout_is("w is valid\n");
-}
-
-#[test]
-fn a_directory_that_is_gone_is_3_for_every_command() {
-    let sandbox = Sandbox::new();
-    let missing = sandbox.top().join("missing").display().to_string();
-    for words in [
-        &["list"][..],
-        &["status"],
-        &["verify"],
-        &["prune"],
-        &["delete", "--all"],
-        &["hold", "x"],
-        &["workflow", "list"],
-        &["list", "--json"],
-    ] {
-        let run = sandbox.run(&[&["-C", &missing], words].concat()).code(3);
-        run.stderr_has(&format!(
-            "{missing} does not exist; name an existing directory with -C"
-        ));
-    }
 }
