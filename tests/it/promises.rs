@@ -111,7 +111,8 @@ fn quoted(text: &str) -> Vec<&str> {
     text.split('`').skip(1).step_by(2).collect()
 }
 
-/// Whether there is a test of this name, or a part of a story such as `story pin: Pinning twice`.
+/// Whether there is a test of this name, a part of a story such as `story pin: Pinning twice`, or a
+/// `transcript` of `formats`.
 fn is_test(name: &str) -> bool {
     if let Some((file, title)) = name
         .strip_prefix("story ")
@@ -120,6 +121,10 @@ fn is_test(name: &str) -> bool {
         let path = source::package().join(format!("tests/it/stories/{file}.md"));
         let page = std::fs::read_to_string(path).unwrap_or_default();
         return page.contains(&format!("\n## {title}\n"));
+    }
+    if let Some(file) = name.strip_prefix("transcript ") {
+        let path = source::package().join(format!("tests/it/formats/{file}.txt"));
+        return path.exists();
     }
     let (top, name) = match name.strip_prefix(UNIT) {
         Some(name) => ("src", name),
