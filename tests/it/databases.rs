@@ -11,7 +11,6 @@ use rusqlite::Connection;
 
 use crate::bench::sample::{Draw, is_full};
 use crate::bench::{Sandbox, limit, strace};
-use crate::databases_named::{named, server};
 use crate::partial;
 
 /// Makes a database with two tables that each transaction changes alike, and one that grows.
@@ -328,63 +327,6 @@ fn a_live_database_that_stays_locked_is_left_whole_and_the_files_are_done() {
     assert_eq!(state_of(&db), 1);
     sandbox.restore(&id).success();
     assert_eq!(state_of(&db), 0);
-}
-
-#[cfg(unix)]
-#[test]
-fn a_restore_stopped_by_a_signal_at_a_database_is_pending_and_can_be_ended() {
-    let sandbox = named();
-    let id: String = sandbox
-        .ok("create --db shop --scope a")
-        .stdout
-        .trim()
-        .into();
-    sandbox
-        .write(sandbox.home().join("server"), "state 2")
-        .write("a", "2");
-    let config = sandbox.home().join(".config/checkpoint/config.toml");
-    let works = sandbox.read(&config);
-    sandbox.write(
-        &config,
-        works.replace("; pwd", "; kill -INT $PPID; sleep 1; pwd"),
-    );
-    sandbox.restore(&id).code(130);
-    assert!(!sandbox.status()["pending"].is_null());
-    sandbox.write(&config, works);
-    sandbox.undo().success();
-    assert_eq!(
-        (server(&sandbox), sandbox.read("a")),
-        ("state 2".into(), "2".into())
-    );
-    assert_no_scratch(&sandbox);
-}
-
-#[cfg(unix)]
-#[test]
-fn an_interrupted_restore_can_be_ended_although_a_database_cannot_be_had() {
-    let sandbox = named();
-    let id: String = sandbox
-        .ok("create --db shop --scope a")
-        .stdout
-        .trim()
-        .into();
-    sandbox.write("a", "2");
-    sandbox.write(sandbox.home().join("server"), "state 2");
-    let config = sandbox.home().join(".config/checkpoint/config.toml");
-    sandbox.write(
-        &config,
-        sandbox
-            .read(&config)
-            .replace("; pwd", "; kill -INT $PPID; sleep 1; pwd"),
-    );
-    sandbox.restore(&id).code(130);
-    sandbox.write(&config, "");
-    sandbox
-        .undo()
-        .code(5)
-        .stderr_has("no longer has [database.shop]");
-    assert_eq!(sandbox.read("a"), "2");
-    assert!(sandbox.status()["pending"].is_null());
 }
 
 #[test]

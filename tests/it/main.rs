@@ -46,12 +46,8 @@ mod ctrl_c;
 mod damage_matrix;
 #[cfg(feature = "sqlite")]
 mod databases;
-#[cfg(feature = "sqlite")]
-mod databases_named;
 mod delete;
 mod deltas;
-mod derived;
-mod diff;
 mod diff_oracle;
 mod diff_random;
 mod doctor;
@@ -83,7 +79,6 @@ mod json_contract;
 mod json_fields;
 mod keep_policy;
 mod layers;
-mod lost_rows;
 mod man;
 mod many_checkpoints;
 mod max_store_size;
@@ -166,7 +161,6 @@ mod terminal_words;
 #[cfg(feature = "ui")]
 mod ui;
 mod undo_redo;
-mod verify;
 mod version_0_1;
 #[cfg(windows)]
 mod windows;
