@@ -526,56 +526,6 @@ fn two_equal_savepoints_a_moment_apart_are_one_and_a_commit_between_makes_two() 
     assert_ne!(savepoint(&sandbox, &[]), first);
 }
 
-#[test]
-fn what_is_no_database_in_the_root_is_refused_in_words() {
-    let sandbox = Sandbox::new();
-    make(&sandbox.path("data/shop.db"), "DELETE");
-    sandbox
-        .write("text", "no database")
-        .symlink("link.db", "data/shop.db")
-        .symlink("dir", "data")
-        .write("empty.db", "");
-    for (typed, code, words) in [
-        ("none.db", 3, "no database 'none.db'"),
-        ("text", 2, "is not a SQLite database"),
-        ("data", 2, "is not a regular file"),
-        (".", 2, "is a directory"),
-        ("link.db", 2, "symlink"),
-        ("dir/shop.db", 3, "links are not followed"),
-        (".git/x.db", 2, ".git"),
-        ("../x.db", 2, "'..'"),
-        ("/etc/passwd", 2, "outside the root"),
-        ("data/*.db", 3, "no database"),
-    ] {
-        sandbox
-            .run(&["create", "--db", typed])
-            .code(code)
-            .stderr_has(words);
-    }
-    if let Some(wrapper) = partial::wrapper(&sandbox) {
-        sandbox.chmod("text", 0);
-        let run = sandbox.run_under(wrapper, &["create", "--db", "text"]);
-        run.code(1)
-            .stderr_has("cannot read")
-            .stderr_has("text: Permission denied");
-    }
-    sandbox
-        .fails(2, "create --type database_savepoint")
-        .stderr_has("needs a --db");
-    sandbox
-        .fails(2, "create --type file_backup --db data/shop.db")
-        .stderr_has("needs a --scope");
-    assert!(!sandbox.store().exists());
-    sandbox.ok("create --db empty.db");
-    sandbox
-        .run(&[
-            "create",
-            "--db",
-            &sandbox.path("data/shop.db").display().to_string(),
-        ])
-        .success();
-}
-
 /// Makes a checkpoint of a file and a database, and kills its restore at the `nth` of some calls.
 fn killed(mode: &str, calls: &str, nth: usize) -> (Sandbox, Connection, i32) {
     let sandbox = Sandbox::new();
