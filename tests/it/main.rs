@@ -44,12 +44,8 @@ mod ctrl_c;
 mod damage_matrix;
 #[cfg(feature = "sqlite")]
 mod databases;
-#[cfg(feature = "sqlite")]
-mod databases_named;
 mod delete;
 mod deltas;
-mod derived;
-mod diff;
 mod diff_oracle;
 mod diff_random;
 mod doctor;
@@ -80,7 +76,6 @@ mod json_contract;
 mod json_fields;
 mod keep_policy;
 mod layers;
-mod lost_rows;
 mod man;
 mod many_checkpoints;
 mod max_store_size;
@@ -162,7 +157,6 @@ mod terminal_words;
 #[cfg(feature = "ui")]
 mod ui;
 mod undo_redo;
-mod verify;
 mod version_0_1;
 #[cfg(windows)]
 mod windows;
