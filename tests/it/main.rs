@@ -111,12 +111,9 @@ mod questions;
 mod random_kills;
 mod readme;
 mod real_history;
-mod refused_roots;
 mod regressions;
 mod relink;
 mod remotes;
-mod remotes_barred;
-mod remotes_damage;
 mod remotes_faults;
 mod remotes_hostile;
 mod remotes_servers;
@@ -142,13 +139,11 @@ mod setup_shared;
 mod shape;
 #[cfg(unix)]
 mod shortage;
-mod size_gate;
 mod source;
 mod specials;
 #[cfg(target_os = "linux")]
 mod store_moves;
 mod store_objects;
-mod stores_in_tree;
 mod stories;
 #[cfg(unix)]
 mod system_calls;
