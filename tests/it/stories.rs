@@ -35,10 +35,7 @@ fn each_story_prints_what_it_shows() {
         (wanted.as_ref()).is_none_or(|wanted| wanted.split(',').any(|one| one == name))
     };
     let files = entries.map(|entry| entry.expect("an entry").path());
-    let mut files = files.filter(is_wanted).collect::<Vec<_>>();
-    // The longest are begun first.
-    files.sort_by_key(|file| file.metadata().map_or(0, |file| file.len()));
-    let files = Mutex::new(files);
+    let files = Mutex::new(files.filter(is_wanted).collect::<Vec<_>>());
     let failures = Mutex::new(String::new());
     let next = || files.lock().expect("no thread failed").pop();
     std::thread::scope(|scope| {
