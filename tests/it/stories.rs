@@ -35,11 +35,14 @@ fn each_story_prints_what_it_shows() {
         (wanted.as_ref()).is_none_or(|wanted| wanted.split(',').any(|one| one == name))
     };
     let files = entries.map(|entry| entry.expect("an entry").path());
-    let files = Mutex::new(files.filter(is_wanted).collect::<Vec<_>>());
+    let mut files: Vec<PathBuf> = files.filter(is_wanted).collect();
+    // The longest begin first, and as many again run beside those that wait.
+    files.sort_by_key(|file| file.metadata().map_or(0, |file| file.len()));
+    let files = Mutex::new(files);
     let failures = Mutex::new(String::new());
     let next = || files.lock().expect("no thread failed").pop();
     std::thread::scope(|scope| {
-        for _ in 0..std::thread::available_parallelism().map_or(2, usize::from) {
+        for _ in 0..2 * std::thread::available_parallelism().map_or(2, usize::from) {
             scope.spawn(|| {
                 while let Some(file) = next() {
                     let failed = run(&file);

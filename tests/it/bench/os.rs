@@ -53,6 +53,19 @@ pub fn stamp(meta: &Metadata) -> (u64, [i64; 4]) {
     (meta.ino(), times)
 }
 
+/// Memory where there is much of it, as it saves a third of the time; the disk where every case is tried
+/// or `TMPDIR` names a place.
+pub fn fastest_temp_dir() -> PathBuf {
+    #[cfg(target_os = "linux")]
+    if !super::sample::is_full() && std::env::var_os("TMPDIR").is_none() {
+        let room = |at: &rustix::fs::StatVfs| at.f_bavail * at.f_frsize;
+        if rustix::fs::statvfs("/dev/shm").is_ok_and(|at| room(&at) > 4 << 30) {
+            return "/dev/shm".into();
+        }
+    }
+    std::env::temp_dir()
+}
+
 pub fn kill(pid: u32) {
     signal(pid, Signal::Kill);
 }

@@ -50,7 +50,7 @@ impl Sandbox {
     pub fn rooted_at(relative: impl AsRef<Path>) -> Self {
         let top = tempfile::Builder::new()
             .prefix("sandbox")
-            .tempdir()
+            .tempdir_in(os::fastest_temp_dir())
             .expect("a temporary directory can be made");
         let canonical = os::canonical(top.path());
         let (root, home) = (canonical.join(relative), canonical.join("home"));
