@@ -110,6 +110,8 @@ fn twenty_savepoints_under_constant_writes_are_each_sound_and_a_committed_state(
     let writer = std::thread::spawn(move || {
         while !stopped.load(Ordering::Relaxed) {
             step(&db);
+            // As long as a disk takes for it.
+            std::thread::sleep(std::time::Duration::from_millis(2));
         }
         db
     });
