@@ -227,24 +227,18 @@ fn plain_git_reads_every_object_of_a_pack_of_ours() {
     );
 
     let fresh = repo.objects();
-    assert_eq!(
-        fresh.read(&large[0]).unwrap(),
-        (ObjectKind::Blob, random.clone())
-    );
+    let found = fresh.read(&large[0]).unwrap();
+    assert_eq!(found, (ObjectKind::Blob, random.clone()));
     let mut streamed = Vec::new();
-    assert_eq!(
-        fresh.stream_blob(&large[1], &mut streamed).unwrap(),
-        text.len() as u64
-    );
+    let found = fresh.stream_blob(&large[1], &mut streamed).unwrap();
+    assert_eq!(found, text.len() as u64);
     assert_eq!(streamed, text);
     assert_eq!(fresh.commits(), [commit]);
     assert_eq!(fresh.by_prefix(&commit.to_hex()[..12]), [commit]);
     assert_eq!(fresh.packs(), [stamp]);
     let again = repo.write(&[b"".to_vec(), random]);
-    assert_eq!(
-        (again, repo.files("pack").len()),
-        (vec![empty, large[0]], 1)
-    );
+    let found = (again, repo.files("pack").len());
+    assert_eq!(found, (vec![empty, large[0]], 1));
 }
 
 #[test]
@@ -265,10 +259,8 @@ fn a_pack_is_private_and_an_empty_one_leaves_nothing() {
     #[cfg(unix)]
     for path in repo.files("pack").iter().chain(&repo.files("idx")) {
         use crate::bench::os::PermissionsExt as _;
-        assert_eq!(
-            fs::metadata(path).unwrap().permissions().mode() & 0o777,
-            0o600
-        );
+        let found = fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!(found, 0o600);
     }
 }
 
@@ -341,10 +333,8 @@ fn deltas_and_loose_objects_of_git_are_read_and_repacked() {
         assert_eq!(objects.size(&id).unwrap(), content.len() as u64);
         let mut streamed = Vec::new();
         objects.stream_blob(&id, &mut streamed).unwrap();
-        assert_eq!(
-            (objects.read(&id).unwrap().1, objects.contains(&id)),
-            (content, true)
-        );
+        let found = (objects.read(&id).unwrap().1, objects.contains(&id));
+        assert_eq!(found, (content, true));
     }
     assert_eq!(objects.commits().len(), 21);
 

@@ -186,10 +186,8 @@ fn the_place_of_stores_is_told_by_identity() {
     };
     let listing = scan(&work, &Rules::new(RuleSources::default()), &options).unwrap();
     assert_eq!(listing.dirs.len(), 1);
-    assert_eq!(
-        listing.dirs[0].uncaptured[0].why,
-        WhyNot::LeftOut(STORES_RULE.into())
-    );
+    let found = &listing.dirs[0].uncaptured[0].why;
+    assert_eq!(*found, WhyNot::LeftOut(STORES_RULE.into()));
 }
 
 #[test]
@@ -294,10 +292,8 @@ fn blobs_of_unchanged_files_are_known_and_racy_ones_are_not() {
         "written after the scan began"
     );
     previous.started_ns = i64::MAX;
-    assert_eq!(
-        known(&previous),
-        ["edited", "same", "touched-back", "d/same"]
-    );
+    let found = known(&previous);
+    assert_eq!(found, ["edited", "same", "touched-back", "d/same"]);
     previous.dirs[0].files.make_listed()[1].racy = true;
     fs::write(temp.path().join("edited"), "2").unwrap();
     let times = fs::metadata(temp.path().join("touched-back"))
