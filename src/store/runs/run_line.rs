@@ -314,8 +314,7 @@ mod tests {
 
     use super::*;
     use crate::error::Code;
-    use crate::store::lifecycle::description::Description;
-    use crate::store::lifecycle::description::Identity;
+    use crate::store::lifecycle::description::{Description, Identity};
 
     fn store(place: &Path) -> Store {
         let description = Description::of_root(Path::new("/w"), 0, Identity::default(), false);

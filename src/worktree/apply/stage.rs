@@ -391,8 +391,7 @@ mod tests {
     use crate::model::state::entry::{Entry, Kind};
     use crate::model::tests::{file, path};
     #[cfg(unix)]
-    use crate::worktree::apply::stage::STAGE_PREFIX;
-    use crate::worktree::apply::stage::is_stage_name;
+    use crate::worktree::apply::stage::{STAGE_PREFIX, is_stage_name};
 
     const HEX: &str = "0123456789abcdef";
 
@@ -423,7 +422,7 @@ mod tests {
 
     #[test]
     fn a_stage_is_made_once_and_removed_whole() {
-        let temp = tempfile::tempdir().unwrap();
+        let temp = place("");
         let (work, stage) = stage_in(&temp);
         assert!(Stage::create(&work, HEX).is_err());
         let stat = put(&stage, Kind::File, "abc");
