@@ -19,7 +19,11 @@ class Program:
     """What is common. `events` are the moments of which the recorder is told,
     `tools` the name of the tool that edits and of the one that runs a shell."""
 
-    name = command = package = version = ""
+    name = package = version = ""
+    # The words that start it, those that take up the last session, those before the prompt, and the
+    # prompt that compacts, if there is one.
+    start, again, options, compaction = [], [], [], None
+    compacts_itself = False
     events, tools = [], ("", "")
     # The name of the shell in the documents.
     shell_name = "Bash"
@@ -33,18 +37,18 @@ class Program:
         return {}
 
     def first(self, prompt):
-        raise NotImplementedError
+        return [*self.start, *self.options, prompt]
 
     def next(self, prompt):
-        raise NotImplementedError
+        return [*self.start, *self.again, *self.options, prompt]
 
     def compact(self):
         """The words that compact a session, where there are such."""
-        return None
+        return self.next(self.compaction) if self.compaction else None
 
     def compacting(self):
         """The steps of a prompt in which the program compacts by itself."""
-        return None
+        return [dict(self.shell("true"), tokens=150000), {"text": "a summary"}] if self.compacts_itself else None
 
     def write(self, path, content):
         return {"tool": self.tools[0], "input": {"file_path": str(path), "content": content}}
@@ -88,8 +92,10 @@ class Program:
 
 
 class Claude(Program):
-    name, command = "claude", "claude"
+    name = "claude"
     package, version = "@anthropic-ai/claude-code", "2.1.330"
+    start = ["claude", "--allowedTools", "Bash,Write,Edit,Agent,Task,mcp__plugin_checkpoint_checkpoint", "--model", "claude-sonnet-4-5"]
+    again, options, compaction = ["--continue"], ["-p"], "/compact keep it short"
     events = ["SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop", "StopFailure",
               "PreCompact", "PostCompact", "SubagentStart", "SubagentStop", "SessionEnd"]
     tools = ("Write", "Bash")
@@ -97,18 +103,6 @@ class Claude(Program):
     def environment(self, model):
         return {"ANTHROPIC_BASE_URL": model.address, "ANTHROPIC_API_KEY": "sk-none",
                 "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "CLAUDE_CODE_MAX_RETRIES": "0"}
-
-    def words(self, prompt, *more):
-        return ["claude", "-p", prompt, "--allowedTools", "Bash,Write,Edit,Agent,Task,mcp__plugin_checkpoint_checkpoint", "--model", "claude-sonnet-4-5", *more]
-
-    def first(self, prompt):
-        return self.words(prompt)
-
-    def next(self, prompt):
-        return self.words(prompt, "--continue")
-
-    def compact(self):
-        return self.next("/compact keep it short")
 
     def subagent(self):
         return [{"tool": "Agent", "input": {"description": "write", "prompt": "Write wave.txt", "subagent_type": "general-purpose",
@@ -133,8 +127,10 @@ class Claude(Program):
 
 
 class Codex(Program):
-    name, command = "codex", "codex"
+    name = "codex"
     package, version = "@openai/codex", "0.169.0"
+    start, again = ["codex", "exec"], ["resume", "--last"]
+    options, compacts_itself = ["--skip-git-repo-check", "--dangerously-bypass-hook-trust"], True
     events = ["SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop", "PreCompact", "PostCompact",
               "SubagentStart", "SubagentStop", "Interrupt", "StopFailure", "SessionEnd"]
     tools, after_interrupt = ("apply_patch", "exec_command"), "turn interrupted"
@@ -154,15 +150,6 @@ request_max_retries = 0
 stream_max_retries = 0
 ''')
 
-    def words(self, *middle):
-        return ["codex", "exec", *middle, "--skip-git-repo-check", "--dangerously-bypass-hook-trust"]
-
-    def first(self, prompt):
-        return [*self.words(), prompt]
-
-    def next(self, prompt):
-        return [*self.words("resume", "--last"), prompt]
-
     def write(self, path, content):
         lines = "".join(f"+{line}\n" for line in content.splitlines())
         return {"tool": "apply_patch", "input": f"*** Begin Patch\n*** Add File: {path.name}\n{lines}*** End Patch\n"}
@@ -173,9 +160,6 @@ stream_max_retries = 0
     def subagent(self):
         return [{"tool": "spawn_agent", "namespace": "multi_agent_v1", "input": {"message": "Write wave.txt", "agent_type": "default"}},
                 self.shell("sleep 6"), *self.wave()]
-
-    def compacting(self):
-        return [dict(self.shell("true"), tokens=150000), {"text": "a summary"}]
 
     def served(self, name, arguments):
         # It tells the model of the namespace only; a tool in it can be called all the same.
@@ -190,8 +174,10 @@ stream_max_retries = 0
 
 
 class Gemini(Program):
-    name, command = "gemini", "gemini"
+    name = "gemini"
     package, version = "@google/gemini-cli", "0.61.0"
+    start, again, compaction = ["gemini"], ["--resume", "latest"], "/compress"
+    options = ["--yolo", "--skip-trust", "--model", "gemini-2.5-pro", "-p"]
     events = ["SessionStart", "BeforeAgent", "BeforeTool", "AfterTool", "AfterAgent", "PreCompress", "SessionEnd"]
     tools, shell_name = ("write_file", "run_shell_command"), "run_shell_command"
 
@@ -205,18 +191,6 @@ class Gemini(Program):
     def environment(self, model):
         return {"GEMINI_API_KEY": "none", "GOOGLE_GEMINI_BASE_URL": model.address}
 
-    def words(self, prompt, *more):
-        return ["gemini", *more, "--yolo", "--skip-trust", "--model", "gemini-2.5-pro", "-p", prompt]
-
-    def first(self, prompt):
-        return self.words(prompt)
-
-    def next(self, prompt):
-        return self.words(prompt, "--resume", "latest")
-
-    def compact(self):
-        return self.next("/compress")
-
     def validation(self, home):
         return ["gemini", "extensions", "validate", str(home / ".gemini/extensions/checkpoint")], "successfully validated"
 
@@ -227,8 +201,9 @@ class Gemini(Program):
 
 
 class Opencode(Program):
-    name, command = "opencode", "opencode"
+    name = "opencode"
     package, version = "opencode-ai", "1.18.33"
+    start, again, compacts_itself = ["opencode", "run"], ["--continue"], True
     tools, shell_name = ("write", "bash"), "bash"
 
     def configure(self, home, model):
@@ -252,15 +227,6 @@ class Opencode(Program):
     def environment(self, _model):
         return {"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_LSP_DOWNLOAD": "1"}
 
-    def first(self, prompt):
-        return ["opencode", "run", prompt]
-
-    def next(self, prompt):
-        return ["opencode", "run", "--continue", prompt]
-
-    def compacting(self):
-        return [dict(self.shell("true"), tokens=150000), {"text": "a summary"}]
-
     def write(self, path, content):
         return {"tool": "write", "input": {"filePath": str(path), "content": content}}
 
@@ -274,8 +240,10 @@ class Opencode(Program):
 
 
 class Qwen(Program):
-    name, command = "qwen", "qwen"
+    name = "qwen"
     package, version = "@qwen-code/qwen-code", "0.24.4"
+    start, again, compaction = ["qwen"], ["--continue"], "/compress"
+    options = ["--yolo", "--auth-type", "openai", "-p"]
     events = ["SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop", "StopFailure", "PreCompact",
               "SubagentStart", "SubagentStop", "SessionEnd"]
     tools = ("write_file", "run_shell_command")
@@ -290,18 +258,6 @@ class Qwen(Program):
         # It takes `sed -i` for an edit, and wants a file to be read before.
         return [{"tool": "read_file", "input": {"file_path": str(path)}}, *super().sed(expression, path)]
 
-    def words(self, prompt, *more):
-        return ["qwen", *more, "--yolo", "--auth-type", "openai", "-p", prompt]
-
-    def first(self, prompt):
-        return self.words(prompt)
-
-    def next(self, prompt):
-        return self.words(prompt, "--continue")
-
-    def compact(self):
-        return self.next("/compress")
-
     def subagent(self):
         return [{"tool": "agent", "input": {"description": "write", "prompt": "Write wave.txt", "subagent_type": "general-purpose"}},
                 *self.wave()]
@@ -315,8 +271,9 @@ class Qwen(Program):
 
 
 class Copilot(Program):
-    name, command = "copilot", "copilot"
+    name = "copilot"
     package, version = "@github/copilot", "1.0.102"
+    start, again, options, compaction = ["copilot", "--allow-all"], ["--continue"], ["-p"], "/compact"
     events = ["SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop", "ErrorOccurred", "PreCompact",
               "subagentStart", "SubagentStop", "SessionEnd"]
     tools = ("create", "bash")
@@ -324,15 +281,6 @@ class Copilot(Program):
     def environment(self, model):
         return {"COPILOT_PROVIDER_BASE_URL": f"{model.address}/v1", "COPILOT_MODEL": "gpt-4.1", "COPILOT_PROVIDER_API_KEY": "none",
                 "COPILOT_OFFLINE": "true", "COPILOT_AUTO_UPDATE": "false"}
-
-    def first(self, prompt):
-        return ["copilot", "--allow-all", "-p", prompt]
-
-    def next(self, prompt):
-        return ["copilot", "--allow-all", "--continue", "-p", prompt]
-
-    def compact(self):
-        return self.next("/compact")
 
     def write(self, path, content):
         return {"tool": "create", "input": {"path": str(path), "file_text": content}}

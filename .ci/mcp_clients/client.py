@@ -5,7 +5,6 @@ Usage: client.py SERVER [ARGUMENT...] < scenario.json
 
 import json
 import os
-import re
 import sys
 
 import anyio
@@ -14,8 +13,7 @@ from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 from mcp_types import ElicitResult
 
-saved = {}
-elicitations = []
+plan = None  # the digest of the last plan that a result had
 answer = None  # the form content or refusal for the step that is running
 
 
@@ -30,34 +28,10 @@ def plain(value):
 
 def describe(error):
     error = getattr(error, "exceptions", [error])[0]
-    inner = getattr(error, "error", None)
-    return {
-        "type": type(error).__name__,
-        "code": getattr(inner, "code", None),
-        "message": str(error),
-        "data": getattr(inner, "data", None),
-    }
+    return {"type": type(error).__name__, "text": str(error), "data": getattr(getattr(error, "error", None), "data", None)}
 
 
-def fill(value):
-    """Replace "${planned.structuredContent.plan}" by a value of an earlier result."""
-    if isinstance(value, str):
-        match = re.fullmatch(r"\$\{(.+)\}", value)
-        if not match:
-            return value
-        found = saved
-        for key in match[1].split("."):
-            found = found[int(key)] if isinstance(found, list) else found.get(key)
-        return found
-    if isinstance(value, list):
-        return [fill(item) for item in value]
-    if isinstance(value, dict):
-        return {key: fill(item) for key, item in value.items()}
-    return value
-
-
-async def answer_form(context, params):
-    elicitations.append(plain(params))
+async def answer_form(_context, _params):
     return ElicitResult.model_validate(answer or {"action": "decline"})
 
 
@@ -67,85 +41,59 @@ async def on_message(message):
 
 
 async def perform(client, step):
-    op = step["op"]
-    if op == "list_tools":
-        return await client.list_tools()
-    if op == "list_prompts":
-        return await client.list_prompts()
-    if op == "get_prompt":
-        return await client.get_prompt(step["name"], fill(step.get("arguments")))
-    if op == "call_tool":
-        return await client.call_tool(step["name"], fill(step.get("arguments", {})))
-    raise ValueError(f"unknown step: {op}")
+    words = json.loads(json.dumps(step.get("arguments", {})).replace("<plan>", str(plan)))
+    match step["op"]:
+        case "list_tools":
+            return plain(await client.list_tools())
+        case "list_prompts":
+            return plain(await client.list_prompts())
+        case "get_prompt":
+            return plain(await client.get_prompt(step["name"], words))
+        case "call_tool":
+            return plain(await client.call_tool(step["name"], words))
+        case "parallel":
+            lines = [None] * len(step["calls"])
+            async with anyio.create_task_group() as group:
+                for index, call in enumerate(step["calls"]):
+                    group.start_soon(run, client, call, index, lines)
+            return lines
+        case op:
+            raise ValueError(f"unknown step: {op}")
 
 
-async def run(client, step, index):
-    line = {"step": index, "op": step["op"], "name": step.get("name", step.get("uri"))}
+async def run(client, step, index, lines):
+    global plan
+    line = lines[index] = {"step": index, "op": step["op"], "name": step.get("name")}
     try:
         with anyio.fail_after(30):
-            if step["op"] == "parallel":
-                line["result"] = await run_together(client, step["calls"])
-            else:
-                line["result"] = plain(await perform(client, step))
-            if "save" in step:
-                saved[step["save"]] = line["result"]
+            line["result"] = await perform(client, step)
+        content = line["result"].get("structuredContent") if step["op"] == "call_tool" else None
+        plan = ((content or {}).get("data") or {}).get("plan_digest") or plan
     except Exception as error:
         line["error"] = describe(error)
-    return line
-
-
-async def run_together(client, steps):
-    lines = [None] * len(steps)
-
-    async def one(index):
-        lines[index] = await run(client, steps[index], index)
-
-    async with anyio.create_task_group() as group:
-        for index in range(len(steps)):
-            group.start_soon(one, index)
-    return lines
 
 
 async def main():
     global answer
     scenario = json.load(sys.stdin)
-    era = scenario["era"]
-    mode = era
+    mode = era = scenario["era"]
     if era.startswith("2025-"):
         mode = "legacy"
         # The SDK always offers its newest version. An older offer needs this.
         mcp.client.session.LATEST_HANDSHAKE_VERSION = era
     server = StdioServerParameters(command=sys.argv[1], args=sys.argv[2:], env=dict(os.environ))
-    client = Client(
-        server,
-        mode=mode,
-        message_handler=on_message,
-        elicitation_callback=answer_form if scenario.get("elicitation") else None,
-    )
+    form = answer_form if scenario.get("elicitation") else None
+    client = Client(server, mode=mode, message_handler=on_message, elicitation_callback=form)
     try:
         await client.__aenter__()
     except Exception as error:
         emit({"op": "connect", "error": describe(error)})
         return
-    info = client.server_info
-    emit(
-        {
-            "op": "connect",
-            "result": {
-                "protocolVersion": client.protocol_version,
-                "serverInfo": plain(info) if info else None,
-                "capabilities": plain(client.server_capabilities),
-                "instructions": client.instructions,
-            },
-        }
-    )
+    lines = [None] * len(scenario["steps"])
     for index, step in enumerate(scenario["steps"]):
         answer = step.get("answer")
-        elicitations.clear()
-        line = await run(client, step, index)
-        if elicitations:
-            line["elicitations"] = list(elicitations)
-        emit(line)
+        await run(client, step, index, lines)
+        emit(lines[index])
     await client.__aexit__(None, None, None)
     emit({"op": "close"})
 

@@ -4,9 +4,8 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
-import { answerForm, emit, readScenario, runScenario } from './steps.mjs';
+import { answerForm, capabilities, emit, runScenario, scenario } from './steps.mjs';
 
-const scenario = await readScenario();
 const [command, ...args] = process.argv.slice(2);
 
 if (!scenario.era.startsWith('2025-')) {
@@ -14,13 +13,8 @@ if (!scenario.era.startsWith('2025-')) {
   process.exit(0);
 }
 
-const client = new Client(
-  { name: 'mcp-kit-v1', version: '1.0.0' },
-  { capabilities: scenario.elicitation ? { elicitation: { form: {} } } : {} },
-);
-if (scenario.elicitation) {
-  client.setRequestHandler(ElicitRequestSchema, (request) => answerForm(request.params));
-}
+const client = new Client({ name: 'mcp-kit-v1', version: '1.0.0' }, { capabilities });
+if (scenario.elicitation) client.setRequestHandler(ElicitRequestSchema, answerForm);
 
 // In SDK 1.x a result schema stands between the parameters and the options.
 const callTool = client.callTool.bind(client);
@@ -30,26 +24,10 @@ const transport = new StdioClientTransport({ command, args, env: process.env });
 
 // SDK 1.x always offers its newest version. An older offer has to be written
 // into the message on its way out.
-let protocolVersion;
 const send = transport.send.bind(transport);
 transport.send = (message) => {
   if (message.method !== 'initialize') return send(message);
   return send({ ...message, params: { ...message.params, protocolVersion: scenario.era } });
 };
-transport.setProtocolVersion = (version) => {
-  protocolVersion = version;
-};
 
-await runScenario(
-  client,
-  async () => {
-    await client.connect(transport);
-    return {
-      protocolVersion,
-      serverInfo: client.getServerVersion(),
-      capabilities: client.getServerCapabilities(),
-      instructions: client.getInstructions(),
-    };
-  },
-  scenario,
-);
+await runScenario(client, transport);

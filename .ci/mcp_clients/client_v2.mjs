@@ -3,12 +3,11 @@
 
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import { answerForm, readScenario, runScenario } from './steps.mjs';
+import { answerForm, capabilities, runScenario, scenario } from './steps.mjs';
 
-const scenario = await readScenario();
 const [command, ...args] = process.argv.slice(2);
 
-const options = { capabilities: scenario.elicitation ? { elicitation: { form: {} } } : {} };
+const options = { capabilities };
 if (scenario.era === 'auto') {
   options.versionNegotiation = { mode: 'auto' };
 } else if (scenario.era.startsWith('2025-')) {
@@ -19,20 +18,6 @@ if (scenario.era === 'auto') {
 }
 
 const client = new Client({ name: 'mcp-kit-v2', version: '1.0.0' }, options);
-if (scenario.elicitation) {
-  client.setRequestHandler('elicitation/create', (request) => answerForm(request.params));
-}
+if (scenario.elicitation) client.setRequestHandler('elicitation/create', answerForm);
 
-await runScenario(
-  client,
-  async () => {
-    await client.connect(new StdioClientTransport({ command, args, env: process.env }));
-    return {
-      protocolVersion: client.getNegotiatedProtocolVersion(),
-      serverInfo: client.getServerVersion(),
-      capabilities: client.getServerCapabilities(),
-      instructions: client.getInstructions(),
-    };
-  },
-  scenario,
-);
+await runScenario(client, new StdioClientTransport({ command, args, env: process.env }));

@@ -1,94 +1,60 @@
-// What both TypeScript clients do in the same way: read the scenario, run its
-// steps in order, print one JSON line for each.
+// What both TypeScript clients do in the same way: run the steps of the scenario in order, print one
+// JSON line for each.
 
-const saved = {};
+let plan; // the digest of the last plan that a result had
 let answer; // the form content or refusal for the step that is running
+
+export const scenario = JSON.parse(await new Response(process.stdin).text());
+export const capabilities = scenario.elicitation ? { elicitation: { form: {} } } : {};
 
 export function emit(line) {
   process.stdout.write(JSON.stringify(line) + '\n');
 }
 
-export function describe(error) {
-  return {
-    type: error.name,
-    code: error.code,
-    message: error.message,
-    data: error.data,
-  };
-}
-
-export async function readScenario() {
-  let text = '';
-  for await (const chunk of process.stdin) text += chunk;
-  return JSON.parse(text);
-}
-
-// "${planned.structuredContent.plan}" stands for a value of an earlier result.
-function fill(value) {
-  if (typeof value === 'string') {
-    const match = /^\$\{(.+)\}$/.exec(value);
-    if (!match) return value;
-    return match[1].split('.').reduce((object, key) => object?.[key], saved);
-  }
-  if (Array.isArray(value)) return value.map(fill);
-  if (value && typeof value === 'object') {
-    return Object.fromEntries(Object.entries(value).map(([k, v]) => [k, fill(v)]));
-  }
-  return value;
-}
-
-export const elicitations = [];
-
-export function answerForm(params) {
-  elicitations.push(params);
+export function answerForm() {
   return answer ?? { action: 'decline' };
 }
 
 function perform(client, step, options) {
+  const words = JSON.parse(JSON.stringify(step.arguments ?? {}).replace('<plan>', plan));
   switch (step.op) {
     case 'list_tools':
       return client.listTools(undefined, options);
     case 'list_prompts':
       return client.listPrompts(undefined, options);
     case 'get_prompt':
-      return client.getPrompt({ name: step.name, arguments: fill(step.arguments) }, options);
+      return client.getPrompt({ name: step.name, arguments: words }, options);
     case 'call_tool':
-      return client.callTool({ name: step.name, arguments: fill(step.arguments ?? {}) }, options);
+      return client.callTool({ name: step.name, arguments: words }, options);
+    case 'parallel':
+      return Promise.all(step.calls.map((call, index) => run(client, call, index)));
     default:
       throw new Error(`unknown step: ${step.op}`);
   }
 }
 
 async function run(client, step, index) {
-  const line = { step: index, op: step.op, name: step.name ?? step.uri };
+  const line = { step: index, op: step.op, name: step.name };
   try {
-    line.result =
-      step.op === 'parallel'
-        ? await Promise.all(step.calls.map((call, i) => run(client, call, i)))
-        : await perform(client, step, { timeout: 30000 });
-    if (step.save) saved[step.save] = line.result;
+    line.result = await perform(client, step, { timeout: 30000 });
+    plan = line.result.structuredContent?.data?.plan_digest ?? plan;
   } catch (error) {
-    line.error = describe(error);
+    line.error = { text: String(error), data: error.data };
   }
   return line;
 }
 
-export async function runScenario(client, connect, scenario) {
-  client.onerror = (error) => emit({ op: 'onerror', error: describe(error) });
+export async function runScenario(client, transport) {
+  client.onerror = (error) => emit({ op: 'onerror', error: String(error) });
   try {
-    const result = await connect();
-    emit({ op: 'connect', result });
+    await client.connect(transport);
   } catch (error) {
-    emit({ op: 'connect', error: describe(error) });
-    await client.close();
-    return;
+    emit({ op: 'connect', error: String(error) });
+    return client.close();
   }
   for (const [index, step] of scenario.steps.entries()) {
     answer = step.answer;
-    elicitations.length = 0;
-    const line = await run(client, step, index);
-    if (elicitations.length) line.elicitations = [...elicitations];
-    emit(line);
+    emit(await run(client, step, index));
   }
   await client.close();
   emit({ op: 'close' });

@@ -93,172 +93,19 @@ fn verb(words: &[&str]) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::tests::rows;
 
     #[test]
-    fn calls_that_change_files_or_the_store_ask() {
-        for (line, verb) in [
-            ("checkpoint restore", "restore"),
-            ("checkpoint undo", "undo"),
-            ("checkpoint redo --yes", "redo"),
-            ("checkpoint rewind 2", "rewind"),
-            ("checkpoint delete @", "delete"),
-            ("checkpoint rm @", "rm"),
-            ("checkpoint workflow rewind plan --files", "rewind"),
-            ("checkpoint workflow -w x rewind plan", "rewind"),
-            ("checkpoint restore @ src --yes", "restore"),
-            ("/usr/local/bin/checkpoint restore @", "restore"),
-            ("./target/debug/checkpoint restore @", "restore"),
-            ("~/bin/checkpoint restore @", "restore"),
-            ("\"$HOME/bin/checkpoint\" restore @", "restore"),
-            ("'/opt/my tools/checkpoint' undo", "undo"),
-            ("check\"point\" restore", "restore"),
-            ("\\checkpoint restore", "restore"),
-            ("checkpoint 'restore' @", "restore"),
-            ("checkpoint \\\n  restore @", "restore"),
-            ("checkpoint -C ../other restore @", "restore"),
-            ("checkpoint --base /b --json restore @", "restore"),
-            ("checkpoint --base=/b -qy restore @", "restore"),
-            ("checkpoint --color never undo", "undo"),
-            ("CHECKPOINT_HOME=/x checkpoint undo", "undo"),
-            ("env A=b checkpoint undo", "undo"),
-            ("sudo -u me checkpoint undo", "undo"),
-            ("nohup checkpoint undo &", "undo"),
-            ("timeout 5 checkpoint undo", "undo"),
-            ("echo x | xargs checkpoint restore", "restore"),
-            ("find . -exec checkpoint restore @ {} \\;", "restore"),
-            ("sh -c 'checkpoint restore @'", "restore"),
-            ("bash -lc \"cd x && checkpoint restore @\"", "restore"),
-            ("sh -c \"sh -c \\\"checkpoint restore\\\"\"", "restore"),
-            ("sh -c \"sh -c 'checkpoint restore @'\"", "restore"),
-            ("eval 'checkpoint undo'", "undo"),
-            ("eval \"$(echo checkpoint undo)\"", "undo"),
-            ("ssh host 'checkpoint restore @ --yes'", "restore"),
-            (
-                "python3 -c \"import os; os.system('checkpoint undo')\"",
-                "undo",
-            ),
-            ("x=$(checkpoint undo)", "undo"),
-            ("x=`checkpoint undo`", "undo"),
-            ("echo \"done: $(checkpoint undo)\"", "undo"),
-            ("$(which checkpoint) undo", "undo"),
-            ("\"$(command -v checkpoint)\" undo", "undo"),
-            ("make && checkpoint undo || true", "undo"),
-            ("make; checkpoint undo; ls", "undo"),
-            ("make\ncheckpoint undo\nls", "undo"),
-            ("(cd x; checkpoint undo)", "undo"),
-            ("{ checkpoint undo; }", "undo"),
-            ("if true; then checkpoint undo; fi", "undo"),
-            ("cat <(checkpoint undo)", "undo"),
-            ("bash <<'EOF'\nit isn't\ncheckpoint undo\nEOF", "undo"),
-            ("checkpoint 2>/dev/null undo", "undo"),
-            ("checkpoint &>log undo", "undo"),
-            ("checkpoint undo --dry-run; checkpoint undo", "undo"),
-            ("checkpoint undo $(echo --dry-run)", "undo"),
-            ("checkpoint restore -- --dry-run", "restore"),
-            ("checkpoint restore @ -n", "restore"),
-            ("checkpoint restore @ --list", "restore"),
-            ("# first\ncheckpoint undo", "undo"),
-            ("$'checkpoint' undo", "undo"),
-            ("cargo run --bin checkpoint -- restore @", "restore"),
-            ("checkpoint.exe restore @", "restore"),
-            ("C:\\tools\\checkpoint.exe restore @", "restore"),
-            ("& 'C:\\my tools\\Checkpoint.exe' restore @", "restore"),
-            ("& \"$env:USERPROFILE\\bin\\checkpoint\" undo", "undo"),
-            ("if ($?) { checkpoint undo }", "undo"),
-            ("check`point undo", "undo"),
-            ("checkpoint `\n undo", "undo"),
-            ("powershell -Command \"checkpoint undo\"", "undo"),
-            ("Invoke-Expression 'checkpoint undo'", "undo"),
-            (
-                "Start-Process checkpoint -ArgumentList 'restore','@'",
-                "restore",
-            ),
-            ("Start-Process checkpoint -ArgumentList @('undo')", "undo"),
-            (
-                "Start-Process checkpoint -ArgumentList \"restore @\"",
-                "restore",
-            ),
-            ("cmd /c checkpoint undo", "undo"),
-            ("checkpoint delete 'x --dry-run'", "delete"),
-            ("checkpoint re\\store", "restore"),
-            // Only named, but no shell is imitated here.
-            ("ls # checkpoint undo", "undo"),
-            ("cat < checkpoint undo", "undo"),
-            ("echo checkpoint restore", "restore"),
-            ("git commit -m 'Fix checkpoint restore'", "restore"),
-        ] {
-            assert_eq!(asks_consent(line), Some(verb), "{line}");
-        }
-    }
-
-    #[test]
-    fn other_calls_and_other_programs_do_not_ask() {
-        for line in [
-            "",
-            "checkpoint",
-            "checkpoint status",
-            "checkpoint create 'before restore'",
-            "checkpoint create -m restore",
-            "checkpoint list --json",
-            "checkpoint show undo",
-            "checkpoint diff restore",
-            "checkpoint find --text delete",
-            "checkpoint verify --full",
-            "checkpoint help restore",
-            "checkpoint -C undo status",
-            "checkpoint --base restore list",
-            "checkpoint workflow next",
-            "checkpoint workflow end x",
-            "checkpoint workflow rewind plan -n",
-            "checkpoint phase done undo",
-            "checkpoint restore @ --dry-run",
-            "checkpoint --json restore --dry-run @ src",
-            "checkpoint undo --dry-run 2>&1 | head",
-            "checkpoint delete @ --dry-run && ls",
-            "checkpoint prune --dry-run",
-            "checkpoint prune --keep 1",
-            "checkpoint undo --list",
-            "checkpoint restore --help",
-            "checkpoint restore -h",
-            "sh -c 'checkpoint restore @ --dry-run'",
-            "git restore .",
-            "git restore checkpoint",
-            "git -C /src/checkpoint restore a.rs",
-            "make -C checkpoint restore",
-            "git stash && git undo",
-            "restore",
-            "undo",
-            "cd checkpoint && git restore .",
-            "cd checkpoint; ./restore",
-            "ls checkpoint\nrestore x",
-            "cat checkpoint.md restore",
-            "checkpoints restore",
-            "my-checkpoint restore",
-            "checkpoint-restore now",
-            "checkpoint_restore",
-            "docker checkpoint-create restore",
-            "cat restore > checkpoint",
-            "pip install checkpoint==1 restore",
-            "checkpoint statusline",
-            "& checkpoint status; restore",
-            "Get-Command checkpoint | Select restore",
-        ] {
-            assert_eq!(asks_consent(line), None, "{line}");
+    fn calls_that_change_files_or_the_store_ask_and_no_others() {
+        for (line, verb) in rows(include_str!("tests/shell_calls.json"), "calls") {
+            assert_eq!(asks_consent(line), verb, "{line}");
         }
     }
 
     #[test]
     fn long_lines_take_little_time() {
-        for piece in [
-            "checkpoint ",
-            "checkpoint undo --dry-run ",
-            "'",
-            "\"",
-            "(",
-            "\\\"",
-            "checkpoint \"",
-            "-C ",
-        ] {
+        let pieces = "checkpoint #checkpoint undo --dry-run #'#\"#(#\\\"#checkpoint \"#-C ";
+        for piece in pieces.split('#') {
             let line = piece.repeat((1 << 20) / piece.len());
             let started = std::time::Instant::now();
             let _ = asks_consent(&line);

@@ -192,108 +192,67 @@ fn lines(file: &FileDiff) -> [usize; 2] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::json::Octal;
-    use crate::model::state::rel_path::RelPath;
-    use crate::ops::browse::diff::file_diff::Detail;
-    use crate::ops::browse::diff::file_diff::FileVersion;
-    use crate::ops::browse::diff::file_diff::PatchOptions;
-    use crate::ops::browse::diff::file_diff::compare;
+    use crate::base::tests::rows;
+    use crate::model::tests::id;
+    use crate::model::{Octal, RelPath};
+    use crate::ops::browse::diff::file_diff::{Detail, FileVersion, PatchOptions, compare};
 
     const OPTIONS: PatchOptions = PatchOptions {
         detail: Detail::Patch,
         context: 3,
         binary: false,
     };
-    const RAW: PatchStyle = PatchStyle {
-        paint: Paint { enabled: false },
-        is_for_terminal: false,
-    };
 
-    fn version(mode: u32, id: u8, bytes: &[u8]) -> FileVersion {
-        let seen = SeenFile {
-            mode: Octal(mode),
-            id: ObjectId::from_bytes([id; 20]),
-            size_bytes: Some(bytes.len() as u64),
+    /// The patch from one version to another, each given by its mode and bytes.
+    fn patch(path: &[u8], versions: [Option<(u32, &str)>; 2], style: PatchStyle) -> String {
+        let version = |number: u8| {
+            let (mode, text) = versions[usize::from(number)]?;
+            let seen = SeenFile {
+                mode: Octal(mode),
+                id: id(number + 1),
+                size_bytes: Some(text.len() as u64),
+            };
+            let bytes = Some(text.as_bytes().to_vec());
+            Some(FileVersion { seen, bytes })
         };
-        FileVersion {
-            seen,
-            bytes: Some(bytes.to_vec()),
-        }
-    }
-
-    fn patch(
-        path: &[u8],
-        before: Option<&FileVersion>,
-        after: Option<&FileVersion>,
-        style: PatchStyle,
-    ) -> String {
-        let file = compare(RelPath::new(path).unwrap(), before, after, OPTIONS).unwrap();
+        let (before, after) = (version(0), version(1));
+        let path = RelPath::new(path).unwrap();
+        let file = compare(path, before.as_ref(), after.as_ref(), OPTIONS).unwrap();
         String::from_utf8(render(&file, style)).unwrap()
     }
 
-    #[test]
-    fn a_name_with_a_blank_has_a_tab_behind_it() {
-        let shown = patch(
-            b"a b",
-            Some(&version(0o100_644, 1, b"x\n")),
-            Some(&version(0o100_755, 2, b"y\n")),
-            RAW,
-        );
-        let expected = "diff --git a/a b b/a b\nold mode 100644\nnew mode 100755\nindex 0101010101..0202020202\n\
-                        --- a/a b\t\n+++ b/a b\t\n@@ -1 +1 @@\n-x\n+y\n";
-        assert_eq!(shown, expected);
+    fn style(enabled: bool, is_for_terminal: bool) -> PatchStyle {
+        PatchStyle {
+            paint: Paint { enabled },
+            is_for_terminal,
+        }
     }
 
     #[test]
-    fn an_empty_file_has_a_header_alone() {
-        let shown = patch(b"\xff", None, Some(&version(0o100_644, 1, b"")), RAW);
-        let expected = "diff --git \"a/\\377\" \"b/\\377\"\nnew file mode 100644\nindex 0000000000..0101010101\n";
-        assert_eq!(shown, expected);
-    }
-
-    #[test]
-    fn a_change_of_type_is_a_deletion_and_a_creation() {
-        let shown = patch(
-            b"l",
-            Some(&version(0o100_644, 1, b"x\n")),
-            Some(&version(0o120_000, 2, b"to")),
-            RAW,
+    fn each_change_is_told_as_git_does() {
+        let tables = include_str!("tests/patch.json");
+        for (why, path, before, after, expected) in
+            rows::<(&str, &str, _, _, &str)>(tables, "patches")
+        {
+            let shown = patch(path.as_bytes(), [before, after], style(false, false));
+            assert_eq!(shown, expected, "{why}");
+        }
+        let shown = patch(b"\xff", [None, Some((0o100_644, ""))], style(false, false));
+        assert!(
+            shown.starts_with("diff --git \"a/\\377\" \"b/\\377\"\nnew"),
+            "{shown}"
         );
-        let expected = "diff --git a/l b/l\ndeleted file mode 100644\nindex 0101010101..0000000000\n--- a/l\n+++ /dev/null\n\
-                        @@ -1 +0,0 @@\n-x\ndiff --git a/l b/l\nnew file mode 120000\nindex 0000000000..0202020202\n\
-                        --- /dev/null\n+++ b/l\n@@ -0,0 +1 @@\n+to\n\\ No newline at end of file\n";
-        assert_eq!(shown, expected);
     }
 
     #[test]
     fn content_cannot_act_on_a_terminal_painted_or_not() {
         for enabled in [true, false] {
-            let style = PatchStyle {
-                paint: Paint { enabled },
-                is_for_terminal: true,
-            };
-            let shown = patch(
-                b"f",
-                Some(&version(0o100_644, 1, b"\x1b]0;x\x07\n")),
-                Some(&version(0o100_644, 2, b"a\rb\n")),
-                style,
-            );
-            assert!(
-                shown.contains("-\\x1b]0;x\\x07") && shown.contains("+a\\x0db"),
-                "{shown}"
-            );
+            let versions = ["\x1b]0;x\x07\n", "a\rb\n"].map(|text| Some((0o100_644, text)));
+            let shown = patch(b"f", versions, style(enabled, true));
+            let is_harmless = shown.contains("-\\x1b]0;x\\x07") && shown.contains("+a\\x0db");
+            assert!(is_harmless, "{shown}");
             assert_eq!(shown.contains("\x1b[31m-"), enabled);
             assert_eq!(shown.contains("\x1b[36m@@ -1 +1 @@\x1b[0m"), enabled);
         }
-    }
-
-    #[test]
-    fn binary_contents_are_named_not_shown() {
-        let shown = patch(b"f", None, Some(&version(0o100_644, 1, b"\0")), RAW);
-        assert!(
-            shown
-                .ends_with("index 0000000000..0101010101\nBinary files /dev/null and b/f differ\n"),
-            "{shown}"
-        );
     }
 }

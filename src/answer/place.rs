@@ -93,10 +93,8 @@ mod tests {
             ),
             ("'checkpoint --help'", "'checkpoint --help'"),
         ] {
-            assert_eq!(
-                (place.advice(advice), place.advice(placed)),
-                (placed.to_owned(), placed.to_owned())
-            );
+            let found = (place.advice(advice), place.advice(placed));
+            assert_eq!(found, (placed.to_owned(), placed.to_owned()));
         }
     }
 }

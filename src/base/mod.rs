@@ -24,3 +24,6 @@ pub use malformed::Malformed;
 pub use progress::{Progress, WorkPhase};
 pub use threads::work_queue::WorkQueue;
 pub use wildmatch::Glob;
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -153,10 +153,8 @@ mod tests {
             let kinds = refused.map(|read| read.unwrap_err().kind());
             assert_eq!(kinds, [ErrorKind::InvalidData; 2], "{}", path.display());
         }
-        assert_eq!(
-            read(&place.path().join("none")).unwrap_err().kind(),
-            ErrorKind::NotFound
-        );
+        let found = read(&place.path().join("none")).unwrap_err().kind();
+        assert_eq!(found, ErrorKind::NotFound);
         let huge = place.path().join("huge");
         File::create(&huge)
             .unwrap()

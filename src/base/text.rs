@@ -199,43 +199,31 @@ mod tests {
         assert_eq!(escape("\u{202e}abc\u{200b}"), "\\u{202e}abc\\u{200b}");
         assert_eq!(escape_bytes(b"a\xffb\\"), "a\\xffb\\\\");
         assert_eq!(escape("grün ✓ | x ♻\u{fe0f}"), "grün ✓ | x ♻\u{fe0f}");
-        assert_eq!(
-            escape("a\u{a0}b\u{fe0f}c\u{202f}d\u{e0100}"),
-            "a\\u{a0}b\\u{fe0f}c\\u{202f}d\\u{e0100}"
-        );
+        let found = escape("a\u{a0}b\u{fe0f}c\u{202f}d\u{e0100}");
+        assert_eq!(found, "a\\u{a0}b\\u{fe0f}c\\u{202f}d\\u{e0100}");
     }
 
     #[test]
     fn words_with_names_in_them_are_one_line_and_not_escaped_twice() {
-        assert_eq!(
-            escape_line("no 'a\\x0ab' in C:\\x\n\u{9b}31m"),
-            "no 'a\\x0ab' in C:\\x\\x0a\\u{9b}31m"
-        );
-        assert_eq!(
-            escape_path(Path::new("/a\nb\\c\u{202e}")),
-            "/a\\x0ab\\c\\u{202e}"
-        );
+        let found = escape_line("no 'a\\x0ab' in C:\\x\n\u{9b}31m");
+        assert_eq!(found, "no 'a\\x0ab' in C:\\x\\x0a\\u{9b}31m");
+        let found = escape_path(Path::new("/a\nb\\c\u{202e}"));
+        assert_eq!(found, "/a\\x0ab\\c\\u{202e}");
     }
 
     #[test]
     fn content_keeps_its_lines_and_loses_its_power() {
-        assert_eq!(
-            escape_content(b"\tprintf(\"\\n\");\r\n"),
-            "\tprintf(\"\\n\");\\x0d\n"
-        );
-        assert_eq!(
-            escape_content("\x1b[2J\u{9b}x\u{202e}".as_bytes()),
-            "\\x1b[2J\\u{9b}x\\u{202e}"
-        );
+        let found = escape_content(b"\tprintf(\"\\n\");\r\n");
+        assert_eq!(found, "\tprintf(\"\\n\");\\x0d\n");
+        let found = escape_content("\x1b[2J\u{9b}x\u{202e}".as_bytes());
+        assert_eq!(found, "\\x1b[2J\\u{9b}x\\u{202e}");
         assert_eq!(escape_content(b"\xe2\x82"), "\\xe2\\x82");
     }
 
     #[test]
     fn digits_are_in_groups_of_three() {
-        assert_eq!(
-            [7, 50_000, 1_234_567].map(thousands),
-            ["7", "50,000", "1,234,567"]
-        );
+        let found = [7, 50_000, 1_234_567].map(thousands);
+        assert_eq!(found, ["7", "50,000", "1,234,567"]);
         assert_eq!([count(1, "a", "b"), count(2, "a", "b")], ["1 a", "2 b"]);
     }
 

@@ -145,6 +145,7 @@ mod tests {
     use std::env::consts::{ARCH, OS};
 
     use super::*;
+    use crate::base::tests::rows;
 
     #[test]
     fn the_version_is_told_without_and_with_the_whole_command_line_alike() {
@@ -224,50 +225,7 @@ mod tests {
 
     #[test]
     fn every_refusal_of_arguments_is_said_in_plain_words() {
-        for (line, expected) in [
-            ("create --bogus", "there is no option '--bogus' here"),
-            (
-                "create --resaon x",
-                "there is no option '--resaon' here; did you mean '--reason'?",
-            ),
-            (
-                "list -n abc",
-                "invalid value 'abc' for '--limit <N>': it is no whole number",
-            ),
-            ("list -n", "--limit needs a value"),
-            ("list --kind", "--kind needs a value: checkpoint or safety"),
-            (
-                "list --color",
-                "--color needs a value: auto, always or never",
-            ),
-            (
-                "workflow rewind",
-                "workflow rewind needs PHASE and one of --files, --state, --both",
-            ),
-            (
-                "list --color sometimes",
-                "invalid value 'sometimes' for '--color <WHEN>' [possible values: auto, always, never]",
-            ),
-            (
-                "find --text x -n 0",
-                "invalid value '0' for '--limit <N>': it must be 1 or more",
-            ),
-            (
-                "prune --keep 0",
-                "invalid value '0' for '--keep <N>': it must be 1 or more",
-            ),
-            (
-                "prune --keep 99999999999",
-                "invalid value '99999999999' for '--keep <N>': 99999999999 is not in 1..=4294967295",
-            ),
-            ("pin", "pin needs SEL"),
-            ("create --format json", "create needs --contract"),
-            (
-                "restore x --to d --overlay",
-                "the argument '--to <DIR>' cannot be used with '--overlay'",
-            ),
-            ("pin a b", "unexpected argument 'b' found"),
-        ] {
+        for (line, expected) in rows::<(&str, &str)>(include_str!("tests/parse.json"), "refusals") {
             let line = format!("checkpoint {line}");
             let refused = super::parse(&words(&line)).expect_err(&line);
             assert_eq!(refused.text, expected, "{line}");

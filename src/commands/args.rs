@@ -280,10 +280,8 @@ mod tests {
 
     #[test]
     fn a_list_has_one_item_a_line_or_ends_them_with_nul() {
-        assert_eq!(
-            items(b"a\n\r\nb c\r\n\"\\303\\234\\t\""),
-            [b"a".to_vec(), b"b c".to_vec(), "\u{dc}\t".into()]
-        );
+        let found = items(b"a\n\r\nb c\r\n\"\\303\\234\\t\"");
+        assert_eq!(found, [b"a".to_vec(), b"b c".to_vec(), "\u{dc}\t".into()]);
         assert_eq!(items(b"a\nb\0c\r\0"), [b"a\nb".to_vec(), b"c\r".to_vec()]);
         assert_eq!(items(b""), Vec::<Vec<u8>>::new());
     }

@@ -105,88 +105,27 @@ fn checked(file: &Path, key: &str, new: String) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::tests::rows;
 
-    fn text_after(text: &str, key: &str, typed: &str) -> Result<String> {
-        set(Path::new("config.toml"), text, key, typed).map(|(text, _)| text)
-    }
+    const TABLES: &str = include_str!("tests/edit.json");
 
     #[test]
-    fn one_value_changes_and_all_else_stays() {
-        for (before, key, typed, after) in [
-            ("", "keep", "100", "keep = 100\n"),
-            (
-                "# mine\nkeep = 5 # few\n",
-                "keep",
-                "7",
-                "# mine\nkeep = 7 # few\n",
-            ),
-            ("keep = 5", "auto", "off", "keep = 5\nauto = \"off\"\n"),
-            ("", "max_file_size", "1 MiB", "max_file_size = \"1 MiB\"\n"),
-            ("", "exclude", "a\\ b/", "exclude = \"a\\\\ b/\"\n"),
-            (
-                "exclude = [\n  'a', # x\n]\n",
-                "exclude",
-                "['b', \"c\"]",
-                "exclude = ['b', \"c\"]\n",
-            ),
-            (
-                "[database.x]\ndump = 'd'\nrestore = 'r'\n",
-                "audit",
-                "true",
-                "audit = true\n[database.x]\ndump = 'd'\nrestore = 'r'\n",
-            ),
-            ("keep = 0\n", "keep", "3", "keep = 3\n"),
-        ] {
-            assert_eq!(text_after(before, key, typed).unwrap(), after, "{before}");
+    fn one_value_changes_and_all_else_stays_or_it_is_refused() {
+        for (before, key, typed, after) in rows::<(&str, &str, &str, Option<&str>)>(TABLES, "set") {
+            let set = set(Path::new("config.toml"), before, key, typed);
+            let text = set.ok().map(|(text, _)| text);
+            assert_eq!(text.as_deref(), after, "{before} {key} {typed}");
         }
     }
 
     #[test]
     fn one_key_goes_with_its_lines_and_all_else_stays() {
-        for (before, key, after) in [
-            (
-                "# mine\nkeep = 5 # few\naudit = true\n",
-                "keep",
-                "# mine\naudit = true\n",
-            ),
-            ("audit = true\n  keep = 5", "keep", "audit = true\n"),
-            (
-                "exclude = [\n  'a', # x\n]\nkeep = 3\n",
-                "exclude",
-                "keep = 3\n",
-            ),
-            ("kepp = 3\nkeep = 0\n", "keep", "kepp = 3\n"),
-        ] {
-            let gone = unset(Path::new("config.toml"), before, key).unwrap();
-            assert_eq!(gone.as_deref(), Some(after), "{before}");
-            assert_eq!(unset(Path::new("config.toml"), after, key).unwrap(), None);
-        }
-        for (before, key) in [
-            ("", "kepp"),
-            ("[database.x]\n", "database"),
-            ("keep = 3\na = [\n", "keep"),
-        ] {
-            assert!(
-                unset(Path::new("config.toml"), before, key).is_err(),
-                "{key}"
-            );
-        }
-    }
-
-    #[test]
-    fn what_would_not_be_read_as_it_is_meant_is_refused() {
-        for (before, key, typed) in [
-            ("", "kepp", "3"),
-            ("", "database", "x"),
-            ("", "keep", "many"),
-            ("", "keep", "0"),
-            ("", "auto", "Off"),
-            ("", "keep", "3\naudit = true"),
-            ("", "exclude", "./a"),
-            ("keep = [\n", "audit", "true"),
-            ("[settings]\nauto = 'off'\n", "audit", "true"),
-        ] {
-            assert!(text_after(before, key, typed).is_err(), "{key} {typed}");
+        for (before, key, after) in rows::<(&str, &str, Option<&str>)>(TABLES, "unset") {
+            let gone = unset(Path::new("config.toml"), before, key);
+            assert_eq!(gone.is_err(), after.is_none(), "{before} {key}");
+            assert_eq!(gone.ok().flatten().as_deref(), after, "{before}");
+            let twice = after.map(|after| unset(Path::new("config.toml"), after, key).unwrap());
+            assert_eq!(twice.flatten(), None, "{before}");
         }
     }
 }

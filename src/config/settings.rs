@@ -219,63 +219,52 @@ impl Settings {
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use super::*;
+    use crate::base::tests::rows;
     use crate::error::Code;
 
-    fn loaded(user: &str, project: &str) -> Settings {
+    /// A place with a file of the user's and a project with its own.
+    fn place(user: &str, project: &str) -> (tempfile::TempDir, PathBuf, Environment) {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("config.toml"), user).unwrap();
         let root = dir.path().join("root");
         std::fs::create_dir(&root).unwrap();
         std::fs::write(root.join(".checkpoint.toml"), project).unwrap();
-        load(
-            &root,
-            &Environment {
-                config_dir: Some(dir.path().to_path_buf()),
-                ..Environment::default()
-            },
-        )
+        let environment = Environment {
+            config_dir: Some(dir.path().to_path_buf()),
+            ..Environment::default()
+        };
+        (dir, root, environment)
     }
 
+    fn loaded(user: &str, project: &str) -> Settings {
+        let (_dir, root, environment) = place(user, project);
+        load(&root, &environment)
+    }
+
+    /// The file of the project gives: whether it was understood, the limit that holds, the excludes.
     #[test]
     fn what_is_wrong_in_a_projects_file_is_a_remark_and_the_rest_of_it_holds() {
-        for (bad, of_capture, excluded) in [
-            ("keep = [", true, vec!["a"]),
-            (
-                "exclude = ['b', 'c']\nkeep = 30 days",
-                true,
-                vec!["a", "b", "c"],
-            ),
-            ("exclude = ['b', c/]", true, vec!["a", "b", "c/"]),
-            ("exclude = 5", true, vec!["a"]),
-            ("exclude = ['b', 5]", true, vec!["a", "b"]),
-            ("exclude = ['b', './c']", true, vec!["a", "b"]),
-            ("exlude = ['b']", true, vec!["a"]),
-            ("[checkpoint]\nexclude = ['b']", true, vec!["a"]),
-            ("keep = 0", false, vec!["a"]),
-            ("keep = 'x'", false, vec!["a"]),
-        ] {
-            let settings = loaded("exclude = ['a']", bad);
-            let keep =
-                if bad.contains("keep") || bad.contains("[checkpoint]") || bad.contains("c/]") {
-                    Policy::EVERYTHING
-                } else {
-                    Policy::default()
-                };
-            assert_eq!(
-                (settings.keep, settings.excludes.clone()),
-                (keep, excluded.into_iter().map(str::to_owned).collect()),
-                "{bad}"
-            );
-            let [remark] = &settings.remarks[..] else {
-                panic!("{bad}: {:?}", settings.remarks)
+        let tables = include_str!("tests/settings.json");
+        for (project, is_readable, keep, excludes) in
+            rows::<(&str, bool, &str, Vec<&str>)>(tables, "projects")
+        {
+            let settings = loaded("exclude = ['a']", project);
+            let expected = match keep {
+                "all" => Policy::EVERYTHING,
+                _ => Policy::default(),
             };
-            assert_eq!(
-                remark.what.contains("no checkpoint is made"),
-                of_capture,
-                "{bad}: {remark:?}"
-            );
-            assert_eq!(settings.require_readable().is_err(), of_capture, "{bad}");
+            assert_eq!(settings.keep, expected, "{project}");
+            assert_eq!(settings.excludes, excludes, "{project}");
+            let [remark] = &settings.remarks[..] else {
+                panic!("{project}: {:?}", settings.remarks)
+            };
+            let stops = remark.what.contains("no checkpoint is made");
+            assert_eq!(stops, !is_readable, "{project}: {remark:?}");
+            let readable = settings.require_readable();
+            assert_eq!(readable.is_ok(), is_readable, "{project}");
         }
         assert_eq!(loaded("", "keep = 0\nexclude = ['b']").excludes, ["b"]);
     }
@@ -283,10 +272,8 @@ mod tests {
     #[test]
     fn where_the_users_own_file_is_forgiven_nothing_is_dropped_by_a_limit_that_nobody_read() {
         let settings = loaded("keep = [", "keep = 70");
-        assert_eq!(
-            (settings.keep, settings.remarks.len()),
-            (Policy::EVERYTHING, 1)
-        );
+        let expected = (Policy::EVERYTHING, 1);
+        assert_eq!((settings.keep, settings.remarks.len()), expected);
         let settings = loaded("keep = 20\nmax_files = 'x'", "");
         assert_eq!((settings.keep.last, settings.remarks.len()), (20, 1));
         assert_eq!(loaded("keep = 20", "").remarks, []);
@@ -294,27 +281,22 @@ mod tests {
 
     #[test]
     fn a_project_may_only_add_excludes_and_raise_keep() {
-        let settings = loaded(
-            "keep = 20\nexclude = ['a']",
-            "keep = 10\nexclude = ['b']\nmax_files = 1",
-        );
+        let project = "keep = 10\nexclude = ['b']\nmax_files = 1";
+        let settings = loaded("keep = 20\nexclude = ['a']", project);
         assert_eq!((settings.keep.last, settings.max_files), (20, 50_000));
         assert_eq!(settings.excludes, ["a", "b"]);
-        assert!(
-            settings.remarks[0].what.contains("user's own"),
-            "{:?}",
-            settings.remarks
-        );
+        let remarks = &settings.remarks;
+        assert!(remarks[0].what.contains("user's own"), "{remarks:?}");
         assert_eq!(loaded("keep = 20", "keep = 30").keep.last, 30);
     }
 
     #[test]
     fn an_unknown_key_is_a_remark_that_names_the_nearest() {
         let settings = loaded("kepp = 3\nmax_file_size = '1 MiB'\ndedup_window = '2s'", "");
+        let remarks = &settings.remarks;
         assert!(
-            settings.remarks[0].what.contains("did you mean 'keep'"),
-            "{:?}",
-            settings.remarks
+            remarks[0].what.contains("did you mean 'keep'"),
+            "{remarks:?}"
         );
         assert_eq!(settings.max_file_size_bytes, Some(1 << 20));
         assert_eq!(settings.dedup_window_ms, 2000);
@@ -343,27 +325,13 @@ mod tests {
 
     #[test]
     fn each_value_knows_its_origin_and_a_bad_one_hides_no_other() {
-        let dir = tempfile::tempdir().unwrap();
-        let user = dir.path().join("config.toml");
-        std::fs::write(
-            &user,
-            "keep = 20\nmax_files = 'x'\nexclude = ['a']\nmax_store_size = '1 GiB'",
-        )
-        .unwrap();
-        let project = dir.path().join(".checkpoint.toml");
-        std::fs::write(&project, "keep = 10\nexclude = ['b']").unwrap();
-        let environment = Environment {
-            config_dir: Some(dir.path().to_path_buf()),
-            ..Environment::default()
-        };
-        let loaded = load_all(dir.path(), &environment);
+        let user = "keep = 20\nmax_files = 'x'\nexclude = ['a']\nmax_store_size = '1 GiB'";
+        let (dir, root, environment) = place(user, "keep = 10\nexclude = ['b']");
+        let loaded = load_all(&root, &environment);
+        let user = Origin::UserFile(dir.path().join("config.toml"));
+        let project = Origin::ProjectFile(root.join(".checkpoint.toml"));
         assert_eq!(loaded.problems.len(), 1, "{:?}", loaded.problems);
-        assert!(
-            loaded.problems[0].what.contains("max_files"),
-            "{:?}",
-            loaded.problems
-        );
-        let (user, project) = (Origin::UserFile(user), Origin::ProjectFile(project));
+        assert!(loaded.problems[0].what.contains("max_files"));
         assert_eq!(
             loaded.origins["keep"],
             vec![user.clone()],

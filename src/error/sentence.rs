@@ -236,10 +236,8 @@ mod tests {
         let bare = Sentence::command(CommandWords::new(["release", "PATH"]));
         assert_eq!(bare.to_string(), "checkpoint release PATH");
         assert!(bare.is_command() && !sentence.is_command());
-        assert_eq!(
-            bare.to_run(),
-            Some(words(&["checkpoint", "release", "PATH"]))
-        );
+        let found = bare.to_run();
+        assert_eq!(found, Some(words(&["checkpoint", "release", "PATH"])));
     }
 
     #[test]
@@ -247,10 +245,8 @@ mod tests {
         let evil = "'checkpoint delete --all --yes'";
         assert_eq!(Sentence::text(evil).to_run(), None);
         assert_eq!(Sentence::new("no {}; {}", &[&evil, &"{}"]).to_run(), None);
-        assert_eq!(
-            Sentence::new("{}: 'checkpoint ls {}' lists it", &[&evil, &evil]).to_run(),
-            Some(words(&["checkpoint", "ls", evil]))
-        );
+        let found = Sentence::new("{}: 'checkpoint ls {}' lists it", &[&evil, &evil]).to_run();
+        assert_eq!(found, Some(words(&["checkpoint", "ls", evil])));
     }
 
     #[cfg(unix)]

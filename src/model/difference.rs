@@ -324,149 +324,71 @@ pub fn retain_covered(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::state::object_id::ObjectId;
-    use crate::model::state::snapshot::UncapturedEntry;
+    use crate::model::tests::{path, snapshot};
 
-    fn path(text: &str) -> RelPath {
-        RelPath::new(text.as_bytes()).unwrap()
-    }
-
-    fn file(content: u8, perm: u32) -> Entry {
-        Entry {
-            kind: Kind::File,
-            perm,
-            id: ObjectId::from_bytes([content; 20]),
-            size_bytes: 1,
-        }
-    }
-
-    fn snapshot(files: &[(&str, Entry)], dirs: &[(&str, u32)]) -> Snapshot {
-        let mut snapshot = Snapshot::default();
-        snapshot
-            .files
-            .extend(files.iter().map(|(name, entry)| (path(name), *entry)));
-        snapshot
-            .dirs
-            .extend(dirs.iter().map(|(name, perm)| (path(name), *perm)));
-        snapshot
-    }
-
-    #[test]
-    fn files_differ_by_what_git_sees() {
-        let link = Entry {
-            kind: Kind::Symlink,
-            ..file(1, 0o777)
-        };
-        let before = snapshot(
-            &[
-                ("a", file(1, 0o644)),
-                ("b", file(1, 0o644)),
-                ("c", file(1, 0o644)),
-                ("d", link),
-            ],
-            &[],
-        );
-        let after = snapshot(
-            &[
-                ("a", file(1, 0o600)),
-                ("b", file(1, 0o755)),
-                ("d", file(1, 0o644)),
-                ("e", link),
-            ],
-            &[],
-        );
-        let found = between(&before, &after, &[]);
-        let told: Vec<(String, ChangeKind)> = found
-            .files
+    /// What differs, a word for each path: in trees, and besides.
+    fn told(found: &Difference) -> (String, String) {
+        let files = found.files.iter();
+        let files = files.map(|pair| format!("{} {:?}", pair.path, pair.change()));
+        let other = &found.other;
+        let modes = other.modes.iter();
+        let modes = modes.map(|one| format!("{} {:o}-{:o}", one.path, one.before.0, one.after.0));
+        let added = other
+            .empty_dirs_added
             .iter()
-            .map(|pair| (pair.path.to_string(), pair.change()))
-            .collect();
-        let expected = [
-            ("b", ChangeKind::Mode),
-            ("c", ChangeKind::Deleted),
-            ("d", ChangeKind::Type),
-            ("e", ChangeKind::Added),
-        ];
-        assert_eq!(
-            told,
-            expected.map(|(name, change)| (name.to_owned(), change))
-        );
-        assert_eq!(
-            found.other.modes,
-            [Differing::new(&path("a"), Octal(0o644), Octal(0o600))]
-        );
+            .map(|dir| format!("{dir} new"));
+        let gone = other
+            .empty_dirs_deleted
+            .iter()
+            .map(|dir| format!("{dir} old"));
+        let other: Vec<String> = modes.chain(added).chain(gone).collect();
+        (files.collect::<Vec<_>>().join(", "), other.join(", "))
     }
 
     #[test]
-    fn empty_directories_and_their_modes_are_no_files() {
-        let before = snapshot(
-            &[("full/f", file(1, 0o644))],
-            &[
-                ("full", 0o755),
-                ("old", 0o755),
-                ("old/in", 0o755),
-                ("same", 0o755),
-            ],
-        );
-        let after = snapshot(
-            &[],
-            &[
-                ("full", 0o700),
-                ("new", 0o755),
-                ("new/in", 0o755),
-                ("same", 0o755),
-            ],
-        );
-        let other = between(&before, &after, &[]).other;
-        assert_eq!(other.empty_dirs_added, [path("new/in")]);
-        assert_eq!(other.empty_dirs_deleted, [path("old/in")]);
-        assert_eq!(
-            other.modes,
-            [Differing::new(&path("full"), Octal(0o755), Octal(0o700))]
-        );
-        assert!(!other.is_same());
+    fn each_state_differs_by_what_git_sees_and_by_the_rest() {
+        for (before, after, limit, files, other) in [
+            (
+                "a b c d@",
+                "a:600 b:755 d e@",
+                "",
+                "b Mode, c Deleted, d Type, e Added",
+                "a 644-600",
+            ),
+            (
+                "full/f old/in/ same/",
+                "full/:700 new/in/ same/",
+                "",
+                "full/f Deleted",
+                "full 755-700, new/in new, old/in old",
+            ),
+            ("in/f out e/", "", "in", "in/f Deleted", ""),
+        ] {
+            let limits: Vec<RelPath> = limit.split_whitespace().map(path).collect();
+            let found = between(&snapshot(before), &snapshot(after), &limits);
+            assert_eq!(
+                told(&found),
+                (files.to_owned(), other.to_owned()),
+                "{before}"
+            );
+            assert_eq!(found.other.is_same(), other.is_empty());
+        }
     }
 
     #[test]
     fn what_a_side_could_not_hold_is_not_taken_for_deleted() {
-        let before = snapshot(
-            &[("locked/f", file(1, 0o644)), ("pipe", file(1, 0o644))],
-            &[],
-        );
-        let mut after = snapshot(&[], &[]);
-        let unreadable = WhyNot::Unreadable("permission denied".into());
-        after.uncaptured.insert(
-            path("locked"),
-            UncapturedEntry {
-                why: unreadable.clone(),
-                is_dir: true,
-            },
-        );
-        after.uncaptured.insert(
-            path("pipe"),
-            UncapturedEntry {
-                why: WhyNot::Fifo,
-                is_dir: false,
-            },
+        let (before, after) = (
+            snapshot("locked/f pipe"),
+            snapshot("locked/!unreadable pipe!fifo"),
         );
         let found = between(&before, &after, &[]);
-        assert_eq!(found.not_compared, [(path("locked/f"), unreadable.clone())]);
+        let unreadable = WhyNot::Unreadable(String::new());
+        assert_eq!(found.not_compared, [(path("locked/f"), unreadable)]);
+        let told = told(&found).0;
         assert_eq!(
-            found.files.len(),
-            1,
-            "a FIFO is there instead of the file, so the file is gone"
+            told, "pipe Deleted",
+            "a FIFO is there instead, so the file is gone"
         );
         assert_eq!(found.other.uncaptured.len(), 2);
-    }
-
-    #[test]
-    fn paths_limit_everything() {
-        let before = snapshot(
-            &[("in/f", file(1, 0o644)), ("out", file(1, 0o644))],
-            &[("in", 0o755), ("e", 0o755)],
-        );
-        let found = between(&before, &Snapshot::default(), &[path("in")]);
-        assert_eq!(found.files.len(), 1);
-        assert!(found.other.is_same(), "{:?}", found.other);
     }
 }

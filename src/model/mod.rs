@@ -43,3 +43,6 @@ pub use state::rel_path::RelPath;
 pub use state::scope::{PathFilter, Scope, ScopePart};
 pub use state::snapshot::{Snapshot, UncapturedEntry};
 pub use state::state_document::StateDocument;
+
+#[cfg(test)]
+pub(crate) mod tests;

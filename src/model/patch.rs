@@ -159,6 +159,9 @@ impl FilePatch {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::tests::rows;
+
+    const TABLES: &str = include_str!("tests/patch.json");
     use crate::base::git_quoting::quoted;
 
     const HEAD: &str = "diff --git a/f b/f\nindex 1..2 100644\n--- a/f\n+++ b/f\n";
@@ -172,65 +175,14 @@ mod tests {
 
     #[test]
     fn lines_are_changed_where_they_are_as_the_patch_has_them() {
-        for (hunks, before, after) in [
-            (
-                "@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n",
-                "a\nb\nc\nd\n",
-                "a\nB\nc\nd\n",
-            ),
-            ("@@ -0,0 +1,2 @@\n+a\n+b\n", "", "a\nb\n"),
-            ("@@ -1 +0,0 @@\n-a\n", "a\n", ""),
-            (
-                "@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+a\n",
-                "a",
-                "a\n",
-            ),
-            (
-                "@@ -1 +1 @@\n-a\n+a\n\\ No newline at end of file\n",
-                "a\n",
-                "a",
-            ),
-            (
-                "@@ -1,2 +1,2 @@\n-a\n+A\n b\n\\ No newline at end of file\n",
-                "a\nb",
-                "A\nb",
-            ),
-            (
-                "@@ -1 +1,2 @@ fn x()\n-a\n+1\n+2\n@@ -3 +4 @@\n-c\n+C\n",
-                "a\nb\nc\n",
-                "1\n2\nb\nC\n",
-            ),
-            ("@@ -2,0 +3 @@\n+x\n", "a\nb\nc\n", "a\nb\nx\nc\n"),
-        ] {
-            assert_eq!(applied(hunks, before).as_deref(), Ok(after), "{hunks}");
-        }
-        for (hunks, content) in [
-            ("@@ -1 +1 @@\n-a\n+b\n", "A\n"),
-            ("@@ -9 +9 @@\n-a\n+b\n", "a\n"),
-            ("@@ -1 +1 @@\n-a\n+b\n", "a"),
-            ("@@ -2 +2 @@\n-b\n+B\n@@ -1 +1 @@\n-a\n+A\n", "a\nb\n"),
-        ] {
-            assert!(applied(hunks, content).is_err(), "{hunks}");
+        for (hunks, before, after) in rows(TABLES, "applied") {
+            assert_eq!(applied(hunks, before).ok().as_deref(), after, "{hunks}");
         }
     }
 
     #[test]
     fn what_is_no_patch_of_lines_is_refused() {
-        for text in [
-            "",
-            "words\n",
-            HEAD,
-            "@@ -1 +1 @@\n-a\n+b\n",
-            &format!("{HEAD}@@ -1,2 +1 @@\n-a\n"),
-            &format!("{HEAD}@@ -1 +1 @@\n-a\n-b\n+b\n"),
-            &format!("{HEAD}@@ -x +1 @@\n-a\n+b\n"),
-            &format!("{HEAD}@@ -1 +1 @@\n*a\n"),
-            "--- a/f\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n",
-            "--- /dev/null\n+++ b/f\n@@ -0,0 +1 @@\n+a\n",
-            "--- a/f\n+++ f\n@@ -1 +1 @@\n-a\n+b\n",
-            "diff --git a/f b/f\nold mode 100644\nnew mode 100755\n",
-            "diff --git a/f b/f\nGIT binary patch\n",
-        ] {
+        for text in rows::<&str>(TABLES, "refused") {
             assert!(parse(text.as_bytes()).is_err(), "{text}");
         }
     }

@@ -514,86 +514,50 @@ fn parents<V>(map: &BTreeMap<RelPath, V>) -> impl Iterator<Item = RelPath> {
 
 #[cfg(test)]
 mod tests {
-    use crate::model::state::entry::{Entry, Kind};
-    use crate::model::state::object_id::ObjectId;
-    use crate::model::state::snapshot::UncapturedEntry;
-
     use super::*;
+    use crate::base::tests::rows;
+    use crate::model::tests::{path, snapshot};
 
-    fn path(text: &str) -> RelPath {
-        RelPath::new(text.as_bytes()).unwrap()
-    }
-
-    fn file(content: u8) -> Entry {
-        Entry {
-            kind: Kind::File,
-            perm: 0o644,
-            id: ObjectId::from_bytes([content; 20]),
-            size_bytes: 1,
+    /// Everything that a plan says, a sentence for each thing.
+    fn told(plan: &RestorePlan) -> String {
+        let mut said = Vec::new();
+        let mut say = |what: &str, paths: Vec<&RelPath>| {
+            said.extend(paths.iter().map(|path| format!("{what} {path}")));
+        };
+        say("write", plan.write.keys().collect());
+        say("chmod", plan.chmod.keys().collect());
+        say("delete", plan.delete.keys().collect());
+        say("make", plan.make_dirs.keys().collect());
+        say("chmod", plan.chmod_dirs.keys().collect());
+        say("remove", plan.remove_dirs.iter().collect());
+        say("leave", plan.left_alone.iter().collect());
+        say("unreadable", plan.unreadable.keys().collect());
+        for (path, why) in &plan.conflicts {
+            let why = match why {
+                Blocker::Uncaptured(Some(why)) => why.into(),
+                Blocker::Directory => "directory",
+                Blocker::File => "file",
+                other => panic!("{other:?}"),
+            };
+            say(why, vec![path]);
         }
-    }
-
-    /// Makes a state with files of one content, and their parent directories.
-    fn holding(files: &[&str]) -> Snapshot {
-        let mut state = Snapshot::default();
-        state.dirs.insert(RelPath::root(), 0o755);
-        for file_path in files.iter().map(|text| path(text)) {
-            let dirs = file_path.ancestors().map(|dir| (dir, 0o755));
-            state.dirs.extend(dirs);
-            state.files.insert(file_path, file(1));
+        if plan.unchanged > 0 {
+            said.push(format!("{} right", plan.unchanged));
         }
-        state
-    }
-
-    fn with(mut state: Snapshot, uncaptured: &[(&str, WhyNot, bool)]) -> Snapshot {
-        for (text, why, is_dir) in uncaptured.iter().cloned() {
-            let dirs = path(text).ancestors().map(|dir| (dir, 0o755));
-            state.dirs.extend(dirs);
-            let entry = UncapturedEntry { why, is_dir };
-            state.uncaptured.insert(path(text), entry);
-        }
-        state
-    }
-
-    fn plan(present: &Snapshot, target: &Snapshot, may_delete: bool) -> RestorePlan {
-        let scope = RestoreScope::default();
-        RestorePlan::between(present, target, &scope, &|_, _| may_delete)
-    }
-
-    fn conflicts(plan: &RestorePlan) -> Vec<(&str, Blocker)> {
-        assert!(!plan.is_empty(), "who is in the way is to be told");
-        let named = plan.conflicts.iter();
-        named
-            .map(|(path, why)| (path.as_utf8().unwrap(), why.clone()))
-            .collect()
-    }
-
-    fn keys<V>(map: &BTreeMap<RelPath, V>) -> Vec<String> {
-        map.keys().map(RelPath::to_string).collect()
+        said.join(", ")
     }
 
     #[test]
-    fn every_change_counts_once_and_what_is_right_is_no_change() {
-        let (names, entry) = (["a", "b", "c"].map(path), file(1));
-        let modes = || {
-            names
-                .iter()
-                .map(|path| (path.clone(), 0o700))
-                .collect::<BTreeMap<_, _>>()
+    fn every_change_counts_once() {
+        let names = ["a", "b", "c"].map(path);
+        let entry = crate::model::tests::file(1, 0o644);
+        let modes = || names.iter().map(|path| (path.clone(), 0o700)).collect();
+        let write = PlannedWrite {
+            before: None,
+            after: entry,
         };
         let plan = RestorePlan {
-            write: names
-                .iter()
-                .map(|path| {
-                    (
-                        path.clone(),
-                        PlannedWrite {
-                            before: None,
-                            after: entry,
-                        },
-                    )
-                })
-                .collect(),
+            write: names.iter().map(|path| (path.clone(), write)).collect(),
             chmod: modes(),
             delete: names.iter().map(|path| (path.clone(), entry)).collect(),
             make_dirs: modes(),
@@ -601,146 +565,32 @@ mod tests {
             remove_dirs: names.iter().cloned().collect(),
             ..RestorePlan::default()
         };
-        assert_eq!(plan.change_count(), 18);
-        assert!(!plan.is_empty());
-        let same = super::tests::plan(&holding(&["a", "b/c"]), &holding(&["a", "b/c"]), true);
-        assert_eq!((same.unchanged, same.is_empty()), (2, true));
+        assert_eq!((plan.change_count(), plan.is_empty()), (18, false));
     }
 
+    /// `deletes` lets rules delete what the target lacks, `keeps` does not, `overlay` is that
+    /// option, and other words are names that a rule spares.
     #[test]
-    fn what_no_checkpoint_holds_is_in_the_way_and_told_once_each() {
-        let present = with(
-            holding(&[]),
-            &[("a/p", WhyNot::Fifo, false), ("b", WhyNot::Mount, true)],
-        );
-        let found = plan(&present, &holding(&["a", "b"]), true);
-        assert_eq!(
-            conflicts(&found),
-            [
-                ("a/p", Blocker::Uncaptured(Some(WhyNot::Fifo))),
-                ("b", Blocker::Uncaptured(Some(WhyNot::Mount)))
-            ]
-        );
-        let inside = plan(&present, &holding(&["b/x"]), true);
-        assert_eq!(
-            conflicts(&inside),
-            [("b", Blocker::Uncaptured(Some(WhyNot::Mount)))]
-        );
-    }
-
-    #[test]
-    fn a_directory_that_a_rule_left_out_serves_and_a_file_does_not() {
-        let left_out = || WhyNot::LeftOut("*.o".into());
-        let found = plan(
-            &with(holding(&[]), &[("a", left_out(), true)]),
-            &holding(&["a/x"]),
-            true,
-        );
-        assert!(
-            found.conflicts.is_empty() && found.make_dirs.is_empty(),
-            "{found:?}"
-        );
-        let found = plan(
-            &with(holding(&[]), &[("a", left_out(), false)]),
-            &holding(&["a/x"]),
-            true,
-        );
-        assert_eq!(
-            conflicts(&found),
-            [("a", Blocker::Uncaptured(Some(left_out())))]
-        );
-    }
-
-    #[test]
-    fn a_file_needs_its_place_whatever_the_rules_say_of_what_is_there() {
-        let found = plan(&holding(&["a/b/x", "a/y"]), &holding(&["a"]), false);
-        assert_eq!(keys(&found.delete), ["a/b/x", "a/y"]);
-        assert_eq!(found.remove_dirs, ["a", "a/b"].map(path).into());
-        let overlay = RestoreScope {
-            overlay: true,
-            ..RestoreScope::default()
-        };
-        for (present, target, blocker) in [
-            ("a/x", "a", Blocker::Directory),
-            ("a", "a/x", Blocker::File),
-        ] {
-            let found = RestorePlan::between(
-                &holding(&[present]),
-                &holding(&[target]),
-                &overlay,
-                &|_, _| true,
-            );
+    fn a_plan_leads_to_the_target_as_far_as_rules_and_obstacles_let_it() {
+        let tables = include_str!("tests/restore_plan.json");
+        for (why, mode, present, target, expected) in
+            rows::<(&str, &str, &str, &str, &str)>(tables, "plans")
+        {
+            let scope = RestoreScope {
+                overlay: mode == "overlay",
+                ..RestoreScope::default()
+            };
+            let may_delete = |path: &RelPath, _| mode != "keeps" && path.name() != mode.as_bytes();
+            let (present, target) = (snapshot(present), snapshot(target));
+            let plan = RestorePlan::between(&present, &target, &scope, &may_delete);
+            assert_eq!(told(&plan), expected, "{why}");
+            let changes = ["write", "chmod", "delete", "make", "remove"];
+            let has_any = changes.iter().any(|word| expected.contains(word));
             assert_eq!(
-                (conflicts(&found), found.delete.len()),
-                (vec![("a", blocker)], 0),
-                "{present} {target}"
+                plan.is_empty(),
+                !has_any && plan.conflicts.is_empty(),
+                "{why}"
             );
         }
-    }
-
-    #[test]
-    fn what_the_target_could_not_capture_or_would_not_have_stays() {
-        let present = holding(&["a", "m/x", "z"]);
-        let target = with(
-            holding(&[]),
-            &[("a", WhyNot::TooLarge, false), ("m", WhyNot::Mount, true)],
-        );
-        assert_eq!(keys(&plan(&present, &target, true).delete), ["z"]);
-        assert!(plan(&present, &target, false).delete.is_empty());
-    }
-
-    #[test]
-    fn a_directory_is_left_alone_for_what_no_checkpoint_holds_and_for_what_a_rule_spares() {
-        let present = with(holding(&["p/x"]), &[("p/d/fifo", WhyNot::Fifo, false)]);
-        let found = plan(&present, &holding(&[]), true);
-        assert_eq!(
-            (found.left_alone, found.remove_dirs.len()),
-            (["p", "p/d"].map(path).into(), 0)
-        );
-        let wanted = plan(
-            &present,
-            &with(holding(&["p/x"]), &[("p/d/x", WhyNot::Fifo, false)]),
-            true,
-        );
-        assert_eq!(
-            wanted.left_alone,
-            ["p/d/fifo"].map(path).into(),
-            "its directory is wanted, it is not"
-        );
-        let there_then = with(holding(&["p/x"]), &[("p/d/fifo", WhyNot::Fifo, false)]);
-        assert!(plan(&present, &there_then, true).left_alone.is_empty());
-        let found = plan(&present, &holding(&[]), false);
-        assert_eq!(found.left_alone, ["p"].map(path).into(), "not its business");
-        let beside = with(holding(&["d/keep"]), &[("d/fifo", WhyNot::Fifo, false)]);
-        let kept = |path: &RelPath, _: bool| path.name() != b"keep";
-        let found = RestorePlan::between(&beside, &holding(&[]), &RestoreScope::default(), &kept);
-        assert!(found.is_empty(), "its file stays anyway: {found:?}");
-        assert_eq!(found.left_alone, ["d"].map(path).into());
-    }
-
-    #[test]
-    fn what_cannot_be_read_and_should_not_be_there_is_named_as_unreadable() {
-        let unreadable = || WhyNot::Unreadable("EACCES".into());
-        let present = with(
-            holding(&["a"]),
-            &[("d", unreadable(), true), ("m", WhyNot::Mount, true)],
-        );
-        let found = plan(&present, &holding(&["a"]), true);
-        assert_eq!(
-            (keys(&found.unreadable), found.left_alone),
-            (vec!["d".into()], ["m"].map(path).into())
-        );
-        assert!(
-            plan(&present, &holding(&["a"]), false)
-                .unreadable
-                .is_empty(),
-            "the target would not hold it either"
-        );
-        let overlay = RestoreScope {
-            overlay: true,
-            ..RestoreScope::default()
-        };
-        let laid_over = RestorePlan::between(&present, &holding(&["a"]), &overlay, &|_, _| true);
-        assert!(laid_over.unreadable.is_empty() && laid_over.left_alone.is_empty());
     }
 }

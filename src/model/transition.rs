@@ -91,10 +91,8 @@ mod tests {
         assert!(text.starts_with(
             "phase done a\n\nwhy: not\nmore words\n\nPhase: a\nActor: me\nWorkflow: w_1\n"
         ));
-        assert_eq!(
-            (workflow_of(&text), time_of(&text), format_of(&text)),
-            (Some("w_1"), Some(7), Some(TRANSITION_FORMAT))
-        );
+        let found = (workflow_of(&text), time_of(&text), format_of(&text));
+        assert_eq!(found, (Some("w_1"), Some(7), Some(TRANSITION_FORMAT)));
         assert_eq!(message::trailer(&text, "Phase"), Some("a"));
         for bare in ["start", "a: b", "", "x\n\ntwo words\n"] {
             let text = render("w", bare, -1);
@@ -117,9 +115,7 @@ mod tests {
         assert_eq!((workflow_of(&text), time_of(&text)), (Some("w"), Some(5)));
         assert!(!is_ours("x\n\nPhase: 1\n"));
         let cut = cut(&text, "abc");
-        assert_eq!(
-            (workflow_of(&cut), message::trailer(&cut, CUT_KEY)),
-            (Some("w"), Some("abc"))
-        );
+        let found = (workflow_of(&cut), message::trailer(&cut, CUT_KEY));
+        assert_eq!(found, (Some("w"), Some("abc")));
     }
 }

@@ -68,10 +68,7 @@ impl OwnFiles {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn path(text: &str) -> RelPath {
-        RelPath::new(text.as_bytes()).unwrap()
-    }
+    use crate::model::tests::path;
 
     #[test]
     fn a_directory_belongs_to_us_only_with_the_file_beside_it() {

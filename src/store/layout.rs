@@ -253,10 +253,8 @@ mod tests {
     #[test]
     fn the_dir_hash_is_what_the_shell_formula_gives() {
         // printf %s /absolute/path/to/project | sha256sum | cut -c1-16
-        assert_eq!(
-            dir_hash(Path::new("/absolute/path/to/project")),
-            SHELL_FORMULA
-        );
+        let found = dir_hash(Path::new("/absolute/path/to/project"));
+        assert_eq!(found, SHELL_FORMULA);
     }
 
     const SHELL_FORMULA: &str = "85672760c9f4d4dc";

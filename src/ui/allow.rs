@@ -93,6 +93,7 @@ fn collect(grammar: &Grammar, matches: &ArgMatches, given: &mut Vec<String>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::tests::rows;
 
     fn allowed(line: &str, may_change: bool) -> bool {
         let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
@@ -100,96 +101,11 @@ mod tests {
     }
 
     #[test]
-    fn what_reads_is_allowed_and_what_changes_needs_a_plan() {
-        for line in [
-            "status",
-            "status -v",
-            "list --stat -n 5 --kind=safety",
-            "show @ --files",
-            "diff a b -U 3 -- src/main.rs",
-            "diff -U5 @~1",
-            "ls @ -lR",
-            "find --text x *.rs",
-            "undo --list",
-            "undo --dry-run",
-            "redo --dry-run",
-            "restore x --dry-run -- a b",
-            "restore --patch - --dry-run",
-            "restore --resume --dry-run",
-            "prune --dry-run --keep 5",
-            "workflow list --all",
-            "workflow show",
-            "workflow status run",
-            "cat @:a",
-        ] {
-            assert!(allowed(line, false), "{line}");
-        }
-        for line in [
-            "restore x --plan 0123 --yes",
-            "restore --patch - --plan 0123 --yes",
-            "restore --resume --plan 0123 --yes",
-            "undo --plan 0123 -y",
-            "redo --plan 0123 --yes",
-            "create reason",
-            "pin @",
-            "unpin @",
-            "reword @ other",
-        ] {
-            assert!(allowed(line, true), "{line}");
-            assert!(!allowed(line, false), "{line}");
-        }
-    }
-
-    #[test]
-    fn nothing_else_is() {
-        for line in [
-            "",
-            "help",
-            "nothing",
-            "--json list",
-            "-C / list",
-            "list -C /",
-            "list --dir=/",
-            "list --base /tmp",
-            "list --here",
-            "list --all",
-            "list --remote origin",
-            "list --help",
-            "list --lock-timeout 99999",
-            "restore x",
-            "restore x --yes",
-            "restore x --plan 0123",
-            "restore x --dry-run --to /tmp/d",
-            "restore x --plan 0123 --yes --to /tmp/d",
-            "restore x --plan 0123 --yes --check id",
-            "restore @/etc/passwd --dry-run",
-            "restore x @- --dry-run",
-            "restore x --contract --dry-run",
-            "restore --patch /etc/passwd --dry-run",
-            "restore --patch - --yes",
-            "restore --patch=x --dry-run",
-            "undo",
-            "undo --yes",
-            "prune",
-            "prune --orphaned --dry-run",
-            "prune --keep 1 --yes",
-            "create --scope @/etc/passwd",
-            "create --state-file /etc/passwd",
-            "create --db /etc/x",
-            "create --include-sensitive",
-            "delete @ --yes",
-            "workflow status --file /etc/passwd",
-            "workflow init",
-            "bisect",
-            "hook",
-            "ui",
-            "mcp",
-            "setup",
-            "clone x y",
-            "push",
-            "export /tmp/x",
-        ] {
-            assert!(!allowed(line, true), "{line}");
+    fn what_reads_is_allowed_and_what_changes_needs_a_plan_and_nothing_else_is() {
+        for (line, what) in rows::<(&str, Option<&str>)>(include_str!("tests/allow.json"), "words")
+        {
+            let answers = [false, true].map(|may_change| allowed(line, may_change));
+            assert_eq!(answers, [what == Some("reads"), what.is_some()], "{line}");
         }
     }
 }

@@ -282,10 +282,6 @@ impl From<rusqlite::Error> for Refusal {
 }
 
 #[cfg(test)]
-#[expect(
-    clippy::disallowed_methods,
-    reason = "tests make and break files directly"
-)]
 mod tests {
     use super::*;
 

@@ -203,68 +203,52 @@ pub fn in_writable_root<T>(work: &WorkTree, act: impl Fn() -> io::Result<T>) -> 
 }
 
 #[cfg(test)]
-#[expect(
-    clippy::disallowed_methods,
-    reason = "tests make and break files directly"
-)]
 mod tests {
     use super::*;
+    use crate::base::tests::place;
     use crate::error::Code;
-
-    fn path(text: &str) -> RelPath {
-        RelPath::new(text.as_bytes()).unwrap()
-    }
+    use crate::model::tests::path;
 
     #[test]
     fn what_cannot_be_reached_is_absent() {
-        let temp = tempfile::tempdir().unwrap();
-        std::fs::write(temp.path().join("file"), "x").unwrap();
+        let temp = place("file=x");
         let work = WorkTree::open(temp.path()).unwrap();
         assert_eq!(work.stat(&path("file")).unwrap().unwrap().size_bytes, 1);
-        assert!(work.stat(&path("none")).unwrap().is_none());
-        assert!(work.stat(&path("file/below")).unwrap().is_none());
+        assert!(work.stat(&RelPath::root()).unwrap().is_some());
         let mut reader = StatReader::new(&work);
-        assert!(reader.stat(&path("none/a")).unwrap().is_none());
-        assert!(reader.stat(&path("none/b")).unwrap().is_none());
-        assert!(reader.stat(&path("file/below")).unwrap().is_none());
+        for absent in ["none", "none/a", "none/b", "file/below"].map(path) {
+            assert!(work.stat(&absent).unwrap().is_none());
+            assert!(reader.stat(&absent).unwrap().is_none());
+        }
         assert!(reader.stat(&path("file")).unwrap().is_some());
         assert!(work.dir(&path("file")).is_err());
-        assert!(work.stat(&RelPath::root()).unwrap().is_some());
     }
 
     #[cfg(unix)]
     #[test]
     fn a_symlink_on_the_way_is_not_followed() {
-        let temp = tempfile::tempdir().unwrap();
-        std::fs::create_dir_all(temp.path().join("real/in")).unwrap();
-        std::fs::write(temp.path().join("real/in/f"), "x").unwrap();
-        std::os::unix::fs::symlink("real", temp.path().join("link")).unwrap();
+        let temp = place("real/in/f=x link@real");
         let work = WorkTree::open(temp.path()).unwrap();
         assert!(work.stat(&path("real/in/f")).unwrap().is_some());
         assert!(work.stat(&path("link/in/f")).unwrap().is_none());
-        assert_eq!(
-            sys::kind_of(&work.stat(&path("link")).unwrap().unwrap()),
-            sys::ItemKind::Symlink
-        );
+        let link = work.stat(&path("link")).unwrap().unwrap();
+        assert_eq!(sys::kind_of(&link), sys::ItemKind::Symlink);
         assert!(work.dir(&path("link/in")).is_err());
     }
 
     #[test]
     fn a_root_that_was_replaced_is_noticed() {
-        let temp = tempfile::tempdir().unwrap();
+        let temp = place("root/");
         let root = temp.path().join("root");
-        std::fs::create_dir(&root).unwrap();
         let work = WorkTree::open(&root).unwrap();
         assert!(work.check_still_there().is_ok());
         std::fs::rename(&root, temp.path().join("moved")).unwrap();
-        assert!(
+        let is_missed = || {
             work.check_still_there()
-                .is_err_and(|error| error.code == Code::ROOT_MISSING)
-        );
+                .is_err_and(|why| why.code == Code::ROOT_MISSING)
+        };
+        assert!(is_missed());
         std::fs::create_dir(&root).unwrap();
-        assert!(
-            work.check_still_there()
-                .is_err_and(|error| error.code == Code::ROOT_MISSING)
-        );
+        assert!(is_missed());
     }
 }

@@ -267,6 +267,7 @@ pub fn leeway(folder: &Path) -> Leeway {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::tests::rows;
 
     fn leeway_of(texts: &[&str]) -> Leeway {
         let folder = tempfile::tempdir().unwrap();
@@ -286,84 +287,18 @@ mod tests {
 
     #[test]
     fn each_key_that_forbids_something_of_ours_is_named() {
-        for free in [
-            &[][..],
-            &["{}"],
-            &["no JSON"],
-            &["{\"allowManagedHooksOnly\": false}"],
-            &[
-                "{\"allowManagedHooksOnly\": true}",
-                "{\"allowManagedHooksOnly\": false}",
-            ],
-            &["{\"strictKnownMarketplaces\": [{\"source\": \"skills-dir\"}]}"],
-            &[
-                "{\"strictKnownMarketplaces\": []}",
-                "{\"strictKnownMarketplaces\": [{\"source\": \"skills-dir\"}]}",
-            ],
-            &["{\"blockedMarketplaces\": [{\"source\": \"github\", \"repo\": \"a/b\"}]}"],
-            &["{\"strictPluginOnlyCustomization\": true}"],
-        ] {
-            assert_eq!(leeway_of(free), Leeway::Plugin, "{free:?}");
-        }
-        for (texts, expected) in [
-            (
-                &["{\"strictKnownMarketplaces\": []}"][..],
-                "strictKnownMarketplaces",
-            ),
-            (&["{\"allowedMarketplaces\": []}"], "allowedMarketplaces"),
-            (
-                &[
-                    "{}",
-                    "{\"blockedMarketplaces\": [{\"source\": \"skills-dir\"}]}",
-                ],
-                "blockedMarketplaces",
-            ),
-            (
-                &[
-                    "{\"strictKnownMarketplaces\": [], \"strictPluginOnlyCustomization\": [\"skills\"]}",
-                ],
-                "strictKnownMarketplaces",
-            ),
-        ] {
-            let found = leeway_of(texts);
-            assert!(
-                matches!(&found, Leeway::Settings(key) if key.key == expected),
-                "{found:?}"
-            );
-        }
-        for (texts, expected, file) in [
-            (
-                &["{\"allowManagedHooksOnly\": true}"][..],
-                "allowManagedHooksOnly",
-                "managed-settings.json",
-            ),
-            (
-                &["{\"allowManagedHooksOnly\": \"yes\"}"],
-                "allowManagedHooksOnly",
-                "managed-settings.json",
-            ),
-            (
-                &["{}", "{\"disableAllHooks\": true}"],
-                "disableAllHooks",
-                "1.json",
-            ),
-            (
-                &[
-                    "{\"strictKnownMarketplaces\": []}",
-                    "{\"strictPluginOnlyCustomization\": [\"hooks\"]}",
-                ],
-                "strictPluginOnlyCustomization",
-                "1.json",
-            ),
-        ] {
-            let Leeway::Nowhere(key) = leeway_of(texts) else {
-                panic!("{texts:?}");
+        for (texts, expected) in
+            rows::<(Vec<&str>, &str)>(include_str!("tests/agents.json"), "settings")
+        {
+            let told = match leeway_of(&texts) {
+                Leeway::Plugin => "Plugin".to_owned(),
+                Leeway::Settings(key) => format!("Settings {}", key.key),
+                Leeway::Nowhere(key) => {
+                    let file = key.file.file_name().unwrap().display();
+                    format!("Nowhere {} {file}", key.key)
+                }
             };
-            assert_eq!(
-                (key.key, key.file.ends_with(file)),
-                (expected, true),
-                "{key:?}"
-            );
+            assert_eq!(told, expected, "{texts:?}");
         }
     }
 }

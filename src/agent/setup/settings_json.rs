@@ -263,6 +263,7 @@ pub fn is_our_name(program: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::tests::rows;
 
     #[test]
     fn each_written_line_is_recognized_and_no_other() {
@@ -285,18 +286,7 @@ mod tests {
                 }
             }
         }
-        for line in [
-            "",
-            "checkpoint hook --agent codex",
-            "'/usr/bin/checkpoint' hook --agent codex 2>/dev/null",
-            "'/usr/bin/checkpoint' hook --agent codex 2>/dev/null; exit 1",
-            "'/usr/bin/checkpoint' hook --agent nobody 2>/dev/null; exit 0",
-            "'/usr/bin/checkpoint' hook --agent codex --last 2>/dev/null; exit 0",
-            "'/usr/bin/checkpointer' hook --agent codex 2>/dev/null; exit 0",
-            "'/usr/bin/git-ai' hook --agent codex 2>/dev/null; exit 0",
-            "'/usr/bin/checkpoint' hook --agent codex 2>/dev/null; rm -r x; exit 0",
-            "'/a'; rm -r x; '/checkpoint' hook --agent codex 2>/dev/null; exit 0",
-        ] {
+        for line in rows::<&str>(include_str!("tests/settings_json.json"), "others") {
             assert_eq!(HookCall::parse(line), None, "{line}");
         }
     }

@@ -157,6 +157,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::base::tests::rows;
 
     const SPELLING: Spelling = Spelling {
         aliases: &[&["dependencies", "deps"]],
@@ -165,50 +166,11 @@ mod tests {
 
     #[test]
     fn merge_changed_meaning_sets_only_those_keys() {
-        for (old, was, now, merged) in [
-            // New keys stand where the format lists them.
-            (
-                r#"{"x":1,"c":3,"b":2,"y":4}"#,
-                r#"{"b":2,"c":3}"#,
-                r#"{"a":0,"b":5,"c":3,"d":6}"#,
-                r#"{"a":0,"x":1,"c":3,"b":5,"d":6,"y":4}"#,
-            ),
-            // A default that is left out stays so, and a key that means nothing any more goes.
-            (
-                r#"{"k":null,"b":1}"#,
-                r#"{"n":0,"b":1}"#,
-                r#"{"n":0}"#,
-                r#"{"k":null}"#,
-            ),
-            // Entries keep their own keys and spellings, also in another list.
-            (
-                r#"{"l":[{"id":"a","deps":["x"],"k":1}],"m":[],"z":null}"#,
-                r#"{"l":[{"id":"a","dependencies":["x"]}],"m":[],"z":null}"#,
-                r#"{"l":[],"m":[{"id":"a","dependencies":["x","y"]}],"z":{"id":"b"}}"#,
-                r#"{"l":[],"m":[{"id":"a","deps":["x","y"],"k":1}],"z":{"id":"b"}}"#,
-            ),
-            (
-                r#"{"l":["./a"]}"#,
-                r#"{"l":["/r/a"]}"#,
-                r#"{"l":["/r/b","/r/a"]}"#,
-                r#"{"l":["/r/b","./a"]}"#,
-            ),
-            // Entries that changed places, went or came keep theirs.
-            (
-                r#"{"l":[{"id":"a","k":1},{"id":"b","k":2},{"id":"c","k":3}]}"#,
-                r#"{"l":[{"id":"a","s":1},{"id":"b","s":1},{"id":"c","s":1}]}"#,
-                r#"{"l":[{"id":"c","s":2},{"id":"d"},{"id":"a","s":2}]}"#,
-                r#"{"l":[{"id":"c","s":2,"k":3},{"id":"d"},{"id":"a","s":2,"k":1}]}"#,
-            ),
-            (
-                r#"{"o":["a"]}"#,
-                r#"{"o":"a"}"#,
-                r#"{"o":"b"}"#,
-                r#"{"o":["b"]}"#,
-            ),
-        ] {
-            let [old, was, now] = [old, was, now].map(|text| serde_json::from_str(text).unwrap());
-            assert_eq!(merge(&old, &was, &now, SPELLING).to_string(), merged);
+        for [why, old, was, now, merged] in
+            rows::<[Value; 5]>(include_str!("tests/merge.json"), "merges")
+        {
+            let found = merge(&old, &was, &now, SPELLING);
+            assert_eq!(found.to_string(), merged.to_string(), "{why}");
         }
         assert_eq!(merge(&json!(1), &json!(1), &json!(2), SPELLING), json!(2));
     }

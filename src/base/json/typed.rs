@@ -136,6 +136,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::base::tests::rows;
 
     #[derive(Debug, PartialEq, Serialize, Deserialize)]
     struct One {
@@ -159,26 +160,7 @@ mod tests {
 
     #[test]
     fn all_flaws_are_found_with_their_places() {
-        for (value, expected) in [
-            (json!({"name": "a", "more": []}), ""),
-            (json!([]), ": it is a list, not an object"),
-            (json!(5), ": it is a number, not an object"),
-            (
-                json!({"name": 5, "number": "1", "more": [{"name": null, "more": 1}, 7, {"number": -1}]}),
-                "name: it is a number, not a text; number: it is a text, not a whole number; \
-                 more[0].name: it is null, not a text; more[0].more: it is a number, not a list; \
-                 more[1]: it is a number, not an object; more[2].number: it is not a whole number; \
-                 more[2].name: the field 'name' is missing; more[2].more: the field 'more' is missing",
-            ),
-            (
-                json!({"name": "a", "more": {}}),
-                "more: it is an object, not a list",
-            ),
-            (
-                json!({"name": 5, "more": [{"name": "b", "more": [["c", null, [], null]]}]}),
-                "name: it is a number, not a text; more[0].more[0]: it is a list, not an object",
-            ),
-        ] {
+        for (value, expected) in rows::<(Value, &str)>(include_str!("tests/typed.json"), "flaws") {
             let (one, found) = read_all(value);
             assert_eq!(found, expected);
             assert_eq!(one.is_none(), expected.starts_with(':'));

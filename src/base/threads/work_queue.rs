@@ -190,16 +190,8 @@ mod tests {
             seen.sort_unstable();
             assert_eq!(seen, [0, 0, 1, 1, 2, 2, 3, 3, 4, 5]);
         }
-        assert!(
-            run(vec![(); 3], Vec::new(), &|(): &mut (), job: u32, _| Ok::<
-                _,
-                String,
-            >(
-                job
-            ))
-            .unwrap()
-            .is_empty()
-        );
+        let nothing = |(): &mut (), job: u32, _: &WorkQueue<u32>| Ok::<_, String>(job);
+        assert!(run(vec![(); 3], Vec::new(), &nothing).unwrap().is_empty());
     }
 
     #[test]
@@ -208,10 +200,8 @@ mod tests {
             let fails = |(): &mut (), job: u32, _: &WorkQueue<u32>| {
                 if job == 60 { Err("sixty") } else { Ok(job) }
             };
-            assert_eq!(
-                run(vec![(); workers], (0..100).collect(), &fails),
-                Err("sixty")
-            );
+            let ended = run(vec![(); workers], (0..100).collect(), &fails);
+            assert_eq!(ended, Err("sixty"));
         }
     }
 

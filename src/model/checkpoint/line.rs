@@ -295,27 +295,9 @@ impl From<Vec<Checkpoint>> for Line {
 
 #[cfg(test)]
 mod tests {
-    use crate::model::checkpoint::record::{CheckpointKind, Coverage, Operation, Record, Verb};
-    use crate::model::state::rel_path::RelPath;
-    use crate::model::state::scope::PathFilter;
-
     use super::*;
-
-    fn made(sequence: u64) -> Checkpoint {
-        let mut id = [0; 20];
-        id[..8].copy_from_slice(&sequence.to_be_bytes());
-        let id = ObjectId::from_bytes(id);
-        let record = Record {
-            sequence,
-            ..Record::default()
-        };
-        Checkpoint {
-            id,
-            tree: id,
-            record,
-            ..Checkpoint::default()
-        }
-    }
+    use crate::model::tests::{checkpoint, id, path, safety};
+    use crate::model::{Coverage, Verb};
 
     #[derive(Debug)]
     struct Stored(Vec<Checkpoint>);
@@ -330,29 +312,31 @@ mod tests {
         }
     }
 
-    fn line(indexed: &[u64], others: &[u64]) -> Line {
-        let indexed: Vec<_> = indexed.iter().map(|n| made(*n)).collect();
+    fn line(indexed: &[u8], others: &[u8]) -> Line {
+        let made = |numbers: &[u8]| -> Vec<_> { numbers.iter().map(|n| checkpoint(*n)).collect() };
+        let indexed = made(indexed);
         let entries: Vec<_> = indexed.iter().map(LineEntry::of).enumerate().collect();
-        let mut line = Line::from(others.iter().map(|n| made(*n)).collect::<Vec<_>>());
+        let mut line = Line::from(made(others));
         line.add_indexed(&Arc::new(Stored(indexed)), entries.into_iter());
         line
     }
 
+    fn numbers<'c>(line: impl Iterator<Item = &'c Checkpoint>) -> Vec<u8> {
+        line.map(|c| c.id.as_bytes()[0]).collect()
+    }
+
     #[test]
     fn it_reads_the_same_from_either_end_however_much_of_it_is_indexed() {
-        let all: Vec<u64> = (1..=100).collect();
-        for every in [1, 2, 7, 33, 100, 1000] {
-            let (others, indexed): (Vec<u64>, Vec<u64>) =
-                all.iter().partition(|n| **n % every == 0);
+        let all: Vec<u8> = (1..=100).collect();
+        for every in [1, 2, 7, 33, 100, 101] {
+            let (others, indexed): (Vec<u8>, Vec<u8>) = all.iter().partition(|n| **n % every == 0);
             let line = line(&indexed, &others);
-            let mut back: Vec<u64> = line.rev().map(|c| c.record.sequence).collect();
+            let mut back = numbers(line.rev());
             back.reverse();
-            assert_eq!(back, all, "{every}");
-            let forth: Vec<u64> = line.iter().map(|c| c.record.sequence).collect();
-            assert_eq!(forth, all, "{every}");
-            assert_eq!((line.len(), line.newest()), (100, Some(&made(100))));
-            assert!(line.holds(made(7).id) && !line.holds(made(101).id));
-            assert_eq!(line.find(made(8).id), Some(&made(8)));
+            assert_eq!([&back, &numbers(line.iter())], [&all; 2], "{every}");
+            assert_eq!((line.len(), line.newest()), (100, Some(&checkpoint(100))));
+            assert!(line.holds(id(7)) && !line.holds(id(101)));
+            assert_eq!(line.find(id(8)), Some(&checkpoint(8)));
         }
         assert_eq!(line(&[], &[]).rev().count(), 0);
     }
@@ -360,16 +344,13 @@ mod tests {
     #[test]
     fn it_stays_in_order_when_it_changes() {
         let mut line = line(&[1, 3, 5], &[2, 6]);
-        line.push(made(4));
-        line.remove(&[made(6).id]);
-        line.set_pinned(made(5).id, true);
-        line.remove(&[made(3).id]);
-        let left: Vec<u64> = line.iter().map(|c| c.record.sequence).collect();
-        assert_eq!(left, [1, 2, 4, 5]);
-        assert_eq!(
-            (line.pinned_count(), line.newest().unwrap().pinned),
-            (1, true)
-        );
+        line.push(checkpoint(4));
+        line.remove(&[id(6)]);
+        line.set_pinned(id(5), true);
+        line.remove(&[id(3)]);
+        assert_eq!(numbers(line.iter()), [1, 2, 4, 5]);
+        let found = (line.pinned_count(), line.newest().unwrap().pinned);
+        assert_eq!(found, (1, true));
     }
 
     #[test]
@@ -378,40 +359,22 @@ mod tests {
         let whole = manifest::render(line.iter());
         let ends: Vec<usize> = whole.match_indices('\n').map(|(at, _)| at + 1).collect();
         for end in &ends[1..] {
-            assert_eq!(
-                line.rows_after(&whole[..*end]).as_deref(),
-                Some(&whole[*end..])
-            );
+            let (before, rest) = whole.split_at(*end);
+            assert_eq!(line.rows_after(before).as_deref(), Some(rest));
         }
         for at in 0..whole.len() {
             let mut flipped = whole.clone().into_bytes();
             flipped[at] ^= 1;
-            assert_eq!(
-                line.rows_after(std::str::from_utf8(&flipped).unwrap()),
-                None,
-                "byte {at}"
-            );
+            let flipped = std::str::from_utf8(&flipped).unwrap();
+            assert_eq!(line.rows_after(flipped), None, "byte {at}");
         }
-        assert_eq!(line.rows_after(&format!("{whole}| more |\n")), None);
-        assert_eq!(line.rows_after(&whole[..whole.len() - 1]), None);
-        assert_eq!(line.rows_after(""), None);
-    }
-
-    fn step(n: u64, verb: Verb, target: u64, paths: &[&str]) -> Checkpoint {
-        let mut step = made(n);
-        step.record.kind = CheckpointKind::Safety;
-        let paths = paths
-            .iter()
-            .map(|path| RelPath::new(path.as_bytes()).unwrap())
-            .collect();
-        step.record.operation = Some(Operation {
-            verb,
-            target: made(target).id,
-            paths,
-            within: None,
-            filter: PathFilter::default(),
-        });
-        step
+        for other in [
+            &*format!("{whole}| more |\n"),
+            &whole[..whole.len() - 1],
+            "",
+        ] {
+            assert_eq!(line.rows_after(other), None);
+        }
     }
 
     fn found(checkpoints: &[Checkpoint]) -> Option<u64> {
@@ -421,32 +384,33 @@ mod tests {
 
     #[test]
     fn the_baseline_is_what_the_directory_was_last_set_to() {
-        assert_eq!(found(&[]), None);
-        let mut all = vec![made(1), made(2)];
-        assert_eq!(found(&all), Some(2));
-        all.push(step(3, Verb::Restore, 1, &[]));
-        assert_eq!(found(&all), Some(1));
-        all.push(step(4, Verb::Undo, 3, &[]));
-        assert_eq!(
-            found(&all),
-            Some(3),
-            "an undo sets it to what the safety checkpoint holds"
-        );
-        all.push(made(5));
-        assert_eq!(found(&all), Some(5));
+        let undo_sets_it_to_what_the_safety_checkpoint_holds = safety(4, Verb::Undo, 3);
+        let all = [
+            checkpoint(1),
+            checkpoint(2),
+            safety(3, Verb::Restore, 1),
+            undo_sets_it_to_what_the_safety_checkpoint_holds,
+            checkpoint(5),
+        ];
+        for (count, expected) in [
+            (0, None),
+            (2, Some(2)),
+            (3, Some(1)),
+            (4, Some(3)),
+            (5, Some(5)),
+        ] {
+            assert_eq!(found(&all[..count]), expected, "{count}");
+        }
     }
 
     #[test]
     fn parts_set_no_directory_and_a_target_that_is_gone_tells_nothing() {
-        let mut scoped = made(3);
+        let (mut scoped, mut of_path) = (checkpoint(3), safety(4, Verb::Restore, 1));
         scoped.record.coverage = Coverage::Scoped;
-        let all = [
-            made(1),
-            made(2),
-            scoped,
-            step(4, Verb::Restore, 1, &["a"]),
-            step(5, Verb::Restore, 9, &[]),
-        ];
+        let operation = of_path.record.operation.as_mut().unwrap();
+        operation.paths = vec![path("a")];
+        let gone = safety(5, Verb::Restore, 9);
+        let all = [checkpoint(1), checkpoint(2), scoped, of_path, gone];
         assert_eq!(found(&all), Some(2));
     }
 }

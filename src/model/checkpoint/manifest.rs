@@ -92,10 +92,8 @@ pub fn cell(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::model::checkpoint::record::{CheckpointKind, CheckpointTerms, Coverage, Record};
-    use crate::model::session::provenance::Provenance;
-
     use super::*;
+    use crate::model::tests::checkpoint;
 
     #[test]
     fn free_text_breaks_no_row() {
@@ -116,29 +114,9 @@ mod tests {
 
     #[test]
     fn each_checkpoint_is_a_row_below_the_header() {
-        let record = Record {
-            sequence: 1,
-            time_ms: 1_774_355_130_123,
-            kind: CheckpointKind::Regular,
-            coverage: Coverage::Complete,
-            files: 0,
-            content_bytes: 0,
-            reason: "a|b".into(),
-            source: "build".into(),
-            operation: None,
-            during_pending: false,
-            provenance: Provenance::default(),
-            terms: CheckpointTerms::default(),
-        };
-        let id = ObjectId::from_bytes([0xab; 20]);
-        let made = Checkpoint {
-            id,
-            tree: id,
-            meta: None,
-            record,
-            pinned: false,
-            adopted: false,
-        };
+        let mut made = checkpoint(0xab);
+        made.record.time_ms = 1_774_355_130_123;
+        (made.record.reason, made.record.source) = ("a|b".into(), "build".into());
         let row = "| abababab | 2026-03-24 12:25:30 | a\\|b | build |\n";
         assert_eq!(render([&made, &made]), format!("{HEADER}{row}{row}"));
         assert!(

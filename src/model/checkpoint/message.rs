@@ -296,101 +296,75 @@ fn kind(reason: &str, source: &str) -> CheckpointKind {
 
 #[cfg(test)]
 mod tests {
-    use crate::model::checkpoint::record::{CheckpointKind, CheckpointType, Verb};
-    use crate::model::session::provenance::Moment;
-    use crate::model::state::scope::ScopePart;
-
     use super::*;
+    use crate::base::tests::rows;
+    use crate::model::tests::{id, path, safety};
+    use crate::model::{CheckpointKind, CheckpointType, Moment, ScopePart, Verb};
+
+    const TABLES: &str = include_str!("tests/message.json");
 
     fn record() -> Record {
-        Record {
-            sequence: 7,
-            time_ms: 1_774_355_130_123,
-            kind: CheckpointKind::Safety,
-            coverage: Coverage::Partial,
-            files: 3,
-            content_bytes: 12,
-            reason: "pre | wave\n\nSequence: 9\n\u{1b}[0m %41".to_owned(),
-            source: "b\u{fc}ild".to_owned(),
-            operation: Some(Operation {
-                verb: Verb::Undo,
-                target: ObjectId::from_bytes([7; 20]),
-                paths: vec![RelPath::new(b"a b/\xff\n").unwrap(), RelPath::root()],
-                within: Some(Scope::default()),
-                filter: PathFilter {
-                    only: None,
-                    except: Some(Scope::new(vec![ScopePart::glob(b"*.log\n").unwrap()])),
-                },
-            }),
-            during_pending: true,
-            terms: CheckpointTerms::default(),
-            provenance: Provenance {
-                agent: Some("an\nagent: x".to_owned()),
-                session: Some("a b%".to_owned()),
-                prompt: Some("#1\nTool: x".to_owned()),
-                tool: Some(String::from("Bash")),
-                tool_use: Some("|".to_owned()),
-                agent_id: Some("%".to_owned()),
-                event: Some(Moment::PreTool),
-            },
-        }
+        let mut record = safety(7, Verb::Undo, 7).record;
+        record.time_ms = 1_774_355_130_123;
+        record.coverage = Coverage::Partial;
+        (record.files, record.content_bytes, record.during_pending) = (3, 12, true);
+        record.reason = "pre | wave\n\nSequence: 9\n\u{1b}[0m %41".to_owned();
+        record.source = "b\u{fc}ild".to_owned();
+        let operation = record.operation.as_mut().unwrap();
+        operation.paths = vec![RelPath::new(b"a b/\xff\n").unwrap(), RelPath::root()];
+        operation.within = Some(Scope::default());
+        let logs = ScopePart::glob(b"*.log\n").unwrap();
+        operation.filter.except = Some(Scope::new(vec![logs]));
+        let text = |text: &str| Some(text.to_owned());
+        record.provenance = Provenance {
+            agent: text("an\nagent: x"),
+            session: text("a b%"),
+            prompt: text("#1\nTool: x"),
+            tool: text("Bash"),
+            tool_use: text("|"),
+            agent_id: text("%"),
+            event: Some(Moment::PreTool),
+        };
+        record
     }
 
     #[test]
     fn every_field_comes_back_whatever_the_free_text_holds() {
-        let meta = Some(ObjectId::from_bytes([9; 20]));
+        let meta = Some(id(9));
         assert_eq!(parse(&render(&record(), meta)).unwrap(), (record(), meta));
-        let plain = Record {
-            operation: None,
-            during_pending: false,
-            ..record()
-        };
-        assert_eq!(parse(&render(&plain, None)).unwrap(), (plain.clone(), None));
-        let parts = vec![
-            ScopePart::path(RelPath::new(b"a b").unwrap()),
-            ScopePart::glob(b"src/*.rs").unwrap(),
-        ];
-        for (scope, expiry) in [
-            (Scope::new(parts), Expiry::Never),
-            (Scope::default(), Expiry::At(7)),
-        ] {
-            let (scope, checkpoint_type, expiry) = (
-                Some(scope),
-                Some(CheckpointType::StateSnapshot),
-                Some(expiry),
-            );
-            let scoped = Record {
-                coverage: Coverage::Scoped,
-                terms: CheckpointTerms {
-                    scope,
-                    checkpoint_type,
-                    expiry,
-                    is_automatic: true,
-                },
-                ..plain.clone()
+        let mut plain = record();
+        (plain.operation, plain.during_pending) = (None, false);
+        let glob = ScopePart::glob(b"src/*.rs").unwrap();
+        let parts = Scope::new(vec![ScopePart::path(path("a b")), glob]);
+        let mut records = vec![plain.clone()];
+        for (scope, expiry) in [(parts, Expiry::Never), (Scope::default(), Expiry::At(7))] {
+            let mut scoped = plain.clone();
+            scoped.coverage = Coverage::Scoped;
+            scoped.terms = CheckpointTerms {
+                scope: Some(scope),
+                checkpoint_type: Some(CheckpointType::StateSnapshot),
+                expiry: Some(expiry),
+                is_automatic: true,
             };
-            assert_eq!(parse(&render(&scoped, None)).unwrap(), (scoped, None));
+            records.push(scoped);
+        }
+        for record in records {
+            assert_eq!(parse(&render(&record, None)).unwrap(), (record, None));
         }
     }
 
     #[test]
     fn the_subject_is_one_line_with_two_separators() {
-        let text = render(&record(), None);
-        let subject = text.lines().next().unwrap();
-        assert_eq!(subject.matches(" | ").count(), 2, "{subject}");
-        assert!(subject.contains("| 2026-03-24 12:25:30 |"), "{subject}");
-        assert!(
-            render(
-                &Record {
-                    reason: "wave".into(),
-                    source: "b".into(),
-                    ..record()
-                },
-                None
-            )
-            .starts_with("wave | 2026-03-24 12:25:30 | b\n\n")
-        );
+        let subject = |text: &str| {
+            let mut record = record();
+            (record.reason, record.source) = (text.to_owned(), text.to_owned());
+            let message = render(&record, None);
+            message.lines().next().unwrap().to_owned()
+        };
+        assert_eq!(subject("wave"), "wave | 2026-03-24 12:25:30 | wave");
+        let own = record().reason;
         for hostile in [
+            &*own,
             "|",
             "a | | b",
             "| a",
@@ -400,30 +374,18 @@ mod tests {
             "a|b",
             "\u{2028}| ",
         ] {
-            let text = render(
-                &Record {
-                    reason: hostile.into(),
-                    source: hostile.into(),
-                    ..record()
-                },
-                None,
-            );
-            let parts: Vec<&str> = text.lines().next().unwrap().split(" | ").collect();
-            assert_eq!(
-                (parts.len(), parts[0], parts[1]),
-                (3, parts[2], "2026-03-24 12:25:30"),
-                "{hostile}"
-            );
+            let subject = subject(hostile);
+            let parts: Vec<&str> = subject.split(" | ").collect();
+            let expected = (3, parts[2], "2026-03-24 12:25:30");
+            assert_eq!((parts.len(), parts[0], parts[1]), expected, "{hostile}");
         }
     }
 
     #[test]
     fn a_message_is_ours_by_its_trailer_even_where_nothing_else_is_understood() {
         let ours = read(&render(&record(), None)).unwrap();
-        assert_eq!(
-            (ours.format, ours.record),
-            (Some(CHECKPOINT_FORMAT), Ok((record(), None)))
-        );
+        let expected = (Some(CHECKPOINT_FORMAT), Ok((record(), None)));
+        assert_eq!((ours.format, ours.record), expected);
         let newer = read("x\n\nCheckpoint-Format: 2\nSequence: many\n").unwrap();
         assert_eq!((newer.format, newer.record.is_err()), (Some(2), true));
         assert!(is_ours("x\n\nCheckpoint-Format: ?\n"));
@@ -438,49 +400,19 @@ mod tests {
 
     #[test]
     fn a_message_of_another_program_is_refused_with_the_trailer_named() {
-        assert_eq!(
-            parse("fix a bug\n").unwrap_err(),
-            "trailer Checkpoint-Format is missing".into()
-        );
-        let broken = render(&record(), None).replace("Sequence: 7", "Sequence: x");
-        assert_eq!(
-            parse(&broken).unwrap_err(),
-            "trailer Sequence is not a number".into()
-        );
-        let broken = render(
-            &Record {
-                coverage: Coverage::Scoped,
-                ..record()
-            },
-            None,
-        );
-        assert_eq!(
-            parse(&broken).unwrap_err(),
-            "trailers Coverage and Scope contradict each other".into()
-        );
-        let odd = render(&record(), None).replace("Agent: an", "Agent: %zz");
+        let why = |text: &str| parse(text).unwrap_err().to_string();
+        assert_eq!(why("fix a bug\n"), "trailer Checkpoint-Format is missing");
+        let whole = render(&record(), None);
+        for (said, instead, expected) in rows::<(&str, &str, &str)>(TABLES, "broken") {
+            assert_eq!(why(&whole.replace(said, instead)), expected);
+        }
+        let odd = whole.replace("Agent: an", "Agent: %zz");
         assert_eq!(parse(&odd).unwrap().0.provenance.agent, None);
-        let broken = render(&record(), None).replace("Pending: yes", "Pending: no");
-        assert_eq!(
-            parse(&broken).unwrap_err(),
-            "trailer During-Pending is unknown".into()
-        );
     }
 
     #[test]
-    fn the_recipes_message_gives_reason_and_source() {
-        for (message, reason, source) in [
-            (
-                "pre-wave-3 | 2026-03-24 12:45:30 | build\n",
-                "pre-wave-3",
-                "build",
-            ),
-            ("a | b | 2026-03-24T12:45 | c\n\nbody | x | y", "a | b", "c"),
-            ("fix a bug", "fix a bug", "git"),
-            ("one | two", "one | two", "git"),
-            ("", "(no message)", "git"),
-            (" | 2026 | build", "| 2026 | build", "git"),
-        ] {
+    fn the_recipes_message_gives_reason_source_and_kind() {
+        for (message, reason, source) in rows::<(&str, &str, &str)>(TABLES, "recipe") {
             let record = of_plain_git(message, 7, 3);
             assert_eq!(
                 (&*record.reason, &*record.source),
@@ -488,22 +420,12 @@ mod tests {
                 "{message}"
             );
             assert_eq!((record.time_ms, record.sequence), (7000, 3));
+            let is_safety = reason.starts_with("pre-restore-safety") && source == "checkpoint";
+            assert_eq!(
+                record.kind == CheckpointKind::Safety,
+                is_safety,
+                "{message}"
+            );
         }
-    }
-
-    #[test]
-    fn the_recipes_safety_checkpoints_are_known() {
-        assert_eq!(
-            of_plain_git("pre-restore-safety | t | checkpoint", 0, 1).kind,
-            CheckpointKind::Safety
-        );
-        assert_eq!(
-            of_plain_git("pre-restore-safety-file | t | checkpoint", 0, 1).kind,
-            CheckpointKind::Safety
-        );
-        assert_eq!(
-            of_plain_git("pre-restore-safety | t | build", 0, 1).kind,
-            CheckpointKind::Regular
-        );
     }
 }

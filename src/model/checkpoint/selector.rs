@@ -350,163 +350,84 @@ fn similar_reasons(query: &str, line: &Line) -> Option<Mismatch> {
 
 #[cfg(test)]
 mod tests {
-    use crate::base::shell_word::shell_word;
-    use crate::model::checkpoint::record::{CheckpointKind, CheckpointTerms, Coverage, Record};
-    use crate::model::session::provenance::Provenance;
-    use crate::model::state::object_id::ObjectId;
-
     use super::*;
+    use crate::base::shell_word::shell_word;
+    use crate::base::tests::rows;
+    use crate::model::tests::checkpoint;
+    use crate::model::{CheckpointKind, Coverage};
 
-    fn made(first_byte: u8, sequence: u64, reason: &str, kind: CheckpointKind) -> Checkpoint {
-        let mut bytes = [0; 20];
-        bytes[0] = 0xab;
-        bytes[1] = 0xcd;
-        bytes[2] = first_byte;
-        let record = Record {
-            sequence,
-            time_ms: 60_000 * i64::try_from(sequence).unwrap(),
-            kind,
-            coverage: Coverage::Complete,
-            files: 0,
-            content_bytes: 0,
-            reason: reason.to_owned(),
-            source: String::new(),
-            operation: None,
-            during_pending: false,
-            provenance: Provenance::default(),
-            terms: CheckpointTerms::default(),
-        };
-        Checkpoint {
-            id: ObjectId::from_bytes(bytes),
-            tree: ObjectId::from_bytes([0; 20]),
-            meta: None,
-            record,
-            pinned: false,
-            adopted: false,
-        }
-    }
+    const TABLES: &str = include_str!("tests/selector.json");
 
-    fn scoped(first_byte: u8, sequence: u64) -> Checkpoint {
-        let mut scoped = made(first_byte, sequence, "scoped", CheckpointKind::Regular);
-        scoped.record.coverage = Coverage::Scoped;
-        scoped
-    }
-
+    /// The checkpoints `abcd01…` to `abcd05…`, one a minute; the last two are a safety checkpoint
+    /// and a scoped one.
     fn store() -> Line {
-        use CheckpointKind::{Regular, Safety};
-        Line::from(vec![
-            made(1, 1, "wave", Regular),
-            made(2, 2, "other", Regular),
-            made(3, 3, "wave", Regular),
-            made(4, 4, "pre-restore-safety", Safety),
-            scoped(5, 5),
-        ])
+        let made = |(number, reason): (u8, &str)| {
+            let mut made = checkpoint(number);
+            let mut id = [0; 20];
+            id[..3].copy_from_slice(&[0xab, 0xcd, number]);
+            made.id = ObjectId::from_bytes(id);
+            made.record.time_ms = 60_000 * i64::from(number);
+            made.record.reason = reason.to_owned();
+            match number {
+                4 => made.record.kind = CheckpointKind::Safety,
+                5 => made.record.coverage = Coverage::Scoped,
+                _ => {}
+            }
+            made
+        };
+        let reasons = ["wave", "other", "wave", "pre-restore-safety", "scoped"];
+        Line::from((1..).zip(reasons).map(made).collect::<Vec<_>>())
     }
 
     #[track_caller]
-    fn finds(query: &str, sequence: u64) {
-        assert_eq!(
-            resolve(query, &store(), 600_000).unwrap().record.sequence,
-            sequence,
-            "{query}"
-        );
+    fn each_finds_its_checkpoint(table: &str) {
+        let store = store();
+        for (query, sequence) in rows::<(&str, u64)>(TABLES, table) {
+            let found = resolve(query, &store, 600_000).unwrap();
+            assert_eq!(found.record.sequence, sequence, "{query}");
+        }
     }
 
     #[test]
     fn every_form_of_a_selector_finds_its_checkpoint() {
-        finds("latest", 3);
-        finds("@", 3);
-        finds("@~", 2);
-        finds("@~2", 1);
-        finds("latest~2", 1);
-        finds("abcd02", 2);
-        finds("ABCD04", 4);
-        finds("wave", 3);
-        finds("scoped", 5);
-        finds("chk_19700101_000200_abcd02", 2);
-        finds("4m ago", 3);
-        finds("pre-restore-safety", 4);
-        finds("8m ago", 2);
-        finds("1970-01-01T00:01Z", 1);
+        each_finds_its_checkpoint("found");
     }
 
     #[test]
     fn a_stamp_names_its_checkpoint_and_the_future_none() {
-        finds("1970-01-01 00:02:00", 2);
-        finds("1970-01-01 00:02:00 UTC", 2);
-        // As printed of a safety and of a scoped checkpoint.
-        finds("1970-01-01T00:04:00.000Z", 4);
-        finds("1970-01-01 00:05:00", 5);
-        finds("1970-01-01 00:05:01", 3);
+        each_finds_its_checkpoint("stamps");
         let line = store();
         let in_the_past = resolve("1970-01-01 00:03:00", &line, 0).unwrap();
         assert_eq!(in_the_past.record.sequence, 3, "the clock went back");
     }
 
-    fn why(query: &str) -> Mismatch {
+    fn why(query: &str) -> String {
+        let newest = store().newest().map(|newest| newest.id);
         match resolve(query, &store(), 600_000) {
-            Err(SelectorProblem::NoMatch { why, .. }) => why,
+            Err(SelectorProblem::NoMatch { why, .. }) => match why {
+                Mismatch::OtherWord { meant } => format!("{meant} is meant"),
+                Mismatch::TooFar { count } => format!("only {count}"),
+                Mismatch::TooOld { age, .. } => format!("older than {age}"),
+                Mismatch::InFuture { .. } => "in the future".to_owned(),
+                Mismatch::Unknown { newest: told } if told == newest => "unknown".to_owned(),
+                near => {
+                    let reasons = near.candidates().iter().map(|one| &*one.reason);
+                    format!("near {}", reasons.collect::<Vec<_>>().join(", "))
+                }
+            },
+            Err(SelectorProblem::Ambiguous { candidates, .. }) => {
+                format!("one of {}", candidates.len())
+            }
+            Err(SelectorProblem::Empty) => "empty".to_owned(),
             other => panic!("{query}: {other:?}"),
         }
     }
 
     #[test]
     fn what_names_nothing_is_told_apart() {
-        let meant = |meant: &str| Mismatch::OtherWord {
-            meant: meant.to_owned(),
-        };
-        for (query, expected) in [
-            ("HEAD", "@"),
-            ("newest", "latest"),
-            ("HEAD~2", "@~2"),
-            ("HEAD^", "@~1"),
-            ("@^^", "@~2"),
-            ("HEAD@{1}", "@~1"),
-            ("latest-2", "latest~2"),
-            ("@-", "@~1"),
-            ("~1", "@~1"),
-            ("previous", "latest~1"),
-            ("first", "latest~2"),
-            ("2h", &shell_word(b"2h ago")),
-        ] {
-            assert_eq!(why(query), meant(expected), "{query}");
+        for (query, expected) in rows::<(&str, &str)>(TABLES, "missed") {
+            assert_eq!(why(query), expected, "{query}");
         }
-        for query in ["latest~9", "@^^^", "HEAD~7"] {
-            assert_eq!(why(query), Mismatch::TooFar { count: 3 }, "{query}");
-        }
-        for (query, reasons) in [
-            ("wav", &["wave"][..]),
-            ("WAVE", &["wave"]),
-            ("ther", &["other"]),
-            ("abc", &["scoped", "pre-restore-safety", "wave"]),
-        ] {
-            let found = why(query);
-            let found: Vec<&str> = found.candidates().iter().map(|c| &*c.reason).collect();
-            assert_eq!(found, reasons, "{query}");
-        }
-        assert!(matches!(why("20 m ago"), Mismatch::TooOld { age, .. } if age == "9 min"));
-        for query in ["1970-01-02", "1970-01-01T00:10:00.001Z"] {
-            assert!(matches!(why(query), Mismatch::InFuture { .. }), "{query}");
-        }
-        let newest = Some(store().newest().unwrap().id);
-        for query in [
-            "ffff",
-            "@~x",
-            "../../x",
-            ":/wave",
-            "chk_19700101_000201_abcd02",
-        ] {
-            assert_eq!(why(query), Mismatch::Unknown { newest }, "{query}");
-        }
-    }
-
-    #[test]
-    fn several_matches_and_nothing_typed_are_told_apart() {
-        let store = store();
-        let problem = |query: &str| resolve(query, &store, 600_000).unwrap_err();
-        assert_eq!(problem(""), SelectorProblem::Empty);
-        assert!(
-            matches!(problem("abcd"), SelectorProblem::Ambiguous { candidates, .. } if candidates.len() == 5)
-        );
+        assert_eq!(why("2h"), format!("{} is meant", shell_word(b"2h ago")));
     }
 }

@@ -164,193 +164,68 @@ fn takes_back(later: &Checkpoint, earlier: &Checkpoint) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::model::checkpoint::record::{CheckpointKind, CheckpointTerms, Coverage, Record};
-    use crate::model::session::provenance::Provenance;
+    use std::collections::BTreeSet;
 
     use super::*;
+    use crate::base::tests::rows;
+    use crate::model::tests::{checkpoint, safety};
 
-    fn id(n: u8) -> ObjectId {
-        ObjectId::from_bytes([n; 20])
-    }
+    const TABLES: &str = include_str!("tests/undo_stack.json");
 
-    fn safety(n: u8, verb: Verb, target: u8) -> Checkpoint {
-        let record = Record {
-            sequence: n.into(),
-            time_ms: 0,
-            kind: CheckpointKind::Safety,
-            coverage: Coverage::Complete,
-            files: 0,
-            content_bytes: 0,
-            reason: String::new(),
-            source: String::new(),
-            operation: Some(Operation {
-                verb,
-                target: id(target),
-                paths: vec![],
-                within: None,
-                filter: PathFilter::default(),
-            }),
-            during_pending: false,
-            provenance: Provenance::default(),
-            terms: CheckpointTerms::default(),
-        };
-        Checkpoint {
-            id: id(n),
-            tree: id(0),
-            meta: None,
-            record,
-            pinned: false,
-            adopted: false,
-        }
-    }
-
-    fn stacks(checkpoints: &[Checkpoint]) -> (Vec<u8>, Vec<u8>) {
-        let steps = Steps::of(checkpoints);
-        let first =
-            |stack: &[UndoStep]| stack.iter().map(|step| step.safety.as_bytes()[0]).collect();
-        (first(&steps.done), first(&steps.taken_back))
-    }
-
-    #[test]
-    fn undo_takes_steps_back_newest_first_and_redo_gives_them_again() {
-        let mut all = vec![safety(1, Verb::Restore, 90), safety(2, Verb::Restore, 91)];
-        assert_eq!(stacks(&all), (vec![1, 2], vec![]));
-        all.push(safety(3, Verb::Undo, 2));
-        assert_eq!(stacks(&all), (vec![1], vec![3]));
-        all.push(safety(4, Verb::Undo, 1));
-        assert_eq!(stacks(&all), (vec![], vec![3, 4]));
-        all.push(safety(5, Verb::Redo, 4));
-        assert_eq!(stacks(&all), (vec![5], vec![3]));
-    }
-
-    #[test]
-    fn an_undo_of_an_older_step_passed_over_newer_ones_that_it_ends() {
-        let mut all = [1, 2, 3].map(|n| safety(n, Verb::Restore, 90)).to_vec();
-        all.push(safety(4, Verb::Undo, 2));
-        assert_eq!(stacks(&all), (vec![1], vec![4]));
-        all.push(safety(5, Verb::Redo, 4));
-        assert_eq!(stacks(&all), (vec![1, 5], vec![]));
-    }
-
-    #[test]
-    fn a_new_restore_ends_what_could_be_redone() {
-        let all = [
-            safety(1, Verb::Restore, 90),
-            safety(2, Verb::Undo, 1),
-            safety(3, Verb::Restore, 91),
-        ];
-        assert_eq!(stacks(&all), (vec![3], vec![]));
-    }
-
-    #[test]
-    fn an_interrupted_step_that_is_taken_back_counts_as_never_begun() {
-        let called_off = |n, target| {
-            let mut made = safety(n, Verb::Undo, target);
-            made.record.during_pending = true;
+    /// The safety checkpoints 1, 2, … before `restore 90, undo 1`; `off` is the undo of a restore
+    /// that was interrupted.
+    fn line(words: &str) -> Vec<Checkpoint> {
+        let made = |(number, words): (u8, &str)| {
+            let (verb, target) = words.split_once(' ').unwrap();
+            let verb_of_all = verb.replace("off", "undo").parse().unwrap();
+            let mut made = safety(number, verb_of_all, target.parse().unwrap());
+            made.record.during_pending = verb == "off";
             made
         };
-        let restored = [safety(1, Verb::Restore, 90), called_off(2, 1)];
-        assert_eq!(stacks(&restored), (vec![], vec![]));
-        let undone = [
-            safety(1, Verb::Restore, 90),
-            safety(2, Verb::Undo, 1),
-            called_off(3, 2),
-        ];
-        assert_eq!(stacks(&undone), (vec![1], vec![]));
-        let redone = [
-            safety(1, Verb::Restore, 90),
-            safety(2, Verb::Undo, 1),
-            safety(3, Verb::Redo, 2),
-            called_off(4, 3),
-        ];
-        assert_eq!(stacks(&redone), (vec![], vec![2]));
+        (1..).zip(words.split(", ")).map(made).collect()
     }
 
     #[test]
-    fn edits_met_while_an_interrupted_restore_is_finished_are_a_step_that_ends_with_it() {
-        let mut all = vec![safety(1, Verb::Restore, 90), safety(2, Verb::Resume, 90)];
-        assert_eq!(stacks(&all), (vec![1, 2], vec![]));
-        all.push(safety(3, Verb::Undo, 2));
-        assert_eq!(stacks(&all), (vec![1], vec![3]));
-        let undone = [
-            safety(1, Verb::Restore, 90),
-            safety(2, Verb::Undo, 1),
-            safety(3, Verb::Resume, 1),
-        ];
-        assert_eq!(stacks(&undone), (vec![3], vec![2]));
-        let mut called_off = safety(5, Verb::Undo, 1);
-        called_off.record.during_pending = true;
-        let resumes = [3, 4].map(|n| safety(n, Verb::Resume, 90));
-        let twice = [&all[..1], &resumes, &[called_off]].concat();
-        assert_eq!(stacks(&twice), (vec![], vec![]));
+    fn each_step_is_on_the_stack_where_it_belongs() {
+        for (why, words, expected) in rows::<(&str, &str, &str)>(TABLES, "stacks") {
+            let steps = Steps::of(&line(words));
+            let stacks = [steps.done, steps.taken_back].map(|stack| {
+                let first = stack
+                    .iter()
+                    .map(|step| step.safety.as_bytes()[0].to_string());
+                first.collect::<Vec<_>>().join(" ")
+            });
+            assert_eq!(stacks.join("|"), expected, "{why}: {words}");
+        }
     }
 
     #[test]
     fn whichever_checkpoints_were_deleted_each_step_has_its_own() {
-        let mut called_off = safety(6, Verb::Undo, 5);
-        called_off.record.during_pending = true;
-        let all = [
-            safety(1, Verb::Restore, 90),
-            safety(2, Verb::Restore, 91),
-            safety(3, Verb::Undo, 2),
-            safety(4, Verb::Redo, 3),
-            safety(5, Verb::Undo, 4),
-            called_off,
-            safety(7, Verb::Undo, 1),
-        ];
+        let all = line("restore 90, restore 91, undo 2, redo 3, undo 4, off 5, undo 1");
         for kept in 0_usize..1 << all.len() {
-            let left: Vec<_> = (0..all.len())
-                .filter(|at| kept & (1 << at) != 0)
-                .map(|at| all[at].clone())
-                .collect();
+            let left = (0..all.len()).filter(|at| kept & (1 << at) != 0);
+            let left: Vec<_> = left.map(|at| all[at].clone()).collect();
             let steps = Steps::of(&left);
-            let safeties: Vec<_> = steps
-                .done
-                .iter()
-                .chain(&steps.taken_back)
-                .map(|step| step.safety)
-                .collect();
-            assert!(
-                safeties.iter().all(|id| left.iter().any(|c| c.id == *id)),
-                "{left:?}"
-            );
-            assert!(
-                safeties
-                    .iter()
-                    .all(|id| safeties.iter().filter(|other| *other == id).count() == 1),
-                "{left:?}"
-            );
+            let steps = steps.done.iter().chain(&steps.taken_back);
+            let safeties: Vec<_> = steps.map(|step| step.safety).collect();
+            let is_left = |id| left.iter().any(|c| c.id == id);
+            assert!(safeties.iter().all(|id| is_left(*id)), "{left:?}");
+            let apart: BTreeSet<_> = safeties.iter().collect();
+            assert_eq!(apart.len(), safeties.len(), "{left:?}");
         }
-    }
-
-    fn told(all: &[Checkpoint]) -> Vec<(u8, bool)> {
-        let line = Line::from(all.to_vec());
-        let story = |c: &Checkpoint| RestoreStory::of(c, &line).expect("a story");
-        let short = |story: RestoreStory| (story.target.as_bytes()[0], story.is_taken_back);
-        all.iter().map(story).map(short).collect()
     }
 
     #[test]
     fn an_undo_and_a_redo_are_told_by_their_restore() {
-        let mut all = vec![safety(1, Verb::Restore, 90)];
-        assert_eq!(told(&all), [(90, false)]);
-        all.push(safety(2, Verb::Undo, 1));
-        assert_eq!(told(&all), [(90, true), (90, false)]);
-        all.push(safety(3, Verb::Redo, 2));
-        assert_eq!(told(&all), [(90, false), (90, true), (90, false)]);
-        all.push(safety(4, Verb::Undo, 3));
-        assert_eq!(
-            told(&all),
-            [(90, true), (90, false), (90, true), (90, false)]
-        );
-    }
-
-    #[test]
-    fn a_step_that_is_gone_or_takes_itself_back_ends_the_story() {
-        assert_eq!(told(&[safety(2, Verb::Undo, 1)]), [(1, false)]);
-        assert_eq!(told(&[safety(1, Verb::Undo, 1)]), [(1, false)]);
-        let mut plain = safety(1, Verb::Restore, 9);
-        plain.record.operation = None;
-        assert_eq!(RestoreStory::of(&plain, &Line::default()), None);
+        for (words, expected) in rows::<(&str, &str)>(TABLES, "stories") {
+            let all = line(words);
+            let told = all.iter().map(|c| {
+                let story = RestoreStory::of(c, &Line::from(all.clone())).expect("a story");
+                let mark = if story.is_taken_back { "x" } else { "" };
+                format!("{}{mark}", story.target.as_bytes()[0])
+            });
+            assert_eq!(told.collect::<Vec<_>>().join(" "), expected, "{words}");
+        }
+        assert_eq!(RestoreStory::of(&checkpoint(1), &Line::default()), None);
     }
 }

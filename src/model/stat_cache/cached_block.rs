@@ -339,36 +339,44 @@ mod tests {
 
     #[test]
     fn what_a_long_write_may_still_be_at_is_not_sure() {
-        let stat = |mtime_ns, size_bytes| Stat {
-            size_bytes,
-            mtime_ns,
-            ..Stat::default()
-        };
-        assert!(may_be_half_written(&stat(0, 1 << 20), 100_000_000));
-        assert!(!may_be_half_written(&stat(0, 1 << 20), 110_000_000));
-        assert!(!may_be_half_written(&stat(0, 100), 20_000));
-        assert!(may_be_half_written(&stat(i64::MAX, u64::MAX), i64::MAX));
-        assert!(may_be_half_written(&stat(0, u64::MAX), 2 * SECOND_NS));
-        assert!(!may_be_half_written(&stat(0, u64::MAX), 2 * SECOND_NS + 1));
+        for (mtime_ns, size_bytes, now_ns, expected) in [
+            (0, 1 << 20, 100_000_000, true),
+            (0, 1 << 20, 110_000_000, false),
+            (0, 100, 20_000, false),
+            (i64::MAX, u64::MAX, i64::MAX, true),
+            (0, u64::MAX, 2 * SECOND_NS, true),
+            (0, u64::MAX, 2 * SECOND_NS + 1, false),
+        ] {
+            let stat = Stat {
+                size_bytes,
+                mtime_ns,
+                ..Stat::default()
+            };
+            assert_eq!(may_be_half_written(&stat, now_ns), expected, "{stat:?}");
+        }
     }
 
     #[test]
     fn what_is_not_older_than_the_scan_is_racy() {
-        let stat = |mtime_ns, ctime_ns| Stat {
-            mtime_ns,
-            ctime_ns,
-            ..Stat::default()
-        };
-        assert!(!is_racy(&stat(99, 99), 100));
-        assert!(is_racy(&stat(100, 99), 100));
-        assert!(is_racy(&stat(99, 100), 100));
-        assert!(!is_racy(&stat(i64::MAX, 1), 100));
-        assert!(is_racy(&stat(i64::MAX, 0), 100));
-        assert!(is_racy(&stat(i64::MAX, 100), 100));
         let second = 1_000_000_000;
-        assert!(is_racy(&stat(10 * second, 10 * second), 12 * second));
-        assert!(!is_racy(&stat(10 * second, 10 * second), 12 * second + 1));
-        assert!(!is_racy(&stat(10 * second + 1, 10 * second), 11 * second));
+        for (mtime_ns, ctime_ns, started_ns, expected) in [
+            (99, 99, 100, false),
+            (100, 99, 100, true),
+            (99, 100, 100, true),
+            (i64::MAX, 1, 100, false),
+            (i64::MAX, 0, 100, true),
+            (i64::MAX, 100, 100, true),
+            (10 * second, 10 * second, 12 * second, true),
+            (10 * second, 10 * second, 12 * second + 1, false),
+            (10 * second + 1, 10 * second, 11 * second, false),
+        ] {
+            let stat = Stat {
+                mtime_ns,
+                ctime_ns,
+                ..Stat::default()
+            };
+            assert_eq!(is_racy(&stat, started_ns), expected, "{stat:?}");
+        }
     }
 
     #[test]

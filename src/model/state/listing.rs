@@ -360,117 +360,58 @@ fn view(file: &ListedFile) -> FileView<'_> {
 
 #[cfg(test)]
 mod tests {
-    use crate::model::state::entry::{Kind, ListedFile, ListedUncaptured, Stat, WhyNot};
-
     use super::*;
+    use crate::model::tests::{listing, path};
 
-    fn file(name: &str) -> ListedFile {
-        ListedFile {
-            name: name.as_bytes().into(),
-            kind: Kind::File,
-            stat: Stat::default(),
-            id: None,
-            racy: false,
+    const STATE: &str = "top a/deep/one.rs a/deep/two.txt b/empty/ b/pipe!fifo";
+
+    /// What a listing holds, but for directories with other things below: `./ a/ a/f b/p?`.
+    fn held(listing: &Listing) -> String {
+        let mut found = Vec::new();
+        for (dir, path) in listing.dirs.iter().zip(listing.paths()) {
+            found.push(format!("{path}/"));
+            let files = dir
+                .files
+                .iter()
+                .map(|file| path.join(file.name).to_string());
+            found.extend(files);
+            let others = dir.uncaptured.iter();
+            found.extend(others.map(|item| format!("{}?", path.join(&item.name))));
         }
+        found.join(" ")
     }
 
     #[test]
     fn a_file_is_set_apart_wherever_it_stands_and_nothing_else_is() {
-        let mut listing = Listing::of_empty_root(Stat::default(), 7);
-        listing.dirs.push(ListedDir::empty(
-            0,
-            b"data".as_slice().into(),
-            Stat::default(),
-        ));
-        listing.dirs[0].dirs.push(1);
-        listing.dirs[1].files = vec![file("a"), file("b"), file("c")].into();
-        let left_out = ListedUncaptured {
-            name: b"d".as_slice().into(),
-            why: WhyNot::LeftOut("d".into()),
-            is_dir: false,
-        };
-        listing.dirs[1].uncaptured = vec![left_out];
-        let paths = ["data/b", "data/d", "data/none", "other/x", "data"]
-            .map(|p| RelPath::new(p.as_bytes()).unwrap());
+        let mut listing = listing("data/a data/b data/c data/d!left-out");
+        let paths = ["data/b", "data/d", "data/none", "other/x", "data"].map(path);
         assert!(listing.exclude(&paths));
-        let files: Vec<&[u8]> = listing.dirs[1].files.iter().map(|file| file.name).collect();
-        assert_eq!(files, [b"a", b"c"]);
-        let uncaptured: Vec<&[u8]> = listing.dirs[1]
-            .uncaptured
-            .iter()
-            .map(|item| &*item.name)
-            .collect();
-        assert_eq!(uncaptured, [b"b", b"d"]);
-        assert!(
-            listing.dirs[1]
-                .uncaptured
-                .iter()
-                .all(|item| item.why == WhyNot::Database)
-        );
-        assert!(!listing.exclude(&[RelPath::root(), RelPath::new(b"x").unwrap()]));
-    }
-
-    fn listing() -> Listing {
-        let mut listing = Listing::of_empty_root(Stat::default(), 7);
-        for (parent, name) in [(0, "a"), (0, "b"), (1, "deep"), (2, "empty")] {
-            let index = listing.dirs.len();
-            listing.dirs.push(ListedDir::empty(
-                parent,
-                name.as_bytes().into(),
-                Stat::default(),
-            ));
-            listing.dirs[parent].dirs.push(index);
-        }
-        listing.dirs[0].files = vec![file("top")].into();
-        listing.dirs[3].files = vec![file("one.rs"), file("two.txt")].into();
-        listing.dirs[2].uncaptured = vec![ListedUncaptured {
-            name: b"pipe".as_slice().into(),
-            why: WhyNot::Fifo,
-            is_dir: false,
-        }];
-        listing
-    }
-
-    fn narrowed(wanted: &[&str]) -> Vec<String> {
-        let wanted: Vec<RelPath> = wanted
-            .iter()
-            .map(|path| RelPath::new(path.as_bytes()).unwrap())
-            .collect();
-        let listing =
-            listing().filtered(&|path| wanted.iter().any(|limit| path.is_at_or_below(limit)));
-        let mut found: Vec<String> = Vec::new();
-        for (dir, path) in listing.dirs.iter().zip(listing.paths()) {
-            found.push(format!("{path}/"));
-            found.extend(
-                dir.files
-                    .iter()
-                    .map(|file| path.join(file.name).to_string()),
-            );
-            found.extend(
-                dir.uncaptured
-                    .iter()
-                    .map(|item| format!("{}?", path.join(&item.name))),
-            );
-        }
-        for (index, dir) in listing.dirs.iter().enumerate() {
-            assert!(
-                dir.dirs
-                    .iter()
-                    .all(|child| listing.dirs[*child].parent == index)
-            );
-        }
-        found
+        assert_eq!(held(&listing), "./ data/ data/a data/c data/b? data/d?");
+        let mut apart = listing.dirs[1].uncaptured.iter();
+        assert!(apart.all(|item| item.why == WhyNot::Database));
+        assert!(!listing.exclude(&[RelPath::root(), path("x")]));
     }
 
     #[test]
     fn what_is_asked_for_stays_with_the_directories_above_it_and_nothing_else() {
-        assert_eq!(
-            narrowed(&["a/deep/one.rs"]),
-            ["./", "a/", "a/deep/", "a/deep/one.rs"]
-        );
-        assert_eq!(narrowed(&["b"]), ["./", "b/", "b/pipe?", "b/empty/"]);
-        assert_eq!(narrowed(&["b/pipe", "top"]), ["./", "top", "b/", "b/pipe?"]);
-        assert_eq!(narrowed(&["none"]), ["./"]);
-        assert_eq!(narrowed(&[""]).len(), 9);
+        for (wanted, expected) in [
+            ("a/deep/one.rs", "./ a/ a/deep/ a/deep/one.rs"),
+            ("b", "./ b/ b/pipe? b/empty/"),
+            ("b/pipe top", "./ top b/ b/pipe?"),
+            ("none", "./"),
+            (
+                "",
+                "./ top a/ a/deep/ a/deep/one.rs a/deep/two.txt b/ b/pipe? b/empty/",
+            ),
+        ] {
+            let wanted: Vec<RelPath> = wanted.split(' ').map(path).collect();
+            let is_wanted = |path: &RelPath| wanted.iter().any(|limit| path.is_at_or_below(limit));
+            let narrowed = listing(STATE).filtered(&is_wanted);
+            assert_eq!(held(&narrowed), expected, "{wanted:?}");
+            for (index, dir) in narrowed.dirs.iter().enumerate() {
+                let mut children = dir.dirs.iter();
+                assert!(children.all(|child| narrowed.dirs[*child].parent == index));
+            }
+        }
     }
 }

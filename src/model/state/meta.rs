@@ -440,247 +440,99 @@ fn unescaped(word: &str) -> Option<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
-    use crate::model::state::entry::{ListedFile, ListedUncaptured, Stat, WhyNot, git_mode};
-    use crate::model::state::object_id::ObjectId;
-
     use super::*;
+    use crate::model::state::entry::git_mode;
+    use crate::model::tests::{listing, path, snapshot};
 
-    fn path(text: &str) -> RelPath {
-        RelPath::new(text.as_bytes()).unwrap()
-    }
+    /// A meta with everything that one can hold.
+    const WHOLE: &str = include_str!("tests/meta.txt");
+    const STATE: &str = "d/:700 e/f q/ a b:600 c l@ s:4711 x:755 y:700 q/o!left-out q/p!fifo";
 
-    fn stat(mode: u32) -> Stat {
-        Stat {
-            mode,
-            ..Stat::default()
-        }
-    }
-
-    fn files(of: &[(&str, u32)]) -> Vec<ListedFile> {
-        let listed = |(name, perm): &(&str, u32)| ListedFile {
-            name: name.as_bytes().into(),
-            kind: if *perm == 0o777 {
-                Kind::Symlink
-            } else {
-                Kind::File
-            },
-            stat: stat(*perm),
-            id: Some(ObjectId::from_bytes([1; 20])),
-            racy: false,
+    fn text(listing: &Listing, excludes: &[&str]) -> String {
+        let excludes = excludes.iter().map(ToString::to_string).collect();
+        let rules = RuleRecord {
+            excludes,
+            ..RuleRecord::default()
         };
-        of.iter().map(listed).collect()
-    }
-
-    fn listing() -> Listing {
-        let mut listing = Listing::of_empty_root(stat(0o755), 0);
-        for (at, (name, perm)) in [("d", 0o700), ("e", 0o755), ("q", 0o755)]
-            .into_iter()
-            .enumerate()
-        {
-            listing
-                .dirs
-                .push(ListedDir::empty(0, name.as_bytes().into(), stat(perm)));
-            listing.dirs[0].dirs.push(at + 1);
-        }
-        let root = [
-            ("a", 0o644),
-            ("b", 0o600),
-            ("c", 0o644),
-            ("l", 0o777),
-            ("s", 0o4711),
-            ("x", 0o755),
-            ("y", 0o700),
-        ];
-        listing.dirs[0].files = files(&root).into();
-        listing.dirs[2].files = files(&[("f", 0o644)]).into();
-        let item = |name: &str, why| ListedUncaptured {
-            name: name.as_bytes().into(),
-            why,
-            is_dir: false,
-        };
-        listing.dirs[3].uncaptured = vec![
-            item("o", WhyNot::LeftOut("*".into())),
-            item("p", WhyNot::Fifo),
-        ];
-        listing
+        String::from_utf8(render(&Meta::of(listing, rules))).unwrap()
     }
 
     #[test]
     fn what_is_usual_is_not_said_and_all_else_is() {
-        let rules = RuleRecord {
-            excludes: vec!["*.iso".into()],
-            ..RuleRecord::default()
-        };
-        let meta = Meta::of(&listing(), rules.clone());
-        let unusual = [("b", 0o600), ("d", 0o700), ("s", 0o4711), ("x", 0o755)];
-        let expected = Meta {
-            // The smaller of two equally common ones.
-            usual: UsualModes {
-                file: 0o644,
-                executable: 0o700,
-                directory: 0o755,
-            },
-            unusual: unusual
-                .into_iter()
-                .map(|(name, perm)| (path(name), perm))
-                .collect(),
-            empty_dirs: ["d", "q"].map(path).into(),
-            uncaptured: [(
-                path("q/p"),
-                UncapturedEntry {
-                    why: WhyNot::Fifo,
-                    is_dir: false,
-                },
-            )]
-            .into(),
-            rules,
-        };
-        assert_eq!(meta, expected);
+        // The smaller of two equally common modes of executables is the usual one.
+        let expected = "checkpoint-meta 1\nusual 644 700 755\nmode 600 b\nmode 700 d\n\
+            mode 4711 s\nmode 755 x\nempty d\nempty q\nuncaptured fifo f - q/p\nexclude a\n";
+        assert_eq!(text(&listing(STATE), &["a"]), expected);
     }
 
     #[test]
     fn modes_that_all_have_are_usual_and_special_ones_never() {
-        let mut open = Listing::of_empty_root(stat(0o777), 0);
-        assert_eq!(
-            Meta::of(&open, RuleRecord::default()).usual,
-            UsualModes {
-                directory: 0o777,
-                ..UsualModes::default()
-            }
-        );
-        open.dirs[0].stat = stat(0o2755);
-        let meta = Meta::of(&open, RuleRecord::default());
-        assert_eq!(
-            (meta.usual, meta.unusual),
-            (UsualModes::default(), [(RelPath::root(), 0o2755)].into())
-        );
+        for (mode, facts) in [
+            (0o777, "usual 644 755 777"),
+            (0o2755, "usual 644 755 755\nmode 2755 ."),
+        ] {
+            let mut open = listing("");
+            open.dirs[0].stat.mode = mode;
+            let expected = format!("checkpoint-meta 1\n{facts}\nempty .\n");
+            assert_eq!(text(&open, &[]), expected);
+        }
     }
 
     #[test]
     fn a_tree_and_its_meta_give_the_directory_back() {
-        let mut expected = Snapshot::from(&listing());
+        let mut expected = snapshot(STATE);
+        assert_eq!(Snapshot::from(&listing(STATE)), expected);
         expected.uncaptured.remove(&path("q/o"));
         let mut of_tree = Snapshot {
             files: expected.files.clone(),
             ..Snapshot::default()
         };
-        for entry in of_tree
-            .files
-            .values_mut()
-            .filter(|entry| entry.kind == Kind::File)
-        {
+        let files = of_tree.files.values_mut();
+        for entry in files.filter(|entry| entry.kind == Kind::File) {
             entry.perm = git_mode(entry.kind, entry.perm) & RWX_BITS;
         }
-        Meta::of(&listing(), RuleRecord::default())
-            .complete(&mut of_tree)
-            .expect("they agree");
+        let meta = Meta::of(&listing(STATE), RuleRecord::default());
+        meta.complete(&mut of_tree).expect("they agree");
         assert_eq!(of_tree, expected);
-        let deep = Meta {
-            empty_dirs: [path("a/b/c")].into(),
-            ..Meta::default()
-        };
+        let deep = parse(b"checkpoint-meta 1\nempty a/b/c\n").unwrap();
         let mut completed = Snapshot::default();
         deep.complete(&mut completed).expect("they agree");
-        assert_eq!(
-            completed.dirs.into_keys().collect::<Vec<_>>(),
-            ["", "a", "a/b", "a/b/c"].map(path)
-        );
+        assert_eq!(completed.dirs, snapshot("a/b/c/").dirs);
     }
 
     #[test]
     fn only_what_could_not_be_captured_hides_files() {
-        let entry = |why| UncapturedEntry { why, is_dir: true };
-        let uncaptured = [
-            (path("m"), entry(WhyNot::Mount)),
-            (path("f"), entry(WhyNot::Fifo)),
-        ]
-        .into();
-        let meta = Meta {
-            uncaptured,
-            ..Meta::default()
-        };
-        assert!(meta.hides(&path("m")) && meta.hides(&path("m/x/y")));
-        assert!(
-            !meta.hides(&path("f")) && !meta.hides(&path("n")) && !meta.hides(&RelPath::root())
+        let meta = "checkpoint-meta 1\nuncaptured mount d - m\nuncaptured fifo d - f\n";
+        let meta = parse(meta.as_bytes()).unwrap();
+        assert_eq!(
+            ["m", "m/x/y", "f", "n", ""].map(|at| meta.hides(&path(at))),
+            [true, true, false, false, false]
         );
-    }
-
-    fn full() -> Meta {
-        let path = |bytes: &[u8]| RelPath::new(bytes).unwrap();
-        let mut meta = Meta {
-            usual: UsualModes {
-                file: 0o664,
-                executable: 0o775,
-                directory: 0o2775,
-            },
-            ..Meta::default()
-        };
-        meta.unusual.insert(path(b"a b\n/\xff"), 0o4755);
-        meta.unusual.insert(RelPath::root(), 0o700);
-        meta.empty_dirs.insert(path(b"."[..0].as_ref()));
-        meta.empty_dirs.insert(path(b"d/e"));
-        let entry = |why| UncapturedEntry { why, is_dir: false };
-        meta.uncaptured.insert(path(b"p"), entry(WhyNot::Fifo));
-        meta.uncaptured
-            .insert(path(b"d/.GIT"), entry(WhyNot::ReservedName));
-        meta.uncaptured.insert(
-            path(b"u"),
-            UncapturedEntry {
-                why: WhyNot::Unreadable("Permission denied".into()),
-                is_dir: true,
-            },
-        );
-        meta.rules.store_list = Some(b"x/\n!y\n".to_vec());
-        meta.rules.excludes = vec!["*.iso".into(), "a b".into()];
-        meta.rules.sensitive_allow = vec![".env".into()];
-        meta.rules.max_file_size_bytes = Some(1 << 40);
-        let (way, text) = (b"packages/a b".to_vec(), b"x/\n!y\n".to_vec());
-        meta.rules.above.push(IgnoreFileAbove { way, text });
-        meta
     }
 
     #[test]
     fn a_meta_comes_back_whole() {
-        assert_eq!(parse(&render(&full())).unwrap(), full());
+        let whole = parse(WHOLE.as_bytes()).unwrap();
+        assert_eq!(String::from_utf8(render(&whole)).unwrap(), WHOLE);
         assert_eq!(parse(&render(&Meta::default())).unwrap(), Meta::default());
     }
 
     #[test]
     fn every_reason_for_not_capturing_comes_back_with_its_text() {
-        let plain = [
-            WhyNot::Fifo,
-            WhyNot::Socket,
-            WhyNot::Device,
-            WhyNot::TooLarge,
-            WhyNot::ReservedName,
-            WhyNot::Mount,
-            WhyNot::Collision,
-            WhyNot::Gitlink,
-            WhyNot::Database,
-            WhyNot::Worktree,
-            WhyNot::GitDir,
-            WhyNot::Cache,
-        ];
+        let plain = "fifo socket device too-large reserved-name mount collision gitlink database \
+            worktree git-dir cache";
+        let plain = plain.split(' ').map(|word| word.parse().unwrap());
         let texts = ["", "-", "--", "%2D", "a b\n"].map(|text| WhyNot::Unreadable(text.to_owned()));
-        for why in plain.into_iter().chain(texts) {
+        for why in plain.chain(texts) {
             for is_dir in [false, true] {
-                let uncaptured = [(
-                    RelPath::root(),
-                    UncapturedEntry {
-                        why: why.clone(),
-                        is_dir,
-                    },
-                )]
-                .into();
-                let meta = Meta {
-                    uncaptured,
-                    ..Meta::default()
-                };
-                assert!(
-                    !render(&meta).windows(2).any(|pair| pair == b"  "),
-                    "each fact has a word: {meta:?}"
-                );
-                assert_eq!(parse(&render(&meta)), Ok(meta));
+                let why = why.clone();
+                let mut meta = Meta::default();
+                let entry = UncapturedEntry { why, is_dir };
+                meta.uncaptured.insert(RelPath::root(), entry);
+                let text = render(&meta);
+                let has_gap = text.windows(2).any(|pair| pair == b"  ");
+                assert!(!has_gap, "each fact has a word: {meta:?}");
+                assert_eq!(parse(&text), Ok(meta));
             }
         }
     }
@@ -698,13 +550,12 @@ mod tests {
         for bad in rows.chain(others) {
             assert!(parse(bad.as_bytes()).is_err(), "{bad:?}");
         }
-        let whole = render(&full());
-        for end in 0..whole.len() {
-            assert_ne!(parse(&whole[..end]), Ok(full()), "cut at {end}");
-            assert!(
-                whole[..end].ends_with(b"\n") || parse(&whole[..end]).is_err(),
-                "cut within a line at {end}"
-            );
+        let whole = parse(WHOLE.as_bytes());
+        for end in 0..WHOLE.len() {
+            let cut = parse(&WHOLE.as_bytes()[..end]);
+            assert_ne!(cut, whole, "cut at {end}");
+            let is_at_a_line = WHOLE[..end].ends_with('\n');
+            assert!(is_at_a_line || cut.is_err(), "cut within a line at {end}");
         }
     }
 }

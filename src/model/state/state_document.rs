@@ -79,10 +79,8 @@ mod tests {
     fn a_file_is_kept_to_the_byte_and_pairs_are_put_over_it() {
         let file = "{ \"b\" : 1,\n\"a\": [2] }";
         let keys = vec!["b".to_owned(), "a".to_owned()];
-        assert_eq!(
-            of(Some(file), &[]),
-            Ok(Some((file.to_owned(), keys.clone())))
-        );
+        let found = of(Some(file), &[]);
+        assert_eq!(found, Ok(Some((file.to_owned(), keys.clone()))));
         assert_eq!(
             of(Some(file), &["b=\"x=y\""]),
             Ok(Some(("{\"b\":\"x=y\",\"a\":[2]}\n".to_owned(), keys)))

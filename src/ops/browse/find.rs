@@ -461,34 +461,15 @@ mod tests {
     use crate::model::state::rel_path::RelPath;
 
     use super::*;
+    use crate::base::tests::rows;
 
     #[test]
     fn a_pattern_means_what_it_means_in_an_ignore_file_and_all_below_it() {
         let temp = tempfile::tempdir().unwrap();
         let root = Root::resolve(temp.path(), None).unwrap();
-        for (typed, path, expected) in [
-            ("src/a.rs", "src/a.rs", true),
-            ("src", "src/a.rs", true),
-            ("./src/", "src/a.rs", true),
-            ("a.rs", "src/a.rs", true),
-            ("deep", "src/deep/a.rs", true),
-            ("./a.rs", "src/a.rs", false),
-            ("a\\b", "src/a\\b", true),
-            ("*.rs", "src/deep/a.rs", true),
-            ("src/*.rs", "src/a.rs", true),
-            ("src/*.rs", "src/deep/a.rs", false),
-            ("/*.rs", "src/a.rs", false),
-            ("/a.rs", "a.rs", true),
-            ("/a.rs", "src/a.rs", false),
-            ("/src", "src/a.rs", true),
-            ("**/a.rs", "src/deep/a.rs", true),
-            ("s?c", "src/deep/a.rs", true),
-            ("src/d*", "src/deep/a.rs", true),
-            ("[id].tsx", "[id].tsx", true),
-            ("[id].tsx", "i.tsx", true),
-            ("[", "[", true),
-            ("*", "anything/at/all", true),
-        ] {
+        for (typed, path, expected) in
+            rows::<(&str, &str, bool)>(include_str!("tests/find.json"), "patterns")
+        {
             let pattern = parse_pattern(&root, typed.as_bytes()).unwrap();
             let path = RelPath::new(path.as_bytes()).unwrap();
             assert_eq!(pattern.matches(&path), expected, "{typed} {path}");

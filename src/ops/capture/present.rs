@@ -254,67 +254,44 @@ impl<W: Write> Read for Tee<'_, W> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::tests::place;
+    use crate::model::tests::{file, path};
 
     /// Reads a path whose entry is out of date.
-    fn read(dir: &std::path::Path, path: &str) -> LoadedVersion {
+    fn read(dir: &std::path::Path, at: &str) -> LoadedVersion {
         let side = WorktreeSide {
             worktree: WorkTree::open(dir).unwrap(),
             secrets: BTreeMap::new(),
         };
-        let stale = Entry {
-            kind: Kind::File,
-            perm: 0o644,
-            id: ObjectId::from_bytes([7; 20]),
-            size_bytes: 9,
-        };
-        let path = RelPath::new(path.as_bytes()).unwrap();
+        let (path, stale) = (path(at), file(7, 0o644));
         side.load(&path, &stale, 1 << 20, &mut Vec::new()).unwrap()
     }
 
     #[test]
     fn what_changed_since_the_capture_is_taken_as_it_is_read() {
-        let temp = tempfile::tempdir().unwrap();
-        std::fs::write(temp.path().join("f"), "hello\n").unwrap();
-        let LoadedVersion::Version(version) = read(temp.path(), "f") else {
-            panic!("nothing was read")
+        let version_of = |words: &str| match read(place(words).path(), "f") {
+            LoadedVersion::Version(version) => version,
+            _ => panic!("nothing was read"),
         };
+        let file = version_of("f=hello");
         assert_eq!(
-            version.seen.id.to_hex(),
-            "ce013625030ba8dba906f756967f9e9ca394464a"
+            file.seen.id.to_hex(),
+            "b6fc4c620b67d95f953a5c1c1230aaab5db5a1b0"
         );
-        assert_eq!(
-            (version.bytes.as_deref(), version.seen.mode),
-            (Some(&b"hello\n"[..]), Octal(0o100_644))
-        );
-        std::fs::remove_file(temp.path().join("f")).unwrap();
-        std::os::unix::fs::symlink("elsewhere", temp.path().join("f")).unwrap();
-        let LoadedVersion::Version(version) = read(temp.path(), "f") else {
-            panic!("nothing was read")
-        };
-        assert_eq!(
-            (version.bytes.as_deref(), version.seen.mode),
-            (Some(&b"elsewhere"[..]), Octal(0o120_000))
-        );
-        std::fs::remove_file(temp.path().join("f")).unwrap();
-        std::fs::create_dir(temp.path().join("f")).unwrap();
-        assert!(matches!(read(temp.path(), "f"), LoadedVersion::Gone));
-        assert!(matches!(read(temp.path(), "none"), LoadedVersion::Gone));
+        let both = [file, version_of("f@elsewhere")].map(|one| (one.bytes, one.seen.mode));
+        let expected = [("hello", 0o100_644), ("elsewhere", 0o120_000)];
+        let expected = expected.map(|(text, mode)| (Some(text.into()), Octal(mode)));
+        assert_eq!(both, expected);
+        let dir = place("f/");
+        assert!(matches!(read(dir.path(), "f"), LoadedVersion::Gone));
+        assert!(matches!(read(dir.path(), "none"), LoadedVersion::Gone));
     }
 
     #[test]
     fn no_link_on_the_way_is_followed() {
-        let temp = tempfile::tempdir().unwrap();
-        std::fs::create_dir(temp.path().join("real")).unwrap();
-        std::fs::write(temp.path().join("real/f"), "x").unwrap();
-        std::os::unix::fs::symlink("real", temp.path().join("link")).unwrap();
-        assert!(matches!(
-            read(temp.path(), "real/f"),
-            LoadedVersion::Version(_)
-        ));
-        assert!(!matches!(
-            read(temp.path(), "link/f"),
-            LoadedVersion::Version(_)
-        ));
+        let temp = place("real/f=x link@real");
+        let is_read = |at: &str| matches!(read(temp.path(), at), LoadedVersion::Version(_));
+        assert!(is_read("real/f") && !is_read("link/f"));
     }
 
     #[test]

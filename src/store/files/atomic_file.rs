@@ -443,10 +443,8 @@ mod tests {
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt as _;
-            assert_eq!(
-                std::fs::metadata(&path).unwrap().permissions().mode() & 0o777,
-                0o600
-            );
+            let found = std::fs::metadata(&path).unwrap().permissions().mode() & 0o777;
+            assert_eq!(found, 0o600);
         }
     }
 

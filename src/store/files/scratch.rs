@@ -122,10 +122,6 @@ fn loosen(top: &Path) {
 }
 
 #[cfg(test)]
-#[expect(
-    clippy::disallowed_methods,
-    reason = "tests make and break files directly"
-)]
 mod tests {
     use super::*;
 

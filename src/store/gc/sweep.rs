@@ -86,44 +86,26 @@ pub fn remove_caches(objects_dir: &Path) -> Result<()> {
 }
 
 #[cfg(test)]
-#[expect(
-    clippy::disallowed_methods,
-    reason = "tests make and break files directly"
-)]
 mod tests {
     use super::*;
+    use crate::base::tests::place;
 
     #[test]
     fn only_leftovers_go() {
-        let place = tempfile::tempdir().unwrap();
-        let objects = place.path();
-        for path in ["pack", "ab", "info"] {
-            std::fs::create_dir(objects.join(path)).unwrap();
-        }
-        let stale = [
-            "pack/tmp_pack_1_ab",
-            "pack/tmp_idx_x",
-            "pack/.tmp-1-2",
-            "ab/tmp_obj_x",
-            "tmp_object_git2_x",
-            ".tmp-1",
-        ];
+        let stale = "pack/tmp_pack_1_ab= pack/tmp_idx_x= pack/.tmp-1-2= ab/tmp_obj_x= \
+            tmp_object_git2_x= .tmp-1=";
         let good = [
             "pack/pack-1.pack",
             "pack/pack-1.idx",
             "info/keep",
             "ab/cdef",
         ];
-        stale
-            .iter()
-            .chain(&good)
-            .for_each(|path| std::fs::write(objects.join(path), b"").unwrap());
-        assert_eq!(sweep_temporaries(objects).unwrap(), stale.len() as u64);
+        let place = place(&format!("{stale} {}=", good.join("= ")));
+        let objects = place.path();
+        assert_eq!(sweep_temporaries(objects).unwrap(), 6);
         assert!(good.iter().all(|path| objects.join(path).exists()));
         remove_pack(&objects.join("pack"), "pack-1").unwrap();
-        assert_eq!(
-            names_in(&objects.join("pack")).unwrap(),
-            Vec::<String>::new()
-        );
+        let found = names_in(&objects.join("pack")).unwrap();
+        assert_eq!(found, Vec::<String>::new());
     }
 }

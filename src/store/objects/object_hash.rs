@@ -107,51 +107,35 @@ pub fn hex_of(checksum: [u8; 20]) -> String {
 pub(crate) mod tests {
     use super::*;
 
-    /// The first 320 bytes of shattered-1.pdf (Stevens et al., 2017), which hold both
+    /// The first 320 bytes of one of the two files of Stevens et al., 2017, which hold both
     /// near-collision blocks.
-    pub(crate) fn shattered_prefix() -> Vec<u8> {
-        hex::decode(concat!(
-            "255044462d312e330a25e2e3cfd30a0a0a312030206f626a0a3c3c2f57696474682032203020522f4865696768742033",
-            "203020522f547970652034203020522f537562747970652035203020522f46696c7465722036203020522f436f6c6f72",
-            "53706163652037203020522f4c656e6774682038203020522f42697473506572436f6d706f6e656e7420383e3e0a7374",
-            "7265616d0affd8fffe00245348412d3120697320646561642121212121852fec092339759c39b1a1c63c4c97e1fffe01",
-            "7346dc9166b67e118f029ab621b2560ff9ca67cca8c7f85ba84c79030c2b3de218f86db3a90901d5df45c14f26fedfb3",
-            "dc38e96ac22fe7bd728f0e45bce046d23c570feb141398bb552ef5a0a82be331fea48037b8b5d71f0e332edf93ac3500",
-            "eb4ddc0decc1a864790c782c76215660dd309791d06bd0af3f98cda4bc4629b1"
-        ))
-        .unwrap()
-    }
-
-    /// The same of shattered-2.pdf: in both blocks the same bits differ.
-    fn shattered_partner() -> Vec<u8> {
-        let differing = hex::decode(concat!(
-            "0c000002c0000010b400001c3c000004bc00001a200000102400001cec000014",
-            "0c000002c0000010b400001c2c000004bc000018b00000100000000cb8000010"
-        ))
-        .unwrap();
-        let mut partner = shattered_prefix();
-        partner[192..]
-            .iter_mut()
-            .zip(differing.iter().cycle())
-            .for_each(|(byte, bits)| *byte ^= bits);
-        partner
+    pub(crate) fn shattered(number: usize) -> Vec<u8> {
+        let digits = include_str!("tests/shattered.txt").lines().nth(number);
+        hex::decode(digits.unwrap()).unwrap()
     }
 
     #[test]
     fn ids_are_those_of_git() {
-        let id = |kind, content: &[u8]| hash_object(kind, content).unwrap().to_hex();
-        assert_eq!(
-            id(ObjectKind::Blob, b""),
-            "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
-        );
-        assert_eq!(
-            id(ObjectKind::Tree, b""),
-            "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
-        );
-        assert_eq!(
-            id(ObjectKind::Blob, b"hello\n"),
-            "ce013625030ba8dba906f756967f9e9ca394464a"
-        );
+        for (kind, content, expected) in [
+            (
+                ObjectKind::Blob,
+                "",
+                "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391",
+            ),
+            (
+                ObjectKind::Tree,
+                "",
+                "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
+            ),
+            (
+                ObjectKind::Blob,
+                "hello\n",
+                "ce013625030ba8dba906f756967f9e9ca394464a",
+            ),
+        ] {
+            let id = hash_object(kind, content.as_bytes()).unwrap();
+            assert_eq!(id.to_hex(), expected);
+        }
     }
 
     #[test]
@@ -164,12 +148,9 @@ pub(crate) mod tests {
 
     #[test]
     fn a_published_collision_is_an_error_value() {
-        let pair = [shattered_prefix(), shattered_partner()];
-        assert_eq!(
-            trailer_of(&pair[0]),
-            trailer_of(&pair[1]),
-            "the plain hash does not tell them apart"
-        );
+        let pair = [shattered(0), shattered(1)];
+        let [one, other] = [&pair[0], &pair[1]].map(|bytes| trailer_of(bytes));
+        assert_eq!(one, other, "the plain hash does not tell them apart");
         let hashed = |pieces: [&[u8]; 2]| {
             let mut hasher = ObjectHasher::without_header();
             hasher.update(pieces[0]);
@@ -177,16 +158,11 @@ pub(crate) mod tests {
             hasher.finish()
         };
         for half in pair {
-            assert!(
-                hashed([&half[..200], &half[200..256]]).is_ok(),
-                "the first of the two blocks"
-            );
+            let first = hashed([&half[..200], &half[200..256]]);
+            assert!(first.is_ok(), "the first of the two blocks");
             for behind in [0, 1, 64, 700] {
-                assert_eq!(
-                    hashed([&half, &vec![7; behind]]),
-                    Err(Collision),
-                    "{behind} bytes behind it"
-                );
+                let all = hashed([&half, &vec![7; behind]]);
+                assert_eq!(all, Err(Collision), "{behind} bytes behind it");
             }
         }
     }

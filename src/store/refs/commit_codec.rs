@@ -125,22 +125,16 @@ mod tests {
     fn what_is_written_is_read_back() {
         let tree = ObjectId::from_hex(HEX).unwrap();
         let parts = parse(&encode(tree, 5, "a | b\n\nSequence: 1\n")).unwrap();
-        assert_eq!(
-            parts,
-            CommitParts {
-                tree,
-                parents: vec![],
-                seconds: 5,
-                message: "a | b\n\nSequence: 1\n".into()
-            }
-        );
+        let expected = CommitParts {
+            tree,
+            parents: vec![],
+            seconds: 5,
+            message: "a | b\n\nSequence: 1\n".into(),
+        };
+        assert_eq!(parts, expected);
         let parent = ObjectId::from_bytes([7; 20]);
-        assert_eq!(
-            parse(&encode_after(tree, &[parent], 1, "x\n"))
-                .unwrap()
-                .parents,
-            [parent]
-        );
+        let after = parse(&encode_after(tree, &[parent], 1, "x\n"));
+        assert_eq!(after.unwrap().parents, [parent]);
     }
 
     #[test]
@@ -150,14 +144,10 @@ mod tests {
              encoding latin1\ngpgsig -----BEGIN\n \n committer x\n -----END\n\nhello"
         );
         let parts = parse(text.as_bytes()).unwrap();
-        assert_eq!(
-            (parts.parents.len(), parts.seconds, parts.message.as_str()),
-            (2, 1_700_000_000, "hello")
-        );
-        assert_eq!(
-            parse(&[text.as_bytes(), b"\xff"].concat()).unwrap().message,
-            "hello\u{fffd}"
-        );
+        let found = (parts.parents.len(), parts.seconds, &*parts.message);
+        assert_eq!(found, (2, 1_700_000_000, "hello"));
+        let latin = parse(&[text.as_bytes(), b"\xff"].concat()).unwrap();
+        assert_eq!(latin.message, "hello\u{fffd}");
     }
 
     #[test]

@@ -480,17 +480,13 @@ mod tests {
         assert_eq!(index.holders, [(holder, false)]);
         for (at, (_, record)) in records.iter().enumerate() {
             assert!(index.is_right(at));
-            assert_eq!(
-                (index.holder(at), index.record(at).as_ref()),
-                (0, Some(record))
-            );
+            let found = index.record(at);
+            assert_eq!((index.holder(at), found.as_ref()), (0, Some(record)));
         }
         assert_eq!(index.decode(0), None, "its place follows from its parents");
         let ours = index.decode(1).unwrap();
-        assert_eq!(
-            (ours.record.sequence, LineEntry::of(&ours)),
-            (7, records[1].1.entry)
-        );
+        let found = (ours.record.sequence, LineEntry::of(&ours));
+        assert_eq!(found, (7, records[1].1.entry));
         for at in 0..bytes.len() {
             let mut flipped = bytes.clone();
             flipped[at] ^= 1;

@@ -314,8 +314,7 @@ mod tests {
 
     use super::*;
     use crate::error::Code;
-    use crate::store::lifecycle::description::Description;
-    use crate::store::lifecycle::description::Identity;
+    use crate::store::lifecycle::description::{Description, Identity};
 
     fn store(place: &Path) -> Store {
         let description = Description::of_root(Path::new("/w"), 0, Identity::default(), false);
@@ -336,52 +335,27 @@ mod tests {
         let store = store(place.path());
         let mut locked = locked(&store);
         let one = done(locked.record_workflow("w", None, b"{1}", "begin", 5, None));
-        assert_eq!(
-            locked
-                .record_workflow("w", None, b"{2}", "x", 6, None)
-                .unwrap(),
-            None
-        );
-        let two =
-            done(locked.record_workflow("w", Some(one), b"{2}", "next\n\nPhase: a", 7_001, None));
-        assert_eq!(
-            locked
-                .record_workflow("w", Some(one), b"{3}", "x", 8, None)
-                .unwrap(),
-            None
-        );
-        assert_eq!(
-            locked
-                .record_workflow("v", Some(one), b"{3}", "x", 8, None)
-                .unwrap(),
-            None
-        );
-        assert!(
-            locked
-                .record_workflow("../x", None, b"", "x", 8, None)
-                .is_err()
-        );
+        let next = "next\n\nPhase: a";
+        let two = done(locked.record_workflow("w", Some(one), b"{2}", next, 7_001, None));
+        for (run, expected) in [("w", None), ("w", Some(one)), ("v", Some(one))] {
+            let refused = locked.record_workflow(run, expected, b"{3}", "x", 8, None);
+            assert_eq!(refused.unwrap(), None, "{run} after {expected:?}");
+        }
+        let elsewhere = locked.record_workflow("../x", None, b"", "x", 8, None);
+        assert!(elsewhere.is_err());
         drop(locked);
         assert_eq!(store.workflows().unwrap(), [("w".to_owned(), two)]);
         assert_eq!(store.workflow_state(two).unwrap(), b"{2}");
-        let line = store.workflow_line(two, 9);
-        let read = &line.transitions[0];
-        assert_eq!((read.parent, read.time_ms), (Some(one), 7_001));
-        assert!(
-            read.message.starts_with("next\n\nPhase: a\n"),
-            "{}",
-            read.message
-        );
-        assert_eq!(
-            line.transitions
-                .iter()
-                .map(|t| t.commit)
-                .collect::<Vec<_>>(),
-            [two, one]
-        );
+        let line = store.workflow_line(two, 9).transitions;
+        let commits: Vec<_> = line.iter().map(|made| (made.commit, made.parent)).collect();
+        assert_eq!(commits, [(two, Some(one)), (one, None)]);
+        assert_eq!(line[0].time_ms, 7_001);
+        let message = &line[0].message;
+        assert!(message.starts_with("next\n\nPhase: a\n"), "{message}");
         assert_eq!(store.workflow_line(two, 1).transitions.len(), 1);
+        let inventory = store.inventory().unwrap();
         assert!(
-            store.inventory().unwrap().checkpoints.is_empty(),
+            inventory.checkpoints.is_empty(),
             "a transition is no checkpoint"
         );
     }
@@ -395,17 +369,11 @@ mod tests {
         let two = done(first.record_workflow("w", Some(one), b"2", "b", 3, None));
         let path = run_refs::path(store.layout(), "w");
         std::fs::write(&path, "").unwrap();
-        assert!(
-            first
-                .record_workflow("w", Some(two), b"3", "c", 4, None)
-                .is_err_and(|error| error.code == Code::DAMAGED)
-        );
+        let torn = first.record_workflow("w", Some(two), b"3", "c", 4, None);
+        assert!(torn.is_err_and(|error| error.code == Code::DAMAGED));
         drop(first);
-        assert_eq!(
-            store.workflows().unwrap(),
-            [("w".to_owned(), two)],
-            "a reader finds it, and writes nothing"
-        );
+        let found = store.workflows().unwrap();
+        assert_eq!(found, [("w".to_owned(), two)], "a reader writes nothing");
         assert_eq!(std::fs::read(&path).unwrap(), b"");
         let again = locked(&store);
         assert_eq!(again.recovery().workflows_restored, ["w"]);
@@ -414,11 +382,9 @@ mod tests {
         let unknown = run_refs::path(store.layout(), "unknown");
         std::fs::write(&unknown, "nonsense").unwrap();
         assert!(locked(&store).recovery().workflows_restored.is_empty());
+        let tips = tips(store.layout(), store.objects()).unwrap();
         assert_eq!(
-            (
-                tips(store.layout(), store.objects()).unwrap()["unknown"],
-                store.workflows().unwrap().len()
-            ),
+            (tips["unknown"], store.workflows().unwrap().len()),
             (None, 1)
         );
     }

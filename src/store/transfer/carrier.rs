@@ -271,10 +271,7 @@ impl LineState {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn id(byte: u8) -> ObjectId {
-        ObjectId::from_bytes([byte; 20])
-    }
+    use crate::model::tests::id;
 
     #[test]
     fn files_of_short_and_long_lines_come_back_as_they_were_written() {

@@ -231,23 +231,10 @@ mod tests {
 
     #[test]
     fn names_that_could_lead_out_of_a_directory_are_refused() {
-        let long = "git~1";
-        for name in [
-            "",
-            ".",
-            "..",
-            "a/b",
-            ".git",
-            ".GIT",
-            long,
-            ".git ",
-            ".git::$INDEX_ALLOCATION",
-            ".g\u{200c}it",
-        ] {
-            assert!(
-                parse(&raw(&[("100644", name.as_bytes())])).is_err(),
-                "{name:?}"
-            );
+        let names = "|.|..|a/b|.git|.GIT|git~1|.git |.git::$INDEX_ALLOCATION|.g\u{200c}it";
+        for name in names.split('|') {
+            let tree = raw(&[("100644", name.as_bytes())]);
+            assert!(parse(&tree).is_err(), "{name:?}");
         }
         assert!(parse(&raw(&[("100644", b".gitignore")])).is_ok());
     }

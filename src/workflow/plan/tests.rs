@@ -5,8 +5,11 @@ use serde_json::{Value, json};
 use super::{
     DOTAGENT, PLAN, check, check_plan, from_document, from_words, lint, preset, to_document,
 };
+use crate::base::tests::rows;
 use crate::model::path_pattern::may_meet;
 use crate::workflow::{Class, Phase, PhaseStatus, Workflow};
+
+const TABLES: &str = include_str!("tests/tables.json");
 
 fn run(words: &str) -> Workflow {
     let mut run = Workflow::new("x".into(), "a".into(), "b".into(), 0);
@@ -23,15 +26,7 @@ fn of_plan(value: &Value) -> Workflow {
 
 #[test]
 fn phase_is_given_in_words() {
-    for (words, id, name, dependencies) in [
-        ("write-source", "write-source", "Write Source", ""),
-        ("a:Make it", "a", "Make it", ""),
-        ("a:Make it:b, c,", "a", "Make it", "b c"),
-        ("a::b", "a", "A", "b"),
-        ("a:Do: this:", "a", "Do: this", ""),
-        ("REQUIREMENTS", "REQUIREMENTS", "Requirements", ""),
-        ("über_all", "über_all", "Über All", ""),
-    ] {
+    for (words, id, name, dependencies) in rows::<(&str, &str, &str, &str)>(TABLES, "words") {
         let phase = from_words(words);
         assert_eq!((&*phase.id, &*phase.name), (id, name), "{words}");
         assert_eq!(phase.dependencies.join(" "), dependencies, "{words}");
@@ -81,24 +76,8 @@ fn plan_document_keeps_what_did_not_change() {
 
 #[test]
 fn unsound_plan_is_refused_with_its_place() {
-    for row in [
-        "[] => bad_value ",
-        "{} => missing_field phases",
-        r#"{"phases": null} => missing_field phases"#,
-        r#"{"phases": [{"name": "x"}]} => missing_field phases[0].id"#,
-        r#"{"phases": [5]} => bad_value phases[0]"#,
-        r#"{"phases": [{"id": "a", "status": "odd"}]} => bad_value phases[0].status"#,
-        r#"{"phases": [{"id": "a", "class": "odd"}]} => bad_value phases[0].class"#,
-        r#"{"phases": [{"id": "a", "writes": [1]}]} => bad_value phases[0].writes[0]"#,
-        r#"{"phases": [{"id": "a", "deps": ["x"]}]} => unknown_dependency phases[0].deps[0]"#,
-        r#"{"phases": [{"id": "a"}, {"id": "a"}]} => duplicate_id phases[1].id"#,
-        r#"{"phases": [{"id": "a", "deps": ["a"]}]} => cycle phases[0]"#,
-        r#"{"phases": [{"id": 5}, {"id": "a", "class": "odd", "writes": 1}, {"id": "b", "deps": [1]}]} => bad_value phases[0].id, bad_value phases[1].class, bad_value phases[1].writes, bad_value phases[2].deps[0]"#,
-        r#"{"phases": [{"id": "a"}, {"id": "b"}, {"id": "c", "dependencies": ["a"], "deps": ["b"]}]} => two_lists phases[2].dependencies"#,
-        r#"{"phases": [], "version": "2.1"} => version_mismatch version"#,
-    ] {
-        let (plan, expected) = row.split_once(" => ").unwrap();
-        let (mut run, plan) = (run("x"), serde_json::from_str(plan).unwrap());
+    for (plan, expected) in rows::<(Value, &str)>(TABLES, "unsound") {
+        let mut run = run("x");
         let (phases, findings) = from_document(&plan).unwrap_or_else(|found| (vec![], found));
         run.phases = phases;
         run.documents.insert(PLAN.to_owned(), plan);
@@ -124,17 +103,7 @@ fn cycle_is_named_without_the_way_that_leads_there() {
 
 #[test]
 fn phase_of_a_more_precious_class_comes_too_late() {
-    for (plan, late) in [
-        ("write-files create-issues commit", "phases[1] phases[2]"),
-        ("create-issues commit-scaffold write-files commit-final", ""),
-        ("write-source final-commit::write-source", ""),
-        ("write-source test::write-source final-commit::test", ""),
-        ("create-issues commit files docs", ""),
-        ("commit readme write-source", "phases[2]"),
-        ("commit write-source issues::commit", "phases[2]"),
-        ("committee:x issues", "phases[1]"),
-        ("x:Readme committee", "phases[1]"),
-    ] {
+    for (plan, late) in rows::<(&str, &str)>(TABLES, "late") {
         let found = lint(&run(plan));
         let places: Vec<&str> = found.iter().map(|found| found.place.as_str()).collect();
         assert_eq!(places.join(" "), late, "{plan}");
@@ -149,19 +118,7 @@ fn phase_of_a_more_precious_class_comes_too_late() {
 
 #[test]
 fn patterns_meet_where_one_lies_at_or_below_the_other() {
-    for (one, other, do_meet) in [
-        ("a", "a", true),
-        ("a/b", "a", true),
-        ("a/", "./a/b/c", true),
-        ("a/*.rs", "a/b/x.py", true),
-        ("*.md", "docs/x", true),
-        ("../x", "y", true),
-        ("a//b", "a/b", true),
-        ("a", "ab", false),
-        ("src/a/**", "src/b/*.rs", false),
-        ("a/x", "a/y", false),
-        ("a/b*", "c", false),
-    ] {
+    for (one, other, do_meet) in rows::<(&str, &str, bool)>(TABLES, "patterns") {
         let (ones, others) = ([one.to_owned()], [other.to_owned()]);
         assert_eq!(may_meet(&ones, &others), do_meet, "{one} {other}");
         assert_eq!(may_meet(&others, &ones), do_meet, "{one} {other}");

@@ -251,20 +251,12 @@ pub fn failed_path(path: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::tests::rows;
 
     #[test]
     fn active_file_is_known_by_its_name() {
-        for (name, is_active) in [
-            ("orchestrate_auth_system_20251003_184530.json", true),
-            ("test-all_x_20251003_192230.json", true),
-            ("failed/test-all_x_20251003_192230.json", false),
-            ("test-all_x_20251003_192230", false),
-            ("README.json", false),
-            ("x_20251003_184530.json", false),
-            ("_x_20251003_184530.json", false),
-            ("a_b_2025_184530.json", false),
-            ("a_b_20251003_18453.json", false),
-        ] {
+        for (name, is_active) in rows::<(&str, bool)>(include_str!("tests/registry.json"), "names")
+        {
             assert_eq!(
                 is_active_file(&format!("{FOLDER}/{name}")),
                 is_active,

@@ -108,38 +108,17 @@ fn saved(run: &mut Workflow, profile: Profile) -> Value {
     let mut again = run.clone();
     take(&mut again, path_of(profile), &value, ROOT).unwrap();
     assert_eq!(again.phases, run.phases, "{value}");
-    assert_eq!(
-        (again.status, again.updated_ms),
-        (run.status, run.updated_ms)
-    );
+    let found = (again.status, again.updated_ms);
+    assert_eq!(found, (run.status, run.updated_ms));
     *run = again;
-    assert_eq!(
-        written(run, path_of(profile)).to_string(),
-        value.to_string()
-    );
+    let found = written(run, path_of(profile)).to_string();
+    assert_eq!(found, value.to_string());
     value
 }
 
 #[test]
 fn unchanged_run_is_written_as_the_document_was() {
-    for (profile, value, _) in rows(
-        r#"
-        phases =>
-        pipeline =>
-        registry =>
-        phases /phase_status "Running"; /current_phase "implementation"; /x {"n": [1.50, null]} =>
-        phases /user_checkpoints -; /interruption_safe - =>
-        phases /interruption_safe false; /workflow_id "Ä b/c" =>
-        phases /completed_phases [{"phase": "design", "completed_at": "2026-03-24T10:30:00Z"}]; /current_phase "build"; /user_checkpoints [] =>
-        phases /user_checkpoints/- {"phase": "extra", "approved_at": "2026-03-24T11:02:00Z", "by": "me"} =>
-        pipeline /created_at "2026-02-19T11:00:00.000+01:00"; /x 1; /current_phase/progress_description "" =>
-        pipeline /remaining_phases [{"name": "T", "id": "t", "depends_on": ["write-source"], "status": "todo", "owner": null}] =>
-        pipeline /remaining_phases []; /current_phase {"id": "", "name": ""} =>
-        pipeline /context_summary {"task": "Build", "file_paths": ["./a", "/project/b", "/c"]} =>
-        registry /status "Paused"; /tags ["x"]; /last_error {"code": 7.0} =>
-        registry /completed_phases [2, 1]; /current_phase 3; /created_at "2025-10-03T20:45:30+02:00" =>
-        "#,
-    ) {
+    for (profile, value, _) in rows(include_str!("tests/unchanged.txt")) {
         let mut run = begun(profile, &value);
         assert_eq!(saved(&mut run, profile).to_string(), value.to_string());
     }
@@ -150,10 +129,8 @@ fn example_is_read_with_all_that_it_says() {
     let run = begun(Profile::Pipeline, &example(Profile::Pipeline));
     assert_eq!(run.id, "pipeline_project_20260219_100000");
     assert_eq!(run.phases[1].commit_sha.as_deref(), Some("a1b2c3d"));
-    assert_eq!(
-        run.phases[2].progress.as_deref(),
-        Some("auth module done, starting billing")
-    );
+    let found = run.phases[2].progress.as_deref();
+    assert_eq!(found, Some("auth module done, starting billing"));
     assert_eq!(run.file_paths, ["src/auth/login.ts"]);
     let run = begun(Profile::Registry, &example(Profile::Registry));
     assert_eq!((&*run.kind, &*run.project), ("orchestrate", "auth_system"));
@@ -172,27 +149,7 @@ fn example_is_read_with_all_that_it_says() {
 
 #[test]
 fn document_of_any_stage_is_understood() {
-    for (profile, value, expected) in rows(
-        r#"
-        phases => complete complete in_progress pending pending
-        phases /phase_status "pending" => complete complete pending pending pending
-        phases /phase_status "complete" => complete complete pending pending pending
-        phases /current_phase "architecture"; /phase_status "error" => complete failed pending pending pending
-        phases /current_phase "REQUIREMENTS"; /phase_status "complete" => complete complete pending pending pending
-        phases /current_phase "REFLECTION"; /phase_status "done" => complete complete pending pending complete
-        pipeline => complete complete in_progress pending pending
-        pipeline /current_phase null; /remaining_phases [{"id": "x", "name": "X"}] => complete complete pending
-        pipeline /current_phase/status "pending"; /current_phase/progress_description - => complete complete pending pending pending
-        registry => complete in_progress pending pending pending
-        registry /current_phase 0; /completed_phases [] => pending pending pending pending pending
-        registry /current_phase 1; /completed_phases []; /status "pending" => pending pending pending pending pending
-        registry /current_phase 2; /completed_phases [2, 1] => complete complete pending pending pending
-        registry /status "completed" => complete pending pending pending pending
-        registry /status "failed" => complete failed pending pending pending
-        registry /status "cancelled" => complete in_progress pending pending pending
-        registry /current_phase 5; /completed_phases [1, 2, 3, 4, 5]; /status "running" => complete complete complete complete complete
-        "#,
-    ) {
+    for (profile, value, expected) in rows(include_str!("tests/stages.txt")) {
         let mut run = begun(profile, &value);
         assert_eq!(words(&run), expected, "{value}");
         saved(&mut run, profile);
@@ -206,22 +163,7 @@ fn document_of_any_stage_is_understood() {
 
 #[test]
 fn edit_by_hand_moves_the_run_and_stays() {
-    for (profile, value, expected) in rows(
-        r#"
-        phases /completed_phases/- {"phase": "IMPLEMENTATION", "completed_at": "2026-03-24T12:00:00Z", "output": "d.json", "k": 1}; /current_phase "VERIFICATION" => complete complete complete in_progress pending
-        phases /current_phase "VERIFICATION" => complete complete pending in_progress pending
-        phases /current_phase "REQUIREMENTS" => in_progress complete pending pending pending
-        phases /completed_phases [] => pending pending in_progress pending pending
-        phases /phase_status "failed" => complete complete failed pending pending
-        phases /current_phase "DESIGN" => complete complete pending pending pending in_progress
-        pipeline /completed_phases/- {"id": "write-source", "name": "Source", "timestamp": "2026-02-19T10:45:00.000Z", "commit_sha": "0f0f0f0"}; /current_phase {"id": "write-tests", "name": "Tests"}; /remaining_phases [{"id": "final-commit", "name": "Commit", "dependencies": ["write-source", "write-tests"]}] => complete complete complete in_progress pending
-        pipeline /current_phase/status "failed" => complete complete failed pending pending
-        pipeline /remaining_phases [{"id": "docs", "name": "Docs", "dependencies": [], "k": 1}] => complete complete in_progress pending
-        registry /completed_phases [1, 2, 3]; /current_phase 4; /total_phases 6 => complete complete complete in_progress pending pending
-        registry /status "failed"; /total_phases 2 => complete failed
-        registry /completed_phases [] => pending in_progress pending pending pending
-        "#,
-    ) {
+    for (profile, value, expected) in rows(include_str!("tests/edits.txt")) {
         let mut run = begun(profile, &example(profile));
         run.phases[0].before_id = Some("b".repeat(40));
         take(&mut run, path_of(profile), &value, ROOT).unwrap();
@@ -250,10 +192,8 @@ fn edit_changes_what_it_names() {
     );
     assert_eq!(run.branch.as_deref(), Some("main"));
     assert_eq!(run.file_paths, ["src/auth/login.ts", "src/./x"]);
-    assert_eq!(
-        (&*run.phases[3].id, &run.phases[2].progress),
-        ("final-commit", &None)
-    );
+    let found = (&*run.phases[3].id, &run.phases[2].progress);
+    assert_eq!(found, ("final-commit", &None));
     let run = edit(
         Profile::Registry,
         r#"/status "paused"; /last_error "x"; /workflow_state {"a": 1.50}"#,
@@ -265,10 +205,8 @@ fn edit_changes_what_it_names() {
         Profile::Phases,
         r#"/user_checkpoints [{"phase": "IMPLEMENTATION", "approved_at": "2026-03-24T11:59:00Z"}]"#,
     );
-    assert_eq!(
-        (run.phases[0].approved_ms, run.phases[2].status),
-        (None, InProgress)
-    );
+    let found = (run.phases[0].approved_ms, run.phases[2].status);
+    assert_eq!(found, (None, InProgress));
 }
 
 #[test]
@@ -304,44 +242,11 @@ fn edit_between_parallel_phases_leaves_both_under_way() {
 
 #[test]
 fn unsound_document_is_refused_with_its_place() {
-    for (profile, value, expected) in rows(
-        r#"
-        phases /phase_status "odd" => bad_value phase_status
-        phases /interruption_safe "no" => bad_value interruption_safe
-        phases /current_phase " " => bad_value current_phase
-        phases /workflow_id "other" => other_run workflow_id
-        phases /completed_phases/0/completed_at "ISO-8601" => bad_value completed_phases[0].completed_at
-        phases /user_checkpoints [1] => bad_value user_checkpoints[0]
-        phases /completed_phases/- {"phase": "requirements", "completed_at": "2026-02-19T10:05:00Z"} => duplicate_id completed_phases[2]
-        pipeline /completed_phases [] => append_only completed_phases, append_only completed_phases
-        pipeline /completed_phases []; /created_at "2026-02-20T10:00:00Z" => other_run created_at
-        pipeline /created_at 5 => bad_value created_at
-        pipeline /updated_at - => missing_field updated_at
-        pipeline /completed_phases/1/timestamp "x" => bad_value completed_phases[1].timestamp
-        pipeline /completed_phases/1/timestamp - => missing_field completed_phases[1].timestamp
-        pipeline /current_phase {"id": "write-source"} => missing_field current_phase.name
-        pipeline /current_phase/id "write-tests" => phase_vanished current_phase, duplicate_id remaining_phases[0].id
-        pipeline /current_phase null => phase_vanished current_phase
-        pipeline /remaining_phases/0/dependencies ["final-commit"] => cycle remaining_phases[1]
-        pipeline /remaining_phases/0/dependencies ["x"] => unknown_dependency remaining_phases[0].dependencies[0]
-        registry /current_phase 6 => out_of_range current_phase
-        registry /completed_phases [1, 9] => out_of_range completed_phases[1]
-        registry /completed_phases [1, 1] => duplicate_id completed_phases[1]
-        registry /total_phases 100000 => out_of_range total_phases
-        registry /total_phases -1 => bad_value total_phases
-        registry /total_phases 1; /current_phase 1 => phase_vanished total_phases
-        registry /status "odd" => bad_value status
-        registry /schema_version "2.0" => version_mismatch schema_version
-        registry /checkpoint_id "x" => other_run checkpoint_id
-        registry /workflow_state - => missing_field workflow_state
-        "#,
-    ) {
+    for (profile, value, expected) in rows(include_str!("tests/unsound.txt")) {
         let mut run = begun(profile, &example(profile));
         let before = run.clone();
-        assert_eq!(
-            found(take(&mut run, path_of(profile), &value, ROOT)),
-            expected
-        );
+        let told = found(take(&mut run, path_of(profile), &value, ROOT));
+        assert_eq!(told, expected);
         assert_eq!(run, before);
     }
     for (edit, what) in [
@@ -357,22 +262,7 @@ fn unsound_document_is_refused_with_its_place() {
 
 #[test]
 fn all_that_is_wrong_is_named_where_the_document_has_it() {
-    for (profile, value, expected) in rows(
-        r#"
-        phases /started_at 5; /phase_status "odd"; /completed_phases/- 7; /user_checkpoints/0/approved_at - => bad_value started_at, bad_value phase_status, bad_value completed_phases[2], missing_field user_checkpoints[0].approved_at
-        phases /completed_phases [{"phase": "A", "completed_at": 1}, {"phase": "A", "completed_at": "2026-03-24T11:00:00Z"}] => bad_value completed_phases[0].completed_at, duplicate_id completed_phases[1]
-        phases /user_checkpoints [["REQUIREMENTS", "2026-03-24T10:31:00Z"]]; /completed_phases/1 ["ARCHITECTURE", "2026-03-24T11:00:00Z", null] => bad_value completed_phases[1], bad_value user_checkpoints[0]
-        pipeline /current_phase ["a", "A", null, null, null, null, null]; /context_summary ["main", null, null, null] => bad_value current_phase, bad_value context_summary, unknown_dependency remaining_phases[0].dependencies[0], unknown_dependency remaining_phases[1].dependencies[0]
-        phases /workflow_id 1; /current_phase ""; /last_updated -; /interruption_safe "no" => bad_value workflow_id, bad_value current_phase, bad_value interruption_safe, missing_field last_updated
-        pipeline /completed_phases/0/timestamp "noon"; /completed_phases/1/name -; /remaining_phases/0 5; /updated_at 1 => bad_value completed_phases[0].timestamp, missing_field completed_phases[1].name, bad_value remaining_phases[0], bad_value updated_at, unknown_dependency remaining_phases[1].dependencies[1]
-        pipeline /remaining_phases/- {"id": "write-tests", "name": "T"}; /remaining_phases/1/dependencies ["x", "write-tests", "y"] => unknown_dependency remaining_phases[1].dependencies[0], unknown_dependency remaining_phases[1].dependencies[2], duplicate_id remaining_phases[2].id
-        pipeline /remaining_phases [{"id": " ", "name": "X", "deps": ["gone"]}, {"id": "b", "name": 5, "depends_on": [3, "none"]}] => bad_value remaining_phases[1].name, bad_value remaining_phases[1].depends_on[0], bad_name remaining_phases[0].id, unknown_dependency remaining_phases[0].deps[0], unknown_dependency remaining_phases[1].depends_on[1]
-        pipeline /completed_phases 3; /remaining_phases null; /context_summary - => bad_value completed_phases, bad_value remaining_phases, missing_field context_summary
-        pipeline /context_summary/file_paths {"a": 1}; /context_summary/key_decisions [1, "x", 2] => bad_value context_summary.key_decisions[0], bad_value context_summary.key_decisions[2], bad_value context_summary.file_paths
-        registry /current_phase "2"; /completed_phases ["1", 9, 0, 2, 2]; /workflow_state [] => bad_value current_phase, bad_value completed_phases[0], bad_value workflow_state, out_of_range completed_phases[1], out_of_range completed_phases[2], duplicate_id completed_phases[4]
-        registry /version "2.0"; /total_phases -; /status 5; /completed_phases [1, null] => bad_value status, bad_value completed_phases[1], missing_field total_phases, version_mismatch version
-        "#,
-    ) {
+    for (profile, value, expected) in rows(include_str!("tests/all_wrong.txt")) {
         let refused = begin(profile, None, &value, ROOT);
         assert_eq!(found(refused), expected, "{value}");
     }
@@ -427,10 +317,8 @@ fn unknown_fields_go_along_through_a_whole_pipeline() {
         between["current_phase"].to_string(),
         r#"{"id":"write-tests","name":"Write Tests","k":{"deep":null},"status":"todo"}"#
     );
-    assert_eq!(
-        between["context_summary"]["file_paths"][1],
-        "/project/src/new.ts"
-    );
+    let found = &between["context_summary"]["file_paths"][1];
+    assert_eq!(found, "/project/src/new.ts");
     (run.phases[3].status, run.phases[3].progress) = (InProgress, Some("half".to_owned()));
     let under_way = saved(&mut run, Profile::Pipeline);
     assert_eq!(under_way["current_phase"]["status"], "in_progress");
@@ -439,10 +327,8 @@ fn unknown_fields_go_along_through_a_whole_pipeline() {
         (run.phases[at].status, run.phases[at].completed_ms) = (Complete, Some(run.updated_ms));
     }
     let end = saved(&mut run, Profile::Pipeline);
-    assert_eq!(
-        (&end["current_phase"], &end["remaining_phases"]),
-        (&json!(null), &json!([]))
-    );
+    let found = (&end["current_phase"], &end["remaining_phases"]);
+    assert_eq!(found, (&json!(null), &json!([])));
     assert_eq!(end["completed_phases"][3]["k"], json!({"deep": null}));
     assert_eq!(end["completed_phases"][3]["status"], "complete");
     assert_eq!(end["x"], json!({"b": 1, "a": [2]}));
@@ -450,10 +336,8 @@ fn unknown_fields_go_along_through_a_whole_pipeline() {
     run.phases[4].reset();
     run.phases[3].reset();
     let back = written(&run, PIPELINE);
-    assert_eq!(
-        back["remaining_phases"][0]["dependencies"],
-        json!(["write-source", "write-tests"])
-    );
+    let found = &back["remaining_phases"][0]["dependencies"];
+    assert_eq!(*found, json!(["write-source", "write-tests"]));
     assert_eq!(back["current_phase"].get("timestamp"), None);
 }
 
@@ -472,17 +356,13 @@ fn phases_between_two_are_shown_as_in_progress() {
         } else {
             (DOTAGENT[4], "complete")
         };
-        assert_eq!(
-            (&value["current_phase"], &value["phase_status"]),
-            (&json!(expected.0), &json!(expected.1))
-        );
+        let found = (&value["current_phase"], &value["phase_status"]);
+        assert_eq!(found, (&json!(expected.0), &json!(expected.1)));
         assert_eq!(value["completed_phases"][0]["by"], "me");
     }
     let end = written(&run, PHASE_FILE);
-    assert_eq!(
-        end["completed_phases"][2]["output"],
-        "memory/state/execution.json"
-    );
+    let found = &end["completed_phases"][2]["output"];
+    assert_eq!(found, "memory/state/execution.json");
     assert_eq!(end["completed_phases"][4].get("output"), None);
 }
 
@@ -533,10 +413,8 @@ fn tasks_are_kept_in_either_shape() {
         });
         run.updated_ms += 3_600_000;
         let moved = format!("{}{new}", task.replace(r#""In-Progress""#, done));
-        assert_eq!(
-            written(&run, EXECUTION_FILE),
-            document(&moved, "2026-03-24T12:30:00Z")
-        );
+        let told = written(&run, EXECUTION_FILE);
+        assert_eq!(told, document(&moved, "2026-03-24T12:30:00Z"));
     }
     let wrong = json!({"tasks": {"t": {"status": "odd"}}});
     let refused = take(&mut begun(), EXECUTION_FILE, &wrong, ROOT);

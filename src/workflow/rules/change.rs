@@ -611,10 +611,8 @@ mod tests {
             ..Change::of_phase("done", Some("a b\n\nEvent: x"))
         };
         let message = change.render(0);
-        assert_eq!(
-            format!("{:?}", Change::read(&message)),
-            format!("{change:?}")
-        );
+        let found = format!("{:?}", Change::read(&message));
+        assert_eq!(found, format!("{change:?}"));
         assert_eq!(message.lines().filter(|line| line.is_empty()).count(), 1);
         assert!(message.starts_with("phase done a b"), "{message}");
     }

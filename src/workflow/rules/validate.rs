@@ -228,12 +228,8 @@ mod tests {
 
     fn codes(workflow: &Workflow, observations: &Observations, now_ms: i64) -> Vec<&'static str> {
         let report = validate(workflow, observations, now_ms);
-        report
-            .errors
-            .iter()
-            .chain(&report.remarks)
-            .map(|finding| finding.code)
-            .collect()
+        let all = report.errors.iter().chain(&report.remarks);
+        all.map(|finding| finding.code).collect()
     }
 
     #[test]
@@ -242,25 +238,14 @@ mod tests {
         workflow.phases = ["one", "two"].map(|id| Phase::new(id, id)).to_vec();
         workflow.phases[1].dependencies = vec!["one".into()];
         let now = 10 * STALE_MS;
-        assert!(codes(&workflow, &Observations::new(), now).is_empty());
-        assert_eq!(
-            codes(&workflow, &Observations::new(), now + STALE_MS),
-            ["stale", "idle"]
-        );
+        let plain = |workflow: &Workflow, now| codes(workflow, &Observations::new(), now);
+        assert!(plain(&workflow, now).is_empty());
+        assert_eq!(plain(&workflow, now + STALE_MS), ["stale", "idle"]);
         workflow.updated_ms += STALE_MS - IDLE_MS + 1;
-        assert_eq!(
-            codes(&workflow, &Observations::new(), now + STALE_MS),
-            ["stale"]
-        );
-        assert_eq!(
-            codes(&workflow, &Observations::new(), 0),
-            ["time_in_future"]
-        );
+        assert_eq!(plain(&workflow, now + STALE_MS), ["stale"]);
+        assert_eq!(plain(&workflow, 0), ["time_in_future"]);
         workflow.phases[1].status = PhaseStatus::InProgress;
-        assert_eq!(
-            codes(&workflow, &Observations::new(), now),
-            ["out_of_order"]
-        );
+        assert_eq!(plain(&workflow, now), ["out_of_order"]);
         let first = &mut workflow.phases[0];
         (first.status, first.started_ms, first.completed_ms) =
             (PhaseStatus::Complete, Some(5), Some(now));
@@ -270,19 +255,15 @@ mod tests {
             sha256: Some("a".into()),
         }];
         let found = |found| Observations::from([("o".to_owned(), found)]);
-        assert_eq!(
-            codes(&workflow, &found(ObservedFile::Missing), now),
-            ["output_missing", "time_unlikely"]
-        );
+        let told = codes(&workflow, &found(ObservedFile::Missing), now);
+        assert_eq!(told, ["output_missing", "time_unlikely"]);
         workflow.phases[0].started_ms = Some(now);
         let changed = ObservedFile::There {
             sum: Some("b".into()),
             status: None,
         };
         assert_eq!(codes(&workflow, &found(changed), now), ["output_changed"]);
-        assert_eq!(
-            codes(&workflow, &found(ObservedFile::Broken("x".into())), now),
-            ["output_broken"]
-        );
+        let told = codes(&workflow, &found(ObservedFile::Broken("x".into())), now);
+        assert_eq!(told, ["output_broken"]);
     }
 }

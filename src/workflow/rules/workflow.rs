@@ -569,58 +569,48 @@ mod tests {
         let text = workflow.to_json();
         assert_eq!(Workflow::from_json(text.as_bytes()), Ok(workflow));
         let newer = text.replacen("\"state_version\": 1", "\"state_version\": 2", 1);
-        assert!(
-            Workflow::from_json(newer.as_bytes())
-                .unwrap_err()
-                .to_string()
-                .contains("version 2")
-        );
+        let why = Workflow::from_json(newer.as_bytes()).unwrap_err();
+        assert!(why.to_string().contains("version 2"), "{why}");
         assert!(Workflow::from_json(b"{}").is_err());
     }
 
-    fn with(phases: &[(&str, &[&str], &[&str], bool)]) -> Workflow {
+    /// Phases `id:what it writes`, with `!` if it commits and `<a` if it depends on `a`.
+    fn with(words: &str) -> Workflow {
         let mut workflow = Workflow::new("x".into(), "a".into(), "b".into(), 0);
-        for (id, dependencies, writes, commits) in phases {
+        for word in words.split(' ') {
+            let (id, writes) = word.split_once(':').unwrap();
+            let (writes, dependency) = writes.split_once('<').unwrap_or((writes, ""));
             let mut phase = Phase::new(id, id);
-            phase.dependencies = dependencies.iter().map(ToString::to_string).collect();
-            phase.writes = writes.iter().map(ToString::to_string).collect();
-            phase.commits = *commits;
+            phase.dependencies = dependency
+                .split_terminator(' ')
+                .map(str::to_owned)
+                .collect();
+            phase.writes = vec![writes.trim_end_matches('!').to_owned()];
+            phase.commits = writes.ends_with('!');
             workflow.phases.push(phase);
         }
         workflow
     }
 
     fn ready(workflow: &Workflow) -> Vec<&str> {
-        workflow
-            .ready()
-            .iter()
-            .map(|phase| phase.id.as_str())
-            .collect()
+        workflow.ready().iter().map(|phase| &*phase.id).collect()
     }
 
     #[test]
     fn side_by_side_goes_what_shares_no_file_and_no_commit() {
-        let mut workflow = with(&[
-            ("a", &[], &["src/a/**"], false),
-            ("b", &[], &["src/b/*.rs"], true),
-            ("c", &[], &["src/a/x"], false),
-            ("d", &["a"], &["docs"], false),
-            ("e", &[], &["e"], true),
-        ]);
+        let mut workflow = with("a:src/a/** b:src/b/*.rs! c:src/a/x d:docs<a e:e!");
         assert_eq!(ready(&workflow), ["a", "b"]);
         workflow.phases[0].status = PhaseStatus::Complete;
         assert_eq!(ready(&workflow), ["b", "c", "d"]);
         workflow.phases[1].status = PhaseStatus::InProgress;
         assert_eq!(ready(&workflow), ["c", "d"]);
-        assert_eq!(
-            (workflow.next().map(|phase| &*phase.id), workflow.percent()),
-            (Some("b"), 20)
-        );
+        let next = workflow.next().map(|phase| &*phase.id);
+        assert_eq!((next, workflow.percent()), (Some("b"), 20));
     }
 
     #[test]
     fn a_skipped_phase_is_settled() {
-        let mut workflow = with(&[("a", &[], &["a"], false), ("b", &["a"], &["b"], false)]);
+        let mut workflow = with("a:a b:b<a");
         assert_eq!(workflow.word(), "pending");
         workflow.phases[0].status = PhaseStatus::Skipped;
         assert_eq!(ready(&workflow), ["b"]);
@@ -628,17 +618,24 @@ mod tests {
         assert!(workflow.is_all_settled());
     }
 
-    fn with_done(completed: usize, all: usize) -> Workflow {
-        let mut workflow = Workflow::new("x".into(), "a".into(), "b".into(), 0);
-        for number in 1..=all {
-            let mut phase = Phase::new(&number.to_string(), &format!("Name\n{number}"));
-            if number <= completed {
-                (phase.status, phase.completed_ms) =
-                    (PhaseStatus::Complete, i64::try_from(number).ok());
-            }
-            workflow.phases.push(phase);
+    /// Eight phases, of which the first are done.
+    fn with_done(completed: usize) -> Workflow {
+        let mut workflow = with("1:x 2:x 3:x 4:x 5:x 6:x 7:x 8:x");
+        for (phase, number) in workflow.phases.iter_mut().zip(1..) {
+            phase.name = format!("Name\n{number}");
+        }
+        for (phase, number) in workflow.phases[..completed].iter_mut().zip(1..) {
+            (phase.status, phase.completed_ms) = (PhaseStatus::Complete, Some(number));
         }
         workflow
+    }
+
+    fn mini_commit(count: usize, checkpoint: Option<&str>, commit: Option<&str>) -> MiniCommit {
+        MiniCommit {
+            completed_count: count,
+            checkpoint_id: checkpoint.map(str::to_owned),
+            commit_sha: commit.map(str::to_owned),
+        }
     }
 
     #[test]
@@ -650,18 +647,10 @@ mod tests {
             (4, Some(1..=3)),
             (6, Some(1..=6)),
         ] {
-            assert_eq!(
-                with_done(completed, 8).mini_commit_due(),
-                due,
-                "{completed}"
-            );
+            assert_eq!(with_done(completed).mini_commit_due(), due, "{completed}");
         }
-        let mut workflow = with_done(5, 8);
-        workflow.mini_commits.push(MiniCommit {
-            completed_count: 3,
-            checkpoint_id: None,
-            commit_sha: None,
-        });
+        let mut workflow = with_done(5);
+        workflow.mini_commits.push(mini_commit(3, None, None));
         assert_eq!(workflow.mini_commit_due(), None);
         workflow.phases[5].status = PhaseStatus::Complete;
         assert_eq!(workflow.mini_commit_due(), Some(4..=6));
@@ -669,27 +658,17 @@ mod tests {
 
     #[test]
     fn the_commit_in_the_project_stays_due_when_the_checkpoint_is_made() {
-        let mut workflow = with_done(6, 8);
-        workflow.mini_commits.push(MiniCommit {
-            completed_count: 6,
-            checkpoint_id: Some("c".into()),
-            commit_sha: None,
-        });
-        assert_eq!(
-            (workflow.mini_commit_due(), workflow.project_commit_due(0)),
-            (None, Some(1..=6))
-        );
-        workflow.mini_commits.push(MiniCommit {
-            completed_count: 3,
-            checkpoint_id: None,
-            commit_sha: Some("a".into()),
-        });
+        let mut workflow = with_done(6);
+        workflow.mini_commits.push(mini_commit(6, Some("c"), None));
+        let due = (workflow.mini_commit_due(), workflow.project_commit_due(0));
+        assert_eq!(due, (None, Some(1..=6)));
+        workflow.mini_commits.push(mini_commit(3, None, Some("a")));
         assert_eq!(workflow.project_commit_due(0), Some(4..=6));
     }
 
     #[test]
     fn the_message_of_a_mini_commit_names_the_phases_and_what_remains() {
-        let message = with_done(6, 8).mini_commit_message(&(4..=6));
+        let message = with_done(6).mini_commit_message(&(4..=6));
         let expected = "checkpoint: phases 4-6 complete\n\nCompleted:\n- Phase 4: Name 4\n- Phase 5: Name 5\n\
             - Phase 6: Name 6\n\nRemaining: 2 phases\n\nCo-Authored-By: Claude <noreply@anthropic.com>\n";
         assert_eq!(message, expected);

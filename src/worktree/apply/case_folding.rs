@@ -101,25 +101,16 @@ pub(in crate::worktree) fn explain_spellings(work: &WorkTree, obstacles: &mut [O
 
 #[cfg(test)]
 #[cfg(unix)]
-#[expect(
-    clippy::disallowed_methods,
-    reason = "tests make and break files directly"
-)]
 mod tests {
     use super::*;
+    use crate::base::tests::place;
+    use crate::model::tests::path;
     use crate::worktree::apply::apply_steps::WriteStep;
-
-    fn path(text: &str) -> RelPath {
-        RelPath::new(text.as_bytes()).unwrap()
-    }
 
     /// A second hard link stands in for another spelling: two names of the same inode.
     #[test]
     fn what_goes_goes_first_only_where_its_place_is_needed() {
-        let temp = tempfile::tempdir().unwrap();
-        for name in ["Readme", "other"] {
-            std::fs::write(temp.path().join(name), name).unwrap();
-        }
+        let temp = place("Readme=1 other=2");
         std::fs::hard_link(temp.path().join("Readme"), temp.path().join("README")).unwrap();
         let work = WorkTree::open(temp.path()).unwrap();
         let removal = |name: &str| Removal {
@@ -143,10 +134,8 @@ mod tests {
                 .map(|one| one.path.to_string())
                 .collect::<Vec<_>>()
         };
-        assert_eq!(
-            [paths(&turned.displaced), paths(&turned.deletes)],
-            [["Readme"], ["other"]]
-        );
+        let found = [paths(&turned.displaced), paths(&turned.deletes)];
+        assert_eq!(found, [["Readme"], ["other"]]);
         assert_eq!(turned.freed, [path("README")]);
         plan.writes = vec![write("new")];
         assert!(removals_first(&work, &plan).is_none());
@@ -154,8 +143,7 @@ mod tests {
 
     #[test]
     fn only_what_is_not_listed_under_its_name_is_told_as_another_spelling() {
-        let temp = tempfile::tempdir().unwrap();
-        std::fs::write(temp.path().join("there"), "").unwrap();
+        let temp = place("there=");
         let work = WorkTree::open(temp.path()).unwrap();
         let obstacle = |name: &str, why: &str| Obstacle {
             path: path(name),
@@ -167,9 +155,7 @@ mod tests {
             obstacle("x", "is gone"),
         ];
         explain_spellings(&work, &mut obstacles);
-        assert_eq!(
-            obstacles.map(|one| one.why),
-            [APPEARED, SPELLED_OTHERWISE, "is gone"]
-        );
+        let found = obstacles.map(|one| one.why);
+        assert_eq!(found, [APPEARED, SPELLED_OTHERWISE, "is gone"]);
     }
 }

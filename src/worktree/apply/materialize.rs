@@ -282,26 +282,10 @@ fn within_parent<T>(
 }
 
 #[cfg(test)]
-#[expect(
-    clippy::disallowed_methods,
-    reason = "tests make and break files directly"
-)]
 mod tests {
     use super::*;
-    use crate::model::state::object_id::ObjectId;
-
-    fn path(text: &str) -> RelPath {
-        RelPath::new(text.as_bytes()).unwrap()
-    }
-
-    fn entry(perm: u32) -> Entry {
-        Entry {
-            kind: Kind::File,
-            perm,
-            id: ObjectId::from_bytes([0; 20]),
-            size_bytes: 1,
-        }
-    }
+    use crate::base::tests::place;
+    use crate::model::tests::{file, path};
 
     fn write(temp: &tempfile::TempDir, fail_at: &str, closed_dir: u32) -> Result<()> {
         let work = WorkTree::open(temp.path()).unwrap();
@@ -310,7 +294,7 @@ mod tests {
             (path("d/e"), 0o755),
             (path("x"), 0o700),
         ]);
-        let files = ["a", "d/e/f", "d/z"].map(|name| (path(name), entry(0o644)));
+        let files = ["a", "d/e/f", "d/z"].map(|name| (path(name), file(0, 0o644)));
         let wanted = WantedTree {
             top: None,
             dirs: &dirs,
@@ -331,38 +315,31 @@ mod tests {
         Ok(())
     }
 
+    fn names_in(dir: &std::path::Path) -> usize {
+        std::fs::read_dir(dir).unwrap().count()
+    }
+
     #[test]
     fn all_is_written_or_nothing_is_left() {
-        let temp = tempfile::tempdir().unwrap();
+        let temp = place("");
         for failing in ["a", "d/e/f", "d/z"] {
             write(&temp, failing, 0o755).unwrap_err();
-            assert_eq!(
-                std::fs::read_dir(temp.path()).unwrap().count(),
-                0,
-                "{failing}"
-            );
+            assert_eq!(names_in(temp.path()), 0, "{failing}");
         }
         write(&temp, "", 0o500).unwrap();
         assert_eq!(std::fs::read(temp.path().join("d/e/f")).unwrap(), b"1");
-        assert!(
-            std::fs::read_dir(temp.path().join("x"))
-                .unwrap()
-                .next()
-                .is_none()
-        );
+        assert_eq!(names_in(&temp.path().join("x")), 0);
     }
 
     #[test]
     fn what_somebody_else_put_there_is_not_replaced_and_unreadable() {
-        let temp = tempfile::tempdir().unwrap();
-        std::fs::create_dir(temp.path().join("x")).unwrap();
+        let temp = place("x/");
         write(&temp, "", 0o755).unwrap_err();
         assert!(temp.path().join("x").is_dir());
-        std::fs::remove_dir(temp.path().join("x")).unwrap();
-        std::fs::write(temp.path().join("a"), "theirs").unwrap();
+        let temp = place("a=theirs");
         write(&temp, "", 0o755).unwrap_err();
         assert_eq!(std::fs::read(temp.path().join("a")).unwrap(), b"theirs");
-        assert_eq!(std::fs::read_dir(temp.path()).unwrap().count(), 1);
+        assert_eq!(names_in(temp.path()), 1);
     }
 
     #[test]
@@ -380,6 +357,6 @@ mod tests {
         };
         let error = materialize(&work, &wanted, &|_, _| Ok(0), &|_| Ok(()), &stop).unwrap_err();
         assert!(error.code.exit == 143);
-        assert_eq!(std::fs::read_dir(temp.path()).unwrap().count(), 0);
+        assert_eq!(names_in(temp.path()), 0);
     }
 }

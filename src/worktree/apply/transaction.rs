@@ -286,9 +286,7 @@ mod tests {
         open.write_all(b" and late").unwrap();
         assert!(matches!(run.check_waiting(), Err(Stop::Changed(_))));
         assert!(rollback::take_back(&work, &stage, &run.progress.done).is_empty());
-        assert_eq!(
-            fs::read_to_string(temp.path().join("f")).unwrap(),
-            "old and late"
-        );
+        let found = fs::read_to_string(temp.path().join("f")).unwrap();
+        assert_eq!(found, "old and late");
     }
 }

@@ -57,15 +57,13 @@ pub fn check(
 }
 
 #[cfg(test)]
-#[expect(
-    clippy::disallowed_methods,
-    reason = "tests make and break files directly"
-)]
 mod tests {
     use std::path::Path;
 
     use super::*;
+    use crate::base::tests::place;
     use crate::error::Error;
+    use crate::model::tests::path;
 
     /// Stands for a hash: the content itself, cut to the length of an id.
     fn content(reader: &mut dyn Read, _len: u64) -> Result<ObjectId> {
@@ -79,14 +77,11 @@ mod tests {
 
     #[test]
     fn a_file_that_was_written_to_or_renamed_is_not_untouched() {
-        let temp = tempfile::tempdir().unwrap();
-        std::fs::create_dir(temp.path().join("staged")).unwrap();
-        std::fs::write(temp.path().join("staged/f"), "abc").unwrap();
+        let temp = place("staged/f=abc");
         let work = WorkTree::open(temp.path()).unwrap();
-        let path = RelPath::new(b"staged/f").unwrap();
-        let staged = work.stat(&path).unwrap().unwrap();
+        let staged = work.stat(&path("staged/f")).unwrap().unwrap();
         std::fs::rename(temp.path().join("staged"), temp.path().join("d")).unwrap();
-        let dir = work.dir(&RelPath::new(b"d").unwrap()).unwrap();
+        let dir = work.dir(&path("d")).unwrap();
         let is = |name: &[u8], with_dir| stat_if_untouched(&dir, name, &staged, with_dir).is_some();
         assert!(is(b"f", true) && is(b"f", false) && !is(b"none", false));
         if cfg!(unix) {
@@ -100,52 +95,28 @@ mod tests {
 
     #[test]
     fn kind_mode_and_content_are_compared() {
-        let temp = tempfile::tempdir().unwrap();
-        std::fs::write(temp.path().join("f"), "abc").unwrap();
+        let temp = place("f=abc");
         let work = WorkTree::open(temp.path()).unwrap();
-        let path = RelPath::new(b"f").unwrap();
-        let stat = work.stat(&path).unwrap().unwrap();
-        let id = content(&mut b"abc".as_slice(), 3).unwrap();
+        let stat = work.stat(&path("f")).unwrap().unwrap();
+        let id_of = |text: &str| content(&mut text.as_bytes(), 3).unwrap();
         let entry = Entry {
             kind: Kind::File,
             perm: stat.perm(),
-            id,
+            id: id_of("abc"),
             size_bytes: 3,
         };
-        let is = |entry: Entry, at: &RelPath| {
-            check(&work, work.root(), at, &entry, &content)
-                .unwrap()
-                .is_some()
+        let is = |entry: Entry, at: &str| {
+            let found = check(&work, work.root(), &path(at), &entry, &content);
+            found.unwrap().is_some()
         };
-        assert!(is(entry, &path));
-        assert!(!is(
-            Entry {
-                kind: Kind::Symlink,
-                ..entry
-            },
-            &path
-        ));
-        assert!(!is(
-            Entry {
-                perm: entry.perm ^ 0o200,
-                ..entry
-            },
-            &path
-        ));
-        assert!(!is(
-            Entry {
-                size_bytes: 4,
-                ..entry
-            },
-            &path
-        ));
-        assert!(!is(
-            Entry {
-                id: content(&mut b"abd".as_slice(), 3).unwrap(),
-                ..entry
-            },
-            &path
-        ));
-        assert!(!is(entry, &RelPath::new(b"none").unwrap()));
+        assert!(is(entry, "f") && !is(entry, "none"));
+        let mut others = [entry; 4];
+        others[0].kind = Kind::Symlink;
+        others[1].perm ^= 0o200;
+        others[2].size_bytes = 4;
+        others[3].id = id_of("abd");
+        for other in others {
+            assert!(!is(other, "f"), "{other:?}");
+        }
     }
 }

@@ -359,17 +359,15 @@ pub fn remove_known(work: &WorkTree, path: &RelPath, known: &[u8]) -> Result<boo
 
 #[cfg(test)]
 #[cfg(unix)]
-#[expect(
-    clippy::disallowed_methods,
-    reason = "tests make and break files directly"
-)]
 mod tests {
-    use std::os::unix::fs::{PermissionsExt as _, symlink};
+    use std::os::unix::fs::PermissionsExt as _;
 
     use super::*;
+    use crate::base::tests::place;
+    use crate::model::tests::path;
 
-    fn path(text: &str) -> RelPath {
-        RelPath::new(text.as_bytes()).unwrap()
+    fn names_in(dir: &std::path::Path) -> usize {
+        std::fs::read_dir(dir).unwrap().count()
     }
 
     #[test]
@@ -381,26 +379,16 @@ mod tests {
         replace(&work, &file, b"one").unwrap();
         std::fs::set_permissions(&at, std::fs::Permissions::from_mode(0o640)).unwrap();
         std::fs::hard_link(&at, temp.path().join("other")).unwrap();
-        std::fs::write(
-            temp.path().join("a/b/.checkpoint-state-0123456789abcdef"),
-            "left",
-        )
-        .unwrap();
+        let left = temp.path().join("a/b/.checkpoint-state-0123456789abcdef");
+        std::fs::write(left, "left").unwrap();
         replace(&work, &file, b"two").unwrap();
         assert_eq!(read(&work, &file).unwrap().as_deref(), Some(&b"two"[..]));
-        assert_eq!(
-            std::fs::metadata(&at).unwrap().permissions().mode() & 0o7777,
-            0o640
-        );
+        let mode = std::fs::metadata(&at).unwrap().permissions().mode();
+        assert_eq!(mode & 0o7777, 0o640);
         assert_eq!(std::fs::read(temp.path().join("other")).unwrap(), b"one");
-        assert_eq!(
-            std::fs::read_dir(temp.path().join("a/b")).unwrap().count(),
-            1
-        );
-        std::fs::File::create(&at)
-            .unwrap()
-            .set_len(LARGEST_STATE_FILE_BYTES + 1)
-            .unwrap();
+        assert_eq!(names_in(&temp.path().join("a/b")), 1);
+        let grown = std::fs::File::create(&at).unwrap();
+        grown.set_len(LARGEST_STATE_FILE_BYTES + 1).unwrap();
         read(&work, &file).unwrap_err();
         replace(&work, &path("top"), b"x").unwrap();
     }
@@ -409,12 +397,7 @@ mod tests {
     fn files_are_listed_moved_and_removed() {
         let temp = tempfile::tempdir().unwrap();
         let work = WorkTree::open(temp.path()).unwrap();
-        for name in [
-            "d/b",
-            "d/a",
-            "d/.checkpoint-state-0123456789abcdef",
-            "d/sub/c",
-        ] {
+        for name in "d/b d/a d/.checkpoint-state-0123456789abcdef d/sub/c".split(' ') {
             replace(&work, &path(name), b"x").unwrap();
         }
         assert_eq!(list(&work, &path("d")).unwrap(), ["a", "b"]);
@@ -429,16 +412,10 @@ mod tests {
 
     #[test]
     fn nothing_is_reached_through_a_symlink_and_only_files_are_touched() {
-        let temp = tempfile::tempdir().unwrap();
+        let temp = place("root/dir/ outside/f=theirs root/away@../outside root/link@../outside/f");
         let (root, outside) = (temp.path().join("root"), temp.path().join("outside"));
-        std::fs::create_dir_all(root.join("dir")).unwrap();
-        std::fs::create_dir(&outside).unwrap();
-        std::fs::write(outside.join("f"), "theirs").unwrap();
-        symlink("../outside", root.join("away")).unwrap();
-        symlink("../outside/f", root.join("link")).unwrap();
         let work = WorkTree::open(&root).unwrap();
-        for place in ["away/f", "away/new", "link", "dir", "link/x"] {
-            let place = path(place);
+        for place in ["away/f", "away/new", "link", "dir", "link/x"].map(path) {
             read(&work, &place).unwrap_err();
             replace(&work, &place, b"x").unwrap_err();
             remove(&work, &place).unwrap_err();
@@ -447,7 +424,7 @@ mod tests {
         replace(&work, &path("ours"), b"x").unwrap();
         move_to(&work, &path("ours"), &path("away/ours")).unwrap_err();
         assert_eq!(std::fs::read(outside.join("f")).unwrap(), b"theirs");
-        assert_eq!(std::fs::read_dir(&outside).unwrap().count(), 1);
+        assert_eq!(names_in(&outside), 1);
         assert!(root.join("ours").exists());
     }
 
@@ -455,17 +432,11 @@ mod tests {
     fn only_what_is_known_is_replaced() {
         let temp = tempfile::tempdir().unwrap();
         let work = WorkTree::open(temp.path()).unwrap();
-        let (path, at) = (
-            RelPath::new(b"a/state.json").unwrap(),
-            temp.path().join("a/state.json"),
-        );
+        let (path, at) = (path("a/state.json"), temp.path().join("a/state.json"));
         let write = |known: Option<&str>, bytes: &str| {
-            let is_done =
-                replace_known(&work, &path, known.map(str::as_bytes), bytes.as_bytes()).unwrap();
-            assert_eq!(
-                std::fs::read_dir(temp.path().join("a")).unwrap().count(),
-                usize::from(at.exists())
-            );
+            let known = known.map(str::as_bytes);
+            let is_done = replace_known(&work, &path, known, bytes.as_bytes()).unwrap();
+            assert_eq!(names_in(&temp.path().join("a")), usize::from(at.exists()));
             (is_done, std::fs::read_to_string(&at).unwrap_or_default())
         };
         assert_eq!(write(Some("x"), "one"), (false, String::new()));

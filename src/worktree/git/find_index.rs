@@ -320,10 +320,6 @@ pub fn path_from(bytes: &[u8]) -> Option<PathBuf> {
 }
 
 #[cfg(test)]
-#[expect(
-    clippy::disallowed_methods,
-    reason = "tests make and break files directly"
-)]
 mod tests {
     use super::*;
 

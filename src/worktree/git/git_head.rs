@@ -100,7 +100,6 @@ fn text(path: &Path) -> Option<String> {
 }
 
 #[cfg(test)]
-#[expect(clippy::disallowed_methods, reason = "tests make files directly")]
 mod tests {
     use super::*;
 

@@ -236,15 +236,19 @@ fn literal_len(body: &[u8]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::tests::rows;
+
+    fn subject(path: &str) -> Subject<'_> {
+        Subject {
+            path: path.as_bytes(),
+            name: path.rsplit('/').next().unwrap_or_default().as_bytes(),
+            is_dir: false,
+        }
+    }
 
     fn verdict(list: &PatternList, path: &str) -> Option<bool> {
-        let name = path.rsplit('/').next().unwrap_or_default().as_bytes();
-        let subject = Subject {
-            path: path.as_bytes(),
-            name,
-            is_dir: false,
-        };
-        list.deciding(subject, 0).map(|pattern| !pattern.is_negated)
+        let deciding = list.deciding(subject(path), 0);
+        deciding.map(|pattern| !pattern.is_negated)
     }
 
     #[test]
@@ -287,38 +291,15 @@ mod tests {
 
     #[test]
     fn comments_blanks_and_line_ends_are_no_part_of_a_pattern() {
-        for (line, expected) in [
-            ("a", "a"),
-            ("a  ", "a"),
-            ("a\\ ", "a\\ "),
-            ("a\\  ", "a\\ "),
-            ("a\t", "a\t"),
-            ("a\r", "a"),
-            ("a \r", "a"),
-            (" a", " a"),
-            ("a\0b", "a"),
-            ("\\#", "\\#"),
-        ] {
-            assert_eq!(text_of(line).as_deref(), Some(expected), "{line:?}");
-        }
-        for line in [
-            "", "#", "# a", "  ", "\r", "/", "!", "!/", "a\\", "[", "\0a",
-        ] {
-            assert_eq!(text_of(line), None, "{line:?}");
+        for (line, expected) in rows(include_str!("tests/pattern_list.json"), "texts") {
+            assert_eq!(text_of(line).as_deref(), expected, "{line:?}");
         }
     }
 
     #[test]
     fn a_slash_ties_a_pattern_to_its_directory() {
-        let matches = |line: &str, path: &str, base_len| {
-            let name = path.rsplit('/').next().unwrap_or_default().as_bytes();
-            let subject = Subject {
-                path: path.as_bytes(),
-                name,
-                is_dir: false,
-            };
-            Pattern::parse(line.as_bytes())
-                .is_some_and(|pattern| pattern.matches(subject, base_len))
+        let matches = |line: &str, path, base_len| {
+            Pattern::parse(line.as_bytes()).is_some_and(|one| one.matches(subject(path), base_len))
         };
         assert!(matches("b", "a/b", 0));
         assert!(!matches("/b", "a/b", 0));

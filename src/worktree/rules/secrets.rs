@@ -295,6 +295,9 @@ fn find(text: &[u8], wanted: &[u8]) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::tests::rows;
+
+    const TABLES: &str = include_str!("tests/secrets.json");
 
     #[test]
     fn every_name_of_the_list_is_known_in_either_case() {
@@ -307,34 +310,26 @@ mod tests {
             master.key";
         for name in files.split_whitespace() {
             let found = sensitive(b"x", name.as_bytes(), false);
-            assert!(
-                matches!(
-                    found,
-                    Some(Sensitive::Named { .. } | Sensitive::Environment { .. })
+            let is_named = matches!(found, Some(Sensitive::Named { .. }));
+            let is_environment = matches!(found, Some(Sensitive::Environment { .. }));
+            assert!(is_named || is_environment, "{name}");
+        }
+        let beside = ".aws/credentials .Kube/config .docker/config.json .cargo/credentials \
+            .cargo/credentials.toml gh/hosts.yml .ssh/ .gnupg/ .SSH/";
+        for place in beside.split_whitespace() {
+            let (dir, name) = place.split_once('/').unwrap();
+            let (found, elsewhere) = match name {
+                "" => (
+                    sensitive(b"", dir.as_bytes(), true),
+                    sensitive(b"", dir.as_bytes(), false),
                 ),
-                "{name}"
-            );
-        }
-        for (dir, name) in [
-            (".aws", "credentials"),
-            (".Kube", "config"),
-            (".docker", "config.json"),
-            (".cargo", "credentials"),
-            (".cargo", "credentials.toml"),
-            ("gh", "hosts.yml"),
-        ] {
-            assert!(matches!(
-                sensitive(dir.as_bytes(), name.as_bytes(), false),
-                Some(Sensitive::Named { .. })
-            ));
-            assert_eq!(sensitive(b"x", name.as_bytes(), false), None);
-        }
-        for name in [".ssh", ".gnupg", ".SSH"] {
-            assert!(matches!(
-                sensitive(b"", name.as_bytes(), true),
-                Some(Sensitive::Named { .. })
-            ));
-            assert_eq!(sensitive(b"", name.as_bytes(), false), None);
+                _ => (
+                    sensitive(dir.as_bytes(), name.as_bytes(), false),
+                    sensitive(b"x", name.as_bytes(), false),
+                ),
+            };
+            assert!(matches!(found, Some(Sensitive::Named { .. })), "{place}");
+            assert_eq!(elsewhere, None, "{place}");
         }
     }
 
@@ -360,22 +355,9 @@ mod tests {
 
     #[test]
     fn a_private_key_is_told_by_its_header() {
-        for header in [
-            "-----BEGIN PRIVATE KEY-----",
-            "-----BEGIN RSA PRIVATE KEY-----",
-            "-----BEGIN EC PRIVATE KEY-----",
-            "-----BEGIN ENCRYPTED PRIVATE KEY-----",
-            "-----BEGIN OPENSSH PRIVATE KEY-----",
-            "-----BEGIN PGP PRIVATE KEY BLOCK-----",
-            "---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----",
-        ] {
-            assert!(
-                peek(
-                    "a.pem",
-                    format!("Bag Attributes\r\n{header}\nMII").as_bytes()
-                ),
-                "{header}"
-            );
+        for header in rows::<&str>(TABLES, "headers") {
+            let text = format!("Bag Attributes\r\n{header}\nMII");
+            assert!(peek("a.pem", text.as_bytes()), "{header}");
             let wide: Vec<u8> = header.encode_utf16().flat_map(u16::to_le_bytes).collect();
             assert!(peek("A.KEY", &wide), "{header}");
         }
@@ -403,32 +385,8 @@ mod tests {
             assert_eq!(answers[0], answers[1], "{text}");
             answers[0]
         };
-        for text in [
-            "-----BEGIN PRIVATE KEY-----",
-            "Bag Attributes\r\n-----BEGIN ENCRYPTED PRIVATE KEY-----\r\nMII",
-            "tls:\n  key: |\n    -----BEGIN RSA PRIVATE KEY-----\n    MII",
-            "-----BEGIN OPENSSH PRIVATE KEY-----\nb3B",
-            "-----BEGIN PGP PRIVATE KEY BLOCK-----\n\nlQ",
-            "---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----\n",
-            "# created: 2026-01-01\n# public key: age1x\nAGE-SECRET-KEY-1QQQ\n",
-        ] {
-            assert!(is_secret(text), "{text}");
-        }
-        for text in [
-            "",
-            "\n",
-            "-----BEGIN PUBLIC KEY-----\nMII",
-            "-----BEGIN CERTIFICATE-----\nMII",
-            "-----BEGIN PGP PUBLIC KEY BLOCK-----\n",
-            "const KEY: &str = \"-----BEGIN PRIVATE KEY-----\";",
-            "    \"-----BEGIN PRIVATE KEY-----\",\n",
-            "// -----BEGIN PRIVATE KEY-----",
-            "- a file with -----BEGIN PRIVATE KEY-----\n",
-            "-----BEGIN PRIVATE KEY----- begins one",
-            "AGE-SECRET-KEY-1 is what it begins with",
-            "An AGE-SECRET-KEY-1QQQ",
-        ] {
-            assert!(!is_secret(text), "{text}");
+        for (text, expected) in rows::<(&str, bool)>(TABLES, "any file") {
+            assert_eq!(is_secret(text), expected, "{text}");
         }
         let late = [&[b'\n'; 4096][..], b"-----BEGIN PRIVATE KEY-----"].concat();
         assert!(!Peek::ANY_FILE.is_secret(&late));
@@ -436,34 +394,10 @@ mod tests {
 
     #[test]
     fn a_registry_file_is_secret_with_a_token_or_password() {
-        for text in [
-            "//registry.npmjs.org/:_authToken=npm_x",
-            "registry=https://x/\n  //host:8080/:_authToken = x",
-            "_auth=eA==",
-            "; _auth=eA==",
-            "//x/:_password=eA==",
-            "[pypi]\nusername = u\npassword = p",
-            "[pypi]\npassword: p",
-            "\u{feff}_AUTHTOKEN=x",
-            "npmScopes:\n  mine:\n    npmAuthToken: \"YWJj==\"",
-            "npmAuthIdent: \"user:pass=\"",
-        ] {
-            assert!(
-                peek(".npmrc", text.as_bytes()) && peek(".PyPIrc", text.as_bytes()),
-                "{text}"
-            );
-            assert!(peek(".yarnrc.yml", text.as_bytes()), "{text}");
-        }
-        for text in [
-            "",
-            "registry=https://x/",
-            "[pypi]\nusername = token",
-            "_authToken=",
-            "save-exact=true",
-            "npmAlwaysAuth: true",
-            "npmAuthToken: ",
-        ] {
-            assert!(!peek(".npmrc", text.as_bytes()), "{text}");
+        for (text, expected) in rows::<(&str, bool)>(TABLES, "registry") {
+            for name in [".npmrc", ".PyPIrc", ".yarnrc.yml"] {
+                assert_eq!(peek(name, text.as_bytes()), expected, "{name} {text}");
+            }
         }
     }
 }

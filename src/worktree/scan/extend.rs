@@ -259,64 +259,33 @@ fn file_to_add(
 }
 
 #[cfg(test)]
-#[expect(
-    clippy::disallowed_methods,
-    reason = "tests make and break files directly"
-)]
 mod tests {
     use super::*;
-    use crate::model::state::entry::Stat;
+    use crate::base::tests::place;
+    use crate::model::tests::{listing, path};
     use crate::worktree::rules::rule_set::RuleSources;
-    use crate::worktree::scan::scan_dir::insert_file;
 
-    fn place() -> (tempfile::TempDir, WorkTree, Listing) {
-        let temp = tempfile::tempdir().unwrap();
+    /// What is found of paths in a place of which a scan listed something else.
+    fn found(words: &str, listed: &str, paths: &[&str]) -> Listing {
+        let temp = place(words);
         let work = WorkTree::open(temp.path()).unwrap();
-        let listing = Listing::of_empty_root(work.root().stat().unwrap(), 0);
-        (temp, work, listing)
+        let mut listing = listing(listed);
+        for path in paths.iter().map(|text| path(text)) {
+            let rules = Rules::new(RuleSources::default());
+            add_paths(&work, &rules, &mut listing, &[path]).unwrap();
+        }
+        listing
     }
 
     #[test]
     fn what_was_a_file_when_it_was_scanned_is_no_directory_too() {
-        let (temp, work, mut listing) = place();
-        let name = Name::from(&b"d"[..]);
-        let link = ListedFile {
-            name,
-            kind: Kind::Symlink,
-            stat: Stat::default(),
-            id: None,
-            racy: false,
-        };
-        insert_file(listing.dirs[0].files.make_listed(), link);
-        std::fs::create_dir(temp.path().join("d")).unwrap();
-        std::fs::write(temp.path().join("d/f"), "1").unwrap();
-        for path in [&b"d"[..], b"d/f"] {
-            add_paths(
-                &work,
-                &Rules::new(RuleSources::default()),
-                &mut listing,
-                &[RelPath::new(path).unwrap()],
-            )
-            .unwrap();
-            assert_eq!(listing.dirs.len(), 1);
-        }
+        assert_eq!(found("d/f=1", "d@", &["d"]).dirs.len(), 1);
+        assert_eq!(found("d/f=1", "d@", &["d", "d/f"]).dirs.len(), 1);
     }
 
     #[test]
     fn what_was_a_directory_when_it_was_scanned_is_no_file_too() {
-        let (temp, work, mut listing) = place();
-        listing
-            .dirs
-            .push(ListedDir::empty(0, Name::from(&b"d"[..]), Stat::default()));
-        listing.dirs[0].dirs.push(1);
-        std::fs::write(temp.path().join("d"), "1").unwrap();
-        add_paths(
-            &work,
-            &Rules::new(RuleSources::default()),
-            &mut listing,
-            &[RelPath::new(b"d").unwrap()],
-        )
-        .unwrap();
+        let listing = found("d=1", "d/", &["d"]);
         assert!(listing.dirs[0].files.get(b"d").is_none());
     }
 }

@@ -2,10 +2,7 @@
 
 use checkpoint::model::checkpoint::record::Verb;
 use checkpoint::model::restore_plan::RestoreScope;
-use checkpoint::store::small_files::journal::Journal;
-use checkpoint::store::small_files::journal::JournalStage;
-use checkpoint::store::small_files::journal::parse;
-use checkpoint::store::small_files::journal::render;
+use checkpoint::store::small_files::journal::{Journal, JournalStage, parse, render};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::draw::Draw;

@@ -1,9 +1,6 @@
 //! The manifest: the ids of its rows are read back, and no free text breaks a row.
 
-use checkpoint::model::checkpoint::manifest::cell;
-use checkpoint::model::checkpoint::manifest::ids;
-use checkpoint::model::checkpoint::manifest::is_readable;
-use checkpoint::model::checkpoint::manifest::render;
+use checkpoint::model::checkpoint::manifest::{cell, ids, is_readable, render};
 
 use super::draw::Draw;
 

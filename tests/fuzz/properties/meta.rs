@@ -83,22 +83,12 @@ fn meta(draw: &mut Draw<'_>) -> Meta {
 
 /// An uncaptured entry as a checkpoint names it.
 fn uncaptured_entry(draw: &mut Draw<'_>) -> UncapturedEntry {
-    let plain = [
-        WhyNot::Fifo,
-        WhyNot::Socket,
-        WhyNot::Device,
-        WhyNot::TooLarge,
-        WhyNot::ReservedName,
-        WhyNot::Mount,
-        WhyNot::Collision,
-        WhyNot::Gitlink,
-        WhyNot::Worktree,
-        WhyNot::Cache,
-    ];
-    let why = plain
-        .get(draw.below(11))
-        .cloned()
-        .unwrap_or_else(|| WhyNot::Unreadable(draw.text()));
+    let mut words =
+        "fifo socket device too-large reserved-name mount collision gitlink worktree cache \
+        database git-dir"
+            .split(' ');
+    let plain = words.nth(draw.below(13)).and_then(|word| word.parse().ok());
+    let why = plain.unwrap_or_else(|| WhyNot::Unreadable(draw.text()));
     UncapturedEntry {
         why,
         is_dir: draw.flag(),

@@ -6,19 +6,13 @@ use std::io::{Seek, Write};
 
 use checkpoint::model::state::object_id::ObjectId;
 use checkpoint::store::objects::deflate::Deflater;
-use checkpoint::store::objects::object_hash::ObjectKind;
-use checkpoint::store::objects::object_hash::hash_object;
-use checkpoint::store::objects::object_hash::trailer_of;
-use checkpoint::store::objects::pack::pack_delta::BaseCache;
-use checkpoint::store::objects::pack::pack_delta::Places;
+use checkpoint::store::objects::object_hash::{ObjectKind, hash_object, trailer_of};
 use checkpoint::store::objects::pack::pack_delta::{self};
-use checkpoint::store::objects::pack::pack_index::IndexEntry;
-use checkpoint::store::objects::pack::pack_index::PackIndex;
-use checkpoint::store::objects::pack::pack_index::encode;
+use checkpoint::store::objects::pack::pack_delta::{BaseCache, Places};
+use checkpoint::store::objects::pack::pack_index::{IndexEntry, PackIndex, encode};
 use checkpoint::store::objects::pack::pack_reader::PackReader;
 use checkpoint::store::objects::pack::pack_reader::{self};
-use checkpoint::store::objects::pack::pack_walk::PackWalk;
-use checkpoint::store::objects::pack::pack_walk::walk;
+use checkpoint::store::objects::pack::pack_walk::{PackWalk, walk};
 use tempfile::NamedTempFile;
 
 use super::draw::Draw;

@@ -2,9 +2,7 @@
 //! was asked for.
 
 use checkpoint::model::state::object_id::ObjectId;
-use checkpoint::store::objects::pack::pack_index::IndexEntry;
-use checkpoint::store::objects::pack::pack_index::PackIndex;
-use checkpoint::store::objects::pack::pack_index::encode;
+use checkpoint::store::objects::pack::pack_index::{IndexEntry, PackIndex, encode};
 
 use super::draw::Draw;
 

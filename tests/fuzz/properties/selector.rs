@@ -3,8 +3,7 @@
 use checkpoint::base::time;
 use checkpoint::model::checkpoint::line::Line;
 use checkpoint::model::checkpoint::record::MIN_PREFIX;
-use checkpoint::model::checkpoint::selector::SelectorProblem;
-use checkpoint::model::checkpoint::selector::resolve;
+use checkpoint::model::checkpoint::selector::{SelectorProblem, resolve};
 
 use super::draw::Draw;
 

@@ -2,10 +2,7 @@
 
 use checkpoint::answer::format::Escaper;
 use checkpoint::base::git_quoting::quoted;
-use checkpoint::base::text::escape_bytes;
-use checkpoint::base::text::escape_content;
-use checkpoint::base::text::percent_decode;
-use checkpoint::base::text::percent_encode;
+use checkpoint::base::text::{escape_bytes, escape_content, percent_decode, percent_encode};
 use checkpoint::model::state::rel_path::RelPath;
 
 use super::draw::Draw;

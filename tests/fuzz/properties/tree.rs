@@ -1,9 +1,7 @@
 //! Tree objects: what is accepted is written in the same bytes, and no name in it leads elsewhere.
 
 use checkpoint::model::state::rel_path::RelPath;
-use checkpoint::store::trees::tree_codec::encode;
-use checkpoint::store::trees::tree_codec::lines;
-use checkpoint::store::trees::tree_codec::parse;
+use checkpoint::store::trees::tree_codec::{encode, lines, parse};
 
 pub fn check(data: &[u8]) {
     let followed = lines(data).all(|line| line.is_ok());

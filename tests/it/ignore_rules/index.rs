@@ -120,10 +120,8 @@ fn a_nested_repository_that_git_names_is_captured_whole() {
         ..RuleSources::default()
     });
     let root = rules.enter_root(Some(b"vendor/\ndir/\n"));
-    assert_eq!(
-        rules.judge(&root, b"vendor", true),
-        RuleVerdict::OnlyTracked
-    );
+    let found = rules.judge(&root, b"vendor", true);
+    assert_eq!(found, RuleVerdict::OnlyTracked);
     let vendor = rules.enter(&root, b"vendor", None);
     assert_eq!(rules.judge(&vendor, b"lib", true), RuleVerdict::Capture);
     assert!(matches!(
@@ -138,10 +136,8 @@ fn a_nested_repository_that_git_names_is_captured_whole() {
     );
     let dir = rules.enter(&root, b"dir", None);
     assert_eq!(rules.judge(&dir, b"one", false), RuleVerdict::Capture);
-    assert_eq!(
-        rules.judge(&dir, b"other", false),
-        RuleVerdict::LeaveOut(".gitignore: dir/".into())
-    );
+    let found = rules.judge(&dir, b"other", false);
+    assert_eq!(found, RuleVerdict::LeaveOut(".gitignore: dir/".into()));
 }
 
 #[test]

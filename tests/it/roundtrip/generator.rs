@@ -9,7 +9,7 @@ use std::time::SystemTime;
 
 use crate::bench::{fixtures, tree};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::VariantArray)]
 pub enum Kind {
     Absent,
     File,
@@ -22,17 +22,7 @@ pub enum Kind {
     Socket,
 }
 
-pub const KINDS: [Kind; 9] = [
-    Kind::Absent,
-    Kind::File,
-    Kind::Executable,
-    Kind::Symlink,
-    Kind::EmptyDir,
-    Kind::FullDir,
-    Kind::NestedRepository,
-    Kind::Fifo,
-    Kind::Socket,
-];
+pub const KINDS: &[Kind] = <Kind as strum::VariantArray>::VARIANTS;
 
 /// Lines of random `.gitignore` files; the judge reads exactly these forms.
 const RULES: [&str; 8] = [

@@ -150,7 +150,9 @@ fn random_stories_come_back_byte_for_byte() {
 
 #[test]
 fn every_kind_turns_back_into_every_other() {
-    let pairs = KINDS.into_iter().flat_map(|was| KINDS.map(|is| (was, is)));
+    let pairs = KINDS
+        .iter()
+        .flat_map(|was| KINDS.iter().map(|is| (*was, *is)));
     for (was, is) in sample(pairs, 36, |(was, is)| {
         vec![format!("was {was:?}"), format!("is {is:?}")]
     }) {

@@ -329,10 +329,8 @@ fn the_other_name_of_a_hard_link_keeps_its_bytes() {
     let (temp, ended) = scene.apply(&plan);
     ended.unwrap();
     let read = |name: &str| fs::read_to_string(temp.path().join(name)).unwrap();
-    assert_eq!(
-        (read("outside"), read("root/f")),
-        ("shared".into(), "new".into())
-    );
+    let found = (read("outside"), read("root/f"));
+    assert_eq!(found, ("shared".into(), "new".into()));
 }
 
 #[test]
@@ -384,10 +382,8 @@ fn files_directories_and_links_take_each_others_places() {
         let (temp, ended) = scene.apply(&plan);
         ended.unwrap();
         let root = temp.path().join("root");
-        assert_eq!(
-            fs::read_link(root.join("dir")).unwrap(),
-            Path::new("dangling")
-        );
+        let found = fs::read_link(root.join("dir")).unwrap();
+        assert_eq!(found, Path::new("dangling"));
         assert_eq!(fs::read_to_string(root.join("file/below")).unwrap(), "b");
         assert!(fs::symlink_metadata(root.join("link")).unwrap().is_file());
     }

@@ -65,6 +65,22 @@ fn read(root: &Path, name: &str, kind: Kind, sink: &mut Sink<'_>) -> error::Resu
     read_in(root, "", name, kind, sink)
 }
 
+/// Reads a file that is captured; returns its kind, its size, and whether it never stopped changing.
+fn captured(root: &Path, name: &str, kind: Kind, sink: &mut Sink<'_>) -> (Kind, u64, bool) {
+    match read(root, name, kind, sink).unwrap() {
+        ReadOutcome::Captured {
+            kind, stat, racy, ..
+        } => (kind, stat.size_bytes, racy),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Makes a file so large that it is streamed, with `more` bytes behind.
+fn large(at: &Path, more: u64) {
+    let file = fs::File::create(at).unwrap();
+    file.set_len(STREAM_FROM_BYTES + more).unwrap();
+}
+
 fn read_in(
     root: &Path,
     dir: &str,
@@ -96,23 +112,11 @@ fn a_file_and_a_link_are_read_as_they_stand() {
         ("l", Kind::File),
         ("f", Kind::Symlink),
     ] {
-        let is_link = name == "l";
-        match read(temp.path(), name, kind, &mut sink).unwrap() {
-            ReadOutcome::Captured {
-                kind, racy: false, ..
-            } => assert_eq!(kind == Kind::Symlink, is_link),
-            other => panic!("{other:?}"),
-        }
+        let (kind, _, racy) = captured(temp.path(), name, kind, &mut sink);
+        assert_eq!((kind == Kind::Symlink, racy), (name == "l", false));
     }
-    assert_eq!(
-        sink.got,
-        [
-            b"bytes\r\n".to_vec(),
-            b"f".to_vec(),
-            b"f".to_vec(),
-            b"bytes\r\n".to_vec()
-        ]
-    );
+    let expected = ["bytes\r\n", "f", "f", "bytes\r\n"].map(|text| text.as_bytes().to_vec());
+    assert_eq!(sink.got, expected);
 }
 
 #[cfg(unix)]
@@ -124,18 +128,11 @@ fn what_is_no_file_any_more_is_told_and_nothing_waits() {
     let mut sink = Sink::new(|| {});
     for kind in [Kind::File, Kind::Symlink] {
         for name in ["fifo", "dir"] {
-            assert!(
-                matches!(
-                    read(temp.path(), name, kind, &mut sink).unwrap(),
-                    ReadOutcome::NotAFile
-                ),
-                "{name}"
-            );
+            let outcome = read(temp.path(), name, kind, &mut sink).unwrap();
+            assert!(matches!(outcome, ReadOutcome::NotAFile), "{name}");
         }
-        assert!(matches!(
-            read(temp.path(), "none", kind, &mut sink).unwrap(),
-            ReadOutcome::Vanished
-        ));
+        let outcome = read(temp.path(), "none", kind, &mut sink).unwrap();
+        assert!(matches!(outcome, ReadOutcome::Vanished));
     }
 }
 
@@ -153,17 +150,10 @@ fn a_directory_that_became_a_symlink_is_not_followed() {
 fn a_large_file_is_streamed_and_read_again_when_it_changes() {
     let temp = tempfile::tempdir().unwrap();
     let at = temp.path().join("large");
-    fs::File::create(&at)
-        .unwrap()
-        .set_len(STREAM_FROM_BYTES)
-        .unwrap();
+    large(&at, 0);
     let append = || {
-        fs::File::options()
-            .append(true)
-            .open(&at)
-            .unwrap()
-            .write_all(b"more")
-            .unwrap();
+        let mut file = fs::File::options().append(true).open(&at).unwrap();
+        file.write_all(b"more").unwrap();
     };
     let mut left = 1;
     let mut sink = Sink::new(|| {
@@ -172,22 +162,13 @@ fn a_large_file_is_streamed_and_read_again_when_it_changes() {
             append();
         }
     });
-    match read(temp.path(), "large", Kind::File, &mut sink).unwrap() {
-        ReadOutcome::Captured {
-            stat, racy: false, ..
-        } => assert_eq!(stat.size_bytes, STREAM_FROM_BYTES + 4),
-        other => panic!("{other:?}"),
-    }
+    let (_, size_bytes, racy) = captured(temp.path(), "large", Kind::File, &mut sink);
+    assert_eq!((size_bytes, racy), (STREAM_FROM_BYTES + 4, false));
     assert_eq!(sink.streamed, 2);
     let mut sink = Sink::new(append);
-    match read(temp.path(), "large", Kind::File, &mut sink).unwrap() {
-        ReadOutcome::Captured {
-            stat, racy: true, ..
-        } => {
-            assert_eq!(stat.size_bytes, sink.got.last().unwrap().len() as u64);
-        }
-        other => panic!("{other:?}"),
-    }
+    let (_, size_bytes, racy) = captured(temp.path(), "large", Kind::File, &mut sink);
+    let last = sink.got.last().unwrap().len() as u64;
+    assert_eq!((size_bytes, racy), (last, true));
     assert_eq!(sink.streamed, TRIES);
 }
 
@@ -195,24 +176,12 @@ fn a_large_file_is_streamed_and_read_again_when_it_changes() {
 fn a_large_file_that_shrinks_is_read_again() {
     let temp = tempfile::tempdir().unwrap();
     let at = temp.path().join("large");
-    fs::File::create(&at)
-        .unwrap()
-        .set_len(STREAM_FROM_BYTES + 4096)
-        .unwrap();
+    large(&at, 4096);
     let shrink = || {
-        fs::File::options()
-            .write(true)
-            .open(&at)
-            .unwrap()
-            .set_len(STREAM_FROM_BYTES)
-            .unwrap();
+        let file = fs::File::options().write(true).open(&at).unwrap();
+        file.set_len(STREAM_FROM_BYTES).unwrap();
     };
-    let mut sink = Sink::new(shrink);
-    let outcome = read(temp.path(), "large", Kind::File, &mut sink).unwrap();
-    assert!(
-        matches!(outcome, ReadOutcome::Captured { .. }),
-        "{outcome:?}"
-    );
+    captured(temp.path(), "large", Kind::File, &mut Sink::new(shrink));
 }
 
 #[test]
@@ -221,15 +190,11 @@ fn the_answer_of_the_sink_is_passed_on() {
     fs::write(temp.path().join("f"), "x").unwrap();
     let mut sink = Sink::new(|| {});
     sink.answer = Some(SinkError::Refused(WhyNot::Collision));
-    assert!(matches!(
-        read(temp.path(), "f", Kind::File, &mut sink).unwrap(),
-        ReadOutcome::Refused(WhyNot::Collision)
-    ));
+    let outcome = read(temp.path(), "f", Kind::File, &mut sink).unwrap();
+    assert!(matches!(outcome, ReadOutcome::Refused(WhyNot::Collision)));
     sink.answer = Some(SinkError::Failed(Error::no_base(None)));
-    assert!(
-        read(temp.path(), "f", Kind::File, &mut sink)
-            .is_err_and(|error| error.code == Code::NO_BASE)
-    );
+    let failed = read(temp.path(), "f", Kind::File, &mut sink);
+    assert!(failed.is_err_and(|error| error.code == Code::NO_BASE));
 }
 
 #[test]

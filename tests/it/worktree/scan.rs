@@ -7,36 +7,39 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use checkpoint::base::interrupt::Interrupt;
-use checkpoint::base::progress::Progress;
-use checkpoint::error::More;
+use checkpoint::error::{More, Result};
 use checkpoint::model::stat_cache::cache_writer;
 use checkpoint::model::stat_cache::cached_block::CachedBlock;
 use checkpoint::model::stat_cache::cached_listing::CachedListing;
-use checkpoint::model::state::entry::Kind;
-use checkpoint::model::state::entry::WhyNot;
+use checkpoint::model::state::entry::{Kind, WhyNot};
 use checkpoint::model::state::listing::Listing;
 use checkpoint::model::state::object_id::ObjectId;
 use checkpoint::model::state::rel_path::RelPath;
 use checkpoint::worktree::rules::rule_set::{RuleSources, Rules};
 use checkpoint::worktree::scan::scanner::scan;
-use checkpoint::worktree::scan::walk::STORES_RULE;
-use checkpoint::worktree::scan::walk::ScanOptions;
+use checkpoint::worktree::scan::walk::{STORES_RULE, ScanOptions};
 use checkpoint::worktree::sys::{Access, Dir};
 use checkpoint::worktree::tree_handle::WorkTree;
 
-/// Options of a scan without a stat cache, shared among `workers` threads.
-pub(super) fn options<'a>(interrupt: &'a Interrupt, progress: &'a Progress) -> ScanOptions<'a> {
-    let (previous, same_rules, limit_files, workers) = (None, false, None, 3);
+/// Options of a scan without a stat cache, shared among three threads.
+pub(super) fn options() -> ScanOptions<'static> {
     ScanOptions {
-        previous,
-        same_rules,
-        limit_files,
+        previous: None,
+        same_rules: false,
+        limit_files: None,
         skip: &[],
-        interrupt,
-        progress,
-        workers,
+        interrupt: Box::leak(Box::default()),
+        progress: Box::leak(Box::default()),
+        workers: 3,
     }
+}
+
+pub(super) fn scanned(
+    root: &Path,
+    rules: RuleSources,
+    options: &ScanOptions<'_>,
+) -> Result<Listing> {
+    scan(&WorkTree::open(root).unwrap(), &Rules::new(rules), options)
 }
 
 fn list(root: &Path, previous: Option<&Listing>) -> Listing {
@@ -44,15 +47,13 @@ fn list(root: &Path, previous: Option<&Listing>) -> Listing {
 }
 
 fn list_by(root: &Path, previous: Option<&Listing>, same_rules: bool) -> Listing {
-    let work = WorkTree::open(root).unwrap();
     let kept = previous.map(|listing| Arc::new(keep(listing)));
-    let (interrupt, progress) = (Interrupt::default(), Progress::default());
     let options = ScanOptions {
         previous: kept.as_ref(),
         same_rules,
-        ..options(&interrupt, &progress)
+        ..options()
     };
-    scan(&work, &Rules::new(RuleSources::default()), &options).unwrap()
+    scanned(root, RuleSources::default(), &options).unwrap()
 }
 
 /// A listing as the cache would return it.
@@ -68,17 +69,12 @@ pub(super) fn shape(listing: &Listing) -> Vec<String> {
     for (dir, path) in listing.dirs.iter().zip(listing.paths()) {
         shape.push(format!("d {path}"));
         for file in dir.files.iter() {
-            shape.push(format!(
-                "{} {}",
-                if file.kind == Kind::File { 'f' } else { 'l' },
-                path.join(file.name)
-            ));
+            let kind = if file.kind == Kind::File { 'f' } else { 'l' };
+            shape.push(format!("{kind} {}", path.join(file.name)));
         }
-        shape.extend(
-            dir.uncaptured
-                .iter()
-                .map(|item| format!("{} {}", item.why.into_str(), path.join(&item.name))),
-        );
+        for item in &dir.uncaptured {
+            shape.push(format!("{} {}", item.why.into_str(), path.join(&item.name)));
+        }
     }
     shape.sort();
     shape
@@ -100,27 +96,9 @@ fn every_kind_is_told_and_none_is_opened_that_would_wait() {
     symlink("b", root.join("to-dir")).unwrap();
     crate::bench::fixtures::fifo(&root.join("fifo"));
     crate::bench::fixtures::socket(&root.join("socket"));
-    assert_eq!(
-        shape(&list(root, None)),
-        [
-            "d .",
-            "d b",
-            "d b/c",
-            "d empty",
-            "d nested",
-            "dot-git .git",
-            "dot-git nested/.git",
-            "f a",
-            "f b/f",
-            "f nested/x",
-            "fifo fifo",
-            "l dangling",
-            "l loop",
-            "l to-dir",
-            "reserved-name .GIT",
-            "socket socket"
-        ]
-    );
+    let expected = "d .|d b|d b/c|d empty|d nested|dot-git .git|dot-git nested/.git|f a|f b/f|\
+        f nested/x|fifo fifo|l dangling|l loop|l to-dir|reserved-name .GIT|socket socket";
+    assert_eq!(shape(&list(root, None)).join("|"), expected);
 }
 
 #[cfg(unix)]
@@ -135,20 +113,12 @@ fn a_listing_has_parents_first_and_names_in_order() {
     }
     let listing = list(temp.path(), None);
     for (index, dir) in listing.dirs.iter().enumerate() {
-        assert!(
-            dir.files
-                .iter()
-                .is_sorted_by(|one, other| one.name < other.name)
-        );
-        assert!(
-            dir.dirs
-                .iter()
-                .all(|child| *child > index && listing.dirs[*child].parent == index)
-        );
-        assert!(
-            dir.dirs
-                .is_sorted_by(|one, other| listing.dirs[*one].name < listing.dirs[*other].name)
-        );
+        let names: Vec<_> = dir.files.iter().map(|file| file.name).collect();
+        assert!(names.is_sorted_by(|one, other| one < other));
+        let children = || dir.dirs.iter().map(|child| (*child, &listing.dirs[*child]));
+        assert!(children().all(|(at, child)| at > index && child.parent == index));
+        let names: Vec<_> = children().map(|(_, child)| &child.name).collect();
+        assert!(names.is_sorted_by(|one, other| one < other));
     }
     assert!(listing.dirs[0].files.get(b"\xff\xfe").is_some());
     assert_eq!(listing.dirs.len(), 8);
@@ -177,19 +147,14 @@ fn the_place_of_stores_is_told_by_identity() {
     fs::create_dir_all(temp.path().join("base/projects")).unwrap();
     let work = WorkTree::open(temp.path()).unwrap();
     let base = work.stat(&RelPath::new(b"base").unwrap()).unwrap().unwrap();
-    let interrupt = Interrupt::default();
-    let skip = [(base.dev, base.ino)];
-    let progress = Progress::default();
     let options = ScanOptions {
-        skip: &skip,
-        ..options(&interrupt, &progress)
+        skip: &[(base.dev, base.ino)],
+        ..options()
     };
-    let listing = scan(&work, &Rules::new(RuleSources::default()), &options).unwrap();
+    let listing = scanned(temp.path(), RuleSources::default(), &options).unwrap();
     assert_eq!(listing.dirs.len(), 1);
-    assert_eq!(
-        listing.dirs[0].uncaptured[0].why,
-        WhyNot::LeftOut(STORES_RULE.into())
-    );
+    let found = &listing.dirs[0].uncaptured[0].why;
+    assert_eq!(*found, WhyNot::LeftOut(STORES_RULE.into()));
 }
 
 #[test]
@@ -201,49 +166,32 @@ fn counting_stops_at_the_limit_and_names_the_largest() {
             fs::write(temp.path().join(dir).join(index.to_string()), "").unwrap();
         });
     }
-    let work = WorkTree::open(temp.path()).unwrap();
-    let interrupt = Interrupt::default();
-    let rules = Rules::new(RuleSources::default());
     let at = |limit| {
-        scan(
-            &work,
-            &rules,
-            &ScanOptions {
-                limit_files: Some(limit),
-                ..options(&interrupt, &Progress::default())
-            },
-        )
+        let options = ScanOptions {
+            limit_files: Some(limit),
+            ..options()
+        };
+        scanned(temp.path(), RuleSources::default(), &options)
     };
     assert!(at(51).is_ok());
     let over = at(20).unwrap_err();
     let More::TooManyFiles { limit, largest } = &over.more else {
         panic!()
     };
-    let named: Vec<String> = largest
+    let named = largest
         .iter()
-        .map(|(path, count)| format!("{path} {count}"))
-        .collect();
-    assert_eq!(
-        (*limit, named),
-        (
-            20,
-            vec!["e 10".to_owned(), "b 5".to_owned(), "a 3".to_owned()]
-        )
-    );
+        .map(|(path, count)| format!("{path} {count}"));
+    let named = named.collect::<Vec<_>>().join(", ");
+    assert_eq!((*limit, &*named), (20, "e 10, b 5, a 3"));
 }
 
 #[test]
 fn a_signal_ends_the_scan() {
     let temp = tempfile::tempdir().unwrap();
     fs::write(temp.path().join("f"), "").unwrap();
-    let work = WorkTree::open(temp.path()).unwrap();
-    let interrupt = Interrupt::default();
-    interrupt.set(15);
-    let ended = scan(
-        &work,
-        &Rules::new(RuleSources::default()),
-        &options(&interrupt, &Progress::default()),
-    );
+    let options = options();
+    options.interrupt.set(15);
+    let ended = scanned(temp.path(), RuleSources::default(), &options);
     assert!(ended.is_err_and(|error| error.code.exit == 143));
 }
 
@@ -252,13 +200,11 @@ fn a_file_too_large_for_the_user_is_named() {
     let temp = tempfile::tempdir().unwrap();
     fs::write(temp.path().join("large"), "12345").unwrap();
     fs::write(temp.path().join("small"), "1234").unwrap();
-    let work = WorkTree::open(temp.path()).unwrap();
-    let rules = Rules::new(RuleSources {
+    let rules = RuleSources {
         max_file_size_bytes: Some(4),
         ..RuleSources::default()
-    });
-    let (interrupt, progress) = (Interrupt::default(), Progress::default());
-    let ended = scan(&work, &rules, &options(&interrupt, &progress)).unwrap();
+    };
+    let ended = scanned(temp.path(), rules, &options()).unwrap();
     assert_eq!(shape(&ended), ["d .", "f small", "too-large large"]);
 }
 
@@ -294,20 +240,13 @@ fn blobs_of_unchanged_files_are_known_and_racy_ones_are_not() {
         "written after the scan began"
     );
     previous.started_ns = i64::MAX;
-    assert_eq!(
-        known(&previous),
-        ["edited", "same", "touched-back", "d/same"]
-    );
+    let found = known(&previous);
+    assert_eq!(found, ["edited", "same", "touched-back", "d/same"]);
     previous.dirs[0].files.make_listed()[1].racy = true;
     fs::write(temp.path().join("edited"), "2").unwrap();
-    let times = fs::metadata(temp.path().join("touched-back"))
-        .unwrap()
-        .modified()
-        .unwrap();
-    let file = fs::File::options()
-        .write(true)
-        .open(temp.path().join("touched-back"))
-        .unwrap();
+    let at = temp.path().join("touched-back");
+    let times = fs::metadata(&at).unwrap().modified().unwrap();
+    let file = fs::File::options().write(true).open(&at).unwrap();
     std::io::Write::write_all(&mut &file, b"2").unwrap();
     file.set_modified(times).unwrap();
     assert_eq!(known(&previous), ["d/same"]);
@@ -435,13 +374,8 @@ fn a_path_longer_than_the_system_takes_is_listed() {
     let path = listing.path_of(20).join(b"deep");
     assert!(path.as_bytes().len() > 4096);
     assert_eq!(listing.file_count(), 1);
-    assert!(
-        WorkTree::open(temp.path())
-            .unwrap()
-            .stat(&path)
-            .unwrap()
-            .is_some()
-    );
+    let work = WorkTree::open(temp.path()).unwrap();
+    assert!(work.stat(&path).unwrap().is_some());
 }
 
 #[test]

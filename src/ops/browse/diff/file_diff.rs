@@ -353,10 +353,8 @@ mod tests {
     fn the_end_without_a_line_break_is_told() {
         let expected = "@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+a\n";
         assert_eq!(hunks("a", "a\n", 3), expected);
-        assert_eq!(
-            hunks("", "a", 3),
-            "@@ -0,0 +1 @@\n+a\n\\ No newline at end of file\n"
-        );
+        let found = hunks("", "a", 3);
+        assert_eq!(found, "@@ -0,0 +1 @@\n+a\n\\ No newline at end of file\n");
     }
 
     #[test]
@@ -404,10 +402,8 @@ mod tests {
     #[test]
     fn the_empty_stream_looks_as_git_writes_it() {
         // The zlib stream of nothing, part of every binary patch that adds a file.
-        assert_eq!(
-            lines(&[0x78, 0x01, 0x03, 0, 0, 0, 0, 0x01]),
-            "HcmV?d00001\n"
-        );
+        let found = lines(&[0x78, 0x01, 0x03, 0, 0, 0, 0, 0x01]);
+        assert_eq!(found, "HcmV?d00001\n");
     }
 
     #[test]

@@ -442,7 +442,6 @@ pub fn read_back(pack: &Pack) -> ReadResult<()> {
 }
 
 #[cfg(test)]
-#[expect(clippy::disallowed_methods, reason = "tests break files directly")]
 mod tests {
     use super::*;
     use crate::store::objects::object_hash::ObjectKind;
