@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use crate::bench::{Git, Run, Sandbox, strace, tree::Tree};
+use crate::bench::{Git, Run, Sandbox, given, strace, tree::Tree};
 
 const FILES: usize = 150;
 /// Writing the lock holder is the first write of a command.
@@ -244,9 +244,7 @@ fn ctrl_c_while_a_restore_writes_leaves_the_directory_as_it_was() {
 #[cfg(unix)]
 #[test]
 fn term_and_hangup_are_heeded_as_ctrl_c_is() {
-    if !strace::available() {
-        return;
-    }
+    given!(if strace::available());
     let commands: [fn(&Story) -> Vec<&str>; 2] = [create, restore];
     for (signal, code) in [("TERM", 143), ("HUP", 129)] {
         for command in commands {

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::bench::{Git, Sandbox};
+use crate::bench::{Git, Sandbox, given};
 
 #[track_caller]
 fn found(sandbox: &Sandbox, args: &[&str]) -> Vec<Value> {
@@ -82,9 +82,7 @@ fn find_tells_what_show_tells_of_each_checkpoint() {
 #[test]
 fn find_text_tells_what_git_grep_tells_of_each_checkpoint() {
     let sandbox = busy_history(true);
-    let Some(git) = Git::find(sandbox.root()) else {
-        return;
-    };
+    let git = given!(Git::find(sandbox.root()));
     let git = git.with("GIT_DIR", sandbox.store());
     let listed: Vec<String> = sandbox
         .listed()

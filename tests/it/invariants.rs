@@ -1,6 +1,6 @@
 //! The invariants of the architecture, each under its name there.
 
-use crate::bench::{Sandbox, strace};
+use crate::bench::{Sandbox, given, strace};
 
 #[test]
 fn the_architecture_names_these_and_no_other_invariants() {
@@ -51,9 +51,7 @@ fn the_projects_own_git_is_never_written() {
 
 #[test]
 fn a_ref_points_only_to_what_is_stored_whole() {
-    if !strace::available() {
-        return;
-    }
+    given!(if strace::available());
     for nth in 1..=12 {
         let sandbox = Sandbox::new();
         sandbox.write("a", "1").create("first");
@@ -117,9 +115,7 @@ fn only_a_locked_store_is_changed() {
 
 #[test]
 fn a_restore_changes_nothing_before_the_present_is_kept() {
-    if !strace::available() {
-        return;
-    }
+    given!(if strace::available());
     let sandbox = Sandbox::new();
     sandbox.write("a", "1").write("d/b", "1");
     let id = sandbox.create("before");

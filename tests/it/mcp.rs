@@ -6,7 +6,7 @@ use jsonschema::Validator;
 use serde_json::{Value, json};
 
 use crate::bench::mcp_client::{McpClient, STATELESS};
-use crate::bench::{Sandbox, strace};
+use crate::bench::{Sandbox, given, strace};
 
 const ERAS: [&str; 3] = ["2025-06-18", "2025-11-25", STATELESS];
 const NAMES: [&str; 13] = [
@@ -462,9 +462,7 @@ fn progress_is_told_and_only_grows() {
 
 #[test]
 fn no_program_is_started_and_no_network_used() {
-    if !strace::available() {
-        return;
-    }
+    given!(if strace::available());
     let sandbox = project();
     let (run, reached) = strace::reaching_out(&sandbox, &["mcp"]);
     let run = run.success();

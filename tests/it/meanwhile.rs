@@ -11,7 +11,7 @@ use checkpoint::store::objects::object_hash::hash_object;
 use checkpoint::store::repository::Store;
 
 use crate::bench::damaged::damaged_copies;
-use crate::bench::{Run, Sandbox, fixtures, sample, strace};
+use crate::bench::{Run, Sandbox, fixtures, given, sample, strace};
 
 /// Openings of files at which a reader is delayed: before, within and after the first listing.
 const MOMENTS: [usize; 8] = [40, 50, 58, 64, 70, 76, 84, 99];
@@ -50,9 +50,7 @@ fn with_a_deletion_meanwhile(sandbox: &Sandbox, nth: usize, args: &[&str]) -> Ru
 
 #[test]
 fn a_repair_acts_on_nothing_that_it_saw_before_it_had_the_lock() {
-    if !strace::available() {
-        return;
-    }
+    given!(if strace::available());
     for nth in sample(MOMENTS, 3, |_| [(); 0].into()) {
         let sandbox = with_five();
         let run =
@@ -75,9 +73,7 @@ fn a_repair_acts_on_nothing_that_it_saw_before_it_had_the_lock() {
 
 #[test]
 fn a_check_calls_nothing_damaged_that_a_writer_replaced_meanwhile() {
-    if !strace::available() {
-        return;
-    }
+    given!(if strace::available());
     let checks = [&["verify", "--full"][..], &["verify"]];
     let cases = MOMENTS
         .into_iter()
@@ -89,9 +85,7 @@ fn a_check_calls_nothing_damaged_that_a_writer_replaced_meanwhile() {
 
 #[test]
 fn a_checkpoint_that_is_deleted_while_it_is_read_is_never_called_damaged() {
-    if !strace::available() {
-        return;
-    }
+    given!(if strace::available());
     let readers = [
         &["cat", "k1:a"][..],
         &["show", "k1"],

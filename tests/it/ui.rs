@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::bench::Sandbox;
 use crate::bench::cases;
 use crate::bench::fixtures;
 use crate::bench::page_client::{PageAnswer, PageClient, answer};
 use crate::bench::sample::Draw;
 use crate::bench::sandbox::words;
 use crate::bench::terminal::at_a_terminal;
+use crate::bench::{Sandbox, given};
 
 fn project() -> Sandbox {
     let sandbox = Sandbox::new();
@@ -843,9 +843,7 @@ fn the_file_that_opens_the_browser_goes_with_the_server_and_at_last_with_the_nex
         let line = format!(
             "$checkpoint ui & server=$!; {until_opened}; kill -{signal} $server; wait $server; ls -R \"$TMPDIR\""
         );
-        let Some(run) = at_a_terminal(&sandbox, &line) else {
-            return;
-        };
+        let run = given!(at_a_terminal(&sandbox, &line));
         assert!(run.stdout.contains("#token="), "{run}");
         assert_eq!(left(), remain, "{signal}: {run}");
     }
