@@ -58,7 +58,6 @@ fn a_file_that_a_long_write_may_still_have_been_at_is_read_again() {
     std::thread::sleep(Duration::from_millis(50));
     sandbox.create("first");
     let traced = given!(trace(&sandbox, &["create", "-r", "second"]));
-    assert_eq!(traced.run.code, 0, "{}", traced.run);
     let opened = traced.opened(sandbox.root(), "");
     assert!(opened.contains(&sandbox.path("large")), "{opened:?}");
     assert!(!opened.contains(&sandbox.path("small")), "{opened:?}");

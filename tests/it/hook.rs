@@ -126,7 +126,7 @@ fn on_a_terminal_a_prompt_is_chosen_from_the_list() {
     run.success();
     assert_eq!(sandbox.read("a"), "1");
     let left = dialogue(&sandbox, line, &[("which", "\\033")]);
-    left.expect("a terminal").code(4);
+    given!(left).code(4);
 }
 
 #[test]

@@ -29,19 +29,8 @@ fn with_five() -> Sandbox {
 
 /// Runs the program, delayed at the `nth` opening of a file; meanwhile two checkpoints are deleted.
 fn with_a_deletion_meanwhile(sandbox: &Sandbox, nth: usize, args: &[&str]) -> Run {
-    let inject = format!("inject=openat:delay_enter=400000:when={nth}");
-    let tracer = [
-        "/usr/bin/strace",
-        "-f",
-        "-qq",
-        "-o",
-        "/dev/null",
-        "-e",
-        "trace=openat",
-        "-e",
-        &inject,
-    ];
-    let held_up = sandbox.command(&tracer, args);
+    let delay = format!("delay_enter=400000:when={nth}");
+    let held_up = strace::command(sandbox, "openat", &delay, args);
     let running = thread::spawn(move || Run::of(held_up));
     thread::sleep(Duration::from_millis(150));
     sandbox.ok("delete k1 k2 --yes");

@@ -118,9 +118,7 @@ fn nothing_is_shown_where_no_terminal_can_show_it() {
     assert!(shows_progress(&run), "{run}");
     let sandbox = with_files();
     let line = format!("TERM=dumb {SLOWLY} $checkpoint create -r dumb >/dev/null");
-    let run = at_a_terminal(&sandbox, &line)
-        .expect("a terminal")
-        .success();
+    let run = given!(at_a_terminal(&sandbox, &line)).success();
     assert!(
         !shows_progress(&run) && run.stdout.starts_with("dumb (cli): +"),
         "{run}"

@@ -34,9 +34,9 @@ fn yes_restores_and_anything_else_does_not() {
     let run = given!(answered(&sandbox, &id, "echo n"));
     assert_eq!(last_lines(&run, 1), ["code 4"], "{run}");
     assert_eq!(sandbox.read("a"), "2");
-    let run = answered(&sandbox, &id, ":").expect("a terminal");
+    let run = given!(answered(&sandbox, &id, ":"));
     assert_eq!(last_lines(&run, 1), ["code 4"], "{run}");
-    let run = answered(&sandbox, &id, "echo yes").expect("a terminal");
+    let run = given!(answered(&sandbox, &id, "echo yes"));
     assert_eq!(last_lines(&run, 1), ["code 0"], "{run}");
     assert_eq!(sandbox.read("a"), "1");
 }

@@ -40,23 +40,9 @@ fn a_restore_that_still_runs_is_not_called_interrupted() {
     sandbox.write("a", "1").write("b", "1");
     let id = sandbox.create("before");
     sandbox.write("a", "2").write("b", "2");
-    let delay = "inject=renameat2:delay_enter=1500000";
-    let tracer = [
-        "/usr/bin/strace",
-        "-f",
-        "-qq",
-        "-o",
-        "/dev/null",
-        "-e",
-        "trace=renameat2",
-        "-e",
-        delay,
-    ];
     let restore = ["restore", &id, "--yes", "--lock-timeout", "0"];
-    let slow = sandbox
-        .command(&tracer, &restore)
-        .spawn()
-        .expect("the tracer can be started");
+    let mut slow = strace::command(&sandbox, "renameat2", "delay_enter=1500000", &restore);
+    let slow = slow.spawn().expect("the tracer can be started");
     std::thread::sleep(std::time::Duration::from_secs(1));
     assert!(sandbox.status()["pending"].is_null());
     sandbox.run(&restore).code(7);

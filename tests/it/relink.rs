@@ -119,11 +119,12 @@ fn a_create_in_the_moment_of_a_relink_loses_nothing() {
             run.success().stdout
         };
         let first = create("here");
-        let inject = format!("inject=/^rename:delay_enter=300000:when={nth}");
-        let head = "/usr/bin/strace -f -qq -o /dev/null -e trace=/^rename -e";
-        let tracer: Vec<&str> = head.split(' ').chain([&*inject]).collect();
-        let here = moved.display().to_string();
-        let slow = sandbox.command(&tracer, &["-C", &here, "relink", &old, "--yes"]);
+        let (here, delay) = (
+            moved.display().to_string(),
+            format!("delay_enter=300000:when={nth}"),
+        );
+        let words = ["-C", &here, "relink", &old, "--yes"];
+        let slow = strace::command(&sandbox, "/^rename", &delay, &words);
         let relink = std::thread::spawn(move || Run::of(slow));
         std::thread::sleep(std::time::Duration::from_millis(150));
         std::fs::write(moved.join("notes"), "changed").expect("a file");

@@ -143,7 +143,7 @@ fn the_list_says_when_a_checkpoint_expires() {
         assert!(run.stdout.contains(told), "{run}");
     }
     sandbox.at("2026-03-25T11:00:00Z");
-    let run = dialogue(&sandbox, "$checkpoint list", &[]).expect("a terminal");
+    let run = given!(dialogue(&sandbox, "$checkpoint list", &[]));
     assert!(run.stdout.contains("expired"), "{run}");
 }
 
@@ -178,7 +178,7 @@ fn colours_mark_ids_days_and_restores_and_may_be_switched_off() {
     assert!(!plain.stdout.contains('\x1b'), "{plain}");
     sandbox.unset_env("NO_COLOR");
     let line = "$checkpoint list --safety 2>/dev/null";
-    let run = at_noon(&sandbox, 80, line).expect("a terminal").success();
+    let run = given!(at_noon(&sandbox, 80, line)).success();
     assert_eq!(screen(&run.stdout), screen(&plain.stdout));
     let run = run
         .stdout_has("\x1b[1mToday\x1b[0m\n")

@@ -109,20 +109,16 @@ fn less_gets_its_options_and_a_dumb_terminal_neither_pager_nor_colours() {
     sandbox.env("PAGER", "cat >/dev/null; echo \"[$LESS]\"");
     let run = given!(at_a_terminal(&sandbox, "$checkpoint diff"));
     run.success().stdout_is("[FRX]\n");
-    let run = at_a_terminal(&sandbox, "LESS=-S $checkpoint diff").expect("a terminal");
+    let run = given!(at_a_terminal(&sandbox, "LESS=-S $checkpoint diff"));
     run.success().stdout_is("[-S]\n");
-    let run = at_a_terminal(&sandbox, "LESS= $checkpoint diff").expect("a terminal");
+    let run = given!(at_a_terminal(&sandbox, "LESS= $checkpoint diff"));
     run.success().stdout_is("[]\n");
-    let run = at_a_terminal(&sandbox, "TERM=dumb $checkpoint diff")
-        .expect("a terminal")
-        .success();
+    let run = given!(at_a_terminal(&sandbox, "TERM=dumb $checkpoint diff")).success();
     assert!(
         run.stdout.contains("+3\n") && !run.stdout.contains('\x1b'),
         "{run}"
     );
-    let run = at_a_terminal(&sandbox, "TERM=dumb $checkpoint list")
-        .expect("a terminal")
-        .success();
+    let run = given!(at_a_terminal(&sandbox, "TERM=dumb $checkpoint list")).success();
     assert!(
         run.stdout.contains("wave 2") && !run.stdout.contains('\x1b'),
         "{run}"

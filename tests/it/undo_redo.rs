@@ -44,7 +44,7 @@ fn on_a_terminal_an_undo_names_the_restore_and_a_program_gets_the_usual_sentence
     }
     sandbox.undo().success().stdout_has(usual);
     let line = format!("$checkpoint restore {one} --yes");
-    let run = dialogue(&sandbox, &line, &[]).expect("a terminal");
+    let run = given!(dialogue(&sandbox, &line, &[]));
     run.success().stdout_has(usual);
 }
 
